@@ -1,0 +1,160 @@
+//! The one error of everything that touches an index.
+//!
+//! It is opaque: callers ask it questions (`is_corrupt`, `is_locked`) instead of matching on its
+//! shape, so that it can learn to say more without breaking them. Faults in what a user typed are
+//! another matter and have a type of their own, [`InvalidQuery`](crate::query::InvalidQuery).
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A result whose error is [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why an index could not be built, opened, read or changed.
+#[derive(Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kind: Kind,
+    reason: String,
+    path: Option<PathBuf>,
+    source: Option<io::Error>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Io,
+    Missing,
+    Foreign,
+    Newer,
+    Corrupt,
+    Invalid,
+    Locked,
+    Full,
+    Poisoned,
+}
+
+impl Error {
+    /// The operating system refused to read or write.
+    pub fn is_io(&self) -> bool {
+        self.0.kind == Kind::Io
+    }
+
+    /// There is no index at that place.
+    pub fn is_missing(&self) -> bool {
+        self.0.kind == Kind::Missing
+    }
+
+    /// The file is not one of ours.
+    pub fn is_foreign(&self) -> bool {
+        self.0.kind == Kind::Foreign
+    }
+
+    /// The file was written by a later release; it has been left untouched.
+    pub fn is_newer_format(&self) -> bool {
+        self.0.kind == Kind::Newer
+    }
+
+    /// The file is damaged: truncated, altered, or breaking a rule of its format.
+    pub fn is_corrupt(&self) -> bool {
+        self.0.kind == Kind::Corrupt
+    }
+
+    /// A record or an argument breaks a rule; nothing was changed.
+    pub fn is_invalid(&self) -> bool {
+        self.0.kind == Kind::Invalid
+    }
+
+    /// Another writer holds the index.
+    pub fn is_locked(&self) -> bool {
+        self.0.kind == Kind::Locked
+    }
+
+    /// A bound of the format was reached, such as the rows of one segment.
+    pub fn is_full(&self) -> bool {
+        self.0.kind == Kind::Full
+    }
+
+    /// The writer has failed before and has to be opened again.
+    pub fn is_poisoned(&self) -> bool {
+        self.0.kind == Kind::Poisoned
+    }
+
+    /// The file the error is about, where there is one.
+    pub fn path(&self) -> Option<&Path> {
+        self.0.path.as_deref()
+    }
+
+    /// The error of the operating system, where there is one.
+    pub fn io_error(&self) -> Option<&io::Error> {
+        self.0.source.as_ref()
+    }
+
+    pub(crate) fn io(path: &Path, doing: &str, source: io::Error) -> Error {
+        Error(Box::new(Inner {
+            kind: Kind::Io,
+            reason: format!("cannot {doing}: {source}"),
+            path: Some(path.to_owned()),
+            source: Some(source),
+        }))
+    }
+
+    pub(crate) fn missing(path: &Path, reason: impl Into<String>) -> Error {
+        Error::new(Kind::Missing, reason).at(path)
+    }
+
+    pub(crate) fn foreign(reason: impl Into<String>) -> Error {
+        Error::new(Kind::Foreign, reason)
+    }
+
+    pub(crate) fn newer(reason: impl Into<String>) -> Error {
+        Error::new(Kind::Newer, reason)
+    }
+
+    pub(crate) fn corrupt(reason: impl Into<String>) -> Error {
+        Error::new(Kind::Corrupt, reason)
+    }
+
+    pub(crate) fn invalid(reason: impl Into<String>) -> Error {
+        Error::new(Kind::Invalid, reason)
+    }
+
+    pub(crate) fn locked(path: &Path) -> Error {
+        Error::new(Kind::Locked, "another writer holds the index").at(path)
+    }
+
+    pub(crate) fn full(reason: impl Into<String>) -> Error {
+        Error::new(Kind::Full, reason)
+    }
+
+    pub(crate) fn poisoned(reason: impl Into<String>) -> Error {
+        Error::new(Kind::Poisoned, reason)
+    }
+
+    /// Names the file, unless a deeper place has named one already.
+    pub(crate) fn at(mut self, path: &Path) -> Error {
+        self.0.path.get_or_insert_with(|| path.to_owned());
+        self
+    }
+
+    fn new(kind: Kind, reason: impl Into<String>) -> Error {
+        Error(Box::new(Inner { kind, reason: reason.into(), path: None, source: None }))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(path) = &self.0.path {
+            write!(f, "{}: ", path.display())?;
+        }
+        f.write_str(&self.0.reason)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_ref().map(|source| source as &(dyn std::error::Error + 'static))
+    }
+}

@@ -1,0 +1,318 @@
+//! The vocabulary: signals, companies and the small types their fields are made of.
+//!
+//! Records borrow where they can: a record read from an index points into the mapped file, one
+//! read from a JSON line points into that line. `into_owned` cuts the tie. What fields mean to a
+//! search is not decided here but in [`Filter::matches`](crate::query::Filter::matches).
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use time::{Date, UtcDateTime};
+
+/// The identifier of a signal: a whole number from 1 to 9,999,999,999,999,999,999.
+///
+/// Nineteen digits exceed both `i64` and what a JavaScript number holds, so JSON carries an id as
+/// a string.
+///
+/// ```
+/// use signaldex::SignalId;
+///
+/// let id: SignalId = "9999999999999999999".parse()?;
+/// assert_eq!(id.get(), SignalId::MAX.get());
+/// assert!("0".parse::<SignalId>().is_err());
+/// assert!("007".parse::<SignalId>().is_err());
+/// # Ok::<(), signaldex::ParseIdError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SignalId(u64);
+
+impl SignalId {
+    /// The smallest id, 1.
+    pub const MIN: SignalId = SignalId(1);
+    /// The greatest id, nineteen nines.
+    pub const MAX: SignalId = SignalId(9_999_999_999_999_999_999);
+
+    /// The id of that number, or `None` outside [`MIN`](Self::MIN) to [`MAX`](Self::MAX).
+    pub const fn new(number: u64) -> Option<SignalId> {
+        if number >= Self::MIN.0 && number <= Self::MAX.0 {
+            Some(SignalId(number))
+        } else {
+            None
+        }
+    }
+
+    /// The number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for SignalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl FromStr for SignalId {
+    type Err = ParseIdError;
+
+    /// Reads `^[1-9][0-9]{0,18}$`: ASCII digits, no sign, no leading zero.
+    fn from_str(text: &str) -> Result<Self, ParseIdError> {
+        let bytes = text.as_bytes();
+        let well_formed = (1..=19).contains(&bytes.len())
+            && bytes[0] != b'0'
+            && bytes.iter().all(u8::is_ascii_digit);
+        if !well_formed {
+            return Err(ParseIdError);
+        }
+        text.parse().map(SignalId).map_err(|_| ParseIdError)
+    }
+}
+
+/// A text is not a signal id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParseIdError;
+
+impl fmt::Display for ParseIdError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a signal id is a whole number of 1 to 19 digits without a leading zero")
+    }
+}
+
+impl std::error::Error for ParseIdError {}
+
+/// An activity of a company, as it is loaded, stored and returned.
+///
+/// The company's own fields stand in [`Company`]; `company_slug` names it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signal<'a> {
+    /// Identifies the signal; results are ordered by it.
+    pub id: SignalId,
+    /// A readable name for links; not unique.
+    pub slug: Cow<'a, str>,
+    /// What text filters search in.
+    pub title: Cow<'a, str>,
+    /// Why the signal is believed; shown, not searched.
+    pub evidence: Option<Cow<'a, str>>,
+    /// A category ID such as `funding`.
+    pub category: Option<Cow<'a, str>>,
+    /// The day of the activity. A signal without one matches no date filter.
+    pub date: Option<Date>,
+    /// When the signal was published.
+    pub published_at: Option<UtcDateTime>,
+    /// When the signal was last changed.
+    pub updated_at: Option<UtcDateTime>,
+    /// The [`Company::slug`] of the company that the activity belongs to.
+    pub company_slug: Cow<'a, str>,
+    /// Where the activity can be read about.
+    pub activity_url: Option<Cow<'a, str>>,
+    /// Who reported the activity.
+    pub author_name: Option<Cow<'a, str>>,
+    /// The author's position.
+    pub author_title: Option<Cow<'a, str>>,
+    /// The author's page.
+    pub author_url: Option<Cow<'a, str>>,
+    /// Details of a funding round.
+    pub funding: Option<Funding<'a>>,
+    /// Attributes of a hiring activity: searched, never shown.
+    pub hiring: Option<Hiring<'a>>,
+}
+
+/// Details of a funding round, each of them as far as the evidence goes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Funding<'a> {
+    /// The stage in words, such as `Series A`.
+    pub stage: Option<Cow<'a, str>>,
+    /// The amount in units of `currency`: finite and not negative.
+    pub amount: Option<f64>,
+    /// The currency of `amount`.
+    pub currency: Option<Currency>,
+}
+
+/// Attributes of a hiring activity, each an ID or absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hiring<'a> {
+    /// The kind of hiring, such as `new-role`.
+    pub hiring_type: Option<Cow<'a, str>>,
+    /// The function, such as `engineering`.
+    pub job_function: Option<Cow<'a, str>>,
+    /// The level, such as `senior`.
+    pub seniority: Option<Cow<'a, str>>,
+    /// The contract, such as `full-time`.
+    pub employment_type: Option<Cow<'a, str>>,
+    /// The place, such as `remote`.
+    pub work_arrangement: Option<Cow<'a, str>>,
+}
+
+/// A company, as it is loaded and stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Company<'a> {
+    /// Identifies the company.
+    pub slug: Cow<'a, str>,
+    /// The name that `company` and `companies` search for.
+    pub name: Cow<'a, str>,
+    /// The company's self-description.
+    pub about: Option<Cow<'a, str>>,
+    /// One line about the company.
+    pub tagline: Option<Cow<'a, str>>,
+    /// The company's logo.
+    pub logo_url: Option<Cow<'a, str>>,
+    /// The country in words.
+    pub country: Option<Cow<'a, str>>,
+    /// The city in words.
+    pub city: Option<Cow<'a, str>>,
+    /// The number of employees; [`SizeBucket::of`] says the bucket.
+    pub employees: Option<i64>,
+    /// The industry in words.
+    pub industry: Option<Cow<'a, str>>,
+    /// The year in which the company was founded.
+    pub founded_year: Option<i64>,
+    /// The company's LinkedIn page.
+    pub linkedin_url: Option<Cow<'a, str>>,
+    /// When the record was last changed.
+    pub updated_at: Option<UtcDateTime>,
+}
+
+/// A company with what the live signals say about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompanyProfile<'a> {
+    /// The record.
+    pub company: Company<'a>,
+    /// The number of its live signals.
+    pub signal_count: u64,
+    /// The greatest date of its live signals.
+    pub latest_signal_date: Option<Date>,
+}
+
+/// A currency: three upper-case ASCII letters, as ISO 4217 writes them.
+///
+/// The list of assigned codes changes over the years, so only the form is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Currency([u8; 3]);
+
+impl Currency {
+    /// The currency of that code, or `None` where it is not three upper-case ASCII letters.
+    pub fn new(code: &str) -> Option<Currency> {
+        let bytes: [u8; 3] = code.as_bytes().try_into().ok()?;
+        bytes.iter().all(u8::is_ascii_uppercase).then_some(Currency(bytes))
+    }
+
+    /// The three letters.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Currency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A bucket of company sizes, by number of employees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SizeBucket {
+    /// 1 to 49 employees.
+    From1To49,
+    /// 50 to 100 employees.
+    From50To100,
+    /// 101 to 500 employees.
+    From101To500,
+    /// 501 employees and more.
+    From501,
+}
+
+impl SizeBucket {
+    /// Every bucket, smallest first.
+    pub const ALL: [SizeBucket; 4] =
+        [Self::From1To49, Self::From50To100, Self::From101To500, Self::From501];
+
+    /// The bucket of a number of employees; none below 1.
+    pub fn of(employees: i64) -> Option<SizeBucket> {
+        match employees {
+            1..=49 => Some(Self::From1To49),
+            50..=100 => Some(Self::From50To100),
+            101..=500 => Some(Self::From101To500),
+            501.. => Some(Self::From501),
+            _ => None,
+        }
+    }
+
+    /// The bucket as parameters and answers write it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::From1To49 => "1-49",
+            Self::From50To100 => "50-100",
+            Self::From101To500 => "101-500",
+            Self::From501 => "501+",
+        }
+    }
+}
+
+impl Signal<'_> {
+    /// The same record, owning its text. Costs one allocation a field.
+    pub fn into_owned(self) -> Signal<'static> {
+        Signal {
+            id: self.id,
+            slug: owned(self.slug),
+            title: owned(self.title),
+            evidence: self.evidence.map(owned),
+            category: self.category.map(owned),
+            date: self.date,
+            published_at: self.published_at,
+            updated_at: self.updated_at,
+            company_slug: owned(self.company_slug),
+            activity_url: self.activity_url.map(owned),
+            author_name: self.author_name.map(owned),
+            author_title: self.author_title.map(owned),
+            author_url: self.author_url.map(owned),
+            funding: self.funding.map(Funding::into_owned),
+            hiring: self.hiring.map(Hiring::into_owned),
+        }
+    }
+}
+
+impl Funding<'_> {
+    /// The same details, owning their text.
+    pub fn into_owned(self) -> Funding<'static> {
+        Funding { stage: self.stage.map(owned), amount: self.amount, currency: self.currency }
+    }
+}
+
+impl Hiring<'_> {
+    /// The same attributes, owning their text.
+    pub fn into_owned(self) -> Hiring<'static> {
+        Hiring {
+            hiring_type: self.hiring_type.map(owned),
+            job_function: self.job_function.map(owned),
+            seniority: self.seniority.map(owned),
+            employment_type: self.employment_type.map(owned),
+            work_arrangement: self.work_arrangement.map(owned),
+        }
+    }
+}
+
+impl Company<'_> {
+    /// The same record, owning its text. Costs one allocation a field.
+    pub fn into_owned(self) -> Company<'static> {
+        Company {
+            slug: owned(self.slug),
+            name: owned(self.name),
+            about: self.about.map(owned),
+            tagline: self.tagline.map(owned),
+            logo_url: self.logo_url.map(owned),
+            country: self.country.map(owned),
+            city: self.city.map(owned),
+            employees: self.employees,
+            industry: self.industry.map(owned),
+            founded_year: self.founded_year,
+            linkedin_url: self.linkedin_url.map(owned),
+            updated_at: self.updated_at,
+        }
+    }
+}
+
+fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
+    Cow::Owned(text.into_owned())
+}
