@@ -4,6 +4,8 @@ mod error;
 mod signal;
 
 pub mod query;
+#[cfg(feature = "synthetic")]
+pub mod synthetic;
 pub mod text;
 
 pub use error::{Error, Result};
