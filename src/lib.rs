@@ -8,6 +8,8 @@ mod segment;
 mod signal;
 
 pub mod query;
+#[cfg(feature = "synthetic")]
+pub mod synthetic;
 pub mod text;
 
 pub use error::{Error, Result};

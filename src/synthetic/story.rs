@@ -1,0 +1,377 @@
+//! Stories: the kind of a signal, and its title and evidence made from patterns.
+
+use super::company::Identity;
+use super::people::{self, Role};
+use super::random::Random;
+use super::words::{phrase, push_word};
+
+/// What a signal is about. A kind is also a category, except where the category is left out.
+#[derive(Clone, Copy)]
+pub(super) struct Kind {
+    pub(super) category: &'static str,
+    titles: &'static [&'static str],
+    evidence: &'static [&'static str],
+}
+
+/// A kind of signal, as often as its share says.
+pub(super) fn kind(random: &mut Random) -> Kind {
+    random.weighted(KINDS)
+}
+
+/// What the slots of patterns are filled with.
+pub(super) struct Facts<'a> {
+    pub(super) company: &'a Identity,
+    pub(super) role: Role,
+    /// Such as `€12.5M`, or `undisclosed`.
+    pub(super) amount: &'a str,
+    pub(super) stage: &'a str,
+}
+
+/// A title of 5 to 12 words; of fewer words where a script writes none apart.
+pub(super) fn title(random: &mut Random, kind: Kind, facts: &Facts<'_>) -> String {
+    let mut title = String::with_capacity(96);
+    if random.below(1000) < FOREIGN_PER_THOUSAND {
+        expand(random.pick(FOREIGN_TITLES), facts, random, &mut title);
+        return title;
+    }
+    expand(random.pick(kind.titles), facts, random, &mut title);
+    lengthen(random, &mut title);
+    if let Some((end, _)) = title.match_indices(' ').nth(MOST_TITLE_WORDS - 1) {
+        title.truncate(end);
+    }
+    title
+}
+
+/// One to three sentences.
+pub(super) fn evidence(random: &mut Random, kind: Kind, facts: &Facts<'_>) -> String {
+    let mut evidence = String::with_capacity(288);
+    expand(random.pick(kind.evidence), facts, random, &mut evidence);
+    for _ in 0..random.pick(REMARK_COUNTS) {
+        evidence.push(' ');
+        expand(random.pick(REMARKS), facts, random, &mut evidence);
+    }
+    evidence
+}
+
+/// Sentences behind the first, mostly one or two.
+const REMARK_COUNTS: &[u64] = &[0, 1, 1, 2, 2];
+
+/// Titles of a thousand that are written in another language.
+const FOREIGN_PER_THOUSAND: u64 = 12;
+
+const MOST_TITLE_WORDS: usize = 12;
+
+/// Adds words until the title has as many as chance wants it to have.
+fn lengthen(random: &mut Random, title: &mut String) {
+    const CONNECTORS: &[&str] = &[" for", " with", " in", " and", " to", " at", " as"];
+    let wanted = 5 + random.below(4) + random.below(4);
+    let mut missing = wanted.saturating_sub(word_count(title));
+    if missing > 1 {
+        title.push_str(random.pick(CONNECTORS));
+        missing -= 1;
+    }
+    while missing > 0 {
+        title.push(' ');
+        let next = phrase(random);
+        if random.chance(30) && word_count(next) <= missing {
+            title.push_str(next);
+            missing -= word_count(next);
+        } else {
+            push_word(random, title);
+            missing -= 1;
+        }
+    }
+}
+
+fn word_count(text: &str) -> u64 {
+    1 + text.bytes().filter(|&byte| byte == b' ').count() as u64
+}
+
+/// Appends `pattern` with its slots, such as `{company}`, filled.
+fn expand(pattern: &str, facts: &Facts<'_>, random: &mut Random, out: &mut String) {
+    let mut rest = pattern;
+    while let Some((before, from_slot)) = rest.split_once('{') {
+        out.push_str(before);
+        let (slot, after) = from_slot
+            .split_once('}')
+            .expect("a slot of a pattern is closed");
+        fill(slot, facts, random, out);
+        rest = after;
+    }
+    out.push_str(rest);
+}
+
+fn fill(slot: &str, facts: &Facts<'_>, random: &mut Random, out: &mut String) {
+    match slot {
+        "company" => out.push_str(facts.company.short_name()),
+        "role" => out.push_str(facts.role.title),
+        "amount" => out.push_str(facts.amount),
+        "stage" => out.push_str(facts.stage),
+        "phrase" => out.push_str(phrase(random)),
+        "word" => push_word(random, out),
+        "place" => push_place(facts.company, random, out),
+        "person" => push_person(random, out),
+        "number" => out.push_str(&random.logarithmic(10, 9).to_string()),
+        unknown => unreachable!("a pattern has no slot named {unknown}"),
+    }
+}
+
+fn push_place(company: &Identity, random: &mut Random, out: &mut String) {
+    match company.country {
+        Some(country) if random.chance(60) => out.push_str(random.pick(country.cities)),
+        Some(country) => out.push_str(country.name),
+        None => out.push_str("Europe"),
+    }
+}
+
+fn push_person(random: &mut Random, out: &mut String) {
+    let (first, last) = people::name(random);
+    out.push_str(first);
+    out.push(' ');
+    out.push_str(last);
+}
+
+/// The kind of each signal with its share in percent.
+#[rustfmt::skip]
+const KINDS: &[(u64, Kind)] = &[
+    (25, Kind {
+        category: "hiring",
+        titles: &[
+            "{company} is hiring a {role}",
+            "{role} wanted at {company}",
+            "{role} in {place}",
+            "Join {company} as {role}",
+            "We're looking for a {role}",
+            "{company} opens {number} roles in {place}",
+            "{role} (remote)",
+            "{company}'s team needs a {role}",
+        ],
+        evidence: &[
+            "{company} published an opening for a {role} in {place}.",
+            "The careers page of {company} lists a {role} who knows {phrase} and {phrase}.",
+            "\"We are growing and need a {role} for {phrase},\" writes {person} of {company}.",
+        ],
+    }),
+    (14, Kind {
+        category: "launch",
+        titles: &[
+            "{company} launches {phrase} {word}",
+            "{company} unveils new {word} for {phrase}",
+            "Introducing {company} {word}",
+            "{company} brings {phrase} to {place}",
+            "Now live: {phrase} by {company}",
+        ],
+        evidence: &[
+            "{company} has launched a product for {phrase}, available from today in {place}.",
+            "The new {word} of {company} combines {phrase} with {phrase}.",
+        ],
+    }),
+    (12, Kind {
+        category: FUNDING,
+        titles: &[
+            "{company} raises {amount} {stage}",
+            "{company} closes {amount} {stage} round",
+            "{company} secures {amount} in {stage} funding",
+            "{amount} {stage} for {company}",
+            "{stage}: {company} lands {amount}",
+            "{company} announces {stage} led by {person}",
+        ],
+        evidence: &[
+            "{company} has raised {amount} in a {stage} round to expand its {phrase} business.",
+            "The {stage} of {amount} brings {company} closer to {phrase}, says {person}.",
+            "According to a filing, {company} received {amount} from existing investors.",
+        ],
+    }),
+    (11, Kind {
+        category: "partnership",
+        titles: &[
+            "{company} partners with {word} {word}",
+            "{company} and {word} join forces on {phrase}",
+            "Strategic partnership: {company} and {word}",
+            "{company} signs {phrase} agreement",
+        ],
+        evidence: &[
+            "{company} and its new partner will work on {phrase} for customers in {place}.",
+            "The partnership covers {phrase} and runs for {number} months.",
+        ],
+    }),
+    (9, Kind {
+        category: "product",
+        titles: &[
+            "{company} adds {phrase} to {word}",
+            "{company} releases {word} {word} update",
+            "What's new in {company}: {phrase}",
+            "{company} integrates {phrase} and {word}",
+        ],
+        evidence: &[
+            "The latest release of {company} adds {phrase} and improves {word} by {number} percent.",
+            "Customers had asked for {phrase}; it is now part of every plan of {company}.",
+        ],
+    }),
+    (8, Kind {
+        category: "expansion",
+        titles: &[
+            "{company} expands to {place}",
+            "{company} opens {word} in {place}",
+            "{company} enters {word} market",
+            "New {word} for {company} in {place}",
+        ],
+        evidence: &[
+            "{company} opens an office in {place} with {number} people, most of them in {phrase}.",
+            "After a year of growth in {phrase}, {company} moves into {place}.",
+        ],
+    }),
+    (6, Kind {
+        category: "leadership",
+        titles: &[
+            "{company} appoints {person} as {role}",
+            "{person} joins {company} as {role}",
+            "{person} steps down at {company}",
+            "{company} names new {role}",
+        ],
+        evidence: &[
+            "{person} becomes {role} of {company} and will lead {phrase}.",
+            "{company} announced that {person} takes over {phrase} from {person}.",
+        ],
+    }),
+    (4, Kind {
+        category: "acquisition",
+        titles: &[
+            "{company} acquires {word} {word}",
+            "{company} to buy {word} unit",
+            "{company} completes acquisition of {word}",
+        ],
+        evidence: &[
+            "{company} has agreed to acquire a maker of {phrase} with {number} employees.",
+            "The acquisition gives {company} access to {phrase} and customers in {place}.",
+        ],
+    }),
+    (4, Kind {
+        category: "award",
+        titles: &[
+            "{company} wins {word} award for {phrase}",
+            "{company} named leader in {phrase}",
+            "{company} among top {number} in {word}",
+        ],
+        evidence: &[
+            "A jury in {place} honoured {company} for its work on {phrase}.",
+            "{company} was chosen from {number} entries, {person} said.",
+        ],
+    }),
+    (3, Kind {
+        category: "event",
+        titles: &[
+            "Meet {company} at {word} summit",
+            "{company} hosts {phrase} conference in {place}",
+            "Webinar: {phrase} with {person}",
+        ],
+        evidence: &[
+            "{company} invites customers to {place} to talk about {phrase}.",
+            "{person} speaks about {phrase} before {number} guests.",
+        ],
+    }),
+    (2, Kind {
+        category: "research",
+        titles: &[
+            "{company} publishes study on {phrase}",
+            "Research by {company}: {phrase} and {word}",
+        ],
+        evidence: &[
+            "The study of {company} looks at {phrase} in {number} firms and finds {word} ahead.",
+            "{person} and colleagues describe a method for {phrase}.",
+        ],
+    }),
+    (2, Kind {
+        category: "regulation",
+        titles: &[
+            "{company} receives {word} approval in {place}",
+            "Regulator clears {company}'s {word}",
+            "{company} certified for {phrase}",
+        ],
+        evidence: &[
+            "The authority in {place} has approved the {phrase} of {company}.",
+            "{company} now meets the rules for {phrase}, an auditor confirmed.",
+        ],
+    }),
+];
+
+/// The category of the kind that has funding details.
+pub(super) const FUNDING: &str = "funding";
+
+/// The category of the kind that has hiring attributes.
+pub(super) const HIRING: &str = "hiring";
+
+const FOREIGN_TITLES: &[&str] = &[
+    "{company}が{amount}の資金調達を実施",
+    "{company}、東京に新オフィスを開設",
+    "機械学習エンジニア募集中 {company}",
+    "{company} привлекла {amount} на развитие",
+    "Компания {company} открывает офис в Москве",
+    "{company} ищет разработчика машинного обучения",
+    "{company} 완료 시리즈 A 투자 유치",
+    "{company} 宣布完成 {amount} 融资",
+    "{company} lève {amount} pour accélérer à l'étranger",
+    "{company} eröffnet Büro für künstliche Intelligenz in Köln",
+    "شركة {company} تعلن عن جولة تمويل",
+];
+
+/// Sentences that fit any story.
+const REMARKS: &[&str] = &[
+    "The company, based in {place}, works on {phrase}.",
+    "\"This is a big step for {phrase} and for our {word} customers,\" said {person}.",
+    "Analysts expect {word} and {phrase} to grow by {number} percent.",
+    "Terms were not disclosed.",
+    "More than {number} customers in {place} use its {phrase} and {word} tools today.",
+    "It follows last year's work on {phrase}, {word} and {word}.",
+    "See the announcement for details on {phrase} & {word}.",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_can_be_filled() {
+        let company = Identity::of(1, 0);
+        let random = &mut Random::of_record(1, 1, 1);
+        let role = people::role(random);
+        let facts = Facts {
+            company: &company,
+            role,
+            amount: "€1M",
+            stage: "Seed",
+        };
+        let of_kinds = KINDS
+            .iter()
+            .flat_map(|(_, kind)| kind.titles.iter().chain(kind.evidence));
+        for pattern in of_kinds.chain(FOREIGN_TITLES).chain(REMARKS) {
+            let mut text = String::new();
+            expand(pattern, &facts, random, &mut text);
+            assert!(!text.contains(['{', '}']), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_shares_of_the_kinds_make_a_hundred() {
+        assert_eq!(KINDS.iter().map(|(share, _)| share).sum::<u64>(), 100);
+    }
+
+    #[test]
+    fn a_title_has_5_to_12_words() {
+        let company = Identity::of(1, 0);
+        let random = &mut Random::of_record(1, 1, 2);
+        let role = people::role(random);
+        let facts = Facts {
+            company: &company,
+            role,
+            amount: "€1M",
+            stage: "Seed",
+        };
+        for _ in 0..10_000 {
+            let kind = kind(random);
+            let title = title(random, kind, &facts);
+            let words = title.split(' ').count();
+            assert!((5..=12).contains(&words) || !title.is_ascii(), "{title}");
+        }
+    }
+}
