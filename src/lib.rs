@@ -13,7 +13,9 @@ pub mod synthetic;
 pub mod text;
 
 pub use error::{Error, Result};
-pub use index::{BuildReport, FacetCount, Facets, Found, Index, IndexBuilder, IndexStatistics, Page, Snapshot};
+pub use index::{
+    CommitReport, FacetCount, Facets, Found, Index, IndexBuilder, IndexStatistics, OnSignals, Page, Snapshot, Writer,
+};
 pub use plan::{Estimate, Explanation, SegmentExplanation, StepExplanation, Strategies};
 pub use query::{Facet, Filter, Query};
 pub use segment::Added;

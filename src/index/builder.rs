@@ -1,18 +1,17 @@
 //! Building an index from scratch: records in, an index in memory or in a directory out.
 
-use std::fs::File;
-use std::io::BufWriter;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use super::deleted::Deleted;
-use super::directory::{self, NewSegment};
-use super::live::LiveSegment;
-use super::snapshot::Snapshot;
 use super::Index;
-use crate::Result;
+use super::directory::{self, FileBuilder};
+use super::live::LiveSegment;
+use super::manifest::Manifest;
+use super::snapshot::Snapshot;
+use super::storage::{Directory, Storage};
 use crate::segment::{Added, Segment, SegmentBuilder};
 use crate::signal::{Company, Signal};
+use crate::{Error, Result};
 
 /// Builds an index of one segment.
 ///
@@ -37,16 +36,7 @@ pub struct IndexBuilder(Target);
 #[derive(Debug)]
 enum Target {
     Memory(SegmentBuilder<Vec<u8>>),
-    Directory { builder: SegmentBuilder<BufWriter<File>>, segment: NewSegment, path: PathBuf },
-}
-
-/// What a finished build wrote.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BuildReport {
-    /// Signals in the index.
-    pub signals: u64,
-    /// Companies in the index.
-    pub companies: u64,
+    Directory { storage: Arc<Directory>, segment: FileBuilder },
 }
 
 impl IndexBuilder {
@@ -65,11 +55,13 @@ impl IndexBuilder {
     /// # Errors
     /// The directory holds an index already, or cannot be written.
     pub fn in_directory(path: impl AsRef<Path>) -> Result<IndexBuilder> {
-        let path = path.as_ref().to_owned();
-        let segment = directory::create(&path)?;
-        let output = BufWriter::with_capacity(WRITE_BUFFER_BYTES, segment.create_file()?);
-        let builder = SegmentBuilder::new(output).map_err(|error| error.at(segment.path()))?;
-        Ok(IndexBuilder(Target::Directory { builder, segment, path }))
+        let storage = Arc::new(Directory::new(path.as_ref()));
+        storage.ensure()?;
+        if directory::exists(&*storage)? {
+            return Err(Error::invalid("there is an index here already").at(path.as_ref()));
+        }
+        let segment = FileBuilder::create(&*storage, FIRST_FILE)?;
+        Ok(IndexBuilder(Target::Directory { storage, segment }))
     }
 
     /// Adds a company; a later one with the same slug takes its place.
@@ -79,9 +71,7 @@ impl IndexBuilder {
     pub fn add_company(&mut self, company: &Company<'_>) -> Result<Added> {
         match &mut self.0 {
             Target::Memory(builder) => builder.add_company(company),
-            Target::Directory { builder, segment, .. } => {
-                builder.add_company(company).map_err(|error| error.at(segment.path()))
-            }
+            Target::Directory { segment, .. } => segment.builder.add_company(company),
         }
     }
 
@@ -93,9 +83,7 @@ impl IndexBuilder {
     pub fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
         match &mut self.0 {
             Target::Memory(builder) => builder.add_signal(signal),
-            Target::Directory { builder, segment, .. } => {
-                builder.add_signal(signal).map_err(|error| error.at(segment.path()))
-            }
+            Target::Directory { segment, .. } => segment.builder.add_signal(signal),
         }
     }
 
@@ -108,22 +96,23 @@ impl IndexBuilder {
     pub fn finish(self) -> Result<Index> {
         match self.0 {
             Target::Memory(builder) => {
-                let segment = Segment::from_bytes(&builder.finish()?)?;
-                let live = LiveSegment {
-                    number: 1,
-                    segment: Arc::new(segment),
-                    deleted: Arc::new(Deleted::default()),
-                };
-                Ok(Index::in_memory(Snapshot::new(1, vec![live])))
+                let segment = Arc::new(Segment::from_bytes(&builder.finish()?)?);
+                let live = LiveSegment { number: FIRST_FILE, segment, deleted: Arc::default() };
+                Ok(Index::in_memory(Snapshot::new(FIRST_GENERATION, vec![live])))
             }
-            Target::Directory { builder, segment, path } => {
-                let output = builder.finish().map_err(|error| error.at(segment.path()))?;
-                directory::publish_first(&path, segment, output)?;
-                Index::open(path)
+            Target::Directory { storage, segment } => {
+                let live = segment.finish(&*storage)?;
+                let manifest = Manifest {
+                    generation: FIRST_GENERATION,
+                    next_file: FIRST_FILE + 1,
+                    segments: vec![directory::line(&live, None)],
+                };
+                directory::publish(&*storage, &manifest)?;
+                Index::from_storage(storage)
             }
         }
     }
 }
 
-/// Bytes that are gathered before they are written; larger buffers measured no faster.
-const WRITE_BUFFER_BYTES: usize = 1 << 20;
+const FIRST_FILE: u64 = 1;
+const FIRST_GENERATION: u64 = 1;

@@ -4,116 +4,154 @@
 //! manifest                        the current state, replaced by renaming
 //! segment-00000000000000000001    a segment; never changed once written
 //! deleted-00000000000000000002    what is deleted of a segment; never changed once written
+//! lock                            held by the writer
 //! ```
 //!
 //! File numbers are never used twice, so a reader that opens an old manifest finds either the
 //! files it names or none of that name.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
 use super::deleted::Deleted;
 use super::live::LiveSegment;
-use super::manifest::{Manifest, SegmentLine};
+use super::manifest::{DeletedLine, Manifest, SegmentLine};
 use super::snapshot::Snapshot;
-use crate::segment::Segment;
+use super::storage::{NewFile, Storage};
+use crate::segment::{Segment, SegmentBuilder};
 use crate::{Error, Result};
 
 const MANIFEST: &str = "manifest";
 const MANIFEST_NEXT: &str = "manifest.next";
 
-/// A segment file that is being written.
+/// Bytes that are gathered before they are written; larger buffers measured no faster.
+const WRITE_BUFFER_BYTES: usize = 1 << 20;
+
+/// How often a reader starts again when the files of the manifest that it read are gone, because
+/// a writer has replaced it meanwhile. Each time, a whole commit has to have come in between.
+const READ_ATTEMPTS_MAX: usize = 16;
+
+/// A segment that is being built in a file.
 #[derive(Debug)]
-pub(super) struct NewSegment {
+pub(super) struct FileBuilder {
+    pub(super) builder: SegmentBuilder<BufWriter<Box<dyn NewFile>>>,
     file: u64,
-    path: PathBuf,
 }
 
-impl NewSegment {
-    pub(super) fn new(directory: &Path, file: u64) -> NewSegment {
-        NewSegment { file, path: segment_path(directory, file) }
+impl FileBuilder {
+    /// Begins a segment in the file of a number.
+    pub(super) fn create(storage: &dyn Storage, file: u64) -> Result<FileBuilder> {
+        let name = segment_name(file);
+        let output = storage.create(&name).map_err(at(storage, &name, "create the file"))?;
+        let output = BufWriter::with_capacity(WRITE_BUFFER_BYTES, output);
+        let builder =
+            SegmentBuilder::new(output).map_err(|error| error.at(&storage.path(&name)))?;
+        Ok(FileBuilder { builder, file })
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Creates the file, in place of what a crash may have left of that name.
-    pub(super) fn create_file(&self) -> Result<File> {
-        OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(&self.path)
-            .map_err(|error| Error::io("create the file", error).at(&self.path))
-    }
-
-    /// Makes the written file durable and says what the manifest has to.
-    pub(super) fn sync(&self, output: BufWriter<File>) -> Result<SegmentLine> {
-        let synced = output.into_inner().map_err(|error| error.into_error()).and_then(|file| {
-            file.sync_all()?;
-            Ok(file.metadata()?.len())
-        });
-        let length = synced.map_err(|error| Error::io("write the file", error).at(&self.path))?;
-        Ok(SegmentLine { file: self.file, length, deleted: None })
+    /// Finishes the segment, makes it durable and opens it.
+    pub(super) fn finish(self, storage: &dyn Storage) -> Result<LiveSegment> {
+        let name = segment_name(self.file);
+        let output = self.builder.finish().map_err(|error| error.at(&storage.path(&name)))?;
+        let synced = output
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)
+            .and_then(|mut file| file.sync());
+        synced.map_err(at(storage, &name, "write the file"))?;
+        let segment = Arc::new(open_segment(storage, self.file)?);
+        Ok(LiveSegment { number: self.file, segment, deleted: Arc::default() })
     }
 }
 
-/// Reads the current state of a directory.
-pub(super) fn read(directory: &Path) -> Result<Snapshot> {
-    open_snapshot(directory, &read_manifest(directory)?, &[])
+/// Reads the current state.
+pub(super) fn read(storage: &dyn Storage) -> Result<(Manifest, Snapshot)> {
+    read_sharing(storage, &[])
 }
 
-/// Reads the state of a directory if it is newer than a snapshot, sharing segments with it.
-pub(super) fn read_newer(directory: &Path, current: &Snapshot) -> Result<Option<Snapshot>> {
-    let manifest = read_manifest(directory)?;
-    if manifest.generation == current.generation() {
+/// Reads the current state if it is another than the snapshot's, sharing what did not change.
+pub(super) fn read_changed(storage: &dyn Storage, current: &Snapshot) -> Result<Option<Snapshot>> {
+    if read_manifest(storage)?.generation == current.generation() {
         return Ok(None);
     }
-    open_snapshot(directory, &manifest, &current.segments).map(Some)
+    read_sharing(storage, &current.segments).map(|(_, snapshot)| Some(snapshot))
 }
 
-/// Prepares a directory for its first segment.
-pub(super) fn create(directory: &Path) -> Result<NewSegment> {
-    fs::create_dir_all(directory)
-        .map_err(|error| Error::io("create the directory", error).at(directory))?;
-    let manifest = directory.join(MANIFEST);
-    if manifest.exists() {
-        return Err(Error::invalid("there is an index here already").at(directory));
+/// Whether there is an index.
+pub(super) fn exists(storage: &dyn Storage) -> Result<bool> {
+    match read_manifest(storage) {
+        Err(error) if error.is_missing() => Ok(false),
+        other => other.map(|_| true),
     }
-    Ok(NewSegment::new(directory, 1))
 }
 
-/// Makes the first segment of a directory durable and visible.
-pub(super) fn publish_first(
-    directory: &Path,
-    segment: NewSegment,
-    output: BufWriter<File>,
-) -> Result<()> {
-    let line = segment.sync(output)?;
-    let manifest = Manifest { generation: 1, next_file: line.file + 1, segments: vec![line] };
-    write_manifest(directory, &manifest)
+/// Makes a state the current one: writes the next manifest beside it, syncs, renames, syncs the
+/// names. The files that it names have to be durable already.
+pub(super) fn publish(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
+    write_file(storage, MANIFEST_NEXT, &manifest.encode()?)?;
+    storage
+        .rename(MANIFEST_NEXT, MANIFEST)
+        .and_then(|()| storage.sync_names())
+        .map_err(at(storage, MANIFEST, "replace the manifest"))
 }
 
-/// Replaces the manifest: writes the next one beside it, syncs, renames, syncs the directory.
-pub(super) fn write_manifest(directory: &Path, manifest: &Manifest) -> Result<()> {
-    let next = directory.join(MANIFEST_NEXT);
-    let bytes = manifest.encode()?;
-    let written = File::create(&next).and_then(|mut file| {
-        file.write_all(&bytes)?;
-        file.sync_all()?;
-        fs::rename(&next, directory.join(MANIFEST))?;
-        File::open(directory)?.sync_all()
-    });
-    written.map_err(|error| Error::io("write the manifest", error).at(&next))
+/// Writes what is deleted of a segment and says what the manifest has to.
+pub(super) fn write_deleted(
+    storage: &dyn Storage,
+    file: u64,
+    deleted: &Deleted,
+) -> Result<DeletedLine> {
+    let bytes = deleted.encode();
+    write_file(storage, &deleted_name(file), &bytes)?;
+    Ok(DeletedLine { file, length: bytes.len() as u64, checksum: crc32c::crc32c(&bytes) })
 }
 
-fn read_manifest(directory: &Path) -> Result<Manifest> {
-    let path = directory.join(MANIFEST);
-    let bytes = fs::read(&path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
+/// Removes the files that a manifest does not name: left by a crash, or replaced. Only for the
+/// holder of the lock. Readers that have them open keep them.
+pub(super) fn remove_unnamed(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
+    let named: Vec<String> = manifest
+        .segments
+        .iter()
+        .flat_map(|line| {
+            let deleted = line.deleted.as_ref().map(|deleted| deleted_name(deleted.file));
+            [Some(segment_name(line.file)), deleted]
+        })
+        .flatten()
+        .collect();
+    let names = storage.names().map_err(at(storage, "", "list the directory"))?;
+    let is_ours = |name: &String| {
+        name.starts_with("segment-") || name.starts_with("deleted-") || name == MANIFEST_NEXT
+    };
+    for name in names.iter().filter(|name| is_ours(name) && !named.contains(name)) {
+        storage.remove(name).map_err(at(storage, name, "remove the file"))?;
+    }
+    Ok(())
+}
+
+/// The manifest's line of a segment.
+pub(super) fn line(live: &LiveSegment, deleted: Option<DeletedLine>) -> SegmentLine {
+    SegmentLine { file: live.number, length: live.segment.file_size(), deleted }
+}
+
+fn read_sharing(storage: &dyn Storage, known: &[LiveSegment]) -> Result<(Manifest, Snapshot)> {
+    let mut manifest = read_manifest(storage)?;
+    for _ in 0..READ_ATTEMPTS_MAX {
+        let error = match open_snapshot(storage, &manifest, known) {
+            Ok(snapshot) => return Ok((manifest, snapshot)),
+            Err(error) => error,
+        };
+        let current = read_manifest(storage)?;
+        if !error.is_missing() || current == manifest {
+            return Err(error);
+        }
+        manifest = current;
+    }
+    Err(Error::missing("the index changed faster than it could be read"))
+}
+
+fn read_manifest(storage: &dyn Storage) -> Result<Manifest> {
+    let path = storage.path(MANIFEST);
+    let bytes = storage.read(MANIFEST).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
             Error::missing("there is no index here: the manifest is missing").at(&path)
         }
         _ => Error::io("read the manifest", error).at(&path),
@@ -122,38 +160,75 @@ fn read_manifest(directory: &Path) -> Result<Manifest> {
 }
 
 fn open_snapshot(
-    directory: &Path,
+    storage: &dyn Storage,
     manifest: &Manifest,
     known: &[LiveSegment],
 ) -> Result<Snapshot> {
-    let segments = manifest
-        .segments
-        .iter()
-        .map(|line| {
-            let shared = known.iter().find(|live| live.number == line.file);
-            let segment = match shared {
-                Some(live) => Arc::clone(&live.segment),
-                None => Arc::new(open_segment(directory, line)?),
-            };
-            Ok(LiveSegment {
-                number: line.file,
-                segment,
-                deleted: Arc::new(Deleted::default()),
-            })
-        })
-        .collect::<Result<_>>()?;
+    let open = |line: &SegmentLine| {
+        let shared = known.iter().find(|live| live.number == line.file);
+        let segment = match shared {
+            Some(live) => Arc::clone(&live.segment),
+            None => Arc::new(open_segment(storage, line.file)?),
+        };
+        if segment.file_size() != line.length {
+            let path = storage.path(&segment_name(line.file));
+            return Err(Error::corrupt("the file is not as long as the manifest says").at(&path));
+        }
+        let deleted = match &line.deleted {
+            Some(deleted) => read_deleted(storage, deleted, &segment)?,
+            None => Deleted::default(),
+        };
+        Ok(LiveSegment { number: line.file, segment, deleted: Arc::new(deleted) })
+    };
+    let segments = manifest.segments.iter().map(open).collect::<Result<_>>()?;
     Ok(Snapshot::new(manifest.generation, segments))
 }
 
-fn open_segment(directory: &Path, line: &SegmentLine) -> Result<Segment> {
-    let path = segment_path(directory, line.file);
-    let segment = Segment::open(&path)?;
-    match segment.file_size() == line.length {
-        true => Ok(segment),
-        false => Err(Error::corrupt("the file is not as long as the manifest says").at(&path)),
+fn open_segment(storage: &dyn Storage, file: u64) -> Result<Segment> {
+    let name = segment_name(file);
+    let bytes = storage.view(&name).map_err(at(storage, &name, "open the file"))?;
+    Segment::new(bytes).map_err(|error| error.at(&storage.path(&name)))
+}
+
+fn read_deleted(storage: &dyn Storage, line: &DeletedLine, segment: &Segment) -> Result<Deleted> {
+    let name = deleted_name(line.file);
+    let bytes = storage.read(&name).map_err(at(storage, &name, "read the file"))?;
+    let is_whole =
+        bytes.len() as u64 == line.length && crc32c::crc32c(&bytes) == line.checksum;
+    match is_whole {
+        true => Deleted::decode(&bytes, segment),
+        false => Err(Error::corrupt("the file does not match the manifest's checksum")),
+    }
+    .map_err(|error| error.at(&storage.path(&name)))
+}
+
+fn write_file(storage: &dyn Storage, name: &str, bytes: &[u8]) -> Result<()> {
+    let written = storage.create(name).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync()
+    });
+    written.map_err(at(storage, name, "write the file"))
+}
+
+/// Turns an error of the operating system into ours, naming the file.
+fn at<'s>(
+    storage: &'s dyn Storage,
+    name: &'s str,
+    doing: &'s str,
+) -> impl FnOnce(io::Error) -> Error + 's {
+    move |error| {
+        let path = storage.path(name);
+        match error.kind() {
+            io::ErrorKind::NotFound => Error::missing("there is no such file").at(&path),
+            _ => Error::io(doing, error).at(&path),
+        }
     }
 }
 
-fn segment_path(directory: &Path, file: u64) -> PathBuf {
-    directory.join(format!("segment-{file:020}"))
+fn segment_name(file: u64) -> String {
+    format!("segment-{file:020}")
+}
+
+fn deleted_name(file: u64) -> String {
+    format!("deleted-{file:020}")
 }

@@ -57,6 +57,11 @@ pub(crate) struct DeletedLine {
 }
 
 impl Manifest {
+    /// The file with what is deleted of a segment.
+    pub(crate) fn deleted_line(&self, segment: u64) -> Option<DeletedLine> {
+        self.segments.iter().find(|line| line.file == segment)?.deleted.clone()
+    }
+
     /// The bytes of the file.
     pub(crate) fn encode(&self) -> Result<Vec<u8>> {
         let body = bincode::serde::encode_to_vec(self, encoding())
@@ -98,15 +103,17 @@ impl Manifest {
     }
 
     fn validate(self) -> Result<Manifest> {
-        let ascending = self.segments.is_sorted_by(|a, b| a.file < b.file);
+        let mut files: Vec<u64> = self.segments.iter().map(|line| line.file).collect();
+        files.sort_unstable();
+        let distinct = files.is_sorted_by(|a, b| a < b);
         let below_next = |file: u64| file < self.next_file;
         let known = self.segments.iter().all(|line| {
             below_next(line.file)
                 && line.deleted.as_ref().is_none_or(|deleted| below_next(deleted.file))
         });
-        match ascending && known {
+        match distinct && known {
             true => Ok(self),
-            false => Err(Error::corrupt("the files of the manifest are out of order")),
+            false => Err(Error::corrupt("the manifest names a file twice or one that is not written yet")),
         }
     }
 }

@@ -10,29 +10,48 @@ mod directory;
 mod facets;
 mod live;
 mod manifest;
+mod merge;
 mod page;
 mod snapshot;
 mod statistics;
+mod storage;
+mod writer;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-pub use builder::{BuildReport, IndexBuilder};
+pub use builder::IndexBuilder;
 pub use facets::{FacetCount, Facets};
 pub use page::Page;
 pub use snapshot::{Found, IndexStatistics, Snapshot};
+pub use writer::{CommitReport, OnSignals, Writer};
 
+use self::storage::{Directory, Storage};
 use crate::Result;
 
 /// A published index: always a snapshot to ask.
 ///
-/// Share it by reference or `Arc`; all methods take `&self`.
+/// Share it by reference or clone it; clones share everything.
+#[derive(Clone, Debug)]
+pub struct Index(Arc<Shared>);
+
+/// What an index, its clones and its writer share.
 #[derive(Debug)]
-pub struct Index {
-    directory: Option<PathBuf>,
+struct Shared {
+    /// Where the index is kept; none for one in memory.
+    storage: Option<Arc<dyn Storage>>,
     current: ArcSwap<Snapshot>,
+}
+
+impl Shared {
+    /// Publishes a snapshot unless it is the one that is published already.
+    fn publish_if_newer(&self, snapshot: Snapshot) {
+        if snapshot.generation() > self.current.load().generation() {
+            self.current.store(Arc::new(snapshot));
+        }
+    }
 }
 
 impl Index {
@@ -44,17 +63,12 @@ impl Index {
     ///
     /// Cost: maps the files and verifies everything but records: about 0.1 s a gigabyte.
     pub fn open(directory: impl AsRef<Path>) -> Result<Index> {
-        let directory = directory.as_ref();
-        let snapshot = directory::read(directory)?;
-        Ok(Index {
-            directory: Some(directory.to_owned()),
-            current: ArcSwap::from_pointee(snapshot),
-        })
+        Index::from_storage(Arc::new(Directory::new(directory.as_ref())))
     }
 
     /// The current snapshot. Cost: one atomic load and a reference count.
     pub fn snapshot(&self) -> Arc<Snapshot> {
-        self.current.load_full()
+        self.0.current.load_full()
     }
 
     /// Follows the directory: publishes its current state and says whether that was news. An index
@@ -62,17 +76,33 @@ impl Index {
     ///
     /// # Errors
     /// As [`open`](Self::open); the snapshot that was published before stays.
+    ///
+    /// Cost: reads the manifest, a few hundred bytes; where it changed, opens what is new.
     pub fn refresh(&self) -> Result<bool> {
-        let Some(directory) = &self.directory else { return Ok(false) };
-        let current = self.snapshot();
-        let Some(snapshot) = directory::read_newer(directory, &current)? else {
+        let Some(storage) = &self.0.storage else { return Ok(false) };
+        let Some(snapshot) = directory::read_changed(&**storage, &self.snapshot())? else {
             return Ok(false);
         };
-        self.current.store(Arc::new(snapshot));
+        self.0.current.store(Arc::new(snapshot));
         Ok(true)
     }
 
-    pub(crate) fn in_memory(snapshot: Snapshot) -> Index {
-        Index { directory: None, current: ArcSwap::from_pointee(snapshot) }
+    /// The writer of the index. There is one at a time, over all processes.
+    ///
+    /// # Errors
+    /// [`is_locked`](crate::Error::is_locked) while another has it; `is_invalid` for an index in
+    /// memory; as [`open`](Self::open) otherwise.
+    pub fn writer(&self) -> Result<Writer> {
+        Writer::open(&self.0)
+    }
+
+    fn from_storage(storage: Arc<dyn Storage>) -> Result<Index> {
+        let (_, snapshot) = directory::read(&*storage)?;
+        let current = ArcSwap::from_pointee(snapshot);
+        Ok(Index(Arc::new(Shared { storage: Some(storage), current })))
+    }
+
+    fn in_memory(snapshot: Snapshot) -> Index {
+        Index(Arc::new(Shared { storage: None, current: ArcSwap::from_pointee(snapshot) }))
     }
 }

@@ -67,6 +67,27 @@ impl Snapshot {
         self.generation
     }
 
+    /// Whether a signal of that id is live. Cost: a binary search a segment.
+    pub fn contains(&self, id: SignalId) -> bool {
+        self.segments.iter().any(|live| live.row(id).is_some())
+    }
+
+    /// Whether a company of that slug is live. Cost: a binary search a segment.
+    pub fn has_company(&self, slug: &str) -> bool {
+        self.segments.iter().any(|live| live.company_by_slug(slug).is_some())
+    }
+
+    /// The ids of a company's live signals, in no particular order.
+    pub(super) fn signals_of(&self, slug: &str) -> Vec<SignalId> {
+        let mut ids = Vec::new();
+        for live in &self.segments {
+            if let Some(company) = live.segment.company_by_slug(slug) {
+                ids.extend(live.company_rows(company).map(|row| live.segment.id(row)));
+            }
+        }
+        ids
+    }
+
     /// The number of live signals. Cost: one addition a segment.
     pub fn signal_count(&self) -> u64 {
         self.segments.iter().map(LiveSegment::live_rows).sum()

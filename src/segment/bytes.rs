@@ -1,12 +1,10 @@
-//! The bytes of a segment: a mapped file, or memory of our own.
+//! The bytes of a segment: a mapped file, or memory of our own. The one use of `unsafe`.
 
 use std::fs::File;
+use std::io;
 use std::ops::Deref;
-use std::path::Path;
 
 use memmap2::Mmap;
-
-use crate::{Error, Result};
 
 /// Bytes that start at an address which is a multiple of eight, so that sections can be viewed as
 /// integers without copying them.
@@ -25,14 +23,13 @@ pub(crate) enum Bytes {
 
 impl Bytes {
     /// Maps a file.
-    pub(crate) fn map(path: &Path) -> Result<Bytes> {
-        let file = File::open(path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => Error::missing("there is no such file").at(path),
-            _ => Error::io("open the file", error).at(path),
-        })?;
-        map_file(&file)
-            .map(Bytes::Mapped)
-            .map_err(|error| Error::io("map the file", error).at(path))
+    #[allow(unsafe_code)]
+    pub(crate) fn map(file: &File) -> io::Result<Bytes> {
+        // SAFETY: A mapping is sound as long as nobody alters the file underneath it. Segment
+        // files are written once, under a name that was never used before, and only ever removed,
+        // which leaves a mapping whole. A foreign process that truncates one in place would raise
+        // SIGBUS here; the guide for operators says that an index directory is the engine's own.
+        unsafe { Mmap::map(file) }.map(Bytes::Mapped)
     }
 
     /// Copies bytes into aligned memory.
@@ -52,14 +49,4 @@ impl Deref for Bytes {
             Bytes::Owned { words, length } => &bytemuck::cast_slice(words)[..*length],
         }
     }
-}
-
-/// The one place that maps memory, and the one use of `unsafe`.
-#[allow(unsafe_code)]
-fn map_file(file: &File) -> std::io::Result<Mmap> {
-    // SAFETY: A mapping is sound as long as nobody alters the file underneath it. Segment files
-    // are written once, under a name that was never used before, and only ever removed (which
-    // leaves a mapping whole). A foreign process that truncates one in place would raise SIGBUS
-    // here; the guide for operators says to treat an index directory as the engine's own.
-    unsafe { Mmap::map(file) }
 }

@@ -21,9 +21,8 @@ mod row;
 mod tokens;
 mod validate;
 
-use std::path::Path;
-
 pub use builder::Added;
+pub(crate) use bytes::Bytes;
 pub(crate) use builder::SegmentBuilder;
 pub(crate) use column::{BlockRange, Column, NO_CODE};
 pub(crate) use dictionary::Strings;
@@ -32,7 +31,6 @@ pub(crate) use posting::{BlockRows, Posting, PostingId, PostingSections, Posting
 pub(crate) use row::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, Row, block_count};
 pub(crate) use tokens::{EncodedPhrase, TermNumber};
 
-use self::bytes::Bytes;
 use self::layout::Layout;
 use crate::query::Facet;
 use crate::signal::{Company, Signal, SignalId};
@@ -76,22 +74,18 @@ pub(crate) struct OrderedColumn<'a> {
 }
 
 impl Segment {
-    /// Opens a segment file.
-    ///
-    /// # Errors
-    /// Missing, foreign, newer or corrupt, naming the file.
-    ///
-    /// Cost: one pass over everything but the records.
-    pub(crate) fn open(path: &Path) -> Result<Segment> {
-        Segment::new(Bytes::map(path)?).map_err(|error| error.at(path))
-    }
-
     /// Opens a segment in memory.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Segment> {
         Segment::new(Bytes::copy(bytes))
     }
 
-    fn new(bytes: Bytes) -> Result<Segment> {
+    /// Opens a segment.
+    ///
+    /// # Errors
+    /// Foreign, newer or corrupt.
+    ///
+    /// Cost: one pass over everything but the records.
+    pub(crate) fn new(bytes: Bytes) -> Result<Segment> {
         let layout = Layout::read(&bytes)?;
         let segment = Segment { bytes, layout };
         segment.validate()?;

@@ -1,0 +1,177 @@
+//! Answers agree with `Filter::matches` over a full scan: pages, walks, counts, facets, in both
+//! orders, with every optimisation on and off.
+//!
+//! `SIGNALDEX_QUERIES` sets how many random queries are asked of each corpus; a failure prints the
+//! seed and the query, and `SIGNALDEX_SEED` replays it.
+
+use signaldex::query::{Order, QueryBuilder};
+use signaldex::synthetic::Corpus;
+use signaldex::{Facet, Filter, Index, Query, SignalId, Snapshot, Strategies};
+use time::Date;
+
+use crate::oracle::{Oracle, index_of};
+use crate::questions::Questions;
+
+/// Random queries a corpus in the ordinary run.
+const QUERIES: usize = 150;
+
+/// Asks random queries of an index and compares every kind of answer. Returns how many queries
+/// had matches.
+pub fn compare(index: &Index, today: Date, queries: usize, seed: u64) -> usize {
+    let oracle = Oracle::of(index);
+    let snapshot = index.snapshot();
+    let strategies: Vec<(&str, Snapshot)> = Strategies::each_off()
+        .map(|(name, strategies)| (name, snapshot.with_strategies(strategies)))
+        .collect();
+    let mut questions = Questions::new(&oracle.records, today, seed);
+    let mut answered = 0;
+    for number in 0..queries {
+        let text = questions.filter();
+        let Ok(filter) = Filter::parse(&text) else { continue };
+        let matches = oracle.matches(&filter, today);
+        answered += usize::from(!matches.is_empty());
+        let context = format!("seed {seed}, query {number}: {text}");
+        // The plain strategies are compared in turn, all of them over the whole run.
+        for (name, snapshot) in [&strategies[0], &strategies[number % strategies.len()]] {
+            let context = format!("{context} ({name})");
+            compare_count(snapshot, &filter, today, &matches, &context);
+            compare_pages(snapshot, &text, today, &matches, &mut questions, &context);
+            if number % 4 == 0 {
+                compare_facets(snapshot, &oracle, &filter, today, &context);
+            }
+        }
+    }
+    answered
+}
+
+fn compare_count(
+    snapshot: &Snapshot,
+    filter: &Filter,
+    today: Date,
+    matches: &[SignalId],
+    context: &str,
+) {
+    let count = snapshot.count(filter, today).expect("an index that was just built is whole");
+    assert_eq!(count, matches.len() as u64, "count; {context}");
+}
+
+fn compare_pages(
+    snapshot: &Snapshot,
+    text: &str,
+    today: Date,
+    matches: &[SignalId],
+    questions: &mut Questions<'_>,
+    context: &str,
+) {
+    let limit = 1 + questions.random.below(50);
+    for order in [Order::NewestFirst, Order::OldestFirst] {
+        let first = || builder(text).order(order).limit(limit);
+        let number = 1 + questions.random.below(4) as u16;
+        compare_page(snapshot, &valid(first()), today, matches, context);
+        compare_page(snapshot, &valid(first().page(number)), today, matches, context);
+        compare_walk(snapshot, first, today, matches, context);
+    }
+}
+
+fn compare_page(
+    snapshot: &Snapshot,
+    query: &Query,
+    today: Date,
+    matches: &[SignalId],
+    context: &str,
+) -> signaldex::Page {
+    let page = snapshot.search(query, today).expect("an index that was just built is whole");
+    let (ids, has_more) = Oracle::page(matches, query);
+    assert_eq!(page.ids(), ids, "page of {query:?}; {context}");
+    assert_eq!(page.next_cursor().is_some(), has_more, "cursor of {query:?}; {context}");
+    page
+}
+
+/// Goes through up to eight pages by cursor, each compared with the scan.
+fn compare_walk(
+    snapshot: &Snapshot,
+    first: impl Fn() -> QueryBuilder,
+    today: Date,
+    matches: &[SignalId],
+    context: &str,
+) {
+    let mut cursor: Option<String> = None;
+    for _ in 0..8 {
+        let query = match &cursor {
+            Some(cursor) => valid(first().cursor(cursor)),
+            None => valid(first()),
+        };
+        let page = compare_page(snapshot, &query, today, matches, context);
+        cursor = page.next_cursor().map(ToString::to_string);
+        if cursor.is_none() {
+            return;
+        }
+    }
+}
+
+fn compare_facets(
+    snapshot: &Snapshot,
+    oracle: &Oracle,
+    filter: &Filter,
+    today: Date,
+    context: &str,
+) {
+    let facets = snapshot.facets(filter, today).expect("an index that was just built is whole");
+    for facet in Facet::ALL {
+        let expected = oracle.facet(filter, facet, today);
+        assert_eq!(facets.values(facet), expected, "{facet:?}; {context}");
+    }
+}
+
+fn builder(text: &str) -> QueryBuilder {
+    Query::parse(text).expect("the text was parsed before").into_builder()
+}
+
+fn valid(builder: QueryBuilder) -> Query {
+    builder.build().expect("order, limit, page and cursor are valid")
+}
+
+/// The number of an environment variable, for long runs and for replaying.
+pub fn setting(name: &str, default: usize) -> usize {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+}
+
+fn corpus_index(corpus: &Corpus) -> Index {
+    index_of(corpus.companies(), corpus.signals())
+}
+
+#[test]
+fn random_queries_agree_on_generated_corpora() {
+    let queries = setting("SIGNALDEX_QUERIES", QUERIES);
+    let seed = setting("SIGNALDEX_SEED", 1) as u64;
+    for (place, signals) in [1, 2, 60, 700, 3_000].into_iter().enumerate() {
+        let corpus = Corpus::new(signals, seed + place as u64).expect("a size within bounds");
+        let index = corpus_index(&corpus);
+        let answered = compare(&index, corpus.as_of(), queries, seed + place as u64);
+        assert!(signals < 60 || answered * 2 > queries, "most queries of {signals} find something");
+    }
+}
+
+#[test]
+fn random_queries_agree_over_several_blocks() {
+    let queries = setting("SIGNALDEX_QUERIES", QUERIES) / 15;
+    let seed = setting("SIGNALDEX_SEED", 1) as u64;
+    let corpus = Corpus::new(150_000, seed).expect("a size within bounds");
+    let index = corpus_index(&corpus);
+    let answered = compare(&index, corpus.as_of(), queries, seed);
+    assert!(answered * 2 > queries, "most queries find something");
+}
+
+#[test]
+fn an_empty_index_answers_everything_with_nothing() {
+    let corpus = Corpus::new(10, 1).expect("a size within bounds");
+    let index = index_of(corpus.companies(), []);
+    let snapshot = index.snapshot();
+    for text in ["", "q=series", "days=7", "exclude=a", "country=Germany", "fundingMin=1"] {
+        let query = Query::parse(text).expect("a valid query");
+        let page = snapshot.search(&query, corpus.as_of()).expect("nothing to be corrupt");
+        assert!(page.is_empty() && page.next_cursor().is_none(), "{text}");
+        assert_eq!(snapshot.count(query.filter(), corpus.as_of()).expect("a count"), 0, "{text}");
+    }
+    assert_eq!(snapshot.company_count(), corpus.company_count());
+}

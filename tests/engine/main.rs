@@ -1,0 +1,8 @@
+//! The engine as a host sees it, compared with the plain meaning of its queries.
+
+mod agreement;
+mod damage;
+mod metamorphic;
+mod oracle;
+mod questions;
+mod real_corpus;

@@ -1,0 +1,40 @@
+//! The real corpus beside the checkout: everything valid in it is loaded, and random queries of
+//! its own words agree with a scan. Skipped where it is absent.
+
+use std::path::{Path, PathBuf};
+
+use signaldex::json::{self, OnInvalid};
+use signaldex::{Index, IndexBuilder};
+use time::macros::date;
+
+use crate::agreement::{compare, setting};
+
+/// Random queries in the ordinary run; each scans 120,517 signals.
+const QUERIES: usize = 12;
+
+fn corpus() -> Option<[PathBuf; 2]> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
+    let files = ["companies.jsonl.zst", "signals.jsonl.zst"].map(|name| folder.join(name));
+    files.iter().all(|file| file.exists()).then_some(files)
+}
+
+fn load([companies, signals]: &[PathBuf; 2]) -> Index {
+    let mut builder = IndexBuilder::in_memory().expect("memory can be written to");
+    let report = json::load(companies, signals, &mut builder, OnInvalid::Stop)
+        .expect("nothing of the corpus is rejected");
+    assert_eq!((report.companies, report.signals), (43_478, 120_517));
+    builder.finish().expect("what was built is valid")
+}
+
+#[test]
+fn the_real_corpus_is_loaded_whole_and_answers_agree() {
+    let Some(files) = corpus() else {
+        eprintln!("skipped: there is no corpus beside the checkout");
+        return;
+    };
+    let index = load(&files);
+    let queries = setting("SIGNALDEX_REAL_QUERIES", QUERIES);
+    let seed = setting("SIGNALDEX_SEED", 1) as u64;
+    let answered = compare(&index, date!(2026 - 06 - 30), queries, seed);
+    assert!(answered * 2 > queries, "most queries find something");
+}
