@@ -164,22 +164,23 @@ INDUSTRIES = {
 
 # First words of company names.
 STEMS = """
-Northwind Brightmoor Halden Kestrelby Lumenfold Tidewright Ostrava Birchline Quillon Fennmark Veldt
-Saltmarsh Pinegrove Aldermoor Copperleaf Driftwell Emberly Fjordlane Glasswing Hollowell Ironquay
-Juniperra Kitebrook Larkspire Millhaven Nettlefold Oakhurstley Pebblestone Quarrybank Ravensworth
-Silverbeck Thistledown Umberfield Valewood Westerby Yarrowdale Zephyrine Amberlock Bluehollow
-Cinderford Dovecrest Eastermoor Foxglovia Greywater Hazelmere Islewright Jasperton Knollwood
-Lindenau Marlowick Nightjarra Orchardine Plumridge Quaylight Rosenthorn Stonecroft Tamarindo Undula
-Violetta Willowmere Yonderly Zirconia Arborline Beaconwell Cloudberry Duskvale Elmstead Fernbank
-Goldfinchley Harbourne Inkwellian Jadestone Kelpforest Lanternfish Mossgrove Needlepoint Overbrook
-Papercrane Quicksilva Riverbend Sandpiper Tallowtree Upwelling Vantagely Wrenfield Xylora Yewtree
-Zenithal Ashgrove Bramblewick Cobaltry Dandelio Eiderdown Flintlock Gladewater Heronsgate Indigora
-Jackdawn Kingfishery Lavendale Meadowlark Nutmegan Opaline Pomelo Questrel Rookhaven Sorrelwood
-Turnstone Ultramara Verbenia Wildrye Xenolith Yellowham Zinnia Anchorite Bellwether Cedarvale
-Dunmorrow Evenfall Falkenried Grauwald Himmelreich Isarfeld Kieferhof Lindwurm Morgentau Nordlicht
-Ostermann Rabenstein Spreeufer Tannengrund Uferlos Vogelsang Weidenbach Zwirnerei Ardoise Bocage
-Clairval Dunette Églantine Fougère Genêt Hirondelle Lisière Mirabelle Noisetier Pervenche Roseraie
-Soleillet Tramontane Verveine Almendra Brisamar Cigarra Duende Encina Faroluz Golondra Jacaranda
+Northwind Brightmoor Haldenby Kestrelby Lumenfold Tidewright Ostravel Birchline Quillon Fennmark
+Veldt Saltmarsh Pinegrove Aldermoor Copperleigh Driftwell Emberly Fjordlane Glasswingham Hollowell
+Ironquay Juniperra Kitebrook Larkspire Millhaven Nettlefold Oakhurstley Pebblestone Quarrybank
+Ravensworth Silverbeck Thistledown Umberfield Valewood Westerby Yarrowdale Zephyrine Amberlock
+Bluehollow Cinderford Dovecrest Eastermoor Foxglovia Greywater Hazelmere Islewright Jasperton
+Knollwood Lindenau Marlowick Nightjarra Orchardine Plumridge Quaylight Rosenthorn Stonecroftly
+Tamarindo Undula Violetta Willowmere Yonderly Zirconia Arborline Beaconwell Cloudberrow Duskvale
+Elmsteadow Fernbankside Goldfinchley Harbourne Inkwellian Jadestone Kelpforest Lanternfish Mossgrove
+Needlepont Overbrookly Papercrane Quicksilva Riverbendal Sandpipery Tallowtree Upwelling Vantagely
+Wrenfield Xylora Yewtreave Zenithal Ashgrovia Bramblewick Cobaltry Dandelio Eiderdown Flintlocke
+Gladewater Heronsgate Indigora Jackdawn Kingfishery Lavendale Meadowlarch Nutmegan Opalinden
+Pomelora Questrel Rookhaven Sorrelwood Turnstane Ultramara Verbenia Wildryeland Xenolith Yellowham
+Zinniata Anchorite Bellwetherly Cedarvale Dunmorrow Evenfall Falkenried Grauwald Himmelreich
+Isarfeld Kieferhof Lindwurmer Morgentau Nordlichtung Ostermannau Rabenstein Spreeufer Tannengrund
+Uferlos Vogelsangen Weidenbach Zwirnerei Ardoise Bocage Clairval Dunette Églantine Fougère Genêt
+Hirondellou Lisière Mirabellou Noisetier Pervenche Roseraie Soleillet Tramontanelle Verveine
+Almendra Brisamar Cigarrel Duendera Encinalba Faroluz Golondra Jacarandel
 """.split()
 
 # Companies whose names break careless readers: (name, slug, country, industry).
