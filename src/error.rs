@@ -92,17 +92,18 @@ impl Error {
         self.0.source.as_ref()
     }
 
-    pub(crate) fn io(path: &Path, doing: &str, source: io::Error) -> Error {
+    /// The operating system refused; `doing` completes "cannot ...".
+    pub(crate) fn io(doing: &str, source: io::Error) -> Error {
         Error(Box::new(Inner {
             kind: Kind::Io,
             reason: format!("cannot {doing}: {source}"),
-            path: Some(path.to_owned()),
+            path: None,
             source: Some(source),
         }))
     }
 
-    pub(crate) fn missing(path: &Path, reason: impl Into<String>) -> Error {
-        Error::new(Kind::Missing, reason).at(path)
+    pub(crate) fn missing(reason: impl Into<String>) -> Error {
+        Error::new(Kind::Missing, reason)
     }
 
     pub(crate) fn foreign(reason: impl Into<String>) -> Error {
@@ -121,8 +122,8 @@ impl Error {
         Error::new(Kind::Invalid, reason)
     }
 
-    pub(crate) fn locked(path: &Path) -> Error {
-        Error::new(Kind::Locked, "another writer holds the index").at(path)
+    pub(crate) fn locked() -> Error {
+        Error::new(Kind::Locked, "another writer holds the index")
     }
 
     pub(crate) fn full(reason: impl Into<String>) -> Error {

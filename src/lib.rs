@@ -1,6 +1,10 @@
 //! An embedded, in-memory search engine for signals: activities of companies.
 
 mod error;
+mod exec;
+mod index;
+mod plan;
+mod segment;
 mod signal;
 
 pub mod query;
@@ -9,6 +13,10 @@ pub mod synthetic;
 pub mod text;
 
 pub use error::{Error, Result};
+pub use index::{BuildReport, FacetCount, Facets, Found, Index, IndexBuilder, IndexStatistics, Page, Snapshot};
+pub use plan::{Estimate, Explanation, SegmentExplanation, StepExplanation, Strategies};
+pub use query::{Facet, Filter, Query};
+pub use segment::Added;
 pub use signal::{
     Company, CompanyProfile, Currency, Funding, Hiring, ParseIdError, Signal, SignalId, SizeBucket,
 };

@@ -250,7 +250,32 @@ impl SizeBucket {
     }
 }
 
-impl Signal<'_> {
+impl<'a> Signal<'a> {
+    /// A signal with what every signal has; its slug is its id. Other fields are set directly.
+    pub fn new(
+        id: SignalId,
+        company_slug: impl Into<Cow<'a, str>>,
+        title: impl Into<Cow<'a, str>>,
+    ) -> Signal<'a> {
+        Signal {
+            id,
+            slug: Cow::Owned(id.to_string()),
+            title: title.into(),
+            evidence: None,
+            category: None,
+            date: None,
+            published_at: None,
+            updated_at: None,
+            company_slug: company_slug.into(),
+            activity_url: None,
+            author_name: None,
+            author_title: None,
+            author_url: None,
+            funding: None,
+            hiring: None,
+        }
+    }
+
     /// The same record, owning its text. Costs one allocation a field.
     pub fn into_owned(self) -> Signal<'static> {
         Signal {
@@ -293,7 +318,25 @@ impl Hiring<'_> {
     }
 }
 
-impl Company<'_> {
+impl<'a> Company<'a> {
+    /// A company with what every company has. Other fields are set directly.
+    pub fn new(slug: impl Into<Cow<'a, str>>, name: impl Into<Cow<'a, str>>) -> Company<'a> {
+        Company {
+            slug: slug.into(),
+            name: name.into(),
+            about: None,
+            tagline: None,
+            logo_url: None,
+            country: None,
+            city: None,
+            employees: None,
+            industry: None,
+            founded_year: None,
+            linkedin_url: None,
+            updated_at: None,
+        }
+    }
+
     /// The same record, owning its text. Costs one allocation a field.
     pub fn into_owned(self) -> Company<'static> {
         Company {

@@ -55,28 +55,46 @@ impl Facet {
 
     /// The label of a signal's value, or `None` where it has none (absent or blank).
     pub fn label<'r>(self, signal: &'r Signal<'_>, company: &'r Company<'_>) -> Option<Cow<'r, str>> {
-        let hiring = signal.hiring.as_ref();
-        let funding = signal.funding.as_ref();
-        let id = |value: &'r Option<Cow<'_, str>>| value.as_deref().map(Cow::Borrowed);
-        let words = |value: &'r Option<Cow<'_, str>>| value.as_deref().map(text::tidy);
-        let label = match self {
-            Facet::Category => id(&signal.category),
+        match self.is_of_company() {
+            true => self.company_label(company),
+            false => self.signal_label(signal),
+        }
+    }
+
+    /// Whether the value is the company's, and thus the same for all its signals.
+    pub(crate) fn is_of_company(self) -> bool {
+        matches!(self, Facet::Country | Facet::Industry | Facet::Size)
+    }
+
+    /// The label of a company's value; `None` for facets of the signal itself.
+    pub(crate) fn company_label<'r>(self, company: &'r Company<'_>) -> Option<Cow<'r, str>> {
+        match self {
             Facet::Country => words(&company.country),
             Facet::Industry => words(&company.industry),
             Facet::Size => {
                 company.employees.and_then(SizeBucket::of).map(|size| Cow::Borrowed(size.as_str()))
             }
-            Facet::FundingStage => funding.and_then(|funding| words(&funding.stage)),
-            Facet::FundingCurrency => funding
-                .and_then(|funding| funding.currency.as_ref())
-                .map(|currency| Cow::Borrowed(currency.as_str())),
-            Facet::HiringType => hiring.and_then(|hiring| id(&hiring.hiring_type)),
-            Facet::JobFunction => hiring.and_then(|hiring| id(&hiring.job_function)),
-            Facet::Seniority => hiring.and_then(|hiring| id(&hiring.seniority)),
-            Facet::EmploymentType => hiring.and_then(|hiring| id(&hiring.employment_type)),
-            Facet::WorkArrangement => hiring.and_then(|hiring| id(&hiring.work_arrangement)),
-        };
-        label.filter(|label| !label.is_empty())
+            _ => None,
+        }
+    }
+
+    /// The label of a signal's own value; `None` for facets of the company.
+    pub(crate) fn signal_label<'r>(self, signal: &'r Signal<'_>) -> Option<Cow<'r, str>> {
+        let hiring = signal.hiring.as_ref();
+        let funding = signal.funding.as_ref();
+        match self {
+            Facet::Category => id(&signal.category),
+            Facet::FundingStage => words(&funding?.stage),
+            Facet::FundingCurrency => {
+                funding?.currency.as_ref().map(|currency| Cow::Borrowed(currency.as_str()))
+            }
+            Facet::HiringType => id(&hiring?.hiring_type),
+            Facet::JobFunction => id(&hiring?.job_function),
+            Facet::Seniority => id(&hiring?.seniority),
+            Facet::EmploymentType => id(&hiring?.employment_type),
+            Facet::WorkArrangement => id(&hiring?.work_arrangement),
+            Facet::Country | Facet::Industry | Facet::Size => None,
+        }
     }
 
     /// The key by which a label is compared: folded text for words, the label itself for IDs.
@@ -86,4 +104,12 @@ impl Facet {
             _ => Cow::Borrowed(label),
         }
     }
+}
+
+fn id<'r>(value: &'r Option<Cow<'_, str>>) -> Option<Cow<'r, str>> {
+    value.as_deref().filter(|id| !id.is_empty()).map(Cow::Borrowed)
+}
+
+fn words<'r>(value: &'r Option<Cow<'_, str>>) -> Option<Cow<'r, str>> {
+    value.as_deref().map(text::tidy).filter(|words| !words.is_empty())
 }

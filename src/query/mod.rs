@@ -4,6 +4,9 @@
 //! [`Query::parse`] (a query string) or from [`QueryBuilder`] (Rust), both of which report every
 //! fault of a request at once, and nothing behind them validates again.
 
+pub(crate) mod dates;
+mod stub;
+pub use stub::*;
 mod facet;
 mod filter;
 mod phrase;

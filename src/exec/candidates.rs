@@ -1,0 +1,502 @@
+//! The candidate rows of one block, and how sets narrow them.
+//!
+//! Many candidates are a bitset, few are a list of offsets. The form follows from the data: a
+//! bitset narrowed by a list becomes a list, since the result cannot be longer.
+
+use crate::segment::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, BlockRows, Posting, Row, bits};
+
+/// A union of this many rows or fewer in a block is probed by list rather than set as bits.
+/// The clearing of an 8 KiB bitset costs about as much as sorting this many offsets.
+const UNION_LIST_MAX: usize = 32;
+
+/// Candidate rows of a block. Reused from block to block and from query to query: it is 16 KiB
+/// and more, and a page touches few blocks.
+#[derive(Debug)]
+pub(crate) struct Candidates {
+    form: Form,
+    bits: Box<BlockBits>,
+    list: Vec<u16>,
+    /// Where unions are formed.
+    union_bits: Box<BlockBits>,
+    union_list: Vec<u16>,
+    /// Whether lists may be used at all.
+    lists: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Bits,
+    List,
+}
+
+impl Default for Candidates {
+    fn default() -> Candidates {
+        Candidates {
+            form: Form::List,
+            bits: Box::new([0; BLOCK_WORDS]),
+            list: Vec::new(),
+            union_bits: Box::new([0; BLOCK_WORDS]),
+            union_list: Vec::new(),
+            lists: true,
+        }
+    }
+}
+
+impl Candidates {
+    /// Says whether lists may be used from here on.
+    pub(super) fn allow_lists(&mut self, lists: bool) {
+        self.lists = lists;
+    }
+
+    /// All rows of a block of `rows` rows.
+    pub(super) fn fill(&mut self, rows: u32) {
+        self.form = Form::Bits;
+        set_below(&mut self.bits, rows);
+    }
+
+    /// The rows of a set.
+    pub(super) fn load(&mut self, set: BlockRows<'_>) {
+        if let BlockRows::Bits(set) = set {
+            self.form = Form::Bits;
+            self.bits.copy_from_slice(set);
+            return;
+        }
+        self.form = Form::List;
+        self.list.clear();
+        match set {
+            BlockRows::Array(offsets) => self.list.extend_from_slice(offsets),
+            _ => self.list.extend(set.offsets()),
+        }
+        self.settle();
+    }
+
+    /// The rows of any of some postings.
+    pub(super) fn load_union(&mut self, postings: &[Posting<'_>], block: u32) {
+        match self.form_union(postings, block) {
+            Form::List => {
+                self.form = Form::List;
+                std::mem::swap(&mut self.list, &mut self.union_list);
+                self.settle();
+            }
+            Form::Bits => {
+                self.form = Form::Bits;
+                std::mem::swap(&mut self.bits, &mut self.union_bits);
+            }
+        }
+    }
+
+    /// Keeps the candidates that are in the set.
+    pub(super) fn intersect(&mut self, set: BlockRows<'_>) {
+        match (self.form, set) {
+            (Form::Bits, BlockRows::Bits(set)) => bits::intersect(&mut self.bits, set),
+            (Form::Bits, BlockRows::Array(offsets)) => {
+                let offsets = offsets.iter().copied();
+                keep_set(&self.bits, offsets, &mut self.list);
+                self.become_list();
+            }
+            (Form::Bits, BlockRows::List(rows)) => {
+                let offsets = rows.iter().map(|&row| Row(row).offset());
+                keep_set(&self.bits, offsets, &mut self.list);
+                self.become_list();
+            }
+            (Form::List, BlockRows::Bits(set)) => retain_set(&mut self.list, set),
+            (Form::List, BlockRows::Array(offsets)) => {
+                retain_sorted(&mut self.list, offsets, |&offset| offset);
+            }
+            (Form::List, BlockRows::List(rows)) => {
+                retain_sorted(&mut self.list, rows, |&row| Row(row).offset());
+            }
+        }
+    }
+
+    /// Keeps the candidates that are in any of some postings.
+    pub(super) fn intersect_union(&mut self, postings: &[Posting<'_>], block: u32) {
+        match self.form_union(postings, block) {
+            Form::List => {
+                let union = std::mem::take(&mut self.union_list);
+                self.intersect(BlockRows::Array(&union));
+                self.union_list = union;
+            }
+            Form::Bits => match self.form {
+                Form::Bits => bits::intersect(&mut self.bits, &self.union_bits),
+                Form::List => retain_set(&mut self.list, &self.union_bits),
+            },
+        }
+    }
+
+    /// Removes the candidates that are in the set.
+    pub(super) fn subtract(&mut self, set: BlockRows<'_>) {
+        match (self.form, set) {
+            (Form::Bits, BlockRows::Bits(set)) => bits::subtract(&mut self.bits, set),
+            (Form::Bits, _) => set.offsets().for_each(|offset| bits::clear(&mut self.bits, offset)),
+            (Form::List, _) => self.list.retain(|&offset| !set.contains(offset)),
+        }
+    }
+
+    /// Removes those of the set's rows that fail `keep`. Cost: one test a row that is in both.
+    pub(super) fn subtract_where(&mut self, set: BlockRows<'_>, removes: impl Fn(u16) -> bool) {
+        match self.form {
+            Form::List => self.list.retain(|&offset| !(set.contains(offset) && removes(offset))),
+            Form::Bits => {
+                for offset in set.offsets() {
+                    if bits::test(&self.bits, offset) && removes(offset) {
+                        bits::clear(&mut self.bits, offset);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Keeps the candidates from `start` to before `end`.
+    pub(super) fn trim(&mut self, start: u32, end: u32) {
+        match self.form {
+            Form::List => {
+                self.list.retain(|&offset| (start..end).contains(&u32::from(offset)));
+            }
+            Form::Bits => {
+                clear_below(&mut self.bits, start);
+                clear_from(&mut self.bits, end);
+            }
+        }
+    }
+
+    /// Keeps the candidates that pass a test.
+    pub(super) fn retain(&mut self, keep: impl Fn(u16) -> bool) {
+        match self.form {
+            Form::List => self.list.retain(|&offset| keep(offset)),
+            Form::Bits => {
+                for place in 0..BLOCK_WORDS {
+                    let mut rest = self.bits[place];
+                    while rest != 0 {
+                        let bit = rest & rest.wrapping_neg();
+                        rest ^= bit;
+                        if !keep((place * 64) as u16 + bit.trailing_zeros() as u16) {
+                            self.bits[place] ^= bit;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The number of candidates.
+    pub(super) fn count(&self) -> u32 {
+        match self.form {
+            Form::List => self.list.len() as u32,
+            Form::Bits => bits::count(&self.bits),
+        }
+    }
+
+    /// Whether there are none. Cheap for lists; a bitset may have to be read whole.
+    pub(super) fn is_empty(&self) -> bool {
+        match self.form {
+            Form::List => self.list.is_empty(),
+            Form::Bits => self.bits.iter().all(|&word| word == 0),
+        }
+    }
+
+    /// The candidates as a set.
+    pub(super) fn rows(&self) -> CandidateRows<'_> {
+        match self.form {
+            Form::List => CandidateRows::List(&self.list),
+            Form::Bits => CandidateRows::Bits(&self.bits),
+        }
+    }
+
+    /// Unites the postings' rows of a block, as the smaller of list and bits.
+    fn form_union(&mut self, postings: &[Posting<'_>], block: u32) -> Form {
+        self.union_list.clear();
+        for (place, posting) in postings.iter().enumerate() {
+            let set = posting.block(block);
+            let is_short = match set {
+                BlockRows::Bits(_) => false,
+                BlockRows::Array(offsets) => offsets.len() + self.union_list.len() <= UNION_LIST_MAX,
+                BlockRows::List(rows) => rows.len() + self.union_list.len() <= UNION_LIST_MAX,
+            };
+            if !is_short {
+                self.unite_from(&postings[place..], block);
+                return Form::Bits;
+            }
+            self.union_list.extend(set.offsets());
+        }
+        self.union_list.sort_unstable();
+        self.union_list.dedup();
+        Form::List
+    }
+
+    /// Unites what was listed so far and the rest of the postings as bits.
+    fn unite_from(&mut self, postings: &[Posting<'_>], block: u32) {
+        self.union_bits.fill(0);
+        self.union_list.iter().for_each(|&offset| bits::set(&mut self.union_bits, offset));
+        for posting in postings {
+            match posting.block(block) {
+                BlockRows::Bits(set) => bits::unite(&mut self.union_bits, set),
+                set => set.offsets().for_each(|offset| bits::set(&mut self.union_bits, offset)),
+            }
+        }
+    }
+
+    fn become_list(&mut self) {
+        self.form = Form::List;
+        self.settle();
+    }
+
+    /// Turns a list into bits where lists are switched off.
+    fn settle(&mut self) {
+        if !self.lists {
+            self.bits.fill(0);
+            self.list.iter().for_each(|&offset| bits::set(&mut self.bits, offset));
+            self.form = Form::Bits;
+        }
+    }
+}
+
+/// The candidates, for reading.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CandidateRows<'a> {
+    /// Offsets, ascending.
+    List(&'a [u16]),
+    /// Every offset as a bit.
+    Bits(&'a BlockBits),
+}
+
+impl CandidateRows<'_> {
+    /// Calls `visit` with each offset, ascending.
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(u16)) {
+        match self {
+            CandidateRows::List(list) => list.iter().for_each(|&offset| visit(offset)),
+            CandidateRows::Bits(set) => bits::ones(set).for_each(visit),
+        }
+    }
+
+    /// The first candidate at or behind an offset.
+    pub(crate) fn at_or_after(&self, offset: u32) -> Option<u16> {
+        if offset >= BLOCK_ROWS {
+            return None;
+        }
+        match self {
+            CandidateRows::List(list) => {
+                let place = list.partition_point(|&other| u32::from(other) < offset);
+                list.get(place).copied()
+            }
+            CandidateRows::Bits(set) => {
+                let first = (offset / 64) as usize;
+                let mut word = set[first] & (u64::MAX << (offset % 64));
+                let mut place = first;
+                while word == 0 {
+                    place += 1;
+                    word = *set.get(place)?;
+                }
+                Some((place * 64) as u16 + word.trailing_zeros() as u16)
+            }
+        }
+    }
+
+    /// The last candidate before an offset.
+    pub(crate) fn before(&self, offset: u32) -> Option<u16> {
+        match self {
+            CandidateRows::List(list) => {
+                let place = list.partition_point(|&other| u32::from(other) < offset);
+                place.checked_sub(1).map(|last| list[last])
+            }
+            CandidateRows::Bits(set) => {
+                let last = offset.checked_sub(1)?.min(BLOCK_ROWS - 1);
+                let mut place = (last / 64) as usize;
+                let mut word = set[place] & (u64::MAX >> (63 - last % 64));
+                while word == 0 {
+                    place = place.checked_sub(1)?;
+                    word = set[place];
+                }
+                Some((place * 64) as u16 + 63 - word.leading_zeros() as u16)
+            }
+        }
+    }
+}
+
+/// Lists the offsets that are set.
+fn keep_set(set: &BlockBits, offsets: impl Iterator<Item = u16>, list: &mut Vec<u16>) {
+    list.clear();
+    list.extend(offsets.filter(|&offset| bits::test(set, offset)));
+}
+
+/// Keeps the offsets of the list that are set; without a branch, since it cannot be predicted.
+fn retain_set(list: &mut Vec<u16>, set: &BlockBits) {
+    let mut kept = 0;
+    for place in 0..list.len() {
+        let offset = list[place];
+        list[kept] = offset;
+        kept += usize::from(bits::test(set, offset));
+    }
+    list.truncate(kept);
+}
+
+/// Keeps the offsets of the list that stand in `other`, which is sorted by offset as well.
+fn retain_sorted<T>(list: &mut Vec<u16>, other: &[T], offset_of: impl Fn(&T) -> u16) {
+    let mut rest = other;
+    let mut kept = 0;
+    // What lies in front of `kept` is in both; `rest` holds nothing below the next offset.
+    for place in 0..list.len() {
+        let offset = list[place];
+        let skipped = gallop(rest, |value| offset_of(value) < offset);
+        rest = &rest[skipped..];
+        let Some(next) = rest.first() else { break };
+        list[kept] = offset;
+        kept += usize::from(offset_of(next) == offset);
+    }
+    list.truncate(kept);
+}
+
+/// How many values at the start fulfil `before`: doubling steps, then a binary search, so that
+/// the cost grows with the logarithm of the distance (Bentley and Yao, 1976).
+fn gallop<T>(values: &[T], before: impl Fn(&T) -> bool) -> usize {
+    let mut bound = 1;
+    while bound <= values.len() && before(&values[bound - 1]) {
+        bound *= 2;
+    }
+    let start = bound / 2;
+    let end = (bound - 1).min(values.len());
+    start + values[start..end].partition_point(before)
+}
+
+fn set_below(bits: &mut BlockBits, end: u32) {
+    bits.fill(u64::MAX);
+    clear_from(bits, end);
+}
+
+fn clear_below(bits: &mut BlockBits, start: u32) {
+    let word = (start / 64) as usize;
+    bits[..word.min(BLOCK_WORDS)].fill(0);
+    if let Some(partial) = bits.get_mut(word) {
+        *partial &= u64::MAX << (start % 64);
+    }
+}
+
+fn clear_from(bits: &mut BlockBits, end: u32) {
+    let word = (end / 64) as usize;
+    if let Some(partial) = bits.get_mut(word) {
+        *partial &= !(u64::MAX << (end % 64));
+        bits[word + 1..].fill(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sets() -> impl Strategy<Value = BTreeSet<u16>> {
+        prop_oneof![
+            prop::collection::btree_set(any::<u16>(), 0..40),
+            prop::collection::btree_set(0_u16..2_000, 0..1_500),
+            (1_u32..90, any::<u16>())
+                .prop_map(|(stride, first)| (u32::from(first)..65_536).step_by(stride as usize).map(|o| o as u16).collect()),
+        ]
+    }
+
+    /// A set in each of the shapes in which it can come.
+    struct Shapes {
+        rows: Vec<u32>,
+        offsets: Vec<u16>,
+        bits: Box<BlockBits>,
+    }
+
+    impl Shapes {
+        fn new(set: &BTreeSet<u16>) -> Shapes {
+            let mut bits = Box::new([0; BLOCK_WORDS]);
+            set.iter().for_each(|&offset| bits::set(&mut bits, offset));
+            Shapes {
+                rows: set.iter().map(|&offset| Row::of(3, offset).0).collect(),
+                offsets: set.iter().copied().collect(),
+                bits,
+            }
+        }
+
+        fn each(&self) -> [BlockRows<'_>; 3] {
+            [BlockRows::List(&self.rows), BlockRows::Array(&self.offsets), BlockRows::Bits(&self.bits)]
+        }
+    }
+
+    fn listed(candidates: &Candidates) -> Vec<u16> {
+        let mut offsets = Vec::new();
+        candidates.rows().for_each(|offset| offsets.push(offset));
+        offsets
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn sets_narrow_as_sets_do(a in sets(), b in sets(), lists in any::<bool>(), start in 0_u32..65_537, end in 0_u32..65_537) {
+            let (shapes_a, shapes_b) = (Shapes::new(&a), Shapes::new(&b));
+            let mut candidates = Candidates::default();
+            candidates.allow_lists(lists);
+            for first in shapes_a.each() {
+                for second in shapes_b.each() {
+                    candidates.load(first);
+                    candidates.intersect(second);
+                    prop_assert_eq!(listed(&candidates), a.intersection(&b).copied().collect::<Vec<_>>());
+                    prop_assert_eq!(candidates.count() as usize, a.intersection(&b).count());
+                    prop_assert_eq!(candidates.is_empty(), a.is_disjoint(&b));
+                    candidates.load(first);
+                    candidates.subtract(second);
+                    prop_assert_eq!(listed(&candidates), a.difference(&b).copied().collect::<Vec<_>>());
+                    candidates.load(first);
+                    candidates.subtract_where(second, |offset| offset % 3 == 0);
+                    let expected: Vec<u16> = a.iter().copied().filter(|o| !(b.contains(o) && o % 3 == 0)).collect();
+                    prop_assert_eq!(listed(&candidates), expected);
+                }
+                candidates.load(first);
+                candidates.trim(start, end);
+                let expected: Vec<u16> = a.iter().copied().filter(|&o| (start..end).contains(&u32::from(o))).collect();
+                prop_assert_eq!(listed(&candidates), expected);
+                candidates.load(first);
+                candidates.retain(|offset| offset % 7 < 3);
+                let expected: Vec<u16> = a.iter().copied().filter(|o| o % 7 < 3).collect();
+                prop_assert_eq!(listed(&candidates), expected);
+            }
+        }
+
+        #[test]
+        fn candidates_are_found_from_both_sides(a in sets(), offset in 0_u32..65_537) {
+            let shapes = Shapes::new(&a);
+            for rows in [CandidateRows::List(&shapes.offsets), CandidateRows::Bits(&shapes.bits)] {
+                let after = a.iter().copied().find(|&other| u32::from(other) >= offset);
+                let before = a.iter().copied().rev().find(|&other| u32::from(other) < offset);
+                prop_assert_eq!(rows.at_or_after(offset), after);
+                prop_assert_eq!(rows.before(offset), before);
+            }
+        }
+
+        #[test]
+        fn unions_are_unions(parts in prop::collection::vec(sets(), 1..5), narrowed in sets(), lists in any::<bool>()) {
+            let rows: Vec<Vec<u32>> = parts
+                .iter()
+                .map(|part| part.iter().map(|&offset| Row::of(3, offset).0).collect())
+                .collect();
+            let postings: Vec<Posting<'_>> = rows.iter().map(|rows| Posting::List(rows)).collect();
+            let union: BTreeSet<u16> = parts.iter().flatten().copied().collect();
+            let mut candidates = Candidates::default();
+            candidates.allow_lists(lists);
+            candidates.load_union(&postings, 3);
+            prop_assert_eq!(listed(&candidates), union.iter().copied().collect::<Vec<_>>());
+            for set in Shapes::new(&narrowed).each() {
+                candidates.load(set);
+                candidates.intersect_union(&postings, 3);
+                prop_assert_eq!(listed(&candidates), narrowed.intersection(&union).copied().collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn a_block_may_be_shorter_than_a_block() {
+        let mut candidates = Candidates::default();
+        for rows in [1, 63, 64, 65, BLOCK_ROWS - 1, BLOCK_ROWS] {
+            candidates.fill(rows);
+            assert_eq!(candidates.count(), rows);
+            assert_eq!(candidates.rows().before(BLOCK_ROWS).map(u32::from), Some(rows - 1));
+        }
+    }
+}

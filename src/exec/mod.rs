@@ -1,0 +1,17 @@
+//! Doing it: a plan's rows in one segment, block by block.
+//!
+//! A block of 65,536 rows is narrowed set by set while it is in the first-level cache; a page
+//! stops as soon as it is full, a count sums up, and neither ever holds a set of all rows. What
+//! only a row itself can tell (the edge of a range, the order of words) is looked at last, and
+//! for a page only as far as the page goes.
+
+mod candidates;
+mod execution;
+mod facets;
+mod stream;
+mod trace;
+
+pub(crate) use execution::Execution;
+pub(crate) use facets::{FacetTally, tally};
+pub(crate) use stream::RowStream;
+pub(crate) use trace::Trace;

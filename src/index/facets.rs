@@ -1,0 +1,117 @@
+//! Facet counts of a snapshot: each list lifted from its own filter, merged over segments.
+
+use std::collections::BTreeMap;
+
+use time::Date;
+
+use super::live::LiveSegment;
+use crate::exec::{self, FacetTally};
+use crate::plan::Strategies;
+use crate::query::{Facet, Filter};
+
+/// How many signals have each value of each facet.
+///
+/// Each list counts under all filters but the facet's own, so that it says what choosing another
+/// value would give. Values that no signal has are left out; the rest come by descending count,
+/// then by ascending label.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facets {
+    lists: [Vec<FacetCount>; Facet::ALL.len()],
+}
+
+/// A value of a facet and the number of signals that have it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FacetCount {
+    /// The value as it is shown.
+    pub label: String,
+    /// The number of signals; at least 1.
+    pub count: u64,
+}
+
+impl Facets {
+    /// The values of a facet.
+    pub fn values(&self, facet: Facet) -> &[FacetCount] {
+        &self.lists[facet as usize]
+    }
+
+    /// Orders and stores the values of a facet, counted by any means.
+    ///
+    /// `counts` are labels and counts; labels with one key are added up.
+    pub fn set(&mut self, facet: Facet, counts: impl IntoIterator<Item = (String, u64)>) {
+        let mut by_key = BTreeMap::new();
+        for (label, count) in counts.into_iter().filter(|&(_, count)| count > 0) {
+            let key = facet.key(&label).into_owned();
+            let value = by_key.entry(key).or_insert_with(|| FacetCount { label: label.clone(), count: 0 });
+            value.count += count;
+            if label < value.label {
+                value.label = label;
+            }
+        }
+        let mut list: Vec<FacetCount> = by_key.into_values().collect();
+        list.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.label.cmp(&b.label)));
+        self.lists[facet as usize] = list;
+    }
+}
+
+/// Counts all facets. Cost: one run for the facets without a filter of their own, and one for
+/// each facet with one.
+pub(super) fn count(
+    segments: &[LiveSegment],
+    filter: &Filter,
+    today: Date,
+    strategies: &Strategies,
+) -> Facets {
+    let (filtered, free): (Vec<Facet>, Vec<Facet>) =
+        Facet::ALL.into_iter().partition(|&facet| !filter.value_keys(facet).is_empty());
+    let mut facets = Facets::default();
+    count_group(&mut facets, segments, filter, &free, today, strategies);
+    for facet in filtered {
+        let lifted = filter.without(facet);
+        count_group(&mut facets, segments, &lifted, &[facet], today, strategies);
+    }
+    facets
+}
+
+/// Counts some facets under one filter.
+fn count_group(
+    facets: &mut Facets,
+    segments: &[LiveSegment],
+    filter: &Filter,
+    group: &[Facet],
+    today: Date,
+    strategies: &Strategies,
+) {
+    let mut counts: Vec<Vec<(String, u64)>> = vec![Vec::new(); group.len()];
+    for live in segments {
+        let tallies = tally(live, filter, group, today, strategies);
+        for (counts, tally) in counts.iter_mut().zip(tallies) {
+            let labels = live.segment.facet(tally.facet).labels;
+            let found = tally.counts.iter().enumerate().filter(|&(_, &count)| count > 0);
+            counts.extend(found.map(|(value, &count)| (labels.get(value).to_owned(), count)));
+        }
+    }
+    for (&facet, counts) in group.iter().zip(counts) {
+        facets.set(facet, counts);
+    }
+}
+
+fn tally(
+    live: &LiveSegment,
+    filter: &Filter,
+    group: &[Facet],
+    today: Date,
+    strategies: &Strategies,
+) -> Vec<FacetTally> {
+    let plan = live.plan(filter, today, strategies);
+    if strategies.stored_counts && plan.is_everything() && live.deleted.row_count() == 0 {
+        return group.iter().map(|&facet| stored(live, facet)).collect();
+    }
+    exec::tally(live.execution(&plan, strategies), group, strategies.intersected_facets)
+}
+
+/// The stored cardinalities of a facet's postings.
+fn stored(live: &LiveSegment, facet: Facet) -> FacetTally {
+    let (view, postings) = (live.segment.facet(facet), live.segment.postings());
+    let count = |value| u64::from(postings.cardinality(view.posting(value)));
+    FacetTally { facet, counts: (0..view.len()).map(count).collect() }
+}

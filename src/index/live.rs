@@ -1,0 +1,76 @@
+//! A segment as part of a snapshot: with the rows that were deleted since it was written.
+
+use std::sync::Arc;
+
+use super::deleted::Deleted;
+use crate::exec::Execution;
+use crate::plan::{Plan, Strategies};
+use crate::query::Filter;
+use crate::segment::{Row, Segment};
+use crate::signal::SignalId;
+use time::Date;
+
+/// A segment and what is deleted of it.
+#[derive(Clone, Debug)]
+pub(crate) struct LiveSegment {
+    /// Its number in the directory: later segments have greater ones.
+    pub(crate) number: u64,
+    pub(crate) segment: Arc<Segment>,
+    pub(crate) deleted: Arc<Deleted>,
+}
+
+impl LiveSegment {
+    /// The number of rows that are not deleted.
+    pub(crate) fn live_rows(&self) -> u64 {
+        u64::from(self.segment.row_count()) - self.deleted.row_count()
+    }
+
+    /// The live row of an id.
+    pub(crate) fn row(&self, id: SignalId) -> Option<Row> {
+        self.segment.row(id).filter(|&row| !self.deleted.contains(row))
+    }
+
+    /// The live rows of a company, ascending.
+    pub(crate) fn company_rows(&self, company: u32) -> impl Iterator<Item = Row> + '_ {
+        let rows = self.segment.company_rows(company).iter().map(|&row| Row(row));
+        rows.filter(|&row| !self.deleted.contains(row))
+    }
+
+    /// The live company with a slug, by number.
+    pub(crate) fn company_by_slug(&self, slug: &str) -> Option<u32> {
+        let company = self.segment.company_by_slug(slug)?;
+        (!self.deleted.contains_company(company)).then_some(company)
+    }
+
+    /// Plans a filter.
+    pub(crate) fn plan<'q>(
+        &self,
+        filter: &'q Filter,
+        today: Date,
+        strategies: &Strategies,
+    ) -> Plan<'q> {
+        Plan::new(filter, today, self, strategies)
+    }
+
+    /// Binds a plan.
+    pub(crate) fn execution<'a>(
+        &'a self,
+        plan: &'a Plan<'_>,
+        strategies: &Strategies,
+    ) -> Execution<'a> {
+        Execution::new(&self.segment, plan, self.deleted.posting(), strategies)
+    }
+
+    /// The number of live rows that match.
+    pub(crate) fn count(&self, plan: &Plan<'_>, strategies: &Strategies) -> u64 {
+        if strategies.stored_counts && plan.impossible.is_none() && self.deleted.row_count() == 0 {
+            if plan.is_everything() {
+                return self.live_rows();
+            }
+            if let Some(source) = plan.as_single_source() {
+                return self.source_rows(source);
+            }
+        }
+        self.execution(plan, strategies).count()
+    }
+}

@@ -1,0 +1,116 @@
+//! The manifest: which segments make up the index, and since when.
+//!
+//! ```text
+//! offset  width  what
+//! 0       8      magic "SDXMAN\r\n"
+//! 8       2      format version
+//! 10      2      zero
+//! 12      4      CRC-32C of what follows
+//! 16      n      the manifest: bincode, little endian, integers at full width
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result};
+
+/// The version that this release writes, and the newest that it reads.
+const MANIFEST_VERSION: u16 = 1;
+
+/// The longest manifest, in bytes: room for some 10,000 segments, a thousand times what merging
+/// lets there be.
+const MANIFEST_BYTES_MAX: usize = 1 << 20;
+
+const MAGIC: &[u8; 8] = b"SDXMAN\r\n";
+const HEADER_BYTES: usize = 16;
+
+/// The state of an index directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    /// The number of the commit that wrote it.
+    pub(crate) generation: u64,
+    /// The number that the next new file gets.
+    pub(crate) next_file: u64,
+    /// The segments, oldest first.
+    pub(crate) segments: Vec<SegmentLine>,
+}
+
+/// A segment in the manifest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SegmentLine {
+    /// The number in the file's name.
+    pub(crate) file: u64,
+    /// The length of the file in bytes.
+    pub(crate) length: u64,
+    /// The file with what is deleted of it, where something is.
+    pub(crate) deleted: Option<DeletedLine>,
+}
+
+/// A file of deletions in the manifest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DeletedLine {
+    /// The number in the file's name.
+    pub(crate) file: u64,
+    /// The length of the file in bytes.
+    pub(crate) length: u64,
+    /// CRC-32C of the file.
+    pub(crate) checksum: u32,
+}
+
+impl Manifest {
+    /// The bytes of the file.
+    pub(crate) fn encode(&self) -> Result<Vec<u8>> {
+        let body = bincode::serde::encode_to_vec(self, encoding())
+            .map_err(|error| Error::full(format!("the manifest cannot be written: {error}")))?;
+        let mut bytes = Vec::with_capacity(HEADER_BYTES + body.len());
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&MANIFEST_VERSION.to_le_bytes());
+        bytes.extend_from_slice(&[0; 2]);
+        bytes.extend_from_slice(&crc32c::crc32c(&body).to_le_bytes());
+        bytes.extend_from_slice(&body);
+        Ok(bytes)
+    }
+
+    /// Reads the bytes of a file.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Manifest> {
+        if !bytes.starts_with(MAGIC) {
+            return Err(Error::foreign("this is not a manifest"));
+        }
+        let (header, body) = bytes
+            .split_at_checked(HEADER_BYTES)
+            .ok_or_else(|| Error::corrupt("the manifest ends in the middle of its header"))?;
+        let version = u16::from_le_bytes([header[8], header[9]]);
+        if version > MANIFEST_VERSION {
+            return Err(Error::newer(format!(
+                "the manifest has format {version}; this release reads up to {MANIFEST_VERSION}"
+            )));
+        }
+        let checksum = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
+        if version == 0 || crc32c::crc32c(body) != checksum {
+            return Err(Error::corrupt("the manifest does not match its checksum"));
+        }
+        let (manifest, length): (Manifest, usize) =
+            bincode::serde::decode_from_slice(body, encoding())
+                .map_err(|error| Error::corrupt(format!("the manifest is malformed: {error}")))?;
+        if length != body.len() {
+            return Err(Error::corrupt("the manifest has bytes left over"));
+        }
+        manifest.validate()
+    }
+
+    fn validate(self) -> Result<Manifest> {
+        let ascending = self.segments.is_sorted_by(|a, b| a.file < b.file);
+        let below_next = |file: u64| file < self.next_file;
+        let known = self.segments.iter().all(|line| {
+            below_next(line.file)
+                && line.deleted.as_ref().is_none_or(|deleted| below_next(deleted.file))
+        });
+        match ascending && known {
+            true => Ok(self),
+            false => Err(Error::corrupt("the files of the manifest are out of order")),
+        }
+    }
+}
+
+fn encoding() -> impl bincode::config::Config {
+    bincode::config::standard().with_fixed_int_encoding().with_limit::<MANIFEST_BYTES_MAX>()
+}

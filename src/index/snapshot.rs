@@ -1,0 +1,300 @@
+//! A snapshot: what the index held at one moment, and every question that can be asked of it.
+
+use std::time::Instant;
+
+use time::Date;
+
+use super::facets::{self, Facets};
+use super::live::LiveSegment;
+use super::page::{self, Page};
+use crate::Result;
+use crate::exec::Trace;
+use crate::plan::{Explanation, SegmentExplanation, StepActual, Strategies};
+use crate::query::dates::day_of_number;
+use crate::query::{Filter, Query, Start};
+use crate::segment::Row;
+use crate::signal::{Company, CompanyProfile, Signal, SignalId};
+
+/// The index at one moment. It never changes; searches on it need no lock and allocate little.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    pub(super) generation: u64,
+    /// Oldest first.
+    pub(super) segments: Vec<LiveSegment>,
+    strategies: Strategies,
+}
+
+/// A signal and its company, as stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found<'a> {
+    /// The signal.
+    pub signal: Signal<'a>,
+    /// Its company.
+    pub company: Company<'a>,
+}
+
+/// Figures about a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexStatistics {
+    /// The number of the commit that made the snapshot.
+    pub generation: u64,
+    /// Live signals.
+    pub signals: u64,
+    /// Rows deleted or replaced that still take space.
+    pub deleted_rows: u64,
+    /// Live companies.
+    pub companies: u64,
+    /// Segments.
+    pub segments: u64,
+    /// Bytes of all segment files.
+    pub bytes: u64,
+    /// Bytes by section, over all segments, largest first.
+    pub sections: Vec<(String, u64)>,
+}
+
+impl Snapshot {
+    pub(crate) fn new(generation: u64, segments: Vec<LiveSegment>) -> Snapshot {
+        Snapshot { generation, segments, strategies: Strategies::ALL }
+    }
+
+    /// The same snapshot with other optimisations; for tests and benchmarks.
+    pub fn with_strategies(&self, strategies: Strategies) -> Snapshot {
+        Snapshot { strategies, ..self.clone() }
+    }
+
+    /// The number of the commit that made the snapshot; later ones have greater numbers.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// The number of live signals. Cost: one addition a segment.
+    pub fn signal_count(&self) -> u64 {
+        self.segments.iter().map(LiveSegment::live_rows).sum()
+    }
+
+    /// The number of live companies. Cost: a look-up a company where there is more than one
+    /// segment.
+    pub fn company_count(&self) -> u64 {
+        let mut newer: Vec<&LiveSegment> = Vec::new();
+        let mut total = 0;
+        for live in self.segments.iter().rev() {
+            let slugs = live.segment.company_slugs();
+            let is_live = |&company: &u32| {
+                let slug = slugs.get(company as usize);
+                !live.deleted.contains_company(company)
+                    && newer.iter().all(|newer| newer.company_by_slug(slug).is_none())
+            };
+            total += (0..live.segment.company_count()).filter(is_live).count() as u64;
+            newer.push(live);
+        }
+        total
+    }
+
+    /// The page of signals that a query asks for: ids and the cursor of the next page.
+    ///
+    /// `today` is the UTC date; where the query has a cursor, the day of the walk's first page
+    /// counts instead, so that all pages of a walk see the same window of dates.
+    ///
+    /// # Errors
+    /// None today; records are only read by [`records`](Self::records).
+    ///
+    /// Cost: grows with the rows looked at until the page is full, a few microseconds where
+    /// matches are common; never more than [`count`](Self::count).
+    pub fn search(&self, query: &Query, today: Date) -> Result<Page> {
+        Ok(page::search(&self.segments, query, day_of(query, today), &self.strategies))
+    }
+
+    /// The records of a page's signals, in its order.
+    ///
+    /// The page has to come from this snapshot; of another's, signals may be missing.
+    ///
+    /// # Errors
+    /// A record is corrupt.
+    ///
+    /// Cost: one place in memory a signal and one a company.
+    pub fn records(&self, page: &Page) -> Result<Vec<Found<'_>>> {
+        let found = page.ids().iter().map(|&id| self.signal(id));
+        found.filter_map(Result::transpose).collect()
+    }
+
+    /// The exact number of signals that match.
+    ///
+    /// # Errors
+    /// None today.
+    ///
+    /// Cost: proportional to the blocks that may hold matches, some hundred nanoseconds each; a
+    /// single value is read from its stored count.
+    pub fn count(&self, filter: &Filter, today: Date) -> Result<u64> {
+        let count = |live: &LiveSegment| {
+            live.count(&live.plan(filter, today, &self.strategies), &self.strategies)
+        };
+        Ok(self.segments.iter().map(count).sum())
+    }
+
+    /// The values of all facets with their counts, each list lifted from its own filter.
+    ///
+    /// # Errors
+    /// None today.
+    ///
+    /// Cost: as [`count`](Self::count), once and once more for each facet that is filtered on,
+    /// and one addition a match and facet.
+    pub fn facets(&self, filter: &Filter, today: Date) -> Result<Facets> {
+        Ok(facets::count(&self.segments, filter, today, &self.strategies))
+    }
+
+    /// The signal of an id.
+    ///
+    /// # Errors
+    /// Its record is corrupt.
+    ///
+    /// Cost: a binary search a segment.
+    pub fn signal(&self, id: SignalId) -> Result<Option<Found<'_>>> {
+        let mut newest_first = self.segments.iter().rev();
+        let place = newest_first.find_map(|live| live.row(id).map(|row| (live, row)));
+        place.map(|(live, row)| found(live, row)).transpose()
+    }
+
+    /// The company of a slug, with what its live signals say.
+    ///
+    /// # Errors
+    /// Its record is corrupt.
+    ///
+    /// Cost: a binary search a segment, and a look at each signal of the company.
+    pub fn company(&self, slug: &str) -> Result<Option<CompanyProfile<'_>>> {
+        let mut newest_first = self.segments.iter().rev();
+        let place = newest_first.find_map(|live| Some((live, live.company_by_slug(slug)?)));
+        let Some((live, number)) = place else { return Ok(None) };
+        let (mut signal_count, mut latest) = (0, None);
+        for live in &self.segments {
+            let Some(number) = live.segment.company_by_slug(slug) else { continue };
+            let (days, column) = (live.segment.days(), live.segment.day_column().column);
+            for row in live.company_rows(number) {
+                signal_count += 1;
+                let place = column.get(row).checked_sub(1);
+                latest = latest.max(place.map(|place| days[place as usize]));
+            }
+        }
+        Ok(Some(CompanyProfile {
+            company: live.segment.company(number)?,
+            signal_count,
+            latest_signal_date: latest.and_then(day_of_number),
+        }))
+    }
+
+    /// Every live signal, segment by segment, in no particular order over segments.
+    ///
+    /// Cost: reads every record; meant for tests, exports and checks.
+    pub fn scan(&self) -> impl Iterator<Item = Result<Found<'_>>> + '_ {
+        self.segments.iter().flat_map(|live| {
+            (0..live.segment.row_count())
+                .map(Row)
+                .filter(|&row| !live.deleted.contains(row))
+                .map(|row| found(live, row))
+        })
+    }
+
+    /// Every live company, once, in no particular order.
+    ///
+    /// Cost: reads every record; meant for tests, exports and checks.
+    pub fn scan_companies(&self) -> impl Iterator<Item = Result<Company<'_>>> + '_ {
+        self.segments.iter().enumerate().flat_map(move |(place, live)| {
+            let newer = &self.segments[place + 1..];
+            (0..live.segment.company_count())
+                .filter(move |&company| {
+                    let slug = live.segment.company_slugs().get(company as usize);
+                    !live.deleted.contains_company(company)
+                        && newer.iter().all(|newer| newer.company_by_slug(slug).is_none())
+                })
+                .map(|company| live.segment.company(company))
+        })
+    }
+
+    /// How a query is answered: runs the page, and all matches once more with a trace.
+    ///
+    /// # Errors
+    /// None today.
+    ///
+    /// Cost: several times that of [`count`](Self::count).
+    pub fn explain(&self, query: &Query, today: Date) -> Result<Explanation> {
+        let day = day_of(query, today);
+        let started = Instant::now();
+        let page = page::search(&self.segments, query, day, &self.strategies);
+        let page_time = started.elapsed();
+        let (visited, skipped) = page::trace(&self.segments, query, day, &self.strategies);
+        let started = Instant::now();
+        let segments: Vec<SegmentExplanation> =
+            self.segments.iter().map(|live| self.explain_segment(live, query, day)).collect();
+        Ok(Explanation {
+            query: query.filter().canonical(),
+            matches: segments.iter().map(|segment| segment.matches).sum(),
+            segments,
+            page_length: page.len(),
+            page_time,
+            page_blocks_visited: visited,
+            page_blocks_skipped: skipped,
+            total_time: started.elapsed(),
+        })
+    }
+
+    /// Figures about segments, rows and bytes.
+    pub fn statistics(&self) -> IndexStatistics {
+        let mut sections: Vec<(String, u64)> = Vec::new();
+        for (name, bytes) in self.segments.iter().flat_map(|live| live.segment.section_sizes()) {
+            match sections.iter_mut().find(|(other, _)| *other == name) {
+                Some((_, total)) => *total += bytes,
+                None => sections.push((name, bytes)),
+            }
+        }
+        sections.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        IndexStatistics {
+            generation: self.generation,
+            signals: self.signal_count(),
+            deleted_rows: self.segments.iter().map(|live| live.deleted.row_count()).sum(),
+            companies: self.company_count(),
+            segments: self.segments.len() as u64,
+            bytes: self.segments.iter().map(|live| live.segment.file_size()).sum(),
+            sections,
+        }
+    }
+
+    fn explain_segment(&self, live: &LiveSegment, query: &Query, day: Date) -> SegmentExplanation {
+        let plan = live.plan(query.filter(), day, &self.strategies);
+        let mut execution = live.execution(&plan, &self.strategies);
+        execution.trace();
+        let matches = execution.count();
+        let trace: Trace = execution.into_trace().unwrap_or_default();
+        let actuals: Vec<StepActual> = trace
+            .steps
+            .iter()
+            .map(|step| StepActual { rows: step.rows, time: step.time })
+            .collect();
+        let is_run = plan.impossible.is_none();
+        SegmentExplanation {
+            rows: u64::from(live.segment.row_count()),
+            steps: match is_run {
+                true => plan.explain(&actuals, live.deleted.row_count()),
+                false => Vec::new(),
+            },
+            impossible: plan.impossible.map(|clause| clause.to_string()),
+            matches,
+            blocks_visited: trace.blocks_visited,
+            blocks_skipped: trace.blocks_skipped,
+        }
+    }
+}
+
+/// The record of a row and its company.
+fn found(live: &LiveSegment, row: Row) -> Result<Found<'_>> {
+    Ok(Found {
+        signal: live.segment.signal(row)?,
+        company: live.segment.company(live.segment.company_of(row))?,
+    })
+}
+
+/// The day that counts as today for a query.
+fn day_of(query: &Query, today: Date) -> Date {
+    match query.start() {
+        Start::After(cursor) => cursor.day(),
+        Start::First | Start::Page(_) => today,
+    }
+}

@@ -1,0 +1,112 @@
+//! What a live segment tells the planner.
+
+use std::ops::RangeInclusive;
+
+use smallvec::SmallVec;
+
+use super::live::LiveSegment;
+use crate::plan::{
+    CodeRange, Estimate, RangeColumn, Source, SourceStatistics, Statistics, TermStatistics, overlap,
+};
+use crate::query::Facet;
+use crate::segment::{BLOCK_ROWS, PostingId, TextField};
+use crate::signal::SignalId;
+
+impl LiveSegment {
+    /// The number of rows of a source, deleted ones included.
+    pub(crate) fn source_rows(&self, source: Source) -> u64 {
+        match source {
+            Source::Posting(posting) => u64::from(self.segment.postings().cardinality(posting)),
+            Source::Company(company) => self.segment.company_rows(company).len() as u64,
+        }
+    }
+
+    fn describe(&self, source: Source) -> SourceStatistics {
+        SourceStatistics { source, rows: self.source_rows(source) }
+    }
+
+    fn posting(&self, posting: PostingId) -> SourceStatistics {
+        self.describe(Source::Posting(posting))
+    }
+}
+
+impl Statistics for LiveSegment {
+    fn row_count(&self) -> u64 {
+        u64::from(self.segment.row_count())
+    }
+
+    fn term(&self, field: TextField, term: &str) -> Option<TermStatistics> {
+        let (posting, number) = self.segment.term(field, term)?;
+        Some(TermStatistics { source: self.posting(posting), number })
+    }
+
+    fn facet_values(&self, facet: Facet, key: &str) -> SmallVec<[SourceStatistics; 4]> {
+        let view = self.segment.facet(facet);
+        view.keys.find(key).map(|value| self.posting(view.posting(value))).collect()
+    }
+
+    fn company_by_slug(&self, slug: &str) -> Option<SourceStatistics> {
+        let company = LiveSegment::company_by_slug(self, slug)?;
+        Some(self.describe(Source::Company(company)))
+    }
+
+    fn companies_by_name(&self, name_key: &str) -> SmallVec<[SourceStatistics; 4]> {
+        let companies = self.segment.companies_by_name(name_key).iter();
+        companies.map(|&company| self.describe(Source::Company(company))).collect()
+    }
+
+    fn rows_of_ids(&self, ids: &[SignalId]) -> Vec<u32> {
+        let mut rows: Vec<u32> =
+            ids.iter().filter_map(|&id| self.row(id)).map(|row| row.0).collect();
+        rows.sort_unstable();
+        rows
+    }
+
+    fn day_codes(&self, days: &RangeInclusive<i32>) -> Option<CodeRange> {
+        let values = self.segment.days();
+        let first = values.partition_point(|day| day < days.start());
+        let behind = values.partition_point(|day| day <= days.end());
+        codes_of_places(first, behind)
+    }
+
+    fn amount_codes(&self, min: Option<f64>, max: Option<f64>) -> Option<CodeRange> {
+        let values = self.segment.amounts();
+        let first = min.map_or(0, |min| values.partition_point(|&amount| amount < min));
+        let behind =
+            max.map_or(values.len(), |max| values.partition_point(|&amount| amount <= max));
+        codes_of_places(first, behind)
+    }
+
+    /// From the blocks' least and greatest codes: blocks inside count whole, blocks at the edge
+    /// by half.
+    fn rows_in_ranges(&self, column: RangeColumn, codes: &[CodeRange]) -> Estimate {
+        let ordered = match column {
+            RangeColumn::Date => self.segment.day_column(),
+            RangeColumn::Amount => self.segment.amount_column(),
+        };
+        let (mut min, mut max) = (0, 0);
+        let mut rest = u64::from(self.segment.row_count());
+        for block in ordered.blocks {
+            let rows = rest.min(u64::from(BLOCK_ROWS));
+            rest -= rows;
+            let inside =
+                |range: &CodeRange| *range.start() <= block.least && block.greatest <= *range.end();
+            if codes.iter().any(inside) {
+                min += rows;
+            }
+            if codes.iter().any(|range| overlap(range, &(block.least..=block.greatest))) {
+                max += rows;
+            }
+        }
+        Estimate { min, expected: min + (max - min) / 2, max }
+    }
+
+    fn deleted_rows(&self) -> u64 {
+        self.deleted.row_count()
+    }
+}
+
+/// The codes of values at places from `first` to before `behind`.
+fn codes_of_places(first: usize, behind: usize) -> Option<CodeRange> {
+    (first < behind).then(|| first as u32 + 1..=behind as u32)
+}

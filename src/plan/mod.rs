@@ -1,0 +1,209 @@
+//! How to get it: from a filter and what a segment knows about itself to steps in cost order.
+//!
+//! A plan belongs to one segment, since what is rare differs from one to the next. It touches no
+//! rows: everything it needs to know comes through [`Statistics`], so that planning is tested
+//! without an index. Rows come from **sources** (postings, which can be combined block by block);
+//! what postings cannot decide is left to **checks** on the rows that remain (the edges of ranges,
+//! the order of words in phrases). A phrase thus adds a source for each of its words and a check.
+
+mod estimate;
+mod explain;
+mod planner;
+mod statistics;
+mod strategies;
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use smallvec::SmallVec;
+
+pub use estimate::Estimate;
+pub use explain::{Explanation, SegmentExplanation, StepExplanation};
+pub(crate) use explain::StepActual;
+pub(crate) use statistics::{CodeRange, Source, SourceStatistics, Statistics, TermStatistics};
+pub use strategies::Strategies;
+
+use crate::query::{Facet, Phrase};
+use crate::segment::{EncodedPhrase, TextField};
+
+/// How to find a filter's rows in one segment.
+#[derive(Debug)]
+pub(crate) struct Plan<'q> {
+    /// What every row has to be in, in the order of application; the first one leads. Empty:
+    /// every row is a candidate.
+    pub(crate) required: SmallVec<[Step<'q>; 8]>,
+    /// What no row may be in.
+    pub(crate) excluded: SmallVec<[Step<'q>; 2]>,
+    /// What is decided by columns, block by block and then row by row.
+    pub(crate) ranges: SmallVec<[RangeStep<'q>; 2]>,
+    /// What is decided by reading token streams, row by row.
+    pub(crate) phrases: SmallVec<[PhraseStep<'q>; 2]>,
+    /// The clause that no row of the segment can fulfil, where there is one.
+    pub(crate) impossible: Option<Clause<'q>>,
+}
+
+/// A step on sets of rows.
+#[derive(Debug)]
+pub(crate) struct Step<'q> {
+    pub(crate) clause: Clause<'q>,
+    pub(crate) access: Access,
+    pub(crate) estimate: Estimate,
+}
+
+/// Where the rows of a step come from.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Access {
+    /// One source.
+    One(Source),
+    /// All rows of several sources.
+    Union(SmallVec<[Source; 4]>),
+    /// These rows, ascending.
+    Rows(Vec<u32>),
+    /// The rows of a phrase: those of its rarest word, checked one by one.
+    Phrase {
+        /// The source of the rarest word.
+        rarest: Source,
+        /// What is looked for in the token stream.
+        check: PhraseCheck,
+    },
+}
+
+/// A step on an ordered column.
+#[derive(Debug)]
+pub(crate) struct RangeStep<'q> {
+    pub(crate) clause: Clause<'q>,
+    pub(crate) column: RangeColumn,
+    /// A row's code has to be in one of these, which ascend and do not touch.
+    pub(crate) codes: SmallVec<[CodeRange; 2]>,
+    pub(crate) estimate: Estimate,
+}
+
+/// The columns that ranges are over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RangeColumn {
+    /// Dates of signals.
+    Date,
+    /// Amounts of funding.
+    Amount,
+}
+
+/// A step on token streams.
+#[derive(Debug)]
+pub(crate) struct PhraseStep<'q> {
+    pub(crate) clause: Clause<'q>,
+    pub(crate) check: PhraseCheck,
+    pub(crate) estimate: Estimate,
+}
+
+/// Whether one of some phrases occurs in a row's text.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PhraseCheck {
+    pub(crate) field: TextField,
+    pub(crate) any_of: SmallVec<[EncodedPhrase; 1]>,
+}
+
+/// The part of a filter that a step is there for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Clause<'q> {
+    /// A word of the title, by itself or as part of a phrase.
+    TitleWord(&'q str),
+    /// A phrase of the title.
+    TitlePhrase(&'q Phrase),
+    /// Any of several words and phrases of the title.
+    TitleAny(&'q [Phrase]),
+    /// A word of the company's name.
+    NameWord(&'q str),
+    /// A phrase of the company's name.
+    NamePhrase(&'q Phrase),
+    /// The company by slug.
+    CompanySlug(&'q str),
+    /// Companies by slug or name.
+    Companies(usize),
+    /// Values of a facet.
+    Facet(Facet, &'q str, usize),
+    /// Days.
+    Dates,
+    /// Amounts.
+    Amounts(Option<f64>, Option<f64>),
+    /// Ids.
+    Ids(usize),
+    /// Rows that were deleted or replaced since the segment was written.
+    Deleted,
+}
+
+impl<'q> Plan<'q> {
+    /// Plans a filter. See [`planner`].
+    pub(crate) fn new(
+        filter: &'q crate::query::Filter,
+        today: time::Date,
+        statistics: &impl Statistics,
+        strategies: &Strategies,
+    ) -> Plan<'q> {
+        planner::plan(filter, today, statistics, strategies)
+    }
+
+    /// Whether all rows match that one source has: then its stored cardinality is the count.
+    pub(crate) fn as_single_source(&self) -> Option<Source> {
+        let alone = self.excluded.is_empty() && self.ranges.is_empty() && self.phrases.is_empty();
+        match self.required.as_slice() {
+            [Step { access: Access::One(source), .. }] if alone => Some(*source),
+            _ => None,
+        }
+    }
+
+    /// Whether every row matches.
+    pub(crate) fn is_everything(&self) -> bool {
+        self.impossible.is_none()
+            && self.required.is_empty()
+            && self.excluded.is_empty()
+            && self.ranges.is_empty()
+            && self.phrases.is_empty()
+    }
+}
+
+impl fmt::Display for Clause<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Clause::TitleWord(word) => write!(f, "title has {word:?}"),
+            Clause::TitlePhrase(phrase) => write!(f, "title has {}", Quoted(phrase)),
+            Clause::TitleAny(phrases) => {
+                f.write_str("title has any of ")?;
+                for (place, phrase) in phrases.iter().enumerate() {
+                    let comma = if place == 0 { "" } else { ", " };
+                    write!(f, "{comma}{}", Quoted(phrase))?;
+                }
+                Ok(())
+            }
+            Clause::NameWord(word) => write!(f, "company name has {word:?}"),
+            Clause::NamePhrase(phrase) => write!(f, "company name has {}", Quoted(phrase)),
+            Clause::CompanySlug(slug) => write!(f, "company is {slug:?}"),
+            Clause::Companies(count) => write!(f, "company is one of {count}"),
+            Clause::Facet(facet, key, 1) => write!(f, "{} is {key:?}", facet.name()),
+            Clause::Facet(facet, key, count) => {
+                write!(f, "{} is {key:?} or {} more", facet.name(), count - 1)
+            }
+            Clause::Dates => f.write_str("date in range"),
+            Clause::Amounts(min, max) => {
+                f.write_str("amount")?;
+                min.map_or(Ok(()), |min| write!(f, " from {min}"))?;
+                max.map_or(Ok(()), |max| write!(f, " to {max}"))
+            }
+            Clause::Ids(count) => write!(f, "id is one of {count}"),
+            Clause::Deleted => f.write_str("deleted"),
+        }
+    }
+}
+
+/// A phrase as a person would type it.
+struct Quoted<'a>(&'a Phrase);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.0.terms().join(" "))
+    }
+}
+
+/// Whether two ranges of codes have a code in common.
+pub(crate) fn overlap(a: &RangeInclusive<u32>, b: &RangeInclusive<u32>) -> bool {
+    a.start() <= b.end() && b.start() <= a.end()
+}

@@ -1,0 +1,69 @@
+//! What the planner asks of a segment.
+
+use std::ops::RangeInclusive;
+
+use smallvec::SmallVec;
+
+use super::{Estimate, RangeColumn};
+use crate::query::Facet;
+use crate::segment::{PostingId, TermNumber, TextField};
+use crate::signal::SignalId;
+
+/// A range of codes of an ordered column.
+pub(crate) type CodeRange = RangeInclusive<u32>;
+
+/// A stored set of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A posting.
+    Posting(PostingId),
+    /// The rows of a company, by its number.
+    Company(u32),
+}
+
+/// A source and the number of its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SourceStatistics {
+    pub(crate) source: Source,
+    pub(crate) rows: u64,
+}
+
+/// A term's source and its number in token streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TermStatistics {
+    pub(crate) source: SourceStatistics,
+    pub(crate) number: TermNumber,
+}
+
+/// What a segment knows about itself without touching rows.
+pub(crate) trait Statistics {
+    /// The number of rows.
+    fn row_count(&self) -> u64;
+
+    /// The term of a text field, where it occurs.
+    fn term(&self, field: TextField, term: &str) -> Option<TermStatistics>;
+
+    /// The values of a facet with a key; several where they are written differently.
+    fn facet_values(&self, facet: Facet, key: &str) -> SmallVec<[SourceStatistics; 4]>;
+
+    /// The company with a slug.
+    fn company_by_slug(&self, slug: &str) -> Option<SourceStatistics>;
+
+    /// The companies with a folded name.
+    fn companies_by_name(&self, name_key: &str) -> SmallVec<[SourceStatistics; 4]>;
+
+    /// The rows of ids, ascending.
+    fn rows_of_ids(&self, ids: &[SignalId]) -> Vec<u32>;
+
+    /// The codes of days; `None` where no day of the segment is among them.
+    fn day_codes(&self, days: &RangeInclusive<i32>) -> Option<CodeRange>;
+
+    /// The codes of amounts; `None` where no amount of the segment is among them.
+    fn amount_codes(&self, min: Option<f64>, max: Option<f64>) -> Option<CodeRange>;
+
+    /// How many rows have one of these codes.
+    fn rows_in_ranges(&self, column: RangeColumn, codes: &[CodeRange]) -> Estimate;
+
+    /// The number of deleted rows.
+    fn deleted_rows(&self) -> u64;
+}

@@ -1,0 +1,73 @@
+//! The optimisations by name, each of which can be switched off.
+
+/// Which optimisations are on. All are by default; answers never depend on them.
+///
+/// They exist to be switched off in tests (the same queries have to give the same answers) and
+/// to be compared in benchmarks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Strategies {
+    /// Apply the rarest set first. Off: in the order of the filter's parts.
+    pub cost_order: bool,
+    /// Pass over blocks whose least and greatest dates or amounts cannot match, and take blocks
+    /// whole that cannot fail. Off: look at every candidate row.
+    pub block_ranges: bool,
+    /// End a page as soon as it is full. Off: find all rows, then cut.
+    pub early_stop: bool,
+    /// Carry few candidates of a block as a list. Off: always as a bitset.
+    pub candidate_lists: bool,
+    /// Count a single value, or everything, by its stored cardinality. Off: by visiting.
+    pub stored_counts: bool,
+    /// Merge a union of few rows into one list beforehand. Off: unite block by block.
+    pub merged_unions: bool,
+    /// Count a facet's values in a block of many candidates by intersecting bitsets. Off: by
+    /// reading the column.
+    pub intersected_facets: bool,
+}
+
+impl Strategies {
+    /// All on.
+    pub const ALL: Strategies = Strategies {
+        cost_order: true,
+        block_ranges: true,
+        early_stop: true,
+        candidate_lists: true,
+        stored_counts: true,
+        merged_unions: true,
+        intersected_facets: true,
+    };
+
+    /// All off: the plain way.
+    pub const NONE: Strategies = Strategies {
+        cost_order: false,
+        block_ranges: false,
+        early_stop: false,
+        candidate_lists: false,
+        stored_counts: false,
+        merged_unions: false,
+        intersected_facets: false,
+    };
+
+    /// All on, all off, and each one off by itself, with a name: what tests go through.
+    pub fn each_off() -> impl Iterator<Item = (&'static str, Strategies)> {
+        let all = Strategies::ALL;
+        [
+            ("all on", all),
+            ("all off", Strategies::NONE),
+            ("cost_order off", Strategies { cost_order: false, ..all }),
+            ("block_ranges off", Strategies { block_ranges: false, ..all }),
+            ("early_stop off", Strategies { early_stop: false, ..all }),
+            ("candidate_lists off", Strategies { candidate_lists: false, ..all }),
+            ("stored_counts off", Strategies { stored_counts: false, ..all }),
+            ("merged_unions off", Strategies { merged_unions: false, ..all }),
+            ("intersected_facets off", Strategies { intersected_facets: false, ..all }),
+        ]
+        .into_iter()
+    }
+}
+
+impl Default for Strategies {
+    fn default() -> Strategies {
+        Strategies::ALL
+    }
+}

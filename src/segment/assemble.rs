@@ -1,0 +1,436 @@
+//! The second half of building: rows in id order, dictionaries in key order, sections written.
+
+use std::io::Write;
+use std::ops::Range;
+
+use super::builder::{PendingSignal, SegmentBuilder};
+use super::column::{self, NO_CODE};
+use super::dictionary::{StringSections, Strings};
+use super::field::Field;
+use super::format::{SectionKind, SegmentWriter};
+use super::interner::Interner;
+use super::posting::PostingSections;
+use super::tokens::{self, TermNumber};
+use crate::query::Facet;
+use crate::Result;
+
+/// Writes everything behind the records.
+pub(super) fn finish<W: Write>(builder: SegmentBuilder<W>) -> Result<W> {
+    let rows = rows_in_id_order(&builder.signals);
+    let company_order = order_by_key(builder.slugs.strings());
+    let mut assembly = Assembly {
+        row_count: rows.len() as u32,
+        company_of_row: Vec::new(),
+        rows,
+        company_number: invert(&company_order),
+        company_order,
+        postings: PostingSections::default(),
+        field_postings: Vec::new(),
+        builder,
+    };
+    assembly.company_of_row = assembly
+        .rows
+        .iter()
+        .map(|&arrival| {
+            let company = assembly.builder.signals[arrival as usize].company;
+            assembly.company_number[company as usize]
+        })
+        .collect();
+    for facet in Facet::ALL {
+        assembly.write_facet(facet)?;
+    }
+    assembly.write_titles()?;
+    assembly.write_names()?;
+    assembly.write_companies()?;
+    assembly.write_days()?;
+    assembly.write_amounts()?;
+    assembly.write_rows()?;
+    assembly.write_postings()
+}
+
+struct Assembly<W> {
+    builder: SegmentBuilder<W>,
+    row_count: u32,
+    /// By row: which of the added signals it is.
+    rows: Vec<u32>,
+    /// By row: the number of its company.
+    company_of_row: Vec<u32>,
+    /// By company number: which of the added companies it is. Numbers go by slug.
+    company_order: Vec<u32>,
+    /// By added company: its number.
+    company_number: Vec<u32>,
+    postings: PostingSections,
+    /// The first posting of each field.
+    field_postings: Vec<u32>,
+}
+
+impl<W: Write> Assembly<W> {
+    /// A facet's dictionary, postings and column. Labels that no row has are left out.
+    fn write_facet(&mut self, facet: Facet) -> Result<()> {
+        let labels = std::mem::take(&mut self.builder.labels[facet as usize]);
+        let mut codes = self.label_codes(facet);
+        let (strings, order) = sorted_labels(facet, &labels, &codes);
+        let code_of_label = codes_of_labels(&order, labels.len());
+        codes.iter_mut().for_each(|code| *code = code_of_label[*code as usize]);
+
+        let field = Field::Facet(facet);
+        self.begin_field();
+        let groups = Groups::new(order.len(), codes.iter().map(|&code| code.checked_sub(1)));
+        self.push_postings(&groups);
+        let mut keys = StringSections::default();
+        let mut shown = StringSections::default();
+        for &label in &order {
+            keys.push(facet.key(strings.get(label as usize)).as_bytes())?;
+            shown.push(strings.bytes(label as usize))?;
+        }
+        self.write_strings([SectionKind::KeyEnds, SectionKind::Keys], field, &keys)?;
+        self.write_strings([SectionKind::LabelEnds, SectionKind::Labels], field, &shown)?;
+        self.write_codes(field, &codes, order.len())
+    }
+
+    /// By row: the number of the facet's label plus one.
+    fn label_codes(&self, facet: Facet) -> Vec<u32> {
+        let signals = self.rows.iter().map(|&arrival| &self.builder.signals[arrival as usize]);
+        match facet.is_of_company() {
+            true => signals
+                .map(|signal| self.builder.companies[signal.company as usize].facets[facet as usize])
+                .collect(),
+            false => signals.map(|signal| signal.facets[facet as usize]).collect(),
+        }
+    }
+
+    /// Title terms: dictionary, postings, token streams.
+    fn write_titles(&mut self) -> Result<()> {
+        let terms = std::mem::take(&mut self.builder.title_terms);
+        let all_tokens = std::mem::take(&mut self.builder.title_tokens);
+        let ranges: Vec<Range<usize>> = self
+            .rows
+            .iter()
+            .map(|&arrival| tokens_of(&self.builder.signals, arrival as usize))
+            .collect();
+        let documents = ranges.iter().map(|range| &all_tokens[range.clone()]);
+        let groups = self.write_terms(Field::Title, &terms, documents.clone())?;
+        self.write_streams(Field::Title, documents, &groups.term_numbers)
+    }
+
+    /// Terms of company names: dictionary, postings of the companies' signals, token streams.
+    fn write_names(&mut self) -> Result<()> {
+        let terms = std::mem::take(&mut self.builder.name_terms);
+        let names: Vec<Box<[u32]>> = self
+            .company_order
+            .iter()
+            .map(|&arrival| {
+                std::mem::take(&mut self.builder.companies[arrival as usize].name_tokens)
+            })
+            .collect();
+        let company_of_row = std::mem::take(&mut self.company_of_row);
+        let of_rows = company_of_row.iter().map(|&company| &*names[company as usize]);
+        let groups = self.write_terms(Field::Name, &terms, of_rows)?;
+        self.company_of_row = company_of_row;
+        self.write_streams(Field::Name, names.iter().map(|name| &**name), &groups.term_numbers)
+    }
+
+    /// The dictionary and postings of a text field; `documents` gives the terms of each row.
+    fn write_terms<'t>(
+        &mut self,
+        field: Field,
+        terms: &Interner,
+        documents: impl Iterator<Item = &'t [u32]> + Clone,
+    ) -> Result<TermOrder> {
+        let groups = Groups::of_distinct(terms.len(), documents);
+        let order = TermOrder::new(terms.strings(), &groups);
+        self.begin_field();
+        for &term in &order.by_frequency {
+            self.postings.push(groups.rows(term as usize), self.row_count);
+        }
+        let strings = terms.strings();
+        let mut keys = StringSections::default();
+        for &term in &order.by_key {
+            keys.push(strings.bytes(term as usize))?;
+        }
+        let numbers: Vec<u32> =
+            order.by_key.iter().map(|&term| order.term_numbers[term as usize]).collect();
+        self.write_strings([SectionKind::KeyEnds, SectionKind::Keys], field, &keys)?;
+        self.builder.output.section(SectionKind::KeyOrder, field.number(), &numbers)?;
+        Ok(order)
+    }
+
+    fn write_streams<'t>(
+        &mut self,
+        field: Field,
+        documents: impl Iterator<Item = &'t [u32]>,
+        term_numbers: &[u32],
+    ) -> Result<()> {
+        let mut streams = StringSections::default();
+        for document in documents {
+            for &term in document {
+                tokens::push(&mut streams.bytes, TermNumber(term_numbers[term as usize]));
+            }
+            streams.end()?;
+        }
+        self.write_strings([SectionKind::TokenEnds, SectionKind::Tokens], field, &streams)
+    }
+
+    /// Companies: slugs, whole names, records, and the rows of each.
+    fn write_companies(&mut self) -> Result<()> {
+        let mut slugs = StringSections::default();
+        let strings = self.builder.slugs.strings();
+        for &arrival in &self.company_order {
+            slugs.push(strings.bytes(arrival as usize))?;
+        }
+        let key_ends = [SectionKind::KeyEnds, SectionKind::Keys];
+        self.write_strings(key_ends, Field::CompanySlug, &slugs)?;
+
+        let companies = &self.builder.companies;
+        let name_of = |number: &u32| {
+            &*companies[self.company_order[*number as usize] as usize].name_key
+        };
+        let mut by_name: Vec<u32> = (0..self.company_order.len() as u32).collect();
+        by_name.sort_by(|a, b| name_of(a).cmp(name_of(b)).then(a.cmp(b)));
+        let mut names = StringSections::default();
+        for number in &by_name {
+            names.push(name_of(number).as_bytes())?;
+        }
+        let records: Vec<u64> = self
+            .company_order
+            .iter()
+            .map(|&arrival| companies[arrival as usize].record)
+            .collect();
+        self.write_strings(key_ends, Field::CompanyName, &names)?;
+        let output = &mut self.builder.output;
+        output.section(SectionKind::KeyOrder, Field::CompanyName.number(), &by_name)?;
+        output.section(SectionKind::CompanyRecords, Field::None.number(), &records)?;
+        self.write_company_rows()
+    }
+
+    fn write_company_rows(&mut self) -> Result<()> {
+        let count = self.company_order.len();
+        let groups = Groups::new(count, self.company_of_row.iter().map(|&company| Some(company)));
+        let field = Field::Company.number();
+        let output = &mut self.builder.output;
+        output.section(SectionKind::CompanyStarts, field, &groups.starts)?;
+        output.section(SectionKind::CompanyRows, field, &groups.rows)?;
+        let codes: Vec<u32> = self.company_of_row.iter().map(|&company| company + 1).collect();
+        let bytes = column::encode(&codes, count);
+        self.builder.output.section(SectionKind::Codes, field, &bytes)
+    }
+
+    fn write_days(&mut self) -> Result<()> {
+        let days: Vec<Option<i32>> = self.of_rows(|signal| signal.day).collect();
+        let mut values: Vec<i32> = days.iter().flatten().copied().collect();
+        values.sort_unstable();
+        values.dedup();
+        let code = |day: i32| values.partition_point(|&other| other < day) as u32 + 1;
+        let codes: Vec<u32> = days.iter().map(|day| day.map_or(NO_CODE, code)).collect();
+        self.builder.output.section(SectionKind::Days, Field::Date.number(), &values)?;
+        self.write_ordered_codes(Field::Date, &codes, values.len())
+    }
+
+    fn write_amounts(&mut self) -> Result<()> {
+        let amounts: Vec<Option<f64>> = self.of_rows(|signal| signal.amount).collect();
+        let mut values: Vec<f64> = amounts.iter().flatten().copied().collect();
+        values.sort_unstable_by(f64::total_cmp);
+        values.dedup();
+        let code = |amount: f64| values.partition_point(|&other| other < amount) as u32 + 1;
+        let codes: Vec<u32> = amounts.iter().map(|amount| amount.map_or(NO_CODE, code)).collect();
+        self.builder.output.section(SectionKind::Amounts, Field::Amount.number(), &values)?;
+        self.write_ordered_codes(Field::Amount, &codes, values.len())
+    }
+
+    /// Ids and the places of records.
+    fn write_rows(&mut self) -> Result<()> {
+        let ids: Vec<u64> = self.of_rows(|signal| signal.id.get()).collect();
+        let records: Vec<u64> = self.of_rows(|signal| signal.record).collect();
+        let output = &mut self.builder.output;
+        output.section(SectionKind::Ids, Field::None.number(), &ids)?;
+        output.section(SectionKind::SignalRecords, Field::None.number(), &records)
+    }
+
+    fn write_postings(mut self) -> Result<W> {
+        self.begin_field();
+        let mut output: SegmentWriter<W> = self.builder.output;
+        let none = Field::None.number();
+        output.section(SectionKind::Postings, none, &self.postings.entries)?;
+        output.section(SectionKind::PostingRows, none, &self.postings.rows)?;
+        output.section(SectionKind::Containers, none, &self.postings.containers)?;
+        output.section(SectionKind::Arrays, none, &self.postings.arrays)?;
+        output.section(SectionKind::Bitsets, none, self.postings.bitsets.as_flattened())?;
+        output.finish(self.row_count, self.company_order.len() as u32, self.field_postings)
+    }
+
+    fn write_strings(
+        &mut self,
+        [ends, bytes]: [SectionKind; 2],
+        field: Field,
+        sections: &StringSections,
+    ) -> Result<()> {
+        self.builder.output.section(ends, field.number(), &sections.ends)?;
+        self.builder.output.section(bytes, field.number(), &sections.bytes)
+    }
+
+    fn write_ordered_codes(&mut self, field: Field, codes: &[u32], values: usize) -> Result<()> {
+        let ranges = column::block_ranges(codes);
+        self.builder.output.section(SectionKind::BlockRanges, field.number(), &ranges)?;
+        self.write_codes(field, codes, values)
+    }
+
+    fn write_codes(&mut self, field: Field, codes: &[u32], values: usize) -> Result<()> {
+        let bytes = column::encode(codes, values);
+        self.builder.output.section(SectionKind::Codes, field.number(), &bytes)
+    }
+
+    fn begin_field(&mut self) {
+        self.field_postings.push(self.postings.entries.len() as u32);
+    }
+
+    fn push_postings(&mut self, groups: &Groups) {
+        for value in 0..groups.len() {
+            self.postings.push(groups.rows(value), self.row_count);
+        }
+    }
+
+    fn of_rows<'s, T>(
+        &'s self,
+        field: impl Fn(&PendingSignal) -> T + 's,
+    ) -> impl Iterator<Item = T> + 's {
+        self.rows.iter().map(move |&arrival| field(&self.builder.signals[arrival as usize]))
+    }
+}
+
+/// Rows grouped by value: the rows of value `v` are `rows[starts[v]..starts[v + 1]]`, ascending.
+struct Groups {
+    starts: Vec<u32>,
+    rows: Vec<u32>,
+}
+
+impl Groups {
+    /// Groups rows by the one value that each may have.
+    fn new(values: usize, value_of_row: impl Iterator<Item = Option<u32>> + Clone) -> Groups {
+        Groups::counted(values, |sink| {
+            for (row, value) in value_of_row.clone().enumerate() {
+                if let Some(value) = value {
+                    sink(row as u32, value);
+                }
+            }
+        })
+    }
+
+    /// Groups rows by each distinct value among those that they have.
+    fn of_distinct<'t>(
+        values: usize,
+        values_of_row: impl Iterator<Item = &'t [u32]> + Clone,
+    ) -> Groups {
+        Groups::counted(values, |sink| {
+            let mut last_row = vec![u32::MAX; values];
+            for (row, values) in values_of_row.clone().enumerate() {
+                for &value in values {
+                    if std::mem::replace(&mut last_row[value as usize], row as u32) != row as u32 {
+                        sink(row as u32, value);
+                    }
+                }
+            }
+        })
+    }
+
+    /// Counts, then places: `visit` hands the same pairs of row and value to its sink each time.
+    fn counted(values: usize, visit: impl Fn(&mut dyn FnMut(u32, u32))) -> Groups {
+        let mut starts = vec![0_u32; values + 1];
+        visit(&mut |_, value| starts[value as usize + 1] += 1);
+        for value in 0..values {
+            starts[value + 1] += starts[value];
+        }
+        let mut next = starts.clone();
+        let mut rows = vec![0; starts[values] as usize];
+        visit(&mut |row, value| {
+            rows[next[value as usize] as usize] = row;
+            next[value as usize] += 1;
+        });
+        Groups { starts, rows }
+    }
+
+    fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    fn rows(&self, value: usize) -> &[u32] {
+        &self.rows[self.starts[value] as usize..self.starts[value + 1] as usize]
+    }
+}
+
+/// The terms of a field that occur, in the two orders that matter.
+struct TermOrder {
+    /// Sorted: for the dictionary.
+    by_key: Vec<u32>,
+    /// Most frequent first: the order of postings and of numbers in token streams.
+    by_frequency: Vec<u32>,
+    /// By term: its place in `by_frequency`.
+    term_numbers: Vec<u32>,
+}
+
+impl TermOrder {
+    fn new(strings: Strings<'_>, groups: &Groups) -> TermOrder {
+        let mut by_key = order_by_key(strings);
+        by_key.retain(|&term| !groups.rows(term as usize).is_empty());
+        let mut by_frequency = by_key.clone();
+        by_frequency.sort_by_key(|&term| std::cmp::Reverse(groups.rows(term as usize).len()));
+        let mut term_numbers = vec![0; strings.len()];
+        for (number, &term) in by_frequency.iter().enumerate() {
+            term_numbers[term as usize] = number as u32;
+        }
+        TermOrder { by_key, by_frequency, term_numbers }
+    }
+}
+
+/// The labels that occur in `codes`, sorted by key and then by label.
+fn sorted_labels<'l>(facet: Facet, labels: &'l Interner, codes: &[u32]) -> (Strings<'l>, Vec<u32>) {
+    let strings = labels.strings();
+    let mut occurs = vec![false; labels.len() + 1];
+    codes.iter().for_each(|&code| occurs[code as usize] = true);
+    let mut order: Vec<u32> =
+        (0..labels.len() as u32).filter(|&label| occurs[label as usize + 1]).collect();
+    order.sort_by_cached_key(|&label| {
+        let label = strings.get(label as usize);
+        (facet.key(label).into_owned(), label)
+    });
+    (strings, order)
+}
+
+/// By label plus one: its code, that is its place in `order` plus one; 0 stays 0.
+fn codes_of_labels(order: &[u32], labels: usize) -> Vec<u32> {
+    let mut codes = vec![NO_CODE; labels + 1];
+    for (place, &label) in order.iter().enumerate() {
+        codes[label as usize + 1] = place as u32 + 1;
+    }
+    codes
+}
+
+/// The arrivals that count, by ascending id: of several with one id, the last.
+fn rows_in_id_order(signals: &[PendingSignal]) -> Vec<u32> {
+    let mut rows: Vec<u32> = (0..signals.len() as u32).collect();
+    let id = |arrival: u32| signals[arrival as usize].id;
+    if !rows.is_sorted_by_key(|&arrival| id(arrival)) {
+        rows.sort_by_key(|&arrival| id(arrival));
+    }
+    let mut last_of_each = rows.chunk_by(|&a, &b| id(a) == id(b)).filter_map(<[u32]>::last);
+    last_of_each.by_ref().copied().collect()
+}
+
+fn tokens_of(signals: &[PendingSignal], arrival: usize) -> Range<usize> {
+    let start = arrival.checked_sub(1).map_or(0, |before| signals[before].tokens_end);
+    start..signals[arrival].tokens_end
+}
+
+fn order_by_key(strings: Strings<'_>) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..strings.len() as u32).collect();
+    order.sort_unstable_by_key(|&place| strings.bytes(place as usize));
+    order
+}
+
+fn invert(order: &[u32]) -> Vec<u32> {
+    let mut inverse = vec![0; order.len()];
+    for (place, &value) in order.iter().enumerate() {
+        inverse[value as usize] = place as u32;
+    }
+    inverse
+}
+

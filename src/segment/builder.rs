@@ -1,0 +1,192 @@
+//! Building a segment: records in, in any order, one finished file out.
+//!
+//! Records go to the output as they arrive, so that memory holds what the index needs and no
+//! text but that of dictionaries. What can only be known at the end (ids in order, postings,
+//! columns) is arranged by [`assemble`](super::assemble).
+
+use std::io::Write;
+
+use hashbrown::HashSet;
+
+use super::format::{SectionKind, SegmentWriter};
+use super::interner::Interner;
+use super::row::SEGMENT_ROWS_MAX;
+use super::{assemble, record};
+use crate::query::Facet;
+use crate::query::dates::day_number;
+use crate::signal::{Company, Signal, SignalId};
+use crate::{Error, Result, text};
+
+/// What became of a record that was added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Added {
+    /// It is the first of its id or slug.
+    New,
+    /// It takes the place of an earlier one with its id or slug.
+    Replaced,
+    /// It is a signal of a company that is not known, and was not added.
+    UnknownCompany,
+}
+
+/// Collects the records of a segment.
+#[derive(Debug)]
+pub(crate) struct SegmentBuilder<W> {
+    pub(super) output: SegmentWriter<W>,
+    pub(super) companies: Vec<PendingCompany>,
+    pub(super) signals: Vec<PendingSignal>,
+    /// By company number: its slug.
+    pub(super) slugs: Interner,
+    /// Labels by facet, in the order of [`Facet::ALL`].
+    pub(super) labels: [Interner; Facet::ALL.len()],
+    pub(super) title_terms: Interner,
+    pub(super) name_terms: Interner,
+    /// The numbers of all titles' terms, one title behind the other.
+    pub(super) title_tokens: Vec<u32>,
+    greatest_id: Option<SignalId>,
+    /// The ids that were added, kept from the first one on that was out of order.
+    ids: Option<HashSet<SignalId>>,
+    record: Vec<u8>,
+}
+
+/// A company that was added.
+#[derive(Debug)]
+pub(super) struct PendingCompany {
+    pub(super) record: u64,
+    pub(super) name_key: Box<str>,
+    pub(super) name_tokens: Box<[u32]>,
+    pub(super) facets: FacetLabels,
+}
+
+/// A signal that was added; the last one with an id counts.
+#[derive(Debug)]
+pub(super) struct PendingSignal {
+    pub(super) id: SignalId,
+    pub(super) record: u64,
+    pub(super) company: u32,
+    pub(super) day: Option<i32>,
+    pub(super) amount: Option<f64>,
+    pub(super) facets: FacetLabels,
+    /// Where its terms end in `title_tokens`.
+    pub(super) tokens_end: usize,
+}
+
+/// The number of the label of each facet, plus one; 0 for none.
+pub(super) type FacetLabels = [u32; Facet::ALL.len()];
+
+impl<W: Write> SegmentBuilder<W> {
+    /// Begins a segment, written to `output` front to back.
+    pub(crate) fn new(output: W) -> Result<SegmentBuilder<W>> {
+        let mut output = SegmentWriter::new(output)?;
+        output.begin(SectionKind::Records, super::field::Field::None.number())?;
+        Ok(SegmentBuilder {
+            output,
+            companies: Vec::new(),
+            signals: Vec::new(),
+            slugs: Interner::default(),
+            labels: Default::default(),
+            title_terms: Interner::default(),
+            name_terms: Interner::default(),
+            title_tokens: Vec::new(),
+            greatest_id: None,
+            ids: None,
+            record: Vec::new(),
+        })
+    }
+
+    /// Adds a company; a later one with the same slug takes its place.
+    pub(crate) fn add_company(&mut self, company: &Company<'_>) -> Result<Added> {
+        self.record.clear();
+        record::write_company(&mut self.record, company);
+        let record = self.output.append(&self.record)?;
+        let mut name_tokens = Vec::new();
+        intern_terms(&mut self.name_terms, &company.name, &mut name_tokens)?;
+        let pending = PendingCompany {
+            record,
+            name_key: text::fold_value(&company.name).into(),
+            name_tokens: name_tokens.into(),
+            facets: self.intern_labels(|facet| facet.company_label(company))?,
+        };
+        let number = self.slugs.intern(&company.slug)? as usize;
+        if number < self.companies.len() {
+            self.companies[number] = pending;
+            return Ok(Added::Replaced);
+        }
+        self.companies.push(pending);
+        Ok(Added::New)
+    }
+
+    /// Adds a signal of a company that was added; a later one with the same id takes its place.
+    pub(crate) fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
+        let Some(company) = self.slugs.find(&signal.company_slug) else {
+            return Ok(Added::UnknownCompany);
+        };
+        if self.signals.len() >= SEGMENT_ROWS_MAX as usize {
+            return Err(Error::full(format!("a segment holds at most {SEGMENT_ROWS_MAX} signals")));
+        }
+        self.record.clear();
+        record::write_signal(&mut self.record, signal);
+        let record = self.output.append(&self.record)?;
+        intern_terms(&mut self.title_terms, &signal.title, &mut self.title_tokens)?;
+        let facets = self.intern_labels(|facet| facet.signal_label(signal))?;
+        let added = self.see(signal.id);
+        self.signals.push(PendingSignal {
+            id: signal.id,
+            record,
+            company,
+            day: signal.date.map(day_number),
+            amount: signal.funding.as_ref().and_then(|funding| funding.amount),
+            facets,
+            tokens_end: self.title_tokens.len(),
+        });
+        Ok(added)
+    }
+
+    /// Whether a company of that slug was added.
+    pub(crate) fn has_company(&self, slug: &str) -> bool {
+        self.slugs.find(slug).is_some()
+    }
+
+    /// Writes what is left of the segment and hands back the output, flushed.
+    ///
+    /// Cost: sorts ids and dictionaries, groups rows by value; about as long as adding took.
+    pub(crate) fn finish(self) -> Result<W> {
+        assemble::finish(self)
+    }
+
+    fn intern_labels<'r>(
+        &mut self,
+        label: impl Fn(Facet) -> Option<std::borrow::Cow<'r, str>>,
+    ) -> Result<FacetLabels> {
+        let mut numbers = FacetLabels::default();
+        for facet in Facet::ALL {
+            if let Some(label) = label(facet) {
+                numbers[facet as usize] = self.labels[facet as usize].intern(&label)? + 1;
+            }
+        }
+        Ok(numbers)
+    }
+
+    /// Notes an id and says whether it was seen before. As long as ids arrive in ascending order
+    /// that costs nothing; from the first one out of order on, a set of all of them is kept.
+    fn see(&mut self, id: SignalId) -> Added {
+        let ascends = self.greatest_id.is_none_or(|greatest| greatest < id);
+        self.greatest_id = self.greatest_id.max(Some(id));
+        if self.ids.is_none() && ascends {
+            return Added::New;
+        }
+        let all = || self.signals.iter().map(|signal| signal.id).collect();
+        match self.ids.get_or_insert_with(all).insert(id) {
+            true => Added::New,
+            false => Added::Replaced,
+        }
+    }
+}
+
+fn intern_terms(interner: &mut Interner, text: &str, tokens: &mut Vec<u32>) -> Result<()> {
+    let mut outcome = Ok(());
+    text::analyze(text, |term| match interner.intern(term) {
+        Ok(number) => tokens.push(number),
+        Err(error) => outcome = Err(error),
+    });
+    outcome
+}

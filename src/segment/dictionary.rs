@@ -1,0 +1,151 @@
+//! Dictionaries: sorted keys, found by binary search, viewed in place.
+
+use std::ops::Range;
+
+use crate::{Error, Result};
+
+/// Strings one behind the other, with the end of each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Strings<'a> {
+    ends: &'a [u32],
+    bytes: &'a [u8],
+}
+
+impl<'a> Strings<'a> {
+    /// A view of strings whose sections have been validated.
+    pub(crate) fn new(ends: &'a [u32], bytes: &'a [u8]) -> Strings<'a> {
+        Strings { ends, bytes }
+    }
+
+    /// The number of strings.
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The bytes of a string.
+    pub(crate) fn bytes(&self, place: usize) -> &'a [u8] {
+        let start = if place == 0 { 0 } else { self.ends[place - 1] as usize };
+        &self.bytes[start..self.ends[place] as usize]
+    }
+
+    /// A string; empty where it is not UTF-8, which validation excludes for keys and labels.
+    pub(crate) fn get(&self, place: usize) -> &'a str {
+        std::str::from_utf8(self.bytes(place)).unwrap_or_default()
+    }
+
+    /// The places of a key among sorted strings: empty where it is absent, more than one where it
+    /// stands repeatedly. Cost: two binary searches.
+    pub(crate) fn find(&self, key: &str) -> Range<usize> {
+        let first = self.partition_point(0, |other| other < key.as_bytes());
+        if first == self.len() || self.bytes(first) != key.as_bytes() {
+            return first..first;
+        }
+        let last = match first + 1 < self.len() && self.bytes(first + 1) == key.as_bytes() {
+            true => self.partition_point(first, |other| other <= key.as_bytes()),
+            false => first + 1,
+        };
+        first..last
+    }
+
+    /// Checks that the ends ascend and stay within the bytes, so that no view can fail.
+    pub(crate) fn validate_ends(&self) -> Result<()> {
+        let total = self.ends.last().map_or(0, |&end| end as usize);
+        if !self.ends.is_sorted() || total != self.bytes.len() {
+            return Err(Error::corrupt("the ends of strings are out of order or out of bounds"));
+        }
+        Ok(())
+    }
+
+    /// Checks that every string is UTF-8.
+    pub(crate) fn validate_text(&self) -> Result<()> {
+        let text = std::str::from_utf8(self.bytes)
+            .map_err(|_| Error::corrupt("a dictionary is not UTF-8"))?;
+        match self.ends.iter().all(|&end| text.is_char_boundary(end as usize)) {
+            true => Ok(()),
+            false => Err(Error::corrupt("a dictionary entry ends within a character")),
+        }
+    }
+
+    /// Checks that the strings are sorted.
+    pub(crate) fn validate_order(&self) -> Result<()> {
+        match (1..self.len()).all(|place| self.bytes(place - 1) <= self.bytes(place)) {
+            true => Ok(()),
+            false => Err(Error::corrupt("a dictionary is out of order")),
+        }
+    }
+
+    fn partition_point(&self, from: usize, before: impl Fn(&[u8]) -> bool) -> usize {
+        let (mut low, mut high) = (from, self.len());
+        // Everything below `low` lies before the point, everything from `high` on behind it; the
+        // distance shrinks in every round.
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match before(self.bytes(middle)) {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        low
+    }
+}
+
+/// The sections that strings are written to.
+#[derive(Debug, Default)]
+pub(crate) struct StringSections {
+    pub(crate) ends: Vec<u32>,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl StringSections {
+    /// Adds a string.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<()> {
+        self.bytes.extend_from_slice(bytes);
+        self.end()
+    }
+
+    /// Ends a string whose bytes were appended to `bytes` directly.
+    pub(crate) fn end(&mut self) -> Result<()> {
+        let end = u32::try_from(self.bytes.len())
+            .map_err(|_| Error::full("a segment holds at most 4 GiB of strings of a kind"))?;
+        self.ends.push(end);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn find_agrees_with_a_scan(mut keys in prop::collection::vec("[a-c]{0,3}", 0..40), probe in "[a-d]{0,3}") {
+            keys.sort();
+            let mut sections = StringSections::default();
+            for key in &keys {
+                sections.push(key.as_bytes()).unwrap();
+            }
+            let strings = Strings::new(&sections.ends, &sections.bytes);
+            strings.validate_ends().unwrap();
+            strings.validate_text().unwrap();
+            strings.validate_order().unwrap();
+            let found = strings.find(&probe);
+            let expected: Vec<usize> =
+                (0..keys.len()).filter(|&place| keys[place] == probe).collect();
+            prop_assert_eq!(found.clone().collect::<Vec<_>>(), expected);
+            for place in found {
+                prop_assert_eq!(strings.get(place), probe.as_str());
+            }
+        }
+    }
+
+    #[test]
+    fn validation_finds_what_is_broken() {
+        assert!(Strings::new(&[2, 1], b"ab").validate_ends().is_err());
+        assert!(Strings::new(&[3], b"ab").validate_ends().is_err());
+        assert!(Strings::new(&[1], b"\xff").validate_text().is_err());
+        assert!(Strings::new(&[1, 2], "é".as_bytes()).validate_text().is_err());
+        assert!(Strings::new(&[1, 2], b"ba").validate_order().is_err());
+    }
+}

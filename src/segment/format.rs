@@ -1,0 +1,311 @@
+//! The frame of a segment file: header, sections, section table, footer.
+//!
+//! ```text
+//! offset           width  what
+//! 0                8      magic "SDXSEG\r\n"
+//! 8                2      format version
+//! 10               2      text-analysis version
+//! 12               4      zero
+//! 64 ...                  sections, each at a multiple of 64, in any order, zeros between them
+//! table            n      the table: bincode, little endian, integers at full width
+//! file end - 32    8      offset of the table
+//!          - 24    4      length of the table
+//!          - 20    4      CRC-32C of the table
+//!          - 16    8      length of the file
+//!          -  8    8      magic "SDXSEND\n"
+//! ```
+//!
+//! The table comes last so that a segment is written in one pass. Its checksum covers the section
+//! checksums, and they cover everything else but the records, each of which carries its own: a
+//! file of many gigabytes opens without being read whole.
+
+use std::io::Write;
+use std::ops::Range;
+
+use bytemuck::Pod;
+use serde::{Deserialize, Serialize};
+
+use crate::text::ANALYSIS_VERSION;
+use crate::{Error, Result};
+
+/// The version that this release writes, and the newest that it reads.
+pub(crate) const FORMAT_VERSION: u16 = 1;
+
+/// Sections start at multiples of this many bytes: a cache line, and enough for any integer.
+const SECTION_ALIGNMENT: u64 = 64;
+
+/// The longest table, in bytes; real ones take under 4 KiB.
+const TABLE_BYTES_MAX: usize = 64 * 1024;
+
+const HEADER_MAGIC: &[u8; 8] = b"SDXSEG\r\n";
+const FOOTER_MAGIC: &[u8; 8] = b"SDXSEND\n";
+const HEADER_BYTES: usize = 16;
+const FOOTER_BYTES: usize = 32;
+
+#[cfg(target_endian = "big")]
+compile_error!("segments are viewed in place as little-endian integers");
+
+/// What a section holds. The numbers are part of the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum SectionKind {
+    /// `u64` ids, ascending.
+    Ids,
+    /// One `PostingEntry` a posting.
+    Postings,
+    /// `u32` rows of the postings that list them.
+    PostingRows,
+    /// One `Container` a block of the postings that are cut into blocks.
+    Containers,
+    /// `u16` places of the containers that list them.
+    Arrays,
+    /// 1,024 `u64` words a container that is a bitset.
+    Bitsets,
+    /// `u32` ends of a dictionary's keys.
+    KeyEnds,
+    /// The keys' bytes.
+    Keys,
+    /// `u32` ends of a dictionary's labels.
+    LabelEnds,
+    /// The labels' bytes.
+    Labels,
+    /// `u32`: what the key at each place stands for, where that is not the place itself.
+    KeyOrder,
+    /// Codes of a column, one, two or four bytes a row.
+    Codes,
+    /// The least and greatest code of each block.
+    BlockRanges,
+    /// `i32` days that date codes stand for.
+    Days,
+    /// `f64` amounts that amount codes stand for.
+    Amounts,
+    /// `u32` ends of the token streams of titles or names.
+    TokenEnds,
+    /// The token streams.
+    Tokens,
+    /// `u32` start of each company's rows, and the end of the last.
+    CompanyStarts,
+    /// `u32` rows, company by company.
+    CompanyRows,
+    /// `u64` places of the signals' records, by row.
+    SignalRecords,
+    /// `u64` places of the companies' records, by company.
+    CompanyRecords,
+    /// The records themselves, each with a checksum of its own.
+    Records,
+}
+
+/// Which field a section belongs to, for the kinds that exist once a field. Part of the format.
+pub(crate) type FieldNumber = u16;
+
+/// One line of the section table.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct SectionEntry {
+    pub(crate) kind: SectionKind,
+    pub(crate) field: FieldNumber,
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
+    /// CRC-32C of the section; zero for records.
+    pub(crate) checksum: u32,
+}
+
+/// The section table and the figures that everything else is checked against.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Table {
+    pub(crate) format_version: u16,
+    pub(crate) analysis_version: u16,
+    pub(crate) rows: u32,
+    pub(crate) companies: u32,
+    /// The first posting of each field, by field number, and the number of postings.
+    pub(crate) field_postings: Vec<u32>,
+    pub(crate) sections: Vec<SectionEntry>,
+}
+
+/// Writes sections one behind the other and the table at the end.
+#[derive(Debug)]
+pub(crate) struct SegmentWriter<W> {
+    output: W,
+    position: u64,
+    open: Option<SectionEntry>,
+    sections: Vec<SectionEntry>,
+}
+
+impl<W: Write> SegmentWriter<W> {
+    /// Writes the header.
+    pub(crate) fn new(output: W) -> Result<SegmentWriter<W>> {
+        let mut writer = SegmentWriter { output, position: 0, open: None, sections: Vec::new() };
+        let mut header = [0; HEADER_BYTES];
+        header[..8].copy_from_slice(HEADER_MAGIC);
+        header[8..10].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+        header[10..12].copy_from_slice(&ANALYSIS_VERSION.to_le_bytes());
+        writer.put(&header)?;
+        Ok(writer)
+    }
+
+    /// Begins a section; it ends where the next one begins.
+    pub(crate) fn begin(&mut self, kind: SectionKind, field: FieldNumber) -> Result<()> {
+        self.end();
+        let padding = self.position.next_multiple_of(SECTION_ALIGNMENT) - self.position;
+        self.put(&[0; SECTION_ALIGNMENT as usize][..padding as usize])?;
+        let offset = self.position;
+        self.open = Some(SectionEntry { kind, field, offset, length: 0, checksum: 0 });
+        Ok(())
+    }
+
+    /// Adds bytes to the open section and returns where in the section they start.
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<u64> {
+        self.put(bytes)?;
+        let open = self.open.as_mut().expect("a section is begun before it is written to");
+        let place = open.length;
+        open.length += bytes.len() as u64;
+        if open.kind != SectionKind::Records {
+            open.checksum = crc32c::crc32c_append(open.checksum, bytes);
+        }
+        Ok(place)
+    }
+
+    /// Writes a whole section.
+    pub(crate) fn section<T: Pod>(
+        &mut self,
+        kind: SectionKind,
+        field: FieldNumber,
+        values: &[T],
+    ) -> Result<()> {
+        self.begin(kind, field)?;
+        self.append(bytemuck::cast_slice(values)).map(drop)
+    }
+
+    /// Writes the table and the footer, and hands back the output, flushed.
+    pub(crate) fn finish(
+        mut self,
+        rows: u32,
+        companies: u32,
+        field_postings: Vec<u32>,
+    ) -> Result<W> {
+        self.end();
+        let table = Table {
+            format_version: FORMAT_VERSION,
+            analysis_version: ANALYSIS_VERSION,
+            rows,
+            companies,
+            field_postings,
+            sections: std::mem::take(&mut self.sections),
+        };
+        let bytes = bincode::serde::encode_to_vec(&table, table_encoding())
+            .map_err(|error| Error::full(format!("the section table cannot be written: {error}")))?;
+        let offset = self.position;
+        let file_length = offset + bytes.len() as u64 + FOOTER_BYTES as u64;
+        let mut footer = [0; FOOTER_BYTES];
+        footer[..8].copy_from_slice(&offset.to_le_bytes());
+        footer[8..12].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
+        footer[12..16].copy_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
+        footer[16..24].copy_from_slice(&file_length.to_le_bytes());
+        footer[24..].copy_from_slice(FOOTER_MAGIC);
+        self.put(&bytes)?;
+        self.put(&footer)?;
+        self.output.flush().map_err(write_error)?;
+        Ok(self.output)
+    }
+
+    fn end(&mut self) {
+        self.sections.extend(self.open.take());
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.output.write_all(bytes).map_err(write_error)?;
+        self.position += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+/// Reads the table of a file, having checked header, footer and the table's checksum.
+pub(crate) fn read_table(file: &[u8]) -> Result<Table> {
+    check_header(file)?;
+    let footer = &file[file.len() - FOOTER_BYTES..];
+    if &footer[24..] != FOOTER_MAGIC || u64_at(footer, 16) != file.len() as u64 {
+        return Err(Error::corrupt("the file ends in the middle: its footer is missing"));
+    }
+    let table_end = file.len() - FOOTER_BYTES;
+    let table = usize::try_from(u64_at(footer, 0))
+        .ok()
+        .and_then(|start| file.get(start..table_end))
+        .filter(|table| table.len() == u32_at(footer, 8) as usize && table.len() <= TABLE_BYTES_MAX)
+        .ok_or_else(|| Error::corrupt("the footer points outside the file"))?;
+    if crc32c::crc32c(table) != u32_at(footer, 12) {
+        return Err(Error::corrupt("the section table does not match its checksum"));
+    }
+    decode_table(table)
+}
+
+/// Checks a section's bounds and checksum, and returns where it stands.
+pub(crate) fn check_section(file: &[u8], entry: &SectionEntry) -> Result<Range<usize>> {
+    let end = entry.offset.checked_add(entry.length);
+    let range = end
+        .filter(|&end| end <= file.len() as u64 && entry.offset % SECTION_ALIGNMENT == 0)
+        .map(|end| entry.offset as usize..end as usize)
+        .ok_or_else(|| Error::corrupt(format!("section {entry:?} lies outside the file")))?;
+    let verified = entry.kind == SectionKind::Records
+        || crc32c::crc32c(&file[range.clone()]) == entry.checksum;
+    if !verified {
+        let SectionEntry { kind, field, .. } = entry;
+        return Err(Error::corrupt(format!(
+            "section {kind:?} of field {field} does not match its checksum"
+        )));
+    }
+    Ok(range)
+}
+
+fn check_header(file: &[u8]) -> Result<()> {
+    if !file.starts_with(HEADER_MAGIC) {
+        return Err(Error::foreign("this is not a segment file"));
+    }
+    if file.len() < HEADER_BYTES + FOOTER_BYTES {
+        return Err(Error::corrupt("the file ends in the middle: it is shorter than its frame"));
+    }
+    check_versions(u16_at(file, 8), u16_at(file, 10))
+}
+
+fn check_versions(format: u16, analysis: u16) -> Result<()> {
+    if format > FORMAT_VERSION || analysis > ANALYSIS_VERSION {
+        return Err(Error::newer(format!(
+            "the segment has format {format} and text analysis {analysis}; this release reads up \
+             to format {FORMAT_VERSION} and analysis {ANALYSIS_VERSION}"
+        )));
+    }
+    if format == 0 || analysis != ANALYSIS_VERSION {
+        return Err(Error::corrupt(format!(
+            "there never was a format {format} with text analysis {analysis}"
+        )));
+    }
+    Ok(())
+}
+
+fn decode_table(bytes: &[u8]) -> Result<Table> {
+    let (table, length): (Table, usize) =
+        bincode::serde::decode_from_slice(bytes, table_encoding())
+            .map_err(|error| Error::corrupt(format!("the section table is malformed: {error}")))?;
+    if length != bytes.len() {
+        return Err(Error::corrupt("the section table has bytes left over"));
+    }
+    check_versions(table.format_version, table.analysis_version)?;
+    Ok(table)
+}
+
+fn table_encoding() -> impl bincode::config::Config {
+    bincode::config::standard().with_fixed_int_encoding().with_limit::<TABLE_BYTES_MAX>()
+}
+
+fn write_error(error: std::io::Error) -> Error {
+    Error::io("write the segment", error)
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
+}

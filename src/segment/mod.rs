@@ -1,0 +1,296 @@
+//! What is stored: an immutable segment of signals and companies.
+//!
+//! A segment is one file that is viewed in place: postings by value, columns by row, dictionaries
+//! by key, records by row. Opening checks the frame, the checksum of every section and that every
+//! number points inside; nothing is rebuilt. How segments come together over time is the business
+//! of [`index`](crate::index); what a query means, of [`query`](crate::query).
+
+pub(crate) mod bits;
+mod assemble;
+mod builder;
+mod bytes;
+mod column;
+mod dictionary;
+mod field;
+mod format;
+mod interner;
+mod layout;
+mod posting;
+mod record;
+mod row;
+mod tokens;
+mod validate;
+
+use std::path::Path;
+
+pub use builder::Added;
+pub(crate) use builder::SegmentBuilder;
+pub(crate) use column::{BlockRange, Column, NO_CODE};
+pub(crate) use dictionary::Strings;
+pub(crate) use field::Field;
+pub(crate) use posting::{BlockRows, Posting, PostingId, PostingSections, Postings};
+pub(crate) use row::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, Row, block_count};
+pub(crate) use tokens::{EncodedPhrase, TermNumber};
+
+use self::bytes::Bytes;
+use self::layout::Layout;
+use crate::query::Facet;
+use crate::signal::{Company, Signal, SignalId};
+use crate::{Error, Result};
+
+/// An open segment.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    bytes: Bytes,
+    layout: Layout,
+}
+
+/// A text field: titles, by row, or names, by company.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TextField {
+    /// Titles; token streams go by row.
+    Title,
+    /// Company names; token streams go by company, postings by row.
+    Name,
+}
+
+/// A view of a facet's values: value `n` has posting `first_posting + n` and code `n + 1`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FacetView<'a> {
+    /// What values are compared by; sorted.
+    pub(crate) keys: Strings<'a>,
+    /// What is shown.
+    pub(crate) labels: Strings<'a>,
+    /// The value of each row.
+    pub(crate) column: Column<'a>,
+    first_posting: u32,
+}
+
+/// A view of a column whose codes ascend with its values.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OrderedColumn<'a> {
+    /// The code of each row.
+    pub(crate) column: Column<'a>,
+    /// The least and greatest code of each block.
+    pub(crate) blocks: &'a [BlockRange],
+}
+
+impl Segment {
+    /// Opens a segment file.
+    ///
+    /// # Errors
+    /// Missing, foreign, newer or corrupt, naming the file.
+    ///
+    /// Cost: one pass over everything but the records.
+    pub(crate) fn open(path: &Path) -> Result<Segment> {
+        Segment::new(Bytes::map(path)?).map_err(|error| error.at(path))
+    }
+
+    /// Opens a segment in memory.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Segment> {
+        Segment::new(Bytes::copy(bytes))
+    }
+
+    fn new(bytes: Bytes) -> Result<Segment> {
+        let layout = Layout::read(&bytes)?;
+        let segment = Segment { bytes, layout };
+        segment.validate()?;
+        Ok(segment)
+    }
+
+    /// The number of rows.
+    pub(crate) fn row_count(&self) -> u32 {
+        self.layout.rows
+    }
+
+    /// The number of companies.
+    pub(crate) fn company_count(&self) -> u32 {
+        self.layout.companies
+    }
+
+    /// The ids by row, ascending.
+    pub(crate) fn ids(&self) -> &[u64] {
+        self.layout.ids.view(&self.bytes)
+    }
+
+    /// The id of a row.
+    pub(crate) fn id(&self, row: Row) -> SignalId {
+        SignalId::new(self.ids()[row.index()]).unwrap_or(SignalId::MIN)
+    }
+
+    /// The row of an id.
+    pub(crate) fn row(&self, id: SignalId) -> Option<Row> {
+        self.ids().binary_search(&id.get()).ok().map(|row| Row(row as u32))
+    }
+
+    /// All postings.
+    pub(crate) fn postings(&self) -> Postings<'_> {
+        let layout = &self.layout;
+        Postings {
+            entries: layout.posting_entries.view(&self.bytes),
+            rows: layout.posting_rows.view(&self.bytes),
+            containers: layout.containers.view(&self.bytes),
+            arrays: layout.arrays.view(&self.bytes),
+            bitsets: layout.bitsets.view(&self.bytes),
+        }
+    }
+
+    /// The values of a facet.
+    pub(crate) fn facet(&self, facet: Facet) -> FacetView<'_> {
+        let layout = &self.layout.facets[facet as usize];
+        FacetView {
+            keys: layout.keys.view(&self.bytes),
+            labels: layout.labels.view(&self.bytes),
+            column: self.column(&layout.codes),
+            first_posting: layout.first_posting,
+        }
+    }
+
+    /// The posting and the number of a term.
+    pub(crate) fn term(&self, field: TextField, term: &str) -> Option<(PostingId, TermNumber)> {
+        let layout = self.text_layout(field);
+        let place = layout.keys.view(&self.bytes).find(term).next()?;
+        let number = layout.order.view(&self.bytes)[place];
+        Some((PostingId(layout.first_posting + number), TermNumber(number)))
+    }
+
+    /// The token streams of a text field.
+    pub(crate) fn tokens(&self, field: TextField) -> Strings<'_> {
+        self.text_layout(field).tokens.view(&self.bytes)
+    }
+
+    /// Day codes of rows.
+    pub(crate) fn day_column(&self) -> OrderedColumn<'_> {
+        let layout = &self.layout.days;
+        OrderedColumn {
+            column: self.column(&layout.codes),
+            blocks: layout.blocks.view(&self.bytes),
+        }
+    }
+
+    /// The days that day codes stand for: code `n` for the day at `n - 1`.
+    pub(crate) fn days(&self) -> &[i32] {
+        self.layout.day_values.view(&self.bytes)
+    }
+
+    /// Amount codes of rows.
+    pub(crate) fn amount_column(&self) -> OrderedColumn<'_> {
+        let layout = &self.layout.amounts;
+        OrderedColumn {
+            column: self.column(&layout.codes),
+            blocks: layout.blocks.view(&self.bytes),
+        }
+    }
+
+    /// The amounts that amount codes stand for: code `n` for the amount at `n - 1`.
+    pub(crate) fn amounts(&self) -> &[f64] {
+        self.layout.amount_values.view(&self.bytes)
+    }
+
+    /// The company of a row, by number.
+    pub(crate) fn company_of(&self, row: Row) -> u32 {
+        self.company_column().get(row) - 1
+    }
+
+    /// Company numbers of rows, plus one.
+    pub(crate) fn company_column(&self) -> Column<'_> {
+        self.column(&self.layout.company_codes)
+    }
+
+    /// The rows of a company, ascending.
+    pub(crate) fn company_rows(&self, company: u32) -> &[u32] {
+        let starts = self.layout.company_starts.view(&self.bytes);
+        let rows = self.layout.company_rows.view(&self.bytes);
+        &rows[starts[company as usize] as usize..starts[company as usize + 1] as usize]
+    }
+
+    /// Company slugs; the place is the company's number.
+    pub(crate) fn company_slugs(&self) -> Strings<'_> {
+        self.layout.company_slugs.view(&self.bytes)
+    }
+
+    /// The number of the company with a slug.
+    pub(crate) fn company_by_slug(&self, slug: &str) -> Option<u32> {
+        self.company_slugs().find(slug).next().map(|place| place as u32)
+    }
+
+    /// The numbers of the companies with a folded name, ascending.
+    pub(crate) fn companies_by_name(&self, name_key: &str) -> &[u32] {
+        let places = self.layout.company_names.view(&self.bytes).find(name_key);
+        &self.layout.company_name_order.view(&self.bytes)[places]
+    }
+
+    /// The record of a row.
+    ///
+    /// # Errors
+    /// The record is corrupt.
+    pub(crate) fn signal(&self, row: Row) -> Result<Signal<'_>> {
+        let place = self.layout.signal_records.view(&self.bytes)[row.index()];
+        let slug = self.company_slugs().get(self.company_of(row) as usize);
+        record::read_signal(self.records(), place, self.id(row), slug)
+    }
+
+    /// The record of a company.
+    ///
+    /// # Errors
+    /// The record is corrupt.
+    pub(crate) fn company(&self, company: u32) -> Result<Company<'_>> {
+        let place = self.layout.company_records.view(&self.bytes)[company as usize];
+        record::read_company(self.records(), place)
+    }
+
+    /// The name and length in bytes of each section, for reports.
+    pub(crate) fn section_sizes(&self) -> impl Iterator<Item = (String, u64)> + '_ {
+        self.layout.sizes.iter().cloned()
+    }
+
+    /// The length of the file in bytes.
+    pub(crate) fn file_size(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn records(&self) -> &[u8] {
+        self.layout.records.view(&self.bytes)
+    }
+
+    fn column(&self, codes: &layout::Section<u8>) -> Column<'_> {
+        // The length was checked when the segment was opened.
+        Column::new(codes.view(&self.bytes), self.layout.rows).unwrap_or(Column::One(&[]))
+    }
+
+    fn text_layout(&self, field: TextField) -> &layout::TextLayout {
+        match field {
+            TextField::Title => &self.layout.titles,
+            TextField::Name => &self.layout.names,
+        }
+    }
+}
+
+impl FacetView<'_> {
+    /// The number of values.
+    pub(crate) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// The posting of a value.
+    pub(crate) fn posting(&self, value: usize) -> PostingId {
+        PostingId(self.first_posting + value as u32)
+    }
+}
+
+impl From<TextField> for Field {
+    fn from(field: TextField) -> Field {
+        match field {
+            TextField::Title => Field::Title,
+            TextField::Name => Field::Name,
+        }
+    }
+}
+
+/// A corrupt-segment error for a rule that does not hold.
+fn ensure(holds: bool, rule: &str) -> Result<()> {
+    match holds {
+        true => Ok(()),
+        false => Err(Error::corrupt(rule)),
+    }
+}

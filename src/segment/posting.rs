@@ -1,0 +1,493 @@
+//! Postings: the rows that hold a value, in the shape that suits how many they are.
+//!
+//! Most values are rare (half of all title terms occur once), a few are everywhere. So a posting
+//! is one of three shapes: a **single row** inline in its entry; a **list** of `u32` rows; or
+//! **blocks**, roaring's idea: a container for each block that has rows, listing `u16` offsets
+//! where they are few and a bitset where they are many. Everything is viewed in place in the
+//! file; roaring's own format is not used because it has to be decoded on opening and because its
+//! limit between array and bitset saves memory at the cost of time (see `ARRAY_ROWS_MAX`).
+
+use bytemuck::{Pod, Zeroable};
+
+use super::row::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, Row, block_count};
+use crate::{Error, Result};
+
+/// The most rows of a block that are listed rather than set as bits: one row in 64. Roaring lists
+/// up to 4,096; combining bitsets is 4 to 10 times faster from about one in 128 on, and below one
+/// in 64 a bitset would take more than four times a list's memory.
+pub(crate) const ARRAY_ROWS_MAX: usize = 1024;
+
+/// A posting is cut into blocks once it has this many rows a block on average: below that, the
+/// eight bytes of a container weigh more than what 16-bit offsets save.
+const BLOCK_ROWS_MIN: usize = 8;
+
+/// The number of a posting in its segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct PostingId(pub(crate) u32);
+
+/// How a posting is stored. Sixteen bytes; part of the format.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct PostingEntry {
+    /// By shape: the row itself, or where the rows or the containers start.
+    start: u32,
+    /// By shape: 1, the number of rows, or the number of containers.
+    length: u32,
+    /// The number of rows.
+    cardinality: u32,
+    shape: u32,
+}
+
+const SHAPE_SINGLE: u32 = 0;
+const SHAPE_LIST: u32 = 1;
+const SHAPE_BLOCKS: u32 = 2;
+
+/// The rows of one block of a posting. Eight bytes; part of the format.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Container {
+    block: u16,
+    cardinality_less_one: u16,
+    /// Where the offsets start, in `u16`s, or the number of the bitset.
+    start: u32,
+}
+
+impl Container {
+    fn cardinality(&self) -> usize {
+        usize::from(self.cardinality_less_one) + 1
+    }
+
+    fn is_array(&self) -> bool {
+        self.cardinality() <= ARRAY_ROWS_MAX
+    }
+}
+
+/// A view of all postings of a segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Postings<'a> {
+    pub(crate) entries: &'a [PostingEntry],
+    pub(crate) rows: &'a [u32],
+    pub(crate) containers: &'a [Container],
+    pub(crate) arrays: &'a [u16],
+    pub(crate) bitsets: &'a [BlockBits],
+}
+
+/// A view of one posting.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Posting<'a> {
+    /// Rows, ascending.
+    List(&'a [u32]),
+    /// A container for each block that has rows, ascending.
+    Blocks { containers: &'a [Container], arrays: &'a [u16], bitsets: &'a [BlockBits] },
+}
+
+/// The rows of a posting in one block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum BlockRows<'a> {
+    /// Rows of the segment, ascending, all in the block; empty where the block has none.
+    List(&'a [u32]),
+    /// Offsets in the block, ascending.
+    Array(&'a [u16]),
+    /// Every offset as a bit.
+    Bits(&'a BlockBits),
+}
+
+impl<'a> Postings<'a> {
+    /// The number of rows of a posting, as stored.
+    pub(crate) fn cardinality(&self, id: PostingId) -> u32 {
+        self.entries[id.0 as usize].cardinality
+    }
+
+    /// A view of a posting. Bounds were checked when the segment was opened.
+    pub(crate) fn get(&self, id: PostingId) -> Posting<'a> {
+        let entry = &self.entries[id.0 as usize];
+        let (start, length) = (entry.start as usize, entry.length as usize);
+        match entry.shape {
+            SHAPE_SINGLE => Posting::List(std::slice::from_ref(&entry.start)),
+            SHAPE_LIST => Posting::List(&self.rows[start..start + length]),
+            _ => Posting::Blocks {
+                containers: &self.containers[start..start + length],
+                arrays: self.arrays,
+                bitsets: self.bitsets,
+            },
+        }
+    }
+
+    /// Checks every entry against the row count: bounds, order, cardinalities.
+    ///
+    /// Cost: one pass over all postings.
+    pub(crate) fn validate(&self, row_count: u32) -> Result<()> {
+        for (number, entry) in self.entries.iter().enumerate() {
+            self.validate_entry(entry, row_count)
+                .map_err(|rule| Error::corrupt(format!("posting {number}: {rule}")))?;
+        }
+        Ok(())
+    }
+
+    fn validate_entry(&self, entry: &PostingEntry, row_count: u32) -> Result<(), &'static str> {
+        let (start, length) = (entry.start as usize, entry.length as usize);
+        match entry.shape {
+            SHAPE_SINGLE if length == 1 && entry.cardinality == 1 => {
+                validate_rows(&[entry.start], row_count)
+            }
+            SHAPE_LIST if entry.cardinality == entry.length => {
+                let rows = start.checked_add(length).and_then(|end| self.rows.get(start..end));
+                validate_rows(rows.ok_or("its rows lie outside the section")?, row_count)
+            }
+            SHAPE_BLOCKS => {
+                let end = start.checked_add(length);
+                let containers = end.and_then(|end| self.containers.get(start..end));
+                let containers = containers.ok_or("its containers lie outside the section")?;
+                self.validate_containers(containers, entry.cardinality, row_count)
+            }
+            _ => Err("its shape and its counts contradict each other"),
+        }
+    }
+
+    fn validate_containers(
+        &self,
+        containers: &[Container],
+        cardinality: u32,
+        row_count: u32,
+    ) -> Result<(), &'static str> {
+        if !containers.is_sorted_by(|a, b| a.block < b.block) {
+            return Err("its containers are out of order");
+        }
+        let mut total = 0;
+        for container in containers {
+            total += container.cardinality();
+            self.validate_container(container, row_count)?;
+        }
+        if total != cardinality as usize {
+            return Err("its containers do not add up to its cardinality");
+        }
+        Ok(())
+    }
+
+    fn validate_container(&self, container: &Container, rows: u32) -> Result<(), &'static str> {
+        let block = u32::from(container.block);
+        if block >= block_count(rows) {
+            return Err("a container lies behind the last row");
+        }
+        let rows_in_block = (rows - block * BLOCK_ROWS).min(BLOCK_ROWS);
+        let start = container.start as usize;
+        if container.is_array() {
+            let offsets = self.arrays.get(start..start + container.cardinality());
+            let offsets = offsets.ok_or("an array lies outside the section")?;
+            let ascending = offsets.is_sorted_by(|a, b| a < b);
+            let last = offsets.last().copied().unwrap_or(0);
+            return match ascending && u32::from(last) < rows_in_block {
+                true => Ok(()),
+                false => Err("an array is out of order or lists a row behind the last"),
+            };
+        }
+        let bits = self.bitsets.get(start).ok_or("a bitset lies outside the section")?;
+        if crate::segment::bits::count(bits) as usize != container.cardinality() {
+            return Err("a bitset does not match its cardinality");
+        }
+        match highest_bit(bits) < rows_in_block {
+            true => Ok(()),
+            false => Err("a bitset has a row behind the last"),
+        }
+    }
+}
+
+impl<'a> Posting<'a> {
+    /// The posting's rows in a block. Cost: a binary search, or none where every block has rows.
+    pub(crate) fn block(&self, block: u32) -> BlockRows<'a> {
+        match *self {
+            Posting::List(rows) => BlockRows::List(rows_of_block(rows, block)),
+            Posting::Blocks { containers, arrays, bitsets } => {
+                match find_container(containers, block) {
+                    Some(container) => container.view(arrays, bitsets),
+                    None => BlockRows::List(&[]),
+                }
+            }
+        }
+    }
+
+    /// The first block at or behind `block` that has rows.
+    pub(crate) fn next_block(&self, block: u32) -> Option<u32> {
+        match *self {
+            Posting::List(rows) => {
+                let first = rows.partition_point(|&row| Row(row).block() < block);
+                rows.get(first).map(|&row| Row(row).block())
+            }
+            Posting::Blocks { containers, .. } => {
+                let first = containers.partition_point(|entry| u32::from(entry.block) < block);
+                containers.get(first).map(|container| u32::from(container.block))
+            }
+        }
+    }
+
+    /// The last block at or before `block` that has rows.
+    pub(crate) fn previous_block(&self, block: u32) -> Option<u32> {
+        match *self {
+            Posting::List(rows) => {
+                let behind = rows.partition_point(|&row| Row(row).block() <= block);
+                behind.checked_sub(1).map(|last| Row(rows[last]).block())
+            }
+            Posting::Blocks { containers, .. } => {
+                let behind = containers.partition_point(|entry| u32::from(entry.block) <= block);
+                behind.checked_sub(1).map(|last| u32::from(containers[last].block))
+            }
+        }
+    }
+
+    /// Every row, ascending.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = Row> + use<'a> {
+        let (list, containers, arrays, bitsets) = match *self {
+            Posting::List(rows) => (rows, [].as_slice(), [].as_slice(), [].as_slice()),
+            Posting::Blocks { containers, arrays, bitsets } => {
+                ([].as_slice(), containers, arrays, bitsets)
+            }
+        };
+        let in_blocks = containers.iter().flat_map(move |container| {
+            let block = u32::from(container.block);
+            container.view(arrays, bitsets).offsets().map(move |offset| Row::of(block, offset))
+        });
+        list.iter().map(|&row| Row(row)).chain(in_blocks)
+    }
+}
+
+impl Container {
+    fn view<'a>(&self, arrays: &'a [u16], bitsets: &'a [BlockBits]) -> BlockRows<'a> {
+        let start = self.start as usize;
+        match self.is_array() {
+            true => BlockRows::Array(&arrays[start..start + self.cardinality()]),
+            false => BlockRows::Bits(&bitsets[start]),
+        }
+    }
+}
+
+impl<'a> BlockRows<'a> {
+    /// Whether the block has none of the posting's rows.
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self, BlockRows::List([]))
+    }
+
+    /// Whether the row at `offset` of the block is among them.
+    pub(crate) fn contains(&self, offset: u16) -> bool {
+        match self {
+            BlockRows::List(rows) => rows.binary_search_by_key(&offset, |&row| Row(row).offset()).is_ok(),
+            BlockRows::Array(offsets) => offsets.binary_search(&offset).is_ok(),
+            BlockRows::Bits(bits) => crate::segment::bits::test(bits, offset),
+        }
+    }
+
+    /// The offsets, ascending.
+    pub(crate) fn offsets(&self) -> impl Iterator<Item = u16> + use<'a> {
+        let (list, array, bits) = match *self {
+            BlockRows::List(rows) => (rows, [].as_slice(), None),
+            BlockRows::Array(offsets) => ([].as_slice(), offsets, None),
+            BlockRows::Bits(bits) => ([].as_slice(), [].as_slice(), Some(bits)),
+        };
+        list.iter()
+            .map(|&row| Row(row).offset())
+            .chain(array.iter().copied())
+            .chain(bits.into_iter().flat_map(crate::segment::bits::ones))
+    }
+}
+
+fn rows_of_block(rows: &[u32], block: u32) -> &[u32] {
+    let first = rows.partition_point(|&row| Row(row).block() < block);
+    let length = rows[first..].partition_point(|&row| Row(row).block() == block);
+    &rows[first..first + length]
+}
+
+fn find_container(containers: &[Container], block: u32) -> Option<&Container> {
+    // Where every block up to this one has a container, the block's number is its place.
+    if let Some(container) = containers.get(block as usize)
+        && u32::from(container.block) == block
+    {
+        return Some(container);
+    }
+    let found = containers.binary_search_by_key(&block, |container| u32::from(container.block));
+    found.ok().map(|place| &containers[place])
+}
+
+fn validate_rows(rows: &[u32], row_count: u32) -> Result<(), &'static str> {
+    if !rows.is_sorted_by(|a, b| a < b) {
+        return Err("its rows are out of order");
+    }
+    match rows.last() {
+        Some(&last) if last >= row_count => Err("it lists a row behind the last"),
+        _ => Ok(()),
+    }
+}
+
+fn highest_bit(bits: &BlockBits) -> u32 {
+    let word = bits.iter().rposition(|&word| word != 0).unwrap_or(0);
+    word as u32 * 64 + (63 - bits[word].leading_zeros().min(63))
+}
+
+/// The sections that postings are written to.
+#[derive(Debug, Default)]
+pub(crate) struct PostingSections {
+    pub(crate) entries: Vec<PostingEntry>,
+    pub(crate) rows: Vec<u32>,
+    pub(crate) containers: Vec<Container>,
+    pub(crate) arrays: Vec<u16>,
+    pub(crate) bitsets: Vec<BlockBits>,
+}
+
+impl PostingSections {
+    /// A view of what was added.
+    pub(crate) fn view(&self) -> Postings<'_> {
+        Postings {
+            entries: &self.entries,
+            rows: &self.rows,
+            containers: &self.containers,
+            arrays: &self.arrays,
+            bitsets: &self.bitsets,
+        }
+    }
+
+    /// Adds a posting of these rows, which ascend, in a segment of `row_count` rows.
+    pub(crate) fn push(&mut self, rows: &[u32], row_count: u32) {
+        let cardinality = rows.len() as u32;
+        let entry = match rows {
+            &[row] => PostingEntry { start: row, length: 1, cardinality, shape: SHAPE_SINGLE },
+            _ if rows.len() >= BLOCK_ROWS_MIN * block_count(row_count) as usize && !rows.is_empty() => {
+                let start = self.containers.len() as u32;
+                for block in rows.chunk_by(|&a, &b| Row(a).block() == Row(b).block()) {
+                    self.push_container(block);
+                }
+                let length = self.containers.len() as u32 - start;
+                PostingEntry { start, length, cardinality, shape: SHAPE_BLOCKS }
+            }
+            _ => {
+                let start = self.rows.len() as u32;
+                self.rows.extend_from_slice(rows);
+                PostingEntry { start, length: cardinality, cardinality, shape: SHAPE_LIST }
+            }
+        };
+        self.entries.push(entry);
+    }
+
+    fn push_container(&mut self, rows: &[u32]) {
+        let offsets = rows.iter().map(|&row| Row(row).offset());
+        let start = if rows.len() <= ARRAY_ROWS_MAX {
+            let start = self.arrays.len();
+            self.arrays.extend(offsets);
+            start
+        } else {
+            let mut bits = [0; BLOCK_WORDS];
+            offsets.for_each(|offset| crate::segment::bits::set(&mut bits, offset));
+            self.bitsets.push(bits);
+            self.bitsets.len() - 1
+        };
+        self.containers.push(Container {
+            block: Row(rows[0]).block() as u16,
+            cardinality_less_one: (rows.len() - 1) as u16,
+            start: start as u32,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Rows of every density, in a segment of a few blocks.
+    fn row_sets() -> impl Strategy<Value = (u32, Vec<u32>)> {
+        (1_u32..200_000, 1_u32..5_000, any::<u64>()).prop_map(|(row_count, stride, seed)| {
+            let mut state = seed;
+            let rows = (0..row_count)
+                .filter(|_| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    (state >> 33) as u32 % stride == 0
+                })
+                .collect();
+            (row_count, rows)
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn a_posting_gives_back_its_rows((row_count, rows) in row_sets()) {
+            let mut sections = PostingSections::default();
+            sections.push(&[0], row_count);
+            sections.push(&rows, row_count);
+            let postings = sections.view();
+            postings.validate(row_count).unwrap();
+            let posting = postings.get(PostingId(1));
+            prop_assert_eq!(postings.cardinality(PostingId(1)) as usize, rows.len());
+            prop_assert_eq!(posting.rows().map(|row| row.0).collect::<Vec<_>>(), rows.clone());
+            for block in 0..block_count(row_count) + 1 {
+                let expected: Vec<u16> = rows
+                    .iter()
+                    .map(|&row| Row(row))
+                    .filter(|row| row.block() == block)
+                    .map(Row::offset)
+                    .collect();
+                let found = posting.block(block);
+                prop_assert_eq!(found.is_empty(), expected.is_empty());
+                prop_assert_eq!(found.offsets().collect::<Vec<_>>(), expected);
+                let next = rows.iter().map(|&row| Row(row).block()).find(|&b| b >= block);
+                prop_assert_eq!(posting.next_block(block), next);
+                let previous = rows.iter().rev().map(|&row| Row(row).block()).find(|&b| b <= block);
+                prop_assert_eq!(posting.previous_block(block), previous);
+            }
+        }
+
+        #[test]
+        fn contains_agrees_with_the_rows((row_count, rows) in row_sets(), probe in any::<u32>()) {
+            let mut sections = PostingSections::default();
+            sections.push(&rows, row_count);
+            let row = Row(probe % row_count);
+            let found = sections.view().get(PostingId(0)).block(row.block()).contains(row.offset());
+            prop_assert_eq!(found, rows.binary_search(&row.0).is_ok());
+        }
+    }
+
+    #[test]
+    fn shapes_follow_the_density() {
+        let mut sections = PostingSections::default();
+        let row_count = 2 * BLOCK_ROWS;
+        for stride in [row_count, row_count / 2, row_count / 15, row_count / 16, 64, 63] {
+            let rows: Vec<u32> = (0..row_count).step_by(stride as usize).collect();
+            sections.push(&rows, row_count);
+        }
+        let shapes: Vec<u32> = sections.entries.iter().map(|entry| entry.shape).collect();
+        assert_eq!(shapes, [0, 1, 2, 2, 2, 2]);
+        assert_eq!(sections.bitsets.len(), 2, "only the last is denser than one row in 64");
+    }
+
+    #[test]
+    fn validation_names_the_broken_rule() {
+        let row_count = 70_000;
+        let rows: Vec<u32> = (0..row_count).step_by(7).collect();
+        let mut sections = PostingSections::default();
+        sections.push(&rows, row_count);
+        sections.push(&[1, 2, 3], row_count);
+        let broken = |change: &dyn Fn(&mut PostingSections)| {
+            let mut sections = PostingSections {
+                entries: sections.entries.clone(),
+                rows: sections.rows.clone(),
+                containers: sections.containers.clone(),
+                arrays: sections.arrays.clone(),
+                bitsets: sections.bitsets.clone(),
+            };
+            change(&mut sections);
+            sections.view().validate(row_count).unwrap_err().to_string()
+        };
+        let cases: [(&dyn Fn(&mut PostingSections), &str); 8] = [
+            (&|s| s.entries[1].shape = 9, "posting 1: its shape and its counts contradict each other"),
+            (&|s| s.entries[1].start = u32::MAX, "posting 1: its rows lie outside the section"),
+            (&|s| s.entries[0].length = u32::MAX, "posting 0: its containers lie outside the section"),
+            (&|s| s.entries[0].cardinality += 1, "posting 0: its containers do not add up to its cardinality"),
+            (&|s| s.rows[1] = 99, "posting 1: its rows are out of order"),
+            (&|s| s.rows[2] = row_count, "posting 1: it lists a row behind the last"),
+            (&|s| s.bitsets[0][0] ^= 2, "posting 0: a bitset does not match its cardinality"),
+            (&|s| s.containers[1].block = 2, "posting 0: a container lies behind the last row"),
+        ];
+        for (change, expected) in cases {
+            assert_eq!(broken(change), expected);
+        }
+    }
+}

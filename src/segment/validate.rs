@@ -1,0 +1,143 @@
+//! The cross-checks of an opened segment: that every number points inside what it points into.
+//!
+//! Checksums say that the bytes are those that were written; these checks say that reading them
+//! cannot go wrong, whoever wrote them. They name the first broken rule.
+
+use super::field::POSTING_FIELDS;
+use super::row::block_count;
+use super::{Column, OrderedColumn, Segment, TextField, ensure};
+use crate::Result;
+use crate::query::Facet;
+use crate::signal::SignalId;
+
+impl Segment {
+    /// Checks the segment. Cost: one pass over postings, columns and dictionaries.
+    pub(super) fn validate(&self) -> Result<()> {
+        self.validate_ids()?;
+        self.validate_postings()?;
+        for facet in Facet::ALL {
+            self.validate_facet(facet)?;
+        }
+        self.validate_text(TextField::Title, self.row_count())?;
+        self.validate_text(TextField::Name, self.company_count())?;
+        self.validate_ordered(self.day_column(), self.days().len())?;
+        self.validate_ordered(self.amount_column(), self.amounts().len())?;
+        ensure(self.days().is_sorted_by(|a, b| a < b), "the days are out of order")?;
+        ensure(self.amounts().is_sorted_by(|a, b| a < b), "the amounts are out of order")?;
+        self.validate_companies()
+    }
+
+    fn validate_ids(&self) -> Result<()> {
+        let ids = self.ids();
+        let rows = self.row_count() as usize;
+        ensure(ids.len() == rows, "there is not one id for each row")?;
+        ensure(ids.is_sorted_by(|a, b| a < b), "the ids are out of order")?;
+        let in_range = |id: Option<&u64>| id.is_none_or(|&id| SignalId::new(id).is_some());
+        ensure(in_range(ids.first()) && in_range(ids.last()), "an id is out of range")?;
+        let records = self.layout.signal_records.view(&self.bytes).len();
+        ensure(records == rows, "there is not one record for each row")
+    }
+
+    fn validate_postings(&self) -> Result<()> {
+        let postings = self.postings();
+        let total = self.layout.field_postings[POSTING_FIELDS] as usize;
+        ensure(postings.entries.len() == total, "the number of postings is not as recorded")?;
+        postings.validate(self.row_count())
+    }
+
+    fn validate_facet(&self, facet: Facet) -> Result<()> {
+        let view = self.facet(facet);
+        for strings in [view.keys, view.labels] {
+            strings.validate_ends()?;
+            strings.validate_text()?;
+        }
+        view.keys.validate_order()?;
+        let postings = self.posting_count(facet as usize);
+        ensure(
+            view.keys.len() == postings && view.labels.len() == postings,
+            "a facet does not have one posting for each value",
+        )?;
+        Column::new(self.layout.facets[facet as usize].codes.view(&self.bytes), self.row_count())?;
+        view.column.validate(view.len())
+    }
+
+    fn validate_text(&self, field: TextField, documents: u32) -> Result<()> {
+        let layout = self.text_layout(field);
+        let keys = layout.keys.view(&self.bytes);
+        keys.validate_ends()?;
+        keys.validate_text()?;
+        keys.validate_order()?;
+        let order = layout.order.view(&self.bytes);
+        let postings = self.posting_count(match field {
+            TextField::Title => POSTING_FIELDS - 2,
+            TextField::Name => POSTING_FIELDS - 1,
+        });
+        ensure(
+            keys.len() == postings && order.len() == postings,
+            "a text field does not have one posting for each term",
+        )?;
+        let in_range = order.iter().all(|&number| (number as usize) < postings);
+        ensure(in_range, "a term has a number without a posting")?;
+        let tokens = self.tokens(field);
+        tokens.validate_ends()?;
+        ensure(tokens.len() == documents as usize, "there is not one token stream for each text")
+    }
+
+    fn validate_ordered(&self, ordered: OrderedColumn<'_>, values: usize) -> Result<()> {
+        let blocks = block_count(self.row_count()) as usize;
+        ensure(ordered.blocks.len() == blocks, "there is not one range for each block")?;
+        let length = match ordered.column {
+            Column::One(codes) => codes.len(),
+            Column::Two(codes) => codes.len(),
+            Column::Four(codes) => codes.len(),
+        };
+        ensure(length == self.row_count() as usize, "a column is shorter than the rows")?;
+        ordered.column.validate(values)
+    }
+
+    fn validate_companies(&self) -> Result<()> {
+        let layout = &self.layout;
+        let companies = self.company_count() as usize;
+        for strings in [&layout.company_slugs, &layout.company_names] {
+            let strings = strings.view(&self.bytes);
+            strings.validate_ends()?;
+            strings.validate_text()?;
+            strings.validate_order()?;
+            ensure(strings.len() == companies, "there is not one name for each company")?;
+        }
+        let order = layout.company_name_order.view(&self.bytes);
+        let in_range = order.iter().all(|&number| (number as usize) < companies);
+        ensure(order.len() == companies && in_range, "a name belongs to no company")?;
+        let records = layout.company_records.view(&self.bytes);
+        ensure(records.len() == companies, "there is not one record for each company")?;
+        self.validate_company_rows(companies)
+    }
+
+    fn validate_company_rows(&self, companies: usize) -> Result<()> {
+        let starts = self.layout.company_starts.view(&self.bytes);
+        let rows = self.layout.company_rows.view(&self.bytes);
+        let row_count = self.row_count();
+        let spans_all = starts.len() == companies + 1
+            && starts.is_sorted()
+            && starts[0] == 0
+            && starts[companies] as usize == rows.len();
+        ensure(spans_all, "the rows by company do not span all companies")?;
+        ensure(rows.len() == row_count as usize, "the rows by company are not all rows")?;
+        for company in 0..companies as u32 {
+            let rows = self.company_rows(company);
+            let in_order = rows.is_sorted_by(|a, b| a < b);
+            ensure(in_order && rows.last().is_none_or(|&row| row < row_count), "a company's rows are out of order")?;
+        }
+        let column = self.company_column();
+        Column::new(self.layout.company_codes.view(&self.bytes), row_count)?;
+        column.validate(companies)?;
+        let each_has_one = (0..row_count).all(|row| column.get(super::Row(row)) != super::NO_CODE);
+        ensure(each_has_one, "a row has no company")
+    }
+
+    /// The number of postings of the field at a place of the posting fields.
+    fn posting_count(&self, place: usize) -> usize {
+        let starts = &self.layout.field_postings;
+        (starts[place + 1] - starts[place]) as usize
+    }
+}
