@@ -258,6 +258,8 @@ def shuffled(items):
 
 def signal_record(number, published, c, category, title, evidence, details):
     delay = below(4) if chance() < 0.93 else below(120)
+    if published.date() == AS_OF:
+        delay = 0
     day = max(published.date() - timedelta(days=delay), FIRST_DAY)
     last = datetime(2026, 6, 30, 6)
     updated = min(published + timedelta(minutes=below(60_000)), last)
