@@ -10,6 +10,10 @@
 //! with ids, unevenly; fields are absent, and spellings awkward, about as often as in reality.
 //! They are not meant to be read for their sense.
 //!
+//! A million signals have about 50,000 companies, 8 million words in titles, 62,000 of them
+//! distinct, and make about 560 bytes of JSON each; 12 % have funding details and 25 % hiring
+//! attributes. The vocabulary grows as the square root of the corpus.
+//!
 //! ```
 //! use signaldex::synthetic::Corpus;
 //!

@@ -12,9 +12,11 @@ pub(super) fn push_word(random: &mut Random, out: &mut String) {
     } else {
         COMMON_WORDS.sample(random)
     };
-    match WORDS.get(rank as usize) {
-        Some(word) => out.push_str(word),
-        None => push_coined(rank - WORDS.len() as u64, out),
+    let real_words = WORDS.len() as u64;
+    if rank < real_words {
+        out.push_str(WORDS[rank as usize]);
+    } else {
+        push_coined(rank - real_words, out);
     }
 }
 
