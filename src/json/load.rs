@@ -1,216 +1,31 @@
-//! Loading: lines become records, records go into an index, and what is refused gets a reason.
+//! Loading: files of companies and signals into an index, line by line.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::input::{RecordFault, parse_company, parse_signal};
-use super::lines::{LINE_BYTES_MAX, Line, Lines};
-use crate::index::{IndexBuilder, Writer};
-use crate::segment::Added;
+use super::fault::RecordFault;
+use super::input::{parse_company, parse_signal};
+use super::lines::Lines;
 use crate::signal::{Company, Signal};
-use crate::{Error, Result};
+use crate::{Added, Error, IndexBuilder, Result};
 
-/// What records are loaded into.
+/// Records between two reports of progress; a few milliseconds.
+const PROGRESS_RECORDS: u64 = 1 << 12;
+
+/// What takes the records that are loaded.
 pub trait Sink {
-    /// Adds a company.
+    /// Takes a company; a later one with the same slug takes its place.
     ///
     /// # Errors
-    /// As the sink has them; the load ends with it.
+    /// What went wrong other than with this record; the load ends.
     fn add_company(&mut self, company: &Company<'_>) -> Result<Added>;
 
-    /// Adds a signal.
+    /// Takes a signal; a later one with the same id takes its place. A signal of an unknown
+    /// company is not taken, which is an answer and not an error.
     ///
     /// # Errors
-    /// As the sink has them; the load ends with it.
+    /// What went wrong other than with this record; the load ends.
     fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added>;
-}
-
-/// What to do with a record that breaks a rule.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnInvalid {
-    /// End the load.
-    #[default]
-    Stop,
-    /// Count it and go on.
-    Skip,
-}
-
-/// A record that was refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rejected {
-    /// The file, `-` for standard input.
-    pub file: PathBuf,
-    /// The line, from 1 on.
-    pub line: u64,
-    /// The rule that it breaks.
-    pub fault: RecordFault,
-}
-
-impl fmt::Display for Rejected {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.file.display(), self.line, self.fault)
-    }
-}
-
-/// What a load did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LoadReport {
-    /// Company records that were added.
-    pub companies: u64,
-    /// Signal records that were added.
-    pub signals: u64,
-    /// Of these, companies in place of an earlier one.
-    pub companies_replaced: u64,
-    /// Of these, signals in place of an earlier one.
-    pub signals_replaced: u64,
-    /// Records that were refused.
-    pub rejected: u64,
-}
-
-/// How far a load is in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Bytes of the file that were read, as they stand there.
-    pub bytes_read: u64,
-    /// The length of the file, where it is known.
-    pub bytes_total: Option<u64>,
-    /// Lines that were read.
-    pub lines: u64,
-}
-
-/// Loads files of records into a sink: companies first, then their signals.
-pub struct Loader<'s, S> {
-    sink: &'s mut S,
-    on_invalid: OnInvalid,
-    on_rejected: Box<dyn FnMut(&Rejected) + 's>,
-    on_progress: Box<dyn FnMut(Progress) + 's>,
-    report: LoadReport,
-    line: Vec<u8>,
-}
-
-/// Lines between two reports of progress.
-const PROGRESS_LINES: u64 = 4096;
-
-impl<'s, S: Sink> Loader<'s, S> {
-    /// A loader into a sink, which stops at the first record that breaks a rule.
-    pub fn new(sink: &'s mut S) -> Loader<'s, S> {
-        Loader {
-            sink,
-            on_invalid: OnInvalid::Stop,
-            on_rejected: Box::new(|_| ()),
-            on_progress: Box::new(|_| ()),
-            report: LoadReport::default(),
-            line: Vec::new(),
-        }
-    }
-
-    /// Says what to do with a record that breaks a rule.
-    pub fn on_invalid(mut self, on_invalid: OnInvalid) -> Self {
-        self.on_invalid = on_invalid;
-        self
-    }
-
-    /// Calls a function with each record that is passed over.
-    pub fn on_rejected(mut self, call: impl FnMut(&Rejected) + 's) -> Self {
-        self.on_rejected = Box::new(call);
-        self
-    }
-
-    /// Calls a function every few thousand lines and at the end of each file.
-    pub fn on_progress(mut self, call: impl FnMut(Progress) + 's) -> Self {
-        self.on_progress = Box::new(call);
-        self
-    }
-
-    /// Loads a file of companies; `-` is standard input.
-    ///
-    /// # Errors
-    /// The file cannot be read; a record breaks a rule, where that stops the load.
-    pub fn companies(&mut self, path: &Path) -> Result<()> {
-        self.load(path, |loader, line| {
-            let company = parse_company(line)?;
-            Ok(loader.sink.add_company(&company).map(|added| {
-                loader.report.companies += 1;
-                loader.report.companies_replaced += u64::from(added == Added::Replaced);
-            }))
-        })
-    }
-
-    /// Loads a file of signals, whose companies are known; `-` is standard input.
-    ///
-    /// # Errors
-    /// The file cannot be read; a record breaks a rule, where that stops the load.
-    pub fn signals(&mut self, path: &Path) -> Result<()> {
-        self.load(path, |loader, line| {
-            let signal = parse_signal(line)?;
-            let added = match loader.sink.add_signal(&signal) {
-                Ok(added) => added,
-                Err(error) => return Ok(Err(error)),
-            };
-            if added == Added::UnknownCompany {
-                let reason = format!(
-                    "is {}, which no company has; load the company first",
-                    crate::error::quoted(&signal.company_slug)
-                );
-                return Err(RecordFault { field: Some("companySlug"), reason });
-            }
-            loader.report.signals += 1;
-            loader.report.signals_replaced += u64::from(added == Added::Replaced);
-            Ok(Ok(()))
-        })
-    }
-
-    /// What was loaded so far.
-    pub fn report(&self) -> LoadReport {
-        self.report
-    }
-
-    /// Hands each line to `add`, which refuses the record or fails as the sink does.
-    fn load(
-        &mut self,
-        path: &Path,
-        add: impl Fn(&mut Self, &[u8]) -> Result<Result<()>, RecordFault>,
-    ) -> Result<()> {
-        let mut lines = Lines::open(path)?;
-        let mut line = std::mem::take(&mut self.line);
-        while let Some(content) = lines.next_line(&mut line)? {
-            let outcome = match content {
-                Line::Text => add(self, &line),
-                Line::TooLong => Err(RecordFault {
-                    field: None,
-                    reason: format!("the line has more than {LINE_BYTES_MAX} bytes"),
-                }),
-            };
-            match outcome {
-                Ok(added) => added?,
-                Err(fault) => self.reject(&lines, fault)?,
-            }
-            if lines.number() % PROGRESS_LINES == 0 {
-                self.show_progress(&lines);
-            }
-        }
-        self.show_progress(&lines);
-        self.line = line;
-        Ok(())
-    }
-
-    fn reject(&mut self, lines: &Lines, fault: RecordFault) -> Result<()> {
-        let rejected = Rejected { file: lines.path().to_owned(), line: lines.number(), fault };
-        if self.on_invalid == OnInvalid::Stop {
-            return Err(Error::invalid(rejected.to_string()));
-        }
-        self.report.rejected += 1;
-        (self.on_rejected)(&rejected);
-        Ok(())
-    }
-
-    fn show_progress(&mut self, lines: &Lines) {
-        (self.on_progress)(Progress {
-            bytes_read: lines.bytes_read(),
-            bytes_total: lines.bytes_total(),
-            lines: lines.number(),
-        });
-    }
 }
 
 impl Sink for IndexBuilder {
@@ -223,17 +38,224 @@ impl Sink for IndexBuilder {
     }
 }
 
-impl Sink for Writer {
-    fn add_company(&mut self, company: &Company<'_>) -> Result<Added> {
-        let added = if self.has_company(&company.slug) { Added::Replaced } else { Added::New };
-        self.upsert_company(company).map(|()| added)
-    }
+/// What to do about a line that breaks a rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnInvalid {
+    /// End the load with an error.
+    #[default]
+    Stop,
+    /// Count it, tell of it, and go on.
+    Skip,
+}
 
-    fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
-        if !self.has_company(&signal.company_slug) {
-            return Ok(Added::UnknownCompany);
-        }
-        let added = if self.has_signal(signal.id) { Added::Replaced } else { Added::New };
-        self.upsert_signal(signal).map(|()| added)
+/// A line that was not loaded. Its `Display` reads `signals.jsonl:17: id: ...`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejected {
+    /// The file.
+    pub path: PathBuf,
+    /// The line's number, counted from 1.
+    pub line: u64,
+    /// The field, what is wrong with it and what is allowed.
+    pub fault: RecordFault,
+}
+
+impl fmt::Display for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.path.display(), self.line, self.fault)
     }
 }
+
+/// How far the load of a file has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes of the file that were read, compressed where it is.
+    pub bytes_read: u64,
+    /// The size of the file, where it is known.
+    pub total_bytes: Option<u64>,
+    /// Records of the file that were read, the rejected included.
+    pub records: u64,
+}
+
+/// What a load did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoadReport {
+    /// Companies taken, those that replaced others included.
+    pub companies: u64,
+    /// Signals taken, those that replaced others included.
+    pub signals: u64,
+    /// Companies that took the place of an earlier one with the same slug.
+    pub companies_replaced: u64,
+    /// Signals that took the place of an earlier one with the same id.
+    pub signals_replaced: u64,
+    /// Lines that were not loaded.
+    pub rejected: u64,
+}
+
+/// Loads a file of companies and a file of signals; `-` is standard input.
+///
+/// ```
+/// use signaldex::IndexBuilder;
+/// use signaldex::json::{self, OnInvalid};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let (companies, signals) = (folder.path().join("c"), folder.path().join("s"));
+/// std::fs::write(&companies, r#"{"slug": "acme", "name": "Acme GmbH"}"#)?;
+/// std::fs::write(&signals, r#"{"id": 7, "slug": "7", "title": "Hiring", "companySlug": "acme"}"#)?;
+/// let mut builder = IndexBuilder::in_memory()?;
+/// let report = json::load(&companies, &signals, &mut builder, OnInvalid::Stop)?;
+/// assert_eq!((report.companies, report.signals), (1, 1));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// As [`Loader::signals`].
+pub fn load(
+    companies: impl AsRef<Path>,
+    signals: impl AsRef<Path>,
+    sink: &mut impl Sink,
+    on_invalid: OnInvalid,
+) -> Result<LoadReport> {
+    let mut loader = Loader::new(on_invalid);
+    loader.companies(companies, sink)?;
+    loader.signals(signals, sink)?;
+    Ok(loader.report())
+}
+
+/// Loads files one after the other, companies before their signals, and tells of what happens.
+pub struct Loader<'c> {
+    on_invalid: OnInvalid,
+    on_rejected: Box<dyn FnMut(&Rejected) + 'c>,
+    on_progress: Box<dyn FnMut(Progress) + 'c>,
+    report: LoadReport,
+}
+
+impl<'c> Loader<'c> {
+    /// A loader that has loaded nothing and tells nobody.
+    pub fn new(on_invalid: OnInvalid) -> Loader<'c> {
+        Loader {
+            on_invalid,
+            on_rejected: Box::new(|_| ()),
+            on_progress: Box::new(|_| ()),
+            report: LoadReport::default(),
+        }
+    }
+
+    /// Tells of each line that is skipped. With [`OnInvalid::Stop`] the error tells instead.
+    #[must_use]
+    pub fn on_rejected(mut self, tell: impl FnMut(&Rejected) + 'c) -> Loader<'c> {
+        self.on_rejected = Box::new(tell);
+        self
+    }
+
+    /// Tells of progress every few thousand records, and at the end of each file.
+    #[must_use]
+    pub fn on_progress(mut self, tell: impl FnMut(Progress) + 'c) -> Loader<'c> {
+        self.on_progress = Box::new(tell);
+        self
+    }
+
+    /// Loads a file of companies; `-` is standard input.
+    ///
+    /// # Errors
+    /// The file cannot be read, the sink fails, or, with [`OnInvalid::Stop`], a line breaks a
+    /// rule ([`is_invalid`](Error::is_invalid)).
+    pub fn companies(&mut self, path: impl AsRef<Path>, sink: &mut impl Sink) -> Result<()> {
+        self.load(path.as_ref(), |report, line| {
+            let added = match parse_company(line) {
+                Ok(company) => sink.add_company(&company)?,
+                Err(fault) => return Ok(Err(fault)),
+            };
+            report.companies += 1;
+            report.companies_replaced += u64::from(added == Added::Replaced);
+            Ok(Ok(()))
+        })
+    }
+
+    /// Loads a file of signals, whose companies the sink knows; `-` is standard input.
+    ///
+    /// # Errors
+    /// The file cannot be read, the sink fails, or, with [`OnInvalid::Stop`], a line breaks a
+    /// rule or names an unknown company ([`is_invalid`](Error::is_invalid)).
+    pub fn signals(&mut self, path: impl AsRef<Path>, sink: &mut impl Sink) -> Result<()> {
+        self.load(path.as_ref(), |report, line| {
+            let signal = match parse_signal(line) {
+                Ok(signal) => signal,
+                Err(fault) => return Ok(Err(fault)),
+            };
+            let added = sink.add_signal(&signal)?;
+            if added == Added::UnknownCompany {
+                return Ok(Err(unknown_company(&signal)));
+            }
+            report.signals += 1;
+            report.signals_replaced += u64::from(added == Added::Replaced);
+            Ok(Ok(()))
+        })
+    }
+
+    /// What was done so far, over all files.
+    pub fn report(&self) -> LoadReport {
+        self.report
+    }
+
+    /// Hands each line to `take`, which answers with the fault of a line that it rejects.
+    fn load(
+        &mut self,
+        path: &Path,
+        mut take: impl FnMut(&mut LoadReport, &[u8]) -> Result<Result<(), RecordFault>>,
+    ) -> Result<()> {
+        let mut lines = Lines::open(path)?;
+        let mut records = 0;
+        while let Some(line) = lines.next_line()? {
+            let number = line.number;
+            let taken = match line.content {
+                Ok(content) => take(&mut self.report, content)?,
+                Err(fault) => Err(fault),
+            };
+            if let Err(fault) = taken {
+                self.reject(Rejected { path: lines.path().to_owned(), line: number, fault })?;
+            }
+            records += 1;
+            if records % PROGRESS_RECORDS == 0 {
+                self.tell_progress(&lines, records);
+            }
+        }
+        self.tell_progress(&lines, records);
+        Ok(())
+    }
+
+    fn reject(&mut self, rejected: Rejected) -> Result<()> {
+        if self.on_invalid == OnInvalid::Stop {
+            return Err(Error::invalid(rejected.to_string()));
+        }
+        self.report.rejected += 1;
+        (self.on_rejected)(&rejected);
+        Ok(())
+    }
+
+    fn tell_progress(&mut self, lines: &Lines, records: u64) {
+        let (bytes_read, total_bytes) = (lines.bytes_read(), lines.total_bytes());
+        (self.on_progress)(Progress { bytes_read, total_bytes, records });
+    }
+}
+
+impl fmt::Debug for Loader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loader")
+            .field("on_invalid", &self.on_invalid)
+            .field("report", &self.report)
+            .finish_non_exhaustive()
+    }
+}
+
+fn unknown_company(signal: &Signal<'_>) -> RecordFault {
+    let slug = super::fault::echo(&signal.company_slug);
+    RecordFault::of_field(
+        "companySlug",
+        format!("there is no company \"{slug}\"; companies are loaded before their signals"),
+    )
+}
+
+#[cfg(test)]
+#[path = "load_tests.rs"]
+mod tests;

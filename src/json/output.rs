@@ -1,267 +1,202 @@
-//! Records of answers, as the interface writes them.
+//! Response records: what a search, a detail, a company and the filter options show.
+//!
+//! Each type here is a view of a record that serde writes with exactly the contract's fields, in
+//! its order, nulls included. Hiring attributes are searched but never shown.
 
-use std::fmt::{self, Display};
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
-use serde::ser::{Serialize, SerializeMap, Serializer};
-use time::UtcDateTime;
-
-use crate::index::{FacetCount, Facets, Found};
+use super::written::{DayText, FundingObject, IdText, InstantText};
+use crate::index::{FacetCount, Facets};
 use crate::query::Facet;
-use crate::signal::{Company, CompanyProfile, Funding, Signal};
+use crate::signal::{Company, CompanyProfile, Signal};
 
-/// What every answer is wrapped in: `{"data": ...}`.
-#[derive(Clone, Copy, Debug, serde::Serialize)]
+/// The envelope of every successful response: `{"data": …}`.
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Data<T> {
-    /// The answer.
+    /// The result.
     pub data: T,
 }
 
-/// The answer to a search.
-#[derive(Clone, Debug, serde::Serialize)]
+/// The result of a search.
+#[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchData<'a> {
     /// The signals of the page.
-    pub items: Vec<SignalItem<'a>>,
-    /// What to give as `cursor` for the next page.
-    pub next_cursor: Option<String>,
-    /// The number of matches, where only that was asked for.
+    pub items: &'a [SignalItem<'a>],
+    /// Where the next page starts; null exactly when no further signal matches.
+    pub next_cursor: Option<&'a str>,
+    /// The exact count, where it was asked for; left out otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
 }
 
-impl SearchData<'static> {
-    /// The answer to a question for the count.
-    pub fn of_count(count: u64) -> SearchData<'static> {
-        SearchData { items: Vec::new(), next_cursor: None, count: Some(count) }
-    }
-}
-
-/// A signal in a list.
-#[derive(Clone, Debug, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SignalItem<'a> {
-    id: Text<&'a crate::SignalId>,
-    slug: &'a str,
-    title: &'a str,
-    evidence: Option<&'a str>,
-    category: Option<&'a str>,
-    date: Option<Text<time::Date>>,
-    published_at: Option<Text<Instant>>,
-    updated_at: Option<Text<Instant>>,
-    company_slug: &'a str,
-    company_name: &'a str,
-    activity_url: Option<&'a str>,
-    author_name: Option<&'a str>,
-    author_title: Option<&'a str>,
-    author_url: Option<&'a str>,
-    funding: Option<FundingObject<'a>>,
-}
-
-/// A signal by itself, with its company.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct SignalDetail<'a> {
-    #[serde(flatten)]
-    item: SignalItem<'a>,
-    company: EmbeddedCompany<'a>,
-}
-
-/// A company by itself.
-#[derive(Clone, Debug, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CompanyDetail<'a> {
-    slug: &'a str,
-    name: &'a str,
-    #[serde(flatten)]
-    company: EmbeddedCompany<'a>,
-    signal_count: u64,
-    latest_signal_date: Option<Text<time::Date>>,
-    updated_at: Option<Text<Instant>>,
-}
-
-/// The fields of a company that a signal's detail shows.
-#[derive(Clone, Debug, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
-struct EmbeddedCompany<'a> {
-    about: Option<&'a str>,
-    tagline: Option<&'a str>,
-    logo_url: Option<&'a str>,
-    country: Option<&'a str>,
-    city: Option<&'a str>,
-    employees: Option<i64>,
-    industry: Option<&'a str>,
-    founded_year: Option<i64>,
-    linkedin_url: Option<&'a str>,
-}
-
-#[derive(Clone, Debug, serde::Serialize)]
-struct FundingObject<'a> {
-    stage: Option<&'a str>,
-    amount: Option<Amount>,
-    currency: Option<Text<&'a crate::Currency>>,
-}
-
-impl<'a> SignalItem<'a> {
-    /// A signal and its company.
-    pub fn new(signal: &'a Signal<'_>, company: &'a Company<'_>) -> SignalItem<'a> {
-        SignalItem {
-            id: Text(&signal.id),
-            slug: &signal.slug,
-            title: &signal.title,
-            evidence: signal.evidence.as_deref(),
-            category: signal.category.as_deref(),
-            date: signal.date.map(Text),
-            published_at: signal.published_at.map(Instant).map(Text),
-            updated_at: signal.updated_at.map(Instant).map(Text),
-            company_slug: &signal.company_slug,
-            company_name: &company.name,
-            activity_url: signal.activity_url.as_deref(),
-            author_name: signal.author_name.as_deref(),
-            author_title: signal.author_title.as_deref(),
-            author_url: signal.author_url.as_deref(),
-            funding: signal.funding.as_ref().map(FundingObject::new),
-        }
-    }
-}
-
-impl<'a> From<&'a Found<'_>> for SignalItem<'a> {
-    fn from(found: &'a Found<'_>) -> SignalItem<'a> {
-        SignalItem::new(&found.signal, &found.company)
-    }
-}
-
-impl<'a> From<&'a Found<'_>> for SignalDetail<'a> {
-    fn from(found: &'a Found<'_>) -> SignalDetail<'a> {
-        SignalDetail { item: found.into(), company: EmbeddedCompany::new(&found.company) }
-    }
-}
-
-impl<'a> From<&'a CompanyProfile<'_>> for CompanyDetail<'a> {
-    fn from(profile: &'a CompanyProfile<'_>) -> CompanyDetail<'a> {
-        let company = &profile.company;
-        CompanyDetail {
-            slug: &company.slug,
-            name: &company.name,
-            company: EmbeddedCompany::new(company),
-            signal_count: profile.signal_count,
-            latest_signal_date: profile.latest_signal_date.map(Text),
-            updated_at: company.updated_at.map(Instant).map(Text),
-        }
-    }
-}
-
-impl<'a> EmbeddedCompany<'a> {
-    fn new(company: &'a Company<'_>) -> EmbeddedCompany<'a> {
-        EmbeddedCompany {
-            about: company.about.as_deref(),
-            tagline: company.tagline.as_deref(),
-            logo_url: company.logo_url.as_deref(),
-            country: company.country.as_deref(),
-            city: company.city.as_deref(),
-            employees: company.employees,
-            industry: company.industry.as_deref(),
-            founded_year: company.founded_year,
-            linkedin_url: company.linkedin_url.as_deref(),
-        }
-    }
-}
-
-impl<'a> FundingObject<'a> {
-    fn new(funding: &'a Funding<'_>) -> FundingObject<'a> {
-        FundingObject {
-            stage: funding.stage.as_deref(),
-            amount: funding.amount.map(Amount),
-            currency: funding.currency.as_ref().map(Text),
-        }
-    }
-}
-
-/// The values of all facets.
+/// A signal as a search shows it.
 #[derive(Clone, Copy, Debug)]
-pub struct FilterOptions<'a>(pub &'a Facets);
+pub struct SignalItem<'a> {
+    /// The signal.
+    pub signal: &'a Signal<'a>,
+    /// Its company, whose name is shown.
+    pub company: &'a Company<'a>,
+}
 
-/// The name of a facet's list, and what a value is called in it.
-fn names(facet: Facet) -> (&'static str, &'static str) {
-    match facet {
-        Facet::Category => ("categories", "id"),
-        Facet::Country => ("countries", "value"),
-        Facet::Industry => ("industries", "value"),
-        Facet::Size => ("sizes", "value"),
-        Facet::FundingStage => ("fundingStages", "value"),
-        Facet::FundingCurrency => ("fundingCurrencies", "value"),
-        Facet::HiringType => ("hiringTypes", "value"),
-        Facet::JobFunction => ("jobFunctions", "value"),
-        Facet::Seniority => ("seniorities", "value"),
-        Facet::EmploymentType => ("employmentTypes", "value"),
-        Facet::WorkArrangement => ("workArrangements", "value"),
+/// A signal as it is shown alone, with its company.
+#[derive(Clone, Copy, Debug)]
+pub struct SignalDetail<'a> {
+    /// The signal.
+    pub signal: &'a Signal<'a>,
+    /// Its company.
+    pub company: &'a Company<'a>,
+}
+
+/// A company as it is shown alone.
+#[derive(Clone, Copy, Debug)]
+pub struct CompanyDetail<'a> {
+    /// The company with its figures.
+    pub profile: &'a CompanyProfile<'a>,
+}
+
+/// The values that can be filtered on, with their counts, in the order given.
+#[derive(Clone, Copy, Debug)]
+pub struct FilterOptions<'a> {
+    /// The counts.
+    pub facets: &'a Facets,
+}
+
+/// The fields of a search item, and the company's object.
+const ITEM_FIELDS: usize = 15;
+
+impl Serialize for SignalItem<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("SignalItem", ITEM_FIELDS)?;
+        serialize_signal(&mut object, self.signal, self.company)?;
+        object.end()
     }
+}
+
+impl Serialize for SignalDetail<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("SignalDetail", ITEM_FIELDS + 1)?;
+        serialize_signal(&mut object, self.signal, self.company)?;
+        object.serialize_field("company", &EmbeddedCompany(self.company))?;
+        object.end()
+    }
+}
+
+fn serialize_signal<O: SerializeStruct>(
+    object: &mut O,
+    signal: &Signal<'_>,
+    company: &Company<'_>,
+) -> Result<(), O::Error> {
+    object.serialize_field("id", &IdText(signal.id))?;
+    object.serialize_field("slug", &signal.slug)?;
+    object.serialize_field("title", &signal.title)?;
+    object.serialize_field("evidence", &signal.evidence)?;
+    object.serialize_field("category", &signal.category)?;
+    object.serialize_field("date", &signal.date.map(DayText))?;
+    object.serialize_field("publishedAt", &signal.published_at.map(InstantText))?;
+    object.serialize_field("updatedAt", &signal.updated_at.map(InstantText))?;
+    object.serialize_field("companySlug", &signal.company_slug)?;
+    object.serialize_field("companyName", &company.name)?;
+    object.serialize_field("activityUrl", &signal.activity_url)?;
+    object.serialize_field("authorName", &signal.author_name)?;
+    object.serialize_field("authorTitle", &signal.author_title)?;
+    object.serialize_field("authorUrl", &signal.author_url)?;
+    object.serialize_field("funding", &signal.funding.as_ref().map(FundingObject))
+}
+
+struct EmbeddedCompany<'a>(&'a Company<'a>);
+
+impl Serialize for EmbeddedCompany<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("EmbeddedCompany", 9)?;
+        serialize_description(&mut object, self.0)?;
+        object.end()
+    }
+}
+
+impl Serialize for CompanyDetail<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let profile = self.profile;
+        let mut object = serializer.serialize_struct("CompanyDetail", 14)?;
+        object.serialize_field("slug", &profile.company.slug)?;
+        object.serialize_field("name", &profile.company.name)?;
+        serialize_description(&mut object, &profile.company)?;
+        object.serialize_field("signalCount", &profile.signal_count)?;
+        object.serialize_field("latestSignalDate", &profile.latest_signal_date.map(DayText))?;
+        object.serialize_field("updatedAt", &profile.company.updated_at.map(InstantText))?;
+        object.end()
+    }
+}
+
+fn serialize_description<O: SerializeStruct>(
+    object: &mut O,
+    company: &Company<'_>,
+) -> Result<(), O::Error> {
+    object.serialize_field("about", &company.about)?;
+    object.serialize_field("tagline", &company.tagline)?;
+    object.serialize_field("logoUrl", &company.logo_url)?;
+    object.serialize_field("country", &company.country)?;
+    object.serialize_field("city", &company.city)?;
+    object.serialize_field("employees", &company.employees)?;
+    object.serialize_field("industry", &company.industry)?;
+    object.serialize_field("foundedYear", &company.founded_year)?;
+    object.serialize_field("linkedinUrl", &company.linkedin_url)
 }
 
 impl Serialize for FilterOptions<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(Facet::ALL.len()))?;
+        let mut object = serializer.serialize_struct("FilterOptions", Facet::ALL.len())?;
         for facet in Facet::ALL {
-            let (list, member) = names(facet);
-            let values = self.0.values(facet).iter();
-            let values: Vec<_> = values.map(|count| OptionValue { member, count }).collect();
-            map.serialize_entry(list, &values)?;
+            let counts = self.facets.values(facet);
+            object.serialize_field(list_name(facet), &OptionList { facet, counts })?;
         }
-        map.end()
+        object.end()
     }
 }
 
-struct OptionValue<'a> {
-    member: &'static str,
-    count: &'a FacetCount,
+fn list_name(facet: Facet) -> &'static str {
+    match facet {
+        Facet::Category => "categories",
+        Facet::Country => "countries",
+        Facet::Industry => "industries",
+        Facet::Size => "sizes",
+        Facet::FundingStage => "fundingStages",
+        Facet::FundingCurrency => "fundingCurrencies",
+        Facet::HiringType => "hiringTypes",
+        Facet::JobFunction => "jobFunctions",
+        Facet::Seniority => "seniorities",
+        Facet::EmploymentType => "employmentTypes",
+        Facet::WorkArrangement => "workArrangements",
+    }
 }
 
-impl Serialize for OptionValue<'_> {
+struct OptionList<'a> {
+    facet: Facet,
+    counts: &'a [FacetCount],
+}
+
+impl Serialize for OptionList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(2))?;
-        map.serialize_entry(self.member, &self.count.label)?;
-        map.serialize_entry("count", &self.count.count)?;
-        map.end()
+        serializer.collect_seq(self.counts.iter().map(|value| FilterOption { facet: self.facet, value }))
     }
 }
 
-/// A value as the text that it displays.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Text<T>(pub(super) T);
+struct FilterOption<'a> {
+    facet: Facet,
+    value: &'a FacetCount,
+}
 
-impl<T: Display> Serialize for Text<T> {
+impl Serialize for FilterOption<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
+        let name = if self.facet == Facet::Category { "id" } else { "value" };
+        let mut object = serializer.serialize_struct("FilterOption", 2)?;
+        object.serialize_field(name, &self.value.label)?;
+        object.serialize_field("count", &self.value.count)?;
+        object.end()
     }
 }
 
-/// An instant as RFC 3339 writes it in UTC, with as many digits of a second as it needs.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Instant(pub(super) UtcDateTime);
-
-impl Display for Instant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (date, time) = (self.0.date(), self.0.time());
-        let (hour, minute, second) = time.as_hms();
-        write!(f, "{date}T{hour:02}:{minute:02}:{second:02}")?;
-        let digits = format_args!("{:09}", time.nanosecond()).to_string();
-        match digits.trim_end_matches('0') {
-            "" => f.write_str("Z"),
-            fraction => write!(f, ".{fraction}Z"),
-        }
-    }
-}
-
-/// An amount; whole ones without a fraction as far as that is exact.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Amount(pub(super) f64);
-
-/// Up to here every whole number is a distinct 64-bit float.
-const EXACT_WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
-
-impl Serialize for Amount {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0.fract() == 0.0 && self.0 < EXACT_WHOLE_MAX {
-            true => serializer.serialize_u64(self.0 as u64),
-            false => serializer.serialize_f64(self.0),
-        }
-    }
-}
+#[cfg(test)]
+#[path = "output_tests.rs"]
+mod tests;

@@ -1,139 +1,101 @@
-//! Records as they are loaded, written: for generated corpora, exports and tests.
+//! Input records written: the lines that [`parse_signal`](super::parse_signal) and
+//! [`parse_company`](super::parse_company) read.
 
-use serde::Serialize;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
-use super::output::{Amount, Instant, Text};
-use crate::signal::{Company, Currency, Funding, Hiring, Signal, SignalId};
+use super::written::{DayText, FundingObject, IdText, InstantText, WHOLE_MAX};
+use crate::signal::{Company, Hiring, Signal, SignalId};
 
-/// Ids up to here are written as numbers, greater ones as strings: what JavaScript numbers hold.
-const EXACT_ID_MAX: u64 = 1 << 53;
-
-/// Appends a signal as one line of JSON, in the form in which it is loaded.
+/// Appends a signal as one line, every field present and the end of line included.
 pub fn write_signal(output: &mut Vec<u8>, signal: &Signal<'_>) {
-    write_line(output, &SignalRecord {
-        id: match signal.id.get() {
-            id @ ..=EXACT_ID_MAX => IdValue::Number(id),
-            _ => IdValue::Text(Text(signal.id)),
-        },
-        slug: &signal.slug,
-        title: &signal.title,
-        evidence: signal.evidence.as_deref(),
-        category: signal.category.as_deref(),
-        date: signal.date.map(Text),
-        published_at: signal.published_at.map(Instant).map(Text),
-        updated_at: signal.updated_at.map(Instant).map(Text),
-        company_slug: &signal.company_slug,
-        activity_url: signal.activity_url.as_deref(),
-        author_name: signal.author_name.as_deref(),
-        author_title: signal.author_title.as_deref(),
-        author_url: signal.author_url.as_deref(),
-        funding: signal.funding.as_ref().map(FundingRecord::new),
-        hiring: signal.hiring.as_ref().map(HiringRecord::new),
-    });
+    write_line(output, &SignalLine(signal));
 }
 
-/// Appends a company as one line of JSON, in the form in which it is loaded.
+/// Appends a company as one line, every field present and the end of line included.
 pub fn write_company(output: &mut Vec<u8>, company: &Company<'_>) {
-    write_line(output, &CompanyRecord {
-        slug: &company.slug,
-        name: &company.name,
-        about: company.about.as_deref(),
-        tagline: company.tagline.as_deref(),
-        logo_url: company.logo_url.as_deref(),
-        country: company.country.as_deref(),
-        city: company.city.as_deref(),
-        employees: company.employees,
-        industry: company.industry.as_deref(),
-        founded_year: company.founded_year,
-        linkedin_url: company.linkedin_url.as_deref(),
-        updated_at: company.updated_at.map(Instant).map(Text),
-    });
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SignalRecord<'a> {
-    id: IdValue,
-    slug: &'a str,
-    title: &'a str,
-    evidence: Option<&'a str>,
-    category: Option<&'a str>,
-    date: Option<Text<time::Date>>,
-    published_at: Option<Text<Instant>>,
-    updated_at: Option<Text<Instant>>,
-    company_slug: &'a str,
-    activity_url: Option<&'a str>,
-    author_name: Option<&'a str>,
-    author_title: Option<&'a str>,
-    author_url: Option<&'a str>,
-    funding: Option<FundingRecord<'a>>,
-    hiring: Option<HiringRecord<'a>>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum IdValue {
-    Number(u64),
-    Text(Text<SignalId>),
-}
-
-#[derive(Serialize)]
-struct FundingRecord<'a> {
-    stage: Option<&'a str>,
-    amount: Option<Amount>,
-    currency: Option<Text<Currency>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct HiringRecord<'a> {
-    hiring_type: Option<&'a str>,
-    job_function: Option<&'a str>,
-    seniority: Option<&'a str>,
-    employment_type: Option<&'a str>,
-    work_arrangement: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct CompanyRecord<'a> {
-    slug: &'a str,
-    name: &'a str,
-    about: Option<&'a str>,
-    tagline: Option<&'a str>,
-    logo_url: Option<&'a str>,
-    country: Option<&'a str>,
-    city: Option<&'a str>,
-    employees: Option<i64>,
-    industry: Option<&'a str>,
-    founded_year: Option<i64>,
-    linkedin_url: Option<&'a str>,
-    updated_at: Option<Text<Instant>>,
-}
-
-impl<'a> FundingRecord<'a> {
-    fn new(funding: &'a Funding<'_>) -> FundingRecord<'a> {
-        FundingRecord {
-            stage: funding.stage.as_deref(),
-            amount: funding.amount.map(Amount),
-            currency: funding.currency.map(Text),
-        }
-    }
-}
-
-impl<'a> HiringRecord<'a> {
-    fn new(hiring: &'a Hiring<'_>) -> HiringRecord<'a> {
-        HiringRecord {
-            hiring_type: hiring.hiring_type.as_deref(),
-            job_function: hiring.job_function.as_deref(),
-            seniority: hiring.seniority.as_deref(),
-            employment_type: hiring.employment_type.as_deref(),
-            work_arrangement: hiring.work_arrangement.as_deref(),
-        }
-    }
+    write_line(output, &CompanyLine(company));
 }
 
 fn write_line(output: &mut Vec<u8>, record: &impl Serialize) {
-    serde_json::to_writer(&mut *output, record).expect("memory can be written to");
+    serde_json::to_writer(&mut *output, record)
+        .expect("records have no maps, and memory can be written to");
     output.push(b'\n');
 }
+
+struct SignalLine<'a>(&'a Signal<'a>);
+
+impl Serialize for SignalLine<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let signal = self.0;
+        let mut object = serializer.serialize_struct("Signal", 15)?;
+        object.serialize_field("id", &IdNumber(signal.id))?;
+        object.serialize_field("slug", &signal.slug)?;
+        object.serialize_field("title", &signal.title)?;
+        object.serialize_field("evidence", &signal.evidence)?;
+        object.serialize_field("category", &signal.category)?;
+        object.serialize_field("date", &signal.date.map(DayText))?;
+        object.serialize_field("publishedAt", &signal.published_at.map(InstantText))?;
+        object.serialize_field("updatedAt", &signal.updated_at.map(InstantText))?;
+        object.serialize_field("companySlug", &signal.company_slug)?;
+        object.serialize_field("activityUrl", &signal.activity_url)?;
+        object.serialize_field("authorName", &signal.author_name)?;
+        object.serialize_field("authorTitle", &signal.author_title)?;
+        object.serialize_field("authorUrl", &signal.author_url)?;
+        object.serialize_field("funding", &signal.funding.as_ref().map(FundingObject))?;
+        object.serialize_field("hiring", &signal.hiring.as_ref().map(HiringObject))?;
+        object.end()
+    }
+}
+
+/// An id as a number where every reader of JSON keeps it exact, else as a string.
+struct IdNumber(SignalId);
+
+impl Serialize for IdNumber {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.get() {
+            number if number <= WHOLE_MAX => serializer.serialize_u64(number),
+            _ => IdText(self.0).serialize(serializer),
+        }
+    }
+}
+
+struct HiringObject<'a>(&'a Hiring<'a>);
+
+impl Serialize for HiringObject<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Hiring", 5)?;
+        object.serialize_field("hiringType", &self.0.hiring_type)?;
+        object.serialize_field("jobFunction", &self.0.job_function)?;
+        object.serialize_field("seniority", &self.0.seniority)?;
+        object.serialize_field("employmentType", &self.0.employment_type)?;
+        object.serialize_field("workArrangement", &self.0.work_arrangement)?;
+        object.end()
+    }
+}
+
+struct CompanyLine<'a>(&'a Company<'a>);
+
+impl Serialize for CompanyLine<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let company = self.0;
+        let mut object = serializer.serialize_struct("Company", 12)?;
+        object.serialize_field("slug", &company.slug)?;
+        object.serialize_field("name", &company.name)?;
+        object.serialize_field("about", &company.about)?;
+        object.serialize_field("tagline", &company.tagline)?;
+        object.serialize_field("logoUrl", &company.logo_url)?;
+        object.serialize_field("country", &company.country)?;
+        object.serialize_field("city", &company.city)?;
+        object.serialize_field("employees", &company.employees)?;
+        object.serialize_field("industry", &company.industry)?;
+        object.serialize_field("foundedYear", &company.founded_year)?;
+        object.serialize_field("linkedinUrl", &company.linkedin_url)?;
+        object.serialize_field("updatedAt", &company.updated_at.map(InstantText))?;
+        object.end()
+    }
+}
+
+#[cfg(test)]
+#[path = "write_tests.rs"]
+mod tests;
