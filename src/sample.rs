@@ -14,7 +14,7 @@
 use time::Date;
 use time::macros::date;
 
-use crate::json::input::{parse_company, parse_signal};
+use crate::json::{parse_company, parse_signal};
 use crate::{Error, Index, IndexBuilder, Result};
 
 /// The companies, as JSON lines.

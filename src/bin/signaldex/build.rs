@@ -69,8 +69,7 @@ impl Invalid {
         let on_invalid = if self.skip_invalid { OnInvalid::Skip } else { OnInvalid::Stop };
         let bar = RefCell::new(Bar::new());
         let mut unreported = Ok(());
-        let mut loader = Loader::new(sink)
-            .on_invalid(on_invalid)
+        let mut loader = Loader::new(on_invalid)
             .on_progress(|progress| bar.borrow().show(progress))
             .on_rejected(|rejected| {
                 if let (Some(report), Ok(())) = (&mut report, &unreported) {
@@ -81,8 +80,8 @@ impl Invalid {
             let Some(path) = path else { continue };
             bar.borrow_mut().begin(name);
             match name {
-                "companies" => loader.companies(path)?,
-                _ => loader.signals(path)?,
+                "companies" => loader.companies(path, sink)?,
+                _ => loader.signals(path, sink)?,
             }
         }
         bar.borrow().end();
@@ -119,7 +118,7 @@ impl Bar {
     }
 
     fn show(&self, progress: Progress) {
-        let template = match progress.bytes_total {
+        let template = match progress.total_bytes {
             Some(total) => {
                 self.0.set_length(total);
                 "{prefix:9} {wide_bar} {percent}% {msg} {bytes_per_sec} {eta} left"
@@ -129,7 +128,7 @@ impl Bar {
         if let Ok(style) = ProgressStyle::with_template(template) {
             self.0.set_style(style);
         }
-        self.0.set_message(format!("{} lines", progress.lines));
+        self.0.set_message(format!("{} records", progress.records));
         self.0.set_position(progress.bytes_read);
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use signaldex::Filter;
-use signaldex::json::output::FilterOptions;
+use signaldex::json::FilterOptions;
 use time::Date;
 
 use crate::{Failure, source};
@@ -28,6 +28,6 @@ impl Options {
         let index = source::open(&self.directory)?;
         let today = source::today(&self.directory, self.as_of);
         let facets = index.snapshot().facets(&filter, today)?;
-        source::print_answer(FilterOptions(&facets))
+        source::print_answer(FilterOptions { facets: &facets })
     }
 }

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use signaldex::SignalId;
-use signaldex::json::output::{CompanyDetail, SignalDetail};
+use signaldex::{Found, SignalId};
+use signaldex::json::{CompanyDetail, SignalDetail};
 
 use crate::{Failure, source};
 
@@ -31,7 +31,9 @@ impl Signal {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let snapshot = source::open(&self.directory)?.snapshot();
         match snapshot.signal(self.id)? {
-            Some(found) => source::print_answer(SignalDetail::from(&found)),
+            Some(Found { signal, company }) => {
+                source::print_answer(SignalDetail { signal: &signal, company: &company })
+            }
             None => Err(format!("there is no signal {}", self.id).into()),
         }
     }
@@ -41,7 +43,7 @@ impl Company {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let snapshot = source::open(&self.directory)?.snapshot();
         match snapshot.company(&self.slug)? {
-            Some(profile) => source::print_answer(CompanyDetail::from(&profile)),
+            Some(profile) => source::print_answer(CompanyDetail { profile: &profile }),
             None => Err(format!("there is no company {:?}", self.slug).into()),
         }
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use signaldex::Query;
-use signaldex::json::output::SearchData;
+use signaldex::json::{SearchData, SignalItem};
 use time::Date;
 
 use crate::{Failure, source, table};
@@ -33,7 +33,8 @@ impl Search {
         let snapshot = index.snapshot();
         if query.count_only() {
             let count = snapshot.count(query.filter(), today)?;
-            return source::print_answer(SearchData::of_count(count));
+            let data = SearchData { items: &[], next_cursor: None, count: Some(count) };
+            return source::print_answer(data);
         }
         let page = snapshot.search(&query, today)?;
         let found = snapshot.records(&page)?;
@@ -41,10 +42,12 @@ impl Search {
             let total = snapshot.count(query.filter(), today)?;
             return table::print(&found, total, page.next_cursor());
         }
-        source::print_answer(SearchData {
-            items: found.iter().map(Into::into).collect(),
-            next_cursor: page.next_cursor().map(ToString::to_string),
-            count: None,
-        })
+        let items: Vec<SignalItem<'_>> = found
+            .iter()
+            .map(|found| SignalItem { signal: &found.signal, company: &found.company })
+            .collect();
+        let next_cursor = page.next_cursor().map(ToString::to_string);
+        let next_cursor = next_cursor.as_deref();
+        source::print_answer(SearchData { items: &items, next_cursor, count: None })
     }
 }

@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use serde::Serialize;
-use signaldex::json::output::Data;
+use signaldex::json::Data;
 use signaldex::{Index, sample};
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
