@@ -10,6 +10,8 @@ mod signal;
 #[cfg(feature = "json")]
 pub mod json;
 pub mod query;
+#[cfg(feature = "json")]
+pub mod sample;
 #[cfg(feature = "synthetic")]
 pub mod synthetic;
 pub mod text;

@@ -9,7 +9,7 @@ use super::input::{parse_company, parse_signal};
 use super::lines::Lines;
 use super::read_ahead;
 use crate::signal::{Company, Signal};
-use crate::{Added, Error, IndexBuilder, Result};
+use crate::{Added, Error, IndexBuilder, Result, Writer};
 
 /// What takes the records that are loaded.
 pub trait Sink {
@@ -34,6 +34,21 @@ impl Sink for IndexBuilder {
 
     fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
         IndexBuilder::add_signal(self, signal)
+    }
+}
+
+impl Sink for Writer {
+    fn add_company(&mut self, company: &Company<'_>) -> Result<Added> {
+        let added = if self.has_company(&company.slug) { Added::Replaced } else { Added::New };
+        self.upsert_company(company).map(|()| added)
+    }
+
+    fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
+        if !self.has_company(&signal.company_slug) {
+            return Ok(Added::UnknownCompany);
+        }
+        let added = if self.has_signal(signal.id) { Added::Replaced } else { Added::New };
+        self.upsert_signal(signal).map(|()| added)
     }
 }
 
