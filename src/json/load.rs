@@ -39,7 +39,11 @@ impl Sink for IndexBuilder {
 
 impl Sink for Writer {
     fn add_company(&mut self, company: &Company<'_>) -> Result<Added> {
-        let added = if self.has_company(&company.slug) { Added::Replaced } else { Added::New };
+        let added = if self.has_company(&company.slug) {
+            Added::Replaced
+        } else {
+            Added::New
+        };
         self.upsert_company(company).map(|()| added)
     }
 
@@ -47,7 +51,11 @@ impl Sink for Writer {
         if !self.has_company(&signal.company_slug) {
             return Ok(Added::UnknownCompany);
         }
-        let added = if self.has_signal(signal.id) { Added::Replaced } else { Added::New };
+        let added = if self.has_signal(signal.id) {
+            Added::Replaced
+        } else {
+            Added::New
+        };
         self.upsert_signal(signal).map(|()| added)
     }
 }
