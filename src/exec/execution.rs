@@ -206,11 +206,6 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// Keeps the block's candidates from row `start` to before row `end` of the block.
-    pub(crate) fn trim(&mut self, start: u32, end: u32) {
-        self.candidates.trim(start, end);
-    }
-
     /// The block's candidates.
     pub(crate) fn candidates(&self) -> CandidateRows<'_> {
         self.candidates.rows()
@@ -505,10 +500,10 @@ fn merge(postings: &[Posting<'_>]) -> Vec<u32> {
 
 /// Candidates borrowed from the thread's spare ones, so that a query allocates none.
 #[derive(Debug)]
-struct Scratch(Option<Box<Candidates>>);
+struct Scratch(Option<Candidates>);
 
 thread_local! {
-    static SPARE: RefCell<Vec<Box<Candidates>>> = const { RefCell::new(Vec::new()) };
+    static SPARE: RefCell<Vec<Candidates>> = const { RefCell::new(Vec::new()) };
 }
 
 /// How many spare candidates a thread keeps: enough for a query over that many segments.
@@ -529,7 +524,7 @@ impl Deref for Scratch {
 
     fn deref(&self) -> &Candidates {
         self.0
-            .as_deref()
+            .as_ref()
             .expect("candidates are only given back on drop")
     }
 }
@@ -537,7 +532,7 @@ impl Deref for Scratch {
 impl DerefMut for Scratch {
     fn deref_mut(&mut self) -> &mut Candidates {
         self.0
-            .as_deref_mut()
+            .as_mut()
             .expect("candidates are only given back on drop")
     }
 }

@@ -8,7 +8,7 @@ use super::directory::{self, FileBuilder};
 use super::live::LiveSegment;
 use super::manifest::Manifest;
 use super::snapshot::Snapshot;
-use super::storage::{Directory, Storage};
+use super::storage::Directory;
 use crate::segment::{Added, Segment, SegmentBuilder};
 use crate::signal::{Company, Signal};
 use crate::{Error, Result};

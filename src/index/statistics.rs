@@ -122,10 +122,6 @@ impl Statistics for LiveSegment {
             max,
         }
     }
-
-    fn deleted_rows(&self) -> u64 {
-        self.deleted.row_count()
-    }
 }
 
 /// The codes of values at places from `first` to before `behind`.

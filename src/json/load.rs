@@ -4,10 +4,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use super::fault::{RecordFault, echo};
+use super::fault::RecordFault;
 use super::input::{parse_company, parse_signal};
 use super::lines::Lines;
 use super::read_ahead;
+use crate::error::echo;
 use crate::signal::{Company, Signal};
 use crate::{Added, Error, IndexBuilder, Result, Writer};
 

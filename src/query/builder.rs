@@ -5,6 +5,7 @@
 
 use time::Date;
 
+use super::dates::calendar_date;
 use super::fault::{Fault, FaultCode, InvalidQuery};
 use super::keywords::{self, Keywords};
 use super::limits::{FAULTS_MAX, LIMIT_MAX};
@@ -569,21 +570,6 @@ fn date(text: &str) -> Result<Date, ValueFault> {
         );
         (FaultCode::InvalidValue, fault)
     })
-}
-
-/// Reads `YYYY-MM-DD`, ASCII digits only.
-pub(crate) fn calendar_date(text: &str) -> Option<Date> {
-    let bytes = text.as_bytes();
-    let is_well_formed = bytes.len() == 10
-        && bytes.iter().enumerate().all(|(place, byte)| match place {
-            4 | 7 => *byte == b'-',
-            _ => byte.is_ascii_digit(),
-        });
-    if !is_well_formed {
-        return None;
-    }
-    let month = text[5..7].parse::<u8>().ok()?.try_into().ok()?;
-    Date::from_calendar_date(text[..4].parse().ok()?, month, text[8..].parse().ok()?).ok()
 }
 
 fn currency(text: &str) -> Result<Currency, ValueFault> {

@@ -259,7 +259,7 @@ pub(crate) fn read_table(file: &[u8]) -> Result<Table> {
 pub(crate) fn check_section(file: &[u8], entry: &SectionEntry) -> Result<Range<usize>> {
     let end = entry.offset.checked_add(entry.length);
     let range = end
-        .filter(|&end| end <= file.len() as u64 && entry.offset % SECTION_ALIGNMENT == 0)
+        .filter(|&end| end <= file.len() as u64 && entry.offset.is_multiple_of(SECTION_ALIGNMENT))
         .map(|end| entry.offset as usize..end as usize)
         .ok_or_else(|| Error::corrupt(format!("section {entry:?} lies outside the file")))?;
     let verified = entry.kind == SectionKind::Records

@@ -17,7 +17,7 @@ const QUERIES: usize = 150;
 
 /// Asks random queries of an index and compares every kind of answer. Returns how many queries
 /// had matches.
-pub fn compare(index: &Index, today: Date, queries: usize, seed: u64) -> usize {
+pub(crate) fn compare(index: &Index, today: Date, queries: usize, seed: u64) -> usize {
     let oracle = Oracle::of(index);
     let snapshot = index.snapshot();
     let strategies: Vec<(&str, Snapshot)> = Strategies::each_off()
@@ -154,7 +154,7 @@ fn valid(builder: QueryBuilder) -> Query {
 }
 
 /// The number of an environment variable, for long runs and for replaying.
-pub fn setting(name: &str, default: usize) -> usize {
+pub(crate) fn setting(name: &str, default: usize) -> usize {
     std::env::var(name)
         .ok()
         .and_then(|value| value.parse().ok())

@@ -7,16 +7,16 @@ use signaldex::{Company, Facet, FacetCount, Filter, Index, IndexBuilder, Query, 
 use time::Date;
 
 /// A signal and its company.
-pub type Record = (Signal<'static>, Company<'static>);
+pub(crate) type Record = (Signal<'static>, Company<'static>);
 
 /// All records of a corpus, signals with their companies, by ascending id.
-pub struct Oracle {
-    pub records: Vec<Record>,
+pub(crate) struct Oracle {
+    pub(crate) records: Vec<Record>,
 }
 
 impl Oracle {
     /// Every record of an index.
-    pub fn of(index: &Index) -> Oracle {
+    pub(crate) fn of(index: &Index) -> Oracle {
         let snapshot = index.snapshot();
         let mut records: Vec<_> = snapshot
             .scan()
@@ -28,14 +28,14 @@ impl Oracle {
     }
 
     /// The matches of a filter, by ascending id.
-    pub fn matches(&self, filter: &Filter, today: Date) -> Vec<SignalId> {
+    pub(crate) fn matches(&self, filter: &Filter, today: Date) -> Vec<SignalId> {
         self.matching(filter, today)
             .map(|(signal, _)| signal.id)
             .collect()
     }
 
     /// The page of a query, given its filter's matches, and whether there is a next one.
-    pub fn page(matches: &[SignalId], query: &Query) -> (Vec<SignalId>, bool) {
+    pub(crate) fn page(matches: &[SignalId], query: &Query) -> (Vec<SignalId>, bool) {
         let mut ordered = matches.to_vec();
         if query.order() == Order::NewestFirst {
             ordered.reverse();
@@ -57,7 +57,7 @@ impl Oracle {
     }
 
     /// The values of every facet, each among the matches of the filter without the facet's part.
-    pub fn facets(&self, filter: &Filter, today: Date) -> Vec<(Facet, Vec<FacetCount>)> {
+    pub(crate) fn facets(&self, filter: &Filter, today: Date) -> Vec<(Facet, Vec<FacetCount>)> {
         let unlifted: Vec<&Record> = self.matching(filter, today).collect();
         let counts = |facet: Facet| {
             let lifted = filter.without(facet);
@@ -102,7 +102,7 @@ fn count_values<'r>(facet: Facet, records: impl Iterator<Item = &'r Record>) -> 
 }
 
 /// An index in memory of these records.
-pub fn index_of<'r>(
+pub(crate) fn index_of<'r>(
     companies: impl IntoIterator<Item = Company<'r>>,
     signals: impl IntoIterator<Item = Signal<'r>>,
 ) -> Index {

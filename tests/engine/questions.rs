@@ -9,47 +9,47 @@ use crate::oracle::Record;
 
 /// A source of random numbers: SplitMix64, which is enough for choosing and can be replayed.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Random {
+    pub(crate) fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         mixed ^ (mixed >> 31)
     }
 
-    pub fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
 
-    pub fn chance(&mut self, percent: u64) -> bool {
+    pub(crate) fn chance(&mut self, percent: u64) -> bool {
         self.next() % 100 < percent
     }
 
-    pub fn pick<'s, T>(&mut self, from: &'s [T]) -> &'s T {
+    pub(crate) fn pick<'s, T>(&mut self, from: &'s [T]) -> &'s T {
         &from[self.below(from.len())]
     }
 
     /// One of several texts.
-    pub fn word<'s>(&mut self, from: &[&'s str]) -> &'s str {
+    pub(crate) fn word<'s>(&mut self, from: &[&'s str]) -> &'s str {
         from[self.below(from.len())]
     }
 }
 
 /// Makes up filters from records, so that most find something and some find nothing.
-pub struct Questions<'c> {
+pub(crate) struct Questions<'c> {
     records: &'c [Record],
     today: Date,
-    pub random: Random,
+    pub(crate) random: Random,
 }
 
 impl<'c> Questions<'c> {
-    pub fn new(records: &'c [Record], today: Date, seed: u64) -> Questions<'c> {
+    pub(crate) fn new(records: &'c [Record], today: Date, seed: u64) -> Questions<'c> {
         Questions {
             records,
             today,
@@ -58,7 +58,7 @@ impl<'c> Questions<'c> {
     }
 
     /// The query string of a random filter: one to four parts, mostly of one and the same record.
-    pub fn filter(&mut self) -> String {
+    pub(crate) fn filter(&mut self) -> String {
         let parts = 1 + self.random.below(4);
         let mut query = QueryString::default();
         let record = self.record();
@@ -265,7 +265,7 @@ impl QueryString {
 }
 
 /// A value, percent-encoded.
-pub fn encoded(value: &str) -> String {
+pub(crate) fn encoded(value: &str) -> String {
     value.bytes().fold(String::new(), |mut text, byte| {
         match byte {
             b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'-' | b'.' | b'_' => text.push(byte as char),
@@ -276,7 +276,7 @@ pub fn encoded(value: &str) -> String {
 }
 
 /// Items as a list: those with a comma or a quote in quotes.
-pub fn listed(items: &[String]) -> String {
+pub(crate) fn listed(items: &[String]) -> String {
     let quoted = items.iter().map(|item| match item.contains([',', '"']) {
         true => format!("\"{}\"", item.replace('"', "\"\"")),
         false => item.clone(),
