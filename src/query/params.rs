@@ -35,7 +35,7 @@ pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, Inva
     let mut seen: Vec<Parameter> = Vec::new();
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let Some(name) = decode_or_fault(name, name, &mut builder) else { continue };
+        let Some(name) = decode_or_fault(name, name, "a name", &mut builder) else { continue };
         let Some(parameter) = known(&name, accepted) else {
             builder.fault(unknown(&name, accepted));
             continue;
@@ -47,7 +47,7 @@ pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, Inva
             continue;
         }
         seen.push(parameter);
-        if let Some(value) = decode_or_fault(value, parameter.name(), &mut builder) {
+        if let Some(value) = decode_or_fault(value, parameter.name(), parameter.name(), &mut builder) {
             builder.set(parameter, &value);
         }
     }
@@ -73,9 +73,11 @@ fn unknown(name: &str, accepted: Accepted) -> Fault {
     }
 }
 
+/// Decodes a name or a value; `what` says in a message which it is.
 fn decode_or_fault<'t>(
     text: &'t str,
     parameter: &str,
+    what: &str,
     builder: &mut QueryBuilder,
 ) -> Option<Cow<'t, str>> {
     let fault = match decode(text) {
@@ -85,7 +87,7 @@ fn decode_or_fault<'t>(
     builder.fault(Fault {
         parameter: parameter.chars().take(ECHO_CHARS_MAX).collect(),
         code: FaultCode::MalformedQuery,
-        message: format!("{} in the query string: {fault}", quoted(text)),
+        message: format!("{what} is {}, {fault}", quoted(text)),
     });
     None
 }
@@ -102,12 +104,12 @@ fn decode(text: &str) -> Result<Cow<'_, str>, &'static str> {
             b'+' => b' ',
             b'%' => {
                 let digits = [bytes.next(), bytes.next()];
-                hexadecimal(digits).ok_or("a % is followed by two hexadecimal digits")?
+                hexadecimal(digits).ok_or("where a % has no two hexadecimal digits behind it; write a plain % as %25")?
             }
             _ => byte,
         });
     }
-    String::from_utf8(decoded).map(Cow::Owned).map_err(|_| "percent-encoded text is UTF-8")
+    String::from_utf8(decoded).map(Cow::Owned).map_err(|_| "which does not decode to UTF-8; encode text as UTF-8")
 }
 
 fn hexadecimal(digits: [Option<u8>; 2]) -> Option<u8> {

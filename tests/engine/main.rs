@@ -2,6 +2,8 @@
 
 mod agreement;
 mod damage;
+#[cfg(feature = "json")]
+mod golden;
 mod metamorphic;
 mod oracle;
 mod questions;
