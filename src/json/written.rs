@@ -14,9 +14,15 @@ pub(super) struct IdText(pub(super) SignalId);
 
 impl Serialize for IdText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.text().as_str())
+    }
+}
+
+impl IdText {
+    pub(super) fn text(&self) -> Text {
         let mut text = Text::EMPTY;
         text.number(self.0.get(), 1);
-        serializer.serialize_str(text.as_str())
+        text
     }
 }
 
@@ -25,9 +31,15 @@ pub(super) struct DayText(pub(super) Date);
 
 impl Serialize for DayText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.text().as_str())
+    }
+}
+
+impl DayText {
+    pub(super) fn text(&self) -> Text {
         let mut text = Text::EMPTY;
         text.day(self.0);
-        serializer.serialize_str(text.as_str())
+        text
     }
 }
 
@@ -36,6 +48,12 @@ pub(super) struct InstantText(pub(super) UtcDateTime);
 
 impl Serialize for InstantText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.text().as_str())
+    }
+}
+
+impl InstantText {
+    pub(super) fn text(&self) -> Text {
         let (hour, minute, second, nanosecond) = self.0.time().as_hms_nano();
         let mut text = Text::EMPTY;
         text.day(self.0.date());
@@ -47,7 +65,7 @@ impl Serialize for InstantText {
         text.number(u64::from(second), 2);
         text.fraction(nanosecond);
         text.byte(b'Z');
-        serializer.serialize_str(text.as_str())
+        text
     }
 }
 
@@ -86,7 +104,7 @@ impl Serialize for FundingObject<'_> {
 const TEXT_BYTES: usize = "-999999-12-31T23:59:59.999999999Z".len();
 
 /// A short text that is put together on the stack: responses hold hundreds.
-struct Text {
+pub(super) struct Text {
     bytes: [u8; TEXT_BYTES],
     length: usize,
 }
@@ -97,7 +115,7 @@ impl Text {
         length: 0,
     };
 
-    fn as_str(&self) -> &str {
+    pub(super) fn as_str(&self) -> &str {
         std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
     }
 
