@@ -58,11 +58,11 @@ impl InstantText {
         let mut text = Text::EMPTY;
         text.day(self.0.date());
         text.byte(b'T');
-        text.number(u64::from(hour), 2);
+        text.pair(hour);
         text.byte(b':');
-        text.number(u64::from(minute), 2);
+        text.pair(minute);
         text.byte(b':');
-        text.number(u64::from(second), 2);
+        text.pair(second);
         text.fraction(nanosecond);
         text.byte(b'Z');
         text
@@ -124,6 +124,12 @@ impl Text {
         self.length += 1;
     }
 
+    /// A number below 100 in two digits.
+    fn pair(&mut self, number: u8) {
+        self.byte(b'0' + number / 10);
+        self.byte(b'0' + number % 10);
+    }
+
     /// A number in at least so many digits.
     fn number(&mut self, number: u64, digits: usize) {
         let digits = digits.max(number.checked_ilog10().map_or(1, |log| log as usize + 1));
@@ -142,9 +148,9 @@ impl Text {
         }
         self.number(u64::from(year.unsigned_abs()), 4);
         self.byte(b'-');
-        self.number(u64::from(u8::from(month)), 2);
+        self.pair(u8::from(month));
         self.byte(b'-');
-        self.number(u64::from(day), 2);
+        self.pair(day);
     }
 
     /// The fraction of a second without trailing zeros; nothing for none.
