@@ -141,7 +141,12 @@ impl Error {
     }
 
     fn new(kind: Kind, reason: impl Into<String>) -> Error {
-        Error(Box::new(Inner { kind, reason: reason.into(), path: None, source: None }))
+        Error(Box::new(Inner {
+            kind,
+            reason: reason.into(),
+            path: None,
+            source: None,
+        }))
     }
 }
 
@@ -156,7 +161,10 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source.as_ref().map(|source| source as &(dyn std::error::Error + 'static))
+        self.0
+            .source
+            .as_ref()
+            .map(|source| source as &(dyn std::error::Error + 'static))
     }
 }
 
@@ -169,7 +177,13 @@ pub(crate) fn quoted(input: &str) -> String {
     let mut shown: String = input
         .chars()
         .take(ECHO_CHARS_MAX)
-        .map(|letter| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter })
+        .map(|letter| {
+            if letter.is_control() {
+                char::REPLACEMENT_CHARACTER
+            } else {
+                letter
+            }
+        })
         .collect();
     if input.chars().nth(ECHO_CHARS_MAX).is_some() {
         shown.pop();

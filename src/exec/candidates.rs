@@ -128,7 +128,9 @@ impl Candidates {
     pub(super) fn subtract(&mut self, set: BlockRows<'_>) {
         match (self.form, set) {
             (Form::Bits, BlockRows::Bits(set)) => bits::subtract(&mut self.bits, set),
-            (Form::Bits, _) => set.offsets().for_each(|offset| bits::clear(&mut self.bits, offset)),
+            (Form::Bits, _) => set
+                .offsets()
+                .for_each(|offset| bits::clear(&mut self.bits, offset)),
             (Form::List, _) => self.list.retain(|&offset| !set.contains(offset)),
         }
     }
@@ -136,7 +138,9 @@ impl Candidates {
     /// Removes those of the set's rows that fail `keep`. Cost: one test a row that is in both.
     pub(super) fn subtract_where(&mut self, set: BlockRows<'_>, removes: impl Fn(u16) -> bool) {
         match self.form {
-            Form::List => self.list.retain(|&offset| !(set.contains(offset) && removes(offset))),
+            Form::List => self
+                .list
+                .retain(|&offset| !(set.contains(offset) && removes(offset))),
             Form::Bits => {
                 for offset in set.offsets() {
                     if bits::test(&self.bits, offset) && removes(offset) {
@@ -151,7 +155,8 @@ impl Candidates {
     pub(super) fn trim(&mut self, start: u32, end: u32) {
         match self.form {
             Form::List => {
-                self.list.retain(|&offset| (start..end).contains(&u32::from(offset)));
+                self.list
+                    .retain(|&offset| (start..end).contains(&u32::from(offset)));
             }
             Form::Bits => {
                 clear_below(&mut self.bits, start);
@@ -210,7 +215,9 @@ impl Candidates {
             let set = posting.block(block);
             let is_short = match set {
                 BlockRows::Bits(_) => false,
-                BlockRows::Array(offsets) => offsets.len() + self.union_list.len() <= UNION_LIST_MAX,
+                BlockRows::Array(offsets) => {
+                    offsets.len() + self.union_list.len() <= UNION_LIST_MAX
+                }
                 BlockRows::List(rows) => rows.len() + self.union_list.len() <= UNION_LIST_MAX,
             };
             if !is_short {
@@ -227,11 +234,15 @@ impl Candidates {
     /// Unites what was listed so far and the rest of the postings as bits.
     fn unite_from(&mut self, postings: &[Posting<'_>], block: u32) {
         self.union_bits.fill(0);
-        self.union_list.iter().for_each(|&offset| bits::set(&mut self.union_bits, offset));
+        self.union_list
+            .iter()
+            .for_each(|&offset| bits::set(&mut self.union_bits, offset));
         for posting in postings {
             match posting.block(block) {
                 BlockRows::Bits(set) => bits::unite(&mut self.union_bits, set),
-                set => set.offsets().for_each(|offset| bits::set(&mut self.union_bits, offset)),
+                set => set
+                    .offsets()
+                    .for_each(|offset| bits::set(&mut self.union_bits, offset)),
             }
         }
     }
@@ -245,7 +256,9 @@ impl Candidates {
     fn settle(&mut self) {
         if !self.lists {
             self.bits.fill(0);
-            self.list.iter().for_each(|&offset| bits::set(&mut self.bits, offset));
+            self.list
+                .iter()
+                .for_each(|&offset| bits::set(&mut self.bits, offset));
             self.form = Form::Bits;
         }
     }
@@ -391,8 +404,10 @@ mod tests {
         prop_oneof![
             prop::collection::btree_set(any::<u16>(), 0..40),
             prop::collection::btree_set(0_u16..2_000, 0..1_500),
-            (1_u32..90, any::<u16>())
-                .prop_map(|(stride, first)| (u32::from(first)..65_536).step_by(stride as usize).map(|o| o as u16).collect()),
+            (1_u32..90, any::<u16>()).prop_map(|(stride, first)| (u32::from(first)..65_536)
+                .step_by(stride as usize)
+                .map(|o| o as u16)
+                .collect()),
         ]
     }
 
@@ -415,7 +430,11 @@ mod tests {
         }
 
         fn each(&self) -> [BlockRows<'_>; 3] {
-            [BlockRows::List(&self.rows), BlockRows::Array(&self.offsets), BlockRows::Bits(&self.bits)]
+            [
+                BlockRows::List(&self.rows),
+                BlockRows::Array(&self.offsets),
+                BlockRows::Bits(&self.bits),
+            ]
         }
     }
 
@@ -496,7 +515,10 @@ mod tests {
         for rows in [1, 63, 64, 65, BLOCK_ROWS - 1, BLOCK_ROWS] {
             candidates.fill(rows);
             assert_eq!(candidates.count(), rows);
-            assert_eq!(candidates.rows().before(BLOCK_ROWS).map(u32::from), Some(rows - 1));
+            assert_eq!(
+                candidates.rows().before(BLOCK_ROWS).map(u32::from),
+                Some(rows - 1)
+            );
         }
     }
 }

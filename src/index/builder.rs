@@ -36,7 +36,10 @@ pub struct IndexBuilder(Target);
 #[derive(Debug)]
 enum Target {
     Memory(SegmentBuilder<Vec<u8>>),
-    Directory { storage: Arc<Directory>, segment: FileBuilder },
+    Directory {
+        storage: Arc<Directory>,
+        segment: FileBuilder,
+    },
 }
 
 impl IndexBuilder {
@@ -45,7 +48,9 @@ impl IndexBuilder {
     /// # Errors
     /// None today.
     pub fn in_memory() -> Result<IndexBuilder> {
-        SegmentBuilder::new(Vec::new()).map(Target::Memory).map(IndexBuilder)
+        SegmentBuilder::new(Vec::new())
+            .map(Target::Memory)
+            .map(IndexBuilder)
     }
 
     /// Builds in a directory, which is created where it does not exist.
@@ -97,8 +102,15 @@ impl IndexBuilder {
         match self.0 {
             Target::Memory(builder) => {
                 let segment = Arc::new(Segment::from_bytes(&builder.finish()?)?);
-                let live = LiveSegment { number: FIRST_FILE, segment, deleted: Arc::default() };
-                Ok(Index::in_memory(Snapshot::new(FIRST_GENERATION, vec![live])))
+                let live = LiveSegment {
+                    number: FIRST_FILE,
+                    segment,
+                    deleted: Arc::default(),
+                };
+                Ok(Index::in_memory(Snapshot::new(
+                    FIRST_GENERATION,
+                    vec![live],
+                )))
             }
             Target::Directory { storage, segment } => {
                 let live = segment.finish(&*storage)?;

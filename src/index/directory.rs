@@ -42,7 +42,9 @@ impl FileBuilder {
     /// Begins a segment in the file of a number.
     pub(super) fn create(storage: &dyn Storage, file: u64) -> Result<FileBuilder> {
         let name = segment_name(file);
-        let output = storage.create(&name).map_err(at(storage, &name, "create the file"))?;
+        let output = storage
+            .create(&name)
+            .map_err(at(storage, &name, "create the file"))?;
         let output = BufWriter::with_capacity(WRITE_BUFFER_BYTES, output);
         let builder =
             SegmentBuilder::new(output).map_err(|error| error.at(&storage.path(&name)))?;
@@ -52,14 +54,21 @@ impl FileBuilder {
     /// Finishes the segment, makes it durable and opens it.
     pub(super) fn finish(self, storage: &dyn Storage) -> Result<LiveSegment> {
         let name = segment_name(self.file);
-        let output = self.builder.finish().map_err(|error| error.at(&storage.path(&name)))?;
+        let output = self
+            .builder
+            .finish()
+            .map_err(|error| error.at(&storage.path(&name)))?;
         let synced = output
             .into_inner()
             .map_err(io::IntoInnerError::into_error)
             .and_then(|mut file| file.sync());
         synced.map_err(at(storage, &name, "write the file"))?;
         let segment = Arc::new(open_segment(storage, self.file)?);
-        Ok(LiveSegment { number: self.file, segment, deleted: Arc::default() })
+        Ok(LiveSegment {
+            number: self.file,
+            segment,
+            deleted: Arc::default(),
+        })
     }
 }
 
@@ -102,7 +111,11 @@ pub(super) fn write_deleted(
 ) -> Result<DeletedLine> {
     let bytes = deleted.encode();
     write_file(storage, &deleted_name(file), &bytes)?;
-    Ok(DeletedLine { file, length: bytes.len() as u64, checksum: crc32c::crc32c(&bytes) })
+    Ok(DeletedLine {
+        file,
+        length: bytes.len() as u64,
+        checksum: crc32c::crc32c(&bytes),
+    })
 }
 
 /// Removes the files that a manifest does not name: left by a crash, or replaced. Only for the
@@ -112,24 +125,38 @@ pub(super) fn remove_unnamed(storage: &dyn Storage, manifest: &Manifest) -> Resu
         .segments
         .iter()
         .flat_map(|line| {
-            let deleted = line.deleted.as_ref().map(|deleted| deleted_name(deleted.file));
+            let deleted = line
+                .deleted
+                .as_ref()
+                .map(|deleted| deleted_name(deleted.file));
             [Some(segment_name(line.file)), deleted]
         })
         .flatten()
         .collect();
-    let names = storage.names().map_err(at(storage, "", "list the directory"))?;
+    let names = storage
+        .names()
+        .map_err(at(storage, "", "list the directory"))?;
     let is_ours = |name: &String| {
         name.starts_with("segment-") || name.starts_with("deleted-") || name == MANIFEST_NEXT
     };
-    for name in names.iter().filter(|name| is_ours(name) && !named.contains(name)) {
-        storage.remove(name).map_err(at(storage, name, "remove the file"))?;
+    for name in names
+        .iter()
+        .filter(|name| is_ours(name) && !named.contains(name))
+    {
+        storage
+            .remove(name)
+            .map_err(at(storage, name, "remove the file"))?;
     }
     Ok(())
 }
 
 /// The manifest's line of a segment.
 pub(super) fn line(live: &LiveSegment, deleted: Option<DeletedLine>) -> SegmentLine {
-    SegmentLine { file: live.number, length: live.segment.file_size(), deleted }
+    SegmentLine {
+        file: live.number,
+        length: live.segment.file_size(),
+        deleted,
+    }
 }
 
 fn read_sharing(storage: &dyn Storage, known: &[LiveSegment]) -> Result<(Manifest, Snapshot)> {
@@ -145,7 +172,9 @@ fn read_sharing(storage: &dyn Storage, known: &[LiveSegment]) -> Result<(Manifes
         }
         manifest = current;
     }
-    Err(Error::missing("the index changed faster than it could be read"))
+    Err(Error::missing(
+        "the index changed faster than it could be read",
+    ))
 }
 
 fn read_manifest(storage: &dyn Storage) -> Result<Manifest> {
@@ -178,7 +207,11 @@ fn open_snapshot(
             Some(deleted) => read_deleted(storage, deleted, &segment)?,
             None => Deleted::default(),
         };
-        Ok(LiveSegment { number: line.file, segment, deleted: Arc::new(deleted) })
+        Ok(LiveSegment {
+            number: line.file,
+            segment,
+            deleted: Arc::new(deleted),
+        })
     };
     let segments = manifest.segments.iter().map(open).collect::<Result<_>>()?;
     Ok(Snapshot::new(manifest.generation, segments))
@@ -186,18 +219,23 @@ fn open_snapshot(
 
 fn open_segment(storage: &dyn Storage, file: u64) -> Result<Segment> {
     let name = segment_name(file);
-    let bytes = storage.view(&name).map_err(at(storage, &name, "open the file"))?;
+    let bytes = storage
+        .view(&name)
+        .map_err(at(storage, &name, "open the file"))?;
     Segment::new(bytes).map_err(|error| error.at(&storage.path(&name)))
 }
 
 fn read_deleted(storage: &dyn Storage, line: &DeletedLine, segment: &Segment) -> Result<Deleted> {
     let name = deleted_name(line.file);
-    let bytes = storage.read(&name).map_err(at(storage, &name, "read the file"))?;
-    let is_whole =
-        bytes.len() as u64 == line.length && crc32c::crc32c(&bytes) == line.checksum;
+    let bytes = storage
+        .read(&name)
+        .map_err(at(storage, &name, "read the file"))?;
+    let is_whole = bytes.len() as u64 == line.length && crc32c::crc32c(&bytes) == line.checksum;
     match is_whole {
         true => Deleted::decode(&bytes, segment),
-        false => Err(Error::corrupt("the file does not match the manifest's checksum")),
+        false => Err(Error::corrupt(
+            "the file does not match the manifest's checksum",
+        )),
     }
     .map_err(|error| error.at(&storage.path(&name)))
 }

@@ -41,7 +41,10 @@ impl Facets {
         let mut by_key = BTreeMap::new();
         for (label, count) in counts.into_iter().filter(|&(_, count)| count > 0) {
             let key = facet.key(&label).into_owned();
-            let value = by_key.entry(key).or_insert_with(|| FacetCount { label: label.clone(), count: 0 });
+            let value = by_key.entry(key).or_insert_with(|| FacetCount {
+                label: label.clone(),
+                count: 0,
+            });
             value.count += count;
             if label < value.label {
                 value.label = label;
@@ -61,8 +64,9 @@ pub(super) fn count(
     today: Date,
     strategies: &Strategies,
 ) -> Facets {
-    let (filtered, free): (Vec<Facet>, Vec<Facet>) =
-        Facet::ALL.into_iter().partition(|&facet| !filter.value_keys(facet).is_empty());
+    let (filtered, free): (Vec<Facet>, Vec<Facet>) = Facet::ALL
+        .into_iter()
+        .partition(|&facet| !filter.value_keys(facet).is_empty());
     let mut facets = Facets::default();
     count_group(&mut facets, segments, filter, &free, today, strategies);
     for facet in filtered {
@@ -86,7 +90,11 @@ fn count_group(
         let tallies = tally(live, filter, group, today, strategies);
         for (counts, tally) in counts.iter_mut().zip(tallies) {
             let labels = live.segment.facet(tally.facet).labels;
-            let found = tally.counts.iter().enumerate().filter(|&(_, &count)| count > 0);
+            let found = tally
+                .counts
+                .iter()
+                .enumerate()
+                .filter(|&(_, &count)| count > 0);
             counts.extend(found.map(|(value, &count)| (labels.get(value).to_owned(), count)));
         }
     }
@@ -106,12 +114,19 @@ fn tally(
     if strategies.stored_counts && plan.is_everything() && live.deleted.row_count() == 0 {
         return group.iter().map(|&facet| stored(live, facet)).collect();
     }
-    exec::tally(live.execution(&plan, strategies), group, strategies.intersected_facets)
+    exec::tally(
+        live.execution(&plan, strategies),
+        group,
+        strategies.intersected_facets,
+    )
 }
 
 /// The stored cardinalities of a facet's postings.
 fn stored(live: &LiveSegment, facet: Facet) -> FacetTally {
     let (view, postings) = (live.segment.facet(facet), live.segment.postings());
     let count = |value| u64::from(postings.cardinality(view.posting(value)));
-    FacetTally { facet, counts: (0..view.len()).map(count).collect() }
+    FacetTally {
+        facet,
+        counts: (0..view.len()).map(count).collect(),
+    }
 }

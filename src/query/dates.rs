@@ -85,7 +85,10 @@ impl Filter {
 /// The days of any of some ranges. Those that reach back from today lie within each other, so
 /// only the longest of them counts; `older` may stand apart from it.
 fn union(ranges: &[DateRange], today: i32) -> DayIntervals {
-    let last = ranges.iter().filter(|range| **range != DateRange::Older).max();
+    let last = ranges
+        .iter()
+        .filter(|range| **range != DateRange::Older)
+        .max();
     let mut intervals: DayIntervals = DayIntervals::new();
     if ranges.contains(&DateRange::Older) {
         intervals.push(DateRange::Older.interval(today));
@@ -97,7 +100,11 @@ fn union(ranges: &[DateRange], today: i32) -> DayIntervals {
 fn intersect(intervals: &mut DayIntervals, others: &[RangeInclusive<i32>]) {
     *intervals = intervals
         .iter()
-        .flat_map(|a| others.iter().map(|b| *a.start().max(b.start())..=*a.end().min(b.end())))
+        .flat_map(|a| {
+            others
+                .iter()
+                .map(|b| *a.start().max(b.start())..=*a.end().min(b.end()))
+        })
         .filter(|interval| !interval.is_empty())
         .collect();
 }
@@ -129,7 +136,12 @@ mod tests {
 
     #[test]
     fn every_date_has_a_number() {
-        for date in [Date::MIN, date!(1970 - 01 - 01), date!(2024 - 02 - 29), Date::MAX] {
+        for date in [
+            Date::MIN,
+            date!(1970 - 01 - 01),
+            date!(2024 - 02 - 29),
+            Date::MAX,
+        ] {
             assert_eq!(day_of_number(day_number(date)), Some(date));
         }
         assert_eq!(day_number(date!(1970 - 01 - 01)), 0);

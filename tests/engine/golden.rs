@@ -13,7 +13,9 @@ use signaldex::{Explanation, Filter, Query};
 
 /// Compares with a golden file, or writes it.
 fn compare_with_golden(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/golden").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("data/golden")
+        .join(name);
     if std::env::var_os("SIGNALDEX_BLESS").is_some() {
         std::fs::write(&path, text).expect("the golden file can be written");
     }
@@ -21,7 +23,11 @@ fn compare_with_golden(name: &str, text: &str) {
     for (number, (found, expected)) in text.lines().zip(golden.lines()).enumerate() {
         assert_eq!(found, expected, "{name}, line {}", number + 1);
     }
-    assert_eq!(text.lines().count(), golden.lines().count(), "{name}: the number of lines");
+    assert_eq!(
+        text.lines().count(),
+        golden.lines().count(),
+        "{name}: the number of lines"
+    );
 }
 
 /// Values that are wrong for a kind of parameter.
@@ -30,7 +36,10 @@ fn bad_values(kind: ParameterKind) -> Vec<String> {
     let items = |count: usize| vec!["7"; count].join(",");
     let values: Vec<String> = match kind {
         ParameterKind::Text(most) => vec!["%20".into(), "%21%3F".into(), chars(most + 1)],
-        ParameterKind::List { items: most, chars: longest } => vec![
+        ParameterKind::List {
+            items: most,
+            chars: longest,
+        } => vec![
             ",".into(),
             "a,".into(),
             "a,,b".into(),
@@ -41,10 +50,24 @@ fn bad_values(kind: ParameterKind) -> Vec<String> {
             format!("a,{}", chars(longest + 1)),
         ],
         ParameterKind::AttributeList(most) => {
-            vec!["a,".into(), "\"a".into(), chars(most + 1), format!("a,{}", chars(most - 1))]
+            vec![
+                "a,".into(),
+                "\"a".into(),
+                chars(most + 1),
+                format!("a,{}", chars(most - 1)),
+            ]
         }
         ParameterKind::IdList(most) => [
-            "0", "-1", "007", "1.0", "1e3", "a", "1, 2", "1,", "10000000000000000000", "%D9%A1",
+            "0",
+            "-1",
+            "007",
+            "1.0",
+            "1e3",
+            "a",
+            "1, 2",
+            "1,",
+            "10000000000000000000",
+            "%D9%A1",
         ]
         .map(str::to_owned)
         .into_iter()
@@ -55,7 +78,12 @@ fn bad_values(kind: ParameterKind) -> Vec<String> {
             vec!["x".into(), "7,".into(), "7,Older".into(), items(most + 1)]
         }
         ParameterKind::Date => [
-            "2026-1-01", "2026-02-30", "20260101", "2026-01-01T00:00:00Z", "today", "-001-01-01",
+            "2026-1-01",
+            "2026-02-30",
+            "20260101",
+            "2026-01-01T00:00:00Z",
+            "today",
+            "-001-01-01",
             "%D9%A22026-01-0",
         ]
         .map(str::to_owned)
@@ -66,11 +94,24 @@ fn bad_values(kind: ParameterKind) -> Vec<String> {
         .map(str::to_owned)
         .into(),
         ParameterKind::Number(most) => {
-            vec!["0".into(), "-1".into(), (most + 1).to_string(), "1.0".into(), "%2B1".into(), "99999999999".into(), "one".into()]
+            vec![
+                "0".into(),
+                "-1".into(),
+                (most + 1).to_string(),
+                "1.0".into(),
+                "%2B1".into(),
+                "99999999999".into(),
+                "one".into(),
+            ]
         }
         ParameterKind::Flag => vec!["1".into(), "True".into(), "yes".into()],
         ParameterKind::Cursor(most) => {
-            vec!["x".into(), "AQAAAAAA".into(), "a".repeat(most), "a".repeat(most + 1)]
+            vec![
+                "x".into(),
+                "AQAAAAAA".into(),
+                "a".repeat(most),
+                "a".repeat(most + 1),
+            ]
         }
     };
     values
@@ -79,14 +120,24 @@ fn bad_values(kind: ParameterKind) -> Vec<String> {
 /// A query string and all that is wrong with it; long values are shortened by their count.
 fn describe(text: &str) -> String {
     let shown = match text.chars().count() > 100 {
-        true => format!("{}… ({} bytes)", text.chars().take(60).collect::<String>(), text.len()),
+        true => format!(
+            "{}… ({} bytes)",
+            text.chars().take(60).collect::<String>(),
+            text.len()
+        ),
         false => text.to_owned(),
     };
     let mut described = format!("{shown}\n");
     match Query::parse(text) {
         Ok(query) => writeln!(described, "  valid: {:?}", query.filter().canonical()),
         Err(invalid) => invalid.faults().iter().try_for_each(|fault| {
-            writeln!(described, "  {} [{}] {}", fault.code.as_str(), fault.parameter, fault.message)
+            writeln!(
+                described,
+                "  {} [{}] {}",
+                fault.code.as_str(),
+                fault.parameter,
+                fault.message
+            )
         }),
     }
     .expect("a string can be written to");
@@ -108,18 +159,35 @@ fn every_fault_of_every_parameter_is_as_recorded() {
         }
     }
     for query in [
-        "contry=Germany", "=x", "&&", "%zz=1", "q=%4", "country=%C3", "Country=x", "q%5B%5D=x",
-        "limit=0&page=101&countOnly=maybe&x=1", "dateFrom=2026-02-01&dateTo=2026-01-31",
-        "fundingMin=2&fundingMax=1.5", "countOnly=true&limit=5&page=1",
-        "size=501+", "size=501%2B", "size=501", "q=-a", "q=-", "q=%22%22", "fundingMin=-0&fundingMax=1e3",
-        "q=\u{202E}evil", "country=%00%1B[31m&days=%1B[31mred",
+        "contry=Germany",
+        "=x",
+        "&&",
+        "%zz=1",
+        "q=%4",
+        "country=%C3",
+        "Country=x",
+        "q%5B%5D=x",
+        "limit=0&page=101&countOnly=maybe&x=1",
+        "dateFrom=2026-02-01&dateTo=2026-01-31",
+        "fundingMin=2&fundingMax=1.5",
+        "countOnly=true&limit=5&page=1",
+        "size=501+",
+        "size=501%2B",
+        "size=501",
+        "q=-a",
+        "q=-",
+        "q=%22%22",
+        "fundingMin=-0&fundingMax=1e3",
+        "q=\u{202E}evil",
+        "country=%00%1B[31m&days=%1B[31mred",
     ] {
         text += &describe(query);
     }
     let cursor = first_cursor();
     text += &describe(&format!("cursor={cursor}"));
     text += &describe(&format!("all=series&cursor={cursor}&page=2")).replace(&cursor, "CURSOR");
-    text += &describe(&format!("all=series&cursor={cursor}&countOnly=true")).replace(&cursor, "CURSOR");
+    text +=
+        &describe(&format!("all=series&cursor={cursor}&countOnly=true")).replace(&cursor, "CURSOR");
     compare_with_golden("faults.txt", &text);
 }
 
@@ -127,14 +195,24 @@ fn every_fault_of_every_parameter_is_as_recorded() {
 fn first_cursor() -> String {
     let index = signaldex::sample::index().expect("the sample is valid");
     let query = Query::parse("all=series").expect("a valid query");
-    let page = index.snapshot().search(&query, signaldex::sample::AS_OF).expect("a whole index");
-    page.next_cursor().expect("there is more than a page").to_string()
+    let page = index
+        .snapshot()
+        .search(&query, signaldex::sample::AS_OF)
+        .expect("a whole index");
+    page.next_cursor()
+        .expect("there is more than a page")
+        .to_string()
 }
 
 #[test]
 fn every_limit_holds_at_the_bound_and_not_past_it() {
     let text = |length: usize| "é".repeat(length);
-    let list = |count: usize| (1..=count).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
+    let list = |count: usize| {
+        (1..=count)
+            .map(|n| n.to_string())
+            .collect::<Vec<_>>()
+            .join(",")
+    };
     let code = |query: &str| match Query::parse(query) {
         Ok(_) => None,
         Err(invalid) => Some(invalid.faults()[0].code),
@@ -148,8 +226,17 @@ fn every_limit_holds_at_the_bound_and_not_past_it() {
         bound(name, &text, KEYWORDS_CHARS_MAX, FaultCode::TooLong);
     }
     for name in [
-        "exact", "company", "companySlug", "country", "industry", "fundingStage", "hiringType",
-        "jobFunction", "seniority", "employmentType", "workArrangement",
+        "exact",
+        "company",
+        "companySlug",
+        "country",
+        "industry",
+        "fundingStage",
+        "hiringType",
+        "jobFunction",
+        "seniority",
+        "employmentType",
+        "workArrangement",
     ] {
         bound(name, &text, TEXT_CHARS_MAX, FaultCode::TooLong);
     }
@@ -160,8 +247,18 @@ fn every_limit_holds_at_the_bound_and_not_past_it() {
     bound("categories", &list, CATEGORIES_MAX, FaultCode::TooManyItems);
     bound("ids", &list, IDS_MAX, FaultCode::TooManyItems);
     bound("activityIds", &list, IDS_MAX, FaultCode::TooManyItems);
-    bound("limit", &|number| number.to_string(), LIMIT_MAX, FaultCode::InvalidValue);
-    bound("page", &|number| number.to_string(), usize::from(PAGE_MAX), FaultCode::InvalidValue);
+    bound(
+        "limit",
+        &|number| number.to_string(),
+        LIMIT_MAX,
+        FaultCode::InvalidValue,
+    );
+    bound(
+        "page",
+        &|number| number.to_string(),
+        usize::from(PAGE_MAX),
+        FaultCode::InvalidValue,
+    );
     for (at, past, fault) in cases {
         assert_eq!(code(&at), None, "{at}");
         assert_eq!(code(&past), Some(fault), "{past}");
@@ -171,15 +268,30 @@ fn every_limit_holds_at_the_bound_and_not_past_it() {
     assert_eq!(code(&format!("{ranges},7")), Some(FaultCode::TooManyItems));
     let id = "ids=9999999999999999999";
     assert_eq!(code(id), None);
-    assert_eq!(code("ids=10000000000000000000"), Some(FaultCode::InvalidValue));
+    assert_eq!(
+        code("ids=10000000000000000000"),
+        Some(FaultCode::InvalidValue)
+    );
     let cursor = |length: usize| format!("cursor={}", "a".repeat(length));
-    assert_eq!(code(&cursor(CURSOR_CHARS_MAX)), Some(FaultCode::InvalidCursor));
-    assert_eq!(code(&cursor(CURSOR_CHARS_MAX + 1)), Some(FaultCode::TooLong));
+    assert_eq!(
+        code(&cursor(CURSOR_CHARS_MAX)),
+        Some(FaultCode::InvalidCursor)
+    );
+    assert_eq!(
+        code(&cursor(CURSOR_CHARS_MAX + 1)),
+        Some(FaultCode::TooLong)
+    );
     let padded = |length: usize| format!("q=a{}", "&".repeat(length - 3));
     assert_eq!(code(&padded(QUERY_STRING_BYTES_MAX)), None);
-    assert_eq!(code(&padded(QUERY_STRING_BYTES_MAX + 1)), Some(FaultCode::MalformedQuery));
+    assert_eq!(
+        code(&padded(QUERY_STRING_BYTES_MAX + 1)),
+        Some(FaultCode::MalformedQuery)
+    );
     let faulty = "x=1&".repeat(FAULTS_MAX + 1);
-    assert_eq!(Query::parse(&faulty).expect_err("faults").faults().len(), FAULTS_MAX);
+    assert_eq!(
+        Query::parse(&faulty).expect_err("faults").faults().len(),
+        FAULTS_MAX
+    );
 }
 
 #[test]
@@ -225,28 +337,42 @@ const QUERIES: [&str; 24] = [
 
 #[test]
 fn answers_on_the_sample_are_as_recorded() {
-    let snapshot = signaldex::sample::index().expect("the sample is valid").snapshot();
+    let snapshot = signaldex::sample::index()
+        .expect("the sample is valid")
+        .snapshot();
     let mut text = String::new();
     for query in QUERIES {
         let parsed = Query::parse(query).expect("a valid query");
         let today = signaldex::sample::AS_OF;
         let page = snapshot.search(&parsed, today).expect("a whole index");
-        let count = snapshot.count(parsed.filter(), today).expect("a whole index");
+        let count = snapshot
+            .count(parsed.filter(), today)
+            .expect("a whole index");
         let ids: Vec<String> = page.ids().iter().map(ToString::to_string).collect();
-        let next = page.next_cursor().map_or("none".to_owned(), ToString::to_string);
-        writeln!(text, "{query}\n  count {count}\n  ids {}\n  next {next}", ids.join(" "))
-            .expect("a string can be written to");
+        let next = page
+            .next_cursor()
+            .map_or("none".to_owned(), ToString::to_string);
+        writeln!(
+            text,
+            "{query}\n  count {count}\n  ids {}\n  next {next}",
+            ids.join(" ")
+        )
+        .expect("a string can be written to");
     }
     compare_with_golden("answers.txt", &text);
 }
 
 #[test]
 fn plans_on_the_sample_are_as_recorded() {
-    let snapshot = signaldex::sample::index().expect("the sample is valid").snapshot();
+    let snapshot = signaldex::sample::index()
+        .expect("the sample is valid")
+        .snapshot();
     let mut text = String::new();
     for query in QUERIES {
         let parsed = Query::parse(query).expect("a valid query");
-        let explained = snapshot.explain(&parsed, signaldex::sample::AS_OF).expect("a whole index");
+        let explained = snapshot
+            .explain(&parsed, signaldex::sample::AS_OF)
+            .expect("a whole index");
         text += &format!("{query}\n{}", plan(&explained));
     }
     compare_with_golden("plans.txt", &text);
@@ -292,7 +418,10 @@ fn fingerprints_stay_the_same_over_releases() {
 #[test]
 fn one_meaning_has_one_fingerprint() {
     for (one, other) in [
-        ("country=Germany&all=b a", "all=a%20b%20A&country=%20GERMANY"),
+        (
+            "country=Germany&all=b a",
+            "all=a%20b%20A&country=%20GERMANY",
+        ),
         ("categories=a,b", "categories=b,a,b"),
         ("q=x -y", "all=x&exclude=y"),
         ("exact=one two", "q=\"one two\""),
@@ -303,7 +432,11 @@ fn one_meaning_has_one_fingerprint() {
     ] {
         let parse = |text: &str| Filter::parse(text).expect("a valid filter");
         assert_eq!(parse(one), parse(other), "{one}, {other}");
-        assert_eq!(parse(one).fingerprint(), parse(other).fingerprint(), "{one}, {other}");
+        assert_eq!(
+            parse(one).fingerprint(),
+            parse(other).fingerprint(),
+            "{one}, {other}"
+        );
     }
     for (one, other) in [
         ("categories=a,b", "categories=\"a,b\""),

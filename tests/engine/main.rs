@@ -1,6 +1,8 @@
 //! The engine as a host sees it, compared with the plain meaning of its queries.
 
 mod agreement;
+#[cfg(feature = "cli")]
+mod command;
 mod damage;
 #[cfg(feature = "json")]
 mod golden;

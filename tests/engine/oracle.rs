@@ -29,7 +29,9 @@ impl Oracle {
 
     /// The matches of a filter, by ascending id.
     pub fn matches(&self, filter: &Filter, today: Date) -> Vec<SignalId> {
-        self.matching(filter, today).map(|(signal, _)| signal.id).collect()
+        self.matching(filter, today)
+            .map(|(signal, _)| signal.id)
+            .collect()
     }
 
     /// The page of a query, given its filter's matches, and whether there is a next one.
@@ -64,21 +66,33 @@ impl Oracle {
                 false => count_values(facet, self.matching(&lifted, today)),
             }
         };
-        Facet::ALL.into_iter().map(|facet| (facet, counts(facet))).collect()
+        Facet::ALL
+            .into_iter()
+            .map(|facet| (facet, counts(facet)))
+            .collect()
     }
 
     fn matching(&self, filter: &Filter, today: Date) -> impl Iterator<Item = &Record> {
-        self.records.iter().filter(move |(s, c)| filter.matches(s, c, today))
+        self.records
+            .iter()
+            .filter(move |(s, c)| filter.matches(s, c, today))
     }
 }
 
 fn count_values<'r>(facet: Facet, records: impl Iterator<Item = &'r Record>) -> Vec<FacetCount> {
     let mut by_key: BTreeMap<String, FacetCount> = BTreeMap::new();
     for (signal, company) in records {
-        let Some(label) = facet.label(signal, company) else { continue };
+        let Some(label) = facet.label(signal, company) else {
+            continue;
+        };
         let label = label.into_owned();
-        let first = FacetCount { label: label.clone(), count: 0 };
-        let value = by_key.entry(facet.key(&label).into_owned()).or_insert(first);
+        let first = FacetCount {
+            label: label.clone(),
+            count: 0,
+        };
+        let value = by_key
+            .entry(facet.key(&label).into_owned())
+            .or_insert(first);
         value.count += 1;
         value.label = value.label.clone().min(label);
     }
@@ -94,10 +108,14 @@ pub fn index_of<'r>(
 ) -> Index {
     let mut builder = IndexBuilder::in_memory().expect("memory can be written to");
     for company in companies {
-        builder.add_company(&company).expect("memory can be written to");
+        builder
+            .add_company(&company)
+            .expect("memory can be written to");
     }
     for signal in signals {
-        builder.add_signal(&signal).expect("memory can be written to");
+        builder
+            .add_signal(&signal)
+            .expect("memory can be written to");
     }
     builder.finish().expect("what was built is valid")
 }

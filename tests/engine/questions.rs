@@ -49,12 +49,12 @@ pub struct Questions<'c> {
 }
 
 impl<'c> Questions<'c> {
-    pub fn new(
-        records: &'c [Record],
-        today: Date,
-        seed: u64,
-    ) -> Questions<'c> {
-        Questions { records, today, random: Random::new(seed) }
+    pub fn new(records: &'c [Record], today: Date, seed: u64) -> Questions<'c> {
+        Questions {
+            records,
+            today,
+            random: Random::new(seed),
+        }
     }
 
     /// The query string of a random filter: one to four parts, mostly of one and the same record.
@@ -63,7 +63,11 @@ impl<'c> Questions<'c> {
         let mut query = QueryString::default();
         let record = self.record();
         for _ in 0..parts {
-            let record = if self.random.chance(80) { record } else { self.record() };
+            let record = if self.random.chance(80) {
+                record
+            } else {
+                self.record()
+            };
             self.add_part(&mut query, record);
         }
         query.text
@@ -73,11 +77,7 @@ impl<'c> Questions<'c> {
         self.random.pick(self.records)
     }
 
-    fn add_part(
-        &mut self,
-        query: &mut QueryString,
-        record: &'c Record,
-    ) {
+    fn add_part(&mut self, query: &mut QueryString, record: &'c Record) {
         let (signal, company) = record;
         match self.random.below(24) {
             0 | 1 => query.add("q", &self.keywords(&signal.title)),
@@ -103,7 +103,8 @@ impl<'c> Questions<'c> {
             13 => self.add_facet(query, "industry", Facet::Industry, record),
             14 => self.add_facet(query, "size", Facet::Size, record),
             15 => {
-                let categories = self.several(|(signal, _)| signal.category.as_deref().map(str::to_owned));
+                let categories =
+                    self.several(|(signal, _)| signal.category.as_deref().map(str::to_owned));
                 query.add("categories", &listed(&categories));
             }
             16 => self.add_hiring(query),
@@ -113,8 +114,9 @@ impl<'c> Questions<'c> {
             20 => query.add("days", self.random.word(&["7", "30", "90"])),
             21 => {
                 let ranges = ["7", "30", "90", "older"];
-                let chosen: Vec<String> =
-                    (0..=self.random.below(2)).map(|_| self.random.word(&ranges).to_owned()).collect();
+                let chosen: Vec<String> = (0..=self.random.below(2))
+                    .map(|_| self.random.word(&ranges).to_owned())
+                    .collect();
                 query.add("dateRanges", &chosen.join(","));
             }
             22 => self.add_dates(query),
@@ -133,7 +135,11 @@ impl<'c> Questions<'c> {
         (signal, company): &Record,
     ) {
         if let Some(label) = facet.label(signal, company) {
-            let spelled = if self.random.chance(30) { label.to_uppercase() } else { label.into_owned() };
+            let spelled = if self.random.chance(30) {
+                label.to_uppercase()
+            } else {
+                label.into_owned()
+            };
             query.add(parameter, &spelled);
         }
     }
@@ -155,7 +161,13 @@ impl<'c> Questions<'c> {
     fn add_amounts(&mut self, query: &mut QueryString) {
         let mut amounts: Vec<f64> = (0..2)
             .filter_map(|_| {
-                (0..20).find_map(|_| self.record().0.funding.as_ref().and_then(|funding| funding.amount))
+                (0..20).find_map(|_| {
+                    self.record()
+                        .0
+                        .funding
+                        .as_ref()
+                        .and_then(|funding| funding.amount)
+                })
             })
             .collect();
         amounts.sort_by(f64::total_cmp);
@@ -169,8 +181,9 @@ impl<'c> Questions<'c> {
     }
 
     fn add_dates(&mut self, query: &mut QueryString) {
-        let mut dates: Vec<Date> =
-            (0..2).map(|_| self.record().0.date.unwrap_or(self.today)).collect();
+        let mut dates: Vec<Date> = (0..2)
+            .map(|_| self.record().0.date.unwrap_or(self.today))
+            .collect();
         dates.sort();
         let which = self.random.below(3);
         if which != 1 {
@@ -207,7 +220,10 @@ impl<'c> Questions<'c> {
             return String::new();
         }
         let count = 1 + self.random.below(most);
-        (0..count).map(|_| self.random.word(&words)).collect::<Vec<_>>().join(" ")
+        (0..count)
+            .map(|_| self.random.word(&words))
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// Up to `most` words of a text that stand next to each other.
@@ -215,14 +231,16 @@ impl<'c> Questions<'c> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let start = self.random.below(words.len().max(1));
         let count = 1 + self.random.below(most);
-        words.into_iter().skip(start).take(count).collect::<Vec<_>>().join(" ")
+        words
+            .into_iter()
+            .skip(start)
+            .take(count)
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// A few values of random records, as far as they have one.
-    fn several(
-        &mut self,
-        value: impl Fn(&Record) -> Option<String>,
-    ) -> Vec<String> {
+    fn several(&mut self, value: impl Fn(&Record) -> Option<String>) -> Vec<String> {
         let count = 1 + self.random.below(4);
         (0..count).filter_map(|_| value(self.record())).collect()
     }

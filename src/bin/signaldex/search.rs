@@ -33,7 +33,11 @@ impl Search {
         let snapshot = index.snapshot();
         if query.count_only() {
             let count = snapshot.count(query.filter(), today)?;
-            let data = SearchData { items: &[], next_cursor: None, count: Some(count) };
+            let data = SearchData {
+                items: &[],
+                next_cursor: None,
+                count: Some(count),
+            };
             return source::print_answer(data);
         }
         let page = snapshot.search(&query, today)?;
@@ -44,10 +48,17 @@ impl Search {
         }
         let items: Vec<SignalItem<'_>> = found
             .iter()
-            .map(|found| SignalItem { signal: &found.signal, company: &found.company })
+            .map(|found| SignalItem {
+                signal: &found.signal,
+                company: &found.company,
+            })
             .collect();
         let next_cursor = page.next_cursor().map(ToString::to_string);
         let next_cursor = next_cursor.as_deref();
-        source::print_answer(SearchData { items: &items, next_cursor, count: None })
+        source::print_answer(SearchData {
+            items: &items,
+            next_cursor,
+            count: None,
+        })
     }
 }
