@@ -171,7 +171,7 @@ impl<'c> Loader<'c> {
         self
     }
 
-    /// Tells of progress every few hundred records, the last time at the end of each file.
+    /// Tells of progress every few hundred records, and when the last of a file is taken.
     #[must_use]
     pub fn on_progress(mut self, tell: impl FnMut(Progress) + 'c) -> Loader<'c> {
         self.on_progress = Box::new(tell);

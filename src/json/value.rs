@@ -155,3 +155,7 @@ fn instant(text: &str) -> Option<UtcDateTime> {
         .checked_to_utc()?;
     (0..=9999).contains(&instant.year()).then_some(instant)
 }
+
+#[cfg(test)]
+#[path = "value_tests.rs"]
+mod tests;
