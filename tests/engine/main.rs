@@ -6,6 +6,7 @@ mod command;
 mod damage;
 #[cfg(feature = "json")]
 mod golden;
+mod house;
 mod metamorphic;
 mod oracle;
 mod questions;
