@@ -8,7 +8,7 @@ use super::directory::{self, FileBuilder};
 use super::live::LiveSegment;
 use super::manifest::Manifest;
 use super::snapshot::Snapshot;
-use super::storage::Directory;
+use super::storage::{Directory, Storage};
 use crate::segment::{Added, Segment, SegmentBuilder};
 use crate::signal::{Company, Signal};
 use crate::{Error, Result};
@@ -37,7 +37,7 @@ pub struct IndexBuilder(Target);
 enum Target {
     Memory(SegmentBuilder<Vec<u8>>),
     Directory {
-        storage: Arc<Directory>,
+        storage: Arc<dyn Storage>,
         segment: FileBuilder,
     },
 }
@@ -60,10 +60,14 @@ impl IndexBuilder {
     /// # Errors
     /// The directory holds an index already, or cannot be written.
     pub fn in_directory(path: impl AsRef<Path>) -> Result<IndexBuilder> {
-        let storage = Arc::new(Directory::new(path.as_ref()));
-        storage.ensure()?;
+        let directory = Directory::new(path.as_ref());
+        directory.ensure()?;
+        IndexBuilder::in_storage(Arc::new(directory)).map_err(|error| error.at(path.as_ref()))
+    }
+
+    pub(super) fn in_storage(storage: Arc<dyn Storage>) -> Result<IndexBuilder> {
         if directory::exists(&*storage)? {
-            return Err(Error::invalid("there is an index here already").at(path.as_ref()));
+            return Err(Error::invalid("there is an index here already"));
         }
         let segment = FileBuilder::create(&*storage, FIRST_FILE)?;
         Ok(IndexBuilder(Target::Directory { storage, segment }))

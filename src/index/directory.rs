@@ -118,36 +118,53 @@ pub(super) fn write_deleted(
     })
 }
 
-/// Removes the files that a manifest does not name: left by a crash, or replaced. Only for the
-/// holder of the lock. Readers that have them open keep them.
-pub(super) fn remove_unnamed(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
-    let named: Vec<String> = manifest
-        .segments
-        .iter()
-        .flat_map(|line| {
-            let deleted = line
-                .deleted
-                .as_ref()
-                .map(|deleted| deleted_name(deleted.file));
-            [Some(segment_name(line.file)), deleted]
-        })
-        .flatten()
-        .collect();
+/// Removes what crashes have left: our files that the manifest does not name. Only for the holder
+/// of the lock, and only before it writes anything itself.
+pub(super) fn remove_leftovers(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
+    let named = names_of(manifest);
     let names = storage
         .names()
         .map_err(at(storage, "", "list the directory"))?;
     let is_ours = |name: &String| {
         name.starts_with("segment-") || name.starts_with("deleted-") || name == MANIFEST_NEXT
     };
-    for name in names
+    names
         .iter()
         .filter(|name| is_ours(name) && !named.contains(name))
-    {
-        storage
-            .remove(name)
-            .map_err(at(storage, name, "remove the file"))?;
-    }
-    Ok(())
+        .try_for_each(|name| remove(storage, name))
+}
+
+/// Removes the files that one manifest named and the next does not. Readers that have them open
+/// keep them. A file that is being written is named by neither.
+pub(super) fn remove_replaced(
+    storage: &dyn Storage,
+    before: &Manifest,
+    now: &Manifest,
+) -> Result<()> {
+    let named = names_of(now);
+    names_of(before)
+        .iter()
+        .filter(|name| !named.contains(name))
+        .try_for_each(|name| remove(storage, name))
+}
+
+fn remove(storage: &dyn Storage, name: &str) -> Result<()> {
+    storage
+        .remove(name)
+        .map_err(at(storage, name, "remove the file"))
+}
+
+/// The files that a manifest names.
+fn names_of(manifest: &Manifest) -> Vec<String> {
+    let of_line = |line: &SegmentLine| {
+        let deleted = line.deleted.as_ref();
+        [
+            Some(segment_name(line.file)),
+            deleted.map(|deleted| deleted_name(deleted.file)),
+        ]
+    };
+    let lines = manifest.segments.iter().flat_map(of_line);
+    lines.flatten().collect()
 }
 
 /// The manifest's line of a segment.

@@ -30,15 +30,18 @@ const LOWEST_LEVEL_ROWS: u64 = 1024;
 
 /// Merges all segments into one. Cost: that of building the index anew.
 pub(super) fn compact(core: &WriterCore) -> Result<()> {
-    let count = core.snapshot().segments.len();
-    let has_deleted = core
-        .snapshot()
-        .segments
-        .iter()
-        .any(|live| live.deleted.is_some());
-    match count > 1 || has_deleted {
-        true => merge(core, 0..count),
-        false => Ok(()),
+    // A merge in the background may take the segments first; then there are fewer the next time.
+    loop {
+        let snapshot = core.snapshot();
+        let is_compact = match snapshot.segments.as_slice() {
+            [] => true,
+            [live] => !live.deleted.is_some(),
+            _ => false,
+        };
+        if is_compact {
+            return Ok(());
+        }
+        merge(core, 0..snapshot.segments.len())?;
     }
 }
 

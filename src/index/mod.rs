@@ -15,6 +15,8 @@ mod page;
 mod snapshot;
 mod statistics;
 mod storage;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 use std::path::Path;

@@ -62,7 +62,7 @@ impl Writer {
             .ok_or_else(|| Error::invalid("an index in memory cannot be changed"))?;
         let lock = storage.lock()?;
         let (manifest, snapshot) = directory::read(&*storage)?;
-        directory::remove_unnamed(&*storage, &manifest)?;
+        directory::remove_leftovers(&*storage, &manifest)?;
         shared.publish_if_newer(snapshot);
         let core = Arc::new(WriterCore {
             shared: Arc::clone(shared),
@@ -272,9 +272,9 @@ impl WriterCore {
         self.shared
             .current
             .store(Arc::new(Snapshot::new(generation, live)));
-        state.manifest = manifest;
-        // The commit stands; what could not be removed now is removed with the next one.
-        let _ = directory::remove_unnamed(&*self.storage, &state.manifest);
+        let before = std::mem::replace(&mut state.manifest, manifest);
+        // The commit stands; what cannot be removed now is removed when the next writer opens.
+        let _ = directory::remove_replaced(&*self.storage, &before, &state.manifest);
         Ok(generation)
     }
 

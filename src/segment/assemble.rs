@@ -118,31 +118,27 @@ impl<W: Write> Assembly<W> {
             .map(|&arrival| tokens_of(&self.builder.signals, arrival as usize))
             .collect();
         let documents = ranges.iter().map(|range| &all_tokens[range.clone()]);
-        let groups = self.write_terms(Field::Title, &terms, documents.clone())?;
-        self.write_streams(Field::Title, documents, &groups.term_numbers)
+        let order = self.write_terms(Field::Title, &terms, documents.clone())?;
+        self.write_streams(Field::Title, documents, &order.term_numbers)
     }
 
-    /// Terms of company names: dictionary, postings of the companies' signals, token streams.
+    /// Terms of company names: dictionary, postings of the companies' signals, token streams. A
+    /// company without signals has an empty stream, since nothing is ever looked up in it.
     fn write_names(&mut self) -> Result<()> {
         let terms = std::mem::take(&mut self.builder.name_terms);
-        let names: Vec<Box<[u32]>> = self
-            .company_order
-            .iter()
-            .map(|&arrival| {
-                std::mem::take(&mut self.builder.companies[arrival as usize].name_tokens)
-            })
-            .collect();
         let company_of_row = std::mem::take(&mut self.company_of_row);
-        let of_rows = company_of_row
-            .iter()
-            .map(|&company| &*names[company as usize]);
-        let groups = self.write_terms(Field::Name, &terms, of_rows)?;
+        let mut names: Vec<&[u32]> = vec![&[]; self.company_order.len()];
+        let companies = std::mem::take(&mut self.builder.companies);
+        for &number in &company_of_row {
+            let arrival = self.company_order[number as usize];
+            names[number as usize] = &companies[arrival as usize].name_tokens;
+        }
+        let of_rows = company_of_row.iter().map(|&number| names[number as usize]);
+        let order = self.write_terms(Field::Name, &terms, of_rows)?;
+        self.write_streams(Field::Name, names.iter().copied(), &order.term_numbers)?;
+        self.builder.companies = companies;
         self.company_of_row = company_of_row;
-        self.write_streams(
-            Field::Name,
-            names.iter().map(|name| &**name),
-            &groups.term_numbers,
-        )
+        Ok(())
     }
 
     /// The dictionary and postings of a text field; `documents` gives the terms of each row.

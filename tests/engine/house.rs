@@ -13,7 +13,9 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     let paths = entries.map(|entry| entry.expect("a readable folder").path());
     let (folders, files): (Vec<_>, Vec<_>) = paths.partition(|path| path.is_dir());
     let nested = folders.iter().flat_map(|folder| sources(folder));
-    let files = files.iter().filter(|file| file.extension().is_some_and(|ending| ending == "rs"));
+    let files = files
+        .iter()
+        .filter(|file| file.extension().is_some_and(|ending| ending == "rs"));
     files.cloned().chain(nested).collect()
 }
 
@@ -23,7 +25,9 @@ fn every_path_of_the_documents_exists() {
         let text = fs::read_to_string(root().join(document)).expect("a readable document");
         let quoted = text.split('`').skip(1).step_by(2);
         let is_path = |text: &&str| {
-            ["src/", "tests/", "benches/", "data/"].iter().any(|folder| text.starts_with(folder))
+            ["src/", "tests/", "benches/", "data/"]
+                .iter()
+                .any(|folder| text.starts_with(folder))
         };
         for path in quoted.filter(is_path) {
             let path = path.split_whitespace().next().unwrap_or_default();
