@@ -6,7 +6,7 @@
 
 use signaldex::query::{Order, QueryBuilder};
 use signaldex::synthetic::Corpus;
-use signaldex::{Facet, FacetCount, Filter, Index, Query, SignalId, Snapshot, Strategies};
+use signaldex::{Facets, Filter, Index, Query, SignalId, Snapshot, Strategies};
 use time::Date;
 
 use crate::oracle::{Oracle, index_of};
@@ -130,15 +130,13 @@ fn compare_facets(
     snapshot: &Snapshot,
     filter: &Filter,
     today: Date,
-    expected: &[(Facet, Vec<FacetCount>)],
+    expected: &Facets,
     context: &str,
 ) {
     let facets = snapshot
         .facets(filter, today)
         .expect("an index that was just built is whole");
-    for (facet, expected) in expected {
-        assert_eq!(facets.values(*facet), expected, "{facet:?}; {context}");
-    }
+    assert_eq!(facets, *expected, "facets; {context}");
 }
 
 fn builder(text: &str) -> QueryBuilder {

@@ -1,9 +1,7 @@
 //! The plain meaning of queries over a list of records: what the engine has to agree with.
 
-use std::collections::BTreeMap;
-
 use signaldex::query::{Order, Start};
-use signaldex::{Company, Facet, FacetCount, Filter, Index, IndexBuilder, Query, Signal, SignalId};
+use signaldex::{Company, Facets, Filter, Index, IndexBuilder, Query, Signal, SignalId};
 use time::Date;
 
 /// A signal and its company.
@@ -57,19 +55,12 @@ impl Oracle {
     }
 
     /// The values of every facet, each among the matches of the filter without the facet's part.
-    pub(crate) fn facets(&self, filter: &Filter, today: Date) -> Vec<(Facet, Vec<FacetCount>)> {
-        let unlifted: Vec<&Record> = self.matching(filter, today).collect();
-        let counts = |facet: Facet| {
-            let lifted = filter.without(facet);
-            match lifted == *filter {
-                true => count_values(facet, unlifted.iter().copied()),
-                false => count_values(facet, self.matching(&lifted, today)),
-            }
-        };
-        Facet::ALL
-            .into_iter()
-            .map(|facet| (facet, counts(facet)))
-            .collect()
+    pub(crate) fn facets(&self, filter: &Filter, today: Date) -> Facets {
+        let records = self
+            .records
+            .iter()
+            .map(|(signal, company)| (signal, company));
+        Facets::of(records, filter, today)
     }
 
     fn matching(&self, filter: &Filter, today: Date) -> impl Iterator<Item = &Record> {
@@ -77,28 +68,6 @@ impl Oracle {
             .iter()
             .filter(move |(s, c)| filter.matches(s, c, today))
     }
-}
-
-fn count_values<'r>(facet: Facet, records: impl Iterator<Item = &'r Record>) -> Vec<FacetCount> {
-    let mut by_key: BTreeMap<String, FacetCount> = BTreeMap::new();
-    for (signal, company) in records {
-        let Some(label) = facet.label(signal, company) else {
-            continue;
-        };
-        let label = label.into_owned();
-        let first = FacetCount {
-            label: label.clone(),
-            count: 0,
-        };
-        let value = by_key
-            .entry(facet.key(&label).into_owned())
-            .or_insert(first);
-        value.count += 1;
-        value.label = value.label.clone().min(label);
-    }
-    let mut counts: Vec<FacetCount> = by_key.into_values().collect();
-    counts.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.label.cmp(&b.label)));
-    counts
 }
 
 /// An index in memory of these records.
