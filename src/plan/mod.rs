@@ -11,6 +11,8 @@ mod explain;
 mod planner;
 mod statistics;
 mod strategies;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::ops::RangeInclusive;
