@@ -9,6 +9,7 @@ mod golden;
 mod house;
 mod metamorphic;
 mod oracle;
+mod parsing;
 mod questions;
 #[cfg(feature = "json")]
 mod real_corpus;
