@@ -1,9 +1,171 @@
-//! Days.
+//! Days as numbers, and date filters as intervals of them.
+
+use std::ops::RangeInclusive;
+
+use smallvec::{SmallVec, smallvec};
 use time::Date;
-const EPOCH: i32 = 2_440_588;
+
+use super::{DateRange, Days, Filter};
+
+/// Intervals of days since 1970-01-01, ascending, without overlap.
+pub(crate) type DayIntervals = SmallVec<[RangeInclusive<i32>; 2]>;
+
+/// The Julian day of 1970-01-01.
+const EPOCH_JULIAN_DAY: i32 = 2_440_588;
+
+/// A date as the number of days since 1970-01-01.
 pub(crate) fn day_number(date: Date) -> i32 {
-    date.to_julian_day() - EPOCH
+    date.to_julian_day() - EPOCH_JULIAN_DAY
 }
+
+/// The date of a number of days since 1970-01-01, where there is one.
 pub(crate) fn day_of_number(day: i32) -> Option<Date> {
-    Date::from_julian_day(day.checked_add(EPOCH)?).ok()
+    Date::from_julian_day(day.checked_add(EPOCH_JULIAN_DAY)?).ok()
+}
+
+impl Days {
+    /// The number of days.
+    pub fn count(self) -> i32 {
+        match self {
+            Days::Seven => 7,
+            Days::Thirty => 30,
+            Days::Ninety => 90,
+        }
+    }
+
+    /// Whether a date is among the last days: after today less the days, up to today.
+    pub(super) fn contain(self, date: Date, today: Date) -> bool {
+        let age_days = day_number(today) - day_number(date);
+        (0..self.count()).contains(&age_days)
+    }
+}
+
+impl DateRange {
+    /// Whether a date is in the range.
+    pub(super) fn contains(self, date: Date, today: Date) -> bool {
+        match self {
+            DateRange::Last(days) => days.contain(date, today),
+            DateRange::Older => day_number(today) - day_number(date) >= Days::Ninety.count(),
+        }
+    }
+
+    fn interval(self, today: i32) -> RangeInclusive<i32> {
+        match self {
+            DateRange::Last(days) => today - days.count() + 1..=today,
+            DateRange::Older => i32::MIN..=today - Days::Ninety.count(),
+        }
+    }
+}
+
+impl Filter {
+    /// The days on which a signal may be dated: `None` where any will do, even none at all; empty
+    /// where no day is left.
+    pub(crate) fn date_intervals(&self, today: Date) -> Option<DayIntervals> {
+        let today = day_number(today);
+        let is_free = self.days.is_none()
+            && self.date_ranges.is_empty()
+            && self.date_from.is_none()
+            && self.date_to.is_none();
+        if is_free {
+            return None;
+        }
+        let from = self.date_from.map_or(i32::MIN, day_number);
+        let to = self.date_to.map_or(i32::MAX, day_number);
+        let mut intervals: DayIntervals = smallvec![from..=to];
+        if let Some(days) = self.days {
+            intersect(&mut intervals, &[DateRange::Last(days).interval(today)]);
+        }
+        if !self.date_ranges.is_empty() {
+            intersect(&mut intervals, &union(&self.date_ranges, today));
+        }
+        Some(intervals)
+    }
+}
+
+/// The days of any of some ranges. Those that reach back from today lie within each other, so
+/// only the longest of them counts; `older` may stand apart from it.
+fn union(ranges: &[DateRange], today: i32) -> DayIntervals {
+    let last = ranges.iter().filter(|range| **range != DateRange::Older).max();
+    let mut intervals: DayIntervals = DayIntervals::new();
+    if ranges.contains(&DateRange::Older) {
+        intervals.push(DateRange::Older.interval(today));
+    }
+    intervals.extend(last.map(|range| range.interval(today)));
+    intervals
+}
+
+fn intersect(intervals: &mut DayIntervals, others: &[RangeInclusive<i32>]) {
+    *intervals = intervals
+        .iter()
+        .flat_map(|a| others.iter().map(|b| *a.start().max(b.start())..=*a.end().min(b.end())))
+        .filter(|interval| !interval.is_empty())
+        .collect();
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use time::macros::date;
+
+    use super::*;
+
+    #[test]
+    fn windows_reach_back_from_today() {
+        let today = date!(2026 - 06 - 30);
+        for (age_days, seven, ninety, older) in [
+            (-1, false, false, false),
+            (0, true, true, false),
+            (6, true, true, false),
+            (7, false, true, false),
+            (89, false, true, false),
+            (90, false, false, true),
+        ] {
+            let date = day_of_number(day_number(today) - age_days).unwrap();
+            assert_eq!(Days::Seven.contain(date, today), seven, "{age_days}");
+            assert_eq!(Days::Ninety.contain(date, today), ninety, "{age_days}");
+            assert_eq!(DateRange::Older.contains(date, today), older, "{age_days}");
+        }
+    }
+
+    #[test]
+    fn every_date_has_a_number() {
+        for date in [Date::MIN, date!(1970 - 01 - 01), date!(2024 - 02 - 29), Date::MAX] {
+            assert_eq!(day_of_number(day_number(date)), Some(date));
+        }
+        assert_eq!(day_number(date!(1970 - 01 - 01)), 0);
+        assert_eq!(day_of_number(i32::MAX), None);
+        assert_eq!(day_of_number(i32::MIN), None);
+    }
+
+    proptest! {
+        #[test]
+        fn intervals_are_what_the_ranges_say(
+            days in prop::option::of(prop::sample::select(vec![Days::Seven, Days::Thirty, Days::Ninety])),
+            ranges in prop::collection::vec(prop::sample::select(vec![
+                DateRange::Last(Days::Seven),
+                DateRange::Last(Days::Thirty),
+                DateRange::Last(Days::Ninety),
+                DateRange::Older,
+            ]), 0..4),
+            from in prop::option::of(-150_i32..10),
+            to in prop::option::of(-150_i32..10),
+            age_days in -10_i32..150,
+        ) {
+            let today = date!(2026 - 06 - 30);
+            let back = |days: i32| day_of_number(day_number(today) - days).unwrap();
+            let filter = Filter {
+                days,
+                date_ranges: ranges,
+                date_from: from.map(|days| back(-days)),
+                date_to: to.map(|days| back(-days)),
+                ..Filter::default()
+            };
+            let date = back(age_days);
+            let expected = filter.matches_dates(Some(date), today);
+            let found = filter.date_intervals(today).is_none_or(|intervals| {
+                intervals.iter().any(|days| days.contains(&day_number(date)))
+            });
+            prop_assert_eq!(found, expected);
+        }
+    }
 }

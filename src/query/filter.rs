@@ -1,9 +1,11 @@
 //! Filters: what a signal has to be like, and the plain meaning of that.
 
+use smallvec::SmallVec;
 use time::Date;
 
-use super::Phrase;
-use crate::signal::{Currency, SignalId, SizeBucket};
+use super::{Facet, Phrase};
+use crate::signal::{Company, Currency, Signal, SignalId, SizeBucket};
+use crate::text;
 
 /// What a signal has to be like to be found; all that is given must hold together.
 ///
@@ -73,4 +75,134 @@ pub enum DateRange {
     Last(Days),
     /// On or before the day 90 days ago.
     Older,
+}
+
+impl Filter {
+    /// Whether a signal of a company is found: the meaning of a filter, in plain slow code. The
+    /// engine is defined as agreeing with it.
+    ///
+    /// `company` has to be the signal's. `today` is what `days` and `date_ranges` count from.
+    ///
+    /// ```
+    /// # use signaldex::{Company, Filter, Signal, SignalId};
+    /// let acme = Company::new("acme", "Acme GmbH");
+    /// let signal = Signal::new(SignalId::MIN, "acme", "Acme raises Series A");
+    /// let today = time::macros::date!(2026 - 06 - 30);
+    /// assert!(Filter::parse("exact=series a&exclude=b")?.matches(&signal, &acme, today));
+    /// assert!(!Filter::parse("exact=a series")?.matches(&signal, &acme, today));
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
+    pub fn matches(&self, signal: &Signal<'_>, company: &Company<'_>, today: Date) -> bool {
+        self.matches_ids(signal.id)
+            && self.matches_company(company)
+            && Facet::ALL.into_iter().all(|facet| self.matches_facet(facet, signal, company))
+            && self.matches_dates(signal.date, today)
+            && self.matches_amount(signal.funding.as_ref().and_then(|funding| funding.amount))
+            && self.matches_title(&signal.title)
+            && self.matches_company_name(&company.name)
+    }
+
+    /// Whether every signal is found.
+    pub fn is_empty(&self) -> bool {
+        *self == Filter::default()
+    }
+
+    /// The same filter without the part that is about a facet.
+    pub fn without(&self, facet: Facet) -> Filter {
+        let mut lifted = self.clone();
+        match facet {
+            Facet::Category => lifted.categories.clear(),
+            Facet::Country => lifted.country = None,
+            Facet::Industry => lifted.industry = None,
+            Facet::Size => lifted.size = None,
+            Facet::FundingStage => lifted.funding_stage = None,
+            Facet::FundingCurrency => lifted.funding_currency = None,
+            Facet::HiringType => lifted.hiring_types.clear(),
+            Facet::JobFunction => lifted.job_functions.clear(),
+            Facet::Seniority => lifted.seniorities.clear(),
+            Facet::EmploymentType => lifted.employment_types.clear(),
+            Facet::WorkArrangement => lifted.work_arrangements.clear(),
+        }
+        lifted
+    }
+
+    /// The keys of which a signal has to have one; none where the facet is not filtered on.
+    pub(crate) fn value_keys(&self, facet: Facet) -> SmallVec<[&str; 4]> {
+        match facet {
+            Facet::Category => any(&self.categories),
+            Facet::Country => one(self.country.as_deref()),
+            Facet::Industry => one(self.industry.as_deref()),
+            Facet::Size => one(self.size.map(SizeBucket::as_str)),
+            Facet::FundingStage => one(self.funding_stage.as_deref()),
+            Facet::FundingCurrency => one(self.funding_currency.as_ref().map(Currency::as_str)),
+            Facet::HiringType => any(&self.hiring_types),
+            Facet::JobFunction => any(&self.job_functions),
+            Facet::Seniority => any(&self.seniorities),
+            Facet::EmploymentType => any(&self.employment_types),
+            Facet::WorkArrangement => any(&self.work_arrangements),
+        }
+    }
+
+    fn matches_ids(&self, id: SignalId) -> bool {
+        let is_one_of = |ids: &Option<Vec<SignalId>>| ids.as_ref().is_none_or(|ids| ids.contains(&id));
+        is_one_of(&self.ids) && is_one_of(&self.activity_ids)
+    }
+
+    fn matches_company(&self, company: &Company<'_>) -> bool {
+        let is_the_one = self.company_slug.as_ref().is_none_or(|slug| *slug == company.slug);
+        let is_meant = |reference: &CompanyReference| {
+            reference.slug == company.slug || reference.name_key == text::fold_value(&company.name)
+        };
+        is_the_one && (self.companies.is_empty() || self.companies.iter().any(is_meant))
+    }
+
+    fn matches_facet(&self, facet: Facet, signal: &Signal<'_>, company: &Company<'_>) -> bool {
+        let keys = self.value_keys(facet);
+        keys.is_empty()
+            || facet.label(signal, company).is_some_and(|label| {
+                keys.contains(&facet.key(&label).as_ref())
+            })
+    }
+
+    pub(super) fn matches_dates(&self, date: Option<Date>, today: Date) -> bool {
+        let Some(date) = date else { return self.date_intervals(today).is_none() };
+        self.days.is_none_or(|days| days.contain(date, today))
+            && (self.date_ranges.is_empty()
+                || self.date_ranges.iter().any(|range| range.contains(date, today)))
+            && self.date_from.is_none_or(|from| from <= date)
+            && self.date_to.is_none_or(|to| date <= to)
+    }
+
+    fn matches_amount(&self, amount: Option<f64>) -> bool {
+        let at_least = |min: f64| amount.is_some_and(|amount| min <= amount);
+        let at_most = |max: f64| amount.is_some_and(|amount| amount <= max);
+        self.funding_min.is_none_or(at_least) && self.funding_max.is_none_or(at_most)
+    }
+
+    fn matches_title(&self, title: &str) -> bool {
+        if self.all.is_empty() && self.any.is_empty() && self.none.is_empty() {
+            return true;
+        }
+        let terms = text::terms(title);
+        let occurs = |phrase: &Phrase| phrase.occurs_in(&terms);
+        self.all.iter().all(occurs)
+            && (self.any.is_empty() || self.any.iter().any(occurs))
+            && !self.none.iter().any(occurs)
+    }
+
+    fn matches_company_name(&self, name: &str) -> bool {
+        if self.company_words.is_empty() {
+            return true;
+        }
+        let terms = text::terms(name);
+        self.company_words.iter().all(|phrase| phrase.occurs_in(&terms))
+    }
+}
+
+fn one(key: Option<&str>) -> SmallVec<[&str; 4]> {
+    key.into_iter().collect()
+}
+
+fn any(keys: &[String]) -> SmallVec<[&str; 4]> {
+    keys.iter().map(String::as_str).collect()
 }

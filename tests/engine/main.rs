@@ -5,4 +5,3 @@ mod damage;
 mod metamorphic;
 mod oracle;
 mod questions;
-mod real_corpus;

@@ -74,10 +74,9 @@ proptest! {
     #[test]
     fn a_word_and_its_exclusion_partition_everything(seed in any::<u64>()) {
         let mut questions = FIXTURE.questions(seed);
-        let words: Vec<&str> = questions.random.clone().pick(&FIXTURE.oracle.records).0.title
-            .split_whitespace()
-            .collect();
-        let word = encoded(questions.random.pick(&words));
+        let (signal, _) = questions.random.pick(&FIXTURE.oracle.records);
+        let words: Vec<&str> = signal.title.split_whitespace().collect();
+        let word = encoded(questions.random.word(&words));
         if Filter::parse(&format!("all={word}")).is_ok() {
             let with = FIXTURE.count(&format!("all={word}"));
             let without = FIXTURE.count(&format!("exclude={word}"));

@@ -32,6 +32,11 @@ impl Random {
     pub fn pick<'s, T>(&mut self, from: &'s [T]) -> &'s T {
         &from[self.below(from.len())]
     }
+
+    /// One of several texts.
+    pub fn word<'s>(&mut self, from: &[&'s str]) -> &'s str {
+        from[self.below(from.len())]
+    }
 }
 
 /// Makes up filters from records, so that most find something and some find nothing.
@@ -82,7 +87,10 @@ impl<'c> Questions<'c> {
                 let words = self.words(&signal.title, 3);
                 query.add("any", &format!("{words} \"{phrase}\""));
             }
-            8 => query.add("exclude", &self.words(&self.record().0.title.clone(), 2)),
+            8 => {
+                let other = &self.record().0.title;
+                query.add("exclude", &self.words(other, 2));
+            }
             9 => query.add("company", &self.words(&company.name, 2)),
             10 => query.add("companySlug", &company.slug),
             11 => {
@@ -98,13 +106,13 @@ impl<'c> Questions<'c> {
             }
             16 => self.add_hiring(query),
             17 => self.add_facet(query, "fundingStage", Facet::FundingStage, record),
-            18 => query.add("fundingCurrency", self.random.clone().pick(&["USD", "EUR", "GBP"])),
+            18 => query.add("fundingCurrency", self.random.word(&["USD", "EUR", "GBP"])),
             19 => self.add_amounts(query),
-            20 => query.add("days", self.random.clone().pick(&["7", "30", "90"])),
+            20 => query.add("days", self.random.word(&["7", "30", "90"])),
             21 => {
                 let ranges = ["7", "30", "90", "older"];
                 let chosen: Vec<String> =
-                    (0..=self.random.below(2)).map(|_| self.random.pick(&ranges).to_string()).collect();
+                    (0..=self.random.below(2)).map(|_| self.random.word(&ranges).to_owned()).collect();
                 query.add("dateRanges", &chosen.join(","));
             }
             22 => self.add_dates(query),
@@ -197,7 +205,7 @@ impl<'c> Questions<'c> {
             return String::new();
         }
         let count = 1 + self.random.below(most);
-        (0..count).map(|_| *self.random.pick(&words)).collect::<Vec<_>>().join(" ")
+        (0..count).map(|_| self.random.word(&words)).collect::<Vec<_>>().join(" ")
     }
 
     /// Up to `most` words of a text that stand next to each other.

@@ -1,0 +1,198 @@
+//! Cursors: where a walk goes on, in a text that only we can read.
+//!
+//! ```text
+//! offset  width  what
+//! 0       1      version
+//! 1       1      order: 0 newest first, 1 oldest first
+//! 2       4      the day of the first page, in days since 1970-01-01
+//! 6       8      the id of the last signal seen
+//! 14      16     fingerprint of the filters
+//! 30      4      CRC-32C of what stands before
+//! ```
+//!
+//! All little endian, written as base64url without padding: 46 characters. A cursor names no
+//! segment, generation or machine, so it stays valid over updates, restarts and replicas.
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use time::Date;
+
+use super::dates::{day_number, day_of_number};
+use super::{Filter, Fingerprint, Order};
+use crate::signal::SignalId;
+
+const VERSION: u8 = 1;
+const BYTES: usize = 34;
+const COVERED_BYTES: usize = 30;
+
+/// The end of a page, from which the next one goes on.
+///
+/// `Display` writes it, [`parse`](Self::parse) reads it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Cursor {
+    order: Order,
+    day: Date,
+    last_id: SignalId,
+    filter: Fingerprint,
+}
+
+/// Why a text is not a cursor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CursorFault {
+    /// It does not look like one of ours.
+    Foreign,
+    /// It is damaged: its checksum does not match.
+    Damaged,
+    /// It was made by a later release.
+    Newer,
+}
+
+impl Cursor {
+    pub(crate) fn new(filter: Fingerprint, order: Order, day: Date, last_id: SignalId) -> Cursor {
+        Cursor { order, day, last_id, filter }
+    }
+
+    /// Reads a cursor.
+    ///
+    /// # Errors
+    /// The text is not one of ours, damaged, or of a later release.
+    pub fn parse(text: &str) -> Result<Cursor, CursorFault> {
+        let mut bytes = [0; BYTES];
+        let length = URL_SAFE_NO_PAD.decode_slice(text, &mut bytes);
+        if length != Ok(BYTES) {
+            return Err(CursorFault::Foreign);
+        }
+        let (covered, checksum) = bytes.split_at(COVERED_BYTES);
+        if crc32c::crc32c(covered).to_le_bytes() != checksum {
+            return Err(CursorFault::Damaged);
+        }
+        if covered[0] > VERSION {
+            return Err(CursorFault::Newer);
+        }
+        Cursor::from_fields(covered).ok_or(CursorFault::Foreign)
+    }
+
+    /// The UTC date on which the walk began, which counts as today on all its pages.
+    pub fn day(&self) -> Date {
+        self.day
+    }
+
+    /// The last signal that the walk has seen.
+    pub fn last_id(&self) -> SignalId {
+        self.last_id
+    }
+
+    /// The order of the walk.
+    pub fn order(&self) -> Order {
+        self.order
+    }
+
+    /// Whether the cursor was made for these filters.
+    pub(super) fn is_for(&self, filter: &Filter) -> bool {
+        self.filter == filter.fingerprint()
+    }
+
+    fn from_fields(covered: &[u8]) -> Option<Cursor> {
+        let order = match covered[..2] {
+            [VERSION, 0] => Order::NewestFirst,
+            [VERSION, 1] => Order::OldestFirst,
+            _ => return None,
+        };
+        Some(Cursor {
+            order,
+            day: day_of_number(i32::from_le_bytes(covered[2..6].try_into().ok()?))?,
+            last_id: SignalId::new(u64::from_le_bytes(covered[6..14].try_into().ok()?))?,
+            filter: Fingerprint::from_bytes(covered[14..30].try_into().ok()?),
+        })
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut bytes = [0; BYTES];
+        bytes[0] = VERSION;
+        bytes[1] = u8::from(self.order == Order::OldestFirst);
+        bytes[2..6].copy_from_slice(&day_number(self.day).to_le_bytes());
+        bytes[6..14].copy_from_slice(&self.last_id.get().to_le_bytes());
+        bytes[14..30].copy_from_slice(self.filter.as_bytes());
+        let checksum = crc32c::crc32c(&bytes[..COVERED_BYTES]);
+        bytes[30..].copy_from_slice(&checksum.to_le_bytes());
+        f.write_str(&URL_SAFE_NO_PAD.encode(bytes))
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = CursorFault;
+
+    fn from_str(text: &str) -> Result<Cursor, CursorFault> {
+        Cursor::parse(text)
+    }
+}
+
+impl fmt::Display for CursorFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            CursorFault::Foreign => "is not a cursor of this service",
+            CursorFault::Damaged => "is damaged",
+            CursorFault::Newer => "was made by a later release of this service",
+        })
+    }
+}
+
+impl std::error::Error for CursorFault {}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn cursors() -> impl Strategy<Value = Cursor> {
+        let days = day_number(Date::MIN)..=day_number(Date::MAX);
+        (any::<bool>(), days, 1..=SignalId::MAX.get(), any::<[u8; 16]>()).prop_map(
+            |(oldest_first, day, id, filter)| {
+                let order = if oldest_first { Order::OldestFirst } else { Order::NewestFirst };
+                let day = day_of_number(day).unwrap();
+                Cursor::new(Fingerprint::from_bytes(filter), order, day, SignalId::new(id).unwrap())
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(cursor in cursors()) {
+            let text = cursor.to_string();
+            prop_assert_eq!(text.len(), 46);
+            prop_assert_eq!(Cursor::parse(&text), Ok(cursor));
+        }
+
+        #[test]
+        fn every_change_is_noticed(cursor in cursors(), place in 0_usize..46, letter in "[A-Za-z0-9_-]") {
+            let text = cursor.to_string();
+            let mut changed = text.clone();
+            changed.replace_range(place..=place, &letter);
+            if changed != text {
+                prop_assert!(Cursor::parse(&changed).is_err());
+            }
+            prop_assert_eq!(Cursor::parse(&text[..place]), Err(CursorFault::Foreign));
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in any::<String>()) {
+            prop_assert!(Cursor::parse(&text).is_err());
+        }
+    }
+
+    #[test]
+    fn a_cursor_of_a_later_version_is_told_apart() {
+        let mut bytes = [0; BYTES];
+        bytes[0] = VERSION + 1;
+        let checksum = crc32c::crc32c(&bytes[..COVERED_BYTES]);
+        bytes[30..].copy_from_slice(&checksum.to_le_bytes());
+        let text = URL_SAFE_NO_PAD.encode(bytes);
+        assert_eq!(Cursor::parse(&text), Err(CursorFault::Newer));
+    }
+}

@@ -1,0 +1,110 @@
+//! Lists in one text: items separated by commas; an item with a comma stands in double quotes, a
+//! quote in it doubled.
+
+/// Why a text is no list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ListFault {
+    /// The item at this place, from 1 on, is empty.
+    EmptyItem(usize),
+    /// The quotes of the item at this place are not closed.
+    OpenQuote(usize),
+    /// Something follows the closing quote of the item at this place.
+    BehindQuote(usize),
+}
+
+/// The items of a list.
+pub(super) fn split(text: &str) -> Result<Vec<String>, ListFault> {
+    let mut items = Vec::new();
+    let mut rest = text;
+    // Every round takes one item and the comma behind it.
+    loop {
+        let number = items.len() + 1;
+        let (item, behind) = match rest.strip_prefix('"') {
+            Some(quoted) => take_quoted(quoted).ok_or(ListFault::OpenQuote(number))?,
+            None => {
+                let end = rest.find(',').unwrap_or(rest.len());
+                (rest[..end].to_owned(), &rest[end..])
+            }
+        };
+        if item.is_empty() {
+            return Err(ListFault::EmptyItem(number));
+        }
+        items.push(item);
+        if behind.is_empty() {
+            return Ok(items);
+        }
+        rest = behind.strip_prefix(',').ok_or(ListFault::BehindQuote(number))?;
+    }
+}
+
+/// The text of a list of these items.
+pub(super) fn join<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String {
+    let mut text = String::new();
+    for (place, item) in items.into_iter().enumerate() {
+        if place > 0 {
+            text.push(',');
+        }
+        let item = item.as_ref();
+        if item.contains(',') || item.starts_with('"') {
+            text.push('"');
+            text.push_str(&item.replace('"', "\"\""));
+            text.push('"');
+        } else {
+            text.push_str(item);
+        }
+    }
+    text
+}
+
+/// An item behind its opening quote, and what follows its closing one.
+fn take_quoted(text: &str) -> Option<(String, &str)> {
+    let mut item = String::new();
+    let mut rest = text;
+    // Every round takes what stands before a quote, and the quote.
+    loop {
+        let quote = rest.find('"')?;
+        item.push_str(&rest[..quote]);
+        rest = &rest[quote + 1..];
+        match rest.strip_prefix('"') {
+            Some(behind) => {
+                item.push('"');
+                rest = behind;
+            }
+            None => return Some((item, rest)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn lists_and_what_is_none() {
+        assert_eq!(split("a"), Ok(vec!["a".into()]));
+        assert_eq!(split("a, b,c\"d"), Ok(vec!["a".into(), " b".into(), "c\"d".into()]));
+        assert_eq!(split(r#""a,""b""",c"#), Ok(vec!["a,\"b\"".into(), "c".into()]));
+        assert_eq!(split(""), Err(ListFault::EmptyItem(1)));
+        assert_eq!(split("a,"), Err(ListFault::EmptyItem(2)));
+        assert_eq!(split("a,,b"), Err(ListFault::EmptyItem(2)));
+        assert_eq!(split(r#"a,"""#), Err(ListFault::EmptyItem(2)));
+        assert_eq!(split(r#""a"#), Err(ListFault::OpenQuote(1)));
+        assert_eq!(split(r#"a,"b"c"#), Err(ListFault::BehindQuote(2)));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_joined_is_split(items in prop::collection::vec("[a,\" é]{1,6}", 1..6)) {
+            prop_assert_eq!(split(&join(&items)), Ok(items));
+        }
+
+        #[test]
+        fn any_text_is_split_or_refused(text in any::<String>()) {
+            if let Ok(items) = split(&text) {
+                prop_assert!(items.iter().all(|item| !item.is_empty()));
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! From a query string to a builder: decoding, unknown and repeated names.
+
+use std::borrow::Cow;
+
+use super::fault::{Fault, FaultCode, InvalidQuery, quoted};
+use super::limits::{ECHO_CHARS_MAX, QUERY_STRING_BYTES_MAX};
+use super::{PARAMETERS, Parameter, QueryBuilder};
+
+/// Which parameters a request takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Accepted {
+    /// All of them.
+    All,
+    /// Those that say what a signal has to be like.
+    Filters,
+}
+
+/// Reads `name=value&name=value`, percent-encoded, `+` for a space. Pairs without a name and a
+/// value are passed over, so that a trailing `&` does no harm.
+///
+/// # Errors
+/// Only for a query string that is too long to be read at all; all other faults are collected in
+/// the builder.
+pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, InvalidQuery> {
+    if text.len() > QUERY_STRING_BYTES_MAX {
+        let message = format!(
+            "the query string has {} bytes; at most {QUERY_STRING_BYTES_MAX} are allowed",
+            text.len()
+        );
+        let code = FaultCode::MalformedQuery;
+        return Err(InvalidQuery::new(vec![Fault { parameter: String::new(), code, message }]));
+    }
+    let mut builder = QueryBuilder::default();
+    let mut seen: Vec<Parameter> = Vec::new();
+    for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let Some(name) = decode_or_fault(name, name, &mut builder) else { continue };
+        let Some(parameter) = known(&name, accepted) else {
+            builder.fault(unknown(&name, accepted));
+            continue;
+        };
+        if seen.contains(&parameter) {
+            let name = parameter.name();
+            let message = format!("{name} is given more than once; give it once");
+            builder.fault(Fault { parameter: name.into(), code: FaultCode::RepeatedParameter, message });
+            continue;
+        }
+        seen.push(parameter);
+        if let Some(value) = decode_or_fault(value, parameter.name(), &mut builder) {
+            builder.set(parameter, &value);
+        }
+    }
+    Ok(builder)
+}
+
+fn known(name: &str, accepted: Accepted) -> Option<Parameter> {
+    let is_accepted =
+        |parameter: &Parameter| accepted == Accepted::All || parameter.is_filter();
+    Parameter::of_name(name).filter(is_accepted)
+}
+
+fn unknown(name: &str, accepted: Accepted) -> Fault {
+    let names: Vec<&str> = PARAMETERS
+        .iter()
+        .filter(|known| accepted == Accepted::All || known.parameter.is_filter())
+        .map(|known| known.name)
+        .collect();
+    Fault {
+        parameter: name.chars().take(ECHO_CHARS_MAX).collect(),
+        code: FaultCode::UnknownParameter,
+        message: format!("{} is not a parameter here; allowed are {}", quoted(name), names.join(", ")),
+    }
+}
+
+fn decode_or_fault<'t>(
+    text: &'t str,
+    parameter: &str,
+    builder: &mut QueryBuilder,
+) -> Option<Cow<'t, str>> {
+    let fault = match decode(text) {
+        Ok(decoded) => return Some(decoded),
+        Err(fault) => fault,
+    };
+    builder.fault(Fault {
+        parameter: parameter.chars().take(ECHO_CHARS_MAX).collect(),
+        code: FaultCode::MalformedQuery,
+        message: format!("{} in the query string: {fault}", quoted(text)),
+    });
+    None
+}
+
+/// Percent-decoding; a `+` is a space.
+fn decode(text: &str) -> Result<Cow<'_, str>, &'static str> {
+    if !text.contains(['%', '+']) {
+        return Ok(Cow::Borrowed(text));
+    }
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        decoded.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let digits = [bytes.next(), bytes.next()];
+                hexadecimal(digits).ok_or("a % is followed by two hexadecimal digits")?
+            }
+            _ => byte,
+        });
+    }
+    String::from_utf8(decoded).map(Cow::Owned).map_err(|_| "percent-encoded text is UTF-8")
+}
+
+fn hexadecimal(digits: [Option<u8>; 2]) -> Option<u8> {
+    let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+    Some((digit(digits[0])? * 16 + digit(digits[1])?) as u8)
+}
