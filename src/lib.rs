@@ -7,6 +7,8 @@ mod plan;
 mod segment;
 mod signal;
 
+#[cfg(feature = "json")]
+pub mod json;
 pub mod query;
 #[cfg(feature = "synthetic")]
 pub mod synthetic;

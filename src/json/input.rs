@@ -1,0 +1,263 @@
+//! Input records: a line of JSON becomes a signal or a company, or a fault that names its field.
+//!
+//! Unknown members are ignored. `companyName` of a signal, `signalCount` and `latestSignalDate`
+//! of a company are among them: the company's own record and the live signals decide those.
+
+use std::borrow::Cow;
+
+use serde::de::MapAccess;
+use time::{Date, UtcDateTime};
+
+use super::fault::RecordFault;
+use super::object::{self, Context, Member, MemberValue, Members, ObjectSeed, Slot};
+use crate::signal::{Company, Currency, Funding, Hiring, Signal, SignalId};
+
+/// Reads a signal, borrowing every text that holds no escapes.
+///
+/// # Errors
+/// The line is not UTF-8, not one JSON object, or breaks a rule of a field.
+///
+/// Cost: one pass, about a microsecond for a line of 1,000 bytes; no allocation without escapes.
+pub fn parse_signal(line: &[u8]) -> Result<Signal<'_>, RecordFault> {
+    object::read_line::<SignalMembers<'_>>(line)?.finish()
+}
+
+/// Reads a company, borrowing every text that holds no escapes.
+///
+/// # Errors
+/// The line is not UTF-8, not one JSON object, or breaks a rule of a field.
+///
+/// Cost: as [`parse_signal`].
+pub fn parse_company(line: &[u8]) -> Result<Company<'_>, RecordFault> {
+    object::read_line::<CompanyMembers<'_>>(line)?.finish()
+}
+
+#[derive(Default)]
+struct SignalMembers<'de> {
+    id: Slot<SignalId>,
+    slug: Slot<Cow<'de, str>>,
+    title: Slot<Cow<'de, str>>,
+    evidence: Slot<Cow<'de, str>>,
+    category: Slot<Cow<'de, str>>,
+    date: Slot<Date>,
+    published_at: Slot<UtcDateTime>,
+    updated_at: Slot<UtcDateTime>,
+    company_slug: Slot<Cow<'de, str>>,
+    activity_url: Slot<Cow<'de, str>>,
+    author_name: Slot<Cow<'de, str>>,
+    author_title: Slot<Cow<'de, str>>,
+    author_url: Slot<Cow<'de, str>>,
+    funding: Slot<Funding<'de>>,
+    hiring: Slot<Hiring<'de>>,
+}
+
+impl<'de> SignalMembers<'de> {
+    fn finish(self) -> Result<Signal<'de>, RecordFault> {
+        Ok(Signal {
+            id: required("id", self.id)?,
+            slug: required("slug", self.slug)?,
+            title: required("title", self.title)?,
+            evidence: self.evidence.flatten(),
+            category: self.category.flatten(),
+            date: self.date.flatten(),
+            published_at: self.published_at.flatten(),
+            updated_at: self.updated_at.flatten(),
+            company_slug: not_empty("companySlug", self.company_slug)?,
+            activity_url: self.activity_url.flatten(),
+            author_name: self.author_name.flatten(),
+            author_title: self.author_title.flatten(),
+            author_url: self.author_url.flatten(),
+            funding: self.funding.flatten(),
+            hiring: self.hiring.flatten(),
+        })
+    }
+}
+
+impl<'de> Members<'de> for SignalMembers<'de> {
+    fn take<A: MapAccess<'de>>(
+        &mut self,
+        name: &str,
+        value: MemberValue<'_, A>,
+    ) -> Result<(), A::Error> {
+        match name {
+            "id" => value.store("id", &mut self.id),
+            "slug" => value.store("slug", &mut self.slug),
+            "title" => value.store("title", &mut self.title),
+            "evidence" => value.store("evidence", &mut self.evidence),
+            "category" => value.store("category", &mut self.category),
+            "date" => value.store("date", &mut self.date),
+            "publishedAt" => value.store("publishedAt", &mut self.published_at),
+            "updatedAt" => value.store("updatedAt", &mut self.updated_at),
+            "companySlug" => value.store("companySlug", &mut self.company_slug),
+            "activityUrl" => value.store("activityUrl", &mut self.activity_url),
+            "authorName" => value.store("authorName", &mut self.author_name),
+            "authorTitle" => value.store("authorTitle", &mut self.author_title),
+            "authorUrl" => value.store("authorUrl", &mut self.author_url),
+            "funding" => value.store("funding", &mut self.funding),
+            "hiring" => value.store("hiring", &mut self.hiring),
+            _ => value.ignore(),
+        }
+    }
+}
+
+#[derive(Default)]
+struct FundingMembers<'de> {
+    stage: Slot<Cow<'de, str>>,
+    amount: Slot<f64>,
+    currency: Slot<Currency>,
+}
+
+impl<'de> Members<'de> for FundingMembers<'de> {
+    fn take<A: MapAccess<'de>>(
+        &mut self,
+        name: &str,
+        value: MemberValue<'_, A>,
+    ) -> Result<(), A::Error> {
+        match name {
+            "stage" => value.store("funding.stage", &mut self.stage),
+            "amount" => value.store("funding.amount", &mut self.amount),
+            "currency" => value.store("funding.currency", &mut self.currency),
+            _ => value.ignore(),
+        }
+    }
+}
+
+impl<'de> Member<'de> for Funding<'de> {
+    const EXPECTED: &'static str = "an object";
+
+    fn read<A: MapAccess<'de>>(
+        map: &mut A,
+        context: &mut Context,
+    ) -> Result<Option<Self>, A::Error> {
+        let members = map.next_value_seed(ObjectSeed::<FundingMembers<'de>>::new(context))?;
+        Ok(members.map(|members| Funding {
+            stage: members.stage.flatten(),
+            amount: members.amount.flatten(),
+            currency: members.currency.flatten(),
+        }))
+    }
+}
+
+#[derive(Default)]
+struct HiringMembers<'de> {
+    hiring_type: Slot<Cow<'de, str>>,
+    job_function: Slot<Cow<'de, str>>,
+    seniority: Slot<Cow<'de, str>>,
+    employment_type: Slot<Cow<'de, str>>,
+    work_arrangement: Slot<Cow<'de, str>>,
+}
+
+impl<'de> Members<'de> for HiringMembers<'de> {
+    fn take<A: MapAccess<'de>>(
+        &mut self,
+        name: &str,
+        value: MemberValue<'_, A>,
+    ) -> Result<(), A::Error> {
+        match name {
+            "hiringType" => value.store("hiring.hiringType", &mut self.hiring_type),
+            "jobFunction" => value.store("hiring.jobFunction", &mut self.job_function),
+            "seniority" => value.store("hiring.seniority", &mut self.seniority),
+            "employmentType" => value.store("hiring.employmentType", &mut self.employment_type),
+            "workArrangement" => value.store("hiring.workArrangement", &mut self.work_arrangement),
+            _ => value.ignore(),
+        }
+    }
+}
+
+impl<'de> Member<'de> for Hiring<'de> {
+    const EXPECTED: &'static str = "an object";
+
+    fn read<A: MapAccess<'de>>(
+        map: &mut A,
+        context: &mut Context,
+    ) -> Result<Option<Self>, A::Error> {
+        let members = map.next_value_seed(ObjectSeed::<HiringMembers<'de>>::new(context))?;
+        Ok(members.map(|members| Hiring {
+            hiring_type: members.hiring_type.flatten(),
+            job_function: members.job_function.flatten(),
+            seniority: members.seniority.flatten(),
+            employment_type: members.employment_type.flatten(),
+            work_arrangement: members.work_arrangement.flatten(),
+        }))
+    }
+}
+
+#[derive(Default)]
+struct CompanyMembers<'de> {
+    slug: Slot<Cow<'de, str>>,
+    name: Slot<Cow<'de, str>>,
+    about: Slot<Cow<'de, str>>,
+    tagline: Slot<Cow<'de, str>>,
+    logo_url: Slot<Cow<'de, str>>,
+    country: Slot<Cow<'de, str>>,
+    city: Slot<Cow<'de, str>>,
+    employees: Slot<i64>,
+    industry: Slot<Cow<'de, str>>,
+    founded_year: Slot<i64>,
+    linkedin_url: Slot<Cow<'de, str>>,
+    updated_at: Slot<UtcDateTime>,
+}
+
+impl<'de> CompanyMembers<'de> {
+    fn finish(self) -> Result<Company<'de>, RecordFault> {
+        Ok(Company {
+            slug: not_empty("slug", self.slug)?,
+            name: required("name", self.name)?,
+            about: self.about.flatten(),
+            tagline: self.tagline.flatten(),
+            logo_url: self.logo_url.flatten(),
+            country: self.country.flatten(),
+            city: self.city.flatten(),
+            employees: self.employees.flatten(),
+            industry: self.industry.flatten(),
+            founded_year: self.founded_year.flatten(),
+            linkedin_url: self.linkedin_url.flatten(),
+            updated_at: self.updated_at.flatten(),
+        })
+    }
+}
+
+impl<'de> Members<'de> for CompanyMembers<'de> {
+    fn take<A: MapAccess<'de>>(
+        &mut self,
+        name: &str,
+        value: MemberValue<'_, A>,
+    ) -> Result<(), A::Error> {
+        match name {
+            "slug" => value.store("slug", &mut self.slug),
+            "name" => value.store("name", &mut self.name),
+            "about" => value.store("about", &mut self.about),
+            "tagline" => value.store("tagline", &mut self.tagline),
+            "logoUrl" => value.store("logoUrl", &mut self.logo_url),
+            "country" => value.store("country", &mut self.country),
+            "city" => value.store("city", &mut self.city),
+            "employees" => value.store("employees", &mut self.employees),
+            "industry" => value.store("industry", &mut self.industry),
+            "foundedYear" => value.store("foundedYear", &mut self.founded_year),
+            "linkedinUrl" => value.store("linkedinUrl", &mut self.linkedin_url),
+            "updatedAt" => value.store("updatedAt", &mut self.updated_at),
+            _ => value.ignore(),
+        }
+    }
+}
+
+fn required<'de, T: Member<'de>>(field: &'static str, slot: Slot<T>) -> Result<T, RecordFault> {
+    slot.flatten().ok_or_else(|| {
+        RecordFault::of_field(field, format!("is missing or null; it must be {}", T::EXPECTED))
+    })
+}
+
+fn not_empty<'de>(
+    field: &'static str,
+    slot: Slot<Cow<'de, str>>,
+) -> Result<Cow<'de, str>, RecordFault> {
+    let text = required(field, slot)?;
+    if text.is_empty() {
+        return Err(RecordFault::of_field(field, "is empty; it must have at least one character"));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+#[path = "input_tests.rs"]
+mod tests;

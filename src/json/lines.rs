@@ -1,0 +1,268 @@
+//! Lines of a file or of standard input, plain or compressed, in bounded memory.
+//!
+//! Compression is recognised by the first bytes, not by the name, so that it works on standard
+//! input as well. Several gzip members or zstd frames behind each other are one text.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::fault::RecordFault;
+use crate::{Error, Result};
+
+/// The most bytes of a line, without its end: 16 MiB, more than a record whose texts are all as
+/// long as they may be. A longer line is passed over without being held in memory.
+pub const LINE_BYTES_MAX: usize = 16 << 20;
+
+/// Bytes read from the file, and given by a decompressor, at a time. Large enough that the cost
+/// of a call vanishes, small enough for the second-level cache.
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// The path that stands for standard input.
+const STANDARD_INPUT: &str = "-";
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// Reads the lines of a text one by one, reusing one buffer.
+///
+/// ```
+/// # use signaldex::json::Lines;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("lines");
+/// std::fs::write(&path, "one\n\nthree\n")?;
+/// let mut lines = Lines::open(&path)?;
+/// while let Some(line) = lines.next_line()? {
+///     println!("{}: {:?}", line.number, line.content);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub struct Lines {
+    path: PathBuf,
+    reader: Box<dyn BufRead + Send>,
+    compression: Compression,
+    bytes_read: Arc<AtomicU64>,
+    total_bytes: Option<u64>,
+    line: Vec<u8>,
+    /// The lines that were read, blank ones included.
+    number: u64,
+}
+
+/// A line that is not blank.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// Its number, counted from 1.
+    pub number: u64,
+    /// Its bytes without the end of line, or the fault of having more than [`LINE_BYTES_MAX`].
+    pub content: Result<&'a [u8], RecordFault>,
+}
+
+impl Lines {
+    /// Opens a file, or standard input where the path is `-`.
+    ///
+    /// # Errors
+    /// The file cannot be opened or its beginning cannot be read.
+    pub fn open(path: impl AsRef<Path>) -> Result<Lines> {
+        let path = path.as_ref();
+        if path == Path::new(STANDARD_INPUT) {
+            return Lines::new(Path::new("standard input"), io::stdin(), None);
+        }
+        let file = File::open(path).map_err(|error| Error::io("open the file", error).at(path))?;
+        let metadata = file.metadata().map_err(|error| Error::io("read the file", error).at(path))?;
+        let total_bytes = metadata.is_file().then_some(metadata.len());
+        Lines::new(path, file, total_bytes)
+    }
+
+    fn new(
+        path: &Path,
+        source: impl Read + Send + 'static,
+        total_bytes: Option<u64>,
+    ) -> Result<Lines> {
+        let bytes_read = Arc::new(AtomicU64::new(0));
+        let source = Counted { source, bytes_read: Arc::clone(&bytes_read) };
+        let (compression, reader) = decompressed(source)
+            .map_err(|error| Error::io("read the beginning", error).at(path))?;
+        Ok(Lines {
+            path: path.to_owned(),
+            reader,
+            compression,
+            bytes_read,
+            total_bytes,
+            line: Vec::new(),
+            number: 0,
+        })
+    }
+
+    /// The next line that is not blank; `None` at the end. `\n` and `\r\n` end a line, and a
+    /// byte order mark before the first one is not part of it.
+    ///
+    /// # Errors
+    /// The file cannot be read ([`is_io`](Error::is_io)) or its compressed data is damaged or cut
+    /// short ([`is_corrupt`](Error::is_corrupt)). The error names the file and the line reached.
+    pub fn next_line(&mut self) -> Result<Option<Line<'_>>> {
+        loop {
+            let length = match self.read_line().map_err(|error| self.failure(error))? {
+                ReadLine::End => return Ok(None),
+                ReadLine::TooLong => {
+                    return Ok(Some(Line { number: self.number, content: Err(too_long()) }));
+                }
+                ReadLine::Whole(length) => length,
+            };
+            let start = self.content_start();
+            if self.line[start..length].iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            return Ok(Some(Line { number: self.number, content: Ok(&self.line[start..length]) }));
+        }
+    }
+
+    /// The bytes taken from the file so far, compressed where it is; ahead of the lines by what
+    /// is buffered.
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_read.load(Ordering::Relaxed)
+    }
+
+    /// The size of the file; `None` where it is a pipe or a terminal.
+    pub fn total_bytes(&self) -> Option<u64> {
+        self.total_bytes
+    }
+
+    /// The name by which messages call the file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn read_line(&mut self) -> io::Result<ReadLine> {
+        self.line.clear();
+        let allowed = LINE_BYTES_MAX + BYTE_ORDER_MARK.len() + b"\r\n".len();
+        let mut allowed_reader = (&mut self.reader).take(allowed as u64);
+        if allowed_reader.read_until(b'\n', &mut self.line)? == 0 {
+            return Ok(ReadLine::End);
+        }
+        self.number += 1;
+        if self.line.len() == allowed && !self.line.ends_with(b"\n") {
+            self.reader.skip_until(b'\n')?;
+            return Ok(ReadLine::TooLong);
+        }
+        let length = without_end(&self.line).len();
+        if length - self.content_start() > LINE_BYTES_MAX {
+            return Ok(ReadLine::TooLong);
+        }
+        Ok(ReadLine::Whole(length))
+    }
+
+    /// Where the line begins in the buffer: behind a byte order mark.
+    fn content_start(&self) -> usize {
+        match self.number == 1 && self.line.starts_with(BYTE_ORDER_MARK) {
+            true => BYTE_ORDER_MARK.len(),
+            false => 0,
+        }
+    }
+
+    fn failure(&self, error: io::Error) -> Error {
+        let reached = self.number + 1;
+        match (self.compression, error.raw_os_error()) {
+            (Compression::None, _) | (_, Some(_)) => {
+                Error::io(&format!("read line {reached}"), error).at(&self.path)
+            }
+            (compression, None) => Error::corrupt(format!(
+                "the {} data is damaged or cut short at line {reached}: {error}",
+                compression.name()
+            ))
+            .at(&self.path),
+        }
+    }
+}
+
+impl std::fmt::Debug for Lines {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lines").field("path", &self.path).field("number", &self.number).finish()
+    }
+}
+
+enum ReadLine {
+    End,
+    TooLong,
+    /// The length of the buffer without the end of line.
+    Whole(usize),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Compression {
+    None,
+    Gzip,
+    Zstd,
+}
+
+impl Compression {
+    /// The compression of a file that begins with these bytes.
+    fn of(beginning: &[u8]) -> Compression {
+        match beginning {
+            [0x1F, 0x8B, ..] => Compression::Gzip,
+            [0x28, 0xB5, 0x2F, 0xFD] => Compression::Zstd,
+            // A frame to be skipped, which parallel compressors write first.
+            [0x50..=0x5F, 0x2A, 0x4D, 0x18] => Compression::Zstd,
+            _ => Compression::None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Compression::None => "plain",
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+        }
+    }
+}
+
+fn decompressed(
+    mut source: impl Read + Send + 'static,
+) -> io::Result<(Compression, Box<dyn BufRead + Send>)> {
+    let mut beginning = Vec::with_capacity(4);
+    source.by_ref().take(4).read_to_end(&mut beginning)?;
+    let compression = Compression::of(&beginning);
+    let source = BufReader::with_capacity(BUFFER_BYTES, source);
+    let whole = Cursor::new(beginning).chain(source);
+    let reader: Box<dyn BufRead + Send> = match compression {
+        Compression::None => Box::new(whole),
+        Compression::Gzip => Box::new(buffered(MultiGzDecoder::new(whole))),
+        Compression::Zstd => Box::new(buffered(zstd::stream::read::Decoder::with_buffer(whole)?)),
+    };
+    Ok((compression, reader))
+}
+
+fn buffered<R: Read>(reader: R) -> BufReader<R> {
+    BufReader::with_capacity(BUFFER_BYTES, reader)
+}
+
+fn without_end(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+fn too_long() -> RecordFault {
+    RecordFault::of_line(format!("the line is longer than {LINE_BYTES_MAX} bytes"))
+}
+
+/// Counts the bytes that are read.
+struct Counted<R> {
+    source: R,
+    bytes_read: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.source.read(buffer)?;
+        self.bytes_read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+#[path = "lines_tests.rs"]
+mod tests;

@@ -1,0 +1,261 @@
+//! Loading: files of companies and signals into an index, line by line.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::fault::RecordFault;
+use super::input::{parse_company, parse_signal};
+use super::lines::Lines;
+use crate::signal::{Company, Signal};
+use crate::{Added, Error, IndexBuilder, Result};
+
+/// Records between two reports of progress; a few milliseconds.
+const PROGRESS_RECORDS: u64 = 1 << 12;
+
+/// What takes the records that are loaded.
+pub trait Sink {
+    /// Takes a company; a later one with the same slug takes its place.
+    ///
+    /// # Errors
+    /// What went wrong other than with this record; the load ends.
+    fn add_company(&mut self, company: &Company<'_>) -> Result<Added>;
+
+    /// Takes a signal; a later one with the same id takes its place. A signal of an unknown
+    /// company is not taken, which is an answer and not an error.
+    ///
+    /// # Errors
+    /// What went wrong other than with this record; the load ends.
+    fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added>;
+}
+
+impl Sink for IndexBuilder {
+    fn add_company(&mut self, company: &Company<'_>) -> Result<Added> {
+        IndexBuilder::add_company(self, company)
+    }
+
+    fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
+        IndexBuilder::add_signal(self, signal)
+    }
+}
+
+/// What to do about a line that breaks a rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnInvalid {
+    /// End the load with an error.
+    #[default]
+    Stop,
+    /// Count it, tell of it, and go on.
+    Skip,
+}
+
+/// A line that was not loaded. Its `Display` reads `signals.jsonl:17: id: ...`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejected {
+    /// The file.
+    pub path: PathBuf,
+    /// The line's number, counted from 1.
+    pub line: u64,
+    /// The field, what is wrong with it and what is allowed.
+    pub fault: RecordFault,
+}
+
+impl fmt::Display for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.path.display(), self.line, self.fault)
+    }
+}
+
+/// How far the load of a file has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes of the file that were read, compressed where it is.
+    pub bytes_read: u64,
+    /// The size of the file, where it is known.
+    pub total_bytes: Option<u64>,
+    /// Records of the file that were read, the rejected included.
+    pub records: u64,
+}
+
+/// What a load did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoadReport {
+    /// Companies taken, those that replaced others included.
+    pub companies: u64,
+    /// Signals taken, those that replaced others included.
+    pub signals: u64,
+    /// Companies that took the place of an earlier one with the same slug.
+    pub companies_replaced: u64,
+    /// Signals that took the place of an earlier one with the same id.
+    pub signals_replaced: u64,
+    /// Lines that were not loaded.
+    pub rejected: u64,
+}
+
+/// Loads a file of companies and a file of signals; `-` is standard input.
+///
+/// ```
+/// use signaldex::IndexBuilder;
+/// use signaldex::json::{self, OnInvalid};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let (companies, signals) = (folder.path().join("c"), folder.path().join("s"));
+/// std::fs::write(&companies, r#"{"slug": "acme", "name": "Acme GmbH"}"#)?;
+/// std::fs::write(&signals, r#"{"id": 7, "slug": "7", "title": "Hiring", "companySlug": "acme"}"#)?;
+/// let mut builder = IndexBuilder::in_memory()?;
+/// let report = json::load(&companies, &signals, &mut builder, OnInvalid::Stop)?;
+/// assert_eq!((report.companies, report.signals), (1, 1));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// As [`Loader::signals`].
+pub fn load(
+    companies: impl AsRef<Path>,
+    signals: impl AsRef<Path>,
+    sink: &mut impl Sink,
+    on_invalid: OnInvalid,
+) -> Result<LoadReport> {
+    let mut loader = Loader::new(on_invalid);
+    loader.companies(companies, sink)?;
+    loader.signals(signals, sink)?;
+    Ok(loader.report())
+}
+
+/// Loads files one after the other, companies before their signals, and tells of what happens.
+pub struct Loader<'c> {
+    on_invalid: OnInvalid,
+    on_rejected: Box<dyn FnMut(&Rejected) + 'c>,
+    on_progress: Box<dyn FnMut(Progress) + 'c>,
+    report: LoadReport,
+}
+
+impl<'c> Loader<'c> {
+    /// A loader that has loaded nothing and tells nobody.
+    pub fn new(on_invalid: OnInvalid) -> Loader<'c> {
+        Loader {
+            on_invalid,
+            on_rejected: Box::new(|_| ()),
+            on_progress: Box::new(|_| ()),
+            report: LoadReport::default(),
+        }
+    }
+
+    /// Tells of each line that is skipped. With [`OnInvalid::Stop`] the error tells instead.
+    #[must_use]
+    pub fn on_rejected(mut self, tell: impl FnMut(&Rejected) + 'c) -> Loader<'c> {
+        self.on_rejected = Box::new(tell);
+        self
+    }
+
+    /// Tells of progress every few thousand records, and at the end of each file.
+    #[must_use]
+    pub fn on_progress(mut self, tell: impl FnMut(Progress) + 'c) -> Loader<'c> {
+        self.on_progress = Box::new(tell);
+        self
+    }
+
+    /// Loads a file of companies; `-` is standard input.
+    ///
+    /// # Errors
+    /// The file cannot be read, the sink fails, or, with [`OnInvalid::Stop`], a line breaks a
+    /// rule ([`is_invalid`](Error::is_invalid)).
+    pub fn companies(&mut self, path: impl AsRef<Path>, sink: &mut impl Sink) -> Result<()> {
+        self.load(path.as_ref(), |report, line| {
+            let added = match parse_company(line) {
+                Ok(company) => sink.add_company(&company)?,
+                Err(fault) => return Ok(Err(fault)),
+            };
+            report.companies += 1;
+            report.companies_replaced += u64::from(added == Added::Replaced);
+            Ok(Ok(()))
+        })
+    }
+
+    /// Loads a file of signals, whose companies the sink knows; `-` is standard input.
+    ///
+    /// # Errors
+    /// The file cannot be read, the sink fails, or, with [`OnInvalid::Stop`], a line breaks a
+    /// rule or names an unknown company ([`is_invalid`](Error::is_invalid)).
+    pub fn signals(&mut self, path: impl AsRef<Path>, sink: &mut impl Sink) -> Result<()> {
+        self.load(path.as_ref(), |report, line| {
+            let signal = match parse_signal(line) {
+                Ok(signal) => signal,
+                Err(fault) => return Ok(Err(fault)),
+            };
+            let added = sink.add_signal(&signal)?;
+            if added == Added::UnknownCompany {
+                return Ok(Err(unknown_company(&signal)));
+            }
+            report.signals += 1;
+            report.signals_replaced += u64::from(added == Added::Replaced);
+            Ok(Ok(()))
+        })
+    }
+
+    /// What was done so far, over all files.
+    pub fn report(&self) -> LoadReport {
+        self.report
+    }
+
+    /// Hands each line to `take`, which answers with the fault of a line that it rejects.
+    fn load(
+        &mut self,
+        path: &Path,
+        mut take: impl FnMut(&mut LoadReport, &[u8]) -> Result<Result<(), RecordFault>>,
+    ) -> Result<()> {
+        let mut lines = Lines::open(path)?;
+        let mut records = 0;
+        while let Some(line) = lines.next_line()? {
+            let number = line.number;
+            let taken = match line.content {
+                Ok(content) => take(&mut self.report, content)?,
+                Err(fault) => Err(fault),
+            };
+            if let Err(fault) = taken {
+                self.reject(Rejected { path: lines.path().to_owned(), line: number, fault })?;
+            }
+            records += 1;
+            if records % PROGRESS_RECORDS == 0 {
+                self.tell_progress(&lines, records);
+            }
+        }
+        self.tell_progress(&lines, records);
+        Ok(())
+    }
+
+    fn reject(&mut self, rejected: Rejected) -> Result<()> {
+        if self.on_invalid == OnInvalid::Stop {
+            return Err(Error::invalid(rejected.to_string()));
+        }
+        self.report.rejected += 1;
+        (self.on_rejected)(&rejected);
+        Ok(())
+    }
+
+    fn tell_progress(&mut self, lines: &Lines, records: u64) {
+        let (bytes_read, total_bytes) = (lines.bytes_read(), lines.total_bytes());
+        (self.on_progress)(Progress { bytes_read, total_bytes, records });
+    }
+}
+
+impl fmt::Debug for Loader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loader")
+            .field("on_invalid", &self.on_invalid)
+            .field("report", &self.report)
+            .finish_non_exhaustive()
+    }
+}
+
+fn unknown_company(signal: &Signal<'_>) -> RecordFault {
+    let slug = super::fault::echo(&signal.company_slug);
+    RecordFault::of_field(
+        "companySlug",
+        format!("there is no company \"{slug}\"; companies are loaded before their signals"),
+    )
+}
+
+#[cfg(test)]
+#[path = "load_tests.rs"]
+mod tests;

@@ -1,0 +1,40 @@
+//! JSON: lines of records in, response records out.
+//!
+//! Beside the service and the binary, this is the only room that knows JSON.
+//!
+//! - [`parse_signal`] and [`parse_company`] turn a line into a record, or say what is wrong with it.
+//! - [`Lines`] reads lines from a file or standard input, plain or compressed.
+//! - [`load()`] and [`Loader`] take files of records into an index.
+//! - [`write_signal`] and [`write_company`] write the lines that are loaded.
+//! - [`SignalItem`], [`SignalDetail`], [`CompanyDetail`] and [`FilterOptions`] are what a response
+//!   shows; [`Data`] and [`SearchData`] are its envelopes.
+//!
+//! ```
+//! use signaldex::json;
+//!
+//! let line = br#"{"id": "7", "slug": "acme-7", "title": "Acme hires", "companySlug": "acme"}"#;
+//! let signal = json::parse_signal(line)?;
+//! assert_eq!(signal.id.get(), 7);
+//!
+//! let fault = json::parse_signal(br#"{"id": 1.0}"#).expect_err("the id is not as it should be");
+//! assert_eq!(fault.field(), Some("id"));
+//! # Ok::<(), json::RecordFault>(())
+//! ```
+
+mod fault;
+mod input;
+mod lines;
+mod load;
+mod object;
+mod output;
+mod value;
+mod write;
+mod written;
+
+pub use fault::RecordFault;
+pub use input::{parse_company, parse_signal};
+pub use lines::{LINE_BYTES_MAX, Line, Lines};
+pub use load::{LoadReport, Loader, OnInvalid, Progress, Rejected, Sink, load};
+pub use output::{CompanyDetail, Data, FilterOptions, SearchData, SignalDetail, SignalItem};
+pub use value::FIELD_BYTES_MAX;
+pub use write::{write_company, write_signal};

@@ -1,0 +1,206 @@
+//! Reading an object member by member, with every fault attributed to its field.
+//!
+//! serde knows where in a line it stands, but not what a value there is called or may be. The
+//! [`Context`] knows; it takes the first fault out past serde's own error.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem;
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+
+use super::fault::{RecordFault, echo};
+
+/// A member that may not have been met yet, and may have been null when it was.
+pub(super) type Slot<T> = Option<Option<T>>;
+
+/// The members of an object, filled as they are met.
+pub(super) trait Members<'de>: Default {
+    /// Takes the value of the member `name`, or ignores it where there is no such member.
+    ///
+    /// # Errors
+    /// The value is not what the member may be.
+    fn take<A: MapAccess<'de>>(
+        &mut self,
+        name: &str,
+        value: MemberValue<'_, A>,
+    ) -> Result<(), A::Error>;
+}
+
+/// What a member may be.
+pub(super) trait Member<'de>: Sized {
+    /// Completes "must be …".
+    const EXPECTED: &'static str;
+
+    /// Reads the value; `None` is null.
+    ///
+    /// # Errors
+    /// The value is not what is expected.
+    fn read<A: MapAccess<'de>>(
+        map: &mut A,
+        context: &mut Context,
+    ) -> Result<Option<Self>, A::Error>;
+}
+
+/// Reads a line that is to be one object.
+pub(super) fn read_line<'de, M: Members<'de>>(line: &'de [u8]) -> Result<M, RecordFault> {
+    let text = std::str::from_utf8(line).map_err(|error| {
+        RecordFault::of_line(format!("column {}: not UTF-8", error.valid_up_to() + 1))
+    })?;
+    let mut context = Context { field: None, expected: "a JSON object", fault: None };
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let read = ObjectSeed::new(&mut context)
+        .deserialize(&mut deserializer)
+        .and_then(|members| deserializer.end().map(|()| members));
+    match read {
+        Ok(Some(members)) => Ok(members),
+        Ok(None) => Err(RecordFault::of_line("the line must be a JSON object")),
+        Err(error) => Err(context.into_fault(&error)),
+    }
+}
+
+/// The field that is being read, and the fault that was found in it.
+#[derive(Debug)]
+pub(super) struct Context {
+    field: Option<&'static str>,
+    expected: &'static str,
+    fault: Option<RecordFault>,
+}
+
+impl Context {
+    /// Notes that the value, which `shown` gives as written, is not what is expected.
+    pub(super) fn refuse<E: serde::de::Error>(&mut self, shown: &str) -> E {
+        self.fail(format!("{} is not {}", echo(shown), self.expected))
+    }
+
+    /// Notes a fault of the field that is being read.
+    pub(super) fn fail<E: serde::de::Error>(&mut self, reason: String) -> E {
+        self.fault = Some(self.of_field(reason));
+        E::custom("the fault is in the context")
+    }
+
+    fn of_field(&self, reason: String) -> RecordFault {
+        match self.field {
+            Some(field) => RecordFault::of_field(field, reason),
+            None => RecordFault::of_line(reason),
+        }
+    }
+
+    fn into_fault(mut self, error: &serde_json::Error) -> RecordFault {
+        if let Some(fault) = self.fault.take() {
+            return fault;
+        }
+        if error.is_data() {
+            let subject = if self.field.is_some() { "" } else { "the line " };
+            return self.of_field(format!("{subject}must be {}", self.expected));
+        }
+        let message = error.to_string();
+        let message = message.split(" at line ").next().unwrap_or_default();
+        self.of_field(format!("column {}: malformed JSON: {message}", error.column()))
+    }
+}
+
+/// The value of a member, not yet read.
+pub(super) struct MemberValue<'a, A> {
+    map: &'a mut A,
+    context: &'a mut Context,
+}
+
+impl<'de, A: MapAccess<'de>> MemberValue<'_, A> {
+    /// Reads the value into the slot of its field, once.
+    pub(super) fn store<T: Member<'de>>(
+        self,
+        field: &'static str,
+        slot: &mut Slot<T>,
+    ) -> Result<(), A::Error> {
+        let outer_field = self.context.field.replace(field);
+        let outer_expected = mem::replace(&mut self.context.expected, T::EXPECTED);
+        if slot.is_some() {
+            return Err(self.context.fail("is given twice; a field is given once".to_owned()));
+        }
+        *slot = Some(T::read(self.map, self.context)?);
+        self.context.field = outer_field;
+        self.context.expected = outer_expected;
+        Ok(())
+    }
+
+    /// Passes over the value, however deep it is nested.
+    pub(super) fn ignore(self) -> Result<(), A::Error> {
+        self.map.next_value::<IgnoredAny>().map(|_| ())
+    }
+}
+
+/// Reads an object of known members, or null.
+pub(super) struct ObjectSeed<'c, M> {
+    context: &'c mut Context,
+    members: PhantomData<M>,
+}
+
+impl<'c, M> ObjectSeed<'c, M> {
+    pub(super) fn new(context: &'c mut Context) -> ObjectSeed<'c, M> {
+        ObjectSeed { context, members: PhantomData }
+    }
+}
+
+impl<'de, M: Members<'de>> DeserializeSeed<'de> for ObjectSeed<'_, M> {
+    type Value = Option<M>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<M>, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, M: Members<'de>> Visitor<'de> for ObjectSeed<'_, M> {
+    type Value = Option<M>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.context.expected)
+    }
+
+    fn visit_unit<E>(self) -> Result<Option<M>, E> {
+        Ok(None)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<M>, A::Error> {
+        let mut members = M::default();
+        while let Some(name) = map.next_key_seed(TextSeed)? {
+            let Some(name) = name else {
+                return Err(A::Error::custom("a name cannot be null"));
+            };
+            members.take(&name, MemberValue { map: &mut map, context: self.context })?;
+        }
+        Ok(Some(members))
+    }
+}
+
+/// Reads a string or null, and borrows the string where it holds no escapes.
+pub(super) struct TextSeed;
+
+impl<'de> DeserializeSeed<'de> for TextSeed {
+    type Value = Option<Cow<'de, str>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for TextSeed {
+    type Value = Option<Cow<'de, str>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Some(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Some(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+}

@@ -1,0 +1,202 @@
+//! Response records: what a search, a detail, a company and the filter options show.
+//!
+//! Each type here is a view of a record that serde writes with exactly the contract's fields, in
+//! its order, nulls included. Hiring attributes are searched but never shown.
+
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+
+use super::written::{DayText, FundingObject, IdText, InstantText};
+use crate::index::{FacetCount, Facets};
+use crate::query::Facet;
+use crate::signal::{Company, CompanyProfile, Signal};
+
+/// The envelope of every successful response: `{"data": …}`.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Data<T> {
+    /// The result.
+    pub data: T,
+}
+
+/// The result of a search.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchData<'a> {
+    /// The signals of the page.
+    pub items: &'a [SignalItem<'a>],
+    /// Where the next page starts; null exactly when no further signal matches.
+    pub next_cursor: Option<&'a str>,
+    /// The exact count, where it was asked for; left out otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+}
+
+/// A signal as a search shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct SignalItem<'a> {
+    /// The signal.
+    pub signal: &'a Signal<'a>,
+    /// Its company, whose name is shown.
+    pub company: &'a Company<'a>,
+}
+
+/// A signal as it is shown alone, with its company.
+#[derive(Clone, Copy, Debug)]
+pub struct SignalDetail<'a> {
+    /// The signal.
+    pub signal: &'a Signal<'a>,
+    /// Its company.
+    pub company: &'a Company<'a>,
+}
+
+/// A company as it is shown alone.
+#[derive(Clone, Copy, Debug)]
+pub struct CompanyDetail<'a> {
+    /// The company with its figures.
+    pub profile: &'a CompanyProfile<'a>,
+}
+
+/// The values that can be filtered on, with their counts, in the order given.
+#[derive(Clone, Copy, Debug)]
+pub struct FilterOptions<'a> {
+    /// The counts.
+    pub facets: &'a Facets,
+}
+
+/// The fields of a search item, and the company's object.
+const ITEM_FIELDS: usize = 15;
+
+impl Serialize for SignalItem<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("SignalItem", ITEM_FIELDS)?;
+        serialize_signal(&mut object, self.signal, self.company)?;
+        object.end()
+    }
+}
+
+impl Serialize for SignalDetail<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("SignalDetail", ITEM_FIELDS + 1)?;
+        serialize_signal(&mut object, self.signal, self.company)?;
+        object.serialize_field("company", &EmbeddedCompany(self.company))?;
+        object.end()
+    }
+}
+
+fn serialize_signal<O: SerializeStruct>(
+    object: &mut O,
+    signal: &Signal<'_>,
+    company: &Company<'_>,
+) -> Result<(), O::Error> {
+    object.serialize_field("id", &IdText(signal.id))?;
+    object.serialize_field("slug", &signal.slug)?;
+    object.serialize_field("title", &signal.title)?;
+    object.serialize_field("evidence", &signal.evidence)?;
+    object.serialize_field("category", &signal.category)?;
+    object.serialize_field("date", &signal.date.map(DayText))?;
+    object.serialize_field("publishedAt", &signal.published_at.map(InstantText))?;
+    object.serialize_field("updatedAt", &signal.updated_at.map(InstantText))?;
+    object.serialize_field("companySlug", &signal.company_slug)?;
+    object.serialize_field("companyName", &company.name)?;
+    object.serialize_field("activityUrl", &signal.activity_url)?;
+    object.serialize_field("authorName", &signal.author_name)?;
+    object.serialize_field("authorTitle", &signal.author_title)?;
+    object.serialize_field("authorUrl", &signal.author_url)?;
+    object.serialize_field("funding", &signal.funding.as_ref().map(FundingObject))
+}
+
+struct EmbeddedCompany<'a>(&'a Company<'a>);
+
+impl Serialize for EmbeddedCompany<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("EmbeddedCompany", 9)?;
+        serialize_description(&mut object, self.0)?;
+        object.end()
+    }
+}
+
+impl Serialize for CompanyDetail<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let profile = self.profile;
+        let mut object = serializer.serialize_struct("CompanyDetail", 14)?;
+        object.serialize_field("slug", &profile.company.slug)?;
+        object.serialize_field("name", &profile.company.name)?;
+        serialize_description(&mut object, &profile.company)?;
+        object.serialize_field("signalCount", &profile.signal_count)?;
+        object.serialize_field("latestSignalDate", &profile.latest_signal_date.map(DayText))?;
+        object.serialize_field("updatedAt", &profile.company.updated_at.map(InstantText))?;
+        object.end()
+    }
+}
+
+fn serialize_description<O: SerializeStruct>(
+    object: &mut O,
+    company: &Company<'_>,
+) -> Result<(), O::Error> {
+    object.serialize_field("about", &company.about)?;
+    object.serialize_field("tagline", &company.tagline)?;
+    object.serialize_field("logoUrl", &company.logo_url)?;
+    object.serialize_field("country", &company.country)?;
+    object.serialize_field("city", &company.city)?;
+    object.serialize_field("employees", &company.employees)?;
+    object.serialize_field("industry", &company.industry)?;
+    object.serialize_field("foundedYear", &company.founded_year)?;
+    object.serialize_field("linkedinUrl", &company.linkedin_url)
+}
+
+impl Serialize for FilterOptions<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("FilterOptions", Facet::ALL.len())?;
+        for facet in Facet::ALL {
+            let counts = self.facets.values(facet);
+            object.serialize_field(list_name(facet), &OptionList { facet, counts })?;
+        }
+        object.end()
+    }
+}
+
+fn list_name(facet: Facet) -> &'static str {
+    match facet {
+        Facet::Category => "categories",
+        Facet::Country => "countries",
+        Facet::Industry => "industries",
+        Facet::Size => "sizes",
+        Facet::FundingStage => "fundingStages",
+        Facet::FundingCurrency => "fundingCurrencies",
+        Facet::HiringType => "hiringTypes",
+        Facet::JobFunction => "jobFunctions",
+        Facet::Seniority => "seniorities",
+        Facet::EmploymentType => "employmentTypes",
+        Facet::WorkArrangement => "workArrangements",
+    }
+}
+
+struct OptionList<'a> {
+    facet: Facet,
+    counts: &'a [FacetCount],
+}
+
+impl Serialize for OptionList<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.counts.iter().map(|value| FilterOption { facet: self.facet, value }))
+    }
+}
+
+struct FilterOption<'a> {
+    facet: Facet,
+    value: &'a FacetCount,
+}
+
+impl Serialize for FilterOption<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let name = if self.facet == Facet::Category { "id" } else { "value" };
+        let mut object = serializer.serialize_struct("FilterOption", 2)?;
+        object.serialize_field(name, &self.value.label)?;
+        object.serialize_field("count", &self.value.count)?;
+        object.end()
+    }
+}
+
+#[cfg(test)]
+#[path = "output_tests.rs"]
+mod tests;

@@ -1,0 +1,172 @@
+//! What single values of input records may be: texts, days, instants, numbers, ids.
+
+use std::borrow::Cow;
+
+use serde::de::MapAccess;
+use serde_json::value::RawValue;
+use time::format_description::well_known::Rfc3339;
+use time::{Date, Month, OffsetDateTime, UtcDateTime};
+
+use super::object::{Context, Member, TextSeed};
+use crate::signal::{Currency, SignalId};
+
+/// The most bytes of UTF-8 that one text of a record may have: 1 MiB, far above any real title or
+/// abstract, so that one broken export cannot fill an index.
+pub const FIELD_BYTES_MAX: usize = 1 << 20;
+
+impl<'de> Member<'de> for Cow<'de, str> {
+    const EXPECTED: &'static str = "a string";
+
+    fn read<A: MapAccess<'de>>(
+        map: &mut A,
+        context: &mut Context,
+    ) -> Result<Option<Self>, A::Error> {
+        let text = map.next_value_seed(TextSeed)?;
+        match text.as_ref().map(|text| text.len()) {
+            Some(bytes) if bytes > FIELD_BYTES_MAX => Err(context.fail(format!(
+                "has {bytes} bytes; a text has at most {FIELD_BYTES_MAX}"
+            ))),
+            _ => Ok(text),
+        }
+    }
+}
+
+impl<'de> Member<'de> for Date {
+    const EXPECTED: &'static str = "a day of the calendar as \"YYYY-MM-DD\"";
+
+    fn read<A: MapAccess<'de>>(
+        map: &mut A,
+        context: &mut Context,
+    ) -> Result<Option<Self>, A::Error> {
+        read_text(map, context, day)
+    }
+}
+
+impl<'de> Member<'de> for UtcDateTime {
+    const EXPECTED: &'static str =
+        "an instant of RFC 3339 in the years 0000 to 9999, such as \"2026-06-30T12:00:00Z\"";
+
+    fn read<A: MapAccess<'de>>(
+        map: &mut A,
+        context: &mut Context,
+    ) -> Result<Option<Self>, A::Error> {
+        read_text(map, context, instant)
+    }
+}
+
+impl<'de> Member<'de> for Currency {
+    const EXPECTED: &'static str = "a currency of three upper-case letters, such as \"USD\"";
+
+    fn read<A: MapAccess<'de>>(
+        map: &mut A,
+        context: &mut Context,
+    ) -> Result<Option<Self>, A::Error> {
+        read_text(map, context, Currency::new)
+    }
+}
+
+impl<'de> Member<'de> for SignalId {
+    const EXPECTED: &'static str =
+        "a whole number of 1 to 19 digits without a leading zero, as a number or a string";
+
+    fn read<A: MapAccess<'de>>(
+        map: &mut A,
+        context: &mut Context,
+    ) -> Result<Option<Self>, A::Error> {
+        read_as_written(map, context, signal_id)
+    }
+}
+
+impl<'de> Member<'de> for f64 {
+    const EXPECTED: &'static str = "a finite number of at least 0";
+
+    fn read<A: MapAccess<'de>>(
+        map: &mut A,
+        context: &mut Context,
+    ) -> Result<Option<Self>, A::Error> {
+        read_as_written(map, context, amount)
+    }
+}
+
+impl<'de> Member<'de> for i64 {
+    const EXPECTED: &'static str =
+        "a whole number from -9223372036854775808 to 9223372036854775807, without point or exponent";
+
+    fn read<A: MapAccess<'de>>(
+        map: &mut A,
+        context: &mut Context,
+    ) -> Result<Option<Self>, A::Error> {
+        read_as_written(map, context, |written| written.parse().ok())
+    }
+}
+
+/// Reads a string that means something.
+fn read_text<'de, A: MapAccess<'de>, T>(
+    map: &mut A,
+    context: &mut Context,
+    meaning: fn(&str) -> Option<T>,
+) -> Result<Option<T>, A::Error> {
+    let Some(text) = map.next_value_seed(TextSeed)? else {
+        return Ok(None);
+    };
+    match meaning(&text) {
+        Some(value) => Ok(Some(value)),
+        None => Err(context.refuse(&format!("\"{text}\""))),
+    }
+}
+
+/// Reads a value by how it is written: a number that went through a float first would have lost
+/// digits, and `1.0` would look like `1`.
+fn read_as_written<'de, A: MapAccess<'de>, T>(
+    map: &mut A,
+    context: &mut Context,
+    meaning: fn(&str) -> Option<T>,
+) -> Result<Option<T>, A::Error> {
+    let written = map.next_value::<&'de RawValue>()?.get();
+    if written == "null" {
+        return Ok(None);
+    }
+    match meaning(written) {
+        Some(value) => Ok(Some(value)),
+        None => Err(context.refuse(written)),
+    }
+}
+
+fn signal_id(written: &str) -> Option<SignalId> {
+    if written.starts_with('"') {
+        return serde_json::from_str::<String>(written).ok()?.parse().ok();
+    }
+    written.parse().ok()
+}
+
+fn amount(written: &str) -> Option<f64> {
+    let number: f64 = written.parse().ok()?;
+    // The sum with zero makes the zero of "-0" positive.
+    (number.is_finite() && number >= 0.0).then_some(number + 0.0)
+}
+
+fn day(text: &str) -> Option<Date> {
+    let &[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text.as_bytes() else {
+        return None;
+    };
+    let year = digits(&[y1, y2, y3, y4])?;
+    let month = Month::try_from(u8::try_from(digits(&[m1, m2])?).ok()?).ok()?;
+    let day = u8::try_from(digits(&[d1, d2])?).ok()?;
+    Date::from_calendar_date(i32::from(year), month, day).ok()
+}
+
+/// The number of up to four ASCII digits.
+fn digits(bytes: &[u8]) -> Option<u16> {
+    bytes.iter().try_fold(0, |number: u16, byte| {
+        byte.is_ascii_digit().then(|| number * 10 + u16::from(byte - b'0'))
+    })
+}
+
+fn instant(text: &str) -> Option<UtcDateTime> {
+    // The parser takes any character between day and time; RFC 3339 knows these.
+    if !matches!(text.as_bytes().get(10), Some(b'T' | b't' | b' ')) {
+        return None;
+    }
+    let instant = OffsetDateTime::parse(text, &Rfc3339).ok()?.checked_to_utc()?;
+    (0..=9999).contains(&instant.year()).then_some(instant)
+}

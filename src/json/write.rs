@@ -1,0 +1,101 @@
+//! Input records written: the lines that [`parse_signal`](super::parse_signal) and
+//! [`parse_company`](super::parse_company) read.
+
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+
+use super::written::{DayText, FundingObject, IdText, InstantText, WHOLE_MAX};
+use crate::signal::{Company, Hiring, Signal, SignalId};
+
+/// Appends a signal as one line, every field present and the end of line included.
+pub fn write_signal(output: &mut Vec<u8>, signal: &Signal<'_>) {
+    write_line(output, &SignalLine(signal));
+}
+
+/// Appends a company as one line, every field present and the end of line included.
+pub fn write_company(output: &mut Vec<u8>, company: &Company<'_>) {
+    write_line(output, &CompanyLine(company));
+}
+
+fn write_line(output: &mut Vec<u8>, record: &impl Serialize) {
+    serde_json::to_writer(&mut *output, record)
+        .expect("records have no maps, and memory can be written to");
+    output.push(b'\n');
+}
+
+struct SignalLine<'a>(&'a Signal<'a>);
+
+impl Serialize for SignalLine<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let signal = self.0;
+        let mut object = serializer.serialize_struct("Signal", 15)?;
+        object.serialize_field("id", &IdNumber(signal.id))?;
+        object.serialize_field("slug", &signal.slug)?;
+        object.serialize_field("title", &signal.title)?;
+        object.serialize_field("evidence", &signal.evidence)?;
+        object.serialize_field("category", &signal.category)?;
+        object.serialize_field("date", &signal.date.map(DayText))?;
+        object.serialize_field("publishedAt", &signal.published_at.map(InstantText))?;
+        object.serialize_field("updatedAt", &signal.updated_at.map(InstantText))?;
+        object.serialize_field("companySlug", &signal.company_slug)?;
+        object.serialize_field("activityUrl", &signal.activity_url)?;
+        object.serialize_field("authorName", &signal.author_name)?;
+        object.serialize_field("authorTitle", &signal.author_title)?;
+        object.serialize_field("authorUrl", &signal.author_url)?;
+        object.serialize_field("funding", &signal.funding.as_ref().map(FundingObject))?;
+        object.serialize_field("hiring", &signal.hiring.as_ref().map(HiringObject))?;
+        object.end()
+    }
+}
+
+/// An id as a number where every reader of JSON keeps it exact, else as a string.
+struct IdNumber(SignalId);
+
+impl Serialize for IdNumber {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.get() {
+            number if number <= WHOLE_MAX => serializer.serialize_u64(number),
+            _ => IdText(self.0).serialize(serializer),
+        }
+    }
+}
+
+struct HiringObject<'a>(&'a Hiring<'a>);
+
+impl Serialize for HiringObject<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Hiring", 5)?;
+        object.serialize_field("hiringType", &self.0.hiring_type)?;
+        object.serialize_field("jobFunction", &self.0.job_function)?;
+        object.serialize_field("seniority", &self.0.seniority)?;
+        object.serialize_field("employmentType", &self.0.employment_type)?;
+        object.serialize_field("workArrangement", &self.0.work_arrangement)?;
+        object.end()
+    }
+}
+
+struct CompanyLine<'a>(&'a Company<'a>);
+
+impl Serialize for CompanyLine<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let company = self.0;
+        let mut object = serializer.serialize_struct("Company", 12)?;
+        object.serialize_field("slug", &company.slug)?;
+        object.serialize_field("name", &company.name)?;
+        object.serialize_field("about", &company.about)?;
+        object.serialize_field("tagline", &company.tagline)?;
+        object.serialize_field("logoUrl", &company.logo_url)?;
+        object.serialize_field("country", &company.country)?;
+        object.serialize_field("city", &company.city)?;
+        object.serialize_field("employees", &company.employees)?;
+        object.serialize_field("industry", &company.industry)?;
+        object.serialize_field("foundedYear", &company.founded_year)?;
+        object.serialize_field("linkedinUrl", &company.linkedin_url)?;
+        object.serialize_field("updatedAt", &company.updated_at.map(InstantText))?;
+        object.end()
+    }
+}
+
+#[cfg(test)]
+#[path = "write_tests.rs"]
+mod tests;

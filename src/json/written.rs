@@ -1,0 +1,137 @@
+//! How single values are written, in input records and responses alike.
+
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+use time::{Date, UtcDateTime};
+
+use crate::signal::{Funding, SignalId};
+
+/// The first whole number above which a 64-bit float no longer holds every whole number.
+pub(super) const WHOLE_MAX: u64 = 1 << 53;
+
+/// An id as a string, which every reader of JSON keeps exact.
+pub(super) struct IdText(pub(super) SignalId);
+
+impl Serialize for IdText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut text = Text::EMPTY;
+        text.number(self.0.get(), 1);
+        serializer.serialize_str(text.as_str())
+    }
+}
+
+/// A day as `YYYY-MM-DD`.
+pub(super) struct DayText(pub(super) Date);
+
+impl Serialize for DayText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut text = Text::EMPTY;
+        text.day(self.0);
+        serializer.serialize_str(text.as_str())
+    }
+}
+
+/// An instant as RFC 3339 in UTC, with as many digits behind the second as it needs.
+pub(super) struct InstantText(pub(super) UtcDateTime);
+
+impl Serialize for InstantText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (hour, minute, second, nanosecond) = self.0.time().as_hms_nano();
+        let mut text = Text::EMPTY;
+        text.day(self.0.date());
+        text.byte(b'T');
+        text.number(u64::from(hour), 2);
+        text.byte(b':');
+        text.number(u64::from(minute), 2);
+        text.byte(b':');
+        text.number(u64::from(second), 2);
+        text.fraction(nanosecond);
+        text.byte(b'Z');
+        serializer.serialize_str(text.as_str())
+    }
+}
+
+/// An amount: without a point where it is whole and exact, else in the fewest digits that read
+/// back as the same number.
+pub(super) struct AmountNumber(pub(super) f64);
+
+impl Serialize for AmountNumber {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let whole = self.0 as u64;
+        if whole < WHOLE_MAX && whole as f64 == self.0 {
+            return serializer.serialize_u64(whole);
+        }
+        serializer.serialize_f64(self.0)
+    }
+}
+
+/// The object `{stage, amount, currency}`.
+pub(super) struct FundingObject<'a>(pub(super) &'a Funding<'a>);
+
+impl Serialize for FundingObject<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Funding", 3)?;
+        object.serialize_field("stage", &self.0.stage)?;
+        object.serialize_field("amount", &self.0.amount.map(AmountNumber))?;
+        object.serialize_field("currency", &self.0.currency.as_ref().map(|code| code.as_str()))?;
+        object.end()
+    }
+}
+
+/// The longest text here is an instant of a year of six digits before 0, which `time` can be
+/// told to allow, with nine digits of a second.
+const TEXT_BYTES: usize = "-999999-12-31T23:59:59.999999999Z".len();
+
+/// A short text that is put together on the stack: responses hold hundreds.
+struct Text {
+    bytes: [u8; TEXT_BYTES],
+    length: usize,
+}
+
+impl Text {
+    const EMPTY: Text = Text { bytes: [0; TEXT_BYTES], length: 0 };
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
+    }
+
+    fn byte(&mut self, byte: u8) {
+        self.bytes[self.length] = byte;
+        self.length += 1;
+    }
+
+    /// A number in at least so many digits.
+    fn number(&mut self, number: u64, digits: usize) {
+        let digits = digits.max(number.checked_ilog10().map_or(1, |log| log as usize + 1));
+        let mut rest = number;
+        for place in (self.length..self.length + digits).rev() {
+            self.bytes[place] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        self.length += digits;
+    }
+
+    fn day(&mut self, date: Date) {
+        let (year, month, day) = date.to_calendar_date();
+        if year < 0 {
+            self.byte(b'-');
+        }
+        self.number(u64::from(year.unsigned_abs()), 4);
+        self.byte(b'-');
+        self.number(u64::from(u8::from(month)), 2);
+        self.byte(b'-');
+        self.number(u64::from(day), 2);
+    }
+
+    /// The fraction of a second without trailing zeros; nothing for none.
+    fn fraction(&mut self, nanosecond: u32) {
+        if nanosecond == 0 {
+            return;
+        }
+        self.byte(b'.');
+        self.number(u64::from(nanosecond), 9);
+        while self.bytes[self.length - 1] == b'0' {
+            self.length -= 1;
+        }
+    }
+}
