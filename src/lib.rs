@@ -9,6 +9,8 @@ mod signal;
 
 #[cfg(feature = "json")]
 pub mod json;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod query;
 #[cfg(feature = "synthetic")]
 pub mod synthetic;

@@ -22,7 +22,7 @@ const ID_BYTES: usize = 9;
 pub struct ApiKey(String);
 
 /// The SHA-256 of a key's text.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct KeyHash(pub(crate) [u8; 32]);
 
 /// What a key may be used for.

@@ -18,7 +18,7 @@ use rusqlite::Connection;
 
 pub use usage_store::UsageLine;
 
-pub(crate) use replay_store::{NewReplay, StoredReplay};
+pub(crate) use replay_store::NewReplay;
 pub(crate) use writer::{Charge, ChargeError, Charged, Settlement, Writer};
 
 /// Connections kept for reading. Reads take microseconds, so a few serve many workers.
