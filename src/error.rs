@@ -159,3 +159,21 @@ impl std::error::Error for Error {
         self.0.source.as_ref().map(|source| source as &(dyn std::error::Error + 'static))
     }
 }
+
+/// The most characters of input that a message repeats.
+pub(crate) const ECHO_CHARS_MAX: usize = 64;
+
+/// Input as a message may repeat it: in quotes, at most 64 characters, nothing that a terminal
+/// would act on.
+pub(crate) fn quoted(input: &str) -> String {
+    let mut shown: String = input
+        .chars()
+        .take(ECHO_CHARS_MAX)
+        .map(|letter| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter })
+        .collect();
+    if input.chars().nth(ECHO_CHARS_MAX).is_some() {
+        shown.pop();
+        shown.push('…');
+    }
+    format!("\"{shown}\"")
+}

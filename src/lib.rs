@@ -12,6 +12,8 @@ pub mod json;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod query;
+#[cfg(feature = "json")]
+pub mod sample;
 #[cfg(feature = "synthetic")]
 pub mod synthetic;
 pub mod text;

@@ -257,6 +257,17 @@ impl Snapshot {
         })
     }
 
+    /// Checks what opening did not: every record, and every posting, column and token stream
+    /// against the records.
+    ///
+    /// # Errors
+    /// The first rule that does not hold.
+    ///
+    /// Cost: reads everything, and analyses every title again.
+    pub fn verify(&self) -> Result<()> {
+        self.segments.iter().try_for_each(|live| live.segment.verify())
+    }
+
     /// Figures about segments, rows and bytes.
     pub fn statistics(&self) -> IndexStatistics {
         let mut sections: Vec<(String, u64)> = Vec::new();

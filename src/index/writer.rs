@@ -94,10 +94,7 @@ impl Writer {
     /// # Errors
     /// None today.
     pub fn delete_signal(&mut self, id: SignalId) -> Result<bool> {
-        let existed = match self.signals.get(&id) {
-            Some(pending) => pending.is_some(),
-            None => self.core.snapshot().contains(id),
-        };
+        let existed = self.has_signal(id);
         self.signals.insert(id, None);
         Ok(existed)
     }
@@ -141,6 +138,14 @@ impl Writer {
         match self.companies.get(slug) {
             Some(pending) => pending.is_some(),
             None => self.core.snapshot().has_company(slug),
+        }
+    }
+
+    /// Whether a signal of that id is there, pending changes included.
+    pub fn has_signal(&self, id: SignalId) -> bool {
+        match self.signals.get(&id) {
+            Some(pending) => pending.is_some(),
+            None => self.core.snapshot().contains(id),
         }
     }
 

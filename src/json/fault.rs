@@ -26,11 +26,17 @@ impl RecordFault {
     }
 
     pub(super) fn of_field(field: &'static str, reason: impl Into<String>) -> RecordFault {
-        RecordFault { field: Some(field), reason: reason.into() }
+        RecordFault {
+            field: Some(field),
+            reason: reason.into(),
+        }
     }
 
     pub(super) fn of_line(reason: impl Into<String>) -> RecordFault {
-        RecordFault { field: None, reason: reason.into() }
+        RecordFault {
+            field: None,
+            reason: reason.into(),
+        }
     }
 }
 
@@ -47,7 +53,13 @@ impl std::error::Error for RecordFault {}
 
 /// The beginning of a text, fit for a terminal: control characters are replaced.
 pub(super) fn echo(text: &str) -> String {
-    let visible = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    let visible = |c: char| {
+        if c.is_control() {
+            char::REPLACEMENT_CHARACTER
+        } else {
+            c
+        }
+    };
     let mut chars = text.chars();
     let mut shown: String = chars.by_ref().take(ECHO_CHARS_MAX).map(visible).collect();
     if chars.next().is_some() {

@@ -243,7 +243,10 @@ impl<'de> Members<'de> for CompanyMembers<'de> {
 
 fn required<'de, T: Member<'de>>(field: &'static str, slot: Slot<T>) -> Result<T, RecordFault> {
     slot.flatten().ok_or_else(|| {
-        RecordFault::of_field(field, format!("is missing or null; it must be {}", T::EXPECTED))
+        RecordFault::of_field(
+            field,
+            format!("is missing or null; it must be {}", T::EXPECTED),
+        )
     })
 }
 
@@ -253,7 +256,10 @@ fn not_empty<'de>(
 ) -> Result<Cow<'de, str>, RecordFault> {
     let text = required(field, slot)?;
     if text.is_empty() {
-        return Err(RecordFault::of_field(field, "is empty; it must have at least one character"));
+        return Err(RecordFault::of_field(
+            field,
+            "is empty; it must have at least one character",
+        ));
     }
     Ok(text)
 }

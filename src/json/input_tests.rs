@@ -1,0 +1,534 @@
+//! Rules of input records, as tables of whole faults and as properties of any bytes.
+
+use std::borrow::Cow;
+
+use proptest::prelude::*;
+use time::macros::{date, utc_datetime};
+
+use super::super::FIELD_BYTES_MAX;
+use super::*;
+
+/// A line with the required fields, where `members` come first.
+fn signal_with(members: &str) -> String {
+    format!(r#"{{{members}, "slug": "s", "title": "t", "companySlug": "c"}}"#)
+}
+
+fn signal_fault(line: &str) -> String {
+    parse_signal(line.as_bytes()).expect_err(line).to_string()
+}
+
+fn company_fault(line: &str) -> String {
+    parse_company(line.as_bytes()).expect_err(line).to_string()
+}
+
+#[test]
+fn a_signal_with_every_field_is_read() {
+    let line = br#"{"id":"12","slug":"s","title":"t","evidence":"e","category":"funding",
+        "date":"2026-02-28","publishedAt":"2026-02-28T01:30:00.5+02:00",
+        "updatedAt":"2026-03-01T00:00:00Z","companySlug":"c","activityUrl":"a","authorName":"n",
+        "authorTitle":"p","authorUrl":"u",
+        "funding":{"stage":"Seed","amount":1.5e6,"currency":"USD"},
+        "hiring":{"hiringType":"h","jobFunction":"j","seniority":"s","employmentType":"e",
+        "workArrangement":"w"}}"#;
+    let expected = Signal {
+        slug: "s".into(),
+        evidence: Some("e".into()),
+        category: Some("funding".into()),
+        date: Some(date!(2026 - 02 - 28)),
+        published_at: Some(utc_datetime!(2026-02-27 23:30:00.5)),
+        updated_at: Some(utc_datetime!(2026-03-01 00:00)),
+        activity_url: Some("a".into()),
+        author_name: Some("n".into()),
+        author_title: Some("p".into()),
+        author_url: Some("u".into()),
+        funding: Some(Funding {
+            stage: Some("Seed".into()),
+            amount: Some(1_500_000.0),
+            currency: Currency::new("USD"),
+        }),
+        hiring: Some(Hiring {
+            hiring_type: Some("h".into()),
+            job_function: Some("j".into()),
+            seniority: Some("s".into()),
+            employment_type: Some("e".into()),
+            work_arrangement: Some("w".into()),
+        }),
+        ..Signal::new(SignalId::new(12).expect("12 is an id"), "c", "t")
+    };
+    assert_eq!(parse_signal(line), Ok(expected));
+}
+
+#[test]
+fn a_company_with_every_field_is_read() {
+    let line = br#"{"slug":"c","name":"n","about":"a","tagline":"t","logoUrl":"l","country":"o",
+        "city":"i","employees":-5,"industry":"d","foundedYear":1999,"linkedinUrl":"k",
+        "updatedAt":"2026-03-01T00:00:00Z","signalCount":"never read","latestSignalDate":[]}"#;
+    let expected = Company {
+        about: Some("a".into()),
+        tagline: Some("t".into()),
+        logo_url: Some("l".into()),
+        country: Some("o".into()),
+        city: Some("i".into()),
+        employees: Some(-5),
+        industry: Some("d".into()),
+        founded_year: Some(1999),
+        linkedin_url: Some("k".into()),
+        updated_at: Some(utc_datetime!(2026-03-01 00:00)),
+        ..Company::new("c", "n")
+    };
+    assert_eq!(parse_company(line), Ok(expected));
+}
+
+#[test]
+fn an_absent_field_and_a_null_are_the_same() {
+    let absent = signal_with(r#""id": 1"#);
+    let null = signal_with(
+        r#""id": 1, "evidence": null, "date": null, "publishedAt": null, "funding": null,
+           "hiring": null, "companyName": 5, "unknown": {"a": [1e999, {}]}"#,
+    );
+    assert_eq!(
+        parse_signal(absent.as_bytes()),
+        parse_signal(null.as_bytes())
+    );
+    let members =
+        signal_with(r#""id": 1, "funding": {"stage": null, "amount": null, "currency": null}"#);
+    let empty = signal_with(r#""id": 1, "funding": {}"#);
+    let funding = parse_signal(empty.as_bytes()).map(|signal| signal.funding);
+    assert_eq!(funding, Ok(Some(Funding::default())));
+    assert_eq!(
+        parse_signal(members.as_bytes()),
+        parse_signal(empty.as_bytes())
+    );
+}
+
+#[test]
+fn text_is_borrowed_unless_it_holds_escapes() {
+    let line =
+        r#"{"id":1,"slug":"café","title":"a\u0062c","companySlug":"c","evidence":"\ud83d\ude00"}"#;
+    let signal = parse_signal(line.as_bytes()).expect("the line is valid");
+    assert!(matches!(signal.slug, Cow::Borrowed("café")));
+    assert!(matches!(&signal.title, Cow::Owned(title) if title == "abc"));
+    assert_eq!(signal.evidence.as_deref(), Some("😀"));
+}
+
+#[test]
+fn a_name_written_with_escapes_is_the_same_name() {
+    let line = r#"{"\u0069d":3,"slug":"s","title":"t","companySlug":"c"}"#;
+    assert_eq!(
+        parse_signal(line.as_bytes()).map(|signal| signal.id.get()),
+        Ok(3)
+    );
+}
+
+#[test]
+fn ids_are_exact_to_nineteen_digits_in_either_form() {
+    for number in [
+        1,
+        9,
+        1 << 53,
+        (1 << 53) + 1,
+        i64::MAX as u64 + 1,
+        SignalId::MAX.get(),
+    ] {
+        for written in [number.to_string(), format!("\"{number}\"")] {
+            let line = signal_with(&format!("\"id\": {written}"));
+            let id = parse_signal(line.as_bytes()).map(|signal| signal.id.get());
+            assert_eq!(id, Ok(number), "{line}");
+        }
+    }
+}
+
+#[test]
+fn ids_of_another_form_are_refused_as_written() {
+    let written = [
+        "0",
+        "-1",
+        "1.0",
+        "1e3",
+        "10000000000000000000",
+        "\"0\"",
+        "\"007\"",
+        "\"\"",
+        "\" 1\"",
+        "\"+1\"",
+        "\"1.0\"",
+        "\"١\"",
+        "\"10000000000000000000\"",
+        "true",
+        "[1]",
+        "{}",
+    ];
+    for written in written {
+        assert_eq!(
+            signal_fault(&signal_with(&format!("\"id\": {written}"))),
+            format!(
+                "id: {written} is not a whole number of 1 to 19 digits without a leading zero, \
+                 as a number or a string"
+            )
+        );
+    }
+}
+
+#[test]
+fn amounts_are_finite_and_not_negative() {
+    let amounts = [
+        ("0", 0.0),
+        ("-0", 0.0),
+        ("4000000", 4e6),
+        ("0.1", 0.1),
+        ("1.7976931348623157e308", f64::MAX),
+        ("5e-324", 5e-324),
+        ("9007199254740993", 9_007_199_254_740_992.0),
+        ("6.0221407599999985e+23", 6.022_140_759_999_998_5e23),
+    ];
+    for (written, expected) in amounts {
+        let line = signal_with(&format!(r#""id": 1, "funding": {{"amount": {written}}}"#));
+        let signal = parse_signal(line.as_bytes()).expect(written);
+        let amount = signal
+            .funding
+            .and_then(|funding| funding.amount)
+            .expect(written);
+        assert_eq!(amount.to_bits(), expected.to_bits(), "{written}");
+    }
+    for written in ["-1", "-5e-324", "1e309", "-1e309", "\"5\"", "true", "[]"] {
+        assert_eq!(
+            signal_fault(&signal_with(&format!(
+                r#""id": 1, "funding": {{"amount": {written}}}"#
+            ))),
+            format!("funding.amount: {written} is not a finite number of at least 0")
+        );
+    }
+}
+
+#[test]
+fn days_are_of_the_calendar() {
+    for text in ["0000-01-01", "9999-12-31", "2024-02-29", "2000-02-29"] {
+        let line = signal_with(&format!(r#""id": 1, "date": "{text}""#));
+        let day = parse_signal(line.as_bytes()).expect(text).date.expect(text);
+        assert_eq!(day.to_string(), text);
+    }
+    let refused = [
+        "",
+        "2026-2-28",
+        "2026-02-29",
+        "1900-02-29",
+        "2026-13-01",
+        "2026-00-01",
+        "2026-01-00",
+        "2026-04-31",
+        "10000-01-01",
+        "-001-01-01",
+        "+026-01-01",
+        "2026/01/01",
+        "2026-01-01 ",
+        "２026-01-01",
+        "2026-01-01T00:00:00Z",
+    ];
+    for text in refused {
+        assert_eq!(
+            signal_fault(&signal_with(&format!(r#""id": 1, "date": "{text}""#))),
+            format!("date: \"{text}\" is not a day of the calendar as \"YYYY-MM-DD\"")
+        );
+    }
+}
+
+#[test]
+fn instants_become_utc_and_stay_within_four_digits_of_year() {
+    let instants = [
+        ("2026-06-30T12:00:00Z", utc_datetime!(2026-06-30 12:00)),
+        ("2026-06-30t12:00:00z", utc_datetime!(2026-06-30 12:00)),
+        ("2026-06-30T12:00:00+14:00", utc_datetime!(2026-06-29 22:00)),
+        (
+            "2026-06-30T12:00:00.123456789-01:30",
+            utc_datetime!(2026-06-30 13:30:00.123456789),
+        ),
+        ("0000-01-01T00:00:00Z", utc_datetime!(0000-01-01 00:00)),
+        ("9999-12-31T23:59:59Z", utc_datetime!(9999-12-31 23:59:59)),
+    ];
+    for (text, expected) in instants {
+        let line = signal_with(&format!(r#""id": 1, "updatedAt": "{text}""#));
+        assert_eq!(
+            parse_signal(line.as_bytes()).expect(text).updated_at,
+            Some(expected),
+            "{text}"
+        );
+    }
+    let refused = [
+        "",
+        "2026-06-30",
+        "2026-06-30T12:00:00",
+        "2026-06-30T24:00:00Z",
+        "2026-02-30T12:00:00Z",
+        "2026-06-30_12:00:00Z",
+        "2026-06-30T12:00Z",
+        "2026-06-30T12:00:00+0100",
+        "0000-01-01T00:00:00+00:01",
+        "9999-12-31T23:59:59-00:01",
+        "10000-01-01T00:00:00Z",
+        "2026-06-30T12:00:00Z ",
+    ];
+    for text in refused {
+        assert_eq!(
+            signal_fault(&signal_with(&format!(r#""id": 1, "updatedAt": "{text}""#))),
+            format!(
+                "updatedAt: \"{text}\" is not an instant of RFC 3339 in the years 0000 to 9999, \
+                 such as \"2026-06-30T12:00:00Z\""
+            )
+        );
+    }
+}
+
+#[test]
+fn currencies_are_three_upper_case_letters() {
+    for text in ["", "US", "usd", "USDX", "U\\u00c4D"] {
+        let fault = signal_fault(&signal_with(&format!(
+            r#""id": 1, "funding": {{"currency": "{text}"}}"#
+        )));
+        let shown = text.replace("\\u00c4", "Ä");
+        assert_eq!(
+            fault,
+            format!(
+                "funding.currency: \"{shown}\" is not a currency of three upper-case letters, \
+                 such as \"USD\""
+            )
+        );
+    }
+}
+
+#[test]
+fn whole_numbers_fit_64_bits() {
+    for number in [i64::MIN, -1, 0, i64::MAX] {
+        let line = format!(r#"{{"slug":"c","name":"n","employees":{number}}}"#);
+        assert_eq!(
+            parse_company(line.as_bytes()).map(|c| c.employees),
+            Ok(Some(number))
+        );
+    }
+    for written in [
+        "9223372036854775808",
+        "-9223372036854775809",
+        "1.0",
+        "1e3",
+        "\"5\"",
+        "false",
+    ] {
+        assert_eq!(
+            company_fault(&format!(
+                r#"{{"slug":"c","name":"n","foundedYear":{written}}}"#
+            )),
+            format!(
+                "foundedYear: {written} is not a whole number from -9223372036854775808 to \
+                 9223372036854775807, without point or exponent"
+            )
+        );
+    }
+}
+
+#[test]
+fn required_fields_are_there() {
+    let rest = [
+        ("id", "1"),
+        ("slug", "\"s\""),
+        ("title", "\"t\""),
+        ("companySlug", "\"c\""),
+    ];
+    for (missing, _) in rest {
+        let kept = rest.iter().filter(|(name, _)| *name != missing);
+        let members: Vec<String> = kept
+            .map(|(name, value)| format!("\"{name}\":{value}"))
+            .collect();
+        let expected = match missing {
+            "id" => SignalId::EXPECTED,
+            _ => "a string",
+        };
+        let expected = format!("{missing}: is missing or null; it must be {expected}");
+        assert_eq!(
+            signal_fault(&format!("{{{}}}", members.join(","))),
+            expected
+        );
+        let null = format!("{{{},\"{missing}\":null}}", members.join(","));
+        assert_eq!(signal_fault(&null), expected);
+    }
+    let table = [
+        (
+            r#"{"name":"n"}"#,
+            "slug: is missing or null; it must be a string",
+        ),
+        (
+            r#"{"slug":"c"}"#,
+            "name: is missing or null; it must be a string",
+        ),
+        (
+            r#"{"slug":"","name":"n"}"#,
+            "slug: is empty; it must have at least one character",
+        ),
+    ];
+    for (line, expected) in table {
+        assert_eq!(company_fault(line), expected);
+    }
+    let empty = r#"{"id":1,"slug":"","title":"","companySlug":""}"#;
+    assert_eq!(
+        signal_fault(empty),
+        "companySlug: is empty; it must have at least one character"
+    );
+}
+
+#[test]
+fn lines_of_another_form_are_refused_with_the_place() {
+    let table = [
+        ("", "column 0: malformed JSON: EOF while parsing a value"),
+        ("null", "the line must be a JSON object"),
+        ("5", "the line must be a JSON object"),
+        ("[{}]", "the line must be a JSON object"),
+        ("\"{}\"", "the line must be a JSON object"),
+        (
+            "{\"id\":1",
+            "column 7: malformed JSON: EOF while parsing an object",
+        ),
+        ("{\"id\":1,}", "column 9: malformed JSON: trailing comma"),
+        ("{id:1}", "column 2: malformed JSON: key must be a string"),
+        (
+            "{\"id\":01}",
+            "id: column 8: malformed JSON: invalid number",
+        ),
+        (
+            "{\"id\":nul}",
+            "id: column 10: malformed JSON: expected ident",
+        ),
+        (
+            "{\"title\":NaN}",
+            "title: column 10: malformed JSON: expected value",
+        ),
+        (
+            "{\"title\":\"a\tb\"}",
+            "title: column 12: malformed JSON: control character (\\u0000-\\u001F) found while \
+             parsing a string",
+        ),
+        (
+            "{\"funding\":{\"amount\":1",
+            "funding: column 22: malformed JSON: EOF while parsing an object",
+        ),
+        ("{\"title\":5}", "title: must be a string"),
+        ("{\"title\":[[[[\"a\"]]]]}", "title: must be a string"),
+        ("{\"funding\":[]}", "funding: must be an object"),
+        (
+            "{\"funding\":{\"stage\":{}}}",
+            "funding.stage: must be a string",
+        ),
+        ("{\"hiring\":\"senior\"}", "hiring: must be an object"),
+        (
+            "{\"title\":\"a\",\"title\":\"a\"}",
+            "title: is given twice; a field is given once",
+        ),
+        (
+            "{\"date\":null,\"date\":null}",
+            "date: is given twice; a field is given once",
+        ),
+        (
+            "{\"hiring\":{\"seniority\":\"a\",\"seniority\":\"b\"}}",
+            "hiring.seniority: is given twice; a field is given once",
+        ),
+    ];
+    for (line, expected) in table {
+        assert_eq!(signal_fault(line), expected, "{line}");
+    }
+    let behind = format!("{} {{}}", signal_with("\"id\": 1"));
+    let column = behind.len() - 1;
+    assert_eq!(
+        signal_fault(&behind),
+        format!("column {column}: malformed JSON: trailing characters")
+    );
+}
+
+#[test]
+fn a_line_is_utf8_everywhere() {
+    let mut line = signal_with("\"id\": 1, \"unknown\": \"?\"").into_bytes();
+    let place = line
+        .iter()
+        .position(|&byte| byte == b'?')
+        .expect("it was written");
+    line[place] = 0xFF;
+    let fault = parse_signal(&line).expect_err("it is not UTF-8");
+    assert_eq!(
+        fault.to_string(),
+        format!("column {}: not UTF-8", place + 1)
+    );
+    let surrogate = signal_fault(r#"{"title":"\ud800"}"#);
+    assert!(surrogate.starts_with("title: column "), "{surrogate}");
+}
+
+#[test]
+fn deep_nesting_costs_no_stack() {
+    let levels = 1_000_000;
+    let (open, close) = ("[".repeat(levels), "]".repeat(levels));
+    let unknown = signal_with(&format!("\"id\": 1, \"unknown\": {open}{close}"));
+    assert!(parse_signal(unknown.as_bytes()).is_ok());
+    assert_eq!(
+        signal_fault(&format!("{{\"title\": {open}{close}}}")),
+        "title: must be a string"
+    );
+    assert_eq!(signal_fault(&open), "the line must be a JSON object");
+    let unclosed = signal_fault(&format!("{{\"unknown\": {}", "{\"a\":".repeat(levels)));
+    assert!(
+        unclosed.starts_with("column 5000012: malformed JSON: EOF"),
+        "{unclosed}"
+    );
+    let id = signal_fault(&format!("{{\"id\": {open}{close}}}"));
+    assert!(
+        id.starts_with(&format!("id: {}… is not", "[".repeat(64))),
+        "{id}"
+    );
+}
+
+#[test]
+fn a_text_has_at_most_a_mebibyte() {
+    let line = |bytes: usize| {
+        signal_with(&format!(
+            "\"id\": 1, \"evidence\": \"{}\"",
+            "x".repeat(bytes)
+        ))
+    };
+    assert!(parse_signal(line(FIELD_BYTES_MAX).as_bytes()).is_ok());
+    assert_eq!(
+        signal_fault(&line(FIELD_BYTES_MAX + 1)),
+        "evidence: has 1048577 bytes; a text has at most 1048576"
+    );
+}
+
+/// Lines that are nearly right, so that faults are met at every place.
+fn nearly_a_record() -> impl Strategy<Value = Vec<u8>> {
+    let whole = r#"{"id":"12","slug":"s\n","title":"é","evidence":null,"date":"2026-02-28","updatedAt":"2026-02-28T01:30:00.5+02:00","companySlug":"c","funding":{"stage":"Seed","amount":1.5e6,"currency":"USD"},"hiring":{"seniority":"s"},"name":"n","employees":5}"#;
+    let edit = (any::<prop::sample::Index>(), any::<u8>(), any::<bool>());
+    prop::collection::vec(edit, 1..4).prop_map(move |edits| {
+        let mut line = whole.as_bytes().to_vec();
+        for (index, byte, insert) in edits {
+            let place = index.index(line.len());
+            if insert {
+                line.insert(place, byte);
+            } else {
+                line[place] = byte;
+            }
+        }
+        line
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_a_record_or_a_short_fault(
+        line in prop_oneof![prop::collection::vec(any::<u8>(), 0..200), nearly_a_record()]
+    ) {
+        for fault in [parse_signal(&line).err(), parse_company(&line).err()].into_iter().flatten() {
+            prop_assert!(!fault.reason().is_empty());
+            prop_assert!(fault.to_string().chars().count() < 300);
+        }
+    }
+
+    #[test]
+    fn what_serde_takes_for_no_json_is_no_record(line in nearly_a_record()) {
+        if serde_json::from_slice::<serde::de::IgnoredAny>(&line).is_err() {
+            prop_assert!(parse_signal(&line).is_err());
+            prop_assert!(parse_company(&line).is_err());
+        }
+    }
+}

@@ -73,7 +73,9 @@ impl Lines {
             return Lines::new(Path::new("standard input"), io::stdin(), None);
         }
         let file = File::open(path).map_err(|error| Error::io("open the file", error).at(path))?;
-        let metadata = file.metadata().map_err(|error| Error::io("read the file", error).at(path))?;
+        let metadata = file
+            .metadata()
+            .map_err(|error| Error::io("read the file", error).at(path))?;
         let total_bytes = metadata.is_file().then_some(metadata.len());
         Lines::new(path, file, total_bytes)
     }
@@ -84,7 +86,10 @@ impl Lines {
         total_bytes: Option<u64>,
     ) -> Result<Lines> {
         let bytes_read = Arc::new(AtomicU64::new(0));
-        let source = Counted { source, bytes_read: Arc::clone(&bytes_read) };
+        let source = Counted {
+            source,
+            bytes_read: Arc::clone(&bytes_read),
+        };
         let (compression, reader) = decompressed(source)
             .map_err(|error| Error::io("read the beginning", error).at(path))?;
         Ok(Lines {
@@ -109,7 +114,10 @@ impl Lines {
             let length = match self.read_line().map_err(|error| self.failure(error))? {
                 ReadLine::End => return Ok(None),
                 ReadLine::TooLong => {
-                    return Ok(Some(Line { number: self.number, content: Err(too_long()) }));
+                    return Ok(Some(Line {
+                        number: self.number,
+                        content: Err(too_long()),
+                    }));
                 }
                 ReadLine::Whole(length) => length,
             };
@@ -117,7 +125,10 @@ impl Lines {
             if self.line[start..length].iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            return Ok(Some(Line { number: self.number, content: Ok(&self.line[start..length]) }));
+            return Ok(Some(Line {
+                number: self.number,
+                content: Ok(&self.line[start..length]),
+            }));
         }
     }
 
@@ -181,7 +192,10 @@ impl Lines {
 
 impl std::fmt::Debug for Lines {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lines").field("path", &self.path).field("number", &self.number).finish()
+        f.debug_struct("Lines")
+            .field("path", &self.path)
+            .field("number", &self.number)
+            .finish()
     }
 }
 

@@ -27,6 +27,7 @@ mod lines;
 mod load;
 mod object;
 mod output;
+mod read_ahead;
 mod value;
 mod write;
 mod written;

@@ -48,7 +48,11 @@ pub(super) fn read_line<'de, M: Members<'de>>(line: &'de [u8]) -> Result<M, Reco
     let text = std::str::from_utf8(line).map_err(|error| {
         RecordFault::of_line(format!("column {}: not UTF-8", error.valid_up_to() + 1))
     })?;
-    let mut context = Context { field: None, expected: "a JSON object", fault: None };
+    let mut context = Context {
+        field: None,
+        expected: "a JSON object",
+        fault: None,
+    };
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let read = ObjectSeed::new(&mut context)
         .deserialize(&mut deserializer)
@@ -92,12 +96,19 @@ impl Context {
             return fault;
         }
         if error.is_data() {
-            let subject = if self.field.is_some() { "" } else { "the line " };
+            let subject = if self.field.is_some() {
+                ""
+            } else {
+                "the line "
+            };
             return self.of_field(format!("{subject}must be {}", self.expected));
         }
         let message = error.to_string();
         let message = message.split(" at line ").next().unwrap_or_default();
-        self.of_field(format!("column {}: malformed JSON: {message}", error.column()))
+        self.of_field(format!(
+            "column {}: malformed JSON: {message}",
+            error.column()
+        ))
     }
 }
 
@@ -117,7 +128,9 @@ impl<'de, A: MapAccess<'de>> MemberValue<'_, A> {
         let outer_field = self.context.field.replace(field);
         let outer_expected = mem::replace(&mut self.context.expected, T::EXPECTED);
         if slot.is_some() {
-            return Err(self.context.fail("is given twice; a field is given once".to_owned()));
+            return Err(self
+                .context
+                .fail("is given twice; a field is given once".to_owned()));
         }
         *slot = Some(T::read(self.map, self.context)?);
         self.context.field = outer_field;
@@ -139,7 +152,10 @@ pub(super) struct ObjectSeed<'c, M> {
 
 impl<'c, M> ObjectSeed<'c, M> {
     pub(super) fn new(context: &'c mut Context) -> ObjectSeed<'c, M> {
-        ObjectSeed { context, members: PhantomData }
+        ObjectSeed {
+            context,
+            members: PhantomData,
+        }
     }
 }
 
@@ -168,7 +184,13 @@ impl<'de, M: Members<'de>> Visitor<'de> for ObjectSeed<'_, M> {
             let Some(name) = name else {
                 return Err(A::Error::custom("a name cannot be null"));
             };
-            members.take(&name, MemberValue { map: &mut map, context: self.context })?;
+            members.take(
+                &name,
+                MemberValue {
+                    map: &mut map,
+                    context: self.context,
+                },
+            )?;
         }
         Ok(Some(members))
     }

@@ -178,7 +178,10 @@ struct OptionList<'a> {
 
 impl Serialize for OptionList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.counts.iter().map(|value| FilterOption { facet: self.facet, value }))
+        serializer.collect_seq(self.counts.iter().map(|value| FilterOption {
+            facet: self.facet,
+            value,
+        }))
     }
 }
 
@@ -189,7 +192,11 @@ struct FilterOption<'a> {
 
 impl Serialize for FilterOption<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let name = if self.facet == Facet::Category { "id" } else { "value" };
+        let name = if self.facet == Facet::Category {
+            "id"
+        } else {
+            "value"
+        };
         let mut object = serializer.serialize_struct("FilterOption", 2)?;
         object.serialize_field(name, &self.value.label)?;
         object.serialize_field("count", &self.value.count)?;

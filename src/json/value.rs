@@ -89,8 +89,7 @@ impl<'de> Member<'de> for f64 {
 }
 
 impl<'de> Member<'de> for i64 {
-    const EXPECTED: &'static str =
-        "a whole number from -9223372036854775808 to 9223372036854775807, without point or exponent";
+    const EXPECTED: &'static str = "a whole number from -9223372036854775808 to 9223372036854775807, without point or exponent";
 
     fn read<A: MapAccess<'de>>(
         map: &mut A,
@@ -158,7 +157,8 @@ fn day(text: &str) -> Option<Date> {
 /// The number of up to four ASCII digits.
 fn digits(bytes: &[u8]) -> Option<u16> {
     bytes.iter().try_fold(0, |number: u16, byte| {
-        byte.is_ascii_digit().then(|| number * 10 + u16::from(byte - b'0'))
+        byte.is_ascii_digit()
+            .then(|| number * 10 + u16::from(byte - b'0'))
     })
 }
 
@@ -167,6 +167,8 @@ fn instant(text: &str) -> Option<UtcDateTime> {
     if !matches!(text.as_bytes().get(10), Some(b'T' | b't' | b' ')) {
         return None;
     }
-    let instant = OffsetDateTime::parse(text, &Rfc3339).ok()?.checked_to_utc()?;
+    let instant = OffsetDateTime::parse(text, &Rfc3339)
+        .ok()?
+        .checked_to_utc()?;
     (0..=9999).contains(&instant.year()).then_some(instant)
 }

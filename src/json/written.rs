@@ -73,7 +73,10 @@ impl Serialize for FundingObject<'_> {
         let mut object = serializer.serialize_struct("Funding", 3)?;
         object.serialize_field("stage", &self.0.stage)?;
         object.serialize_field("amount", &self.0.amount.map(AmountNumber))?;
-        object.serialize_field("currency", &self.0.currency.as_ref().map(|code| code.as_str()))?;
+        object.serialize_field(
+            "currency",
+            &self.0.currency.as_ref().map(|code| code.as_str()),
+        )?;
         object.end()
     }
 }
@@ -89,7 +92,10 @@ struct Text {
 }
 
 impl Text {
-    const EMPTY: Text = Text { bytes: [0; TEXT_BYTES], length: 0 };
+    const EMPTY: Text = Text {
+        bytes: [0; TEXT_BYTES],
+        length: 0,
+    };
 
     fn as_str(&self) -> &str {
         std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()

@@ -5,7 +5,7 @@
 
 use time::Date;
 
-use super::fault::{Fault, FaultCode, InvalidQuery, quoted};
+use super::fault::{Fault, FaultCode, InvalidQuery};
 use super::keywords::{self, Keywords};
 use super::limits::{FAULTS_MAX, LIMIT_MAX};
 use super::list::{self, ListFault};
@@ -14,6 +14,7 @@ use super::{
     CompanyReference, Cursor, CursorFault, DateRange, Days, Facet, Filter, Order, Phrase, Query,
     Start,
 };
+use crate::error::quoted;
 use crate::signal::{Currency, SignalId, SizeBucket};
 use crate::text;
 

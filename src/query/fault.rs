@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use super::limits::ECHO_CHARS_MAX;
-
 /// A query that cannot be answered, with all its faults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidQuery {
@@ -89,18 +87,3 @@ impl fmt::Display for InvalidQuery {
 }
 
 impl std::error::Error for InvalidQuery {}
-
-/// Input as a message may repeat it: in quotes, at most 64 characters, nothing that a terminal
-/// would act on.
-pub(super) fn quoted(input: &str) -> String {
-    let mut shown: String = input
-        .chars()
-        .take(ECHO_CHARS_MAX)
-        .map(|letter| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter })
-        .collect();
-    if input.chars().nth(ECHO_CHARS_MAX).is_some() {
-        shown.pop();
-        shown.push('…');
-    }
-    format!("\"{shown}\"")
-}

@@ -36,6 +36,3 @@ pub const QUERY_STRING_BYTES_MAX: usize = 64 * 1024;
 
 /// The most faults that are reported at once; more say nothing new.
 pub const FAULTS_MAX: usize = 64;
-
-/// The most characters of input that a message repeats.
-pub const ECHO_CHARS_MAX: usize = 64;

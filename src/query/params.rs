@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::fault::{Fault, FaultCode, InvalidQuery, quoted};
-use super::limits::{ECHO_CHARS_MAX, QUERY_STRING_BYTES_MAX};
+use super::fault::{Fault, FaultCode, InvalidQuery};
+use super::limits::QUERY_STRING_BYTES_MAX;
 use super::{PARAMETERS, Parameter, QueryBuilder};
+use crate::error::{ECHO_CHARS_MAX, quoted};
 
 /// Which parameters a request takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,6 +20,7 @@ mod record;
 mod row;
 mod tokens;
 mod validate;
+mod verify;
 
 pub use builder::Added;
 pub(crate) use bytes::Bytes;

@@ -5,3 +5,5 @@ mod damage;
 mod metamorphic;
 mod oracle;
 mod questions;
+#[cfg(feature = "json")]
+mod real_corpus;

@@ -1,12 +1,17 @@
 //! The plain meaning of queries over a list of records: what the engine has to agree with.
 
+use std::collections::BTreeMap;
+
 use signaldex::query::{Order, Start};
 use signaldex::{Company, Facet, FacetCount, Filter, Index, IndexBuilder, Query, Signal, SignalId};
 use time::Date;
 
+/// A signal and its company.
+pub type Record = (Signal<'static>, Company<'static>);
+
 /// All records of a corpus, signals with their companies, by ascending id.
 pub struct Oracle {
-    pub records: Vec<(Signal<'static>, Company<'static>)>,
+    pub records: Vec<Record>,
 }
 
 impl Oracle {
@@ -24,8 +29,7 @@ impl Oracle {
 
     /// The matches of a filter, by ascending id.
     pub fn matches(&self, filter: &Filter, today: Date) -> Vec<SignalId> {
-        let matching = self.records.iter().filter(|(s, c)| filter.matches(s, c, today));
-        matching.map(|(signal, _)| signal.id).collect()
+        self.matching(filter, today).map(|(signal, _)| signal.id).collect()
     }
 
     /// The page of a query, given its filter's matches, and whether there is a next one.
@@ -50,27 +54,37 @@ impl Oracle {
         (rest.into_iter().take(query.limit()).collect(), has_more)
     }
 
-    /// The values of a facet among the matches of a filter without the facet's own part.
-    pub fn facet(&self, filter: &Filter, facet: Facet, today: Date) -> Vec<FacetCount> {
-        let lifted = filter.without(facet);
-        let mut counts: Vec<(String, FacetCount)> = Vec::new();
-        for (signal, company) in self.records.iter().filter(|(s, c)| lifted.matches(s, c, today)) {
-            let Some(label) = facet.label(signal, company) else { continue };
-            let key = facet.key(&label).into_owned();
-            match counts.iter_mut().find(|(other, _)| *other == key) {
-                Some((_, count)) => {
-                    count.count += 1;
-                    if *label < *count.label {
-                        count.label = label.into_owned();
-                    }
-                }
-                None => counts.push((key, FacetCount { label: label.into_owned(), count: 1 })),
+    /// The values of every facet, each among the matches of the filter without the facet's part.
+    pub fn facets(&self, filter: &Filter, today: Date) -> Vec<(Facet, Vec<FacetCount>)> {
+        let unlifted: Vec<&Record> = self.matching(filter, today).collect();
+        let counts = |facet: Facet| {
+            let lifted = filter.without(facet);
+            match lifted == *filter {
+                true => count_values(facet, unlifted.iter().copied()),
+                false => count_values(facet, self.matching(&lifted, today)),
             }
-        }
-        let mut counts: Vec<FacetCount> = counts.into_iter().map(|(_, count)| count).collect();
-        counts.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.label.cmp(&b.label)));
-        counts
+        };
+        Facet::ALL.into_iter().map(|facet| (facet, counts(facet))).collect()
     }
+
+    fn matching(&self, filter: &Filter, today: Date) -> impl Iterator<Item = &Record> {
+        self.records.iter().filter(move |(s, c)| filter.matches(s, c, today))
+    }
+}
+
+fn count_values<'r>(facet: Facet, records: impl Iterator<Item = &'r Record>) -> Vec<FacetCount> {
+    let mut by_key: BTreeMap<String, FacetCount> = BTreeMap::new();
+    for (signal, company) in records {
+        let Some(label) = facet.label(signal, company) else { continue };
+        let label = label.into_owned();
+        let first = FacetCount { label: label.clone(), count: 0 };
+        let value = by_key.entry(facet.key(&label).into_owned()).or_insert(first);
+        value.count += 1;
+        value.label = value.label.clone().min(label);
+    }
+    let mut counts: Vec<FacetCount> = by_key.into_values().collect();
+    counts.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.label.cmp(&b.label)));
+    counts
 }
 
 /// An index in memory of these records.

@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
-use signaldex::{Company, Facet, Signal};
+use signaldex::Facet;
 use time::Date;
+
+use crate::oracle::Record;
 
 /// A source of random numbers: SplitMix64, which is enough for choosing and can be replayed.
 #[derive(Clone, Debug)]
@@ -41,14 +43,14 @@ impl Random {
 
 /// Makes up filters from records, so that most find something and some find nothing.
 pub struct Questions<'c> {
-    records: &'c [(Signal<'static>, Company<'static>)],
+    records: &'c [Record],
     today: Date,
     pub random: Random,
 }
 
 impl<'c> Questions<'c> {
     pub fn new(
-        records: &'c [(Signal<'static>, Company<'static>)],
+        records: &'c [Record],
         today: Date,
         seed: u64,
     ) -> Questions<'c> {
@@ -67,14 +69,14 @@ impl<'c> Questions<'c> {
         query.text
     }
 
-    fn record(&mut self) -> &'c (Signal<'static>, Company<'static>) {
+    fn record(&mut self) -> &'c Record {
         self.random.pick(self.records)
     }
 
     fn add_part(
         &mut self,
         query: &mut QueryString,
-        record: &'c (Signal<'static>, Company<'static>),
+        record: &'c Record,
     ) {
         let (signal, company) = record;
         match self.random.below(24) {
@@ -128,7 +130,7 @@ impl<'c> Questions<'c> {
         query: &mut QueryString,
         parameter: &str,
         facet: Facet,
-        (signal, company): &(Signal<'static>, Company<'static>),
+        (signal, company): &Record,
     ) {
         if let Some(label) = facet.label(signal, company) {
             let spelled = if self.random.chance(30) { label.to_uppercase() } else { label.into_owned() };
@@ -219,7 +221,7 @@ impl<'c> Questions<'c> {
     /// A few values of random records, as far as they have one.
     fn several(
         &mut self,
-        value: impl Fn(&(Signal<'static>, Company<'static>)) -> Option<String>,
+        value: impl Fn(&Record) -> Option<String>,
     ) -> Vec<String> {
         let count = 1 + self.random.below(4);
         (0..count).filter_map(|_| value(self.record())).collect()

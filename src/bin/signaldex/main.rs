@@ -1,1 +1,81 @@
-fn main() {}
+//! The command line: one file a command, all of them over the library.
+
+mod build;
+mod explain;
+mod generate;
+mod options;
+mod records;
+mod search;
+mod source;
+mod stats;
+mod table;
+mod update;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// A search engine for signals: activities of companies.
+///
+/// Where a command takes DIR, `@sample` stands for the sample corpus that comes with the program.
+/// Queries are the query strings of the HTTP interface, such as 'all=series a&country=Germany'.
+#[derive(Debug, Parser)]
+#[command(name = "signaldex", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Build(build::Build),
+    Update(update::Update),
+    Search(search::Search),
+    Explain(explain::Explain),
+    Signal(records::Signal),
+    Company(records::Company),
+    Options(options::Options),
+    Stats(stats::Stats),
+    Verify(verify::Verify),
+    Compact(verify::Compact),
+    Generate(generate::Generate),
+}
+
+/// What ends a command early: shown on standard error, exit status 1.
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> ExitCode {
+    // Wrong usage ends here, with exit status 2.
+    let arguments = Arguments::parse();
+    let outcome = match arguments.command {
+        Command::Build(build) => build.run(),
+        Command::Update(update) => update.run(),
+        Command::Search(search) => search.run(),
+        Command::Explain(explain) => explain.run(),
+        Command::Signal(signal) => signal.run(),
+        Command::Company(company) => company.run(),
+        Command::Options(options) => options.run(),
+        Command::Stats(stats) => stats.run(),
+        Command::Verify(verify) => verify.run(),
+        Command::Compact(compact) => compact.run(),
+        Command::Generate(generate) => generate.run(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if is_closed_pipe(&*failure) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("signaldex: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether the reader of our output has gone, as `head` does, which is nobody's fault.
+fn is_closed_pipe(failure: &(dyn std::error::Error + 'static)) -> bool {
+    let io = match failure.downcast_ref::<serde_json::Error>() {
+        Some(error) => error.io_error_kind(),
+        None => failure.downcast_ref::<std::io::Error>().map(std::io::Error::kind),
+    };
+    io == Some(std::io::ErrorKind::BrokenPipe)
+}

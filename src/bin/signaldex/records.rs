@@ -1,0 +1,50 @@
+//! `signaldex signal` and `signaldex company`: one record by id or slug.
+
+use std::path::PathBuf;
+
+use signaldex::{Found, SignalId};
+use signaldex::json::{CompanyDetail, SignalDetail};
+
+use crate::{Failure, source};
+
+/// Show a signal with its company
+#[derive(Debug, clap::Args)]
+pub(crate) struct Signal {
+    /// The directory of the index, or @sample
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// The signal's id
+    id: SignalId,
+}
+
+/// Show a company
+#[derive(Debug, clap::Args)]
+pub(crate) struct Company {
+    /// The directory of the index, or @sample
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// The company's slug
+    slug: String,
+}
+
+impl Signal {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let snapshot = source::open(&self.directory)?.snapshot();
+        match snapshot.signal(self.id)? {
+            Some(Found { signal, company }) => {
+                source::print_answer(SignalDetail { signal: &signal, company: &company })
+            }
+            None => Err(format!("there is no signal {}", self.id).into()),
+        }
+    }
+}
+
+impl Company {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let snapshot = source::open(&self.directory)?.snapshot();
+        match snapshot.company(&self.slug)? {
+            Some(profile) => source::print_answer(CompanyDetail { profile: &profile }),
+            None => Err(format!("there is no company {:?}", self.slug).into()),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! `signaldex stats`: what an index holds and how many bytes it takes.
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value, json};
+
+use crate::{Failure, source};
+
+/// Show figures of an index: signals, companies, segments, bytes by section
+#[derive(Debug, clap::Args)]
+pub(crate) struct Stats {
+    /// The directory of the index, or @sample
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+}
+
+impl Stats {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let figures = source::open(&self.directory)?.snapshot().statistics();
+        let sections: Map<String, Value> =
+            figures.sections.into_iter().map(|(name, bytes)| (name, bytes.into())).collect();
+        source::print_json(&json!({
+            "generation": figures.generation,
+            "signals": figures.signals,
+            "deletedRows": figures.deleted_rows,
+            "companies": figures.companies,
+            "segments": figures.segments,
+            "bytes": figures.bytes,
+            "bytesBySection": sections,
+        }))
+    }
+}

@@ -1,0 +1,71 @@
+//! `signaldex update`: upserts and deletes, committed as one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use signaldex::{Index, OnSignals, SignalId};
+
+use crate::Failure;
+use crate::build::Invalid;
+
+/// Add, replace and delete records of an index, all of them or none
+#[derive(Debug, clap::Args)]
+pub(crate) struct Update {
+    /// The directory of the index
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// Companies to add or replace, one JSON object a line
+    #[arg(long, value_name = "FILE")]
+    companies: Option<PathBuf>,
+    /// Signals to add or replace, one JSON object a line
+    #[arg(long, value_name = "FILE")]
+    signals: Option<PathBuf>,
+    /// Signals to delete, one id a line
+    #[arg(long, value_name = "FILE")]
+    delete_signals: Option<PathBuf>,
+    /// Companies to delete, one slug a line
+    #[arg(long, value_name = "FILE")]
+    delete_companies: Option<PathBuf>,
+    /// Delete the signals of deleted companies as well, rather than refuse
+    #[arg(long, requires = "delete_companies")]
+    with_signals: bool,
+    #[command(flatten)]
+    invalid: Invalid,
+}
+
+impl Update {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let index = Index::open(&self.directory)?;
+        let mut writer = index.writer()?;
+        let (companies, signals) = (self.companies.as_deref(), self.signals.as_deref());
+        let loaded = self.invalid.load(&mut writer, companies, signals)?;
+        for (path, number, line) in lines_of(self.delete_signals.as_deref())? {
+            let id: SignalId = line
+                .parse()
+                .map_err(|fault| format!("{}:{number}: {fault}", path.display()))?;
+            writer.delete_signal(id)?;
+        }
+        let on_signals = if self.with_signals { OnSignals::Delete } else { OnSignals::Refuse };
+        for (path, number, slug) in lines_of(self.delete_companies.as_deref())? {
+            writer
+                .delete_company(&slug, on_signals)
+                .map_err(|fault| format!("{}:{number}: {fault}", path.display()))?;
+        }
+        let report = writer.commit()?;
+        writer.wait_for_merges();
+        eprintln!(
+            "{loaded}; deleted {} signals and {} companies; generation {}",
+            report.signals_deleted, report.companies_deleted, report.generation
+        );
+        Ok(())
+    }
+}
+
+/// The lines of a file that are not blank, with their numbers.
+fn lines_of(path: Option<&Path>) -> Result<Vec<(&Path, usize, String)>, Failure> {
+    let Some(path) = path else { return Ok(Vec::new()) };
+    let text = fs::read_to_string(path)
+        .map_err(|error| format!("{}: cannot read the file: {error}", path.display()))?;
+    let lines = text.lines().map(str::trim).enumerate().filter(|(_, line)| !line.is_empty());
+    Ok(lines.map(|(place, line)| (path, place + 1, line.to_owned())).collect())
+}
