@@ -9,9 +9,11 @@ use percent_encoding::percent_decode_str;
 
 use super::limits::URI_BYTES_MAX;
 use super::problem::{Code, Problem};
-use crate::query::limits::{ECHO_CHARS_MAX, FAULTS_MAX};
+use crate::query::limits::FAULTS_MAX;
 use crate::query::{Fault, FaultCode};
 
+/// Characters of input that a message repeats.
+const ECHO_CHARS_MAX: usize = 64;
 /// Bytes of a host and port; DNS allows names of 253.
 const HOST_BYTES_MAX: usize = 261;
 
