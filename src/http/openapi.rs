@@ -7,7 +7,7 @@ use crate::query::{FaultCode, PARAMETERS, ParameterDescription, ParameterKind};
 
 /// A signal id, as parameters and paths write it.
 const ID_PATTERN: &str = "^[1-9][0-9]{0,18}$";
-/// What a value is that no text filter finds unsearchable, in words.
+/// Characters of the shortest value; an empty one is refused.
 const NOT_EMPTY: u32 = 1;
 
 /// Every code that may stand in `errors`.
@@ -54,8 +54,8 @@ fn paths() -> Value {
         PARAMETERS.iter().map(parameter).chain([idempotency_key(), if_none_match()]).collect();
     let filters: Vec<Value> =
         PARAMETERS.iter().filter(|known| known.parameter.is_filter()).map(parameter).collect();
-    let id = path_parameter("id", json!({"type": "string", "pattern": ID_PATTERN}), "1001");
-    let slug = path_parameter("slug", json!({"type": "string", "minLength": NOT_EMPTY}), "acme");
+    let id = path_parameter("id", json!({"type": "string", "pattern": ID_PATTERN}), "9999999999999999999");
+    let slug = path_parameter("slug", json!({"type": "string", "minLength": NOT_EMPTY}), "pomelora");
     let metered = [Code::InvalidRequest, Code::QuotaExceeded];
     let searched = [Code::InvalidRequest, Code::QuotaExceeded, Code::RequestInProgress, Code::IdempotencyKeyReused, Code::UriTooLong];
     let detailed = [metered.as_slice(), &[Code::NotFound]].concat();

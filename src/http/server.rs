@@ -40,13 +40,19 @@ retry-after: 1\r\nconnection: close\r\n\r\n\
 /// Runs a service on a socket.
 pub struct Server {
     service: Service,
+    routes: Router,
     limits: ServerLimits,
 }
 
 impl Server {
     /// A server of a service.
     pub fn new(service: Service, limits: ServerLimits) -> Server {
-        Server { service, limits }
+        Server { routes: service.router(), service, limits }
+    }
+
+    /// Serves these routes, into which a host has merged those of the service.
+    pub fn routes(self, routes: Router) -> Server {
+        Server { routes, ..self }
     }
 
     /// Serves until `stop` is ready, then shuts down gracefully: returns when requests under way
@@ -93,7 +99,7 @@ impl Server {
             return;
         };
         let io = TokioIo::new(PatientStream::new(socket, self.limits.write_time));
-        let router = TowerToHyperService::new(self.service.router());
+        let router = TowerToHyperService::new(self.routes.clone());
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.limits.header_time)

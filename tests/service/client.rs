@@ -60,12 +60,30 @@ pub(crate) fn read_to_end(socket: &mut TcpStream) -> Vec<u8> {
 
 /// Sends one request and reads one answer.
 pub(crate) fn request(address: SocketAddr, method: &str, target: &str, headers: &[(&str, &str)]) -> Response {
+    parse(&raw(address, &text_of(address, method, target, headers)))
+}
+
+/// As [`request`], where the server may have gone.
+pub(crate) fn try_request(
+    address: SocketAddr,
+    method: &str,
+    target: &str,
+    headers: &[(&str, &str)],
+) -> Option<Response> {
+    let mut socket = TcpStream::connect(address).ok()?;
+    socket.set_read_timeout(Some(PATIENCE)).ok()?;
+    socket.write_all(&text_of(address, method, target, headers)).ok()?;
+    let answer = read_to_end(&mut socket);
+    (!answer.is_empty()).then(|| parse(&answer))
+}
+
+fn text_of(address: SocketAddr, method: &str, target: &str, headers: &[(&str, &str)]) -> Vec<u8> {
     let mut text = format!("{method} {target} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n");
     for (name, value) in headers {
         text.push_str(&format!("{name}: {value}\r\n"));
     }
     text.push_str("\r\n");
-    parse(&raw(address, text.as_bytes()))
+    text.into_bytes()
 }
 
 /// Reads an answer that ends where the connection does.

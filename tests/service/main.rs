@@ -6,7 +6,10 @@
 mod client;
 mod contract;
 mod errors;
+mod following;
 mod hostile;
 mod metering;
 mod openapi;
+#[cfg(feature = "cli")]
+mod program;
 mod rig;

@@ -2,6 +2,7 @@
 
 use std::sync::Barrier;
 
+use signaldex::IndexBuilder;
 use signaldex::http::{NewKey, Quotas};
 
 use crate::rig::{Rig, Settings};
@@ -107,4 +108,41 @@ fn usage_names_key_month_and_counters() {
     assert_eq!(usage.len(), 1);
     assert_eq!((usage[0].name.as_str(), usage[0].counts), ("test", [3, 1, 1]));
     assert_eq!(rig.state().usage(Some(usage[0].month)).expect("usage"), usage);
+}
+
+#[test]
+fn a_replay_outlives_restarts_and_the_records_it_shows() {
+    let mut rig = Rig::start();
+    let first = rig.send("GET", "/api/v1/signals?limit=4", &[NAME]);
+    let nothing = IndexBuilder::in_memory().and_then(IndexBuilder::finish).expect("an empty index");
+    rig.restart(nothing);
+    assert_eq!(rig.search("limit=4").items().len(), 0);
+    let again = rig.send("GET", "/api/v1/signals?limit=4", &[NAME]);
+    assert_eq!((again.header("idempotency-replayed"), &again.body), (Some("true"), &first.body));
+}
+
+#[test]
+fn an_answer_is_repeated_for_24_hours() {
+    let rig = Rig::start();
+    assert_eq!(rig.send("GET", "/api/v1/signals?limit=4", &[NAME]).charged(), 4);
+    let age = |seconds: i64| {
+        let state = rusqlite::Connection::open(rig.state_path()).expect("the state");
+        state.execute("UPDATE replays SET answered_at = answered_at - ?1", [seconds]).expect("aged");
+    };
+    age(24 * 60 * 60 - 60);
+    assert_eq!(rig.send("GET", "/api/v1/signals?limit=4", &[NAME]).charged(), 0);
+    age(60);
+    assert_eq!(rig.send("GET", "/api/v1/signals?limit=4", &[NAME]).charged(), 4);
+}
+
+#[test]
+fn nothing_is_delivered_that_cannot_be_charged() {
+    let rig = Rig::start();
+    let blocker = rusqlite::Connection::open(rig.state_path()).expect("the state");
+    blocker.execute_batch("BEGIN IMMEDIATE").expect("the only writer");
+    let answer = rig.search("limit=4");
+    assert_eq!((answer.status, answer.json()["data"].is_null()), (503, true));
+    assert!(answer.header("retry-after").is_some());
+    blocker.execute_batch("ROLLBACK").expect("done");
+    assert_eq!(rig.search("limit=4").status, 200);
 }

@@ -115,6 +115,14 @@ impl Rig {
         assert!(response.header("x-request-id").is_some(), "{method} {target}");
     }
 
+    /// Stops the server and starts another one over the same state and another index.
+    pub(crate) fn restart(&mut self, index: Index) {
+        self.stop();
+        let settings = Settings { index: Some(index), ..Settings::default() };
+        let (address, stop, thread) = start(self.state_path(), settings);
+        (self.address, self.stop, self.thread) = (address, Some(stop), Some(thread));
+    }
+
     fn stop(&mut self) {
         if let Some(stop) = self.stop.take() {
             let _ = stop.send(());

@@ -32,7 +32,7 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
     sleep 1
 done
 
-"$tool" run "http://127.0.0.1:$port/openapi.json" \
+"$tool" --config-file "$(dirname "$0")/schemathesis.toml" run "http://127.0.0.1:$port/openapi.json" \
     --header "Authorization: Bearer $key" \
     --max-examples "$examples" --seed "$seed" --generation-database none \
     --phases examples,coverage,fuzzing --checks all --continue-on-failure --no-color
