@@ -83,6 +83,8 @@ mod signal;
 
 #[cfg(feature = "json")]
 pub mod json;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod query;
 #[cfg(feature = "json")]
 pub mod sample;

@@ -3,13 +3,16 @@
 mod build;
 mod explain;
 mod generate;
+mod keys;
 mod options;
 mod records;
 mod search;
+mod serve;
 mod source;
 mod stats;
 mod table;
 mod update;
+mod usage;
 mod verify;
 
 use std::process::ExitCode;
@@ -40,6 +43,10 @@ enum Command {
     Verify(verify::Verify),
     Compact(verify::Compact),
     Generate(generate::Generate),
+    Serve(serve::Serve),
+    #[command(subcommand)]
+    Keys(keys::Keys),
+    Usage(usage::Usage),
 }
 
 /// What ends a command early: shown on standard error, exit status 1.
@@ -60,6 +67,9 @@ fn main() -> ExitCode {
         Command::Verify(verify) => verify.run(),
         Command::Compact(compact) => compact.run(),
         Command::Generate(generate) => generate.run(),
+        Command::Serve(serve) => serve.run(),
+        Command::Keys(keys) => keys.run(),
+        Command::Usage(usage) => usage.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,142 @@
+//! A client that costs little: keep-alive connections, answers read by their length.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep_until};
+
+/// What is asked for.
+#[derive(Clone)]
+pub(crate) struct Target {
+    pub(crate) address: SocketAddr,
+    pub(crate) path: &'static str,
+    pub(crate) key: String,
+}
+
+/// What came of it.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    pub(crate) latencies: Vec<Duration>,
+    pub(crate) errors: usize,
+}
+
+struct Connection {
+    socket: TcpStream,
+    request: Vec<u8>,
+    buffer: Vec<u8>,
+}
+
+/// Asks over all connections at once, each as soon as it has its answer.
+pub(crate) async fn as_fast_as_possible(target: &Target, connections: usize, time: Duration) -> Outcome {
+    let end = Instant::now() + time;
+    gather(target, connections, |_| Schedule { next: None, interval: Duration::ZERO, end }).await
+}
+
+/// Asks at a fixed rate over all; a late answer makes the ones behind it late, and counted so.
+pub(crate) async fn at_rate(target: &Target, connections: usize, rate: f64, time: Duration) -> Outcome {
+    let start = Instant::now();
+    let interval = Duration::from_secs_f64(connections as f64 / rate);
+    let schedule = |number: usize| Schedule {
+        next: Some(start + interval.mul_f64(number as f64 / connections as f64)),
+        interval,
+        end: start + time,
+    };
+    gather(target, connections, schedule).await
+}
+
+/// The length of a target's body.
+pub(crate) async fn body_length(target: &Target) -> io::Result<usize> {
+    Connection::open(target).await?.ask().await
+}
+
+#[derive(Clone, Copy)]
+struct Schedule {
+    next: Option<Instant>,
+    interval: Duration,
+    end: Instant,
+}
+
+async fn gather(target: &Target, connections: usize, schedule: impl Fn(usize) -> Schedule) -> Outcome {
+    let tasks: Vec<_> =
+        (0..connections).map(|number| tokio::spawn(run(target.clone(), schedule(number)))).collect();
+    let mut total = Outcome::default();
+    for task in tasks {
+        match task.await {
+            Ok(outcome) => {
+                total.latencies.extend(outcome.latencies);
+                total.errors += outcome.errors;
+            }
+            Err(_) => total.errors += 1,
+        }
+    }
+    total
+}
+
+async fn run(target: Target, mut schedule: Schedule) -> Outcome {
+    let mut outcome = Outcome::default();
+    let Ok(mut connection) = Connection::open(&target).await else {
+        outcome.errors += 1;
+        return outcome;
+    };
+    while Instant::now() < schedule.end {
+        let mut started = Instant::now();
+        if let Some(next) = schedule.next {
+            sleep_until(next).await;
+            started = next;
+            schedule.next = Some(next + schedule.interval);
+        }
+        match connection.ask().await {
+            Ok(_) => outcome.latencies.push(started.elapsed()),
+            Err(_) => {
+                outcome.errors += 1;
+                return outcome;
+            }
+        }
+    }
+    outcome
+}
+
+impl Connection {
+    async fn open(target: &Target) -> io::Result<Connection> {
+        let socket = TcpStream::connect(target.address).await?;
+        socket.set_nodelay(true)?;
+        let Target { address, path, key } = target;
+        let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {key}\r\n\r\n");
+        Ok(Connection { socket, request: request.into_bytes(), buffer: Vec::with_capacity(1 << 17) })
+    }
+
+    /// Asks once and returns the length of the body of an answer 200.
+    async fn ask(&mut self) -> io::Result<usize> {
+        self.socket.write_all(&self.request).await?;
+        self.buffer.clear();
+        let mut wanted = None;
+        loop {
+            if self.socket.read_buf(&mut self.buffer).await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            if wanted.is_none() {
+                wanted = head(&self.buffer)?;
+            }
+            if let Some((head, body)) = wanted
+                && self.buffer.len() >= head + body
+            {
+                return Ok(body);
+            }
+        }
+    }
+}
+
+/// The lengths of head and body, once the head is there.
+fn head(bytes: &[u8]) -> io::Result<Option<(usize, usize)>> {
+    let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { return Ok(None) };
+    let head = String::from_utf8_lossy(&bytes[..end]).to_ascii_lowercase();
+    let length = head.split("content-length: ").nth(1).and_then(|rest| rest.split("\r\n").next());
+    let length = length.and_then(|length| length.parse().ok());
+    match length {
+        Some(length) if head.starts_with("http/1.1 200") => Ok(Some((end + 4, length))),
+        _ => Err(io::ErrorKind::InvalidData.into()),
+    }
+}

@@ -1,0 +1,151 @@
+//! `signaldex keys`: making, listing and revoking API keys, also while a service runs.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use signaldex::http::{KeyRecord, NewKey, Quotas, Scopes, State};
+use time::format_description::well_known::Rfc3339;
+use time::{Date, OffsetDateTime, UtcDateTime};
+
+use crate::{Failure, source};
+
+/// Make, list and revoke API keys
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Keys {
+    Create(Create),
+    List(List),
+    Revoke(Revoke),
+}
+
+/// Make a key and print it, this once, as {"id","key"}
+#[derive(Debug, clap::Args)]
+pub(crate) struct Create {
+    #[command(flatten)]
+    state: StateFile,
+    /// A name for people
+    #[arg(long, default_value = "")]
+    name: String,
+    /// What the key may be used for, of signals:read and companies:read
+    #[arg(long, default_value = "signals:read,companies:read", value_parser = parse_scopes)]
+    scopes: Scopes,
+    /// The first day (UTC) on which the key is refused
+    #[arg(long, value_name = "DATE", value_parser = source::parse_date)]
+    expires: Option<Date>,
+    /// Requests a second in the long run
+    #[arg(long, value_name = "N", default_value_t = NewKey::DEFAULT_RATE, value_parser = clap::value_parser!(u32).range(1..))]
+    rate: u32,
+    /// Requests at once
+    #[arg(long, value_name = "N", default_value_t = NewKey::DEFAULT_BURST, value_parser = clap::value_parser!(u32).range(1..))]
+    burst: u32,
+    /// Signals a calendar month that searches may return
+    #[arg(long, value_name = "N")]
+    quota_signals: Option<u64>,
+    /// Signal details a calendar month
+    #[arg(long, value_name = "N")]
+    quota_activities: Option<u64>,
+    /// Companies a calendar month
+    #[arg(long, value_name = "N")]
+    quota_companies: Option<u64>,
+}
+
+/// List the keys as JSON, without the keys themselves
+#[derive(Debug, clap::Args)]
+pub(crate) struct List {
+    #[command(flatten)]
+    state: StateFile,
+}
+
+/// Revoke a key by its id
+#[derive(Debug, clap::Args)]
+pub(crate) struct Revoke {
+    #[command(flatten)]
+    state: StateFile,
+    /// The id that `create` printed
+    id: String,
+}
+
+/// Where keys and usage are kept.
+#[derive(Debug, clap::Args)]
+pub(crate) struct StateFile {
+    /// The file of keys and usage
+    #[arg(long = "state", value_name = "FILE", default_value = "signaldex.db", env = "SIGNALDEX_STATE")]
+    path: PathBuf,
+}
+
+impl StateFile {
+    pub(crate) fn open(&self) -> Result<State, Failure> {
+        Ok(State::open(&self.path)?)
+    }
+}
+
+impl Keys {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        match self {
+            Keys::Create(create) => create.run(),
+            Keys::List(list) => list.run(),
+            Keys::Revoke(revoke) => revoke.run(),
+        }
+    }
+}
+
+impl Create {
+    fn run(self) -> Result<(), Failure> {
+        let new = NewKey {
+            name: self.name,
+            scopes: self.scopes,
+            expires_at: self.expires.map(|day| day.midnight().as_utc()),
+            rate: self.rate,
+            burst: self.burst,
+            quotas: Quotas {
+                signals: self.quota_signals,
+                activities: self.quota_activities,
+                companies: self.quota_companies,
+            },
+        };
+        let (record, key) = self.state.open()?.create_key(&new)?;
+        println!("{}", json!({"id": record.id, "key": key.as_str()}));
+        Ok(())
+    }
+}
+
+impl List {
+    fn run(self) -> Result<(), Failure> {
+        let keys = self.state.open()?.keys()?;
+        let lines: Vec<Value> = keys.iter().map(line).collect();
+        source::print_json(&lines)
+    }
+}
+
+impl Revoke {
+    fn run(self) -> Result<(), Failure> {
+        match self.state.open()?.revoke_key(&self.id)? {
+            true => Ok(()),
+            false => Err("there is no key of that id that could be revoked".into()),
+        }
+    }
+}
+
+fn line(key: &KeyRecord) -> Value {
+    let settings = &key.settings;
+    json!({
+        "id": key.id,
+        "name": settings.name,
+        "scopes": settings.scopes.to_string(),
+        "createdAt": instant(Some(key.created_at)),
+        "expiresAt": instant(settings.expires_at),
+        "revokedAt": instant(key.revoked_at),
+        "rate": settings.rate,
+        "burst": settings.burst,
+        "quotaSignals": settings.quotas.signals,
+        "quotaActivities": settings.quotas.activities,
+        "quotaCompanies": settings.quotas.companies,
+    })
+}
+
+fn instant(instant: Option<UtcDateTime>) -> Option<String> {
+    OffsetDateTime::from(instant?).format(&Rfc3339).ok()
+}
+
+fn parse_scopes(text: &str) -> Result<Scopes, String> {
+    Scopes::parse(text).ok_or_else(|| "scopes are signals:read and companies:read, comma-separated".to_owned())
+}

@@ -1,0 +1,164 @@
+//! `signaldex serve`: the HTTP service.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use signaldex::http::{Limits, NewKey, Server, ServerLimits, Service, State, Today, serve_metrics};
+use signaldex::{Index, sample};
+use time::Date;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing::level_filters::LevelFilter;
+
+use crate::keys::StateFile;
+use crate::{Failure, source};
+
+/// The name of the key that is made for trying the service.
+const TRIAL_KEY_NAME: &str = "trial";
+
+/// Serve an index over HTTP; without DIR the sample corpus, with a key for trying it
+#[derive(Debug, clap::Args)]
+pub(crate) struct Serve {
+    /// The directory of the index; it is followed while another process updates it
+    #[arg(value_name = "DIR", env = "SIGNALDEX_DIR")]
+    directory: Option<PathBuf>,
+    /// Where to listen
+    #[arg(long, default_value = "127.0.0.1:8080", env = "SIGNALDEX_ADDR")]
+    addr: SocketAddr,
+    /// Where /metrics is served; not for strangers
+    #[arg(long, default_value = "127.0.0.1:9464", env = "SIGNALDEX_METRICS_ADDR")]
+    metrics_addr: SocketAddr,
+    #[command(flatten)]
+    state: StateFile,
+    /// The day that counts as today
+    #[arg(long, value_name = "DATE", value_parser = source::parse_date, env = "SIGNALDEX_AS_OF")]
+    as_of: Option<Date>,
+    /// What is logged: off, error, warn, info (every request) or debug
+    #[arg(long, default_value = "info", env = "SIGNALDEX_LOG")]
+    log: LevelFilter,
+    #[command(flatten)]
+    bounds: Bounds,
+}
+
+/// The bounds of the service.
+#[derive(Debug, clap::Args)]
+struct Bounds {
+    /// Connections open at once
+    #[arg(long, value_name = "N", default_value_t = ServerLimits::default().connections, env = "SIGNALDEX_MAX_CONNECTIONS")]
+    max_connections: usize,
+    /// Requests under way at once
+    #[arg(long, value_name = "N", default_value_t = Limits::default().in_flight, env = "SIGNALDEX_MAX_IN_FLIGHT")]
+    max_in_flight: usize,
+    /// Charges that wait for a commit
+    #[arg(long, value_name = "N", default_value_t = Limits::default().charge_queue as u64, value_parser = clap::value_parser!(u64).range(1..=1_000_000), env = "SIGNALDEX_MAX_CHARGE_QUEUE")]
+    max_charge_queue: u64,
+    /// Seconds to wait for a request's headers, and so for an idle connection
+    #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = parse_seconds, env = "SIGNALDEX_HEADER_TIMEOUT")]
+    header_timeout: Duration,
+    /// Seconds to wait for a client to go on reading
+    #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = parse_seconds, env = "SIGNALDEX_WRITE_TIMEOUT")]
+    write_timeout: Duration,
+    /// Seconds that a request may take
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds, env = "SIGNALDEX_REQUEST_TIMEOUT")]
+    request_timeout: Duration,
+    /// Seconds that requests under way may take once the service is told to stop
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds, env = "SIGNALDEX_SHUTDOWN_TIMEOUT")]
+    shutdown_timeout: Duration,
+}
+
+impl Serve {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        start_logs(self.log);
+        let state = self.state.open()?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        runtime.block_on(self.serve(state))
+    }
+
+    async fn serve(self, state: State) -> Result<(), Failure> {
+        let listener = TcpListener::bind(self.addr).await?;
+        let metrics_listener = TcpListener::bind(self.metrics_addr).await?;
+        let address = listener.local_addr()?;
+        eprintln!("signaldex: listening on http://{address}, metrics on http://{}/metrics", metrics_listener.local_addr()?);
+        let (index, today) = self.index()?;
+        if self.directory.is_none() {
+            show_trial(&state, address)?;
+        }
+        let service = Service::new(index, state, today, self.bounds.limits())?;
+        let server = Server::new(service.clone(), self.bounds.server_limits());
+        let metrics = tokio::spawn(serve_metrics(metrics_listener, service));
+        server.run(listener, stop_signal()?).await?;
+        metrics.abort();
+        Ok(())
+    }
+
+    fn index(&self) -> Result<(Index, Today), Failure> {
+        let directory: Option<&Path> = self.directory.as_deref();
+        let index = match directory {
+            Some(directory) => source::open(directory)?,
+            None => sample::index()?,
+        };
+        let default = if directory.is_none() { Today::Fixed(sample::AS_OF) } else { Today::Clock };
+        Ok((index, self.as_of.map_or(default, Today::Fixed)))
+    }
+}
+
+impl Bounds {
+    fn limits(&self) -> Limits {
+        Limits {
+            in_flight: self.max_in_flight,
+            charge_queue: usize::try_from(self.max_charge_queue).unwrap_or(usize::MAX),
+            request_time: self.request_timeout,
+        }
+    }
+
+    fn server_limits(&self) -> ServerLimits {
+        ServerLimits {
+            connections: self.max_connections,
+            header_time: self.header_timeout,
+            write_time: self.write_timeout,
+            shutdown_time: self.shutdown_timeout,
+        }
+    }
+}
+
+/// JSON lines on standard error.
+fn start_logs(level: LevelFilter) {
+    tracing_subscriber::fmt()
+        .json()
+        .flatten_event(true)
+        .with_target(false)
+        .with_max_level(level)
+        .with_writer(std::io::stderr)
+        .init();
+}
+
+/// Makes a key for trying the service and prints a line that uses it.
+fn show_trial(state: &State, address: SocketAddr) -> Result<(), Failure> {
+    let (record, key) = state.create_key(&NewKey::named(TRIAL_KEY_NAME))?;
+    println!("The sample corpus is served, with its own today, {}. Try:\n", sample::AS_OF);
+    println!(
+        "curl -s -H 'Authorization: Bearer {}' 'http://{address}/api/v1/signals?q=raises&limit=3'\n",
+        key.as_str()
+    );
+    println!("The key's id is {}; http://{address}/docs describes the rest.", record.id);
+    Ok(())
+}
+
+/// Ready when the process is asked to stop, by a supervisor or from a keyboard.
+fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "a number of seconds is needed".to_owned())?;
+    let duration = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
+    duration.ok_or_else(|| "a number of seconds above 0 is needed".to_owned())
+}

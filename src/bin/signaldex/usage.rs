@@ -1,0 +1,42 @@
+//! `signaldex usage`: what keys have used, by month, also while a service runs.
+
+use serde_json::{Value, json};
+use signaldex::http::Month;
+
+use crate::keys::StateFile;
+use crate::{Failure, source};
+
+/// Show what each key has used, as JSON
+#[derive(Debug, clap::Args)]
+pub(crate) struct Usage {
+    #[command(flatten)]
+    state: StateFile,
+    /// That month alone, as YYYY-MM
+    #[arg(long, value_name = "YYYY-MM", value_parser = parse_month)]
+    month: Option<Month>,
+}
+
+impl Usage {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let usage = self.state.open()?.usage(self.month)?;
+        let lines: Vec<Value> = usage
+            .iter()
+            .map(|line| {
+                let [signals, activities, companies] = line.counts;
+                json!({
+                    "keyId": line.key_id,
+                    "name": line.name,
+                    "month": line.month.to_string(),
+                    "signals": signals,
+                    "activities": activities,
+                    "companies": companies,
+                })
+            })
+            .collect();
+        source::print_json(&lines)
+    }
+}
+
+fn parse_month(text: &str) -> Result<Month, String> {
+    Month::parse(text).ok_or_else(|| "a month as YYYY-MM is needed".to_owned())
+}

@@ -1,0 +1,72 @@
+//! `GET /api/v1/signals/{id}` and `GET /api/v1/companies/{slug}`: one record, one unit.
+
+use super::charging;
+use super::etag;
+use super::metering::Counter;
+use super::problem::{Code, Problem};
+use super::request;
+use super::router::{Answer, Call};
+use super::search::{settle, tagged};
+use crate::SignalId;
+use crate::json::{CompanyDetail, Data, SignalDetail};
+use crate::query::{Fault, FaultCode};
+
+/// A record that was found, and the tag of showing it.
+struct Record {
+    body: Vec<u8>,
+    tag: String,
+}
+
+pub(super) async fn signal(call: &Call<'_>, segment: &str) -> Result<Answer, Problem> {
+    request::refuse_parameters(call.parts.uri.query())?;
+    let id: SignalId = request::decode_segment(segment)?.parse().map_err(|_| invalid_id())?;
+    let record = find_signal(call, id)?;
+    deliver(call, Counter::Activities, record).await
+}
+
+pub(super) async fn company(call: &Call<'_>, segment: &str) -> Result<Answer, Problem> {
+    request::refuse_parameters(call.parts.uri.query())?;
+    let slug = request::decode_segment(segment)?;
+    let record = find_company(call, &slug)?;
+    deliver(call, Counter::Companies, record).await
+}
+
+async fn deliver(call: &Call<'_>, counter: Counter, record: Record) -> Result<Answer, Problem> {
+    if etag::is_held(&call.parts.headers, &record.tag) {
+        let answer = tagged(Answer::not_modified(), &record.tag);
+        return Ok(answer.with(axum::http::HeaderName::from_static("x-usage-charged"), 0));
+    }
+    let units = charging::take(call, counter, 1)?;
+    let answer = tagged(Answer::json(record.body), &record.tag);
+    settle(call, answer, units, None, None).await
+}
+
+fn find_signal(call: &Call<'_>, id: SignalId) -> Result<Record, Problem> {
+    let current = call.service.current();
+    let found = current.snapshot.signal(id).map_err(|error| Problem::internal(&error))?;
+    let found = found.ok_or_else(|| Problem::new(Code::NotFound, "There is no signal of this id."))?;
+    let data = SignalDetail { signal: &found.signal, company: &found.company };
+    Ok(Record {
+        body: serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))?,
+        tag: etag::of(&[b"signal", &current.tag_seed, &id.get().to_le_bytes()]),
+    })
+}
+
+fn find_company(call: &Call<'_>, slug: &str) -> Result<Record, Problem> {
+    let current = call.service.current();
+    let profile = current.snapshot.company(slug).map_err(|error| Problem::internal(&error))?;
+    let profile = profile.ok_or_else(|| Problem::new(Code::NotFound, "There is no company of this slug."))?;
+    let data = CompanyDetail { profile: &profile };
+    Ok(Record {
+        body: serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))?,
+        tag: etag::of(&[b"company", &current.tag_seed, slug.as_bytes()]),
+    })
+}
+
+fn invalid_id() -> Problem {
+    Problem::of_faults(vec![Fault {
+        parameter: "id".to_owned(),
+        code: FaultCode::InvalidValue,
+        message: "id has to be a whole number of 1 to 19 digits without a leading zero".to_owned(),
+    }])
+}

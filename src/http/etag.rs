@@ -1,0 +1,60 @@
+//! Weak entity tags: they say which snapshot answered what, never to whom.
+
+use axum::http::HeaderMap;
+use axum::http::header::IF_NONE_MATCH;
+use sha2::{Digest, Sha256};
+
+/// Bytes of the hash in a tag: enough that no two answers meet by chance.
+const TAG_BYTES: usize = 12;
+
+/// The tag of an answer, from everything that decides what it shows.
+pub(crate) fn of(parts: &[&[u8]]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    let bytes: [u8; 32] = hash.finalize().into();
+    let digits: String = bytes[..TAG_BYTES].iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("W/\"{digits}\"")
+}
+
+/// Whether a client says that it has the answer of a tag.
+pub(crate) fn is_held(headers: &HeaderMap, tag: &str) -> bool {
+    let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
+    let wanted = opaque(tag);
+    headers
+        .get_all(IF_NONE_MATCH)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|held| held.trim() == "*" || opaque(held) == wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_do_not_run_into_each_other() {
+        assert_ne!(of(&[b"ab", b"c"]), of(&[b"a", b"bc"]));
+        assert_eq!(of(&[b"ab", b"c"]), of(&[b"ab", b"c"]));
+    }
+
+    #[test]
+    fn a_held_tag_is_found_in_lists_weak_or_strong() {
+        let tag = "W/\"abc\"";
+        for (held, expected) in [
+            ("W/\"abc\"", true),
+            ("\"abc\"", true),
+            ("\"x\", W/\"abc\"", true),
+            ("*", true),
+            ("\"abcd\"", false),
+            ("abc", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(IF_NONE_MATCH, held.parse().expect("a header"));
+            assert_eq!(is_held(&headers, tag), expected, "{held}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The keys in memory: whom a request comes from, and how many requests they may send.
+
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use governor::clock::{Clock, DefaultClock};
+use governor::middleware::StateInformationMiddleware;
+use governor::state::{InMemoryState, NotKeyed};
+use governor::{Quota, RateLimiter};
+
+use super::keys::{KeyHash, KeyRecord};
+use super::metering::Account;
+use super::state::{State, StateError};
+
+type Bucket = RateLimiter<NotKeyed, InMemoryState, DefaultClock, StateInformationMiddleware>;
+
+/// How often changed keys are looked for; a revoked key is accepted this much longer at most.
+pub(crate) const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
+
+/// A key with what this process knows of it.
+#[derive(Debug)]
+pub(crate) struct Key {
+    pub(crate) record: KeyRecord,
+    lasting: Arc<Lasting>,
+}
+
+/// What stays when a key's record is read again.
+#[derive(Debug)]
+struct Lasting {
+    account: Account,
+    bucket: Bucket,
+}
+
+/// How a key stands with its rate limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rate {
+    pub(crate) burst: u32,
+    pub(crate) window_seconds: u32,
+    pub(crate) remaining: u32,
+    /// Until the next request is allowed, where this one was not.
+    pub(crate) retry_after_seconds: Option<u64>,
+}
+
+/// Every key, by its hash.
+#[derive(Debug)]
+pub(crate) struct Keyring {
+    keys: ArcSwap<Keys>,
+    reading: Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct Keys {
+    changes: Option<i64>,
+    by_hash: HashMap<KeyHash, Arc<Key>>,
+}
+
+impl Keyring {
+    pub(crate) fn read(state: &State) -> Result<Keyring, StateError> {
+        let keyring = Keyring { keys: ArcSwap::default(), reading: Mutex::new(()) };
+        keyring.follow(state)?;
+        Ok(keyring)
+    }
+
+    /// The key of a hash. One that is not known is looked for in the state, since it may be new.
+    pub(crate) fn find(&self, hash: &KeyHash, state: &State) -> Result<Option<Arc<Key>>, StateError> {
+        // A lookup by the hash of what was sent leaks no more than that hash, and whoever can
+        // choose it cannot turn it back into a key; so no comparison in constant time is needed.
+        if let Some(key) = self.keys.load().by_hash.get(hash) {
+            return Ok(Some(Arc::clone(key)));
+        }
+        self.follow(state)?;
+        Ok(self.keys.load().by_hash.get(hash).cloned())
+    }
+
+    /// Reads the keys again where they have changed.
+    pub(crate) fn follow(&self, state: &State) -> Result<(), StateError> {
+        let _one_at_a_time = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.keys.load_full();
+        let changes = Some(state.key_changes()?);
+        if known.changes == changes {
+            return Ok(());
+        }
+        let key = |(hash, record): (KeyHash, KeyRecord)| {
+            let lasting = known.by_hash.get(&hash).map(|key| Arc::clone(&key.lasting));
+            let lasting = lasting.unwrap_or_else(|| Arc::new(Lasting::new(&record)));
+            (hash, Arc::new(Key { record, lasting }))
+        };
+        let by_hash = state.hashed_keys()?.into_iter().map(key).collect();
+        self.keys.store(Arc::new(Keys { changes, by_hash }));
+        Ok(())
+    }
+}
+
+impl Lasting {
+    fn new(record: &KeyRecord) -> Lasting {
+        let at_least_one = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
+        let quota = Quota::per_second(at_least_one(record.settings.rate))
+            .allow_burst(at_least_one(record.settings.burst));
+        let bucket = RateLimiter::direct(quota).with_middleware::<StateInformationMiddleware>();
+        Lasting { account: Account::default(), bucket }
+    }
+}
+
+impl Key {
+    pub(crate) fn account(&self) -> &Account {
+        &self.lasting.account
+    }
+
+    /// Counts a request and says how the key stands.
+    pub(crate) fn request(&self) -> Rate {
+        let (rate, burst) = (self.record.settings.rate, self.record.settings.burst);
+        let window_seconds = burst.div_ceil(rate.max(1));
+        let (remaining, retry_after_seconds) = match self.lasting.bucket.check() {
+            Ok(bucket) => (bucket.remaining_burst_capacity(), None),
+            Err(not_until) => {
+                let wait = not_until.wait_time_from(DefaultClock::default().now());
+                (0, Some(wait.as_secs_f64().ceil().max(1.0) as u64))
+            }
+        };
+        Rate { burst, window_seconds, remaining, retry_after_seconds }
+    }
+}

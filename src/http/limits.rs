@@ -1,0 +1,54 @@
+//! Every bound of the service, with its unit and reason.
+
+use std::time::Duration;
+
+/// Bounds of the router.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Requests under way at once; further ones are answered 503.
+    pub in_flight: usize,
+    /// Charges that wait for a commit; further ones are answered 503.
+    pub charge_queue: usize,
+    /// The longest a request may take.
+    pub request_time: Duration,
+}
+
+/// Bounds of the server's sockets.
+#[derive(Clone, Copy, Debug)]
+pub struct ServerLimits {
+    /// Connections open at once; further ones are answered 503 and closed.
+    pub connections: usize,
+    /// The longest wait for a request's headers, from the end of the answer before it; so also the
+    /// longest that a connection may be idle.
+    pub header_time: Duration,
+    /// The longest that a client may not read while an answer waits to be sent.
+    pub write_time: Duration,
+    /// The longest that requests under way may take once the server is told to stop.
+    pub shutdown_time: Duration,
+}
+
+/// Bytes of a request's path and query; a longer one is answered 414. A search with every
+/// parameter at its bound has about 9 KB of ASCII.
+pub(super) const URI_BYTES_MAX: usize = 64_000;
+/// Bytes of a request's line and headers together; more are answered 431. Twice the longest URI,
+/// so that a URI that is somewhat too long is told apart.
+pub(super) const HEAD_BYTES_MAX: usize = 128 * 1024;
+/// Seconds after which a client that met an overload may try again.
+pub(super) const RETRY_AFTER_SECONDS: u64 = 1;
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { in_flight: 512, charge_queue: 1024, request_time: Duration::from_secs(10) }
+    }
+}
+
+impl Default for ServerLimits {
+    fn default() -> ServerLimits {
+        ServerLimits {
+            connections: 1024,
+            header_time: Duration::from_secs(15),
+            write_time: Duration::from_secs(15),
+            shutdown_time: Duration::from_secs(10),
+        }
+    }
+}

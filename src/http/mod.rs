@@ -1,0 +1,46 @@
+//! The door: the interface over HTTP, metered exactly.
+//!
+//! A host mounts [`Service::router`] in a router of its own; `signaldex serve` runs it behind
+//! [`Server`], whose accept loop is made for strangers.
+//!
+//! ```text
+//! server    sockets, time-outs, connections     strangers are held here
+//! router    path, method, key, rate limit       -> one answer for every request
+//! search, details, options, pages               what is asked of the index
+//! metering  units taken from a quota            before the index is asked
+//! state     charge + answer, one durable write  before the first byte leaves
+//! ```
+//!
+//! Index work runs on the worker that read the request: a search takes microseconds, less than
+//! handing it to another thread and back. Only charges wait, for the commit they share.
+//!
+//! The comparison with the specification, rule by rule, is `SPECIFICATION.md` at the root.
+
+mod charging;
+mod details;
+mod etag;
+mod keyring;
+mod keys;
+mod limits;
+mod metering;
+mod metrics;
+mod openapi;
+mod options;
+mod pages;
+mod problem;
+mod replay;
+mod request;
+mod router;
+mod search;
+mod server;
+mod service;
+mod state;
+mod stream;
+
+pub use keys::{ApiKey, KeyRecord, NewKey, Scope, Scopes};
+pub use limits::{Limits, ServerLimits};
+pub use metering::{Counter, Counts, Month, Quotas};
+pub use openapi::document as openapi_document;
+pub use server::{Server, serve_metrics};
+pub use service::{Service, Today};
+pub use state::{State, StateError, UsageLine};

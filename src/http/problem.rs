@@ -1,0 +1,163 @@
+//! Errors as clients see them: RFC 9457, from one table of codes.
+
+use axum::http::StatusCode;
+use serde::Serialize;
+
+use super::limits::RETRY_AFTER_SECONDS;
+use crate::query::{Fault, InvalidQuery};
+
+/// What can be wrong with a request, or with us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Code {
+    InvalidRequest,
+    UriTooLong,
+    Unauthorized,
+    Forbidden,
+    NotFound,
+    MethodNotAllowed,
+    IdempotencyKeyReused,
+    RequestInProgress,
+    QuotaExceeded,
+    RateLimited,
+    Overloaded,
+    Internal,
+}
+
+impl Code {
+    pub(crate) const ALL: [Code; 12] = [
+        Code::InvalidRequest,
+        Code::UriTooLong,
+        Code::Unauthorized,
+        Code::QuotaExceeded,
+        Code::Forbidden,
+        Code::NotFound,
+        Code::MethodNotAllowed,
+        Code::RequestInProgress,
+        Code::IdempotencyKeyReused,
+        Code::RateLimited,
+        Code::Internal,
+        Code::Overloaded,
+    ];
+
+    /// The table: code, status, title.
+    const fn row(self) -> (&'static str, StatusCode, &'static str) {
+        match self {
+            Code::InvalidRequest => ("invalid_request", StatusCode::BAD_REQUEST, "The request is invalid"),
+            Code::UriTooLong => ("invalid_request", StatusCode::URI_TOO_LONG, "The request's URI is too long"),
+            Code::Unauthorized => ("unauthorized", StatusCode::UNAUTHORIZED, "A valid API key is required"),
+            Code::Forbidden => ("forbidden", StatusCode::FORBIDDEN, "The API key lacks a scope"),
+            Code::NotFound => ("not_found", StatusCode::NOT_FOUND, "There is nothing here"),
+            Code::MethodNotAllowed => {
+                ("method_not_allowed", StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are allowed")
+            }
+            Code::IdempotencyKeyReused => (
+                "idempotency_key_reused",
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "The idempotency key belongs to another request",
+            ),
+            Code::RequestInProgress => {
+                ("request_in_progress", StatusCode::CONFLICT, "The first request is still under way")
+            }
+            Code::QuotaExceeded => {
+                ("quota_exceeded", StatusCode::PAYMENT_REQUIRED, "The month's quota is used up")
+            }
+            Code::RateLimited => ("rate_limited", StatusCode::TOO_MANY_REQUESTS, "Too many requests"),
+            Code::Overloaded => ("overloaded", StatusCode::SERVICE_UNAVAILABLE, "The service is overloaded"),
+            Code::Internal => ("internal", StatusCode::INTERNAL_SERVER_ERROR, "The service has failed"),
+        }
+    }
+
+    pub(crate) const fn as_str(self) -> &'static str {
+        self.row().0
+    }
+
+    pub(crate) const fn status(self) -> StatusCode {
+        self.row().1
+    }
+
+    pub(crate) const fn title(self) -> &'static str {
+        self.row().2
+    }
+}
+
+/// An error on its way to the client.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    pub(crate) code: Code,
+    pub(crate) detail: String,
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) retry_after_seconds: Option<u64>,
+}
+
+/// The body of an error.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Body<'a> {
+    r#type: String,
+    title: &'a str,
+    status: u16,
+    detail: &'a str,
+    code: &'a str,
+    request_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    errors: Option<Vec<FaultBody<'a>>>,
+}
+
+#[derive(Serialize)]
+struct FaultBody<'a> {
+    parameter: &'a str,
+    code: &'a str,
+    message: &'a str,
+}
+
+impl Problem {
+    pub(crate) fn new(code: Code, detail: impl Into<String>) -> Problem {
+        Problem { code, detail: detail.into(), faults: Vec::new(), retry_after_seconds: None }
+    }
+
+    pub(crate) fn of_faults(faults: Vec<Fault>) -> Problem {
+        let detail = match faults.len() {
+            1 => "One parameter of the request is at fault.".to_owned(),
+            count => format!("The request has {count} faults."),
+        };
+        Problem { faults, ..Problem::new(Code::InvalidRequest, detail) }
+    }
+
+    pub(crate) fn overloaded(detail: &str) -> Problem {
+        Problem::new(Code::Overloaded, detail).retry_after(RETRY_AFTER_SECONDS)
+    }
+
+    /// The cause goes to the log, not to the client.
+    pub(crate) fn internal(cause: &dyn std::error::Error) -> Problem {
+        tracing::error!(%cause, "a request has failed");
+        Problem::new(Code::Internal, "The request could not be answered; it was not charged.")
+    }
+
+    pub(crate) fn retry_after(self, seconds: u64) -> Problem {
+        Problem { retry_after_seconds: Some(seconds), ..self }
+    }
+
+    pub(crate) fn body(&self, request_id: &str) -> Vec<u8> {
+        let errors = self.faults.iter().map(|fault| FaultBody {
+            parameter: &fault.parameter,
+            code: fault.code.as_str(),
+            message: &fault.message,
+        });
+        let body = Body {
+            r#type: format!("/docs#{}", self.code.as_str()),
+            title: self.code.title(),
+            status: self.code.status().as_u16(),
+            detail: &self.detail,
+            code: self.code.as_str(),
+            request_id,
+            errors: (self.code == Code::InvalidRequest).then(|| errors.collect()),
+        };
+        serde_json::to_vec(&body).unwrap_or_default()
+    }
+}
+
+impl From<InvalidQuery> for Problem {
+    fn from(invalid: InvalidQuery) -> Problem {
+        Problem::of_faults(invalid.faults().to_vec())
+    }
+}

@@ -1,0 +1,102 @@
+//! Idempotency keys: which are under way, and what makes two requests the same.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::http::HeaderMap;
+use sha2::{Digest, Sha256};
+
+use super::problem::Problem;
+use crate::Query;
+use crate::query::{Fault, FaultCode};
+
+/// The header that carries an idempotency key.
+pub(crate) const HEADER: &str = "idempotency-key";
+/// The header's name as messages write it.
+const SHOWN_NAME: &str = "Idempotency-Key";
+/// Characters of an idempotency key.
+const LENGTHS: std::ops::RangeInclusive<usize> = 8..=128;
+
+/// The idempotency key of a request.
+///
+/// # Errors
+/// It is given twice, or is not 8 to 128 visible ASCII characters.
+pub(crate) fn name_of(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let mut values = headers.get_all(HEADER).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(fault(FaultCode::RepeatedParameter, "is given more than once; give it once"));
+    }
+    let bytes = value.as_bytes();
+    if !LENGTHS.contains(&bytes.len()) || !bytes.iter().all(u8::is_ascii_graphic) {
+        return Err(fault(FaultCode::InvalidValue, "has to be 8 to 128 visible ASCII characters"));
+    }
+    Ok(value.to_str().ok().map(str::to_owned))
+}
+
+fn fault(code: FaultCode, what: &str) -> Problem {
+    let message = format!("{SHOWN_NAME} {what}");
+    Problem::of_faults(vec![Fault { parameter: SHOWN_NAME.to_owned(), code, message }])
+}
+
+/// What two requests have in common that ask for the same.
+pub(crate) fn parameters_of(query: &Query) -> [u8; 32] {
+    Sha256::digest(query.fingerprint().as_bytes()).into()
+}
+
+/// The idempotency keys of requests under way in this process.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct UnderWay(Arc<Mutex<HashSet<(i64, String)>>>);
+
+/// Holds a name until the request is over or its charge is durable.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    names: UnderWay,
+    claimed: (i64, String),
+}
+
+impl UnderWay {
+    /// Claims a name for an API key; `None` while another request holds it.
+    pub(crate) fn claim(&self, key: i64, name: &str) -> Option<Claim> {
+        let claimed = (key, name.to_owned());
+        let mut names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        names.insert(claimed.clone()).then(|| Claim { names: self.clone(), claimed })
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.names.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.claimed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_8_to_128_visible_characters() {
+        for (text, is_valid) in [
+            ("1234567".to_owned(), false),
+            ("12345678".to_owned(), true),
+            ("x".repeat(128), true),
+            ("x".repeat(129), false),
+            ("with space".to_owned(), false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(HEADER, text.parse().expect("a header"));
+            assert_eq!(name_of(&headers).is_ok(), is_valid, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_claimed_once_a_key() {
+        let names = UnderWay::default();
+        let claim = names.claim(1, "12345678");
+        assert!(claim.is_some());
+        assert!(names.claim(1, "12345678").is_none());
+        assert!(names.claim(2, "12345678").is_some());
+        drop(claim);
+        assert!(names.claim(1, "12345678").is_some());
+    }
+}

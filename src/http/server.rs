@@ -1,0 +1,160 @@
+//! The accept loop: connections from strangers, bounded in number, time and memory.
+//!
+//! Headers have to arrive within a time that also bounds idleness, peers have to read what they
+//! asked for, and what exceeds a bound is refused before it is read. Once told to stop, the server
+//! closes idle connections, lets requests under way finish, and returns when their charges are
+//! durable.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::keyring::FOLLOW_INTERVAL;
+use super::limits::{HEAD_BYTES_MAX, ServerLimits};
+use super::service::Service;
+use super::stream::PatientStream;
+
+/// Pause after the system could not give a connection, such as for want of file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How long the refusal of a connection may take to be sent.
+const REFUSAL_TIME: Duration = Duration::from_millis(100);
+/// What a connection over the bound gets, whatever it wanted.
+const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\n\
+retry-after: 1\r\nconnection: close\r\n\r\n\
+{\"type\":\"/docs#overloaded\",\"title\":\"The service is overloaded\",\"status\":503,\
+\"detail\":\"Too many connections are open.\",\"code\":\"overloaded\"}";
+
+/// Runs a service on a socket.
+pub struct Server {
+    service: Service,
+    routes: Router,
+    limits: ServerLimits,
+}
+
+impl Server {
+    /// A server of a service.
+    pub fn new(service: Service, limits: ServerLimits) -> Server {
+        Server { routes: service.router(), service, limits }
+    }
+
+    /// Serves these routes, into which a host has merged those of the service.
+    pub fn routes(self, routes: Router) -> Server {
+        Server { routes, ..self }
+    }
+
+    /// Serves until `stop` is ready, then shuts down gracefully: returns when requests under way
+    /// are answered or their time is over, and every charge is durable.
+    ///
+    /// # Errors
+    /// None today; single connections may fail without the server failing.
+    pub async fn run(self, listener: TcpListener, stop: impl Future<Output = ()>) -> io::Result<()> {
+        let connections = GracefulShutdown::new();
+        let places = Arc::new(Semaphore::new(self.limits.connections));
+        let follower = tokio::spawn(follow(self.service.clone()));
+        let mut stop = std::pin::pin!(stop);
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut stop => break,
+                accepted = listener.accept() => match accepted {
+                    Ok((socket, _)) => self.admit(socket, &places, &connections),
+                    Err(error) => {
+                        tracing::warn!(%error, "no connection could be accepted");
+                        tokio::time::sleep(ACCEPT_PAUSE).await;
+                    }
+                },
+            }
+        }
+        drop(listener);
+        follower.abort();
+        tracing::info!("stopping");
+        if tokio::time::timeout(self.limits.shutdown_time, connections.shutdown()).await.is_err() {
+            tracing::warn!("some requests did not finish in time");
+        }
+        let service = self.service.clone();
+        // A failed join would mean that closing has panicked, which the log then shows.
+        let _ = tokio::task::spawn_blocking(move || service.close()).await;
+        Ok(())
+    }
+
+    fn admit(&self, socket: TcpStream, places: &Arc<Semaphore>, connections: &GracefulShutdown) {
+        // Answers are written whole, so waiting for more to send only costs time.
+        let _ = socket.set_nodelay(true);
+        let Ok(place) = Arc::clone(places).try_acquire_owned() else {
+            self.service.0.metrics.connections_refused.inc();
+            tokio::spawn(refuse(socket));
+            return;
+        };
+        let io = TokioIo::new(PatientStream::new(socket, self.limits.write_time));
+        let router = TowerToHyperService::new(self.routes.clone());
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.limits.header_time)
+            .max_buf_size(HEAD_BYTES_MAX)
+            .serve_connection(io, router);
+        tokio::spawn(hold(connections.watch(connection), self.service.clone(), place));
+    }
+}
+
+/// Drives a connection to its end, however that comes.
+async fn hold(
+    connection: impl Future<Output = hyper::Result<()>>,
+    service: Service,
+    _place: OwnedSemaphorePermit,
+) {
+    service.0.metrics.connections.inc();
+    if let Err(error) = connection.await {
+        tracing::debug!(%error, "a connection has ended early");
+    }
+    service.0.metrics.connections.dec();
+}
+
+async fn refuse(mut socket: TcpStream) {
+    use tokio::io::AsyncWriteExt;
+    // A peer that does not take the refusal is left without one.
+    let _ = tokio::time::timeout(REFUSAL_TIME, socket.write_all(REFUSAL)).await;
+}
+
+/// Follows the index and the keys, which other processes change.
+async fn follow(service: Service) {
+    let mut tick = tokio::time::interval(FOLLOW_INTERVAL);
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        let service = service.clone();
+        if tokio::task::spawn_blocking(move || service.follow()).await.is_err() {
+            tracing::error!("following the index has failed");
+        }
+    }
+}
+
+/// Serves `/metrics` on a listener of its own, which is not for strangers.
+pub async fn serve_metrics(listener: TcpListener, service: Service) -> io::Result<()> {
+    const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    let answer = async move || ([(CONTENT_TYPE, TEXT)], service.metrics()).into_response();
+    let router = Router::new().route("/metrics", get(answer));
+    loop {
+        let socket: (TcpStream, SocketAddr) = listener.accept().await?;
+        let router = TowerToHyperService::new(router.clone());
+        tokio::spawn(async move {
+            let io = TokioIo::new(socket.0);
+            let mut builder = http1::Builder::new();
+            let connection = builder.timer(TokioTimer::new()).header_read_timeout(Duration::from_secs(5));
+            // A scrape that ends early concerns only whoever scraped.
+            let _ = connection.serve_connection(io, router).await;
+        });
+    }
+}

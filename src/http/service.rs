@@ -1,0 +1,147 @@
+//! The service: an index, its state, and what is shared by all requests.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use time::{Date, UtcDateTime};
+use tokio::sync::Semaphore;
+
+use super::keyring::Keyring;
+use super::limits::Limits;
+use super::metrics::Metrics;
+use super::replay::UnderWay;
+use super::state::{State, StateError, Writer};
+use crate::{Index, Snapshot};
+
+/// Which day counts as today.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Today {
+    /// The UTC date.
+    Clock,
+    /// That one; for tests and demonstrations.
+    Fixed(Date),
+}
+
+/// The interface over an index. Clones share everything.
+///
+/// ```no_run
+/// use signaldex::Index;
+/// use signaldex::http::{Limits, Service, State, Today};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let index = Index::open("/var/lib/signals")?;
+/// let service = Service::new(index, State::open("signaldex.db")?, Today::Clock, Limits::default())?;
+/// let router = axum::Router::new().merge(service.router());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Service(pub(super) Arc<Shared>);
+
+pub(super) struct Shared {
+    pub(super) index: Index,
+    pub(super) state: State,
+    pub(super) writer: Writer,
+    pub(super) keyring: Keyring,
+    pub(super) today: Today,
+    pub(super) limits: Limits,
+    pub(super) metrics: Metrics,
+    pub(super) in_flight: Semaphore,
+    pub(super) names_under_way: UnderWay,
+    current: ArcSwapOption<Current>,
+}
+
+/// A snapshot and what its entity tags start from.
+pub(super) struct Current {
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) tag_seed: [u8; 24],
+}
+
+impl Service {
+    /// A service over an index, with a state.
+    ///
+    /// # Errors
+    /// The state cannot be read, or the thread that writes charges cannot be started.
+    pub fn new(index: Index, state: State, today: Today, limits: Limits) -> Result<Service, StateError> {
+        let writer = Writer::start(&state, limits.charge_queue)?;
+        let keyring = Keyring::read(&state)?;
+        Ok(Service(Arc::new(Shared {
+            index,
+            state,
+            writer,
+            keyring,
+            today,
+            limits,
+            metrics: Metrics::new(),
+            in_flight: Semaphore::new(limits.in_flight),
+            names_under_way: UnderWay::default(),
+            current: ArcSwapOption::empty(),
+        })))
+    }
+
+    /// Follows what other processes change: the index's directory, and the keys.
+    ///
+    /// Cost: two small reads where nothing has changed. Blocks; not for an async worker.
+    pub fn follow(&self) {
+        match self.0.index.refresh() {
+            Ok(true) => {
+                let generation = self.0.index.snapshot().generation();
+                tracing::info!(generation, "a new snapshot is served");
+            }
+            Ok(false) => {}
+            Err(error) => tracing::error!(%error, "the index cannot be followed"),
+        }
+        self.follow_keys();
+    }
+
+    pub(super) fn follow_keys(&self) {
+        if let Err(error) = self.0.keyring.follow(&self.0.state) {
+            tracing::error!(%error, "the keys cannot be followed");
+        }
+    }
+
+    /// The metrics in the text format of Prometheus.
+    pub fn metrics(&self) -> String {
+        let shared = &self.0;
+        shared.metrics.generation.set(shared.index.snapshot().generation());
+        shared.metrics.charge_queue.set(i64::try_from(shared.writer.depth()).unwrap_or(i64::MAX));
+        shared.metrics.text()
+    }
+
+    /// Takes no further charge and returns when all that are under way are durable. Blocks.
+    pub fn close(&self) {
+        self.0.writer.close();
+    }
+}
+
+impl Shared {
+    pub(super) fn today(&self) -> Date {
+        match self.today {
+            Today::Clock => UtcDateTime::now().date(),
+            Today::Fixed(day) => day,
+        }
+    }
+
+    /// The current snapshot; what is derived from it is computed once a snapshot.
+    pub(super) fn current(&self) -> Arc<Current> {
+        let snapshot = self.index.snapshot();
+        if let Some(current) = &*self.current.load()
+            && Arc::ptr_eq(&current.snapshot, &snapshot)
+        {
+            return Arc::clone(current);
+        }
+        let current = Arc::new(Current { tag_seed: tag_seed(&snapshot), snapshot });
+        self.current.store(Some(Arc::clone(&current)));
+        current
+    }
+}
+
+/// Generations of different indexes may have one number, so the sizes are part of it.
+fn tag_seed(snapshot: &Snapshot) -> [u8; 24] {
+    let mut seed = [0; 24];
+    let figures = [snapshot.generation(), snapshot.signal_count(), snapshot.statistics().bytes];
+    for (place, figure) in seed.chunks_exact_mut(8).zip(figures) {
+        place.copy_from_slice(&figure.to_le_bytes());
+    }
+    seed
+}

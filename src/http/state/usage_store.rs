@@ -1,0 +1,93 @@
+//! Usage in the state file: one row a key and month.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+
+use super::{State, StateError};
+use crate::http::metering::{Counts, Month};
+
+/// What a key used in a month.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsageLine {
+    /// The key's public id.
+    pub key_id: String,
+    /// The key's name.
+    pub name: String,
+    /// The month, in UTC.
+    pub month: Month,
+    /// Units by counter.
+    pub counts: Counts,
+}
+
+impl State {
+    /// Usage by key and month, oldest first; of one month or of all.
+    ///
+    /// # Errors
+    /// The state cannot be read.
+    pub fn usage(&self, month: Option<Month>) -> Result<Vec<UsageLine>, StateError> {
+        self.with(|connection| {
+            let mut statement = connection.prepare(
+                "SELECT id, name, month, signals, activities, companies \
+                 FROM usage JOIN keys ON number = key \
+                 WHERE ?1 IS NULL OR month = ?1 ORDER BY month, number",
+            )?;
+            let lines = statement.query_map([month.map(Month::number)], |row| {
+                Ok(UsageLine {
+                    key_id: row.get(0)?,
+                    name: row.get(1)?,
+                    month: Month::of_number(row.get(2)?),
+                    counts: [row.get(3)?, row.get(4)?, row.get(5)?],
+                })
+            })?;
+            Ok(lines.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    /// What a key has used in a month.
+    pub(crate) fn counts(&self, key: i64, month: Month) -> Result<Counts, StateError> {
+        self.with(|connection| Ok(read(connection, key, month)?))
+    }
+}
+
+/// The usage rows that a transaction touches, each read and written once.
+pub(super) struct UsageBatch<'t> {
+    transaction: &'t Transaction<'t>,
+    rows: HashMap<(i64, Month), Counts>,
+}
+
+impl<'t> UsageBatch<'t> {
+    pub(super) fn new(transaction: &'t Transaction<'t>) -> UsageBatch<'t> {
+        UsageBatch { transaction, rows: HashMap::new() }
+    }
+
+    /// The counts of a key in a month, as far as the batch has come.
+    pub(super) fn counts(&mut self, key: i64, month: Month) -> rusqlite::Result<&mut Counts> {
+        use std::collections::hash_map::Entry;
+        match self.rows.entry((key, month)) {
+            Entry::Occupied(entry) => Ok(entry.into_mut()),
+            Entry::Vacant(entry) => Ok(entry.insert(read(self.transaction, key, month)?)),
+        }
+    }
+
+    pub(super) fn write(self) -> rusqlite::Result<()> {
+        let mut statement = self.transaction.prepare_cached(
+            "INSERT INTO usage VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET \
+             signals = excluded.signals, activities = excluded.activities, companies = excluded.companies",
+        )?;
+        for ((key, month), [signals, activities, companies]) in self.rows {
+            statement.execute(params![key, month.number(), signals, activities, companies])?;
+        }
+        Ok(())
+    }
+}
+
+fn read(connection: &Connection, key: i64, month: Month) -> rusqlite::Result<Counts> {
+    let mut statement = connection.prepare_cached(
+        "SELECT signals, activities, companies FROM usage WHERE key = ?1 AND month = ?2",
+    )?;
+    let counts = statement
+        .query_row(params![key, month.number()], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))
+        .optional()?;
+    Ok(counts.unwrap_or_default())
+}

@@ -1,0 +1,62 @@
+//! A directory that another process updates, and stopping while requests are under way.
+
+use std::time::{Duration, Instant};
+
+use signaldex::{Company, Index, IndexBuilder, Signal, SignalId};
+
+use crate::client;
+use crate::rig::{Rig, Settings};
+
+fn signal(number: u64) -> Signal<'static> {
+    Signal::new(SignalId::new(number).expect("an id"), "acme", format!("Acme does thing {number}"))
+}
+
+#[test]
+fn an_updated_directory_is_served_without_a_failed_request() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut builder = IndexBuilder::in_directory(directory.path()).expect("a builder");
+    builder.add_company(&Company::new("acme", "Acme")).expect("added");
+    builder.add_signal(&signal(1)).expect("added");
+    builder.finish().expect("an index");
+    let index = Index::open(directory.path()).expect("the index");
+    let rig = Rig::with(Settings { index: Some(index), ..Settings::default() });
+    let tag = rig.search("").header("etag").map(str::to_owned);
+
+    let other_process = Index::open(directory.path()).expect("the index");
+    let mut writer = other_process.writer().expect("the writer");
+    for number in 2..=5 {
+        writer.upsert_signal(&signal(number)).expect("taken");
+        writer.commit().expect("committed");
+        let deadline = Instant::now() + Duration::from_secs(10);
+        loop {
+            let answer = rig.search("limit=1");
+            assert_eq!(answer.status, 200);
+            if answer.items() == [number.to_string()] {
+                break;
+            }
+            assert!(Instant::now() < deadline, "commit {number} is not served");
+        }
+    }
+    assert_ne!(rig.search("").header("etag").map(str::to_owned), tag);
+}
+
+#[test]
+fn requests_under_way_are_finished_and_charged_before_the_server_stops() {
+    let mut rig = Rig::start();
+    let authorization = format!("Bearer {}", rig.key.as_str());
+    let (address, authorization) = (rig.address, &authorization);
+    let charged: u64 = std::thread::scope(|scope| {
+        let asking: Vec<_> = (0..32)
+            .map(|_| {
+                scope.spawn(move || {
+                    let headers = [("authorization", authorization.as_str())];
+                    client::try_request(address, "GET", "/api/v1/signals?limit=3", &headers)
+                })
+            })
+            .collect();
+        rig.restart(signaldex::sample::index().expect("the sample corpus"));
+        let answers = asking.into_iter().filter_map(|thread| thread.join().expect("no panic"));
+        answers.map(|answer| answer.charged()).sum()
+    });
+    rig.note(charged);
+}

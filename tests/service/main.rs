@@ -1,0 +1,15 @@
+//! The service over real sockets: the specification rule by rule, hostile bytes, and what is charged.
+//!
+//! Every test starts a server of its own over the sample corpus and checks at its end that the
+//! state holds exactly what its answers said was charged.
+
+mod client;
+mod contract;
+mod errors;
+mod following;
+mod hostile;
+mod metering;
+mod openapi;
+#[cfg(feature = "cli")]
+mod program;
+mod rig;
