@@ -81,10 +81,10 @@ mod plan;
 mod segment;
 mod signal;
 
-#[cfg(feature = "json")]
-pub mod json;
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(feature = "json")]
+pub mod json;
 pub mod query;
 #[cfg(feature = "json")]
 pub mod sample;

@@ -29,7 +29,7 @@ pub(crate) struct Company {
 
 impl Signal {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let snapshot = source::snapshot(&self.directory)?;
+        let snapshot = source::open(&self.directory)?.snapshot();
         match snapshot.signal(self.id)? {
             Some(Found { signal, company }) => source::print_answer(SignalDetail {
                 signal: &signal,
@@ -42,7 +42,7 @@ impl Signal {
 
 impl Company {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let snapshot = source::snapshot(&self.directory)?;
+        let snapshot = source::open(&self.directory)?.snapshot();
         match snapshot.company(&self.slug)? {
             Some(profile) => source::print_answer(CompanyDetail { profile: &profile }),
             None => Err(format!("there is no company {:?}", self.slug).into()),

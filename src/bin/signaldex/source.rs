@@ -33,7 +33,7 @@ pub(crate) struct Question {
 impl Question {
     /// The index's snapshot.
     pub(crate) fn snapshot(&self) -> Result<Arc<Snapshot>, Failure> {
-        snapshot(&self.directory)
+        open(&self.directory).map(|index| index.snapshot())
     }
 
     /// The day that counts as today: the one given, the sample's own, or the UTC date.
@@ -47,16 +47,15 @@ impl Question {
 }
 
 /// Opens the index in a directory, or builds that of the sample corpus.
-pub(crate) fn snapshot(directory: &Path) -> Result<Arc<Snapshot>, Failure> {
-    let index = match directory == Path::new(SAMPLE) {
+pub(crate) fn open(directory: &Path) -> Result<Index, Failure> {
+    Ok(match directory == Path::new(SAMPLE) {
         true => sample::index()?,
         false => Index::open(directory)?,
-    };
-    Ok(index.snapshot())
+    })
 }
 
 /// Reads a date from the command line.
-fn parse_date(text: &str) -> Result<Date, String> {
+pub(crate) fn parse_date(text: &str) -> Result<Date, String> {
     const FORMAT: &[BorrowedFormatItem<'_>] = format_description!("[year]-[month]-[day]");
     Date::parse(text, FORMAT).map_err(|_| "a calendar date as YYYY-MM-DD is needed".to_owned())
 }

@@ -16,7 +16,7 @@ pub(crate) struct Stats {
 
 impl Stats {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let figures = source::snapshot(&self.directory)?.statistics();
+        let figures = source::open(&self.directory)?.snapshot().statistics();
         let sections: Map<String, Value> = figures
             .sections
             .into_iter()
