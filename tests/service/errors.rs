@@ -8,7 +8,7 @@ use crate::client::Response;
 use crate::rig::{Rig, Settings};
 
 /// Set to write the golden file anew.
-const UPDATE: &str = "UPDATE_GOLDEN";
+const UPDATE: &str = "SIGNALDEX_BLESS";
 
 /// Compares text with a golden file.
 pub(crate) fn assert_golden(name: &str, text: &str) {
