@@ -58,6 +58,7 @@
 //! | say what you want | [`query`]: [`Query`], [`Filter`], cursors, parameters, faults |
 //! | know how words match | [`text`] |
 //! | load JSON lines or write answers | `json` (feature `json`) |
+//! | serve it over HTTP, metered | `http` (feature `http`) |
 //! | try something out | `sample` (feature `json`), `synthetic` (feature `synthetic`) |
 //!
 //! # Costs
@@ -70,7 +71,8 @@
 //! # Features
 //!
 //! None is on by default: the lean library builds, opens, searches and updates. `json` reads and
-//! writes JSON lines, `synthetic` makes corpora up, `cli` is the program.
+//! writes JSON lines, `synthetic` makes corpora up, `http` adds the service for hosts to mount,
+//! `cli` is the program.
 
 #![forbid(unsafe_op_in_unsafe_fn)]
 

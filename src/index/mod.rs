@@ -84,11 +84,13 @@ impl Index {
         let Some(storage) = &self.0.storage else {
             return Ok(false);
         };
-        let Some(snapshot) = directory::read_changed(&**storage, &self.snapshot())? else {
+        let before = self.snapshot();
+        let Some(snapshot) = directory::read_changed(&**storage, &before)? else {
             return Ok(false);
         };
-        self.0.current.store(Arc::new(snapshot));
-        Ok(true)
+        // A writer of this process may have published a later state meanwhile, which stays.
+        let found = self.0.current.compare_and_swap(&before, Arc::new(snapshot));
+        Ok(Arc::ptr_eq(&found, &before))
     }
 
     /// The writer of the index. There is one at a time, over all processes.

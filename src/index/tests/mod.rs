@@ -5,3 +5,4 @@ mod disk;
 mod errors;
 mod histories;
 mod model;
+mod readers;
