@@ -141,7 +141,12 @@ impl Error {
     }
 
     fn new(kind: Kind, reason: impl Into<String>) -> Error {
-        Error(Box::new(Inner { kind, reason: reason.into(), path: None, source: None }))
+        Error(Box::new(Inner {
+            kind,
+            reason: reason.into(),
+            path: None,
+            source: None,
+        }))
     }
 }
 
@@ -156,24 +161,47 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source.as_ref().map(|source| source as &(dyn std::error::Error + 'static))
+        self.0
+            .source
+            .as_ref()
+            .map(|source| source as &(dyn std::error::Error + 'static))
     }
 }
 
 /// The most characters of input that a message repeats.
 pub(crate) const ECHO_CHARS_MAX: usize = 64;
 
-/// Input as a message may repeat it: in quotes, at most 64 characters, nothing that a terminal
-/// would act on.
-pub(crate) fn quoted(input: &str) -> String {
-    let mut shown: String = input
-        .chars()
-        .take(ECHO_CHARS_MAX)
-        .map(|letter| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter })
-        .collect();
-    if input.chars().nth(ECHO_CHARS_MAX).is_some() {
-        shown.pop();
+/// Input as a message may repeat it: at most 64 characters, nothing that a terminal would act on.
+pub(crate) fn echo(input: &str) -> String {
+    let visible = |letter: char| match letter.is_control() {
+        true => char::REPLACEMENT_CHARACTER,
+        false => letter,
+    };
+    let mut letters = input.chars();
+    let mut shown: String = letters.by_ref().take(ECHO_CHARS_MAX).map(visible).collect();
+    if letters.next().is_some() {
         shown.push('…');
     }
-    format!("\"{shown}\"")
+    shown
+}
+
+/// Input as a message may repeat it, in quotes.
+pub(crate) fn quoted(input: &str) -> String {
+    format!("\"{}\"", echo(input))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_echo_has_at_most_64_characters_and_says_where_it_was_cut() {
+        assert_eq!(echo(&"é".repeat(64)), "é".repeat(64));
+        assert_eq!(echo(&"é".repeat(65)), format!("{}…", "é".repeat(64)));
+    }
+
+    #[test]
+    fn an_echo_cannot_steer_a_terminal() {
+        assert_eq!(echo("a\u{1b}[2Jb\u{9b}"), "a\u{fffd}[2Jb\u{fffd}");
+    }
 }

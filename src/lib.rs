@@ -1,4 +1,78 @@
-//! An embedded, in-memory search engine for signals: activities of companies.
+//! An embedded, in-memory search engine for **signals**: activities of companies, each with a
+//! title, evidence, category, date, funding and author.
+//!
+//! ```
+//! use signaldex::{Company, IndexBuilder, Query, Signal, SignalId};
+//! use time::macros::date;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut acme = Company::new("acme", "Acme GmbH");
+//! acme.country = Some("Germany".into());
+//! let mut round = Signal::new(SignalId::MIN, "acme", "Acme raises €12M Series A");
+//! round.date = Some(date!(2026 - 06 - 12));
+//!
+//! let mut builder = IndexBuilder::in_memory()?;
+//! builder.add_company(&acme)?;
+//! builder.add_signal(&round)?;
+//! let index = builder.finish()?;
+//!
+//! let query = Query::parse("all=series a&country=germany&days=30&limit=10")?;
+//! let today = date!(2026 - 06 - 30);
+//! let snapshot = index.snapshot();
+//! let page = snapshot.search(&query, today)?;
+//! for found in snapshot.records(&page)? {
+//!     println!("{} {}", found.signal.id, found.signal.title);
+//! }
+//! assert_eq!(page.len(), 1);
+//! assert_eq!(snapshot.count(query.filter(), today)?, 1);
+//! assert!(page.next_cursor().is_none());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What it does
+//!
+//! - **Filters** that combine: words, phrases, any-of and excluded words of titles; companies by
+//!   name or slug; country, industry, size, category, hiring attributes, funding; dates and
+//!   amounts; ids. [`Query`] takes them as a query string or through a typed builder, and
+//!   [`Filter::matches`] says in plain code what they mean.
+//! - **Pages** in the order of ids, newest or oldest first, that stop as soon as they are full,
+//!   with cursors that stay valid over updates, restarts and replicas.
+//! - **Exact counts**, and [`Facets`]: the number of signals for every value that could be chosen.
+//! - **Snapshots**: readers keep one as long as they like; a [`Writer`] commits batches durably
+//!   and merges in the background, and no search waits for it.
+//! - **Explanations**: the plan of a query with estimated and actual rows.
+//!
+//! # What it is not
+//!
+//! Not a ranking engine: results are in the order of ids, and nothing is scored. Not a store of
+//! arbitrary documents: the fields are those of [`Signal`] and [`Company`]. Not semantic: words
+//! match as analysed by [`text`], without stemming or synonyms. Not distributed by itself.
+//!
+//! # Map
+//!
+//! | you want to | look at |
+//! |---|---|
+//! | open, build or change an index | [`Index`], [`IndexBuilder`], [`Writer`] |
+//! | ask it something | [`Snapshot`]: `search`, `records`, `count`, `facets`, `explain` |
+//! | say what you want | [`query`]: [`Query`], [`Filter`], cursors, parameters, faults |
+//! | know how words match | [`text`] |
+//! | load JSON lines or write answers | `json` (feature `json`) |
+//! | try something out | `sample` (feature `json`), `synthetic` (feature `synthetic`) |
+//!
+//! # Costs
+//!
+//! A page of a common query takes a few microseconds, and a count grows with the blocks of 65,536
+//! signals that may hold matches, at some hundred nanoseconds each. A snapshot is one atomic load.
+//! Opening maps the files and verifies the checksum of everything but the records, which are
+//! verified as they are read. Each method says its own cost.
+//!
+//! # Features
+//!
+//! None is on by default: the lean library builds, opens, searches and updates. `json` reads and
+//! writes JSON lines, `synthetic` makes corpora up, `cli` is the program.
+
+#![forbid(unsafe_op_in_unsafe_fn)]
 
 mod error;
 mod exec;
@@ -7,10 +81,10 @@ mod plan;
 mod segment;
 mod signal;
 
-#[cfg(feature = "json")]
-pub mod json;
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(feature = "json")]
+pub mod json;
 pub mod query;
 #[cfg(feature = "json")]
 pub mod sample;
@@ -20,7 +94,8 @@ pub mod text;
 
 pub use error::{Error, Result};
 pub use index::{
-    CommitReport, FacetCount, Facets, Found, Index, IndexBuilder, IndexStatistics, OnSignals, Page, Snapshot, Writer,
+    CommitReport, FacetCount, Facets, Found, Index, IndexBuilder, IndexStatistics, OnSignals, Page,
+    Snapshot, Writer,
 };
 pub use plan::{Estimate, Explanation, SegmentExplanation, StepExplanation, Strategies};
 pub use query::{Facet, Filter, Query};
@@ -28,3 +103,8 @@ pub use segment::Added;
 pub use signal::{
     Company, CompanyProfile, Currency, Funding, Hiring, ParseIdError, Signal, SignalId, SizeBucket,
 };
+
+/// The README's example, compiled.
+#[cfg(all(doctest, feature = "json"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

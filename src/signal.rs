@@ -195,7 +195,10 @@ impl Currency {
     /// The currency of that code, or `None` where it is not three upper-case ASCII letters.
     pub fn new(code: &str) -> Option<Currency> {
         let bytes: [u8; 3] = code.as_bytes().try_into().ok()?;
-        bytes.iter().all(u8::is_ascii_uppercase).then_some(Currency(bytes))
+        bytes
+            .iter()
+            .all(u8::is_ascii_uppercase)
+            .then_some(Currency(bytes))
     }
 
     /// The three letters.
@@ -225,8 +228,12 @@ pub enum SizeBucket {
 
 impl SizeBucket {
     /// Every bucket, smallest first.
-    pub const ALL: [SizeBucket; 4] =
-        [Self::From1To49, Self::From50To100, Self::From101To500, Self::From501];
+    pub const ALL: [SizeBucket; 4] = [
+        Self::From1To49,
+        Self::From50To100,
+        Self::From101To500,
+        Self::From501,
+    ];
 
     /// The bucket of a number of employees; none below 1.
     pub fn of(employees: i64) -> Option<SizeBucket> {
@@ -301,7 +308,11 @@ impl<'a> Signal<'a> {
 impl Funding<'_> {
     /// The same details, owning their text.
     pub fn into_owned(self) -> Funding<'static> {
-        Funding { stage: self.stage.map(owned), amount: self.amount, currency: self.currency }
+        Funding {
+            stage: self.stage.map(owned),
+            amount: self.amount,
+            currency: self.currency,
+        }
     }
 }
 

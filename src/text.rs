@@ -48,11 +48,16 @@ pub fn terms(text: &str) -> Vec<String> {
 /// times the cost.
 pub fn analyze(text: &str, sink: impl FnMut(&str)) {
     if text.is_ascii() {
-        let words = AsciiWords { text: text.as_bytes(), place: 0 };
+        let words = AsciiWords {
+            text: text.as_bytes(),
+            place: 0,
+        };
         emit(text, words, sink);
     } else {
         let text = normalized(text);
-        let words = text.unicode_word_indices().map(|(start, word)| (start, start + word.len()));
+        let words = text
+            .unicode_word_indices()
+            .map(|(start, word)| (start, start + word.len()));
         emit(&text, words, sink);
     }
 }
@@ -151,7 +156,10 @@ fn is_single_letter(text: &str) -> bool {
 
 /// The sign that belongs to a single letter in front of it.
 fn operator(rest: &str) -> &'static str {
-    ["++", "+", "#"].into_iter().find(|sign| rest.starts_with(sign)).unwrap_or_default()
+    ["++", "+", "#"]
+        .into_iter()
+        .find(|sign| rest.starts_with(sign))
+        .unwrap_or_default()
 }
 
 /// The length of a possessive ending that stands behind a sign or a dot ("C++'s", "U.S.'s"),
@@ -160,10 +168,14 @@ fn possessive_length(rest: &str, followed: usize) -> usize {
     if followed == 0 {
         return 0;
     }
-    let ending = ["'s", "'S", "\u{2019}s", "\u{2019}S"].into_iter().find(|ending| {
-        let behind = rest.strip_prefix(ending).and_then(|behind| behind.chars().next());
-        rest.starts_with(ending) && !behind.is_some_and(|c| c.is_alphanumeric() || c == '_')
-    });
+    let ending = ["'s", "'S", "\u{2019}s", "\u{2019}S"]
+        .into_iter()
+        .find(|ending| {
+            let behind = rest
+                .strip_prefix(ending)
+                .and_then(|behind| behind.chars().next());
+            rest.starts_with(ending) && !behind.is_some_and(|c| c.is_alphanumeric() || c == '_')
+        });
     ending.map_or(0, str::len)
 }
 
@@ -257,7 +269,9 @@ impl AsciiWords<'_> {
     /// Whether the byte at a place joins what stands around it: a dot or an apostrophe between
     /// letters or between digits, a colon between letters, a comma or semicolon between digits.
     fn joins(&self, place: usize) -> bool {
-        let Some(&behind) = self.text.get(place + 1) else { return false };
+        let Some(&behind) = self.text.get(place + 1) else {
+            return false;
+        };
         let before = self.text[place - 1];
         let between_letters = before.is_ascii_alphabetic() && behind.is_ascii_alphabetic();
         let between_digits = before.is_ascii_digit() && behind.is_ascii_digit();
@@ -349,8 +363,9 @@ mod tests {
         let pieces = prop_oneof![
             any::<char>().prop_map(String::from),
             prop::sample::select(vec![
-                "'s", "’s", ".", "U.S.", "C++", "#", "+", "é", "e\u{301}", "\u{301}", "ß", "ŉ", "İ", "ﬁ",
-                "Ａ", "\u{345}", "ᾳ", "Σ", "_", ":", ",", ";", "1", "a", " ", "-", "\u{200D}", "י", "\"",
+                "'s", "’s", ".", "U.S.", "C++", "#", "+", "é", "e\u{301}", "\u{301}", "ß", "ŉ",
+                "İ", "ﬁ", "Ａ", "\u{345}", "ᾳ", "Σ", "_", ":", ",", ";", "1", "a", " ", "-",
+                "\u{200D}", "י", "\"",
             ])
             .prop_map(String::from),
         ];

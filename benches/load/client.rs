@@ -30,13 +30,27 @@ struct Connection {
 }
 
 /// Asks over all connections at once, each as soon as it has its answer.
-pub(crate) async fn as_fast_as_possible(target: &Target, connections: usize, time: Duration) -> Outcome {
+pub(crate) async fn as_fast_as_possible(
+    target: &Target,
+    connections: usize,
+    time: Duration,
+) -> Outcome {
     let end = Instant::now() + time;
-    gather(target, connections, |_| Schedule { next: None, interval: Duration::ZERO, end }).await
+    gather(target, connections, |_| Schedule {
+        next: None,
+        interval: Duration::ZERO,
+        end,
+    })
+    .await
 }
 
 /// Asks at a fixed rate over all; a late answer makes the ones behind it late, and counted so.
-pub(crate) async fn at_rate(target: &Target, connections: usize, rate: f64, time: Duration) -> Outcome {
+pub(crate) async fn at_rate(
+    target: &Target,
+    connections: usize,
+    rate: f64,
+    time: Duration,
+) -> Outcome {
     let start = Instant::now();
     let interval = Duration::from_secs_f64(connections as f64 / rate);
     let schedule = |number: usize| Schedule {
@@ -59,9 +73,14 @@ struct Schedule {
     end: Instant,
 }
 
-async fn gather(target: &Target, connections: usize, schedule: impl Fn(usize) -> Schedule) -> Outcome {
-    let tasks: Vec<_> =
-        (0..connections).map(|number| tokio::spawn(run(target.clone(), schedule(number)))).collect();
+async fn gather(
+    target: &Target,
+    connections: usize,
+    schedule: impl Fn(usize) -> Schedule,
+) -> Outcome {
+    let tasks: Vec<_> = (0..connections)
+        .map(|number| tokio::spawn(run(target.clone(), schedule(number))))
+        .collect();
     let mut total = Outcome::default();
     for task in tasks {
         match task.await {
@@ -104,8 +123,14 @@ impl Connection {
         let socket = TcpStream::connect(target.address).await?;
         socket.set_nodelay(true)?;
         let Target { address, path, key } = target;
-        let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {key}\r\n\r\n");
-        Ok(Connection { socket, request: request.into_bytes(), buffer: Vec::with_capacity(1 << 17) })
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {key}\r\n\r\n"
+        );
+        Ok(Connection {
+            socket,
+            request: request.into_bytes(),
+            buffer: Vec::with_capacity(1 << 17),
+        })
     }
 
     /// Asks once and returns the length of the body of an answer 200.
@@ -131,9 +156,14 @@ impl Connection {
 
 /// The lengths of head and body, once the head is there.
 fn head(bytes: &[u8]) -> io::Result<Option<(usize, usize)>> {
-    let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { return Ok(None) };
+    let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else {
+        return Ok(None);
+    };
     let head = String::from_utf8_lossy(&bytes[..end]).to_ascii_lowercase();
-    let length = head.split("content-length: ").nth(1).and_then(|rest| rest.split("\r\n").next());
+    let length = head
+        .split("content-length: ")
+        .nth(1)
+        .and_then(|rest| rest.split("\r\n").next());
     let length = length.and_then(|length| length.parse().ok());
     match length {
         Some(length) if head.starts_with("http/1.1 200") => Ok(Some((end + 4, length))),

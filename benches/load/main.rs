@@ -15,7 +15,6 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 
-use axum::Router;
 use axum::routing::get;
 use signaldex::http::{Limits, NewKey, Server, ServerLimits, Service, State, Today};
 use signaldex::json::{Loader, OnInvalid};
@@ -25,7 +24,7 @@ use tokio::net::TcpListener;
 use client::{Outcome, Target};
 
 /// Connections of the client.
-const CONNECTIONS: usize = 256;
+const CONNECTIONS: usize = 64;
 /// Turns of each kind, so that a disturbance hits both.
 const TURNS: usize = 3;
 /// How long one turn lasts.
@@ -34,14 +33,23 @@ const SEARCH: &str = "/api/v1/signals?q=raises";
 const CONSTANT: &str = "/constant";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|text| !text.starts_with("--")).collect();
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|text| !text.starts_with("--"))
+        .collect();
     let corpus = arguments.first().ok_or("usage: load CORPUS [SECONDS]")?;
     let seconds: u64 = arguments.get(1).map_or(Ok(60), |text| text.parse())?;
     let directory = tempfile::tempdir_in(".")?;
     let index = directory.path().join("index");
     build(Path::new(corpus), &index)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(measure(&index, &directory.path().join("state.db"), Duration::from_secs(seconds)))
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(measure(
+        &index,
+        &directory.path().join("state.db"),
+        Duration::from_secs(seconds),
+    ))
 }
 
 fn build(corpus: &Path, index: &Path) -> Result<(), Box<dyn Error>> {
@@ -55,15 +63,30 @@ fn build(corpus: &Path, index: &Path) -> Result<(), Box<dyn Error>> {
 
 async fn measure(directory: &Path, state: &Path, time: Duration) -> Result<(), Box<dyn Error>> {
     let state = State::open(state)?;
-    let (_, key) = state.create_key(&NewKey { rate: u32::MAX, burst: u32::MAX, ..NewKey::named("load") })?;
-    let service = Service::new(Index::open(directory)?, state, Today::Clock, Limits::default())?;
+    let (_, key) = state.create_key(&NewKey {
+        rate: u32::MAX,
+        burst: u32::MAX,
+        ..NewKey::named("load")
+    })?;
+    let service = Service::new(
+        Index::open(directory)?,
+        state,
+        Today::Clock,
+        Limits::default(),
+    )?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
-    let target = |path: &'static str| Target { address, path, key: key.as_str().to_owned() };
+    let target = |path: &'static str| Target {
+        address,
+        path,
+        key: key.as_str().to_owned(),
+    };
     let searched = target(SEARCH);
 
     let body = vec![b'x'; body_length(&service, &searched).await?];
-    let routes = service.router().route(CONSTANT, get(move || std::future::ready(body.clone())));
+    let routes = service
+        .router()
+        .route(CONSTANT, get(move || std::future::ready(body.clone())));
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let server = Server::new(service.clone(), ServerLimits::default()).routes(routes);
     let running = tokio::spawn(server.run(listener, async {
@@ -83,7 +106,10 @@ async fn measure(directory: &Path, state: &Path, time: Duration) -> Result<(), B
 /// The length of the search's body, asked of the router itself.
 async fn body_length(service: &Service, target: &Target) -> Result<usize, Box<dyn Error>> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let target = Target { address: listener.local_addr()?, ..target.clone() };
+    let target = Target {
+        address: listener.local_addr()?,
+        ..target.clone()
+    };
     let server = Server::new(service.clone(), ServerLimits::default());
     let running = tokio::spawn(server.run(listener, std::future::pending()));
     let length = client::body_length(&target).await?;
@@ -105,7 +131,10 @@ async fn compare(searched: &Target, constant: &Target) -> f64 {
     let (search_rate, constant_rate) = (searches as f64 / time, constants as f64 / time);
     println!("search of 50 items, charged durably: {search_rate:.0} requests/s");
     println!("constant body of the same size:      {constant_rate:.0} requests/s");
-    println!("ratio: {:.2}, errors: {errors}", search_rate / constant_rate);
+    println!(
+        "ratio: {:.2}, errors: {errors}",
+        search_rate / constant_rate
+    );
     search_rate
 }
 
@@ -113,7 +142,9 @@ fn report_latencies(mut outcome: Outcome, rate: f64, time: Duration, commits: u6
     outcome.latencies.sort_unstable();
     let at = |share: f64| {
         let place = (outcome.latencies.len() as f64 * share) as usize;
-        let latency = outcome.latencies.get(place.min(outcome.latencies.len().saturating_sub(1)));
+        let latency = outcome
+            .latencies
+            .get(place.min(outcome.latencies.len().saturating_sub(1)));
         latency.map_or(0.0, |latency| latency.as_secs_f64() * 1000.0)
     };
     println!(

@@ -48,7 +48,11 @@ fn commit(writer: &mut Writer, number: u64) -> Result<()> {
     writer.upsert_company(&Company::new("updated-company", "Updated Company"))?;
     for place in 0..BATCH {
         let id = SignalId::new(FIRST_ID + number * BATCH + place).unwrap_or(SignalId::MAX);
-        writer.upsert_signal(&Signal::new(id, "updated-company", "Updated Company raises Series A"))?;
+        writer.upsert_signal(&Signal::new(
+            id,
+            "updated-company",
+            "Updated Company raises Series A",
+        ))?;
     }
     writer.commit()?;
     Ok(())

@@ -43,7 +43,10 @@ enum Operand<'a> {
     Union(SmallVec<[Posting<'a>; 4]>),
     /// A union that was merged beforehand.
     Merged(Vec<u32>),
-    Phrase { rarest: Posting<'a>, check: BoundCheck<'a> },
+    Phrase {
+        rarest: Posting<'a>,
+        check: BoundCheck<'a>,
+    },
 }
 
 #[derive(Debug)]
@@ -82,14 +85,22 @@ impl<'a> Execution<'a> {
         candidates.allow_lists(strategies.candidate_lists);
         Execution {
             segment,
-            required: plan.required.iter().map(|step| operand(&step.access)).collect(),
+            required: plan
+                .required
+                .iter()
+                .map(|step| operand(&step.access))
+                .collect(),
             excluded: plan
                 .excluded
                 .iter()
                 .map(|step| operand(&step.access))
                 .chain(deleted.map(Operand::One))
                 .collect(),
-            ranges: plan.ranges.iter().map(|step| BoundRange::bind(segment, step)).collect(),
+            ranges: plan
+                .ranges
+                .iter()
+                .map(|step| BoundRange::bind(segment, step))
+                .collect(),
             phrases: plan
                 .phrases
                 .iter()
@@ -108,7 +119,10 @@ impl<'a> Execution<'a> {
     pub(crate) fn trace(&mut self) {
         let steps =
             self.required.len() + self.ranges.len() + self.excluded.len() + self.phrases.len();
-        self.trace = Some(Trace { steps: vec![StepTrace::default(); steps], ..Trace::default() });
+        self.trace = Some(Trace {
+            steps: vec![StepTrace::default(); steps],
+            ..Trace::default()
+        });
     }
 
     /// The trace, where one was kept.
@@ -192,11 +206,6 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// Keeps the block's candidates from row `start` to before row `end` of the block.
-    pub(crate) fn trim(&mut self, start: u32, end: u32) {
-        self.candidates.trim(start, end);
-    }
-
     /// The block's candidates.
     pub(crate) fn candidates(&self) -> CandidateRows<'_> {
         self.candidates.rows()
@@ -271,11 +280,16 @@ impl<'a> Execution<'a> {
         let mut kept = Vec::new();
         self.candidates.rows().for_each(|offset| kept.push(offset));
         kept.retain(|&offset| self.passes(Row::of(block, offset)));
-        self.candidates.retain(|offset| kept.binary_search(&offset).is_ok());
+        self.candidates
+            .retain(|offset| kept.binary_search(&offset).is_ok());
     }
 
     fn ranges_allow(&self, block: u32) -> bool {
-        !self.block_ranges || self.ranges.iter().all(|range| range.judge(block) != Verdict::None)
+        !self.block_ranges
+            || self
+                .ranges
+                .iter()
+                .all(|range| range.judge(block) != Verdict::None)
     }
 
     fn judge_ranges(&mut self, block: u32) {
@@ -319,8 +333,10 @@ impl<'a> Operand<'a> {
             },
             Access::Union(sources) => {
                 let total: usize = sources.iter().map(|&source| rows_of(segment, source)).sum();
-                let postings: SmallVec<[Posting<'a>; 4]> =
-                    sources.iter().map(|&source| posting(segment, source)).collect();
+                let postings: SmallVec<[Posting<'a>; 4]> = sources
+                    .iter()
+                    .map(|&source| posting(segment, source))
+                    .collect();
                 match strategies.merged_unions && total <= MERGED_UNION_ROWS_MAX {
                     true => Operand::Merged(merge(&postings)),
                     false => Operand::Union(postings),
@@ -358,34 +374,42 @@ impl<'a> Operand<'a> {
             Operand::One(posting) => candidates.subtract(posting.block(block)),
             Operand::Merged(rows) => candidates.subtract(Posting::List(rows).block(block)),
             Operand::Union(postings) => {
-                postings.iter().for_each(|posting| candidates.subtract(posting.block(block)));
+                postings
+                    .iter()
+                    .for_each(|posting| candidates.subtract(posting.block(block)));
             }
             Operand::Phrase { rarest, check } => candidates
-                .subtract_where(rarest.block(block), |offset| check.passes(Row::of(block, offset))),
+                .subtract_where(rarest.block(block), |offset| {
+                    check.passes(Row::of(block, offset))
+                }),
         }
     }
 
     fn next_block(&self, block: u32) -> Option<u32> {
         match self {
-            Operand::One(posting) | Operand::Phrase { rarest: posting, .. } => {
-                posting.next_block(block)
-            }
+            Operand::One(posting)
+            | Operand::Phrase {
+                rarest: posting, ..
+            } => posting.next_block(block),
             Operand::Merged(rows) => Posting::List(rows).next_block(block),
-            Operand::Union(postings) => {
-                postings.iter().filter_map(|posting| posting.next_block(block)).min()
-            }
+            Operand::Union(postings) => postings
+                .iter()
+                .filter_map(|posting| posting.next_block(block))
+                .min(),
         }
     }
 
     fn previous_block(&self, block: u32) -> Option<u32> {
         match self {
-            Operand::One(posting) | Operand::Phrase { rarest: posting, .. } => {
-                posting.previous_block(block)
-            }
+            Operand::One(posting)
+            | Operand::Phrase {
+                rarest: posting, ..
+            } => posting.previous_block(block),
             Operand::Merged(rows) => Posting::List(rows).previous_block(block),
-            Operand::Union(postings) => {
-                postings.iter().filter_map(|posting| posting.previous_block(block)).max()
-            }
+            Operand::Union(postings) => postings
+                .iter()
+                .filter_map(|posting| posting.previous_block(block))
+                .max(),
         }
     }
 }
@@ -396,7 +420,11 @@ impl<'a> BoundRange<'a> {
             RangeColumn::Date => segment.day_column(),
             RangeColumn::Amount => segment.amount_column(),
         };
-        BoundRange { column, blocks, codes: &step.codes }
+        BoundRange {
+            column,
+            blocks,
+            codes: &step.codes,
+        }
     }
 
     fn judge(&self, block: u32) -> Verdict {
@@ -405,7 +433,11 @@ impl<'a> BoundRange<'a> {
         if self.codes.iter().any(contains) {
             return Verdict::All;
         }
-        match self.codes.iter().any(|codes| crate::plan::overlap(codes, &(least..=greatest))) {
+        match self
+            .codes
+            .iter()
+            .any(|codes| crate::plan::overlap(codes, &(least..=greatest)))
+        {
             true => Verdict::Some,
             false => Verdict::None,
         }
@@ -423,7 +455,11 @@ impl<'a> BoundCheck<'a> {
             TextField::Title => None,
             TextField::Name => Some(segment.company_column()),
         };
-        BoundCheck { check, streams: segment.tokens(check.field), companies }
+        BoundCheck {
+            check,
+            streams: segment.tokens(check.field),
+            companies,
+        }
     }
 
     fn passes(&self, row: Row) -> bool {
@@ -431,7 +467,10 @@ impl<'a> BoundCheck<'a> {
             None => row.index(),
             Some(companies) => companies.get(row) as usize - 1,
         };
-        self.check.any_of.iter().any(|phrase| phrase.occurs(&self.streams, place))
+        self.check
+            .any_of
+            .iter()
+            .any(|phrase| phrase.occurs(&self.streams, place))
     }
 }
 
@@ -461,10 +500,10 @@ fn merge(postings: &[Posting<'_>]) -> Vec<u32> {
 
 /// Candidates borrowed from the thread's spare ones, so that a query allocates none.
 #[derive(Debug)]
-struct Scratch(Option<Box<Candidates>>);
+struct Scratch(Option<Candidates>);
 
 thread_local! {
-    static SPARE: RefCell<Vec<Box<Candidates>>> = const { RefCell::new(Vec::new()) };
+    static SPARE: RefCell<Vec<Candidates>> = const { RefCell::new(Vec::new()) };
 }
 
 /// How many spare candidates a thread keeps: enough for a query over that many segments.
@@ -472,7 +511,10 @@ const SPARE_MAX: usize = 16;
 
 impl Scratch {
     fn take() -> Scratch {
-        let spare = SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten();
+        let spare = SPARE
+            .try_with(|spare| spare.borrow_mut().pop())
+            .ok()
+            .flatten();
         Scratch(Some(spare.unwrap_or_default()))
     }
 }
@@ -481,19 +523,25 @@ impl Deref for Scratch {
     type Target = Candidates;
 
     fn deref(&self) -> &Candidates {
-        self.0.as_deref().expect("candidates are only given back on drop")
+        self.0
+            .as_ref()
+            .expect("candidates are only given back on drop")
     }
 }
 
 impl DerefMut for Scratch {
     fn deref_mut(&mut self) -> &mut Candidates {
-        self.0.as_deref_mut().expect("candidates are only given back on drop")
+        self.0
+            .as_mut()
+            .expect("candidates are only given back on drop")
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let Some(candidates) = self.0.take() else { return };
+        let Some(candidates) = self.0.take() else {
+            return;
+        };
         // A thread that is ending has no spare ones any more.
         let _ = SPARE.try_with(|spare| {
             let mut spare = spare.borrow_mut();

@@ -48,7 +48,12 @@ pub(crate) fn tally(
         next = execution.block_at_or_after(block + 1);
     }
     let tallies = facets.iter().zip(by_code);
-    tallies.map(|(&facet, counts)| FacetTally { facet, counts: counts[1..].to_vec() }).collect()
+    tallies
+        .map(|(&facet, counts)| FacetTally {
+            facet,
+            counts: counts[1..].to_vec(),
+        })
+        .collect()
 }
 
 fn count_by_intersection(
@@ -61,7 +66,10 @@ fn count_by_intersection(
     for value in 0..view.len() {
         let count = match postings.get(view.posting(value)).block(block) {
             BlockRows::Bits(other) => bits::count_both(set, other) as usize,
-            rows => rows.offsets().filter(|&offset| bits::test(set, offset)).count(),
+            rows => rows
+                .offsets()
+                .filter(|&offset| bits::test(set, offset))
+                .count(),
         };
         counts[value + 1] += count as u64;
     }

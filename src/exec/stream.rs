@@ -19,7 +19,13 @@ pub(crate) struct RowStream<'a> {
 impl<'a> RowStream<'a> {
     /// The matches among the rows from `start` to before `end`.
     pub(crate) fn new(execution: Execution<'a>, order: Order, start: u32, end: u32) -> Self {
-        RowStream { execution, order, start, end, block: None }
+        RowStream {
+            execution,
+            order,
+            start,
+            end,
+            block: None,
+        }
     }
 
     /// The next match.
@@ -85,7 +91,10 @@ impl<'a> RowStream<'a> {
         let first = block * BLOCK_ROWS;
         match self.order {
             Order::OldestFirst => {
-                let offset = self.execution.candidates().at_or_after(self.start.saturating_sub(first))?;
+                let offset = self
+                    .execution
+                    .candidates()
+                    .at_or_after(self.start.saturating_sub(first))?;
                 let row = Row::of(block, offset);
                 (row.0 < self.end).then(|| self.start = row.0 + 1)?;
                 Some(row)

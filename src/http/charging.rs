@@ -29,7 +29,11 @@ pub(super) fn take(call: &Call<'_>, counter: Counter, wanted: u64) -> Result<Uni
     units.count = match call.key.record.quota(counter) {
         None => wanted,
         Some(quota) => {
-            let recorded = || call.service.state.counts(call.key.record.number, call.month);
+            let recorded = || {
+                call.service
+                    .state
+                    .counts(call.key.record.number, call.month)
+            };
             // Asking for at least one tells "nothing left" from "nothing wanted".
             let asked = wanted.max(1);
             let account = call.key.account();
@@ -68,7 +72,12 @@ pub(super) async fn record(
         replay,
         settlement: Box::new(units),
     };
-    let charged = call.service.writer.charge(charge).await.map_err(|error| problem(error, counter))?;
+    let charged = call
+        .service
+        .writer
+        .charge(charge)
+        .await
+        .map_err(|error| problem(error, counter))?;
     call.service.metrics.charged(counter, count);
     Ok(charged)
 }
@@ -78,12 +87,17 @@ fn problem(error: ChargeError, counter: Counter) -> Problem {
         ChargeError::QuotaExceeded => exhausted(counter),
         ChargeError::NameTaken => in_progress(),
         ChargeError::QueueFull => Problem::overloaded("Too many charges wait to be written."),
-        ChargeError::Unavailable => Problem::overloaded("Usage cannot be recorded; nothing was charged."),
+        ChargeError::Unavailable => {
+            Problem::overloaded("Usage cannot be recorded; nothing was charged.")
+        }
     }
 }
 
 fn exhausted(counter: Counter) -> Problem {
-    let detail = format!("The key has used its quota of {} for this month.", counter.as_str());
+    let detail = format!(
+        "The key has used its quota of {} for this month.",
+        counter.as_str()
+    );
     Problem::new(Code::QuotaExceeded, detail)
 }
 
@@ -126,7 +140,9 @@ impl Drop for Units {
     fn drop(&mut self) {
         let has_quota = self.key.record.quota(self.counter).is_some();
         if has_quota && !self.is_recorded {
-            self.key.account().give_back(self.month, self.counter, self.count);
+            self.key
+                .account()
+                .give_back(self.month, self.counter, self.count);
         }
     }
 }

@@ -19,7 +19,9 @@ struct Record {
 
 pub(super) async fn signal(call: &Call<'_>, segment: &str) -> Result<Answer, Problem> {
     request::refuse_parameters(call.parts.uri.query())?;
-    let id: SignalId = request::decode_segment(segment)?.parse().map_err(|_| invalid_id())?;
+    let id: SignalId = request::decode_segment(segment)?
+        .parse()
+        .map_err(|_| invalid_id())?;
     let record = find_signal(call, id)?;
     deliver(call, Counter::Activities, record).await
 }
@@ -43,9 +45,16 @@ async fn deliver(call: &Call<'_>, counter: Counter, record: Record) -> Result<An
 
 fn find_signal(call: &Call<'_>, id: SignalId) -> Result<Record, Problem> {
     let current = call.service.current();
-    let found = current.snapshot.signal(id).map_err(|error| Problem::internal(&error))?;
-    let found = found.ok_or_else(|| Problem::new(Code::NotFound, "There is no signal of this id."))?;
-    let data = SignalDetail { signal: &found.signal, company: &found.company };
+    let found = current
+        .snapshot
+        .signal(id)
+        .map_err(|error| Problem::internal(&error))?;
+    let found =
+        found.ok_or_else(|| Problem::new(Code::NotFound, "There is no signal of this id."))?;
+    let data = SignalDetail {
+        signal: &found.signal,
+        company: &found.company,
+    };
     Ok(Record {
         body: serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))?,
         tag: etag::of(&[b"signal", &current.tag_seed, &id.get().to_le_bytes()]),
@@ -54,8 +63,12 @@ fn find_signal(call: &Call<'_>, id: SignalId) -> Result<Record, Problem> {
 
 fn find_company(call: &Call<'_>, slug: &str) -> Result<Record, Problem> {
     let current = call.service.current();
-    let profile = current.snapshot.company(slug).map_err(|error| Problem::internal(&error))?;
-    let profile = profile.ok_or_else(|| Problem::new(Code::NotFound, "There is no company of this slug."))?;
+    let profile = current
+        .snapshot
+        .company(slug)
+        .map_err(|error| Problem::internal(&error))?;
+    let profile =
+        profile.ok_or_else(|| Problem::new(Code::NotFound, "There is no company of this slug."))?;
     let data = CompanyDetail { profile: &profile };
     Ok(Record {
         body: serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))?,

@@ -15,7 +15,10 @@ pub(crate) fn of(parts: &[&[u8]]) -> String {
         hash.update(part);
     }
     let bytes: [u8; 32] = hash.finalize().into();
-    let digits: String = bytes[..TAG_BYTES].iter().map(|byte| format!("{byte:02x}")).collect();
+    let digits: String = bytes[..TAG_BYTES]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     format!("W/\"{digits}\"")
 }
 

@@ -59,13 +59,20 @@ struct Keys {
 
 impl Keyring {
     pub(crate) fn read(state: &State) -> Result<Keyring, StateError> {
-        let keyring = Keyring { keys: ArcSwap::default(), reading: Mutex::new(()) };
+        let keyring = Keyring {
+            keys: ArcSwap::default(),
+            reading: Mutex::new(()),
+        };
         keyring.follow(state)?;
         Ok(keyring)
     }
 
     /// The key of a hash. One that is not known is looked for in the state, since it may be new.
-    pub(crate) fn find(&self, hash: &KeyHash, state: &State) -> Result<Option<Arc<Key>>, StateError> {
+    pub(crate) fn find(
+        &self,
+        hash: &KeyHash,
+        state: &State,
+    ) -> Result<Option<Arc<Key>>, StateError> {
         // A lookup by the hash of what was sent leaks no more than that hash, and whoever can
         // choose it cannot turn it back into a key; so no comparison in constant time is needed.
         if let Some(key) = self.keys.load().by_hash.get(hash) {
@@ -100,7 +107,10 @@ impl Lasting {
         let quota = Quota::per_second(at_least_one(record.settings.rate))
             .allow_burst(at_least_one(record.settings.burst));
         let bucket = RateLimiter::direct(quota).with_middleware::<StateInformationMiddleware>();
-        Lasting { account: Account::default(), bucket }
+        Lasting {
+            account: Account::default(),
+            bucket,
+        }
     }
 }
 
@@ -120,6 +130,11 @@ impl Key {
                 (0, Some(wait.as_secs_f64().ceil().max(1.0) as u64))
             }
         };
-        Rate { burst, window_seconds, remaining, retry_after_seconds }
+        Rate {
+            burst,
+            window_seconds,
+            remaining,
+            retry_after_seconds,
+        }
     }
 }

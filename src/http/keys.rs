@@ -73,7 +73,10 @@ pub struct KeyRecord {
 impl ApiKey {
     /// A key of 32 bytes from the operating system's generator.
     pub(crate) fn generate() -> Result<ApiKey, getrandom::Error> {
-        Ok(ApiKey(format!("{PREFIX}{}", random_text::<SECRET_BYTES>()?)))
+        Ok(ApiKey(format!(
+            "{PREFIX}{}",
+            random_text::<SECRET_BYTES>()?
+        )))
     }
 
     /// The key's text.
@@ -148,7 +151,11 @@ impl Scopes {
 
     /// Reads a comma-separated list, or `None` where it is empty or names something else.
     pub fn parse(text: &str) -> Option<Scopes> {
-        let scope = |name: &str| Scope::ALL.into_iter().find(|scope| scope.as_str() == name.trim());
+        let scope = |name: &str| {
+            Scope::ALL
+                .into_iter()
+                .find(|scope| scope.as_str() == name.trim())
+        };
         text.split(',').map(scope).collect()
     }
 }
@@ -161,8 +168,11 @@ impl FromIterator<Scope> for Scopes {
 
 impl fmt::Display for Scopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> =
-            Scope::ALL.into_iter().filter(|&scope| self.contains(scope)).map(Scope::as_str).collect();
+        let names: Vec<&str> = Scope::ALL
+            .into_iter()
+            .filter(|&scope| self.contains(scope))
+            .map(Scope::as_str)
+            .collect();
         f.write_str(&names.join(","))
     }
 }
@@ -216,7 +226,13 @@ mod tests {
     fn what_does_not_read_as_a_key_has_no_hash() {
         let secret = "A".repeat(SECRET_CHARACTERS);
         assert!(KeyHash::of_presented(&format!("sdx_{secret}")).is_some());
-        for text in ["", "sdx_", &secret, &format!("sdx_{secret}A"), &format!("sdx_{}", &secret[1..])] {
+        for text in [
+            "",
+            "sdx_",
+            &secret,
+            &format!("sdx_{secret}A"),
+            &format!("sdx_{}", &secret[1..]),
+        ] {
             assert!(KeyHash::of_presented(text).is_none(), "{text}");
         }
         assert!(KeyHash::of_presented(&format!("sdx_{}+", &secret[1..])).is_none());
@@ -224,8 +240,14 @@ mod tests {
 
     #[test]
     fn scopes_read_as_they_are_written() {
-        assert_eq!(Scopes::parse("signals:read,companies:read"), Some(Scopes::all()));
-        assert_eq!(Scopes::parse(&Scopes::all().to_string()), Some(Scopes::all()));
+        assert_eq!(
+            Scopes::parse("signals:read,companies:read"),
+            Some(Scopes::all())
+        );
+        assert_eq!(
+            Scopes::parse(&Scopes::all().to_string()),
+            Some(Scopes::all())
+        );
         assert_eq!(Scopes::parse(""), None);
         assert_eq!(Scopes::parse("signals:write"), None);
         let one = Scopes::parse("companies:read").expect("a scope");

@@ -38,7 +38,11 @@ pub(super) const RETRY_AFTER_SECONDS: u64 = 1;
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { in_flight: 512, charge_queue: 1024, request_time: Duration::from_secs(10) }
+        Limits {
+            in_flight: 512,
+            charge_queue: 1024,
+            request_time: Duration::from_secs(10),
+        }
     }
 }
 

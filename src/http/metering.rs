@@ -74,12 +74,15 @@ impl Month {
     /// Reads `YYYY-MM`.
     pub fn parse(text: &str) -> Option<Month> {
         let (year, month) = text.split_once('-')?;
-        let digits = |text: &str, length| text.len() == length && text.bytes().all(|b| b.is_ascii_digit());
+        let digits =
+            |text: &str, length| text.len() == length && text.bytes().all(|b| b.is_ascii_digit());
         if !digits(year, 4) || !digits(month, 2) {
             return None;
         }
         let (year, month): (u32, u32) = (year.parse().ok()?, month.parse().ok()?);
-        (1..=12).contains(&month).then_some(Month(year * 100 + month))
+        (1..=12)
+            .contains(&month)
+            .then_some(Month(year * 100 + month))
     }
 
     /// The month as it is stored: 202611 for November 2026.
@@ -120,10 +123,18 @@ impl Account {
         load: impl FnOnce() -> Result<Counts, E>,
     ) -> Result<u64, E> {
         let mut account = self.lock();
-        if account.as_ref().is_none_or(|account| account.month != month) {
-            *account = Some(MonthAccount { month, taken: load()? });
+        if account
+            .as_ref()
+            .is_none_or(|account| account.month != month)
+        {
+            *account = Some(MonthAccount {
+                month,
+                taken: load()?,
+            });
         }
-        let Some(account) = account.as_mut() else { return Ok(0) };
+        let Some(account) = account.as_mut() else {
+            return Ok(0);
+        };
         let taken = &mut account.taken[counter.index()];
         let granted = wanted.min(quota.saturating_sub(*taken));
         *taken += granted;
@@ -132,7 +143,11 @@ impl Account {
 
     /// Gives back units that were taken and not used.
     pub(crate) fn give_back(&self, month: Month, counter: Counter, units: u64) {
-        if let Some(account) = self.lock().as_mut().filter(|account| account.month == month) {
+        if let Some(account) = self
+            .lock()
+            .as_mut()
+            .filter(|account| account.month == month)
+        {
             let taken = &mut account.taken[counter.index()];
             *taken = taken.saturating_sub(units);
         }
@@ -151,7 +166,9 @@ mod tests {
     fn take(account: &Account, wanted: u64) -> u64 {
         let month = Month::of_number(202_611);
         let recorded = || Ok::<_, Infallible>([90, 0, 0]);
-        account.take(month, Counter::Signals, wanted, 100, recorded).expect("counts")
+        account
+            .take(month, Counter::Signals, wanted, 100, recorded)
+            .expect("counts")
     }
 
     #[test]
@@ -163,7 +180,11 @@ mod tests {
         account.give_back(Month::of_number(202_611), Counter::Signals, 2);
         assert_eq!(take(&account, 7), 2);
         account.give_back(Month::of_number(202_610), Counter::Signals, 2);
-        assert_eq!(take(&account, 7), 0, "units of another month are not this month's");
+        assert_eq!(
+            take(&account, 7),
+            0,
+            "units of another month are not this month's"
+        );
     }
 
     #[test]
@@ -171,16 +192,29 @@ mod tests {
         let account = Account::default();
         assert_eq!(take(&account, 50), 10);
         let next = Month::of_number(202_612);
-        let granted = account.take(next, Counter::Signals, 50, 100, || Ok::<_, Infallible>([0; 3]));
+        let granted = account.take(next, Counter::Signals, 50, 100, || {
+            Ok::<_, Infallible>([0; 3])
+        });
         assert_eq!(granted, Ok(50));
     }
 
     #[test]
     fn months_read_as_they_are_written() {
         for text in ["2026-11", "0001-01", "9999-12"] {
-            assert_eq!(Month::parse(text).map(|month| month.to_string()).as_deref(), Some(text));
+            assert_eq!(
+                Month::parse(text).map(|month| month.to_string()).as_deref(),
+                Some(text)
+            );
         }
-        for text in ["2026-00", "2026-13", "2026-1", "26-11", "2026-11-01", "+026-11", ""] {
+        for text in [
+            "2026-00",
+            "2026-13",
+            "2026-1",
+            "26-11",
+            "2026-11-01",
+            "+026-11",
+            "",
+        ] {
             assert_eq!(Month::parse(text), None, "{text}");
         }
     }

@@ -13,8 +13,9 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 /// Upper bounds of latencies in seconds: index work takes microseconds, a commit milliseconds.
-const LATENCY_BOUNDS: [f64; 12] =
-    [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5];
+const LATENCY_BOUNDS: [f64; 12] = [
+    0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5,
+];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabels {
@@ -51,7 +52,9 @@ pub(crate) struct Metrics {
 impl Metrics {
     pub(crate) fn new() -> Metrics {
         let latencies =
-            Family::<EndpointLabels, Histogram, fn() -> Histogram>::new_with_constructor(|| Histogram::new(LATENCY_BOUNDS));
+            Family::<EndpointLabels, Histogram, fn() -> Histogram>::new_with_constructor(|| {
+                Histogram::new(LATENCY_BOUNDS)
+            });
         let metrics = Metrics {
             registry: Mutex::default(),
             requests: Family::default(),
@@ -71,28 +74,72 @@ impl Metrics {
 
     fn register(&self) {
         let mut registry = Registry::with_prefix("signaldex");
-        registry.register("requests", "Answers, by endpoint and status", self.requests.clone());
-        registry.register("request_seconds", "Time to an answer's first byte", self.latencies.clone());
-        registry.register("charged_units", "Units charged, by counter", self.charged.clone());
-        registry.register("rows_checked", "Rows looked at one by one", self.rows_checked.clone());
-        registry.register("replays", "Answers repeated for an idempotency key", self.replays.clone());
-        registry.register("requests_in_flight", "Requests under way", self.in_flight.clone());
+        registry.register(
+            "requests",
+            "Answers, by endpoint and status",
+            self.requests.clone(),
+        );
+        registry.register(
+            "request_seconds",
+            "Time to an answer's first byte",
+            self.latencies.clone(),
+        );
+        registry.register(
+            "charged_units",
+            "Units charged, by counter",
+            self.charged.clone(),
+        );
+        registry.register(
+            "rows_checked",
+            "Rows looked at one by one",
+            self.rows_checked.clone(),
+        );
+        registry.register(
+            "replays",
+            "Answers repeated for an idempotency key",
+            self.replays.clone(),
+        );
+        registry.register(
+            "requests_in_flight",
+            "Requests under way",
+            self.in_flight.clone(),
+        );
         registry.register("connections", "Connections open", self.connections.clone());
-        registry.register("connections_refused", "Connections over the bound", self.connections_refused.clone());
-        registry.register("charge_queue", "Charges waiting for a commit", self.charge_queue.clone());
-        registry.register("snapshot_generation", "Generation of the snapshot", self.generation.clone());
+        registry.register(
+            "connections_refused",
+            "Connections over the bound",
+            self.connections_refused.clone(),
+        );
+        registry.register(
+            "charge_queue",
+            "Charges waiting for a commit",
+            self.charge_queue.clone(),
+        );
+        registry.register(
+            "snapshot_generation",
+            "Generation of the snapshot",
+            self.generation.clone(),
+        );
         if let Ok(mut place) = self.registry.lock() {
             *place = registry;
         }
     }
 
     pub(crate) fn answered(&self, endpoint: &'static str, status: u16, time: Duration) {
-        self.requests.get_or_create(&RequestLabels { endpoint, status }).inc();
-        self.latencies.get_or_create(&EndpointLabels { endpoint }).observe(time.as_secs_f64());
+        self.requests
+            .get_or_create(&RequestLabels { endpoint, status })
+            .inc();
+        self.latencies
+            .get_or_create(&EndpointLabels { endpoint })
+            .observe(time.as_secs_f64());
     }
 
     pub(crate) fn charged(&self, counter: super::metering::Counter, units: u64) {
-        self.charged.get_or_create(&CounterLabels { counter: counter.as_str() }).inc_by(units);
+        self.charged
+            .get_or_create(&CounterLabels {
+                counter: counter.as_str(),
+            })
+            .inc_by(units);
     }
 
     /// All of them as text.

@@ -50,14 +50,34 @@ pub fn document() -> Value {
 }
 
 fn paths() -> Value {
-    let search: Vec<Value> =
-        PARAMETERS.iter().map(parameter).chain([idempotency_key(), if_none_match()]).collect();
-    let filters: Vec<Value> =
-        PARAMETERS.iter().filter(|known| known.parameter.is_filter()).map(parameter).collect();
-    let id = path_parameter("id", json!({"type": "string", "pattern": ID_PATTERN}), "9999999999999999999");
-    let slug = path_parameter("slug", json!({"type": "string", "minLength": NOT_EMPTY}), "pomelora");
+    let search: Vec<Value> = PARAMETERS
+        .iter()
+        .map(parameter)
+        .chain([idempotency_key(), if_none_match()])
+        .collect();
+    let filters: Vec<Value> = PARAMETERS
+        .iter()
+        .filter(|known| known.parameter.is_filter())
+        .map(parameter)
+        .collect();
+    let id = path_parameter(
+        "id",
+        json!({"type": "string", "pattern": ID_PATTERN}),
+        "9999999999999999999",
+    );
+    let slug = path_parameter(
+        "slug",
+        json!({"type": "string", "minLength": NOT_EMPTY}),
+        "pomelora",
+    );
     let metered = [Code::InvalidRequest, Code::QuotaExceeded];
-    let searched = [Code::InvalidRequest, Code::QuotaExceeded, Code::RequestInProgress, Code::IdempotencyKeyReused, Code::UriTooLong];
+    let searched = [
+        Code::InvalidRequest,
+        Code::QuotaExceeded,
+        Code::RequestInProgress,
+        Code::IdempotencyKeyReused,
+        Code::UriTooLong,
+    ];
     let detailed = [metered.as_slice(), &[Code::NotFound]].concat();
     json!({
         "/api/v1/signals": keyed("searchSignals", "Search signals; charged by the item", search, "SearchResult", true, &searched),
@@ -72,23 +92,45 @@ fn paths() -> Value {
 }
 
 /// GET and HEAD of an endpoint that needs a key.
-fn keyed(name: &str, summary: &str, parameters: Vec<Value>, schema: &str, is_tagged: bool, errors: &[Code]) -> Value {
-    let always = [Code::Unauthorized, Code::Forbidden, Code::RateLimited, Code::Internal, Code::Overloaded];
+fn keyed(
+    name: &str,
+    summary: &str,
+    parameters: Vec<Value>,
+    schema: &str,
+    is_tagged: bool,
+    errors: &[Code],
+) -> Value {
+    let always = [
+        Code::Unauthorized,
+        Code::Forbidden,
+        Code::RateLimited,
+        Code::Internal,
+        Code::Overloaded,
+    ];
     let mut responses = error_responses(errors.iter().chain(&always));
     let mut head_responses = responses.clone();
     let mut answer_headers = json!({
         "X-Request-Id": header("RequestId"), "RateLimit": header("RateLimit"), "RateLimit-Policy": header("RateLimitPolicy")
     });
     if is_tagged {
-        for (shown, component) in [("ETag", "ETag"), ("X-Usage-Charged", "UsageCharged"), ("X-Usage-Remaining", "UsageRemaining"), ("Idempotency-Replayed", "IdempotencyReplayed")] {
+        for (shown, component) in [
+            ("ETag", "ETag"),
+            ("X-Usage-Charged", "UsageCharged"),
+            ("X-Usage-Remaining", "UsageRemaining"),
+            ("Idempotency-Replayed", "IdempotencyReplayed"),
+        ] {
             answer_headers[shown] = header(component);
         }
         let held = json!({"description": "The client has the answer already; nothing is charged"});
         responses.insert("304".into(), held.clone());
         head_responses.insert("304".into(), held);
     }
-    let content = json!({"application/json": {"schema": {"$ref": format!("#/components/schemas/{schema}")}}});
-    responses.insert("200".into(), json!({"description": "The result", "headers": answer_headers, "content": content}));
+    let content =
+        json!({"application/json": {"schema": {"$ref": format!("#/components/schemas/{schema}")}}});
+    responses.insert(
+        "200".into(),
+        json!({"description": "The result", "headers": answer_headers, "content": content}),
+    );
     head_responses.insert("200".into(), json!({"description": "As GET, without a body; nothing is charged", "headers": answer_headers}));
     json!({
         "get": {"operationId": name, "summary": summary, "parameters": parameters, "responses": responses},
@@ -100,7 +142,10 @@ fn keyed(name: &str, summary: &str, parameters: Vec<Value>, schema: &str, is_tag
 fn open_page(name: &str, summary: &str, content_type: &str, errors: &[Code]) -> Value {
     let mut responses = error_responses(errors.iter().chain(&[Code::InvalidRequest]));
     let mut head_responses = responses.clone();
-    responses.insert("200".into(), json!({"description": summary, "content": {content_type: {"schema": {}}}}));
+    responses.insert(
+        "200".into(),
+        json!({"description": summary, "content": {content_type: {"schema": {}}}}),
+    );
     head_responses.insert("200".into(), json!({"description": summary}));
     json!({
         "get": {"operationId": name, "summary": summary, "security": [], "responses": responses},
@@ -112,7 +157,10 @@ fn error_responses<'c>(codes: impl Iterator<Item = &'c Code>) -> Map<String, Val
     codes
         .map(|code| {
             let status = code.status().as_u16().to_string();
-            (status.clone(), json!({"$ref": format!("#/components/responses/Problem{status}")}))
+            (
+                status.clone(),
+                json!({"$ref": format!("#/components/responses/Problem{status}")}),
+            )
         })
         .collect()
 }
@@ -154,9 +202,10 @@ fn parameter(known: &ParameterDescription) -> Value {
     }
     if !known.example.is_empty() {
         parameter["example"] = match known.kind {
-            ParameterKind::Number(_) | ParameterKind::Amount => {
-                known.example.parse::<u64>().map_or_else(|_| json!(known.example), |number| json!(number))
-            }
+            ParameterKind::Number(_) | ParameterKind::Amount => known
+                .example
+                .parse::<u64>()
+                .map_or_else(|_| json!(known.example), |number| json!(number)),
             ParameterKind::Flag => json!(known.example == "true"),
             _ => json!(known.example),
         };
@@ -168,7 +217,9 @@ fn parameter(known: &ParameterDescription) -> Value {
 
 fn schema(kind: ParameterKind) -> Value {
     match kind {
-        ParameterKind::Text(chars) | ParameterKind::Cursor(chars) | ParameterKind::AttributeList(chars) => {
+        ParameterKind::Text(chars)
+        | ParameterKind::Cursor(chars)
+        | ParameterKind::AttributeList(chars) => {
             json!({"type": "string", "minLength": NOT_EMPTY, "maxLength": chars})
         }
         // Items of a list stand in one value; quotes may double its length.
@@ -182,7 +233,9 @@ fn schema(kind: ParameterKind) -> Value {
             let any = choices.join("|");
             json!({"type": "string", "pattern": format!("^({any})(,({any})){{0,{}}}$", items - 1)})
         }
-        ParameterKind::Date => json!({"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}),
+        ParameterKind::Date => {
+            json!({"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"})
+        }
         ParameterKind::Amount => json!({"type": "number", "minimum": 0}),
         ParameterKind::Number(most) => json!({"type": "integer", "minimum": 1, "maximum": most}),
         ParameterKind::Flag => json!({"type": "boolean"}),
@@ -194,11 +247,17 @@ pub(super) fn bounds(kind: ParameterKind) -> String {
     match kind {
         ParameterKind::Text(chars) => format!("At most {chars} characters"),
         ParameterKind::Cursor(chars) => format!("A cursor, at most {chars} characters"),
-        ParameterKind::List { items, chars } => format!("1 to {items} items of 1 to {chars} characters, comma-separated"),
-        ParameterKind::AttributeList(chars) => format!("Comma-separated IDs, at most {chars} characters in all"),
+        ParameterKind::List { items, chars } => {
+            format!("1 to {items} items of 1 to {chars} characters, comma-separated")
+        }
+        ParameterKind::AttributeList(chars) => {
+            format!("Comma-separated IDs, at most {chars} characters in all")
+        }
         ParameterKind::IdList(items) => format!("1 to {items} signal ids, comma-separated"),
         ParameterKind::Choice(choices) => format!("One of {}", choices.join(", ")),
-        ParameterKind::ChoiceList { items, choices } => format!("1 to {items} of {}", choices.join(", ")),
+        ParameterKind::ChoiceList { items, choices } => {
+            format!("1 to {items} of {}", choices.join(", "))
+        }
         ParameterKind::Date => "A calendar date, YYYY-MM-DD".to_owned(),
         ParameterKind::Amount => "A finite number from 0 on".to_owned(),
         ParameterKind::Number(most) => format!("A whole number from 1 to {most}"),
@@ -228,7 +287,8 @@ fn problem_responses() -> Value {
             "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
         });
         if matches!(code, Code::RateLimited | Code::Overloaded) {
-            response["headers"] = json!({"Retry-After": {"description": "Seconds", "schema": {"type": "integer"}}});
+            response["headers"] =
+                json!({"Retry-After": {"description": "Seconds", "schema": {"type": "integer"}}});
         }
         responses.insert(format!("Problem{}", code.status().as_u16()), response);
     }
@@ -268,16 +328,32 @@ fn object(properties: Map<String, Value>) -> Value {
 
 fn signal_properties() -> Map<String, Value> {
     let mut properties = Map::new();
-    properties.insert("id".into(), json!({"type": "string", "pattern": ID_PATTERN}));
+    properties.insert(
+        "id".into(),
+        json!({"type": "string", "pattern": ID_PATTERN}),
+    );
     for name in ["slug", "title", "companySlug", "companyName"] {
         properties.insert(name.into(), json!({"type": "string"}));
     }
-    for name in ["evidence", "category", "activityUrl", "authorName", "authorTitle", "authorUrl"] {
+    for name in [
+        "evidence",
+        "category",
+        "activityUrl",
+        "authorName",
+        "authorTitle",
+        "authorUrl",
+    ] {
         properties.insert(name.into(), json!({"type": ["string", "null"]}));
     }
-    properties.insert("date".into(), json!({"type": ["string", "null"], "format": "date"}));
+    properties.insert(
+        "date".into(),
+        json!({"type": ["string", "null"], "format": "date"}),
+    );
     for name in ["publishedAt", "updatedAt"] {
-        properties.insert(name.into(), json!({"type": ["string", "null"], "format": "date-time"}));
+        properties.insert(
+            name.into(),
+            json!({"type": ["string", "null"], "format": "date-time"}),
+        );
     }
     let funding = json!({
         "type": ["object", "null"], "required": ["stage", "amount", "currency"], "additionalProperties": false,
@@ -293,7 +369,15 @@ fn signal_properties() -> Map<String, Value> {
 
 fn company_description() -> Map<String, Value> {
     let mut properties = Map::new();
-    for name in ["about", "tagline", "logoUrl", "country", "city", "industry", "linkedinUrl"] {
+    for name in [
+        "about",
+        "tagline",
+        "logoUrl",
+        "country",
+        "city",
+        "industry",
+        "linkedinUrl",
+    ] {
         properties.insert(name.into(), json!({"type": ["string", "null"]}));
     }
     for name in ["employees", "foundedYear"] {
@@ -307,16 +391,34 @@ fn company_properties() -> Map<String, Value> {
     for name in ["slug", "name"] {
         properties.insert(name.into(), json!({"type": "string"}));
     }
-    properties.insert("signalCount".into(), json!({"type": "integer", "minimum": 0}));
-    properties.insert("latestSignalDate".into(), json!({"type": ["string", "null"], "format": "date"}));
-    properties.insert("updatedAt".into(), json!({"type": ["string", "null"], "format": "date-time"}));
+    properties.insert(
+        "signalCount".into(),
+        json!({"type": "integer", "minimum": 0}),
+    );
+    properties.insert(
+        "latestSignalDate".into(),
+        json!({"type": ["string", "null"], "format": "date"}),
+    );
+    properties.insert(
+        "updatedAt".into(),
+        json!({"type": ["string", "null"], "format": "date-time"}),
+    );
     properties
 }
 
 fn filter_options() -> Value {
     const LISTS: [&str; 11] = [
-        "categories", "countries", "industries", "sizes", "fundingStages", "fundingCurrencies",
-        "hiringTypes", "jobFunctions", "seniorities", "employmentTypes", "workArrangements",
+        "categories",
+        "countries",
+        "industries",
+        "sizes",
+        "fundingStages",
+        "fundingCurrencies",
+        "hiringTypes",
+        "jobFunctions",
+        "seniorities",
+        "employmentTypes",
+        "workArrangements",
     ];
     let list = |name: &str| {
         let value = if name == "categories" { "id" } else { "value" };
@@ -325,7 +427,12 @@ fn filter_options() -> Value {
         item.insert("count".into(), json!({"type": "integer", "minimum": 1}));
         json!({"type": "array", "items": object(item)})
     };
-    object(LISTS.iter().map(|&name| (name.to_owned(), list(name))).collect())
+    object(
+        LISTS
+            .iter()
+            .map(|&name| (name.to_owned(), list(name)))
+            .collect(),
+    )
 }
 
 fn problem_schema() -> Value {

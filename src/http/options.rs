@@ -8,8 +8,9 @@ use crate::json::{Data, FilterOptions};
 pub(super) fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
     let filter = Filter::parse(call.query())?;
     let snapshot = call.service.index.snapshot();
-    let facets =
-        snapshot.facets(&filter, call.service.today()).map_err(|error| Problem::internal(&error))?;
+    let facets = snapshot
+        .facets(&filter, call.service.today())
+        .map_err(|error| Problem::internal(&error))?;
     let data = FilterOptions { facets: &facets };
     let body = serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))?;
     Ok(Answer::json(body).with(axum::http::header::CACHE_CONTROL, "private, no-cache"))

@@ -12,11 +12,11 @@ use super::{openapi, request};
 use crate::query::PARAMETERS;
 
 /// Nothing is loaded from anywhere, and nothing runs.
-const CONTENT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+const CONTENT_POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-static OPENAPI: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    serde_json::to_vec_pretty(&openapi::document()).unwrap_or_default()
-});
+static OPENAPI: LazyLock<Vec<u8>> =
+    LazyLock::new(|| serde_json::to_vec_pretty(&openapi::document()).unwrap_or_default());
 static DOCS: LazyLock<String> = LazyLock::new(docs_page);
 
 /// The process answers.
@@ -60,10 +60,26 @@ request below <code>/api/v1</code>. The whole description for programs is \
 <h2>Endpoints</h2><table><tr><th>Path<th>Answer<th>Cost";
 
 const ENDPOINTS: [(&str, &str, &str); 8] = [
-    ("/api/v1/signals", "Signals that match all filters, newest first", "one unit an item"),
-    ("/api/v1/signals/{id}", "One signal with its company", "one activity"),
-    ("/api/v1/companies/{slug}", "One company; needs companies:read", "one company"),
-    ("/api/v1/filter-options", "Values to filter on, with counts", "nothing"),
+    (
+        "/api/v1/signals",
+        "Signals that match all filters, newest first",
+        "one unit an item",
+    ),
+    (
+        "/api/v1/signals/{id}",
+        "One signal with its company",
+        "one activity",
+    ),
+    (
+        "/api/v1/companies/{slug}",
+        "One company; needs companies:read",
+        "one company",
+    ),
+    (
+        "/api/v1/filter-options",
+        "Values to filter on, with counts",
+        "nothing",
+    ),
     ("/healthz", "Whether the process answers", "nothing"),
     ("/readyz", "Whether it can answer searches", "nothing"),
     ("/openapi.json", "This description for programs", "nothing"),
@@ -74,9 +90,13 @@ const ENDPOINTS: [(&str, &str, &str); 8] = [
 fn docs_page() -> String {
     let mut page = DOCS_HEAD.to_owned();
     for (path, answer, cost) in ENDPOINTS {
-        page.push_str(&format!("<tr><td><code>{path}</code><td>{answer}<td>{cost}"));
+        page.push_str(&format!(
+            "<tr><td><code>{path}</code><td>{answer}<td>{cost}"
+        ));
     }
-    page.push_str("</table><h2>Search parameters</h2><table><tr><th>Name<th>Value<th>Meaning<th>Example");
+    page.push_str(
+        "</table><h2>Search parameters</h2><table><tr><th>Name<th>Value<th>Meaning<th>Example",
+    );
     for known in &PARAMETERS {
         page.push_str(&format!(
             "<tr><td><code>{}</code><td>{}<td>{}<td><code>{}</code>",
@@ -89,12 +109,18 @@ fn docs_page() -> String {
     page.push_str("</table><h2>Errors</h2><table><tr><th>Status<th>Code<th>Meaning");
     for code in Code::ALL {
         let (name, status) = (code.as_str(), code.status().as_u16());
-        page.push_str(&format!("<tr id=\"{name}\"><td>{status}<td><code>{name}</code><td>{}", code.title()));
+        page.push_str(&format!(
+            "<tr id=\"{name}\"><td>{status}<td><code>{name}</code><td>{}",
+            code.title()
+        ));
     }
     page.push_str("</table></html>\n");
     page
 }
 
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }

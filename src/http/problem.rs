@@ -42,28 +42,62 @@ impl Code {
     /// The table: code, status, title.
     const fn row(self) -> (&'static str, StatusCode, &'static str) {
         match self {
-            Code::InvalidRequest => ("invalid_request", StatusCode::BAD_REQUEST, "The request is invalid"),
-            Code::UriTooLong => ("invalid_request", StatusCode::URI_TOO_LONG, "The request's URI is too long"),
-            Code::Unauthorized => ("unauthorized", StatusCode::UNAUTHORIZED, "A valid API key is required"),
-            Code::Forbidden => ("forbidden", StatusCode::FORBIDDEN, "The API key lacks a scope"),
+            Code::InvalidRequest => (
+                "invalid_request",
+                StatusCode::BAD_REQUEST,
+                "The request is invalid",
+            ),
+            Code::UriTooLong => (
+                "invalid_request",
+                StatusCode::URI_TOO_LONG,
+                "The request's URI is too long",
+            ),
+            Code::Unauthorized => (
+                "unauthorized",
+                StatusCode::UNAUTHORIZED,
+                "A valid API key is required",
+            ),
+            Code::Forbidden => (
+                "forbidden",
+                StatusCode::FORBIDDEN,
+                "The API key lacks a scope",
+            ),
             Code::NotFound => ("not_found", StatusCode::NOT_FOUND, "There is nothing here"),
-            Code::MethodNotAllowed => {
-                ("method_not_allowed", StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are allowed")
-            }
+            Code::MethodNotAllowed => (
+                "method_not_allowed",
+                StatusCode::METHOD_NOT_ALLOWED,
+                "Only GET and HEAD are allowed",
+            ),
             Code::IdempotencyKeyReused => (
                 "idempotency_key_reused",
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "The idempotency key belongs to another request",
             ),
-            Code::RequestInProgress => {
-                ("request_in_progress", StatusCode::CONFLICT, "The first request is still under way")
-            }
-            Code::QuotaExceeded => {
-                ("quota_exceeded", StatusCode::PAYMENT_REQUIRED, "The month's quota is used up")
-            }
-            Code::RateLimited => ("rate_limited", StatusCode::TOO_MANY_REQUESTS, "Too many requests"),
-            Code::Overloaded => ("overloaded", StatusCode::SERVICE_UNAVAILABLE, "The service is overloaded"),
-            Code::Internal => ("internal", StatusCode::INTERNAL_SERVER_ERROR, "The service has failed"),
+            Code::RequestInProgress => (
+                "request_in_progress",
+                StatusCode::CONFLICT,
+                "The first request is still under way",
+            ),
+            Code::QuotaExceeded => (
+                "quota_exceeded",
+                StatusCode::PAYMENT_REQUIRED,
+                "The month's quota is used up",
+            ),
+            Code::RateLimited => (
+                "rate_limited",
+                StatusCode::TOO_MANY_REQUESTS,
+                "Too many requests",
+            ),
+            Code::Overloaded => (
+                "overloaded",
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The service is overloaded",
+            ),
+            Code::Internal => (
+                "internal",
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "The service has failed",
+            ),
         }
     }
 
@@ -112,7 +146,12 @@ struct FaultBody<'a> {
 
 impl Problem {
     pub(crate) fn new(code: Code, detail: impl Into<String>) -> Problem {
-        Problem { code, detail: detail.into(), faults: Vec::new(), retry_after_seconds: None }
+        Problem {
+            code,
+            detail: detail.into(),
+            faults: Vec::new(),
+            retry_after_seconds: None,
+        }
     }
 
     pub(crate) fn of_faults(faults: Vec<Fault>) -> Problem {
@@ -120,7 +159,10 @@ impl Problem {
             1 => "One parameter of the request is at fault.".to_owned(),
             count => format!("The request has {count} faults."),
         };
-        Problem { faults, ..Problem::new(Code::InvalidRequest, detail) }
+        Problem {
+            faults,
+            ..Problem::new(Code::InvalidRequest, detail)
+        }
     }
 
     pub(crate) fn overloaded(detail: &str) -> Problem {
@@ -130,11 +172,17 @@ impl Problem {
     /// The cause goes to the log, not to the client.
     pub(crate) fn internal(cause: &dyn std::error::Error) -> Problem {
         tracing::error!(%cause, "a request has failed");
-        Problem::new(Code::Internal, "The request could not be answered; it was not charged.")
+        Problem::new(
+            Code::Internal,
+            "The request could not be answered; it was not charged.",
+        )
     }
 
     pub(crate) fn retry_after(self, seconds: u64) -> Problem {
-        Problem { retry_after_seconds: Some(seconds), ..self }
+        Problem {
+            retry_after_seconds: Some(seconds),
+            ..self
+        }
     }
 
     pub(crate) fn body(&self, request_id: &str) -> Vec<u8> {

@@ -23,20 +23,32 @@ const LENGTHS: std::ops::RangeInclusive<usize> = 8..=128;
 /// It is given twice, or is not 8 to 128 visible ASCII characters.
 pub(crate) fn name_of(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let mut values = headers.get_all(HEADER).iter();
-    let Some(value) = values.next() else { return Ok(None) };
+    let Some(value) = values.next() else {
+        return Ok(None);
+    };
     if values.next().is_some() {
-        return Err(fault(FaultCode::RepeatedParameter, "is given more than once; give it once"));
+        return Err(fault(
+            FaultCode::RepeatedParameter,
+            "is given more than once; give it once",
+        ));
     }
     let bytes = value.as_bytes();
     if !LENGTHS.contains(&bytes.len()) || !bytes.iter().all(u8::is_ascii_graphic) {
-        return Err(fault(FaultCode::InvalidValue, "has to be 8 to 128 visible ASCII characters"));
+        return Err(fault(
+            FaultCode::InvalidValue,
+            "has to be 8 to 128 visible ASCII characters",
+        ));
     }
     Ok(value.to_str().ok().map(str::to_owned))
 }
 
 fn fault(code: FaultCode, what: &str) -> Problem {
     let message = format!("{SHOWN_NAME} {what}");
-    Problem::of_faults(vec![Fault { parameter: SHOWN_NAME.to_owned(), code, message }])
+    Problem::of_faults(vec![Fault {
+        parameter: SHOWN_NAME.to_owned(),
+        code,
+        message,
+    }])
 }
 
 /// What two requests have in common that ask for the same.
@@ -60,13 +72,20 @@ impl UnderWay {
     pub(crate) fn claim(&self, key: i64, name: &str) -> Option<Claim> {
         let claimed = (key, name.to_owned());
         let mut names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        names.insert(claimed.clone()).then(|| Claim { names: self.clone(), claimed })
+        names.insert(claimed.clone()).then(|| Claim {
+            names: self.clone(),
+            claimed,
+        })
     }
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        self.names.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.claimed);
+        self.names
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&self.claimed);
     }
 }
 

@@ -21,9 +21,14 @@ const HOST_BYTES_MAX: usize = 261;
 pub(crate) fn check(parts: &Parts) -> Result<(), Problem> {
     check_framing(&parts.headers)?;
     check_host(parts)?;
-    let uri_bytes = parts.uri.path_and_query().map_or(0, |uri| uri.as_str().len());
+    let uri_bytes = parts
+        .uri
+        .path_and_query()
+        .map_or(0, |uri| uri.as_str().len());
     if uri_bytes > URI_BYTES_MAX {
-        let detail = format!("The path and query have {uri_bytes} bytes; at most {URI_BYTES_MAX} are allowed.");
+        let detail = format!(
+            "The path and query have {uri_bytes} bytes; at most {URI_BYTES_MAX} are allowed."
+        );
         return Err(Problem::new(Code::UriTooLong, detail));
     }
     Ok(())
@@ -32,13 +37,20 @@ pub(crate) fn check(parts: &Parts) -> Result<(), Problem> {
 /// Whether a request says that a body follows. None is ever read, so the connection has to close.
 pub(crate) fn has_body(headers: &HeaderMap) -> bool {
     let is_empty = |value: &axum::http::HeaderValue| value.as_bytes() == b"0";
-    headers.contains_key(TRANSFER_ENCODING) || headers.get_all(CONTENT_LENGTH).iter().any(|value| !is_empty(value))
+    headers.contains_key(TRANSFER_ENCODING)
+        || headers
+            .get_all(CONTENT_LENGTH)
+            .iter()
+            .any(|value| !is_empty(value))
 }
 
 fn check_framing(headers: &HeaderMap) -> Result<(), Problem> {
     let lengths = headers.get_all(CONTENT_LENGTH).iter().count();
     if lengths > 1 || (lengths == 1 && headers.contains_key(TRANSFER_ENCODING)) {
-        return Err(Problem::new(Code::InvalidRequest, "The length of the body is given twice."));
+        return Err(Problem::new(
+            Code::InvalidRequest,
+            "The length of the body is given twice.",
+        ));
     }
     Ok(())
 }
@@ -48,7 +60,10 @@ fn check_host(parts: &Parts) -> Result<(), Problem> {
     match (hosts.next(), hosts.next()) {
         (Some(host), None) if is_host(host.as_bytes()) => Ok(()),
         (None, None) if parts.version != Version::HTTP_11 => Ok(()),
-        _ => Err(Problem::new(Code::InvalidRequest, "Exactly one valid Host header is required.")),
+        _ => Err(Problem::new(
+            Code::InvalidRequest,
+            "Exactly one valid Host header is required.",
+        )),
     }
 }
 
@@ -60,22 +75,46 @@ fn is_host(host: &[u8]) -> bool {
 /// Refuses every parameter, for endpoints that take none.
 pub(crate) fn refuse_parameters(query: Option<&str>) -> Result<(), Problem> {
     let mut faults: Vec<Fault> = Vec::new();
-    for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()).take(FAULTS_MAX) {
+    for pair in query
+        .unwrap_or_default()
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .take(FAULTS_MAX)
+    {
         let name = pair.split('=').next().unwrap_or_default().replace('+', " ");
-        let name: String = percent_decode_str(&name).decode_utf8_lossy().chars().take(ECHO_CHARS_MAX).collect();
+        let name: String = percent_decode_str(&name)
+            .decode_utf8_lossy()
+            .chars()
+            .take(ECHO_CHARS_MAX)
+            .collect();
         let message = "there is no such parameter; this endpoint takes none".to_owned();
-        faults.push(Fault { parameter: name, code: FaultCode::UnknownParameter, message });
+        faults.push(Fault {
+            parameter: name,
+            code: FaultCode::UnknownParameter,
+            message,
+        });
     }
-    if faults.is_empty() { Ok(()) } else { Err(Problem::of_faults(faults)) }
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(Problem::of_faults(faults))
+    }
 }
 
 /// A path segment as it was meant.
 pub(crate) fn decode_segment(segment: &str) -> Result<Cow<'_, str>, Problem> {
-    let is_hex = |text: &str| text.len() >= 2 && text.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());
-    let is_escaped = segment.split('%').skip(1).all(|rest| rest.is_char_boundary(2.min(rest.len())) && is_hex(rest));
+    let is_hex =
+        |text: &str| text.len() >= 2 && text.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());
+    let is_escaped = segment
+        .split('%')
+        .skip(1)
+        .all(|rest| rest.is_char_boundary(2.min(rest.len())) && is_hex(rest));
     let decoded = percent_decode_str(segment).decode_utf8();
     match decoded {
         Ok(decoded) if is_escaped => Ok(decoded),
-        _ => Err(Problem::new(Code::InvalidRequest, "The path is not percent-encoded UTF-8.")),
+        _ => Err(Problem::new(
+            Code::InvalidRequest,
+            "The path is not percent-encoded UTF-8.",
+        )),
     }
 }

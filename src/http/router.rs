@@ -8,7 +8,8 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{
-    self, AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue,
+    self, AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName,
+    HeaderValue,
 };
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
@@ -74,7 +75,11 @@ impl Call<'_> {
 impl Answer {
     pub(super) fn new(content_type: &'static str, body: impl Into<Bytes>) -> Answer {
         let headers = vec![(CONTENT_TYPE, HeaderValue::from_static(content_type))];
-        Answer { status: StatusCode::OK, body: body.into(), headers }
+        Answer {
+            status: StatusCode::OK,
+            body: body.into(),
+            headers,
+        }
     }
 
     pub(super) fn json(body: impl Into<Bytes>) -> Answer {
@@ -83,7 +88,11 @@ impl Answer {
 
     /// The client has the answer already.
     pub(super) fn not_modified() -> Answer {
-        Answer { status: StatusCode::NOT_MODIFIED, body: Bytes::new(), headers: Vec::new() }
+        Answer {
+            status: StatusCode::NOT_MODIFIED,
+            body: Bytes::new(),
+            headers: Vec::new(),
+        }
     }
 
     /// Adds a header; a value that cannot be one is left out.
@@ -132,9 +141,13 @@ async fn answer_in_time(
     rate: &mut Option<Rate>,
 ) -> Result<Answer, Problem> {
     request::check(parts)?;
-    let endpoint = endpoint.ok_or_else(|| Problem::new(Code::NotFound, "There is no such path."))?;
+    let endpoint =
+        endpoint.ok_or_else(|| Problem::new(Code::NotFound, "There is no such path."))?;
     if parts.method != Method::GET && parts.method != Method::HEAD {
-        return Err(Problem::new(Code::MethodNotAllowed, "Only GET and HEAD are allowed."));
+        return Err(Problem::new(
+            Code::MethodNotAllowed,
+            "Only GET and HEAD are allowed.",
+        ));
     }
     if request::has_body(&parts.headers) {
         return Err(Problem::new(Code::InvalidRequest, "A request has no body."));
@@ -161,7 +174,10 @@ impl<'p> Endpoint<'p> {
             "/docs" => Some(Endpoint::Docs),
             _ => match path.strip_prefix("/api/v1/signals/") {
                 Some(id) => segment(id).map(Endpoint::Signal),
-                None => path.strip_prefix("/api/v1/companies/").and_then(segment).map(Endpoint::Company),
+                None => path
+                    .strip_prefix("/api/v1/companies/")
+                    .and_then(segment)
+                    .map(Endpoint::Company),
             },
         }
     }
@@ -180,16 +196,25 @@ impl<'p> Endpoint<'p> {
         }
     }
 
-    async fn answer(self, service: &Shared, parts: &Parts, rate: &mut Option<Rate>) -> Result<Answer, Problem> {
+    async fn answer(
+        self,
+        service: &Shared,
+        parts: &Parts,
+        rate: &mut Option<Rate>,
+    ) -> Result<Answer, Problem> {
         match self {
-            Endpoint::Signals => search::answer(&call(service, parts, Scope::SignalsRead, rate)?).await,
+            Endpoint::Signals => {
+                search::answer(&call(service, parts, Scope::SignalsRead, rate)?).await
+            }
             Endpoint::Signal(id) => {
                 details::signal(&call(service, parts, Scope::SignalsRead, rate)?, id).await
             }
             Endpoint::Company(slug) => {
                 details::company(&call(service, parts, Scope::CompaniesRead, rate)?, slug).await
             }
-            Endpoint::FilterOptions => options::answer(&call(service, parts, Scope::SignalsRead, rate)?),
+            Endpoint::FilterOptions => {
+                options::answer(&call(service, parts, Scope::SignalsRead, rate)?)
+            }
             Endpoint::Health => pages::health(parts),
             Endpoint::Ready => pages::ready(service, parts),
             Endpoint::OpenApi => pages::openapi(parts),
@@ -206,10 +231,20 @@ fn call<'a>(
     rate: &mut Option<Rate>,
 ) -> Result<Call<'a>, Problem> {
     let now = UtcDateTime::now();
-    let unauthorized = || Problem::new(Code::Unauthorized, "Send a valid key: Authorization: Bearer <API_KEY>.");
+    let unauthorized = || {
+        Problem::new(
+            Code::Unauthorized,
+            "Send a valid key: Authorization: Bearer <API_KEY>.",
+        )
+    };
     let hash = presented_key(parts).ok_or_else(unauthorized)?;
-    let key = service.keyring.find(&hash, &service.state).map_err(|error| Problem::internal(&error))?;
-    let key = key.filter(|key| key.record.is_valid_at(now)).ok_or_else(unauthorized)?;
+    let key = service
+        .keyring
+        .find(&hash, &service.state)
+        .map_err(|error| Problem::internal(&error))?;
+    let key = key
+        .filter(|key| key.record.is_valid_at(now))
+        .ok_or_else(unauthorized)?;
     let standing = key.request();
     *rate = Some(standing);
     if let Some(seconds) = standing.retry_after_seconds {
@@ -220,14 +255,24 @@ fn call<'a>(
         let detail = format!("The key lacks the scope {}.", scope.as_str());
         return Err(Problem::new(Code::Forbidden, detail));
     }
-    Ok(Call { service, parts, key, month: Month::of(now), now })
+    Ok(Call {
+        service,
+        parts,
+        key,
+        month: Month::of(now),
+        now,
+    })
 }
 
 fn presented_key(parts: &Parts) -> Option<KeyHash> {
     let mut values = parts.headers.get_all(AUTHORIZATION).iter();
-    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return None;
+    };
     let (scheme, key) = value.to_str().ok()?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("Bearer").then(|| KeyHash::of_presented(key.trim_start()))?
+    scheme
+        .eq_ignore_ascii_case("Bearer")
+        .then(|| KeyHash::of_presented(key.trim_start()))?
 }
 
 fn response_of(answer: Answer) -> Response {
@@ -241,7 +286,10 @@ fn response_of_problem(problem: &Problem, request_id: &str) -> Response {
     let mut response = Response::new(Body::from(problem.body(request_id)));
     *response.status_mut() = problem.code.status();
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    headers.insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static("application/problem+json"),
+    );
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     match problem.code {
         Code::Unauthorized => {
@@ -261,21 +309,31 @@ fn response_of_problem(problem: &Problem, request_id: &str) -> Response {
 /// What every answer has, and what a HEAD has not.
 fn finish(response: &mut Response, parts: &Parts, rate: Option<Rate>, request_id: &str) {
     if let Ok(id) = HeaderValue::from_str(request_id) {
-        response.headers_mut().insert(HeaderName::from_static("x-request-id"), id);
+        response
+            .headers_mut()
+            .insert(HeaderName::from_static("x-request-id"), id);
     }
-    response
-        .headers_mut()
-        .insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response.headers_mut().insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
     if let Some(rate) = rate {
         add_rate(response, rate);
     }
-    if request::has_body(&parts.headers) || parts.headers.get_all(CONTENT_LENGTH).iter().count() > 1 {
-        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    if request::has_body(&parts.headers) || parts.headers.get_all(CONTENT_LENGTH).iter().count() > 1
+    {
+        response
+            .headers_mut()
+            .insert(CONNECTION, HeaderValue::from_static("close"));
     }
     if parts.method == Method::HEAD {
-        let length = axum::body::HttpBody::size_hint(response.body()).exact().unwrap_or(0);
+        let length = axum::body::HttpBody::size_hint(response.body())
+            .exact()
+            .unwrap_or(0);
         if response.status() != StatusCode::NOT_MODIFIED {
-            response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
+            response
+                .headers_mut()
+                .insert(CONTENT_LENGTH, HeaderValue::from(length));
         }
         *response.body_mut() = Body::empty();
     }
@@ -283,11 +341,15 @@ fn finish(response: &mut Response, parts: &Parts, rate: Option<Rate>, request_id
 
 fn add_rate(response: &mut Response, rate: Rate) {
     let policy = format!("\"key\";q={};w={}", rate.burst, rate.window_seconds);
-    let reset = rate.retry_after_seconds.unwrap_or(u64::from(rate.window_seconds));
+    let reset = rate
+        .retry_after_seconds
+        .unwrap_or(u64::from(rate.window_seconds));
     let standing = format!("\"key\";r={};t={reset}", rate.remaining);
     for (name, value) in [("ratelimit-policy", policy), ("ratelimit", standing)] {
         if let Ok(value) = HeaderValue::from_str(&value) {
-            response.headers_mut().insert(HeaderName::from_static(name), value);
+            response
+                .headers_mut()
+                .insert(HeaderName::from_static(name), value);
         }
     }
 }

@@ -82,21 +82,31 @@ pub(super) async fn settle(
 /// The headers by which an answer can be asked for again at no cost. It is the key's own, so no
 /// shared cache may keep it.
 pub(super) fn tagged(answer: Answer, tag: &str) -> Answer {
-    answer.with(ETAG, tag).with(CACHE_CONTROL, "private, no-cache").with(VARY, "Authorization")
+    answer
+        .with(ETAG, tag)
+        .with(CACHE_CONTROL, "private, no-cache")
+        .with(VARY, "Authorization")
 }
 
 /// Claims the name, or finds the answer that was given under it.
 fn turn(call: &Call<'_>, name: &str, query: &Query) -> Result<Turn, Problem> {
     let key = call.key.record.number;
-    let claim = call.service.names_under_way.claim(key, name).ok_or_else(charging::in_progress)?;
+    let claim = call
+        .service
+        .names_under_way
+        .claim(key, name)
+        .ok_or_else(charging::in_progress)?;
     let stored = call
         .service
         .state
         .replay(key, name, call.now.unix_timestamp())
         .map_err(|error| Problem::internal(&error))?;
-    let Some(stored) = stored else { return Ok(Turn::First(claim)) };
+    let Some(stored) = stored else {
+        return Ok(Turn::First(claim));
+    };
     if stored.parameters != replay::parameters_of(query) {
-        let detail = "This Idempotency-Key was used with other parameters within the last 24 hours.";
+        let detail =
+            "This Idempotency-Key was used with other parameters within the last 24 hours.";
         return Err(Problem::new(Code::IdempotencyKeyReused, detail));
     }
     call.service.metrics.replays.inc();
@@ -104,7 +114,11 @@ fn turn(call: &Call<'_>, name: &str, query: &Query) -> Result<Turn, Problem> {
         true => Answer::not_modified(),
         false => Answer::json(stored.body),
     };
-    Ok(Turn::Repeated(tagged(answer, &stored.etag).with(CHARGED, 0).with(REPLAYED, "true")))
+    Ok(Turn::Repeated(
+        tagged(answer, &stored.etag)
+            .with(CHARGED, 0)
+            .with(REPLAYED, "true"),
+    ))
 }
 
 fn kept(name: String, query: &Query, prepared: &Prepared) -> Result<NewReplay, Problem> {
@@ -126,22 +140,44 @@ fn prepare(call: &Call<'_>, query: &Query) -> Result<Outcome, Problem> {
         .snapshot
         .search(query, call.service.today())
         .map_err(|error| Problem::internal(&error))?;
-    call.service.metrics.rows_checked.inc_by(page.rows_checked());
+    call.service
+        .metrics
+        .rows_checked
+        .inc_by(page.rows_checked());
     let units = charging::take(call, Counter::Signals, page.len() as u64)?;
-    let shown = usize::try_from(units.count()).unwrap_or(usize::MAX).min(page.len());
+    let shown = usize::try_from(units.count())
+        .unwrap_or(usize::MAX)
+        .min(page.len());
     let body = write_page(call, &current, query, &page, shown)?;
-    let tag = if shown == page.len() { tag } else { self::tag(call, &current, query, Some(shown)) };
+    let tag = if shown == page.len() {
+        tag
+    } else {
+        self::tag(call, &current, query, Some(shown))
+    };
     Ok(Outcome::New(Prepared { body, tag, units }))
 }
 
-fn count(call: &Call<'_>, current: &Current, query: &Query, tag: String) -> Result<Prepared, Problem> {
+fn count(
+    call: &Call<'_>,
+    current: &Current,
+    query: &Query,
+    tag: String,
+) -> Result<Prepared, Problem> {
     let count = current
         .snapshot
         .count(query.filter(), call.service.today())
         .map_err(|error| Problem::internal(&error))?;
-    let data = SearchData { items: &[], next_cursor: None, count: Some(count) };
+    let data = SearchData {
+        items: &[],
+        next_cursor: None,
+        count: Some(count),
+    };
     let body = serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))?;
-    Ok(Prepared { body, tag, units: Units::none(call, Counter::Signals) })
+    Ok(Prepared {
+        body,
+        tag,
+        units: Units::none(call, Counter::Signals),
+    })
 }
 
 /// Writes the first `shown` signals of a page; fewer than all where a quota leaves no more.
@@ -158,13 +194,22 @@ fn write_page(
         .filter_map(|&id| current.snapshot.signal(id).transpose())
         .collect::<crate::Result<_>>()
         .map_err(|error| Problem::internal(&error))?;
-    let items: Vec<SignalItem<'_>> =
-        found.iter().map(|found| SignalItem { signal: &found.signal, company: &found.company }).collect();
+    let items: Vec<SignalItem<'_>> = found
+        .iter()
+        .map(|found| SignalItem {
+            signal: &found.signal,
+            company: &found.company,
+        })
+        .collect();
     let next_cursor = match ids.last() {
         Some(&last) if shown < page.len() => Some(cursor_behind(call, query, last).to_string()),
         _ => page.next_cursor().map(Cursor::to_string),
     };
-    let data = SearchData { items: &items, next_cursor: next_cursor.as_deref(), count: None };
+    let data = SearchData {
+        items: &items,
+        next_cursor: next_cursor.as_deref(),
+        count: None,
+    };
     serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))
 }
 
@@ -179,5 +224,11 @@ fn cursor_behind(call: &Call<'_>, query: &Query, last: SignalId) -> Cursor {
 fn tag(call: &Call<'_>, current: &Current, query: &Query, shown: Option<usize>) -> String {
     let today = call.service.today().to_julian_day().to_le_bytes();
     let shown = shown.map_or(u64::MAX, |shown| shown as u64).to_le_bytes();
-    etag::of(&[b"search", &current.tag_seed, query.fingerprint().as_bytes(), &today, &shown])
+    etag::of(&[
+        b"search",
+        &current.tag_seed,
+        query.fingerprint().as_bytes(),
+        &today,
+        &shown,
+    ])
 }

@@ -32,7 +32,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// How long the refusal of a connection may take to be sent.
 const REFUSAL_TIME: Duration = Duration::from_millis(100);
 /// What a connection over the bound gets, whatever it wanted.
-const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\n\
+const REFUSAL: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\n\
 retry-after: 1\r\nconnection: close\r\n\r\n\
 {\"type\":\"/docs#overloaded\",\"title\":\"The service is overloaded\",\"status\":503,\
 \"detail\":\"Too many connections are open.\",\"code\":\"overloaded\"}";
@@ -47,7 +48,11 @@ pub struct Server {
 impl Server {
     /// A server of a service.
     pub fn new(service: Service, limits: ServerLimits) -> Server {
-        Server { routes: service.router(), service, limits }
+        Server {
+            routes: service.router(),
+            service,
+            limits,
+        }
     }
 
     /// Serves these routes, into which a host has merged those of the service.
@@ -60,7 +65,11 @@ impl Server {
     ///
     /// # Errors
     /// None today; single connections may fail without the server failing.
-    pub async fn run(self, listener: TcpListener, stop: impl Future<Output = ()>) -> io::Result<()> {
+    pub async fn run(
+        self,
+        listener: TcpListener,
+        stop: impl Future<Output = ()>,
+    ) -> io::Result<()> {
         let connections = GracefulShutdown::new();
         let places = Arc::new(Semaphore::new(self.limits.connections));
         let follower = tokio::spawn(follow(self.service.clone()));
@@ -81,7 +90,10 @@ impl Server {
         drop(listener);
         follower.abort();
         tracing::info!("stopping");
-        if tokio::time::timeout(self.limits.shutdown_time, connections.shutdown()).await.is_err() {
+        if tokio::time::timeout(self.limits.shutdown_time, connections.shutdown())
+            .await
+            .is_err()
+        {
             tracing::warn!("some requests did not finish in time");
         }
         let service = self.service.clone();
@@ -105,7 +117,11 @@ impl Server {
             .header_read_timeout(self.limits.header_time)
             .max_buf_size(HEAD_BYTES_MAX)
             .serve_connection(io, router);
-        tokio::spawn(hold(connections.watch(connection), self.service.clone(), place));
+        tokio::spawn(hold(
+            connections.watch(connection),
+            self.service.clone(),
+            place,
+        ));
     }
 }
 
@@ -135,7 +151,10 @@ async fn follow(service: Service) {
     loop {
         tick.tick().await;
         let service = service.clone();
-        if tokio::task::spawn_blocking(move || service.follow()).await.is_err() {
+        if tokio::task::spawn_blocking(move || service.follow())
+            .await
+            .is_err()
+        {
             tracing::error!("following the index has failed");
         }
     }
@@ -152,7 +171,9 @@ pub async fn serve_metrics(listener: TcpListener, service: Service) -> io::Resul
         tokio::spawn(async move {
             let io = TokioIo::new(socket.0);
             let mut builder = http1::Builder::new();
-            let connection = builder.timer(TokioTimer::new()).header_read_timeout(Duration::from_secs(5));
+            let connection = builder
+                .timer(TokioTimer::new())
+                .header_read_timeout(Duration::from_secs(5));
             // A scrape that ends early concerns only whoever scraped.
             let _ = connection.serve_connection(io, router).await;
         });

@@ -62,7 +62,12 @@ impl Service {
     ///
     /// # Errors
     /// The state cannot be read, or the thread that writes charges cannot be started.
-    pub fn new(index: Index, state: State, today: Today, limits: Limits) -> Result<Service, StateError> {
+    pub fn new(
+        index: Index,
+        state: State,
+        today: Today,
+        limits: Limits,
+    ) -> Result<Service, StateError> {
         let writer = Writer::start(&state, limits.charge_queue)?;
         let keyring = Keyring::read(&state)?;
         Ok(Service(Arc::new(Shared {
@@ -103,8 +108,14 @@ impl Service {
     /// The metrics in the text format of Prometheus.
     pub fn metrics(&self) -> String {
         let shared = &self.0;
-        shared.metrics.generation.set(shared.index.snapshot().generation());
-        shared.metrics.charge_queue.set(i64::try_from(shared.writer.depth()).unwrap_or(i64::MAX));
+        shared
+            .metrics
+            .generation
+            .set(shared.index.snapshot().generation());
+        shared
+            .metrics
+            .charge_queue
+            .set(i64::try_from(shared.writer.depth()).unwrap_or(i64::MAX));
         shared.metrics.text()
     }
 
@@ -130,7 +141,10 @@ impl Shared {
         {
             return Arc::clone(current);
         }
-        let current = Arc::new(Current { tag_seed: tag_seed(&snapshot), snapshot });
+        let current = Arc::new(Current {
+            tag_seed: tag_seed(&snapshot),
+            snapshot,
+        });
         self.current.store(Some(Arc::clone(&current)));
         current
     }
@@ -139,7 +153,11 @@ impl Shared {
 /// Generations of different indexes may have one number, so the sizes are part of it.
 fn tag_seed(snapshot: &Snapshot) -> [u8; 24] {
     let mut seed = [0; 24];
-    let figures = [snapshot.generation(), snapshot.signal_count(), snapshot.statistics().bytes];
+    let figures = [
+        snapshot.generation(),
+        snapshot.signal_count(),
+        snapshot.statistics().bytes,
+    ];
     for (place, figure) in seed.chunks_exact_mut(8).zip(figures) {
         place.copy_from_slice(&figure.to_le_bytes());
     }

@@ -21,11 +21,20 @@ pub(super) struct PatientStream {
 
 impl PatientStream {
     pub(super) fn new(socket: TcpStream, patience: Duration) -> PatientStream {
-        PatientStream { socket, patience, deadline: Box::pin(sleep(patience)), is_waiting: false }
+        PatientStream {
+            socket,
+            patience,
+            deadline: Box::pin(sleep(patience)),
+            is_waiting: false,
+        }
     }
 
     /// Passes on a finished write; lets one that waits fail when its time is over.
-    fn watch<T>(&mut self, context: &mut Context<'_>, poll: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn watch<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        poll: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
         if poll.is_ready() {
             self.is_waiting = false;
             return poll;
@@ -41,13 +50,21 @@ impl PatientStream {
 }
 
 impl AsyncRead for PatientStream {
-    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         Pin::new(&mut self.socket).poll_read(context, buffer)
     }
 }
 
 impl AsyncWrite for PatientStream {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let poll = Pin::new(&mut self.socket).poll_write(context, bytes);
         self.watch(context, poll)
     }

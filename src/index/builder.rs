@@ -36,7 +36,10 @@ pub struct IndexBuilder(Target);
 #[derive(Debug)]
 enum Target {
     Memory(SegmentBuilder<Vec<u8>>),
-    Directory { storage: Arc<Directory>, segment: FileBuilder },
+    Directory {
+        storage: Arc<dyn Storage>,
+        segment: FileBuilder,
+    },
 }
 
 impl IndexBuilder {
@@ -45,7 +48,9 @@ impl IndexBuilder {
     /// # Errors
     /// None today.
     pub fn in_memory() -> Result<IndexBuilder> {
-        SegmentBuilder::new(Vec::new()).map(Target::Memory).map(IndexBuilder)
+        SegmentBuilder::new(Vec::new())
+            .map(Target::Memory)
+            .map(IndexBuilder)
     }
 
     /// Builds in a directory, which is created where it does not exist.
@@ -55,10 +60,14 @@ impl IndexBuilder {
     /// # Errors
     /// The directory holds an index already, or cannot be written.
     pub fn in_directory(path: impl AsRef<Path>) -> Result<IndexBuilder> {
-        let storage = Arc::new(Directory::new(path.as_ref()));
-        storage.ensure()?;
+        let directory = Directory::new(path.as_ref());
+        directory.ensure()?;
+        IndexBuilder::in_storage(Arc::new(directory)).map_err(|error| error.at(path.as_ref()))
+    }
+
+    pub(super) fn in_storage(storage: Arc<dyn Storage>) -> Result<IndexBuilder> {
         if directory::exists(&*storage)? {
-            return Err(Error::invalid("there is an index here already").at(path.as_ref()));
+            return Err(Error::invalid("there is an index here already"));
         }
         let segment = FileBuilder::create(&*storage, FIRST_FILE)?;
         Ok(IndexBuilder(Target::Directory { storage, segment }))
@@ -97,8 +106,15 @@ impl IndexBuilder {
         match self.0 {
             Target::Memory(builder) => {
                 let segment = Arc::new(Segment::from_bytes(&builder.finish()?)?);
-                let live = LiveSegment { number: FIRST_FILE, segment, deleted: Arc::default() };
-                Ok(Index::in_memory(Snapshot::new(FIRST_GENERATION, vec![live])))
+                let live = LiveSegment {
+                    number: FIRST_FILE,
+                    segment,
+                    deleted: Arc::default(),
+                };
+                Ok(Index::in_memory(Snapshot::new(
+                    FIRST_GENERATION,
+                    vec![live],
+                )))
             }
             Target::Directory { storage, segment } => {
                 let live = segment.finish(&*storage)?;

@@ -30,7 +30,11 @@ impl Deleted {
         if !rows.is_empty() {
             posting.push(&rows.iter().collect::<Vec<u32>>(), row_count);
         }
-        Deleted { rows, companies, posting }
+        Deleted {
+            rows,
+            companies,
+            posting,
+        }
     }
 
     /// Reads what [`encode`](Self::encode) wrote about a segment.
@@ -42,10 +46,14 @@ impl Deleted {
         let read = |bytes| RoaringBitmap::deserialize_from(bytes).map_err(|_| malformed());
         let (rows, companies) = (read(rows)?, read(companies)?);
         let in_range = rows.max().is_none_or(|row| row < segment.row_count())
-            && companies.max().is_none_or(|company| company < segment.company_count());
+            && companies
+                .max()
+                .is_none_or(|company| company < segment.company_count());
         match in_range {
             true => Ok(Deleted::new(rows, companies, segment.row_count())),
-            false => Err(Error::corrupt("a deleted row or company lies behind the last")),
+            false => Err(Error::corrupt(
+                "a deleted row or company lies behind the last",
+            )),
         }
     }
 
@@ -55,7 +63,9 @@ impl Deleted {
         let mut bytes = Vec::with_capacity(8 + rows + self.companies.serialized_size());
         bytes.extend_from_slice(&(rows as u64).to_le_bytes());
         for bitmap in [&self.rows, &self.companies] {
-            bitmap.serialize_into(&mut bytes).expect("memory can be written to");
+            bitmap
+                .serialize_into(&mut bytes)
+                .expect("memory can be written to");
         }
         bytes
     }

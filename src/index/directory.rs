@@ -42,7 +42,9 @@ impl FileBuilder {
     /// Begins a segment in the file of a number.
     pub(super) fn create(storage: &dyn Storage, file: u64) -> Result<FileBuilder> {
         let name = segment_name(file);
-        let output = storage.create(&name).map_err(at(storage, &name, "create the file"))?;
+        let output = storage
+            .create(&name)
+            .map_err(at(storage, &name, "create the file"))?;
         let output = BufWriter::with_capacity(WRITE_BUFFER_BYTES, output);
         let builder =
             SegmentBuilder::new(output).map_err(|error| error.at(&storage.path(&name)))?;
@@ -52,14 +54,21 @@ impl FileBuilder {
     /// Finishes the segment, makes it durable and opens it.
     pub(super) fn finish(self, storage: &dyn Storage) -> Result<LiveSegment> {
         let name = segment_name(self.file);
-        let output = self.builder.finish().map_err(|error| error.at(&storage.path(&name)))?;
+        let output = self
+            .builder
+            .finish()
+            .map_err(|error| error.at(&storage.path(&name)))?;
         let synced = output
             .into_inner()
             .map_err(io::IntoInnerError::into_error)
             .and_then(|mut file| file.sync());
         synced.map_err(at(storage, &name, "write the file"))?;
         let segment = Arc::new(open_segment(storage, self.file)?);
-        Ok(LiveSegment { number: self.file, segment, deleted: Arc::default() })
+        Ok(LiveSegment {
+            number: self.file,
+            segment,
+            deleted: Arc::default(),
+        })
     }
 }
 
@@ -102,34 +111,69 @@ pub(super) fn write_deleted(
 ) -> Result<DeletedLine> {
     let bytes = deleted.encode();
     write_file(storage, &deleted_name(file), &bytes)?;
-    Ok(DeletedLine { file, length: bytes.len() as u64, checksum: crc32c::crc32c(&bytes) })
+    Ok(DeletedLine {
+        file,
+        length: bytes.len() as u64,
+        checksum: crc32c::crc32c(&bytes),
+    })
 }
 
-/// Removes the files that a manifest does not name: left by a crash, or replaced. Only for the
-/// holder of the lock. Readers that have them open keep them.
-pub(super) fn remove_unnamed(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
-    let named: Vec<String> = manifest
-        .segments
-        .iter()
-        .flat_map(|line| {
-            let deleted = line.deleted.as_ref().map(|deleted| deleted_name(deleted.file));
-            [Some(segment_name(line.file)), deleted]
-        })
-        .flatten()
-        .collect();
-    let names = storage.names().map_err(at(storage, "", "list the directory"))?;
+/// Removes what crashes have left: our files that the manifest does not name. Only for the holder
+/// of the lock, and only before it writes anything itself.
+pub(super) fn remove_leftovers(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
+    let named = names_of(manifest);
+    let names = storage
+        .names()
+        .map_err(at(storage, "", "list the directory"))?;
     let is_ours = |name: &String| {
         name.starts_with("segment-") || name.starts_with("deleted-") || name == MANIFEST_NEXT
     };
-    for name in names.iter().filter(|name| is_ours(name) && !named.contains(name)) {
-        storage.remove(name).map_err(at(storage, name, "remove the file"))?;
-    }
-    Ok(())
+    names
+        .iter()
+        .filter(|name| is_ours(name) && !named.contains(name))
+        .try_for_each(|name| remove(storage, name))
+}
+
+/// Removes the files that one manifest named and the next does not. Readers that have them open
+/// keep them. A file that is being written is named by neither.
+pub(super) fn remove_replaced(
+    storage: &dyn Storage,
+    before: &Manifest,
+    now: &Manifest,
+) -> Result<()> {
+    let named = names_of(now);
+    names_of(before)
+        .iter()
+        .filter(|name| !named.contains(name))
+        .try_for_each(|name| remove(storage, name))
+}
+
+fn remove(storage: &dyn Storage, name: &str) -> Result<()> {
+    storage
+        .remove(name)
+        .map_err(at(storage, name, "remove the file"))
+}
+
+/// The files that a manifest names.
+fn names_of(manifest: &Manifest) -> Vec<String> {
+    let of_line = |line: &SegmentLine| {
+        let deleted = line.deleted.as_ref();
+        [
+            Some(segment_name(line.file)),
+            deleted.map(|deleted| deleted_name(deleted.file)),
+        ]
+    };
+    let lines = manifest.segments.iter().flat_map(of_line);
+    lines.flatten().collect()
 }
 
 /// The manifest's line of a segment.
 pub(super) fn line(live: &LiveSegment, deleted: Option<DeletedLine>) -> SegmentLine {
-    SegmentLine { file: live.number, length: live.segment.file_size(), deleted }
+    SegmentLine {
+        file: live.number,
+        length: live.segment.file_size(),
+        deleted,
+    }
 }
 
 fn read_sharing(storage: &dyn Storage, known: &[LiveSegment]) -> Result<(Manifest, Snapshot)> {
@@ -145,7 +189,9 @@ fn read_sharing(storage: &dyn Storage, known: &[LiveSegment]) -> Result<(Manifes
         }
         manifest = current;
     }
-    Err(Error::missing("the index changed faster than it could be read"))
+    Err(Error::missing(
+        "the index changed faster than it could be read",
+    ))
 }
 
 fn read_manifest(storage: &dyn Storage) -> Result<Manifest> {
@@ -178,7 +224,11 @@ fn open_snapshot(
             Some(deleted) => read_deleted(storage, deleted, &segment)?,
             None => Deleted::default(),
         };
-        Ok(LiveSegment { number: line.file, segment, deleted: Arc::new(deleted) })
+        Ok(LiveSegment {
+            number: line.file,
+            segment,
+            deleted: Arc::new(deleted),
+        })
     };
     let segments = manifest.segments.iter().map(open).collect::<Result<_>>()?;
     Ok(Snapshot::new(manifest.generation, segments))
@@ -186,18 +236,23 @@ fn open_snapshot(
 
 fn open_segment(storage: &dyn Storage, file: u64) -> Result<Segment> {
     let name = segment_name(file);
-    let bytes = storage.view(&name).map_err(at(storage, &name, "open the file"))?;
+    let bytes = storage
+        .view(&name)
+        .map_err(at(storage, &name, "open the file"))?;
     Segment::new(bytes).map_err(|error| error.at(&storage.path(&name)))
 }
 
 fn read_deleted(storage: &dyn Storage, line: &DeletedLine, segment: &Segment) -> Result<Deleted> {
     let name = deleted_name(line.file);
-    let bytes = storage.read(&name).map_err(at(storage, &name, "read the file"))?;
-    let is_whole =
-        bytes.len() as u64 == line.length && crc32c::crc32c(&bytes) == line.checksum;
+    let bytes = storage
+        .read(&name)
+        .map_err(at(storage, &name, "read the file"))?;
+    let is_whole = bytes.len() as u64 == line.length && crc32c::crc32c(&bytes) == line.checksum;
     match is_whole {
         true => Deleted::decode(&bytes, segment),
-        false => Err(Error::corrupt("the file does not match the manifest's checksum")),
+        false => Err(Error::corrupt(
+            "the file does not match the manifest's checksum",
+        )),
     }
     .map_err(|error| error.at(&storage.path(&name)))
 }

@@ -1,5 +1,6 @@
 //! Facet counts of a snapshot: each list lifted from its own filter, merged over segments.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use time::Date;
@@ -8,6 +9,7 @@ use super::live::LiveSegment;
 use crate::exec::{self, FacetTally};
 use crate::plan::Strategies;
 use crate::query::{Facet, Filter};
+use crate::signal::{Company, Signal};
 
 /// How many signals have each value of each facet.
 ///
@@ -29,6 +31,40 @@ pub struct FacetCount {
 }
 
 impl Facets {
+    /// What facets mean, in plain slow code: looks at every record of an index once for each
+    /// facet. The engine is defined as agreeing with it.
+    pub fn of<'r>(
+        records: impl Iterator<Item = (&'r Signal<'r>, &'r Company<'r>)> + Clone,
+        filter: &Filter,
+        today: Date,
+    ) -> Facets {
+        let mut facets = Facets::default();
+        for facet in Facet::ALL {
+            let lifted = filter.without(facet);
+            let mut values: BTreeMap<String, FacetCount> = BTreeMap::new();
+            for (signal, company) in records.clone() {
+                let Some(label) = facet.label(signal, company) else {
+                    continue;
+                };
+                if lifted.matches(signal, company, today) {
+                    let label = label.into_owned();
+                    let key = facet.key(&label).into_owned();
+                    let none = FacetCount {
+                        label: label.clone(),
+                        count: 0,
+                    };
+                    let value = values.entry(key).or_insert(none);
+                    value.count += 1;
+                    value.label = value.label.clone().min(label);
+                }
+            }
+            let list = &mut facets.lists[facet as usize];
+            list.extend(values.into_values());
+            list.sort_by_key(|value| (Reverse(value.count), value.label.clone()));
+        }
+        facets
+    }
+
     /// The values of a facet.
     pub fn values(&self, facet: Facet) -> &[FacetCount] {
         &self.lists[facet as usize]
@@ -37,11 +73,14 @@ impl Facets {
     /// Orders and stores the values of a facet, counted by any means.
     ///
     /// `counts` are labels and counts; labels with one key are added up.
-    pub fn set(&mut self, facet: Facet, counts: impl IntoIterator<Item = (String, u64)>) {
+    pub(crate) fn set(&mut self, facet: Facet, counts: impl IntoIterator<Item = (String, u64)>) {
         let mut by_key = BTreeMap::new();
         for (label, count) in counts.into_iter().filter(|&(_, count)| count > 0) {
             let key = facet.key(&label).into_owned();
-            let value = by_key.entry(key).or_insert_with(|| FacetCount { label: label.clone(), count: 0 });
+            let value = by_key.entry(key).or_insert_with(|| FacetCount {
+                label: label.clone(),
+                count: 0,
+            });
             value.count += count;
             if label < value.label {
                 value.label = label;
@@ -61,8 +100,9 @@ pub(super) fn count(
     today: Date,
     strategies: &Strategies,
 ) -> Facets {
-    let (filtered, free): (Vec<Facet>, Vec<Facet>) =
-        Facet::ALL.into_iter().partition(|&facet| !filter.value_keys(facet).is_empty());
+    let (filtered, free): (Vec<Facet>, Vec<Facet>) = Facet::ALL
+        .into_iter()
+        .partition(|&facet| !filter.value_keys(facet).is_empty());
     let mut facets = Facets::default();
     count_group(&mut facets, segments, filter, &free, today, strategies);
     for facet in filtered {
@@ -86,7 +126,11 @@ fn count_group(
         let tallies = tally(live, filter, group, today, strategies);
         for (counts, tally) in counts.iter_mut().zip(tallies) {
             let labels = live.segment.facet(tally.facet).labels;
-            let found = tally.counts.iter().enumerate().filter(|&(_, &count)| count > 0);
+            let found = tally
+                .counts
+                .iter()
+                .enumerate()
+                .filter(|&(_, &count)| count > 0);
             counts.extend(found.map(|(value, &count)| (labels.get(value).to_owned(), count)));
         }
     }
@@ -106,12 +150,19 @@ fn tally(
     if strategies.stored_counts && plan.is_everything() && live.deleted.row_count() == 0 {
         return group.iter().map(|&facet| stored(live, facet)).collect();
     }
-    exec::tally(live.execution(&plan, strategies), group, strategies.intersected_facets)
+    exec::tally(
+        live.execution(&plan, strategies),
+        group,
+        strategies.intersected_facets,
+    )
 }
 
 /// The stored cardinalities of a facet's postings.
 fn stored(live: &LiveSegment, facet: Facet) -> FacetTally {
     let (view, postings) = (live.segment.facet(facet), live.segment.postings());
     let count = |value| u64::from(postings.cardinality(view.posting(value)));
-    FacetTally { facet, counts: (0..view.len()).map(count).collect() }
+    FacetTally {
+        facet,
+        counts: (0..view.len()).map(count).collect(),
+    }
 }

@@ -27,12 +27,18 @@ impl LiveSegment {
 
     /// The live row of an id.
     pub(crate) fn row(&self, id: SignalId) -> Option<Row> {
-        self.segment.row(id).filter(|&row| !self.deleted.contains(row))
+        self.segment
+            .row(id)
+            .filter(|&row| !self.deleted.contains(row))
     }
 
     /// The live rows of a company, ascending.
     pub(crate) fn company_rows(&self, company: u32) -> impl Iterator<Item = Row> + '_ {
-        let rows = self.segment.company_rows(company).iter().map(|&row| Row(row));
+        let rows = self
+            .segment
+            .company_rows(company)
+            .iter()
+            .map(|&row| Row(row));
         rows.filter(|&row| !self.deleted.contains(row))
     }
 

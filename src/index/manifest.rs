@@ -59,7 +59,11 @@ pub(crate) struct DeletedLine {
 impl Manifest {
     /// The file with what is deleted of a segment.
     pub(crate) fn deleted_line(&self, segment: u64) -> Option<DeletedLine> {
-        self.segments.iter().find(|line| line.file == segment)?.deleted.clone()
+        self.segments
+            .iter()
+            .find(|line| line.file == segment)?
+            .deleted
+            .clone()
     }
 
     /// The bytes of the file.
@@ -109,15 +113,22 @@ impl Manifest {
         let below_next = |file: u64| file < self.next_file;
         let known = self.segments.iter().all(|line| {
             below_next(line.file)
-                && line.deleted.as_ref().is_none_or(|deleted| below_next(deleted.file))
+                && line
+                    .deleted
+                    .as_ref()
+                    .is_none_or(|deleted| below_next(deleted.file))
         });
         match distinct && known {
             true => Ok(self),
-            false => Err(Error::corrupt("the manifest names a file twice or one that is not written yet")),
+            false => Err(Error::corrupt(
+                "the manifest names a file twice or one that is not written yet",
+            )),
         }
     }
 }
 
 fn encoding() -> impl bincode::config::Config {
-    bincode::config::standard().with_fixed_int_encoding().with_limit::<MANIFEST_BYTES_MAX>()
+    bincode::config::standard()
+        .with_fixed_int_encoding()
+        .with_limit::<MANIFEST_BYTES_MAX>()
 }

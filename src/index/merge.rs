@@ -30,31 +30,48 @@ const LOWEST_LEVEL_ROWS: u64 = 1024;
 
 /// Merges all segments into one. Cost: that of building the index anew.
 pub(super) fn compact(core: &WriterCore) -> Result<()> {
-    let count = core.snapshot().segments.len();
-    let has_deleted = core.snapshot().segments.iter().any(|live| live.deleted.is_some());
-    match count > 1 || has_deleted {
-        true => merge(core, 0..count),
-        false => Ok(()),
+    // A merge in the background may take the segments first; then there are fewer the next time.
+    loop {
+        let snapshot = core.snapshot();
+        let is_compact = match snapshot.segments.as_slice() {
+            [] => true,
+            [live] => !live.deleted.is_some(),
+            _ => false,
+        };
+        if is_compact {
+            return Ok(());
+        }
+        merge(core, 0..snapshot.segments.len())?;
     }
 }
 
 /// The segments to merge next, where there are any.
 fn choose(snapshot: &Snapshot) -> Option<Range<usize>> {
     let segments = &snapshot.segments;
-    let levels: Vec<u32> = segments.iter().map(|live| level(live.live_rows())).collect();
+    let levels: Vec<u32> = segments
+        .iter()
+        .map(|live| level(live.live_rows()))
+        .collect();
     for most in 0..=levels.iter().copied().max()? {
-        let tail = levels.iter().rev().take_while(|&&level| level <= most).count();
+        let tail = levels
+            .iter()
+            .rev()
+            .take_while(|&&level| level <= most)
+            .count();
         if tail >= FANOUT {
             return Some(segments.len() - tail..segments.len());
         }
     }
-    let is_mostly_deleted = |live: &LiveSegment| live.live_rows() * 2 < u64::from(live.segment.row_count());
+    let is_mostly_deleted =
+        |live: &LiveSegment| live.live_rows() * 2 < u64::from(live.segment.row_count());
     let place = segments.iter().position(is_mostly_deleted)?;
     Some(place..place + 1)
 }
 
 fn level(rows: u64) -> u32 {
-    (rows / LOWEST_LEVEL_ROWS).checked_ilog(FANOUT as u64).map_or(0, |level| level + 1)
+    (rows / LOWEST_LEVEL_ROWS)
+        .checked_ilog(FANOUT as u64)
+        .map_or(0, |level| level + 1)
 }
 
 /// Merges neighbouring segments into one. Commits go on meanwhile; what they deleted of the
@@ -70,7 +87,10 @@ fn merge(core: &WriterCore, chosen: Range<usize>) -> Result<()> {
     // Commits only append segments, so the inputs still stand where they stood, unless another
     // merge has taken them.
     let still = now.segments.get(chosen.clone()).filter(|current| {
-        current.iter().map(|live| live.number).eq(inputs.iter().map(|live| live.number))
+        current
+            .iter()
+            .map(|live| live.number)
+            .eq(inputs.iter().map(|live| live.number))
     });
     let Some(current) = still else { return Ok(()) };
     let (rows, companies) = deleted_since(&merged, inputs, current);
@@ -89,12 +109,19 @@ fn write_merged(core: &WriterCore, file: u64, inputs: &[LiveSegment]) -> Result<
     let mut output = FileBuilder::create(&*core.storage, file)?;
     for live in inputs {
         // A later segment's record of a company takes the place of an earlier one's.
-        for company in (0..live.segment.company_count()).filter(|&c| !live.deleted.contains_company(c)) {
-            output.builder.add_company(&live.segment.company(company)?)?;
+        for company in
+            (0..live.segment.company_count()).filter(|&c| !live.deleted.contains_company(c))
+        {
+            output
+                .builder
+                .add_company(&live.segment.company(company)?)?;
         }
     }
     for live in inputs {
-        for row in (0..live.segment.row_count()).map(Row).filter(|&row| !live.deleted.contains(row)) {
+        for row in (0..live.segment.row_count())
+            .map(Row)
+            .filter(|&row| !live.deleted.contains(row))
+        {
             output.builder.add_signal(&live.segment.signal(row)?)?;
         }
     }
@@ -111,7 +138,12 @@ fn deleted_since(
     let mut companies = BTreeSet::new();
     for (input, current) in inputs.iter().zip(current) {
         for row in current.deleted.rows() - input.deleted.rows() {
-            rows.extend(merged.segment.row(input.segment.id(Row(row))).map(|row| row.0));
+            rows.extend(
+                merged
+                    .segment
+                    .row(input.segment.id(Row(row)))
+                    .map(|row| row.0),
+            );
         }
         for company in current.deleted.companies() - input.deleted.companies() {
             let slug = input.segment.company_slugs().get(company as usize);
@@ -134,8 +166,13 @@ impl MergeThread {
         let (wake, woken) = mpsc::channel();
         let core = Arc::downgrade(core);
         let name = "signaldex-merge".to_owned();
-        let thread = std::thread::Builder::new().name(name).spawn(move || run(&core, &woken));
-        MergeThread { wake: Some(wake), thread: thread.ok() }
+        let thread = std::thread::Builder::new()
+            .name(name)
+            .spawn(move || run(&core, &woken));
+        MergeThread {
+            wake: Some(wake),
+            thread: thread.ok(),
+        }
     }
 
     /// Says that there may be something to merge.

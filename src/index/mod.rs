@@ -15,6 +15,8 @@ mod page;
 mod snapshot;
 mod statistics;
 mod storage;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 use std::path::Path;
@@ -79,7 +81,9 @@ impl Index {
     ///
     /// Cost: reads the manifest, a few hundred bytes; where it changed, opens what is new.
     pub fn refresh(&self) -> Result<bool> {
-        let Some(storage) = &self.0.storage else { return Ok(false) };
+        let Some(storage) = &self.0.storage else {
+            return Ok(false);
+        };
         let Some(snapshot) = directory::read_changed(&**storage, &self.snapshot())? else {
             return Ok(false);
         };
@@ -99,10 +103,16 @@ impl Index {
     fn from_storage(storage: Arc<dyn Storage>) -> Result<Index> {
         let (_, snapshot) = directory::read(&*storage)?;
         let current = ArcSwap::from_pointee(snapshot);
-        Ok(Index(Arc::new(Shared { storage: Some(storage), current })))
+        Ok(Index(Arc::new(Shared {
+            storage: Some(storage),
+            current,
+        })))
     }
 
     fn in_memory(snapshot: Snapshot) -> Index {
-        Index(Arc::new(Shared { storage: None, current: ArcSwap::from_pointee(snapshot) }))
+        Index(Arc::new(Shared {
+            storage: None,
+            current: ArcSwap::from_pointee(snapshot),
+        }))
     }
 }

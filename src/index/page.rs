@@ -79,9 +79,8 @@ pub(super) fn search(
     }
     let last = ids.last().filter(|_| has_more);
     Page {
-        next_cursor: last.map(|&last| {
-            Cursor::new(query.filter().fingerprint(), query.order(), day, last)
-        }),
+        next_cursor: last
+            .map(|&last| Cursor::new(query.filter().fingerprint(), query.order(), day, last)),
         rows_checked: matches.rows_checked(),
         ids,
     }
@@ -109,7 +108,10 @@ fn plans<'q>(
     day: Date,
     strategies: &Strategies,
 ) -> SmallVec<[Plan<'q>; 1]> {
-    segments.iter().map(|live| live.plan(query.filter(), day, strategies)).collect()
+    segments
+        .iter()
+        .map(|live| live.plan(query.filter(), day, strategies))
+        .collect()
 }
 
 /// The matches of several segments, merged by id.
@@ -137,9 +139,17 @@ impl<'a> Matches<'a> {
             let (start, end) = window(live, query);
             let execution = live.execution(plan, strategies);
             let stream = RowStream::new(execution, query.order(), start, end);
-            SegmentMatches { live, stream, head: None, is_started: false }
+            SegmentMatches {
+                live,
+                stream,
+                head: None,
+                is_started: false,
+            }
         });
-        Matches { order: query.order(), streams: streams.collect() }
+        Matches {
+            order: query.order(),
+            streams: streams.collect(),
+        }
     }
 
     /// The next match of all. An id is live in one segment only, so no two heads are equal.
@@ -150,7 +160,10 @@ impl<'a> Matches<'a> {
                 stream.advance();
             }
         }
-        let with_head = self.streams.iter_mut().filter(|stream| stream.head.is_some());
+        let with_head = self
+            .streams
+            .iter_mut()
+            .filter(|stream| stream.head.is_some());
         let first = match self.order {
             Order::OldestFirst => with_head.min_by_key(|stream| stream.head),
             Order::NewestFirst => with_head.min_by_key(|stream| Reverse(stream.head)),
@@ -161,19 +174,28 @@ impl<'a> Matches<'a> {
     }
 
     fn rows_checked(&self) -> u64 {
-        self.streams.iter().map(|stream| stream.stream.rows_checked()).sum()
+        self.streams
+            .iter()
+            .map(|stream| stream.stream.rows_checked())
+            .sum()
     }
 
     fn trace(&mut self) {
-        self.streams.iter_mut().for_each(|stream| stream.stream.trace());
+        self.streams
+            .iter_mut()
+            .for_each(|stream| stream.stream.trace());
     }
 
     fn blocks(self) -> (u64, u64) {
-        let traces = self.streams.into_iter().filter_map(|stream| {
-            stream.stream.into_execution().into_trace()
-        });
+        let traces = self
+            .streams
+            .into_iter()
+            .filter_map(|stream| stream.stream.into_execution().into_trace());
         traces.fold((0, 0), |(visited, skipped), trace| {
-            (visited + trace.blocks_visited, skipped + trace.blocks_skipped)
+            (
+                visited + trace.blocks_visited,
+                skipped + trace.blocks_skipped,
+            )
         })
     }
 }
@@ -187,7 +209,9 @@ impl SegmentMatches<'_> {
 /// The rows that lie behind the query's cursor, from start to before end.
 fn window(live: &LiveSegment, query: &Query) -> (u32, u32) {
     let rows = live.segment.row_count();
-    let Start::After(cursor) = query.start() else { return (0, rows) };
+    let Start::After(cursor) = query.start() else {
+        return (0, rows);
+    };
     let (ids, last) = (live.segment.ids(), cursor.last_id().get());
     match query.order() {
         Order::NewestFirst => (0, ids.partition_point(|&id| id < last) as u32),

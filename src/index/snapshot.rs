@@ -54,12 +54,19 @@ pub struct IndexStatistics {
 
 impl Snapshot {
     pub(crate) fn new(generation: u64, segments: Vec<LiveSegment>) -> Snapshot {
-        Snapshot { generation, segments, strategies: Strategies::ALL }
+        Snapshot {
+            generation,
+            segments,
+            strategies: Strategies::ALL,
+        }
     }
 
     /// The same snapshot with other optimisations; for tests and benchmarks.
     pub fn with_strategies(&self, strategies: Strategies) -> Snapshot {
-        Snapshot { strategies, ..self.clone() }
+        Snapshot {
+            strategies,
+            ..self.clone()
+        }
     }
 
     /// The number of the commit that made the snapshot; later ones have greater numbers.
@@ -74,7 +81,9 @@ impl Snapshot {
 
     /// Whether a company of that slug is live. Cost: a binary search a segment.
     pub fn has_company(&self, slug: &str) -> bool {
-        self.segments.iter().any(|live| live.company_by_slug(slug).is_some())
+        self.segments
+            .iter()
+            .any(|live| live.company_by_slug(slug).is_some())
     }
 
     /// The ids of a company's live signals, in no particular order.
@@ -103,7 +112,9 @@ impl Snapshot {
             let is_live = |&company: &u32| {
                 let slug = slugs.get(company as usize);
                 !live.deleted.contains_company(company)
-                    && newer.iter().all(|newer| newer.company_by_slug(slug).is_none())
+                    && newer
+                        .iter()
+                        .all(|newer| newer.company_by_slug(slug).is_none())
             };
             total += (0..live.segment.company_count()).filter(is_live).count() as u64;
             newer.push(live);
@@ -122,7 +133,12 @@ impl Snapshot {
     /// Cost: grows with the rows looked at until the page is full, a few microseconds where
     /// matches are common; never more than [`count`](Self::count).
     pub fn search(&self, query: &Query, today: Date) -> Result<Page> {
-        Ok(page::search(&self.segments, query, day_of(query, today), &self.strategies))
+        Ok(page::search(
+            &self.segments,
+            query,
+            day_of(query, today),
+            &self.strategies,
+        ))
     }
 
     /// The records of a page's signals, in its order.
@@ -147,7 +163,10 @@ impl Snapshot {
     /// single value is read from its stored count.
     pub fn count(&self, filter: &Filter, today: Date) -> Result<u64> {
         let count = |live: &LiveSegment| {
-            live.count(&live.plan(filter, today, &self.strategies), &self.strategies)
+            live.count(
+                &live.plan(filter, today, &self.strategies),
+                &self.strategies,
+            )
         };
         Ok(self.segments.iter().map(count).sum())
     }
@@ -160,7 +179,12 @@ impl Snapshot {
     /// Cost: as [`count`](Self::count), once and once more for each facet that is filtered on,
     /// and one addition a match and facet.
     pub fn facets(&self, filter: &Filter, today: Date) -> Result<Facets> {
-        Ok(facets::count(&self.segments, filter, today, &self.strategies))
+        Ok(facets::count(
+            &self.segments,
+            filter,
+            today,
+            &self.strategies,
+        ))
     }
 
     /// The signal of an id.
@@ -184,10 +208,14 @@ impl Snapshot {
     pub fn company(&self, slug: &str) -> Result<Option<CompanyProfile<'_>>> {
         let mut newest_first = self.segments.iter().rev();
         let place = newest_first.find_map(|live| Some((live, live.company_by_slug(slug)?)));
-        let Some((live, number)) = place else { return Ok(None) };
+        let Some((live, number)) = place else {
+            return Ok(None);
+        };
         let (mut signal_count, mut latest) = (0, None);
         for live in &self.segments {
-            let Some(number) = live.segment.company_by_slug(slug) else { continue };
+            let Some(number) = live.segment.company_by_slug(slug) else {
+                continue;
+            };
             let (days, column) = (live.segment.days(), live.segment.day_column().column);
             for row in live.company_rows(number) {
                 signal_count += 1;
@@ -218,16 +246,21 @@ impl Snapshot {
     ///
     /// Cost: reads every record; meant for tests, exports and checks.
     pub fn scan_companies(&self) -> impl Iterator<Item = Result<Company<'_>>> + '_ {
-        self.segments.iter().enumerate().flat_map(move |(place, live)| {
-            let newer = &self.segments[place + 1..];
-            (0..live.segment.company_count())
-                .filter(move |&company| {
-                    let slug = live.segment.company_slugs().get(company as usize);
-                    !live.deleted.contains_company(company)
-                        && newer.iter().all(|newer| newer.company_by_slug(slug).is_none())
-                })
-                .map(|company| live.segment.company(company))
-        })
+        self.segments
+            .iter()
+            .enumerate()
+            .flat_map(move |(place, live)| {
+                let newer = &self.segments[place + 1..];
+                (0..live.segment.company_count())
+                    .filter(move |&company| {
+                        let slug = live.segment.company_slugs().get(company as usize);
+                        !live.deleted.contains_company(company)
+                            && newer
+                                .iter()
+                                .all(|newer| newer.company_by_slug(slug).is_none())
+                    })
+                    .map(|company| live.segment.company(company))
+            })
     }
 
     /// How a query is answered: runs the page, and all matches once more with a trace.
@@ -243,8 +276,11 @@ impl Snapshot {
         let page_time = started.elapsed();
         let (visited, skipped) = page::trace(&self.segments, query, day, &self.strategies);
         let started = Instant::now();
-        let segments: Vec<SegmentExplanation> =
-            self.segments.iter().map(|live| self.explain_segment(live, query, day)).collect();
+        let segments: Vec<SegmentExplanation> = self
+            .segments
+            .iter()
+            .map(|live| self.explain_segment(live, query, day))
+            .collect();
         Ok(Explanation {
             query: query.filter().canonical(),
             matches: segments.iter().map(|segment| segment.matches).sum(),
@@ -265,13 +301,19 @@ impl Snapshot {
     ///
     /// Cost: reads everything, and analyses every title again.
     pub fn verify(&self) -> Result<()> {
-        self.segments.iter().try_for_each(|live| live.segment.verify())
+        self.segments
+            .iter()
+            .try_for_each(|live| live.segment.verify())
     }
 
     /// Figures about segments, rows and bytes.
     pub fn statistics(&self) -> IndexStatistics {
         let mut sections: Vec<(String, u64)> = Vec::new();
-        for (name, bytes) in self.segments.iter().flat_map(|live| live.segment.section_sizes()) {
+        for (name, bytes) in self
+            .segments
+            .iter()
+            .flat_map(|live| live.segment.section_sizes())
+        {
             match sections.iter_mut().find(|(other, _)| *other == name) {
                 Some((_, total)) => *total += bytes,
                 None => sections.push((name, bytes)),
@@ -281,10 +323,18 @@ impl Snapshot {
         IndexStatistics {
             generation: self.generation,
             signals: self.signal_count(),
-            deleted_rows: self.segments.iter().map(|live| live.deleted.row_count()).sum(),
+            deleted_rows: self
+                .segments
+                .iter()
+                .map(|live| live.deleted.row_count())
+                .sum(),
             companies: self.company_count(),
             segments: self.segments.len() as u64,
-            bytes: self.segments.iter().map(|live| live.segment.file_size()).sum(),
+            bytes: self
+                .segments
+                .iter()
+                .map(|live| live.segment.file_size())
+                .sum(),
             sections,
         }
     }
@@ -298,7 +348,10 @@ impl Snapshot {
         let actuals: Vec<StepActual> = trace
             .steps
             .iter()
-            .map(|step| StepActual { rows: step.rows, time: step.time })
+            .map(|step| StepActual {
+                rows: step.rows,
+                time: step.time,
+            })
             .collect();
         let is_run = plan.impossible.is_none();
         SegmentExplanation {

@@ -22,7 +22,10 @@ impl LiveSegment {
     }
 
     fn describe(&self, source: Source) -> SourceStatistics {
-        SourceStatistics { source, rows: self.source_rows(source) }
+        SourceStatistics {
+            source,
+            rows: self.source_rows(source),
+        }
     }
 
     fn posting(&self, posting: PostingId) -> SourceStatistics {
@@ -37,12 +40,18 @@ impl Statistics for LiveSegment {
 
     fn term(&self, field: TextField, term: &str) -> Option<TermStatistics> {
         let (posting, number) = self.segment.term(field, term)?;
-        Some(TermStatistics { source: self.posting(posting), number })
+        Some(TermStatistics {
+            source: self.posting(posting),
+            number,
+        })
     }
 
     fn facet_values(&self, facet: Facet, key: &str) -> SmallVec<[SourceStatistics; 4]> {
         let view = self.segment.facet(facet);
-        view.keys.find(key).map(|value| self.posting(view.posting(value))).collect()
+        view.keys
+            .find(key)
+            .map(|value| self.posting(view.posting(value)))
+            .collect()
     }
 
     fn company_by_slug(&self, slug: &str) -> Option<SourceStatistics> {
@@ -52,12 +61,17 @@ impl Statistics for LiveSegment {
 
     fn companies_by_name(&self, name_key: &str) -> SmallVec<[SourceStatistics; 4]> {
         let companies = self.segment.companies_by_name(name_key).iter();
-        companies.map(|&company| self.describe(Source::Company(company))).collect()
+        companies
+            .map(|&company| self.describe(Source::Company(company)))
+            .collect()
     }
 
     fn rows_of_ids(&self, ids: &[SignalId]) -> Vec<u32> {
-        let mut rows: Vec<u32> =
-            ids.iter().filter_map(|&id| self.row(id)).map(|row| row.0).collect();
+        let mut rows: Vec<u32> = ids
+            .iter()
+            .filter_map(|&id| self.row(id))
+            .map(|row| row.0)
+            .collect();
         rows.sort_unstable();
         rows
     }
@@ -72,8 +86,9 @@ impl Statistics for LiveSegment {
     fn amount_codes(&self, min: Option<f64>, max: Option<f64>) -> Option<CodeRange> {
         let values = self.segment.amounts();
         let first = min.map_or(0, |min| values.partition_point(|&amount| amount < min));
-        let behind =
-            max.map_or(values.len(), |max| values.partition_point(|&amount| amount <= max));
+        let behind = max.map_or(values.len(), |max| {
+            values.partition_point(|&amount| amount <= max)
+        });
         codes_of_places(first, behind)
     }
 
@@ -94,15 +109,18 @@ impl Statistics for LiveSegment {
             if codes.iter().any(inside) {
                 min += rows;
             }
-            if codes.iter().any(|range| overlap(range, &(block.least..=block.greatest))) {
+            if codes
+                .iter()
+                .any(|range| overlap(range, &(block.least..=block.greatest)))
+            {
                 max += rows;
             }
         }
-        Estimate { min, expected: min + (max - min) / 2, max }
-    }
-
-    fn deleted_rows(&self) -> u64 {
-        self.deleted.row_count()
+        Estimate {
+            min,
+            expected: min + (max - min) / 2,
+            max,
+        }
     }
 }
 

@@ -97,7 +97,9 @@ impl Storage for Directory {
 
     fn names(&self) -> io::Result<Vec<String>> {
         let entries = fs::read_dir(&self.0)?;
-        entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+        entries
+            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+            .collect()
     }
 
     fn sync_names(&self) -> io::Result<()> {
@@ -106,7 +108,11 @@ impl Storage for Directory {
 
     fn lock(&self) -> Result<Box<dyn Debug + Send + Sync>> {
         let path = self.path(LOCK);
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path);
         let file = file.map_err(|error| Error::io("open the lock", error).at(&path))?;
         match file.try_lock() {
             Ok(()) => Ok(Box::new(file)),

@@ -62,16 +62,24 @@ impl Writer {
             .ok_or_else(|| Error::invalid("an index in memory cannot be changed"))?;
         let lock = storage.lock()?;
         let (manifest, snapshot) = directory::read(&*storage)?;
-        directory::remove_unnamed(&*storage, &manifest)?;
+        directory::remove_leftovers(&*storage, &manifest)?;
         shared.publish_if_newer(snapshot);
         let core = Arc::new(WriterCore {
             shared: Arc::clone(shared),
             storage,
-            state: Mutex::new(State { manifest, failure: None }),
+            state: Mutex::new(State {
+                manifest,
+                failure: None,
+            }),
             _lock: lock,
         });
         let merges = MergeThread::start(&core);
-        Ok(Writer { core, signals: BTreeMap::new(), companies: BTreeMap::new(), merges })
+        Ok(Writer {
+            core,
+            signals: BTreeMap::new(),
+            companies: BTreeMap::new(),
+            merges,
+        })
     }
 
     /// Adds a signal, in place of the one with its id.
@@ -85,7 +93,8 @@ impl Writer {
                 "companySlug: there is no company {slug:?}; add the company first"
             )));
         }
-        self.signals.insert(signal.id, Some(signal.clone().into_owned()));
+        self.signals
+            .insert(signal.id, Some(signal.clone().into_owned()));
         Ok(())
     }
 
@@ -108,7 +117,8 @@ impl Writer {
         if company.slug.is_empty() {
             return Err(Error::invalid("slug: a company's slug is not empty"));
         }
-        self.companies.insert(company.slug.to_string(), Some(company.clone().into_owned()));
+        self.companies
+            .insert(company.slug.to_string(), Some(company.clone().into_owned()));
         Ok(())
     }
 
@@ -259,10 +269,12 @@ impl WriterCore {
         published.map_err(|error| Self::fail(state, error))?;
         let generation = manifest.generation;
         let live = segments.into_iter().map(|(live, _)| live).collect();
-        self.shared.current.store(Arc::new(Snapshot::new(generation, live)));
-        state.manifest = manifest;
-        // The commit stands; what could not be removed now is removed with the next one.
-        let _ = directory::remove_unnamed(&*self.storage, &state.manifest);
+        self.shared
+            .current
+            .store(Arc::new(Snapshot::new(generation, live)));
+        let before = std::mem::replace(&mut state.manifest, manifest);
+        // The commit stands; what cannot be removed now is removed when the next writer opens.
+        let _ = directory::remove_replaced(&*self.storage, &before, &state.manifest);
         Ok(generation)
     }
 
@@ -280,11 +292,21 @@ impl WriterCore {
         let mut state = self.lock()?;
         let snapshot = self.snapshot();
         if signals.is_empty() && companies.is_empty() {
-            return Ok(CommitReport { generation: snapshot.generation(), ..Default::default() });
+            return Ok(CommitReport {
+                generation: snapshot.generation(),
+                ..Default::default()
+            });
         }
         let moved = moved_signals(&snapshot, signals, companies)?;
         let mut report = CommitReport::default();
-        let new = self.write_changes(&mut state, &snapshot, &moved, signals, companies, &mut report)?;
+        let new = self.write_changes(
+            &mut state,
+            &snapshot,
+            &moved,
+            signals,
+            companies,
+            &mut report,
+        )?;
         let mut segments = Vec::new();
         for live in &snapshot.segments {
             let gone = Gone::of(live, signals, companies, &moved);
@@ -311,8 +333,11 @@ impl WriterCore {
         companies: &BTreeMap<String, Option<Company<'static>>>,
         report: &mut CommitReport,
     ) -> Result<Option<LiveSegment>> {
-        let upserts: Vec<&Signal<'_>> =
-            signals.values().flatten().chain(moved.iter().map(|found| &found.signal)).collect();
+        let upserts: Vec<&Signal<'_>> = signals
+            .values()
+            .flatten()
+            .chain(moved.iter().map(|found| &found.signal))
+            .collect();
         if upserts.is_empty() && companies.values().all(Option::is_none) {
             return Ok(None);
         }
@@ -331,7 +356,9 @@ impl WriterCore {
             new.builder.add_signal(signal)?;
             report.signals_written += 1;
         }
-        new.finish(&*self.storage).map(Some).map_err(|error| Self::fail_on_io(state, error))
+        new.finish(&*self.storage)
+            .map(Some)
+            .map_err(|error| Self::fail_on_io(state, error))
     }
 
     /// A segment with what is gone of it, which is written where it is more than before.
@@ -364,7 +391,10 @@ impl WriterCore {
         let file = Self::next_file(state);
         let line = directory::write_deleted(&*self.storage, file, &deleted)
             .map_err(|error| Self::fail_on_io(state, error))?;
-        let live = LiveSegment { deleted: Arc::new(deleted), ..live.clone() };
+        let live = LiveSegment {
+            deleted: Arc::new(deleted),
+            ..live.clone()
+        };
         Ok((live, Some(line)))
     }
 
@@ -404,7 +434,8 @@ impl Gone {
         let moved_rows = moved.iter().filter_map(|found| live.row(found.signal.id));
         gone.rows.extend(moved_rows.map(|row| row.0));
         let deleted = companies.iter().filter(|(_, pending)| pending.is_none());
-        gone.companies.extend(deleted.filter_map(|(slug, _)| live.company_by_slug(slug)));
+        gone.companies
+            .extend(deleted.filter_map(|(slug, _)| live.company_by_slug(slug)));
         gone
     }
 
@@ -420,7 +451,11 @@ fn moved_signals<'s>(
     companies: &BTreeMap<String, Option<Company<'static>>>,
 ) -> Result<Vec<Found<'s>>> {
     let mut moved = Vec::new();
-    for slug in companies.iter().filter(|(_, pending)| pending.is_some()).map(|(slug, _)| slug) {
+    for slug in companies
+        .iter()
+        .filter(|(_, pending)| pending.is_some())
+        .map(|(slug, _)| slug)
+    {
         for id in snapshot.signals_of(slug) {
             if !signals.contains_key(&id) {
                 moved.extend(snapshot.signal(id)?);

@@ -155,13 +155,13 @@ impl Lines {
         if allowed_reader.read_until(b'\n', &mut self.line)? == 0 {
             return Ok(ReadLine::End);
         }
-        self.number += 1;
-        if self.line.len() == allowed && !self.line.ends_with(b"\n") {
+        let is_cut = self.line.len() == allowed && !self.line.ends_with(b"\n");
+        if is_cut {
             self.reader.skip_until(b'\n')?;
-            return Ok(ReadLine::TooLong);
         }
+        self.number += 1;
         let length = without_end(&self.line).len();
-        if length - self.content_start() > LINE_BYTES_MAX {
+        if is_cut || length - self.content_start() > LINE_BYTES_MAX {
             return Ok(ReadLine::TooLong);
         }
         Ok(ReadLine::Whole(length))

@@ -4,10 +4,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use super::fault::{RecordFault, echo};
+use super::fault::RecordFault;
 use super::input::{parse_company, parse_signal};
 use super::lines::Lines;
 use super::read_ahead;
+use crate::error::echo;
 use crate::signal::{Company, Signal};
 use crate::{Added, Error, IndexBuilder, Result, Writer};
 
@@ -170,7 +171,7 @@ impl<'c> Loader<'c> {
         self
     }
 
-    /// Tells of progress every few hundred records, the last time at the end of each file.
+    /// Tells of progress every few hundred records, and when the last of a file is taken.
     #[must_use]
     pub fn on_progress(mut self, tell: impl FnMut(Progress) + 'c) -> Loader<'c> {
         self.on_progress = Box::new(tell);

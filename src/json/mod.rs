@@ -7,7 +7,8 @@
 //! - [`load()`] and [`Loader`] take files of records into an index.
 //! - [`write_signal`] and [`write_company`] write the lines that are loaded.
 //! - [`SignalItem`], [`SignalDetail`], [`CompanyDetail`] and [`FilterOptions`] are what a response
-//!   shows; [`Data`] and [`SearchData`] are its envelopes.
+//!   shows; [`Data`] and [`SearchData`] are its envelopes. A page of a search is written fastest
+//!   by [`SearchData::to_answer`].
 //!
 //! ```
 //! use signaldex::json;
@@ -27,6 +28,7 @@ mod lines;
 mod load;
 mod object;
 mod output;
+mod page;
 mod read_ahead;
 mod value;
 mod write;

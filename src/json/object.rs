@@ -10,7 +10,8 @@ use std::mem;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
-use super::fault::{RecordFault, echo};
+use super::fault::RecordFault;
+use crate::error::echo;
 
 /// A member that may not have been met yet, and may have been null when it was.
 pub(super) type Slot<T> = Option<Option<T>>;

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use serde::de::MapAccess;
 use serde_json::value::RawValue;
 use time::format_description::well_known::Rfc3339;
-use time::{Date, Month, OffsetDateTime, UtcDateTime};
+use time::{Date, OffsetDateTime, UtcDateTime};
 
 use super::object::{Context, Member, TextSeed};
+use crate::query::dates::calendar_date;
 use crate::signal::{Currency, SignalId};
 
 /// The most bytes of UTF-8 that one text of a record may have: 1 MiB, far above any real title or
@@ -38,7 +39,7 @@ impl<'de> Member<'de> for Date {
         map: &mut A,
         context: &mut Context,
     ) -> Result<Option<Self>, A::Error> {
-        read_text(map, context, day)
+        read_text(map, context, calendar_date)
     }
 }
 
@@ -144,24 +145,6 @@ fn amount(written: &str) -> Option<f64> {
     (number.is_finite() && number >= 0.0).then_some(number + 0.0)
 }
 
-fn day(text: &str) -> Option<Date> {
-    let &[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text.as_bytes() else {
-        return None;
-    };
-    let year = digits(&[y1, y2, y3, y4])?;
-    let month = Month::try_from(u8::try_from(digits(&[m1, m2])?).ok()?).ok()?;
-    let day = u8::try_from(digits(&[d1, d2])?).ok()?;
-    Date::from_calendar_date(i32::from(year), month, day).ok()
-}
-
-/// The number of up to four ASCII digits.
-fn digits(bytes: &[u8]) -> Option<u16> {
-    bytes.iter().try_fold(0, |number: u16, byte| {
-        byte.is_ascii_digit()
-            .then(|| number * 10 + u16::from(byte - b'0'))
-    })
-}
-
 fn instant(text: &str) -> Option<UtcDateTime> {
     // The parser takes any character between day and time; RFC 3339 knows these.
     if !matches!(text.as_bytes().get(10), Some(b'T' | b't' | b' ')) {
@@ -172,3 +155,7 @@ fn instant(text: &str) -> Option<UtcDateTime> {
         .checked_to_utc()?;
     (0..=9999).contains(&instant.year()).then_some(instant)
 }
+
+#[cfg(test)]
+#[path = "value_tests.rs"]
+mod tests;

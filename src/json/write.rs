@@ -98,4 +98,4 @@ impl Serialize for CompanyLine<'_> {
 
 #[cfg(test)]
 #[path = "write_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -101,7 +101,7 @@ fn hiring() -> impl Strategy<Value = Hiring<'static>> {
         )
 }
 
-fn signal() -> impl Strategy<Value = Signal<'static>> {
+pub(in crate::json) fn signal() -> impl Strategy<Value = Signal<'static>> {
     let texts = (text(), text(), not_empty());
     let shown = (
         some_text(),
@@ -136,7 +136,7 @@ fn signal() -> impl Strategy<Value = Signal<'static>> {
     })
 }
 
-fn company() -> impl Strategy<Value = Company<'static>> {
+pub(in crate::json) fn company() -> impl Strategy<Value = Company<'static>> {
     let texts = (
         some_text(),
         some_text(),

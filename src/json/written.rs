@@ -14,9 +14,15 @@ pub(super) struct IdText(pub(super) SignalId);
 
 impl Serialize for IdText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.text().as_str())
+    }
+}
+
+impl IdText {
+    pub(super) fn text(&self) -> Text {
         let mut text = Text::EMPTY;
         text.number(self.0.get(), 1);
-        serializer.serialize_str(text.as_str())
+        text
     }
 }
 
@@ -25,9 +31,15 @@ pub(super) struct DayText(pub(super) Date);
 
 impl Serialize for DayText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.text().as_str())
+    }
+}
+
+impl DayText {
+    pub(super) fn text(&self) -> Text {
         let mut text = Text::EMPTY;
         text.day(self.0);
-        serializer.serialize_str(text.as_str())
+        text
     }
 }
 
@@ -36,18 +48,24 @@ pub(super) struct InstantText(pub(super) UtcDateTime);
 
 impl Serialize for InstantText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.text().as_str())
+    }
+}
+
+impl InstantText {
+    pub(super) fn text(&self) -> Text {
         let (hour, minute, second, nanosecond) = self.0.time().as_hms_nano();
         let mut text = Text::EMPTY;
         text.day(self.0.date());
         text.byte(b'T');
-        text.number(u64::from(hour), 2);
+        text.pair(hour);
         text.byte(b':');
-        text.number(u64::from(minute), 2);
+        text.pair(minute);
         text.byte(b':');
-        text.number(u64::from(second), 2);
+        text.pair(second);
         text.fraction(nanosecond);
         text.byte(b'Z');
-        serializer.serialize_str(text.as_str())
+        text
     }
 }
 
@@ -86,7 +104,7 @@ impl Serialize for FundingObject<'_> {
 const TEXT_BYTES: usize = "-999999-12-31T23:59:59.999999999Z".len();
 
 /// A short text that is put together on the stack: responses hold hundreds.
-struct Text {
+pub(super) struct Text {
     bytes: [u8; TEXT_BYTES],
     length: usize,
 }
@@ -97,13 +115,19 @@ impl Text {
         length: 0,
     };
 
-    fn as_str(&self) -> &str {
+    pub(super) fn as_str(&self) -> &str {
         std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
     }
 
     fn byte(&mut self, byte: u8) {
         self.bytes[self.length] = byte;
         self.length += 1;
+    }
+
+    /// A number below 100 in two digits.
+    fn pair(&mut self, number: u8) {
+        self.byte(b'0' + number / 10);
+        self.byte(b'0' + number % 10);
     }
 
     /// A number in at least so many digits.
@@ -124,9 +148,9 @@ impl Text {
         }
         self.number(u64::from(year.unsigned_abs()), 4);
         self.byte(b'-');
-        self.number(u64::from(u8::from(month)), 2);
+        self.pair(u8::from(month));
         self.byte(b'-');
-        self.number(u64::from(day), 2);
+        self.pair(day);
     }
 
     /// The fraction of a second without trailing zeros; nothing for none.

@@ -16,7 +16,11 @@ pub struct Estimate {
 impl Estimate {
     /// A number that is known.
     pub(crate) fn exact(rows: u64) -> Estimate {
-        Estimate { min: rows, expected: rows, max: rows }
+        Estimate {
+            min: rows,
+            expected: rows,
+            max: rows,
+        }
     }
 
     /// The rows of any of several sources: at least those of the largest, at most all.
@@ -25,13 +29,21 @@ impl Estimate {
             (u64::max(largest, part), total + part)
         });
         let max = total.min(rows);
-        Estimate { min: largest, expected: max, max }
+        Estimate {
+            min: largest,
+            expected: max,
+            max,
+        }
     }
 
     /// The rows that hold all words of a phrase next to each other: at most those of the rarest.
     /// Words of a phrase that is searched for usually do occur together, so half is guessed.
     pub(crate) fn phrase(rarest: u64) -> Estimate {
-        Estimate { min: 0, expected: rarest / 2, max: rarest }
+        Estimate {
+            min: 0,
+            expected: rarest / 2,
+            max: rarest,
+        }
     }
 }
 

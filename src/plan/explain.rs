@@ -79,7 +79,12 @@ impl Plan<'_> {
             (step.clause, strategy, reason, step.estimate)
         });
         let ranges = self.ranges.iter().map(|step| {
-            (step.clause, "check ranges", "blocks outside are skipped, blocks inside taken whole", step.estimate)
+            (
+                step.clause,
+                "check ranges",
+                "blocks outside are skipped, blocks inside taken whole",
+                step.estimate,
+            )
         });
         let excluded = self.excluded.iter().map(|step| {
             let (strategy, reason) = excluded_strategy(&step.access);
@@ -87,10 +92,20 @@ impl Plan<'_> {
         });
         let deleted = (deleted > 0).then(|| {
             let reason = "rows deleted or replaced by later commits";
-            (Clause::Deleted, "subtract rows", reason, Estimate::exact(deleted))
+            (
+                Clause::Deleted,
+                "subtract rows",
+                reason,
+                Estimate::exact(deleted),
+            )
         });
         let phrases = self.phrases.iter().map(|step| {
-            (step.clause, "check order of words", "reads a title for each candidate, so it comes last", step.estimate)
+            (
+                step.clause,
+                "check order of words",
+                "reads a title for each candidate, so it comes last",
+                step.estimate,
+            )
         });
         required
             .chain(ranges)
@@ -128,23 +143,35 @@ fn required_strategy(access: &Access, leads: bool) -> (&'static str, &'static st
 
 fn excluded_strategy(access: &Access) -> (&'static str, &'static str) {
     match access {
-        Access::Phrase { .. } => {
-            ("subtract a phrase", "titles are read only for rows with the rarest word")
-        }
-        _ => ("subtract a posting", "behind what is required, when few candidates are left"),
+        Access::Phrase { .. } => (
+            "subtract a phrase",
+            "titles are read only for rows with the rarest word",
+        ),
+        _ => (
+            "subtract a posting",
+            "behind what is required, when few candidates are left",
+        ),
     }
 }
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let filters = if self.query.is_empty() { "(no filter)" } else { &self.query };
+        let filters = if self.query.is_empty() {
+            "(no filter)"
+        } else {
+            &self.query
+        };
         writeln!(f, "filters  {filters}")?;
         writeln!(
             f,
             "page     {} signals in {:.1?}, {} blocks visited, {} skipped",
             self.page_length, self.page_time, self.page_blocks_visited, self.page_blocks_skipped
         )?;
-        writeln!(f, "matches  {} in {:.1?} (traced)", self.matches, self.total_time)?;
+        writeln!(
+            f,
+            "matches  {} in {:.1?} (traced)",
+            self.matches, self.total_time
+        )?;
         for (number, segment) in self.segments.iter().enumerate() {
             writeln!(f, "\nsegment {number}: {} rows", segment.rows)?;
             segment.fmt(f)?;

@@ -11,6 +11,8 @@ mod explain;
 mod planner;
 mod statistics;
 mod strategies;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -18,8 +20,8 @@ use std::ops::RangeInclusive;
 use smallvec::SmallVec;
 
 pub use estimate::Estimate;
-pub use explain::{Explanation, SegmentExplanation, StepExplanation};
 pub(crate) use explain::StepActual;
+pub use explain::{Explanation, SegmentExplanation, StepExplanation};
 pub(crate) use statistics::{CodeRange, Source, SourceStatistics, Statistics, TermStatistics};
 pub use strategies::Strategies;
 
@@ -146,7 +148,12 @@ impl<'q> Plan<'q> {
     pub(crate) fn as_single_source(&self) -> Option<Source> {
         let alone = self.excluded.is_empty() && self.ranges.is_empty() && self.phrases.is_empty();
         match self.required.as_slice() {
-            [Step { access: Access::One(source), .. }] if alone => Some(*source),
+            [
+                Step {
+                    access: Access::One(source),
+                    ..
+                },
+            ] if alone => Some(*source),
             _ => None,
         }
     }

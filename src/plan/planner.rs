@@ -29,7 +29,10 @@ pub(super) fn plan<'q, S: Statistics>(
             impossible: None,
         },
     };
-    planner.plan.impossible = planner.add_all(filter, today).err().map(|Impossible(clause)| clause);
+    planner.plan.impossible = planner
+        .add_all(filter, today)
+        .err()
+        .map(|Impossible(clause)| clause);
     let mut plan = planner.plan;
     if strategies.cost_order {
         plan.required.sort_by_key(|step| step.estimate.expected);
@@ -107,9 +110,13 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
 
     fn add_facet(&mut self, filter: &'q Filter, facet: Facet) -> Planned<'q> {
         let keys = filter.value_keys(facet);
-        let Some(&first) = keys.first() else { return Ok(()) };
-        let values: SmallVec<[SourceStatistics; 4]> =
-            keys.iter().flat_map(|key| self.statistics.facet_values(facet, key)).collect();
+        let Some(&first) = keys.first() else {
+            return Ok(());
+        };
+        let values: SmallVec<[SourceStatistics; 4]> = keys
+            .iter()
+            .flat_map(|key| self.statistics.facet_values(facet, key))
+            .collect();
         self.require_any(Clause::Facet(facet, first, keys.len()), &values)
     }
 
@@ -121,7 +128,10 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         };
         let mut terms: SmallVec<[TermStatistics; 4]> = SmallVec::new();
         for word in phrase.terms() {
-            let term = self.statistics.term(field, word).ok_or(Impossible(clause(word)))?;
+            let term = self
+                .statistics
+                .term(field, word)
+                .ok_or(Impossible(clause(word)))?;
             if !terms.contains(&term) {
                 let estimate = Estimate::exact(term.source.rows);
                 self.require(clause(word), Access::One(term.source.source), estimate)?;
@@ -135,7 +145,11 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
                 TextField::Name => Clause::NamePhrase(phrase),
             };
             let estimate = Estimate::phrase(rarest.rows);
-            self.plan.phrases.push(PhraseStep { clause, check, estimate });
+            self.plan.phrases.push(PhraseStep {
+                clause,
+                check,
+                estimate,
+            });
         }
         Ok(())
     }
@@ -147,10 +161,15 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         }
         let clause = Clause::TitleAny(alternatives);
         let mut sources: SmallVec<[SourceStatistics; 4]> = SmallVec::new();
-        let mut check = PhraseCheck { field: TextField::Title, any_of: SmallVec::new() };
+        let mut check = PhraseCheck {
+            field: TextField::Title,
+            any_of: SmallVec::new(),
+        };
         let mut needs_check = false;
         for phrase in alternatives {
-            let Some(terms) = self.terms(phrase) else { continue };
+            let Some(terms) = self.terms(phrase) else {
+                continue;
+            };
             let (alternative, rarest) = phrase_check(TextField::Title, &terms);
             needs_check |= terms.len() > 1;
             check.any_of.extend(alternative.any_of);
@@ -160,14 +179,23 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         if needs_check {
             let most = sources.iter().map(|source| source.rows).sum();
             let estimate = Estimate::phrase(most);
-            self.plan.phrases.push(PhraseStep { clause, check, estimate });
+            self.plan.phrases.push(PhraseStep {
+                clause,
+                check,
+                estimate,
+            });
         }
         Ok(())
     }
 
     fn add_days(&mut self, filter: &'q Filter, today: Date) -> Planned<'q> {
-        let Some(intervals) = filter.date_intervals(today) else { return Ok(()) };
-        let codes = intervals.iter().filter_map(|days| self.statistics.day_codes(days)).collect();
+        let Some(intervals) = filter.date_intervals(today) else {
+            return Ok(());
+        };
+        let codes = intervals
+            .iter()
+            .filter_map(|days| self.statistics.day_codes(days))
+            .collect();
         self.add_range(Clause::Dates, RangeColumn::Date, codes)
     }
 
@@ -190,28 +218,50 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
             return Err(Impossible(clause));
         }
         let estimate = self.statistics.rows_in_ranges(column, &codes);
-        self.plan.ranges.push(RangeStep { clause, column, codes, estimate });
+        self.plan.ranges.push(RangeStep {
+            clause,
+            column,
+            codes,
+            estimate,
+        });
         Ok(())
     }
 
     /// A phrase whose words do not all occur excludes nothing.
     fn exclude_phrase(&mut self, phrase: &'q Phrase) {
-        let Some(terms) = self.terms(phrase) else { return };
+        let Some(terms) = self.terms(phrase) else {
+            return;
+        };
         let (check, rarest) = phrase_check(TextField::Title, &terms);
         let clause = Clause::TitlePhrase(phrase);
         let step = if terms.len() == 1 {
             let access = Access::One(rarest.source);
-            Step { clause, access, estimate: Estimate::exact(rarest.rows) }
+            Step {
+                clause,
+                access,
+                estimate: Estimate::exact(rarest.rows),
+            }
         } else {
-            let access = Access::Phrase { rarest: rarest.source, check };
-            Step { clause, access, estimate: Estimate::phrase(rarest.rows) }
+            let access = Access::Phrase {
+                rarest: rarest.source,
+                check,
+            };
+            Step {
+                clause,
+                access,
+                estimate: Estimate::phrase(rarest.rows),
+            }
         };
         self.plan.excluded.push(step);
     }
 
     /// The terms of a title phrase, where all of them occur.
     fn terms(&self, phrase: &Phrase) -> Option<SmallVec<[TermStatistics; 4]>> {
-        phrase.terms().iter().map(|word| self.statistics.term(TextField::Title, word)).collect()
+        phrase
+            .terms()
+            .iter()
+            .map(|word| self.statistics.term(TextField::Title, word))
+            .collect()
     }
 
     fn require_any(&mut self, clause: Clause<'q>, sources: &[SourceStatistics]) -> Planned<'q> {
@@ -229,7 +279,11 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         if estimate.max == 0 {
             return Err(Impossible(clause));
         }
-        self.plan.required.push(Step { clause, access, estimate });
+        self.plan.required.push(Step {
+            clause,
+            access,
+            estimate,
+        });
         Ok(())
     }
 }
@@ -243,5 +297,11 @@ fn phrase_check(field: TextField, terms: &[TermStatistics]) -> (PhraseCheck, Sou
             rarest = term.source;
         }
     }
-    (PhraseCheck { field, any_of: SmallVec::from_elem(encoded, 1) }, rarest)
+    (
+        PhraseCheck {
+            field,
+            any_of: SmallVec::from_elem(encoded, 1),
+        },
+        rarest,
+    )
 }

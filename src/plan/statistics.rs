@@ -63,7 +63,4 @@ pub(crate) trait Statistics {
 
     /// How many rows have one of these codes.
     fn rows_in_ranges(&self, column: RangeColumn, codes: &[CodeRange]) -> Estimate;
-
-    /// The number of deleted rows.
-    fn deleted_rows(&self) -> u64;
 }

@@ -54,13 +54,55 @@ impl Strategies {
         [
             ("all on", all),
             ("all off", Strategies::NONE),
-            ("cost_order off", Strategies { cost_order: false, ..all }),
-            ("block_ranges off", Strategies { block_ranges: false, ..all }),
-            ("early_stop off", Strategies { early_stop: false, ..all }),
-            ("candidate_lists off", Strategies { candidate_lists: false, ..all }),
-            ("stored_counts off", Strategies { stored_counts: false, ..all }),
-            ("merged_unions off", Strategies { merged_unions: false, ..all }),
-            ("intersected_facets off", Strategies { intersected_facets: false, ..all }),
+            (
+                "cost_order off",
+                Strategies {
+                    cost_order: false,
+                    ..all
+                },
+            ),
+            (
+                "block_ranges off",
+                Strategies {
+                    block_ranges: false,
+                    ..all
+                },
+            ),
+            (
+                "early_stop off",
+                Strategies {
+                    early_stop: false,
+                    ..all
+                },
+            ),
+            (
+                "candidate_lists off",
+                Strategies {
+                    candidate_lists: false,
+                    ..all
+                },
+            ),
+            (
+                "stored_counts off",
+                Strategies {
+                    stored_counts: false,
+                    ..all
+                },
+            ),
+            (
+                "merged_unions off",
+                Strategies {
+                    merged_unions: false,
+                    ..all
+                },
+            ),
+            (
+                "intersected_facets off",
+                Strategies {
+                    intersected_facets: false,
+                    ..all
+                },
+            ),
         ]
         .into_iter()
     }

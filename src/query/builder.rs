@@ -5,6 +5,7 @@
 
 use time::Date;
 
+use super::dates::calendar_date;
 use super::fault::{Fault, FaultCode, InvalidQuery};
 use super::keywords::{self, Keywords};
 use super::limits::{FAULTS_MAX, LIMIT_MAX};
@@ -261,7 +262,11 @@ impl QueryBuilder {
         let name = parameter.name();
         let outcome = check_length(parameter, text).and_then(|()| self.convert(parameter, text));
         if let Err((code, fault)) = outcome {
-            self.fault(Fault { parameter: name.into(), code, message: format!("{name} {fault}") });
+            self.fault(Fault {
+                parameter: name.into(),
+                code,
+                message: format!("{name} {fault}"),
+            });
         }
     }
 
@@ -282,7 +287,10 @@ impl QueryBuilder {
         match parameter {
             Parameter::Q => {
                 self.keywords = keywords::keywords(text);
-                searchable(&[&self.keywords.all[..], &self.keywords.none].concat(), text)?;
+                searchable(
+                    &[&self.keywords.all[..], &self.keywords.none].concat(),
+                    text,
+                )?;
             }
             Parameter::All => self.all = searchable(&keywords::phrases(text), text)?,
             Parameter::Exact => {
@@ -298,7 +306,9 @@ impl QueryBuilder {
             Parameter::Country => filter.country = Some(value_key(Facet::Country, text)?),
             Parameter::Industry => filter.industry = Some(value_key(Facet::Industry, text)?),
             Parameter::Size => filter.size = Some(size(text)?),
-            Parameter::Days => filter.days = Some(days(text).ok_or_else(|| not_allowed(parameter, text))?),
+            Parameter::Days => {
+                filter.days = Some(days(text).ok_or_else(|| not_allowed(parameter, text))?)
+            }
             Parameter::DateRanges => filter.date_ranges = date_ranges(items(parameter, text)?)?,
             Parameter::DateFrom => filter.date_from = Some(date(text)?),
             Parameter::DateTo => filter.date_to = Some(date(text)?),
@@ -307,8 +317,12 @@ impl QueryBuilder {
             Parameter::JobFunction => filter.job_functions = sorted(items(parameter, text)?),
             Parameter::Seniority => filter.seniorities = sorted(items(parameter, text)?),
             Parameter::EmploymentType => filter.employment_types = sorted(items(parameter, text)?),
-            Parameter::WorkArrangement => filter.work_arrangements = sorted(items(parameter, text)?),
-            Parameter::FundingStage => filter.funding_stage = Some(value_key(Facet::FundingStage, text)?),
+            Parameter::WorkArrangement => {
+                filter.work_arrangements = sorted(items(parameter, text)?)
+            }
+            Parameter::FundingStage => {
+                filter.funding_stage = Some(value_key(Facet::FundingStage, text)?)
+            }
             Parameter::FundingCurrency => filter.funding_currency = Some(currency(text)?),
             Parameter::FundingMin => filter.funding_min = Some(amount(text)?),
             Parameter::FundingMax => filter.funding_max = Some(amount(text)?),
@@ -332,26 +346,36 @@ impl QueryBuilder {
         if let (Some(from), Some(to)) = (filter.date_from, filter.date_to)
             && from > to
         {
-            let message = format!("dateFrom {from} is after dateTo {to}; it has to be the same day or before");
+            let message = format!(
+                "dateFrom {from} is after dateTo {to}; it has to be the same day or before"
+            );
             found.push(conflict(Parameter::DateFrom, &message));
         }
         if let (Some(min), Some(max)) = (filter.funding_min, filter.funding_max)
             && min > max
         {
-            let message = format!("fundingMin {min} is over fundingMax {max}; it has to be the same or less");
+            let message =
+                format!("fundingMin {min} is over fundingMax {max}; it has to be the same or less");
             found.push(conflict(Parameter::FundingMin, &message));
         }
         if self.cursor.is_some() && self.page.is_some() {
-            found.push(conflict(Parameter::Page, "page cannot be given with cursor; give one of them"));
+            found.push(conflict(
+                Parameter::Page,
+                "page cannot be given with cursor; give one of them",
+            ));
         }
         let given = [
             (Parameter::Cursor, self.cursor.is_some()),
             (Parameter::Page, self.page.is_some()),
             (Parameter::Limit, self.limit.is_some()),
         ];
-        for (parameter, _) in given.iter().filter(|(_, is_given)| self.count_only && *is_given) {
+        for (parameter, _) in given
+            .iter()
+            .filter(|(_, is_given)| self.count_only && *is_given)
+        {
             let name = parameter.name();
-            let message = format!("{name} cannot be given with countOnly=true; leave one of them out");
+            let message =
+                format!("{name} cannot be given with countOnly=true; leave one of them out");
             found.push(conflict(*parameter, &message));
         }
         found.extend(self.cursor_mismatch(filter));
@@ -429,7 +453,10 @@ fn searchable(phrases: &[Phrase], text: &str) -> Result<Vec<Phrase>, ValueFault>
         false => Ok(phrases.to_vec()),
         true => Err((
             FaultCode::UnsearchableText,
-            format!("is {}, which has no searchable word; give at least one letter or digit", quoted(text)),
+            format!(
+                "is {}, which has no searchable word; give at least one letter or digit",
+                quoted(text)
+            ),
         )),
     }
 }
@@ -438,16 +465,20 @@ fn searchable(phrases: &[Phrase], text: &str) -> Result<Vec<Phrase>, ValueFault>
 fn items(parameter: Parameter, text: &str) -> Result<Vec<String>, ValueFault> {
     let (most, chars_max) = match parameter.description().kind {
         ParameterKind::List { items, chars } => (items, chars),
-        ParameterKind::IdList(items) | ParameterKind::ChoiceList { items, .. } => (items, usize::MAX),
+        ParameterKind::IdList(items) | ParameterKind::ChoiceList { items, .. } => {
+            (items, usize::MAX)
+        }
         _ => (usize::MAX, usize::MAX),
     };
     let items = list::split(text).map_err(|fault| match fault {
-        ListFault::EmptyItem(place) => {
-            (FaultCode::EmptyValue, format!("has an empty item at place {place}; separate items by single commas"))
-        }
-        ListFault::OpenQuote(place) => {
-            (FaultCode::InvalidValue, format!("has an open quote in item {place}; close it, and double quotes within"))
-        }
+        ListFault::EmptyItem(place) => (
+            FaultCode::EmptyValue,
+            format!("has an empty item at place {place}; separate items by single commas"),
+        ),
+        ListFault::OpenQuote(place) => (
+            FaultCode::InvalidValue,
+            format!("has an open quote in item {place}; close it, and double quotes within"),
+        ),
         ListFault::BehindQuote(place) => (
             FaultCode::InvalidValue,
             format!("has text behind the closing quote of item {place}; a comma has to follow"),
@@ -476,14 +507,20 @@ fn not_allowed(parameter: Parameter, text: &str) -> ValueFault {
         ParameterKind::Number(most) => format!("whole numbers from 1 to {most}"),
         _ => String::new(),
     };
-    (FaultCode::InvalidValue, format!("is {}; allowed are {allowed}", quoted(text)))
+    (
+        FaultCode::InvalidValue,
+        format!("is {}; allowed are {allowed}", quoted(text)),
+    )
 }
 
 fn value_key(facet: Facet, text: &str) -> Result<String, ValueFault> {
     let key = facet.key(text);
     match key.is_empty() {
         false => Ok(key.into_owned()),
-        true => Err((FaultCode::EmptyValue, "is blank; give it a value or leave it out".into())),
+        true => Err((
+            FaultCode::EmptyValue,
+            "is blank; give it a value or leave it out".into(),
+        )),
     }
 }
 
@@ -497,13 +534,17 @@ fn companies(items: Vec<String>) -> Vec<CompanyReference> {
 
 /// A `+` that arrived as a space is accepted.
 fn size(text: &str) -> Result<SizeBucket, ValueFault> {
-    let matches = |size: &SizeBucket| size.as_str() == text || (text == "501 " && *size == SizeBucket::From501);
+    let matches = |size: &SizeBucket| {
+        size.as_str() == text || (text == "501 " && *size == SizeBucket::From501)
+    };
     let found = SizeBucket::ALL.into_iter().find(matches);
     found.ok_or_else(|| not_allowed(Parameter::Size, text))
 }
 
 fn days(text: &str) -> Option<Days> {
-    [Days::Seven, Days::Thirty, Days::Ninety].into_iter().find(|days| days.count().to_string() == text)
+    [Days::Seven, Days::Thirty, Days::Ninety]
+        .into_iter()
+        .find(|days| days.count().to_string() == text)
 }
 
 fn date_ranges(items: Vec<String>) -> Result<Vec<DateRange>, ValueFault> {
@@ -514,45 +555,45 @@ fn date_ranges(items: Vec<String>) -> Result<Vec<DateRange>, ValueFault> {
             (code, fault.replacen("is", "has the item", 1))
         }),
     };
-    items.iter().map(range).collect::<Result<_, _>>().map(sorted)
+    items
+        .iter()
+        .map(range)
+        .collect::<Result<_, _>>()
+        .map(sorted)
 }
 
 fn date(text: &str) -> Result<Date, ValueFault> {
     calendar_date(text).ok_or_else(|| {
-        let fault = format!("is {}; allowed are calendar dates as YYYY-MM-DD", quoted(text));
+        let fault = format!(
+            "is {}; allowed are calendar dates as YYYY-MM-DD",
+            quoted(text)
+        );
         (FaultCode::InvalidValue, fault)
     })
-}
-
-/// Reads `YYYY-MM-DD`, ASCII digits only.
-pub(crate) fn calendar_date(text: &str) -> Option<Date> {
-    let bytes = text.as_bytes();
-    let is_well_formed = bytes.len() == 10
-        && bytes.iter().enumerate().all(|(place, byte)| match place {
-            4 | 7 => *byte == b'-',
-            _ => byte.is_ascii_digit(),
-        });
-    if !is_well_formed {
-        return None;
-    }
-    let month = text[5..7].parse::<u8>().ok()?.try_into().ok()?;
-    Date::from_calendar_date(text[..4].parse().ok()?, month, text[8..].parse().ok()?).ok()
 }
 
 fn currency(text: &str) -> Result<Currency, ValueFault> {
     let ParameterKind::Choice(choices) = Parameter::FundingCurrency.description().kind else {
         return Err(not_allowed(Parameter::FundingCurrency, text));
     };
-    let allowed = choices.contains(&text).then(|| Currency::new(text)).flatten();
+    let allowed = choices
+        .contains(&text)
+        .then(|| Currency::new(text))
+        .flatten();
     allowed.ok_or_else(|| not_allowed(Parameter::FundingCurrency, text))
 }
 
 fn amount(text: &str) -> Result<f64, ValueFault> {
     let parsed = is_decimal(text).then(|| text.parse::<f64>().ok()).flatten();
     // Adding zero turns the negative zero into the plain one.
-    let amount = parsed.filter(|amount| amount.is_finite() && *amount >= 0.0).map(|amount| amount + 0.0);
+    let amount = parsed
+        .filter(|amount| amount.is_finite() && *amount >= 0.0)
+        .map(|amount| amount + 0.0);
     amount.ok_or_else(|| {
-        let fault = format!("is {}; allowed are finite decimal numbers from 0 on", quoted(text));
+        let fault = format!(
+            "is {}; allowed are finite decimal numbers from 0 on",
+            quoted(text)
+        );
         (FaultCode::InvalidValue, fault)
     })
 }
@@ -568,7 +609,8 @@ fn is_decimal(text: &str) -> bool {
         Some((whole, fraction)) => (whole, Some(fraction)),
         None => (mantissa, None),
     };
-    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let are_digits =
+        |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let unsigned = |text: &str| are_digits(text.strip_prefix(['+', '-']).unwrap_or(text));
     are_digits(whole) && fraction.is_none_or(are_digits) && exponent.is_none_or(unsigned)
 }

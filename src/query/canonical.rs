@@ -27,7 +27,10 @@ impl Fingerprint {
     }
 
     pub(super) fn of(canonical: &str) -> Fingerprint {
-        let digest = Sha256::new().chain_update(DOMAIN).chain_update(canonical).finalize();
+        let digest = Sha256::new()
+            .chain_update(DOMAIN)
+            .chain_update(canonical)
+            .finalize();
         Fingerprint(std::array::from_fn(|place| digest[place]))
     }
 
@@ -56,7 +59,11 @@ pub(super) fn of_filter(filter: &Filter) -> String {
     form.list("none", &filter.none, phrase);
     form.list("company", &filter.company_words, phrase);
     form.value("companySlug", filter.company_slug.as_deref().map(escaped));
-    form.list("companies", &filter.companies, |company: &CompanyReference| escaped(&company.slug));
+    form.list(
+        "companies",
+        &filter.companies,
+        |company: &CompanyReference| escaped(&company.slug),
+    );
     form.value("country", filter.country.as_deref().map(escaped));
     form.value("industry", filter.industry.as_deref().map(escaped));
     form.value("size", filter.size.map(|size| size.as_str().to_owned()));
@@ -71,11 +78,28 @@ pub(super) fn of_filter(filter: &Filter) -> String {
     form.texts("employmentType", &filter.employment_types);
     form.texts("workArrangement", &filter.work_arrangements);
     form.value("fundingStage", filter.funding_stage.as_deref().map(escaped));
-    form.value("fundingCurrency", filter.funding_currency.map(|currency| currency.to_string()));
-    form.value("fundingMin", filter.funding_min.map(|amount| amount.to_string()));
-    form.value("fundingMax", filter.funding_max.map(|amount| amount.to_string()));
-    form.list("ids", filter.ids.as_deref().unwrap_or_default(), SignalId::to_string);
-    form.list("activityIds", filter.activity_ids.as_deref().unwrap_or_default(), SignalId::to_string);
+    form.value(
+        "fundingCurrency",
+        filter.funding_currency.map(|currency| currency.to_string()),
+    );
+    form.value(
+        "fundingMin",
+        filter.funding_min.map(|amount| amount.to_string()),
+    );
+    form.value(
+        "fundingMax",
+        filter.funding_max.map(|amount| amount.to_string()),
+    );
+    form.list(
+        "ids",
+        filter.ids.as_deref().unwrap_or_default(),
+        SignalId::to_string,
+    );
+    form.list(
+        "activityIds",
+        filter.activity_ids.as_deref().unwrap_or_default(),
+        SignalId::to_string,
+    );
     form.0
 }
 
@@ -88,11 +112,14 @@ pub(super) fn of_query(query: &Query) -> Fingerprint {
     };
     form.value("order", Some(order.to_owned()));
     form.value("limit", Some(query.limit.to_string()));
-    form.value("start", match &query.start {
-        Start::First => None,
-        Start::After(cursor) => Some(cursor.to_string()),
-        Start::Page(number) => Some(number.to_string()),
-    });
+    form.value(
+        "start",
+        match &query.start {
+            Start::First => None,
+            Start::After(cursor) => Some(cursor.to_string()),
+            Start::Page(number) => Some(number.to_string()),
+        },
+    );
     form.value("countOnly", query.count_only.then(|| "true".to_owned()));
     Fingerprint::of(&form.0)
 }
@@ -119,7 +146,11 @@ impl Form {
 }
 
 fn phrase(phrase: &Phrase) -> String {
-    let terms: Vec<String> = phrase.terms().iter().map(|term| escaped(term).replace(' ', "%20")).collect();
+    let terms: Vec<String> = phrase
+        .terms()
+        .iter()
+        .map(|term| escaped(term).replace(' ', "%20"))
+        .collect();
     terms.join(" ")
 }
 

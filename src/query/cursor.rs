@@ -52,7 +52,12 @@ pub enum CursorFault {
 
 impl Cursor {
     pub(crate) fn new(filter: Fingerprint, order: Order, day: Date, last_id: SignalId) -> Cursor {
-        Cursor { order, day, last_id, filter }
+        Cursor {
+            order,
+            day,
+            last_id,
+            filter,
+        }
     }
 
     /// Reads a cursor.
@@ -152,13 +157,26 @@ mod tests {
 
     fn cursors() -> impl Strategy<Value = Cursor> {
         let days = day_number(Date::MIN)..=day_number(Date::MAX);
-        (any::<bool>(), days, 1..=SignalId::MAX.get(), any::<[u8; 16]>()).prop_map(
-            |(oldest_first, day, id, filter)| {
-                let order = if oldest_first { Order::OldestFirst } else { Order::NewestFirst };
-                let day = day_of_number(day).unwrap();
-                Cursor::new(Fingerprint::from_bytes(filter), order, day, SignalId::new(id).unwrap())
-            },
+        (
+            any::<bool>(),
+            days,
+            1..=SignalId::MAX.get(),
+            any::<[u8; 16]>(),
         )
+            .prop_map(|(oldest_first, day, id, filter)| {
+                let order = if oldest_first {
+                    Order::OldestFirst
+                } else {
+                    Order::NewestFirst
+                };
+                let day = day_of_number(day).unwrap();
+                Cursor::new(
+                    Fingerprint::from_bytes(filter),
+                    order,
+                    day,
+                    SignalId::new(id).unwrap(),
+                )
+            })
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use smallvec::{SmallVec, smallvec};
-use time::Date;
+use time::{Date, Month};
 
 use super::{DateRange, Days, Filter};
 
@@ -21,6 +21,25 @@ pub(crate) fn day_number(date: Date) -> i32 {
 /// The date of a number of days since 1970-01-01, where there is one.
 pub(crate) fn day_of_number(day: i32) -> Option<Date> {
     Date::from_julian_day(day.checked_add(EPOCH_JULIAN_DAY)?).ok()
+}
+
+/// Reads a calendar date as `YYYY-MM-DD`, in ASCII digits only.
+pub(crate) fn calendar_date(text: &str) -> Option<Date> {
+    let &[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text.as_bytes() else {
+        return None;
+    };
+    let year = digits(&[y1, y2, y3, y4])?;
+    let month = Month::try_from(u8::try_from(digits(&[m1, m2])?).ok()?).ok()?;
+    let day = u8::try_from(digits(&[d1, d2])?).ok()?;
+    Date::from_calendar_date(i32::from(year), month, day).ok()
+}
+
+/// The number of up to four ASCII digits.
+fn digits(bytes: &[u8]) -> Option<u16> {
+    bytes.iter().try_fold(0, |number: u16, byte| {
+        byte.is_ascii_digit()
+            .then(|| number * 10 + u16::from(byte - b'0'))
+    })
 }
 
 impl Days {
@@ -85,7 +104,10 @@ impl Filter {
 /// The days of any of some ranges. Those that reach back from today lie within each other, so
 /// only the longest of them counts; `older` may stand apart from it.
 fn union(ranges: &[DateRange], today: i32) -> DayIntervals {
-    let last = ranges.iter().filter(|range| **range != DateRange::Older).max();
+    let last = ranges
+        .iter()
+        .filter(|range| **range != DateRange::Older)
+        .max();
     let mut intervals: DayIntervals = DayIntervals::new();
     if ranges.contains(&DateRange::Older) {
         intervals.push(DateRange::Older.interval(today));
@@ -97,7 +119,11 @@ fn union(ranges: &[DateRange], today: i32) -> DayIntervals {
 fn intersect(intervals: &mut DayIntervals, others: &[RangeInclusive<i32>]) {
     *intervals = intervals
         .iter()
-        .flat_map(|a| others.iter().map(|b| *a.start().max(b.start())..=*a.end().min(b.end())))
+        .flat_map(|a| {
+            others
+                .iter()
+                .map(|b| *a.start().max(b.start())..=*a.end().min(b.end()))
+        })
         .filter(|interval| !interval.is_empty())
         .collect();
 }
@@ -129,7 +155,12 @@ mod tests {
 
     #[test]
     fn every_date_has_a_number() {
-        for date in [Date::MIN, date!(1970 - 01 - 01), date!(2024 - 02 - 29), Date::MAX] {
+        for date in [
+            Date::MIN,
+            date!(1970 - 01 - 01),
+            date!(2024 - 02 - 29),
+            Date::MAX,
+        ] {
             assert_eq!(day_of_number(day_number(date)), Some(date));
         }
         assert_eq!(day_number(date!(1970 - 01 - 01)), 0);

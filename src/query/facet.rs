@@ -54,7 +54,11 @@ impl Facet {
     ];
 
     /// The label of a signal's value, or `None` where it has none (absent or blank).
-    pub fn label<'r>(self, signal: &'r Signal<'_>, company: &'r Company<'_>) -> Option<Cow<'r, str>> {
+    pub fn label<'r>(
+        self,
+        signal: &'r Signal<'_>,
+        company: &'r Company<'_>,
+    ) -> Option<Cow<'r, str>> {
         match self.is_of_company() {
             true => self.company_label(company),
             false => self.signal_label(signal),
@@ -71,9 +75,10 @@ impl Facet {
         match self {
             Facet::Country => words(&company.country),
             Facet::Industry => words(&company.industry),
-            Facet::Size => {
-                company.employees.and_then(SizeBucket::of).map(|size| Cow::Borrowed(size.as_str()))
-            }
+            Facet::Size => company
+                .employees
+                .and_then(SizeBucket::of)
+                .map(|size| Cow::Borrowed(size.as_str())),
             _ => None,
         }
     }
@@ -85,9 +90,10 @@ impl Facet {
         match self {
             Facet::Category => id(&signal.category),
             Facet::FundingStage => words(&funding?.stage),
-            Facet::FundingCurrency => {
-                funding?.currency.as_ref().map(|currency| Cow::Borrowed(currency.as_str()))
-            }
+            Facet::FundingCurrency => funding?
+                .currency
+                .as_ref()
+                .map(|currency| Cow::Borrowed(currency.as_str())),
             Facet::HiringType => id(&hiring?.hiring_type),
             Facet::JobFunction => id(&hiring?.job_function),
             Facet::Seniority => id(&hiring?.seniority),
@@ -107,9 +113,15 @@ impl Facet {
 }
 
 fn id<'r>(value: &'r Option<Cow<'_, str>>) -> Option<Cow<'r, str>> {
-    value.as_deref().filter(|id| !id.is_empty()).map(Cow::Borrowed)
+    value
+        .as_deref()
+        .filter(|id| !id.is_empty())
+        .map(Cow::Borrowed)
 }
 
 fn words<'r>(value: &'r Option<Cow<'_, str>>) -> Option<Cow<'r, str>> {
-    value.as_deref().map(text::tidy).filter(|words| !words.is_empty())
+    value
+        .as_deref()
+        .map(text::tidy)
+        .filter(|words| !words.is_empty())
 }

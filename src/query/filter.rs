@@ -95,7 +95,9 @@ impl Filter {
     pub fn matches(&self, signal: &Signal<'_>, company: &Company<'_>, today: Date) -> bool {
         self.matches_ids(signal.id)
             && self.matches_company(company)
-            && Facet::ALL.into_iter().all(|facet| self.matches_facet(facet, signal, company))
+            && Facet::ALL
+                .into_iter()
+                .all(|facet| self.matches_facet(facet, signal, company))
             && self.matches_dates(signal.date, today)
             && self.matches_amount(signal.funding.as_ref().and_then(|funding| funding.amount))
             && self.matches_title(&signal.title)
@@ -144,12 +146,16 @@ impl Filter {
     }
 
     fn matches_ids(&self, id: SignalId) -> bool {
-        let is_one_of = |ids: &Option<Vec<SignalId>>| ids.as_ref().is_none_or(|ids| ids.contains(&id));
+        let is_one_of =
+            |ids: &Option<Vec<SignalId>>| ids.as_ref().is_none_or(|ids| ids.contains(&id));
         is_one_of(&self.ids) && is_one_of(&self.activity_ids)
     }
 
     fn matches_company(&self, company: &Company<'_>) -> bool {
-        let is_the_one = self.company_slug.as_ref().is_none_or(|slug| *slug == company.slug);
+        let is_the_one = self
+            .company_slug
+            .as_ref()
+            .is_none_or(|slug| *slug == company.slug);
         let is_meant = |reference: &CompanyReference| {
             reference.slug == company.slug || reference.name_key == text::fold_value(&company.name)
         };
@@ -159,16 +165,21 @@ impl Filter {
     fn matches_facet(&self, facet: Facet, signal: &Signal<'_>, company: &Company<'_>) -> bool {
         let keys = self.value_keys(facet);
         keys.is_empty()
-            || facet.label(signal, company).is_some_and(|label| {
-                keys.contains(&facet.key(&label).as_ref())
-            })
+            || facet
+                .label(signal, company)
+                .is_some_and(|label| keys.contains(&facet.key(&label).as_ref()))
     }
 
     pub(super) fn matches_dates(&self, date: Option<Date>, today: Date) -> bool {
-        let Some(date) = date else { return self.date_intervals(today).is_none() };
+        let Some(date) = date else {
+            return self.date_intervals(today).is_none();
+        };
         self.days.is_none_or(|days| days.contain(date, today))
             && (self.date_ranges.is_empty()
-                || self.date_ranges.iter().any(|range| range.contains(date, today)))
+                || self
+                    .date_ranges
+                    .iter()
+                    .any(|range| range.contains(date, today)))
             && self.date_from.is_none_or(|from| from <= date)
             && self.date_to.is_none_or(|to| date <= to)
     }
@@ -195,7 +206,9 @@ impl Filter {
             return true;
         }
         let terms = text::terms(name);
-        self.company_words.iter().all(|phrase| phrase.occurs_in(&terms))
+        self.company_words
+            .iter()
+            .all(|phrase| phrase.occurs_in(&terms))
     }
 }
 

@@ -24,7 +24,11 @@ pub(super) fn keywords(text: &str) -> Keywords {
             },
             Piece::ExcludedQuoted(text) => (true, text),
         };
-        let list = if excluded { &mut keywords.none } else { &mut keywords.all };
+        let list = if excluded {
+            &mut keywords.none
+        } else {
+            &mut keywords.all
+        };
         list.extend(Phrase::new(text));
     }
     keywords
@@ -86,7 +90,10 @@ mod tests {
     use super::*;
 
     fn shown(phrases: &[Phrase]) -> Vec<String> {
-        phrases.iter().map(|phrase| phrase.terms().join(" ")).collect()
+        phrases
+            .iter()
+            .map(|phrase| phrase.terms().join(" "))
+            .collect()
     }
 
     #[test]
@@ -94,7 +101,11 @@ mod tests {
         for (text, all, none) in [
             ("series a", vec!["series", "a"], vec![]),
             ("\"series a\" round", vec!["series a", "round"], vec![]),
-            ("-intern -\"head of\" sales", vec!["sales"], vec!["intern", "head of"]),
+            (
+                "-intern -\"head of\" sales",
+                vec!["sales"],
+                vec!["intern", "head of"],
+            ),
             ("\"open quote", vec!["open quote"], vec![]),
             ("AI-powered x-ray", vec!["ai powered", "x ray"], vec![]),
             ("-AI-powered", vec![], vec!["ai powered"]),

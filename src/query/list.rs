@@ -33,7 +33,9 @@ pub(super) fn split(text: &str) -> Result<Vec<String>, ListFault> {
         if behind.is_empty() {
             return Ok(items);
         }
-        rest = behind.strip_prefix(',').ok_or(ListFault::BehindQuote(number))?;
+        rest = behind
+            .strip_prefix(',')
+            .ok_or(ListFault::BehindQuote(number))?;
     }
 }
 
@@ -84,8 +86,14 @@ mod tests {
     #[test]
     fn lists_and_what_is_none() {
         assert_eq!(split("a"), Ok(vec!["a".into()]));
-        assert_eq!(split("a, b,c\"d"), Ok(vec!["a".into(), " b".into(), "c\"d".into()]));
-        assert_eq!(split(r#""a,""b""",c"#), Ok(vec!["a,\"b\"".into(), "c".into()]));
+        assert_eq!(
+            split("a, b,c\"d"),
+            Ok(vec!["a".into(), " b".into(), "c\"d".into()])
+        );
+        assert_eq!(
+            split(r#""a,""b""",c"#),
+            Ok(vec!["a,\"b\"".into(), "c".into()])
+        );
         assert_eq!(split(""), Err(ListFault::EmptyItem(1)));
         assert_eq!(split("a,"), Err(ListFault::EmptyItem(2)));
         assert_eq!(split("a,,b"), Err(ListFault::EmptyItem(2)));

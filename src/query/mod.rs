@@ -34,8 +34,6 @@ pub use filter::{DateRange, Days, Filter};
 pub use parameter::{PARAMETERS, Parameter, ParameterDescription, ParameterKind};
 pub use phrase::Phrase;
 
-#[cfg(feature = "json")]
-pub(crate) use builder::calendar_date;
 pub(crate) use filter::CompanyReference;
 
 /// What is wanted: a filter, and which part of what it finds, in which order.

@@ -104,44 +104,242 @@ pub const PARAMETERS: [ParameterDescription; 31] = {
     use ParameterKind as K;
     const ATTRIBUTES: K = K::AttributeList(TEXT_CHARS_MAX);
     [
-        describe(P::Q, "q", K::Text(KEYWORDS_CHARS_MAX), "Title keywords: words, \"quoted phrases\", -excluded words and -\"excluded phrases\". Every word and phrase has to occur in the title, no excluded one may.", "\"series a\" -crypto"),
-        describe(P::All, "all", K::Text(KEYWORDS_CHARS_MAX), "Every word or quoted phrase occurs in the title.", "series a"),
-        describe(P::Exact, "exact", K::Text(TEXT_CHARS_MAX), "These words occur in the title next to each other, in this order.", "head of sales"),
-        describe(P::Any, "any", K::Text(KEYWORDS_CHARS_MAX), "At least one word or quoted phrase occurs in the title.", "robotics \"machine learning\""),
-        describe(P::Exclude, "exclude", K::Text(KEYWORDS_CHARS_MAX), "None of the words or quoted phrases occurs in the title.", "intern"),
-        describe(P::Company, "company", K::Text(TEXT_CHARS_MAX), "Every word occurs in the company's name.", "labs"),
-        describe(P::CompanySlug, "companySlug", K::Text(TEXT_CHARS_MAX), "The company with this slug.", "acme"),
-        describe(P::Companies, "companies", K::List { items: COMPANIES_MAX, chars: ITEM_CHARS_MAX }, "The company's slug or its whole name is one of these.", "acme,\"Example, Inc.\""),
-        describe(P::Country, "country", K::Text(TEXT_CHARS_MAX), "The company's country.", "Germany"),
-        describe(P::Industry, "industry", K::Text(TEXT_CHARS_MAX), "The company's industry.", "Robotics"),
-        describe(P::Size, "size", K::Choice(SIZES), "The company's size, by number of employees.", "101-500"),
-        describe(P::Days, "days", K::Choice(&["7", "30", "90"]), "Dated within the last days, today included.", "30"),
-        describe(P::DateRanges, "dateRanges", K::ChoiceList { items: DATE_RANGES_MAX, choices: &["7", "30", "90", "older"] }, "Dated within any of these: the last days, or `older`, 90 days ago and before.", "7,older"),
-        describe(P::DateFrom, "dateFrom", K::Date, "Dated on this day or later.", "2026-01-01"),
-        describe(P::DateTo, "dateTo", K::Date, "Dated on this day or earlier.", "2026-06-30"),
-        describe(P::Categories, "categories", K::List { items: CATEGORIES_MAX, chars: ITEM_CHARS_MAX }, "Any of these category IDs.", "funding,hiring"),
-        describe(P::HiringType, "hiringType", ATTRIBUTES, "Any of these hiring types.", "new-role"),
-        describe(P::JobFunction, "jobFunction", ATTRIBUTES, "Any of these job functions.", "engineering,sales"),
-        describe(P::Seniority, "seniority", ATTRIBUTES, "Any of these seniorities.", "senior"),
-        describe(P::EmploymentType, "employmentType", ATTRIBUTES, "Any of these employment types.", "full-time"),
-        describe(P::WorkArrangement, "workArrangement", ATTRIBUTES, "Any of these work arrangements.", "remote"),
-        describe(P::FundingStage, "fundingStage", K::Text(TEXT_CHARS_MAX), "The stage of the funding.", "Series A"),
-        describe(P::FundingCurrency, "fundingCurrency", K::Choice(&["USD", "EUR", "GBP"]), "The currency of the funding.", "EUR"),
-        describe(P::FundingMin, "fundingMin", K::Amount, "Funding of at least this amount, in the signal's own currency.", "1000000"),
-        describe(P::FundingMax, "fundingMax", K::Amount, "Funding of at most this amount, in the signal's own currency.", "25000000"),
-        describe(P::Ids, "ids", K::IdList(IDS_MAX), "The signal is one of these.", "1001,1002"),
-        describe(P::ActivityIds, "activityIds", K::IdList(IDS_MAX), "The signal is one of these; given with `ids`, it is in both.", "1001,1002"),
-        describe(P::Limit, "limit", K::Number(LIMIT_MAX as u32), "The most signals of a page; 50 where it is not given.", "20"),
-        describe(P::Cursor, "cursor", K::Cursor(CURSOR_CHARS_MAX), "The `nextCursor` of a former answer to the same filters.", ""),
-        describe(P::Page, "page", K::Number(PAGE_MAX as u32), "The page of this number, with `limit` signals a page.", "2"),
-        describe(P::CountOnly, "countOnly", K::Flag, "Only the exact number of matches.", "true"),
+        describe(
+            P::Q,
+            "q",
+            K::Text(KEYWORDS_CHARS_MAX),
+            "Title keywords: words, \"quoted phrases\", -excluded words and -\"excluded phrases\". Every word and phrase has to occur in the title, no excluded one may.",
+            "\"series a\" -crypto",
+        ),
+        describe(
+            P::All,
+            "all",
+            K::Text(KEYWORDS_CHARS_MAX),
+            "Every word or quoted phrase occurs in the title.",
+            "series a",
+        ),
+        describe(
+            P::Exact,
+            "exact",
+            K::Text(TEXT_CHARS_MAX),
+            "These words occur in the title next to each other, in this order.",
+            "head of sales",
+        ),
+        describe(
+            P::Any,
+            "any",
+            K::Text(KEYWORDS_CHARS_MAX),
+            "At least one word or quoted phrase occurs in the title.",
+            "robotics \"machine learning\"",
+        ),
+        describe(
+            P::Exclude,
+            "exclude",
+            K::Text(KEYWORDS_CHARS_MAX),
+            "None of the words or quoted phrases occurs in the title.",
+            "intern",
+        ),
+        describe(
+            P::Company,
+            "company",
+            K::Text(TEXT_CHARS_MAX),
+            "Every word occurs in the company's name.",
+            "labs",
+        ),
+        describe(
+            P::CompanySlug,
+            "companySlug",
+            K::Text(TEXT_CHARS_MAX),
+            "The company with this slug.",
+            "acme",
+        ),
+        describe(
+            P::Companies,
+            "companies",
+            K::List {
+                items: COMPANIES_MAX,
+                chars: ITEM_CHARS_MAX,
+            },
+            "The company's slug or its whole name is one of these.",
+            "acme,\"Example, Inc.\"",
+        ),
+        describe(
+            P::Country,
+            "country",
+            K::Text(TEXT_CHARS_MAX),
+            "The company's country.",
+            "Germany",
+        ),
+        describe(
+            P::Industry,
+            "industry",
+            K::Text(TEXT_CHARS_MAX),
+            "The company's industry.",
+            "Robotics",
+        ),
+        describe(
+            P::Size,
+            "size",
+            K::Choice(SIZES),
+            "The company's size, by number of employees.",
+            "101-500",
+        ),
+        describe(
+            P::Days,
+            "days",
+            K::Choice(&["7", "30", "90"]),
+            "Dated within the last days, today included.",
+            "30",
+        ),
+        describe(
+            P::DateRanges,
+            "dateRanges",
+            K::ChoiceList {
+                items: DATE_RANGES_MAX,
+                choices: &["7", "30", "90", "older"],
+            },
+            "Dated within any of these: the last days, or `older`, 90 days ago and before.",
+            "7,older",
+        ),
+        describe(
+            P::DateFrom,
+            "dateFrom",
+            K::Date,
+            "Dated on this day or later.",
+            "2026-01-01",
+        ),
+        describe(
+            P::DateTo,
+            "dateTo",
+            K::Date,
+            "Dated on this day or earlier.",
+            "2026-06-30",
+        ),
+        describe(
+            P::Categories,
+            "categories",
+            K::List {
+                items: CATEGORIES_MAX,
+                chars: ITEM_CHARS_MAX,
+            },
+            "Any of these category IDs.",
+            "funding,hiring",
+        ),
+        describe(
+            P::HiringType,
+            "hiringType",
+            ATTRIBUTES,
+            "Any of these hiring types.",
+            "new-role",
+        ),
+        describe(
+            P::JobFunction,
+            "jobFunction",
+            ATTRIBUTES,
+            "Any of these job functions.",
+            "engineering,sales",
+        ),
+        describe(
+            P::Seniority,
+            "seniority",
+            ATTRIBUTES,
+            "Any of these seniorities.",
+            "senior",
+        ),
+        describe(
+            P::EmploymentType,
+            "employmentType",
+            ATTRIBUTES,
+            "Any of these employment types.",
+            "full-time",
+        ),
+        describe(
+            P::WorkArrangement,
+            "workArrangement",
+            ATTRIBUTES,
+            "Any of these work arrangements.",
+            "remote",
+        ),
+        describe(
+            P::FundingStage,
+            "fundingStage",
+            K::Text(TEXT_CHARS_MAX),
+            "The stage of the funding.",
+            "Series A",
+        ),
+        describe(
+            P::FundingCurrency,
+            "fundingCurrency",
+            K::Choice(&["USD", "EUR", "GBP"]),
+            "The currency of the funding.",
+            "EUR",
+        ),
+        describe(
+            P::FundingMin,
+            "fundingMin",
+            K::Amount,
+            "Funding of at least this amount, in the signal's own currency.",
+            "1000000",
+        ),
+        describe(
+            P::FundingMax,
+            "fundingMax",
+            K::Amount,
+            "Funding of at most this amount, in the signal's own currency.",
+            "25000000",
+        ),
+        describe(
+            P::Ids,
+            "ids",
+            K::IdList(IDS_MAX),
+            "The signal is one of these.",
+            "1001,1002",
+        ),
+        describe(
+            P::ActivityIds,
+            "activityIds",
+            K::IdList(IDS_MAX),
+            "The signal is one of these; given with `ids`, it is in both.",
+            "1001,1002",
+        ),
+        describe(
+            P::Limit,
+            "limit",
+            K::Number(LIMIT_MAX as u32),
+            "The most signals of a page; 50 where it is not given.",
+            "20",
+        ),
+        describe(
+            P::Cursor,
+            "cursor",
+            K::Cursor(CURSOR_CHARS_MAX),
+            "The `nextCursor` of a former answer to the same filters.",
+            "",
+        ),
+        describe(
+            P::Page,
+            "page",
+            K::Number(PAGE_MAX as u32),
+            "The page of this number, with `limit` signals a page.",
+            "2",
+        ),
+        describe(
+            P::CountOnly,
+            "countOnly",
+            K::Flag,
+            "Only the exact number of matches.",
+            "true",
+        ),
     ]
 };
 
 impl Parameter {
     /// The parameter of a name.
     pub fn of_name(name: &str) -> Option<Parameter> {
-        PARAMETERS.iter().find(|known| known.name == name).map(|known| known.parameter)
+        PARAMETERS
+            .iter()
+            .find(|known| known.name == name)
+            .map(|known| known.parameter)
     }
 
     /// What is to be known of it.
@@ -168,7 +366,13 @@ const fn describe(
     description: &'static str,
     example: &'static str,
 ) -> ParameterDescription {
-    ParameterDescription { parameter, name, kind, description, example }
+    ParameterDescription {
+        parameter,
+        name,
+        kind,
+        description,
+        example,
+    }
 }
 
 #[cfg(test)]

@@ -29,13 +29,19 @@ pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, Inva
             text.len()
         );
         let code = FaultCode::MalformedQuery;
-        return Err(InvalidQuery::new(vec![Fault { parameter: String::new(), code, message }]));
+        return Err(InvalidQuery::new(vec![Fault {
+            parameter: String::new(),
+            code,
+            message,
+        }]));
     }
     let mut builder = QueryBuilder::default();
     let mut seen: Vec<Parameter> = Vec::new();
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let Some(name) = decode_or_fault(name, name, &mut builder) else { continue };
+        let Some(name) = decode_or_fault(name, name, "a name", &mut builder) else {
+            continue;
+        };
         let Some(parameter) = known(&name, accepted) else {
             builder.fault(unknown(&name, accepted));
             continue;
@@ -43,11 +49,17 @@ pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, Inva
         if seen.contains(&parameter) {
             let name = parameter.name();
             let message = format!("{name} is given more than once; give it once");
-            builder.fault(Fault { parameter: name.into(), code: FaultCode::RepeatedParameter, message });
+            builder.fault(Fault {
+                parameter: name.into(),
+                code: FaultCode::RepeatedParameter,
+                message,
+            });
             continue;
         }
         seen.push(parameter);
-        if let Some(value) = decode_or_fault(value, parameter.name(), &mut builder) {
+        if let Some(value) =
+            decode_or_fault(value, parameter.name(), parameter.name(), &mut builder)
+        {
             builder.set(parameter, &value);
         }
     }
@@ -55,8 +67,7 @@ pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, Inva
 }
 
 fn known(name: &str, accepted: Accepted) -> Option<Parameter> {
-    let is_accepted =
-        |parameter: &Parameter| accepted == Accepted::All || parameter.is_filter();
+    let is_accepted = |parameter: &Parameter| accepted == Accepted::All || parameter.is_filter();
     Parameter::of_name(name).filter(is_accepted)
 }
 
@@ -69,13 +80,19 @@ fn unknown(name: &str, accepted: Accepted) -> Fault {
     Fault {
         parameter: name.chars().take(ECHO_CHARS_MAX).collect(),
         code: FaultCode::UnknownParameter,
-        message: format!("{} is not a parameter here; allowed are {}", quoted(name), names.join(", ")),
+        message: format!(
+            "{} is not a parameter here; allowed are {}",
+            quoted(name),
+            names.join(", ")
+        ),
     }
 }
 
+/// Decodes a name or a value; `what` says in a message which it is.
 fn decode_or_fault<'t>(
     text: &'t str,
     parameter: &str,
+    what: &str,
     builder: &mut QueryBuilder,
 ) -> Option<Cow<'t, str>> {
     let fault = match decode(text) {
@@ -85,7 +102,7 @@ fn decode_or_fault<'t>(
     builder.fault(Fault {
         parameter: parameter.chars().take(ECHO_CHARS_MAX).collect(),
         code: FaultCode::MalformedQuery,
-        message: format!("{} in the query string: {fault}", quoted(text)),
+        message: format!("{what} is {}, {fault}", quoted(text)),
     });
     None
 }
@@ -102,12 +119,16 @@ fn decode(text: &str) -> Result<Cow<'_, str>, &'static str> {
             b'+' => b' ',
             b'%' => {
                 let digits = [bytes.next(), bytes.next()];
-                hexadecimal(digits).ok_or("a % is followed by two hexadecimal digits")?
+                hexadecimal(digits).ok_or(
+                    "where a % has no two hexadecimal digits behind it; write a plain % as %25",
+                )?
             }
             _ => byte,
         });
     }
-    String::from_utf8(decoded).map(Cow::Owned).map_err(|_| "percent-encoded text is UTF-8")
+    String::from_utf8(decoded)
+        .map(Cow::Owned)
+        .map_err(|_| "which does not decode to UTF-8; encode text as UTF-8")
 }
 
 fn hexadecimal(digits: [Option<u8>; 2]) -> Option<u8> {

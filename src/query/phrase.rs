@@ -8,8 +8,10 @@ pub struct Phrase(Box<[Box<str>]>);
 impl Phrase {
     /// The phrase that `text` analyses to, or `None` where it holds no searchable word.
     pub fn new(text: &str) -> Option<Phrase> {
-        let terms: Box<[Box<str>]> =
-            crate::text::terms(text).into_iter().map(String::into_boxed_str).collect();
+        let terms: Box<[Box<str>]> = crate::text::terms(text)
+            .into_iter()
+            .map(String::into_boxed_str)
+            .collect();
         (!terms.is_empty()).then_some(Phrase(terms))
     }
 
@@ -20,7 +22,11 @@ impl Phrase {
 
     /// Whether the phrase occurs in a text of these terms. Cost: terms of text times terms of phrase.
     pub fn occurs_in<T: AsRef<str>>(&self, text: &[T]) -> bool {
-        text.windows(self.0.len())
-            .any(|window| window.iter().zip(&self.0).all(|(word, term)| word.as_ref() == &**term))
+        text.windows(self.0.len()).any(|window| {
+            window
+                .iter()
+                .zip(&self.0)
+                .all(|(word, term)| word.as_ref() == &**term)
+        })
     }
 }

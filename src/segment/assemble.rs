@@ -11,8 +11,8 @@ use super::format::{SectionKind, SegmentWriter};
 use super::interner::Interner;
 use super::posting::PostingSections;
 use super::tokens::{self, TermNumber};
-use crate::query::Facet;
 use crate::Result;
+use crate::query::Facet;
 
 /// Writes everything behind the records.
 pub(super) fn finish<W: Write>(builder: SegmentBuilder<W>) -> Result<W> {
@@ -71,7 +71,9 @@ impl<W: Write> Assembly<W> {
         let mut codes = self.label_codes(facet);
         let (strings, order) = sorted_labels(facet, &labels, &codes);
         let code_of_label = codes_of_labels(&order, labels.len());
-        codes.iter_mut().for_each(|code| *code = code_of_label[*code as usize]);
+        codes
+            .iter_mut()
+            .for_each(|code| *code = code_of_label[*code as usize]);
 
         let field = Field::Facet(facet);
         self.begin_field();
@@ -90,12 +92,19 @@ impl<W: Write> Assembly<W> {
 
     /// By row: the number of the facet's label plus one.
     fn label_codes(&self, facet: Facet) -> Vec<u32> {
-        let signals = self.rows.iter().map(|&arrival| &self.builder.signals[arrival as usize]);
+        let signals = self
+            .rows
+            .iter()
+            .map(|&arrival| &self.builder.signals[arrival as usize]);
         match facet.is_of_company() {
             true => signals
-                .map(|signal| self.builder.companies[signal.company as usize].facets[facet as usize])
+                .map(|signal| {
+                    self.builder.companies[signal.company as usize].facets[facet as usize]
+                })
                 .collect(),
-            false => signals.map(|signal| signal.facets[facet as usize]).collect(),
+            false => signals
+                .map(|signal| signal.facets[facet as usize])
+                .collect(),
         }
     }
 
@@ -109,25 +118,27 @@ impl<W: Write> Assembly<W> {
             .map(|&arrival| tokens_of(&self.builder.signals, arrival as usize))
             .collect();
         let documents = ranges.iter().map(|range| &all_tokens[range.clone()]);
-        let groups = self.write_terms(Field::Title, &terms, documents.clone())?;
-        self.write_streams(Field::Title, documents, &groups.term_numbers)
+        let order = self.write_terms(Field::Title, &terms, documents.clone())?;
+        self.write_streams(Field::Title, documents, &order.term_numbers)
     }
 
-    /// Terms of company names: dictionary, postings of the companies' signals, token streams.
+    /// Terms of company names: dictionary, postings of the companies' signals, token streams. A
+    /// company without signals has an empty stream, since nothing is ever looked up in it.
     fn write_names(&mut self) -> Result<()> {
         let terms = std::mem::take(&mut self.builder.name_terms);
-        let names: Vec<Box<[u32]>> = self
-            .company_order
-            .iter()
-            .map(|&arrival| {
-                std::mem::take(&mut self.builder.companies[arrival as usize].name_tokens)
-            })
-            .collect();
         let company_of_row = std::mem::take(&mut self.company_of_row);
-        let of_rows = company_of_row.iter().map(|&company| &*names[company as usize]);
-        let groups = self.write_terms(Field::Name, &terms, of_rows)?;
+        let mut names: Vec<&[u32]> = vec![&[]; self.company_order.len()];
+        let companies = std::mem::take(&mut self.builder.companies);
+        for &number in &company_of_row {
+            let arrival = self.company_order[number as usize];
+            names[number as usize] = &companies[arrival as usize].name_tokens;
+        }
+        let of_rows = company_of_row.iter().map(|&number| names[number as usize]);
+        let order = self.write_terms(Field::Name, &terms, of_rows)?;
+        self.write_streams(Field::Name, names.iter().copied(), &order.term_numbers)?;
+        self.builder.companies = companies;
         self.company_of_row = company_of_row;
-        self.write_streams(Field::Name, names.iter().map(|name| &**name), &groups.term_numbers)
+        Ok(())
     }
 
     /// The dictionary and postings of a text field; `documents` gives the terms of each row.
@@ -141,17 +152,23 @@ impl<W: Write> Assembly<W> {
         let order = TermOrder::new(terms.strings(), &groups);
         self.begin_field();
         for &term in &order.by_frequency {
-            self.postings.push(groups.rows(term as usize), self.row_count);
+            self.postings
+                .push(groups.rows(term as usize), self.row_count);
         }
         let strings = terms.strings();
         let mut keys = StringSections::default();
         for &term in &order.by_key {
             keys.push(strings.bytes(term as usize))?;
         }
-        let numbers: Vec<u32> =
-            order.by_key.iter().map(|&term| order.term_numbers[term as usize]).collect();
+        let numbers: Vec<u32> = order
+            .by_key
+            .iter()
+            .map(|&term| order.term_numbers[term as usize])
+            .collect();
         self.write_strings([SectionKind::KeyEnds, SectionKind::Keys], field, &keys)?;
-        self.builder.output.section(SectionKind::KeyOrder, field.number(), &numbers)?;
+        self.builder
+            .output
+            .section(SectionKind::KeyOrder, field.number(), &numbers)?;
         Ok(order)
     }
 
@@ -168,7 +185,11 @@ impl<W: Write> Assembly<W> {
             }
             streams.end()?;
         }
-        self.write_strings([SectionKind::TokenEnds, SectionKind::Tokens], field, &streams)
+        self.write_strings(
+            [SectionKind::TokenEnds, SectionKind::Tokens],
+            field,
+            &streams,
+        )
     }
 
     /// Companies: slugs, whole names, records, and the rows of each.
@@ -182,9 +203,8 @@ impl<W: Write> Assembly<W> {
         self.write_strings(key_ends, Field::CompanySlug, &slugs)?;
 
         let companies = &self.builder.companies;
-        let name_of = |number: &u32| {
-            &*companies[self.company_order[*number as usize] as usize].name_key
-        };
+        let name_of =
+            |number: &u32| &*companies[self.company_order[*number as usize] as usize].name_key;
         let mut by_name: Vec<u32> = (0..self.company_order.len() as u32).collect();
         by_name.sort_by(|a, b| name_of(a).cmp(name_of(b)).then(a.cmp(b)));
         let mut names = StringSections::default();
@@ -205,14 +225,23 @@ impl<W: Write> Assembly<W> {
 
     fn write_company_rows(&mut self) -> Result<()> {
         let count = self.company_order.len();
-        let groups = Groups::new(count, self.company_of_row.iter().map(|&company| Some(company)));
+        let groups = Groups::new(
+            count,
+            self.company_of_row.iter().map(|&company| Some(company)),
+        );
         let field = Field::Company.number();
         let output = &mut self.builder.output;
         output.section(SectionKind::CompanyStarts, field, &groups.starts)?;
         output.section(SectionKind::CompanyRows, field, &groups.rows)?;
-        let codes: Vec<u32> = self.company_of_row.iter().map(|&company| company + 1).collect();
+        let codes: Vec<u32> = self
+            .company_of_row
+            .iter()
+            .map(|&company| company + 1)
+            .collect();
         let bytes = column::encode(&codes, count);
-        self.builder.output.section(SectionKind::Codes, field, &bytes)
+        self.builder
+            .output
+            .section(SectionKind::Codes, field, &bytes)
     }
 
     fn write_days(&mut self) -> Result<()> {
@@ -222,7 +251,9 @@ impl<W: Write> Assembly<W> {
         values.dedup();
         let code = |day: i32| values.partition_point(|&other| other < day) as u32 + 1;
         let codes: Vec<u32> = days.iter().map(|day| day.map_or(NO_CODE, code)).collect();
-        self.builder.output.section(SectionKind::Days, Field::Date.number(), &values)?;
+        self.builder
+            .output
+            .section(SectionKind::Days, Field::Date.number(), &values)?;
         self.write_ordered_codes(Field::Date, &codes, values.len())
     }
 
@@ -232,8 +263,13 @@ impl<W: Write> Assembly<W> {
         values.sort_unstable_by(f64::total_cmp);
         values.dedup();
         let code = |amount: f64| values.partition_point(|&other| other < amount) as u32 + 1;
-        let codes: Vec<u32> = amounts.iter().map(|amount| amount.map_or(NO_CODE, code)).collect();
-        self.builder.output.section(SectionKind::Amounts, Field::Amount.number(), &values)?;
+        let codes: Vec<u32> = amounts
+            .iter()
+            .map(|amount| amount.map_or(NO_CODE, code))
+            .collect();
+        self.builder
+            .output
+            .section(SectionKind::Amounts, Field::Amount.number(), &values)?;
         self.write_ordered_codes(Field::Amount, &codes, values.len())
     }
 
@@ -254,8 +290,16 @@ impl<W: Write> Assembly<W> {
         output.section(SectionKind::PostingRows, none, &self.postings.rows)?;
         output.section(SectionKind::Containers, none, &self.postings.containers)?;
         output.section(SectionKind::Arrays, none, &self.postings.arrays)?;
-        output.section(SectionKind::Bitsets, none, self.postings.bitsets.as_flattened())?;
-        output.finish(self.row_count, self.company_order.len() as u32, self.field_postings)
+        output.section(
+            SectionKind::Bitsets,
+            none,
+            self.postings.bitsets.as_flattened(),
+        )?;
+        output.finish(
+            self.row_count,
+            self.company_order.len() as u32,
+            self.field_postings,
+        )
     }
 
     fn write_strings(
@@ -264,19 +308,27 @@ impl<W: Write> Assembly<W> {
         field: Field,
         sections: &StringSections,
     ) -> Result<()> {
-        self.builder.output.section(ends, field.number(), &sections.ends)?;
-        self.builder.output.section(bytes, field.number(), &sections.bytes)
+        self.builder
+            .output
+            .section(ends, field.number(), &sections.ends)?;
+        self.builder
+            .output
+            .section(bytes, field.number(), &sections.bytes)
     }
 
     fn write_ordered_codes(&mut self, field: Field, codes: &[u32], values: usize) -> Result<()> {
         let ranges = column::block_ranges(codes);
-        self.builder.output.section(SectionKind::BlockRanges, field.number(), &ranges)?;
+        self.builder
+            .output
+            .section(SectionKind::BlockRanges, field.number(), &ranges)?;
         self.write_codes(field, codes, values)
     }
 
     fn write_codes(&mut self, field: Field, codes: &[u32], values: usize) -> Result<()> {
         let bytes = column::encode(codes, values);
-        self.builder.output.section(SectionKind::Codes, field.number(), &bytes)
+        self.builder
+            .output
+            .section(SectionKind::Codes, field.number(), &bytes)
     }
 
     fn begin_field(&mut self) {
@@ -293,7 +345,9 @@ impl<W: Write> Assembly<W> {
         &'s self,
         field: impl Fn(&PendingSignal) -> T + 's,
     ) -> impl Iterator<Item = T> + 's {
-        self.rows.iter().map(move |&arrival| field(&self.builder.signals[arrival as usize]))
+        self.rows
+            .iter()
+            .map(move |&arrival| field(&self.builder.signals[arrival as usize]))
     }
 }
 
@@ -377,7 +431,11 @@ impl TermOrder {
         for (number, &term) in by_frequency.iter().enumerate() {
             term_numbers[term as usize] = number as u32;
         }
-        TermOrder { by_key, by_frequency, term_numbers }
+        TermOrder {
+            by_key,
+            by_frequency,
+            term_numbers,
+        }
     }
 }
 
@@ -386,8 +444,9 @@ fn sorted_labels<'l>(facet: Facet, labels: &'l Interner, codes: &[u32]) -> (Stri
     let strings = labels.strings();
     let mut occurs = vec![false; labels.len() + 1];
     codes.iter().for_each(|&code| occurs[code as usize] = true);
-    let mut order: Vec<u32> =
-        (0..labels.len() as u32).filter(|&label| occurs[label as usize + 1]).collect();
+    let mut order: Vec<u32> = (0..labels.len() as u32)
+        .filter(|&label| occurs[label as usize + 1])
+        .collect();
     order.sort_by_cached_key(|&label| {
         let label = strings.get(label as usize);
         (facet.key(label).into_owned(), label)
@@ -411,12 +470,16 @@ fn rows_in_id_order(signals: &[PendingSignal]) -> Vec<u32> {
     if !rows.is_sorted_by_key(|&arrival| id(arrival)) {
         rows.sort_by_key(|&arrival| id(arrival));
     }
-    let mut last_of_each = rows.chunk_by(|&a, &b| id(a) == id(b)).filter_map(<[u32]>::last);
+    let mut last_of_each = rows
+        .chunk_by(|&a, &b| id(a) == id(b))
+        .filter_map(<[u32]>::last);
     last_of_each.by_ref().copied().collect()
 }
 
 fn tokens_of(signals: &[PendingSignal], arrival: usize) -> Range<usize> {
-    let start = arrival.checked_sub(1).map_or(0, |before| signals[before].tokens_end);
+    let start = arrival
+        .checked_sub(1)
+        .map_or(0, |before| signals[before].tokens_end);
     start..signals[arrival].tokens_end
 }
 
@@ -433,4 +496,3 @@ fn invert(order: &[u32]) -> Vec<u32> {
     }
     inverse
 }
-

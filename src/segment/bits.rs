@@ -24,7 +24,10 @@ pub(crate) fn clear(bits: &mut BlockBits, offset: u16) {
 
 /// The rows that are set, ascending.
 pub(crate) fn ones(bits: &BlockBits) -> impl Iterator<Item = u16> + '_ {
-    bits.iter().enumerate().flat_map(|(place, &word)| WordOnes { word, base: place as u16 * 64 })
+    bits.iter().enumerate().flat_map(|(place, &word)| WordOnes {
+        word,
+        base: place as u16 * 64,
+    })
 }
 
 /// The bits of one word, lowest first.
@@ -47,7 +50,11 @@ impl Iterator for WordOnes {
 }
 
 /// The number of rows that are set.
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl+avx512vpopcntdq", "x86_64+avx2+popcnt+bmi1+bmi2", "x86_64+popcnt"))]
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512vl+avx512vpopcntdq",
+    "x86_64+avx2+popcnt+bmi1+bmi2",
+    "x86_64+popcnt"
+))]
 pub(crate) fn count(bits: &BlockBits) -> u32 {
     bits.iter().map(|word| word.count_ones()).sum()
 }
@@ -77,7 +84,14 @@ pub(crate) fn subtract(bits: &mut BlockBits, other: &BlockBits) {
 }
 
 /// The number of rows that are in both, without changing either.
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl+avx512vpopcntdq", "x86_64+avx2+popcnt+bmi1+bmi2", "x86_64+popcnt"))]
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512vl+avx512vpopcntdq",
+    "x86_64+avx2+popcnt+bmi1+bmi2",
+    "x86_64+popcnt"
+))]
 pub(crate) fn count_both(bits: &BlockBits, other: &BlockBits) -> u32 {
-    bits.iter().zip(other).map(|(word, other)| (word & other).count_ones()).sum()
+    bits.iter()
+        .zip(other)
+        .map(|(word, other)| (word & other).count_ones())
+        .sum()
 }

@@ -121,7 +121,9 @@ impl<W: Write> SegmentBuilder<W> {
             return Ok(Added::UnknownCompany);
         };
         if self.signals.len() >= SEGMENT_ROWS_MAX as usize {
-            return Err(Error::full(format!("a segment holds at most {SEGMENT_ROWS_MAX} signals")));
+            return Err(Error::full(format!(
+                "a segment holds at most {SEGMENT_ROWS_MAX} signals"
+            )));
         }
         self.record.clear();
         record::write_signal(&mut self.record, signal);

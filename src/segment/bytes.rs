@@ -36,7 +36,10 @@ impl Bytes {
     pub(crate) fn copy(bytes: &[u8]) -> Bytes {
         let mut words = vec![0_u64; bytes.len().div_ceil(8)];
         bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
-        Bytes::Owned { words, length: bytes.len() }
+        Bytes::Owned {
+            words,
+            length: bytes.len(),
+        }
     }
 }
 

@@ -63,7 +63,10 @@ impl<'a> Column<'a> {
 pub(crate) fn encode(codes: &[u32], values: usize) -> Vec<u8> {
     match values {
         0..=0xFF => codes.iter().map(|&code| code as u8).collect(),
-        0x100..=0xFFFF => codes.iter().flat_map(|&code| (code as u16).to_le_bytes()).collect(),
+        0x100..=0xFFFF => codes
+            .iter()
+            .flat_map(|&code| (code as u16).to_le_bytes())
+            .collect(),
         _ => codes.iter().flat_map(|&code| code.to_le_bytes()).collect(),
     }
 }

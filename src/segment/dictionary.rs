@@ -24,7 +24,11 @@ impl<'a> Strings<'a> {
 
     /// The bytes of a string.
     pub(crate) fn bytes(&self, place: usize) -> &'a [u8] {
-        let start = if place == 0 { 0 } else { self.ends[place - 1] as usize };
+        let start = if place == 0 {
+            0
+        } else {
+            self.ends[place - 1] as usize
+        };
         &self.bytes[start..self.ends[place] as usize]
     }
 
@@ -51,7 +55,9 @@ impl<'a> Strings<'a> {
     pub(crate) fn validate_ends(&self) -> Result<()> {
         let total = self.ends.last().map_or(0, |&end| end as usize);
         if !self.ends.is_sorted() || total != self.bytes.len() {
-            return Err(Error::corrupt("the ends of strings are out of order or out of bounds"));
+            return Err(Error::corrupt(
+                "the ends of strings are out of order or out of bounds",
+            ));
         }
         Ok(())
     }
@@ -60,7 +66,11 @@ impl<'a> Strings<'a> {
     pub(crate) fn validate_text(&self) -> Result<()> {
         let text = std::str::from_utf8(self.bytes)
             .map_err(|_| Error::corrupt("a dictionary is not UTF-8"))?;
-        match self.ends.iter().all(|&end| text.is_char_boundary(end as usize)) {
+        match self
+            .ends
+            .iter()
+            .all(|&end| text.is_char_boundary(end as usize))
+        {
             true => Ok(()),
             false => Err(Error::corrupt("a dictionary entry ends within a character")),
         }
@@ -145,7 +155,11 @@ mod tests {
         assert!(Strings::new(&[2, 1], b"ab").validate_ends().is_err());
         assert!(Strings::new(&[3], b"ab").validate_ends().is_err());
         assert!(Strings::new(&[1], b"\xff").validate_text().is_err());
-        assert!(Strings::new(&[1, 2], "é".as_bytes()).validate_text().is_err());
+        assert!(
+            Strings::new(&[1, 2], "é".as_bytes())
+                .validate_text()
+                .is_err()
+        );
         assert!(Strings::new(&[1, 2], b"ba").validate_order().is_err());
     }
 }

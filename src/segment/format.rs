@@ -132,7 +132,12 @@ pub(crate) struct SegmentWriter<W> {
 impl<W: Write> SegmentWriter<W> {
     /// Writes the header.
     pub(crate) fn new(output: W) -> Result<SegmentWriter<W>> {
-        let mut writer = SegmentWriter { output, position: 0, open: None, sections: Vec::new() };
+        let mut writer = SegmentWriter {
+            output,
+            position: 0,
+            open: None,
+            sections: Vec::new(),
+        };
         let mut header = [0; HEADER_BYTES];
         header[..8].copy_from_slice(HEADER_MAGIC);
         header[8..10].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
@@ -147,14 +152,23 @@ impl<W: Write> SegmentWriter<W> {
         let padding = self.position.next_multiple_of(SECTION_ALIGNMENT) - self.position;
         self.put(&[0; SECTION_ALIGNMENT as usize][..padding as usize])?;
         let offset = self.position;
-        self.open = Some(SectionEntry { kind, field, offset, length: 0, checksum: 0 });
+        self.open = Some(SectionEntry {
+            kind,
+            field,
+            offset,
+            length: 0,
+            checksum: 0,
+        });
         Ok(())
     }
 
     /// Adds bytes to the open section and returns where in the section they start.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<u64> {
         self.put(bytes)?;
-        let open = self.open.as_mut().expect("a section is begun before it is written to");
+        let open = self
+            .open
+            .as_mut()
+            .expect("a section is begun before it is written to");
         let place = open.length;
         open.length += bytes.len() as u64;
         if open.kind != SectionKind::Records {
@@ -190,8 +204,9 @@ impl<W: Write> SegmentWriter<W> {
             field_postings,
             sections: std::mem::take(&mut self.sections),
         };
-        let bytes = bincode::serde::encode_to_vec(&table, table_encoding())
-            .map_err(|error| Error::full(format!("the section table cannot be written: {error}")))?;
+        let bytes = bincode::serde::encode_to_vec(&table, table_encoding()).map_err(|error| {
+            Error::full(format!("the section table cannot be written: {error}"))
+        })?;
         let offset = self.position;
         let file_length = offset + bytes.len() as u64 + FOOTER_BYTES as u64;
         let mut footer = [0; FOOTER_BYTES];
@@ -222,7 +237,9 @@ pub(crate) fn read_table(file: &[u8]) -> Result<Table> {
     check_header(file)?;
     let footer = &file[file.len() - FOOTER_BYTES..];
     if &footer[24..] != FOOTER_MAGIC || u64_at(footer, 16) != file.len() as u64 {
-        return Err(Error::corrupt("the file ends in the middle: its footer is missing"));
+        return Err(Error::corrupt(
+            "the file ends in the middle: its footer is missing",
+        ));
     }
     let table_end = file.len() - FOOTER_BYTES;
     let table = usize::try_from(u64_at(footer, 0))
@@ -231,7 +248,9 @@ pub(crate) fn read_table(file: &[u8]) -> Result<Table> {
         .filter(|table| table.len() == u32_at(footer, 8) as usize && table.len() <= TABLE_BYTES_MAX)
         .ok_or_else(|| Error::corrupt("the footer points outside the file"))?;
     if crc32c::crc32c(table) != u32_at(footer, 12) {
-        return Err(Error::corrupt("the section table does not match its checksum"));
+        return Err(Error::corrupt(
+            "the section table does not match its checksum",
+        ));
     }
     decode_table(table)
 }
@@ -240,7 +259,7 @@ pub(crate) fn read_table(file: &[u8]) -> Result<Table> {
 pub(crate) fn check_section(file: &[u8], entry: &SectionEntry) -> Result<Range<usize>> {
     let end = entry.offset.checked_add(entry.length);
     let range = end
-        .filter(|&end| end <= file.len() as u64 && entry.offset % SECTION_ALIGNMENT == 0)
+        .filter(|&end| end <= file.len() as u64 && entry.offset.is_multiple_of(SECTION_ALIGNMENT))
         .map(|end| entry.offset as usize..end as usize)
         .ok_or_else(|| Error::corrupt(format!("section {entry:?} lies outside the file")))?;
     let verified = entry.kind == SectionKind::Records
@@ -259,7 +278,9 @@ fn check_header(file: &[u8]) -> Result<()> {
         return Err(Error::foreign("this is not a segment file"));
     }
     if file.len() < HEADER_BYTES + FOOTER_BYTES {
-        return Err(Error::corrupt("the file ends in the middle: it is shorter than its frame"));
+        return Err(Error::corrupt(
+            "the file ends in the middle: it is shorter than its frame",
+        ));
     }
     check_versions(u16_at(file, 8), u16_at(file, 10))
 }
@@ -291,7 +312,9 @@ fn decode_table(bytes: &[u8]) -> Result<Table> {
 }
 
 fn table_encoding() -> impl bincode::config::Config {
-    bincode::config::standard().with_fixed_int_encoding().with_limit::<TABLE_BYTES_MAX>()
+    bincode::config::standard()
+        .with_fixed_int_encoding()
+        .with_limit::<TABLE_BYTES_MAX>()
 }
 
 fn write_error(error: std::io::Error) -> Error {

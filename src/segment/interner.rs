@@ -36,7 +36,9 @@ impl Interner {
     pub(crate) fn find(&self, text: &str) -> Option<u32> {
         let strings = self.strings();
         let is_same = |&number: &u32| strings.bytes(number as usize) == text.as_bytes();
-        self.table.find(self.hasher.hash_one(text), is_same).copied()
+        self.table
+            .find(self.hasher.hash_one(text), is_same)
+            .copied()
     }
 
     /// The strings by number.

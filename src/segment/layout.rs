@@ -112,8 +112,10 @@ impl Layout {
                 first_posting: table.field_postings[facet as usize],
             })
         };
-        let facets: Vec<FacetLayout> =
-            Facet::ALL.iter().map(|&f| facet(f, &mut sections)).collect::<Result<_>>()?;
+        let facets: Vec<FacetLayout> = Facet::ALL
+            .iter()
+            .map(|&f| facet(f, &mut sections))
+            .collect::<Result<_>>()?;
         let none = Field::None;
         Ok(Layout {
             rows: table.rows,
@@ -156,7 +158,9 @@ fn check_counts(table: &Table) -> Result<()> {
         && postings[0] == 0;
     match well_formed {
         true => Ok(()),
-        false => Err(Error::corrupt("the counts in the section table contradict each other")),
+        false => Err(Error::corrupt(
+            "the counts in the section table contradict each other",
+        )),
     }
 }
 
@@ -165,7 +169,11 @@ fn section_sizes(table: &Table) -> Vec<(String, u64)> {
         true => format!("{kind:?}"),
         false => format!("{kind:?}[{field}]"),
     };
-    table.sections.iter().map(|entry| (name(entry.kind, entry.field), entry.length)).collect()
+    table
+        .sections
+        .iter()
+        .map(|entry| (name(entry.kind, entry.field), entry.length))
+        .collect()
 }
 
 /// The verified sections that have not been given a place yet.
@@ -177,20 +185,29 @@ impl Sections {
         for entry in &table.sections {
             let range = format::check_section(file, entry)?;
             if sections.insert((entry.kind, entry.field), range).is_some() {
-                return Err(Error::corrupt(format!("section {:?} occurs twice", entry.kind)));
+                return Err(Error::corrupt(format!(
+                    "section {:?} occurs twice",
+                    entry.kind
+                )));
             }
         }
         Ok(Sections(sections))
     }
 
     fn take<T: Pod>(&mut self, kind: SectionKind, field: Field) -> Result<Section<T>> {
-        let range = self.0.remove(&(kind, field.number())).ok_or_else(|| {
-            Error::corrupt(format!("section {kind:?} of {field:?} is missing"))
-        })?;
+        let range = self
+            .0
+            .remove(&(kind, field.number()))
+            .ok_or_else(|| Error::corrupt(format!("section {kind:?} of {field:?} is missing")))?;
         if range.len() % size_of::<T>() != 0 {
-            return Err(Error::corrupt(format!("section {kind:?} of {field:?} has an odd length")));
+            return Err(Error::corrupt(format!(
+                "section {kind:?} of {field:?} has an odd length"
+            )));
         }
-        Ok(Section { range, values: PhantomData })
+        Ok(Section {
+            range,
+            values: PhantomData,
+        })
     }
 
     fn strings(
@@ -199,7 +216,10 @@ impl Sections {
         bytes: SectionKind,
         field: Field,
     ) -> Result<StringsLayout> {
-        Ok(StringsLayout { ends: self.take(ends, field)?, bytes: self.take(bytes, field)? })
+        Ok(StringsLayout {
+            ends: self.take(ends, field)?,
+            bytes: self.take(bytes, field)?,
+        })
     }
 
     fn keys(&mut self, field: Field) -> Result<StringsLayout> {

@@ -5,8 +5,8 @@
 //! number points inside; nothing is rebuilt. How segments come together over time is the business
 //! of [`index`](crate::index); what a query means, of [`query`](crate::query).
 
-pub(crate) mod bits;
 mod assemble;
+pub(crate) mod bits;
 mod builder;
 mod bytes;
 mod column;
@@ -23,8 +23,8 @@ mod validate;
 mod verify;
 
 pub use builder::Added;
-pub(crate) use bytes::Bytes;
 pub(crate) use builder::SegmentBuilder;
+pub(crate) use bytes::Bytes;
 pub(crate) use column::{BlockRange, Column, NO_CODE};
 pub(crate) use dictionary::Strings;
 pub(crate) use field::Field;
@@ -115,7 +115,10 @@ impl Segment {
 
     /// The row of an id.
     pub(crate) fn row(&self, id: SignalId) -> Option<Row> {
-        self.ids().binary_search(&id.get()).ok().map(|row| Row(row as u32))
+        self.ids()
+            .binary_search(&id.get())
+            .ok()
+            .map(|row| Row(row as u32))
     }
 
     /// All postings.
@@ -206,7 +209,10 @@ impl Segment {
 
     /// The number of the company with a slug.
     pub(crate) fn company_by_slug(&self, slug: &str) -> Option<u32> {
-        self.company_slugs().find(slug).next().map(|place| place as u32)
+        self.company_slugs()
+            .find(slug)
+            .next()
+            .map(|place| place as u32)
     }
 
     /// The numbers of the companies with a folded name, ascending.

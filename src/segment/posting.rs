@@ -78,7 +78,11 @@ pub(crate) enum Posting<'a> {
     /// Rows, ascending.
     List(&'a [u32]),
     /// A container for each block that has rows, ascending.
-    Blocks { containers: &'a [Container], arrays: &'a [u16], bitsets: &'a [BlockBits] },
+    Blocks {
+        containers: &'a [Container],
+        arrays: &'a [u16],
+        bitsets: &'a [BlockBits],
+    },
 }
 
 /// The rows of a posting in one block.
@@ -131,7 +135,9 @@ impl<'a> Postings<'a> {
                 validate_rows(&[entry.start], row_count)
             }
             SHAPE_LIST if entry.cardinality == entry.length => {
-                let rows = start.checked_add(length).and_then(|end| self.rows.get(start..end));
+                let rows = start
+                    .checked_add(length)
+                    .and_then(|end| self.rows.get(start..end));
                 validate_rows(rows.ok_or("its rows lie outside the section")?, row_count)
             }
             SHAPE_BLOCKS => {
@@ -181,7 +187,10 @@ impl<'a> Postings<'a> {
                 false => Err("an array is out of order or lists a row behind the last"),
             };
         }
-        let bits = self.bitsets.get(start).ok_or("a bitset lies outside the section")?;
+        let bits = self
+            .bitsets
+            .get(start)
+            .ok_or("a bitset lies outside the section")?;
         if crate::segment::bits::count(bits) as usize != container.cardinality() {
             return Err("a bitset does not match its cardinality");
         }
@@ -197,12 +206,14 @@ impl<'a> Posting<'a> {
     pub(crate) fn block(&self, block: u32) -> BlockRows<'a> {
         match *self {
             Posting::List(rows) => BlockRows::List(rows_of_block(rows, block)),
-            Posting::Blocks { containers, arrays, bitsets } => {
-                match find_container(containers, block) {
-                    Some(container) => container.view(arrays, bitsets),
-                    None => BlockRows::List(&[]),
-                }
-            }
+            Posting::Blocks {
+                containers,
+                arrays,
+                bitsets,
+            } => match find_container(containers, block) {
+                Some(container) => container.view(arrays, bitsets),
+                None => BlockRows::List(&[]),
+            },
         }
     }
 
@@ -215,7 +226,9 @@ impl<'a> Posting<'a> {
             }
             Posting::Blocks { containers, .. } => {
                 let first = containers.partition_point(|entry| u32::from(entry.block) < block);
-                containers.get(first).map(|container| u32::from(container.block))
+                containers
+                    .get(first)
+                    .map(|container| u32::from(container.block))
             }
         }
     }
@@ -229,7 +242,9 @@ impl<'a> Posting<'a> {
             }
             Posting::Blocks { containers, .. } => {
                 let behind = containers.partition_point(|entry| u32::from(entry.block) <= block);
-                behind.checked_sub(1).map(|last| u32::from(containers[last].block))
+                behind
+                    .checked_sub(1)
+                    .map(|last| u32::from(containers[last].block))
             }
         }
     }
@@ -238,13 +253,18 @@ impl<'a> Posting<'a> {
     pub(crate) fn rows(&self) -> impl Iterator<Item = Row> + use<'a> {
         let (list, containers, arrays, bitsets) = match *self {
             Posting::List(rows) => (rows, [].as_slice(), [].as_slice(), [].as_slice()),
-            Posting::Blocks { containers, arrays, bitsets } => {
-                ([].as_slice(), containers, arrays, bitsets)
-            }
+            Posting::Blocks {
+                containers,
+                arrays,
+                bitsets,
+            } => ([].as_slice(), containers, arrays, bitsets),
         };
         let in_blocks = containers.iter().flat_map(move |container| {
             let block = u32::from(container.block);
-            container.view(arrays, bitsets).offsets().map(move |offset| Row::of(block, offset))
+            container
+                .view(arrays, bitsets)
+                .offsets()
+                .map(move |offset| Row::of(block, offset))
         });
         list.iter().map(|&row| Row(row)).chain(in_blocks)
     }
@@ -261,15 +281,12 @@ impl Container {
 }
 
 impl<'a> BlockRows<'a> {
-    /// Whether the block has none of the posting's rows.
-    pub(crate) fn is_empty(&self) -> bool {
-        matches!(self, BlockRows::List([]))
-    }
-
     /// Whether the row at `offset` of the block is among them.
     pub(crate) fn contains(&self, offset: u16) -> bool {
         match self {
-            BlockRows::List(rows) => rows.binary_search_by_key(&offset, |&row| Row(row).offset()).is_ok(),
+            BlockRows::List(rows) => rows
+                .binary_search_by_key(&offset, |&row| Row(row).offset())
+                .is_ok(),
             BlockRows::Array(offsets) => offsets.binary_search(&offset).is_ok(),
             BlockRows::Bits(bits) => crate::segment::bits::test(bits, offset),
         }
@@ -347,19 +364,36 @@ impl PostingSections {
     pub(crate) fn push(&mut self, rows: &[u32], row_count: u32) {
         let cardinality = rows.len() as u32;
         let entry = match rows {
-            &[row] => PostingEntry { start: row, length: 1, cardinality, shape: SHAPE_SINGLE },
-            _ if rows.len() >= BLOCK_ROWS_MIN * block_count(row_count) as usize && !rows.is_empty() => {
+            &[row] => PostingEntry {
+                start: row,
+                length: 1,
+                cardinality,
+                shape: SHAPE_SINGLE,
+            },
+            _ if rows.len() >= BLOCK_ROWS_MIN * block_count(row_count) as usize
+                && !rows.is_empty() =>
+            {
                 let start = self.containers.len() as u32;
                 for block in rows.chunk_by(|&a, &b| Row(a).block() == Row(b).block()) {
                     self.push_container(block);
                 }
                 let length = self.containers.len() as u32 - start;
-                PostingEntry { start, length, cardinality, shape: SHAPE_BLOCKS }
+                PostingEntry {
+                    start,
+                    length,
+                    cardinality,
+                    shape: SHAPE_BLOCKS,
+                }
             }
             _ => {
                 let start = self.rows.len() as u32;
                 self.rows.extend_from_slice(rows);
-                PostingEntry { start, length: cardinality, cardinality, shape: SHAPE_LIST }
+                PostingEntry {
+                    start,
+                    length: cardinality,
+                    cardinality,
+                    shape: SHAPE_LIST,
+                }
             }
         };
         self.entries.push(entry);
@@ -397,8 +431,10 @@ mod tests {
             let mut state = seed;
             let rows = (0..row_count)
                 .filter(|_| {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                    (state >> 33) as u32 % stride == 0
+                    state = state
+                        .wrapping_mul(6_364_136_223_846_793_005)
+                        .wrapping_add(1);
+                    ((state >> 33) as u32).is_multiple_of(stride)
                 })
                 .collect();
             (row_count, rows)
@@ -426,7 +462,6 @@ mod tests {
                     .map(Row::offset)
                     .collect();
                 let found = posting.block(block);
-                prop_assert_eq!(found.is_empty(), expected.is_empty());
                 prop_assert_eq!(found.offsets().collect::<Vec<_>>(), expected);
                 let next = rows.iter().map(|&row| Row(row).block()).find(|&b| b >= block);
                 prop_assert_eq!(posting.next_block(block), next);
@@ -449,13 +484,24 @@ mod tests {
     fn shapes_follow_the_density() {
         let mut sections = PostingSections::default();
         let row_count = 2 * BLOCK_ROWS;
-        for stride in [row_count, row_count / 2, row_count / 15, row_count / 16, 64, 63] {
+        for stride in [
+            row_count,
+            row_count / 2,
+            row_count / 15,
+            row_count / 16,
+            64,
+            63,
+        ] {
             let rows: Vec<u32> = (0..row_count).step_by(stride as usize).collect();
             sections.push(&rows, row_count);
         }
         let shapes: Vec<u32> = sections.entries.iter().map(|entry| entry.shape).collect();
         assert_eq!(shapes, [0, 1, 2, 2, 2, 2]);
-        assert_eq!(sections.bitsets.len(), 2, "only the last is denser than one row in 64");
+        assert_eq!(
+            sections.bitsets.len(),
+            2,
+            "only the last is denser than one row in 64"
+        );
     }
 
     #[test]
@@ -476,15 +522,37 @@ mod tests {
             change(&mut sections);
             sections.view().validate(row_count).unwrap_err().to_string()
         };
-        let cases: [(&dyn Fn(&mut PostingSections), &str); 8] = [
-            (&|s| s.entries[1].shape = 9, "posting 1: its shape and its counts contradict each other"),
-            (&|s| s.entries[1].start = u32::MAX, "posting 1: its rows lie outside the section"),
-            (&|s| s.entries[0].length = u32::MAX, "posting 0: its containers lie outside the section"),
-            (&|s| s.entries[0].cardinality += 1, "posting 0: its containers do not add up to its cardinality"),
+        type Change<'c> = &'c dyn Fn(&mut PostingSections);
+        let cases: [(Change<'_>, &str); 8] = [
+            (
+                &|s| s.entries[1].shape = 9,
+                "posting 1: its shape and its counts contradict each other",
+            ),
+            (
+                &|s| s.entries[1].start = u32::MAX,
+                "posting 1: its rows lie outside the section",
+            ),
+            (
+                &|s| s.entries[0].length = u32::MAX,
+                "posting 0: its containers lie outside the section",
+            ),
+            (
+                &|s| s.entries[0].cardinality += 1,
+                "posting 0: its containers do not add up to its cardinality",
+            ),
             (&|s| s.rows[1] = 99, "posting 1: its rows are out of order"),
-            (&|s| s.rows[2] = row_count, "posting 1: it lists a row behind the last"),
-            (&|s| s.bitsets[0][0] ^= 2, "posting 0: a bitset does not match its cardinality"),
-            (&|s| s.containers[1].block = 2, "posting 0: a container lies behind the last row"),
+            (
+                &|s| s.rows[2] = row_count,
+                "posting 1: it lists a row behind the last",
+            ),
+            (
+                &|s| s.bitsets[0][0] ^= 2,
+                "posting 0: a bitset does not match its cardinality",
+            ),
+            (
+                &|s| s.containers[1].block = 2,
+                "posting 0: a container lies behind the last row",
+            ),
         ];
         for (change, expected) in cases {
             assert_eq!(broken(change), expected);

@@ -117,8 +117,16 @@ fn parse_signal<'a>(
         author_name: fields.optional_text()?,
         author_title: fields.optional_text()?,
         author_url: fields.optional_text()?,
-        funding: if fields.flag()? { Some(parse_funding(fields)?) } else { None },
-        hiring: if fields.flag()? { Some(parse_hiring(fields)?) } else { None },
+        funding: if fields.flag()? {
+            Some(parse_funding(fields)?)
+        } else {
+            None
+        },
+        hiring: if fields.flag()? {
+            Some(parse_hiring(fields)?)
+        } else {
+            None
+        },
     })
 }
 
@@ -129,7 +137,11 @@ fn parse_funding<'a>(fields: &mut Fields<'a>) -> Option<Funding<'a>> {
         Some(code) => Some(Currency::new(&code)?),
         None => None,
     };
-    Some(Funding { stage, amount, currency })
+    Some(Funding {
+        stage,
+        amount,
+        currency,
+    })
 }
 
 fn parse_hiring<'a>(fields: &mut Fields<'a>) -> Option<Hiring<'a>> {
@@ -209,8 +221,10 @@ impl FieldWriter<'_> {
     fn instant(&mut self, instant: Option<UtcDateTime>) {
         self.flag(instant.is_some());
         if let Some(instant) = instant {
-            self.0.extend_from_slice(&instant.unix_timestamp().to_le_bytes());
-            self.0.extend_from_slice(&instant.nanosecond().to_le_bytes());
+            self.0
+                .extend_from_slice(&instant.unix_timestamp().to_le_bytes());
+            self.0
+                .extend_from_slice(&instant.nanosecond().to_le_bytes());
         }
     }
 
@@ -229,16 +243,18 @@ struct Fields<'a>(&'a [u8]);
 impl<'a> Fields<'a> {
     /// The fields of the record at `place`, its checksum verified.
     fn at(records: &'a [u8], place: u64) -> Result<Fields<'a>> {
-        let frame = usize::try_from(place).ok().and_then(|start| records.get(start..));
+        let frame = usize::try_from(place)
+            .ok()
+            .and_then(|start| records.get(start..));
         let verified = frame.and_then(|frame| {
             let (checksum, rest) = frame.split_first_chunk::<4>()?;
             let length = u32::from_le_bytes(*rest.first_chunk::<4>()?) as usize;
             let covered = rest.get(..length.checked_add(4)?)?;
             (crc32c::crc32c(covered) == u32::from_le_bytes(*checksum)).then(|| &covered[4..])
         });
-        verified
-            .map(Fields)
-            .ok_or_else(|| Error::corrupt(format!("the record at {place} does not match its checksum")))
+        verified.map(Fields).ok_or_else(|| {
+            Error::corrupt(format!("the record at {place} does not match its checksum"))
+        })
     }
 
     fn text(&mut self) -> Option<Cow<'a, str>> {
@@ -263,7 +279,9 @@ impl<'a> Fields<'a> {
 
     fn number(&mut self) -> Option<Option<u64>> {
         match self.flag()? {
-            true => self.take::<8>().map(|bytes| Some(u64::from_le_bytes(bytes))),
+            true => self
+                .take::<8>()
+                .map(|bytes| Some(u64::from_le_bytes(bytes))),
             false => Some(None),
         }
     }

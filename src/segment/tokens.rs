@@ -48,29 +48,29 @@ impl EncodedPhrase {
     }
 }
 
-/// The terms of a stream, or `None` where it ends within a term or a term does not fit.
-pub(crate) fn decode(stream: &[u8]) -> Option<Vec<TermNumber>> {
-    let mut terms = Vec::new();
-    let (mut number, mut shift) = (0_u64, 0);
-    for &byte in stream {
-        number |= u64::from(byte & 0x7F) << shift;
-        shift += 7;
-        if byte < 0x80 {
-            terms.push(TermNumber(u32::try_from(number).ok()?));
-            (number, shift) = (0, 0);
-        } else if shift > 28 {
-            return None;
-        }
-    }
-    (shift == 0).then_some(terms)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
     use crate::segment::dictionary::StringSections;
+
+    /// The terms of a stream, or `None` where it ends within a term or a term does not fit.
+    fn decode(stream: &[u8]) -> Option<Vec<TermNumber>> {
+        let mut terms = Vec::new();
+        let (mut number, mut shift) = (0_u64, 0);
+        for &byte in stream {
+            number |= u64::from(byte & 0x7F) << shift;
+            shift += 7;
+            if byte < 0x80 {
+                terms.push(TermNumber(u32::try_from(number).ok()?));
+                (number, shift) = (0, 0);
+            } else if shift > 28 {
+                return None;
+            }
+        }
+        (shift == 0).then_some(terms)
+    }
 
     proptest! {
         #[test]

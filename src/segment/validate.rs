@@ -22,8 +22,14 @@ impl Segment {
         self.validate_text(TextField::Name, self.company_count())?;
         self.validate_ordered(self.day_column(), self.days().len())?;
         self.validate_ordered(self.amount_column(), self.amounts().len())?;
-        ensure(self.days().is_sorted_by(|a, b| a < b), "the days are out of order")?;
-        ensure(self.amounts().is_sorted_by(|a, b| a < b), "the amounts are out of order")?;
+        ensure(
+            self.days().is_sorted_by(|a, b| a < b),
+            "the days are out of order",
+        )?;
+        ensure(
+            self.amounts().is_sorted_by(|a, b| a < b),
+            "the amounts are out of order",
+        )?;
         self.validate_companies()
     }
 
@@ -33,7 +39,10 @@ impl Segment {
         ensure(ids.len() == rows, "there is not one id for each row")?;
         ensure(ids.is_sorted_by(|a, b| a < b), "the ids are out of order")?;
         let in_range = |id: Option<&u64>| id.is_none_or(|&id| SignalId::new(id).is_some());
-        ensure(in_range(ids.first()) && in_range(ids.last()), "an id is out of range")?;
+        ensure(
+            in_range(ids.first()) && in_range(ids.last()),
+            "an id is out of range",
+        )?;
         let records = self.layout.signal_records.view(&self.bytes).len();
         ensure(records == rows, "there is not one record for each row")
     }
@@ -41,7 +50,10 @@ impl Segment {
     fn validate_postings(&self) -> Result<()> {
         let postings = self.postings();
         let total = self.layout.field_postings[POSTING_FIELDS] as usize;
-        ensure(postings.entries.len() == total, "the number of postings is not as recorded")?;
+        ensure(
+            postings.entries.len() == total,
+            "the number of postings is not as recorded",
+        )?;
         postings.validate(self.row_count())
     }
 
@@ -57,7 +69,10 @@ impl Segment {
             view.keys.len() == postings && view.labels.len() == postings,
             "a facet does not have one posting for each value",
         )?;
-        Column::new(self.layout.facets[facet as usize].codes.view(&self.bytes), self.row_count())?;
+        Column::new(
+            self.layout.facets[facet as usize].codes.view(&self.bytes),
+            self.row_count(),
+        )?;
         view.column.validate(view.len())
     }
 
@@ -80,18 +95,27 @@ impl Segment {
         ensure(in_range, "a term has a number without a posting")?;
         let tokens = self.tokens(field);
         tokens.validate_ends()?;
-        ensure(tokens.len() == documents as usize, "there is not one token stream for each text")
+        ensure(
+            tokens.len() == documents as usize,
+            "there is not one token stream for each text",
+        )
     }
 
     fn validate_ordered(&self, ordered: OrderedColumn<'_>, values: usize) -> Result<()> {
         let blocks = block_count(self.row_count()) as usize;
-        ensure(ordered.blocks.len() == blocks, "there is not one range for each block")?;
+        ensure(
+            ordered.blocks.len() == blocks,
+            "there is not one range for each block",
+        )?;
         let length = match ordered.column {
             Column::One(codes) => codes.len(),
             Column::Two(codes) => codes.len(),
             Column::Four(codes) => codes.len(),
         };
-        ensure(length == self.row_count() as usize, "a column is shorter than the rows")?;
+        ensure(
+            length == self.row_count() as usize,
+            "a column is shorter than the rows",
+        )?;
         ordered.column.validate(values)
     }
 
@@ -103,13 +127,22 @@ impl Segment {
             strings.validate_ends()?;
             strings.validate_text()?;
             strings.validate_order()?;
-            ensure(strings.len() == companies, "there is not one name for each company")?;
+            ensure(
+                strings.len() == companies,
+                "there is not one name for each company",
+            )?;
         }
         let order = layout.company_name_order.view(&self.bytes);
         let in_range = order.iter().all(|&number| (number as usize) < companies);
-        ensure(order.len() == companies && in_range, "a name belongs to no company")?;
+        ensure(
+            order.len() == companies && in_range,
+            "a name belongs to no company",
+        )?;
         let records = layout.company_records.view(&self.bytes);
-        ensure(records.len() == companies, "there is not one record for each company")?;
+        ensure(
+            records.len() == companies,
+            "there is not one record for each company",
+        )?;
         self.validate_company_rows(companies)
     }
 
@@ -122,11 +155,17 @@ impl Segment {
             && starts[0] == 0
             && starts[companies] as usize == rows.len();
         ensure(spans_all, "the rows by company do not span all companies")?;
-        ensure(rows.len() == row_count as usize, "the rows by company are not all rows")?;
+        ensure(
+            rows.len() == row_count as usize,
+            "the rows by company are not all rows",
+        )?;
         for company in 0..companies as u32 {
             let rows = self.company_rows(company);
             let in_order = rows.is_sorted_by(|a, b| a < b);
-            ensure(in_order && rows.last().is_none_or(|&row| row < row_count), "a company's rows are out of order")?;
+            ensure(
+                in_order && rows.last().is_none_or(|&row| row < row_count),
+                "a company's rows are out of order",
+            )?;
         }
         let column = self.company_column();
         Column::new(self.layout.company_codes.view(&self.bytes), row_count)?;

@@ -30,13 +30,24 @@ impl Segment {
 
     fn verify_company(&self, number: u32) -> Result<()> {
         let company = self.company(number)?;
-        let rule = |holds, rule: &str| ensure(holds, &format!("company {:?}: {rule}", company.slug));
-        rule(self.company_slugs().get(number as usize) == company.slug, "its slug is another")?;
+        let rule =
+            |holds, rule: &str| ensure(holds, &format!("company {:?}: {rule}", company.slug));
+        rule(
+            self.company_slugs().get(number as usize) == company.slug,
+            "its slug is another",
+        )?;
         let named = self.companies_by_name(&text::fold_value(&company.name));
         rule(named.contains(&number), "it is not found by its name")?;
+        let expected = match self.company_rows(number) {
+            [] => Vec::new(),
+            _ => self.stream_of(TextField::Name, &company.name),
+        };
         let stream = self.tokens(TextField::Name).bytes(number as usize);
-        rule(self.stream_of(TextField::Name, &company.name) == stream, "its name's terms are others")?;
-        let listed = self.company_rows(number).iter().all(|&row| self.company_of(Row(row)) == number);
+        rule(expected == stream, "its name's terms are others")?;
+        let listed = self
+            .company_rows(number)
+            .iter()
+            .all(|&row| self.company_of(Row(row)) == number);
         rule(listed, "it lists a row of another company")
     }
 
@@ -49,7 +60,11 @@ impl Segment {
     ) -> Result<(), String> {
         for facet in Facet::ALL {
             let view = self.facet(facet);
-            let value = view.column.get(row).checked_sub(1).map(|value| value as usize);
+            let value = view
+                .column
+                .get(row)
+                .checked_sub(1)
+                .map(|value| value as usize);
             let label = facet.label(signal, company);
             if value.map(|value| view.labels.get(value)) != label.as_deref() {
                 return Err(format!("the column of {facet:?} has another value"));
@@ -67,12 +82,19 @@ impl Segment {
         if amount.map(|place| self.amounts()[place as usize]) != recorded {
             return Err("the column of amounts has another amount".into());
         }
-        if self.stream_of(TextField::Title, &signal.title) != self.tokens(TextField::Title).bytes(row.index()) {
+        if self.stream_of(TextField::Title, &signal.title)
+            != self.tokens(TextField::Title).bytes(row.index())
+        {
             return Err("the title's terms are others".into());
         }
-        for (field, text) in [(TextField::Title, &signal.title), (TextField::Name, &company.name)] {
+        for (field, text) in [
+            (TextField::Title, &signal.title),
+            (TextField::Name, &company.name),
+        ] {
             for term in text::terms(text) {
-                let (posting, _) = self.term(field, &term).ok_or("a term is not in the dictionary")?;
+                let (posting, _) = self
+                    .term(field, &term)
+                    .ok_or("a term is not in the dictionary")?;
                 expected.add(posting, row);
             }
         }
@@ -93,10 +115,16 @@ impl Segment {
     fn verify_postings(&self, expected: ExpectedPostings) -> Result<()> {
         let postings = self.postings();
         let total = postings.entries.len();
-        ensure(expected.0.len() == total, "there is a posting that no record asks for")?;
+        ensure(
+            expected.0.len() == total,
+            "there is a posting that no record asks for",
+        )?;
         for (id, rows) in expected.0 {
             let stored = postings.get(id).rows().map(|row| row.0);
-            ensure(stored.eq(rows), &format!("posting {} has other rows than the records", id.0))?;
+            ensure(
+                stored.eq(rows),
+                &format!("posting {} has other rows than the records", id.0),
+            )?;
         }
         self.verify_block_ranges(Field::Date)?;
         self.verify_block_ranges(Field::Amount)
@@ -107,9 +135,14 @@ impl Segment {
             Field::Date => self.day_column(),
             _ => self.amount_column(),
         };
-        let codes: Vec<u32> = (0..self.row_count()).map(|row| ordered.column.get(Row(row))).collect();
+        let codes: Vec<u32> = (0..self.row_count())
+            .map(|row| ordered.column.get(Row(row)))
+            .collect();
         let ranges = super::column::block_ranges(&codes);
-        ensure(ranges == ordered.blocks, "the ranges of blocks are not those of their rows")
+        ensure(
+            ranges == ordered.blocks,
+            "the ranges of blocks are not those of their rows",
+        )
     }
 }
 

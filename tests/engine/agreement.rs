@@ -6,7 +6,7 @@
 
 use signaldex::query::{Order, QueryBuilder};
 use signaldex::synthetic::Corpus;
-use signaldex::{Facet, FacetCount, Filter, Index, Query, SignalId, Snapshot, Strategies};
+use signaldex::{Facets, Filter, Index, Query, SignalId, Snapshot, Strategies};
 use time::Date;
 
 use crate::oracle::{Oracle, index_of};
@@ -17,7 +17,7 @@ const QUERIES: usize = 150;
 
 /// Asks random queries of an index and compares every kind of answer. Returns how many queries
 /// had matches.
-pub fn compare(index: &Index, today: Date, queries: usize, seed: u64) -> usize {
+pub(crate) fn compare(index: &Index, today: Date, queries: usize, seed: u64) -> usize {
     let oracle = Oracle::of(index);
     let snapshot = index.snapshot();
     let strategies: Vec<(&str, Snapshot)> = Strategies::each_off()
@@ -27,7 +27,9 @@ pub fn compare(index: &Index, today: Date, queries: usize, seed: u64) -> usize {
     let mut answered = 0;
     for number in 0..queries {
         let text = questions.filter();
-        let Ok(filter) = Filter::parse(&text) else { continue };
+        let Ok(filter) = Filter::parse(&text) else {
+            continue;
+        };
         let matches = oracle.matches(&filter, today);
         answered += usize::from(!matches.is_empty());
         let context = format!("seed {seed}, query {number}: {text}");
@@ -52,7 +54,9 @@ fn compare_count(
     matches: &[SignalId],
     context: &str,
 ) {
-    let count = snapshot.count(filter, today).expect("an index that was just built is whole");
+    let count = snapshot
+        .count(filter, today)
+        .expect("an index that was just built is whole");
     assert_eq!(count, matches.len() as u64, "count; {context}");
 }
 
@@ -69,7 +73,13 @@ fn compare_pages(
         let first = || builder(text).order(order).limit(limit);
         let number = 1 + questions.random.below(4) as u16;
         compare_page(snapshot, &valid(first()), today, matches, context);
-        compare_page(snapshot, &valid(first().page(number)), today, matches, context);
+        compare_page(
+            snapshot,
+            &valid(first().page(number)),
+            today,
+            matches,
+            context,
+        );
         compare_walk(snapshot, first, today, matches, context);
     }
 }
@@ -81,10 +91,16 @@ fn compare_page(
     matches: &[SignalId],
     context: &str,
 ) -> signaldex::Page {
-    let page = snapshot.search(query, today).expect("an index that was just built is whole");
+    let page = snapshot
+        .search(query, today)
+        .expect("an index that was just built is whole");
     let (ids, has_more) = Oracle::page(matches, query);
     assert_eq!(page.ids(), ids, "page of {query:?}; {context}");
-    assert_eq!(page.next_cursor().is_some(), has_more, "cursor of {query:?}; {context}");
+    assert_eq!(
+        page.next_cursor().is_some(),
+        has_more,
+        "cursor of {query:?}; {context}"
+    );
     page
 }
 
@@ -114,26 +130,33 @@ fn compare_facets(
     snapshot: &Snapshot,
     filter: &Filter,
     today: Date,
-    expected: &[(Facet, Vec<FacetCount>)],
+    expected: &Facets,
     context: &str,
 ) {
-    let facets = snapshot.facets(filter, today).expect("an index that was just built is whole");
-    for (facet, expected) in expected {
-        assert_eq!(facets.values(*facet), expected, "{facet:?}; {context}");
-    }
+    let facets = snapshot
+        .facets(filter, today)
+        .expect("an index that was just built is whole");
+    assert_eq!(facets, *expected, "facets; {context}");
 }
 
 fn builder(text: &str) -> QueryBuilder {
-    Query::parse(text).expect("the text was parsed before").into_builder()
+    Query::parse(text)
+        .expect("the text was parsed before")
+        .into_builder()
 }
 
 fn valid(builder: QueryBuilder) -> Query {
-    builder.build().expect("order, limit, page and cursor are valid")
+    builder
+        .build()
+        .expect("order, limit, page and cursor are valid")
 }
 
 /// The number of an environment variable, for long runs and for replaying.
-pub fn setting(name: &str, default: usize) -> usize {
-    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+pub(crate) fn setting(name: &str, default: usize) -> usize {
+    std::env::var(name)
+        .ok()
+        .and_then(|value| value.parse().ok())
+        .unwrap_or(default)
 }
 
 fn corpus_index(corpus: &Corpus) -> Index {
@@ -148,7 +171,10 @@ fn random_queries_agree_on_generated_corpora() {
         let corpus = Corpus::new(signals, seed + place as u64).expect("a size within bounds");
         let index = corpus_index(&corpus);
         let answered = compare(&index, corpus.as_of(), queries, seed + place as u64);
-        assert!(signals < 60 || answered * 2 > queries, "most queries of {signals} find something");
+        assert!(
+            signals < 60 || answered * 2 > queries,
+            "most queries of {signals} find something"
+        );
     }
 }
 
@@ -167,11 +193,26 @@ fn an_empty_index_answers_everything_with_nothing() {
     let corpus = Corpus::new(10, 1).expect("a size within bounds");
     let index = index_of(corpus.companies(), []);
     let snapshot = index.snapshot();
-    for text in ["", "q=series", "days=7", "exclude=a", "country=Germany", "fundingMin=1"] {
+    for text in [
+        "",
+        "q=series",
+        "days=7",
+        "exclude=a",
+        "country=Germany",
+        "fundingMin=1",
+    ] {
         let query = Query::parse(text).expect("a valid query");
-        let page = snapshot.search(&query, corpus.as_of()).expect("nothing to be corrupt");
+        let page = snapshot
+            .search(&query, corpus.as_of())
+            .expect("nothing to be corrupt");
         assert!(page.is_empty() && page.next_cursor().is_none(), "{text}");
-        assert_eq!(snapshot.count(query.filter(), corpus.as_of()).expect("a count"), 0, "{text}");
+        assert_eq!(
+            snapshot
+                .count(query.filter(), corpus.as_of())
+                .expect("a count"),
+            0,
+            "{text}"
+        );
     }
     assert_eq!(snapshot.company_count(), corpus.company_count());
 }

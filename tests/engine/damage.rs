@@ -32,8 +32,10 @@ fn build(directory: &Path) -> Corpus {
 fn segment_file(directory: &Path) -> PathBuf {
     let files = fs::read_dir(directory).expect("a readable directory");
     let mut paths = files.map(|file| file.expect("a readable directory").path());
-    let is_segment =
-        |path: &PathBuf| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("segment-"));
+    let is_segment = |path: &PathBuf| {
+        path.file_name()
+            .is_some_and(|n| n.to_string_lossy().starts_with("segment-"))
+    };
     paths.find(is_segment).expect("a segment")
 }
 
@@ -42,7 +44,14 @@ fn answers(directory: &Path, corpus: &Corpus) -> Result<(Vec<Vec<SignalId>>, usi
     let index = Index::open(directory)?;
     let snapshot = index.snapshot();
     let mut pages = Vec::new();
-    for text in ["", "q=series", "days=90", "exact=machine learning", "fundingMin=1000", "country=Germany"] {
+    for text in [
+        "",
+        "q=series",
+        "days=90",
+        "exact=machine learning",
+        "fundingMin=1000",
+        "country=Germany",
+    ] {
         let query = Query::parse(text).expect("a valid query");
         pages.push(snapshot.search(&query, corpus.as_of())?.ids().to_vec());
     }
@@ -60,7 +69,10 @@ fn an_index_opens_without_rebuilding() {
     let directory = TempDir::new().expect("a temporary directory");
     let corpus = build(directory.path());
     let first = answers(directory.path(), &corpus).expect("a whole index");
-    assert_eq!(answers(directory.path(), &corpus).expect("a whole index"), first);
+    assert_eq!(
+        answers(directory.path(), &corpus).expect("a whole index"),
+        first
+    );
     let error = IndexBuilder::in_directory(directory.path()).expect_err("there is one already");
     assert!(error.is_invalid(), "{error}");
 }
@@ -74,7 +86,10 @@ fn missing_and_foreign_directories_are_named() {
 
     fs::write(directory.path().join("manifest"), "something else").expect("a writable directory");
     let error = Index::open(directory.path()).expect_err("that is no manifest");
-    assert!(error.is_foreign() && error.to_string().contains("manifest"), "{error}");
+    assert!(
+        error.is_foreign() && error.to_string().contains("manifest"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -85,23 +100,35 @@ fn a_missing_or_foreign_segment_is_named() {
     let length = fs::metadata(&segment).expect("a file").len() as usize;
     fs::write(&segment, vec![b'x'; length]).expect("a writable file");
     let error = Index::open(directory.path()).expect_err("that is no segment");
-    assert!(error.is_foreign() && error.path() == Some(&segment), "{error}");
+    assert!(
+        error.is_foreign() && error.path() == Some(&segment),
+        "{error}"
+    );
     fs::remove_file(&segment).expect("a removable file");
     let error = Index::open(directory.path()).expect_err("the segment is gone");
-    assert!(error.is_missing() && error.path() == Some(&segment), "{error}");
+    assert!(
+        error.is_missing() && error.path() == Some(&segment),
+        "{error}"
+    );
 }
 
 #[test]
 fn newer_formats_are_refused_and_left_alone() {
     let directory = TempDir::new().expect("a temporary directory");
     build(directory.path());
-    for file in [segment_file(directory.path()), directory.path().join("manifest")] {
+    for file in [
+        segment_file(directory.path()),
+        directory.path().join("manifest"),
+    ] {
         let whole = fs::read(&file).expect("a readable file");
         let mut newer = whole.clone();
         newer[8] = 200;
         fs::write(&file, &newer).expect("a writable file");
         let error = Index::open(directory.path()).expect_err("a format of the future");
-        assert!(error.is_newer_format() && error.path() == Some(&file), "{error}");
+        assert!(
+            error.is_newer_format() && error.path() == Some(&file),
+            "{error}"
+        );
         assert_eq!(fs::read(&file).expect("a readable file"), newer);
         fs::write(&file, &whole).expect("a writable file");
     }
@@ -113,7 +140,10 @@ fn flipped_bits_and_truncations_never_change_an_answer() {
     let corpus = build(directory.path());
     let expected = answers(directory.path(), &corpus).expect("a whole index");
     let mut random = Random::new(3);
-    for file in [segment_file(directory.path()), directory.path().join("manifest")] {
+    for file in [
+        segment_file(directory.path()),
+        directory.path().join("manifest"),
+    ] {
         let whole = fs::read(&file).expect("a readable file");
         for case in 0..CASES {
             let mut damaged = whole.clone();

@@ -1,9 +1,15 @@
 //! The engine as a host sees it, compared with the plain meaning of its queries.
 
 mod agreement;
+#[cfg(feature = "cli")]
+mod command;
 mod damage;
+#[cfg(feature = "json")]
+mod golden;
+mod house;
 mod metamorphic;
 mod oracle;
+mod parsing;
 mod questions;
 #[cfg(feature = "json")]
 mod real_corpus;

@@ -21,7 +21,11 @@ static FIXTURE: LazyLock<Fixture> = LazyLock::new(|| {
     let corpus = Corpus::new(70_000, 11).expect("a size within bounds");
     let index = index_of(corpus.companies(), corpus.signals());
     let oracle = Oracle::of(&index);
-    Fixture { index, oracle, today: corpus.as_of() }
+    Fixture {
+        index,
+        oracle,
+        today: corpus.as_of(),
+    }
 });
 
 impl Fixture {
@@ -31,7 +35,10 @@ impl Fixture {
 
     fn count(&self, text: &str) -> u64 {
         let filter = Filter::parse(text).expect("a valid filter");
-        self.index.snapshot().count(&filter, self.today).expect("the index is whole")
+        self.index
+            .snapshot()
+            .count(&filter, self.today)
+            .expect("the index is whole")
     }
 
     /// All matches of a query, page by page.
@@ -46,7 +53,11 @@ impl Fixture {
                 None => builder.build(),
             };
             let query = query.expect("a valid query");
-            let page = self.index.snapshot().search(&query, self.today).expect("a whole index");
+            let page = self
+                .index
+                .snapshot()
+                .search(&query, self.today)
+                .expect("a whole index");
             ids.extend_from_slice(page.ids());
             match page.next_cursor() {
                 Some(next) => cursor = Some(next.to_string()),

@@ -9,61 +9,65 @@ use crate::oracle::Record;
 
 /// A source of random numbers: SplitMix64, which is enough for choosing and can be replayed.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Random {
+    pub(crate) fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         mixed ^ (mixed >> 31)
     }
 
-    pub fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
 
-    pub fn chance(&mut self, percent: u64) -> bool {
+    pub(crate) fn chance(&mut self, percent: u64) -> bool {
         self.next() % 100 < percent
     }
 
-    pub fn pick<'s, T>(&mut self, from: &'s [T]) -> &'s T {
+    pub(crate) fn pick<'s, T>(&mut self, from: &'s [T]) -> &'s T {
         &from[self.below(from.len())]
     }
 
     /// One of several texts.
-    pub fn word<'s>(&mut self, from: &[&'s str]) -> &'s str {
+    pub(crate) fn word<'s>(&mut self, from: &[&'s str]) -> &'s str {
         from[self.below(from.len())]
     }
 }
 
 /// Makes up filters from records, so that most find something and some find nothing.
-pub struct Questions<'c> {
+pub(crate) struct Questions<'c> {
     records: &'c [Record],
     today: Date,
-    pub random: Random,
+    pub(crate) random: Random,
 }
 
 impl<'c> Questions<'c> {
-    pub fn new(
-        records: &'c [Record],
-        today: Date,
-        seed: u64,
-    ) -> Questions<'c> {
-        Questions { records, today, random: Random::new(seed) }
+    pub(crate) fn new(records: &'c [Record], today: Date, seed: u64) -> Questions<'c> {
+        Questions {
+            records,
+            today,
+            random: Random::new(seed),
+        }
     }
 
     /// The query string of a random filter: one to four parts, mostly of one and the same record.
-    pub fn filter(&mut self) -> String {
+    pub(crate) fn filter(&mut self) -> String {
         let parts = 1 + self.random.below(4);
         let mut query = QueryString::default();
         let record = self.record();
         for _ in 0..parts {
-            let record = if self.random.chance(80) { record } else { self.record() };
+            let record = if self.random.chance(80) {
+                record
+            } else {
+                self.record()
+            };
             self.add_part(&mut query, record);
         }
         query.text
@@ -73,11 +77,7 @@ impl<'c> Questions<'c> {
         self.random.pick(self.records)
     }
 
-    fn add_part(
-        &mut self,
-        query: &mut QueryString,
-        record: &'c Record,
-    ) {
+    fn add_part(&mut self, query: &mut QueryString, record: &'c Record) {
         let (signal, company) = record;
         match self.random.below(24) {
             0 | 1 => query.add("q", &self.keywords(&signal.title)),
@@ -103,7 +103,8 @@ impl<'c> Questions<'c> {
             13 => self.add_facet(query, "industry", Facet::Industry, record),
             14 => self.add_facet(query, "size", Facet::Size, record),
             15 => {
-                let categories = self.several(|(signal, _)| signal.category.as_deref().map(str::to_owned));
+                let categories =
+                    self.several(|(signal, _)| signal.category.as_deref().map(str::to_owned));
                 query.add("categories", &listed(&categories));
             }
             16 => self.add_hiring(query),
@@ -113,8 +114,9 @@ impl<'c> Questions<'c> {
             20 => query.add("days", self.random.word(&["7", "30", "90"])),
             21 => {
                 let ranges = ["7", "30", "90", "older"];
-                let chosen: Vec<String> =
-                    (0..=self.random.below(2)).map(|_| self.random.word(&ranges).to_owned()).collect();
+                let chosen: Vec<String> = (0..=self.random.below(2))
+                    .map(|_| self.random.word(&ranges).to_owned())
+                    .collect();
                 query.add("dateRanges", &chosen.join(","));
             }
             22 => self.add_dates(query),
@@ -133,7 +135,11 @@ impl<'c> Questions<'c> {
         (signal, company): &Record,
     ) {
         if let Some(label) = facet.label(signal, company) {
-            let spelled = if self.random.chance(30) { label.to_uppercase() } else { label.into_owned() };
+            let spelled = if self.random.chance(30) {
+                label.to_uppercase()
+            } else {
+                label.into_owned()
+            };
             query.add(parameter, &spelled);
         }
     }
@@ -155,7 +161,13 @@ impl<'c> Questions<'c> {
     fn add_amounts(&mut self, query: &mut QueryString) {
         let mut amounts: Vec<f64> = (0..2)
             .filter_map(|_| {
-                (0..20).find_map(|_| self.record().0.funding.as_ref().and_then(|funding| funding.amount))
+                (0..20).find_map(|_| {
+                    self.record()
+                        .0
+                        .funding
+                        .as_ref()
+                        .and_then(|funding| funding.amount)
+                })
             })
             .collect();
         amounts.sort_by(f64::total_cmp);
@@ -169,8 +181,9 @@ impl<'c> Questions<'c> {
     }
 
     fn add_dates(&mut self, query: &mut QueryString) {
-        let mut dates: Vec<Date> =
-            (0..2).map(|_| self.record().0.date.unwrap_or(self.today)).collect();
+        let mut dates: Vec<Date> = (0..2)
+            .map(|_| self.record().0.date.unwrap_or(self.today))
+            .collect();
         dates.sort();
         let which = self.random.below(3);
         if which != 1 {
@@ -207,7 +220,10 @@ impl<'c> Questions<'c> {
             return String::new();
         }
         let count = 1 + self.random.below(most);
-        (0..count).map(|_| self.random.word(&words)).collect::<Vec<_>>().join(" ")
+        (0..count)
+            .map(|_| self.random.word(&words))
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// Up to `most` words of a text that stand next to each other.
@@ -215,14 +231,16 @@ impl<'c> Questions<'c> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let start = self.random.below(words.len().max(1));
         let count = 1 + self.random.below(most);
-        words.into_iter().skip(start).take(count).collect::<Vec<_>>().join(" ")
+        words
+            .into_iter()
+            .skip(start)
+            .take(count)
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// A few values of random records, as far as they have one.
-    fn several(
-        &mut self,
-        value: impl Fn(&Record) -> Option<String>,
-    ) -> Vec<String> {
+    fn several(&mut self, value: impl Fn(&Record) -> Option<String>) -> Vec<String> {
         let count = 1 + self.random.below(4);
         (0..count).filter_map(|_| value(self.record())).collect()
     }
@@ -247,7 +265,7 @@ impl QueryString {
 }
 
 /// A value, percent-encoded.
-pub fn encoded(value: &str) -> String {
+pub(crate) fn encoded(value: &str) -> String {
     value.bytes().fold(String::new(), |mut text, byte| {
         match byte {
             b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'-' | b'.' | b'_' => text.push(byte as char),
@@ -258,7 +276,7 @@ pub fn encoded(value: &str) -> String {
 }
 
 /// Items as a list: those with a comma or a quote in quotes.
-pub fn listed(items: &[String]) -> String {
+pub(crate) fn listed(items: &[String]) -> String {
     let quoted = items.iter().map(|item| match item.contains([',', '"']) {
         true => format!("\"{}\"", item.replace('"', "\"\"")),
         false => item.clone(),

@@ -41,5 +41,8 @@ fn the_real_corpus_is_loaded_whole_and_answers_agree() {
     let seed = setting("SIGNALDEX_SEED", 1) as u64;
     let answered = compare(&index, AS_OF, queries, seed);
     // The corpus has no hiring attributes, so more queries than elsewhere find nothing.
-    assert!(answered * 3 > queries, "only {answered} of {queries} queries find something");
+    assert!(
+        answered * 3 > queries,
+        "only {answered} of {queries} queries find something"
+    );
 }

@@ -19,7 +19,10 @@ pub(crate) struct Response {
 
 impl Response {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        let known = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        let known = self
+            .headers
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name));
         known.map(|(_, value)| value.as_str())
     }
 
@@ -28,12 +31,18 @@ impl Response {
     }
 
     pub(crate) fn charged(&self) -> u64 {
-        self.header("x-usage-charged").map_or(0, |units| units.parse().expect("a number"))
+        self.header("x-usage-charged")
+            .map_or(0, |units| units.parse().expect("a number"))
     }
 
     pub(crate) fn items(&self) -> Vec<String> {
-        let ids = self.json()["data"]["items"].as_array().expect("items").clone();
-        ids.iter().map(|item| item["id"].as_str().expect("an id").to_owned()).collect()
+        let ids = self.json()["data"]["items"]
+            .as_array()
+            .expect("items")
+            .clone();
+        ids.iter()
+            .map(|item| item["id"].as_str().expect("an id").to_owned())
+            .collect()
     }
 }
 
@@ -59,7 +68,12 @@ pub(crate) fn read_to_end(socket: &mut TcpStream) -> Vec<u8> {
 }
 
 /// Sends one request and reads one answer.
-pub(crate) fn request(address: SocketAddr, method: &str, target: &str, headers: &[(&str, &str)]) -> Response {
+pub(crate) fn request(
+    address: SocketAddr,
+    method: &str,
+    target: &str,
+    headers: &[(&str, &str)],
+) -> Response {
     parse(&raw(address, &text_of(address, method, target, headers)))
 }
 
@@ -72,13 +86,16 @@ pub(crate) fn try_request(
 ) -> Option<Response> {
     let mut socket = TcpStream::connect(address).ok()?;
     socket.set_read_timeout(Some(PATIENCE)).ok()?;
-    socket.write_all(&text_of(address, method, target, headers)).ok()?;
+    socket
+        .write_all(&text_of(address, method, target, headers))
+        .ok()?;
     let answer = read_to_end(&mut socket);
     (!answer.is_empty()).then(|| parse(&answer))
 }
 
 fn text_of(address: SocketAddr, method: &str, target: &str, headers: &[(&str, &str)]) -> Vec<u8> {
-    let mut text = format!("{method} {target} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n");
+    let mut text =
+        format!("{method} {target} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n");
     for (name, value) in headers {
         text.push_str(&format!("{name}: {value}\r\n"));
     }
@@ -88,13 +105,23 @@ fn text_of(address: SocketAddr, method: &str, target: &str, headers: &[(&str, &s
 
 /// Reads an answer that ends where the connection does.
 pub(crate) fn parse(bytes: &[u8]) -> Response {
-    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").expect("the end of headers");
+    let end = bytes
+        .windows(4)
+        .position(|window| window == b"\r\n\r\n")
+        .expect("the end of headers");
     let head = std::str::from_utf8(&bytes[..end]).expect("headers");
     let mut lines = head.split("\r\n");
-    let status = lines.next().and_then(|line| line.split(' ').nth(1)).expect("a status line");
+    let status = lines
+        .next()
+        .and_then(|line| line.split(' ').nth(1))
+        .expect("a status line");
     let headers = lines
         .map(|line| line.split_once(": ").expect("a header"))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
-    Response { status: status.parse().expect("a status"), headers, body: bytes[end + 4..].to_vec() }
+    Response {
+        status: status.parse().expect("a status"),
+        headers,
+        body: bytes[end + 4..].to_vec(),
+    }
 }

@@ -9,15 +9,41 @@ use crate::client::Response;
 use crate::rig::{Rig, Settings};
 
 const ITEM_FIELDS: [&str; 15] = [
-    "activityUrl", "authorName", "authorTitle", "authorUrl", "category", "companyName", "companySlug", "date",
-    "evidence", "funding", "id", "publishedAt", "slug", "title", "updatedAt",
+    "activityUrl",
+    "authorName",
+    "authorTitle",
+    "authorUrl",
+    "category",
+    "companyName",
+    "companySlug",
+    "date",
+    "evidence",
+    "funding",
+    "id",
+    "publishedAt",
+    "slug",
+    "title",
+    "updatedAt",
 ];
 const PROFILE_FIELDS: [&str; 9] = [
-    "about", "city", "country", "employees", "foundedYear", "industry", "linkedinUrl", "logoUrl", "tagline",
+    "about",
+    "city",
+    "country",
+    "employees",
+    "foundedYear",
+    "industry",
+    "linkedinUrl",
+    "logoUrl",
+    "tagline",
 ];
 
 fn fields(object: &Value) -> Vec<&str> {
-    let mut names: Vec<&str> = object.as_object().expect("an object").keys().map(String::as_str).collect();
+    let mut names: Vec<&str> = object
+        .as_object()
+        .expect("an object")
+        .keys()
+        .map(String::as_str)
+        .collect();
     names.sort_unstable();
     names
 }
@@ -59,8 +85,19 @@ fn a_search_returns_50_signals_unless_limited() {
 fn every_parameter_is_served_as_the_library_understands_it() {
     let rig = Rig::start();
     let snapshot = sample::index().expect("the sample corpus").snapshot();
-    for known in PARAMETERS.iter().filter(|known| known.parameter.is_filter()) {
-        let query = format!("{}={}", known.name, known.example.replace('+', "%2B").replace(' ', "%20").replace('"', "%22"));
+    for known in PARAMETERS
+        .iter()
+        .filter(|known| known.parameter.is_filter())
+    {
+        let query = format!(
+            "{}={}",
+            known.name,
+            known
+                .example
+                .replace('+', "%2B")
+                .replace(' ', "%20")
+                .replace('"', "%22")
+        );
         let wanted = Query::parse(&query).expect("a valid example");
         let page = snapshot.search(&wanted, sample::AS_OF).expect("a page");
         let expected: Vec<String> = page.ids().iter().map(ToString::to_string).collect();
@@ -68,8 +105,14 @@ fn every_parameter_is_served_as_the_library_understands_it() {
         assert_eq!(answer.status, 200, "{query}");
         assert_eq!(answer.items(), expected, "{query}");
         let count = rig.search(&format!("{query}&countOnly=true")).json();
-        let expected = snapshot.count(wanted.filter(), sample::AS_OF).expect("a count");
-        assert_eq!(count, json!({"data": {"items": [], "nextCursor": null, "count": expected}}), "{query}");
+        let expected = snapshot
+            .count(wanted.filter(), sample::AS_OF)
+            .expect("a count");
+        assert_eq!(
+            count,
+            json!({"data": {"items": [], "nextCursor": null, "count": expected}}),
+            "{query}"
+        );
     }
 }
 
@@ -89,26 +132,43 @@ fn filters_combine_and_a_walk_sees_each_match_once() {
         }
     }
     assert_eq!(Some(seen.len() as u64), count);
-    let ids: Vec<u64> = seen.iter().map(|id| id.parse().expect("a number")).collect();
-    assert!(ids.windows(2).all(|pair| pair[0] > pair[1]), "newest first, none twice");
+    let ids: Vec<u64> = seen
+        .iter()
+        .map(|id| id.parse().expect("a number"))
+        .collect();
+    assert!(
+        ids.windows(2).all(|pair| pair[0] > pair[1]),
+        "newest first, none twice"
+    );
 }
 
 #[test]
 fn a_cursor_is_refused_with_other_filters() {
     let rig = Rig::start();
-    let cursor = rig.search("limit=1").json()["data"]["nextCursor"].as_str().expect("a cursor").to_owned();
+    let cursor = rig.search("limit=1").json()["data"]["nextCursor"]
+        .as_str()
+        .expect("a cursor")
+        .to_owned();
     assert!(cursor.len() <= 512);
-    assert_eq!(rig.search(&format!("cursor={cursor}")).status, 200, "another limit is no other filter");
+    assert_eq!(
+        rig.search(&format!("cursor={cursor}")).status,
+        200,
+        "another limit is no other filter"
+    );
     let answer = rig.search(&format!("q=raises&cursor={cursor}"));
-    assert_eq!((answer.status, first_fault(&answer)), (400, ("cursor".into(), "cursor_mismatch".into())));
+    assert_eq!(
+        (answer.status, first_fault(&answer)),
+        (400, ("cursor".into(), "cursor_mismatch".into()))
+    );
 }
 
 #[test]
 fn a_page_is_the_page_of_that_number() {
     let rig = Rig::start();
     let all = rig.search("limit=9").items();
-    let pages: Vec<String> =
-        (1..=3).flat_map(|page| rig.search(&format!("limit=3&page={page}")).items()).collect();
+    let pages: Vec<String> = (1..=3)
+        .flat_map(|page| rig.search(&format!("limit=3&page={page}")).items())
+        .collect();
     assert_eq!(pages, all);
 }
 
@@ -117,18 +177,38 @@ fn unknown_and_repeated_parameters_are_refused_on_every_endpoint() {
     let rig = Rig::start();
     let id = rig.search("limit=1").items().remove(0);
     let signal = format!("/api/v1/signals/{id}");
-    for path in ["/api/v1/signals", &signal, "/api/v1/companies/pomelora", "/api/v1/filter-options", "/healthz", "/readyz", "/openapi.json", "/docs"] {
+    for path in [
+        "/api/v1/signals",
+        &signal,
+        "/api/v1/companies/pomelora",
+        "/api/v1/filter-options",
+        "/healthz",
+        "/readyz",
+        "/openapi.json",
+        "/docs",
+    ] {
         let answer = rig.get(&format!("{path}?unheardOf=1"));
         assert_eq!(answer.status, 400, "{path}");
-        assert_eq!(first_fault(&answer), ("unheardOf".into(), "unknown_parameter".into()), "{path}");
+        assert_eq!(
+            first_fault(&answer),
+            ("unheardOf".into(), "unknown_parameter".into()),
+            "{path}"
+        );
     }
     for path in ["/api/v1/signals", "/api/v1/filter-options"] {
         let answer = rig.get(&format!("{path}?days=7&days=7"));
-        assert_eq!(first_fault(&answer), ("days".into(), "repeated_parameter".into()), "{path}");
+        assert_eq!(
+            first_fault(&answer),
+            ("days".into(), "repeated_parameter".into()),
+            "{path}"
+        );
     }
     for name in ["limit", "cursor", "page", "countOnly"] {
         let answer = rig.get(&format!("/api/v1/filter-options?{name}=1"));
-        assert_eq!(first_fault(&answer), (name.into(), "unknown_parameter".into()));
+        assert_eq!(
+            first_fault(&answer),
+            (name.into(), "unknown_parameter".into())
+        );
     }
 }
 
@@ -140,7 +220,10 @@ fn a_signal_has_its_company_and_costs_one_activity() {
     assert_eq!((answer.status, answer.charged()), (200, 1));
     let signal = &answer.json()["data"];
     assert_eq!(fields(&signal["company"]), PROFILE_FIELDS);
-    assert_eq!(signal.as_object().map(serde_json::Map::len), Some(ITEM_FIELDS.len() + 1));
+    assert_eq!(
+        signal.as_object().map(serde_json::Map::len),
+        Some(ITEM_FIELDS.len() + 1)
+    );
     assert_eq!(rig.get("/api/v1/signals/007").status, 400);
     assert_eq!(rig.get("/api/v1/signals/99999999999999999999").status, 400);
     assert_eq!(rig.get("/api/v1/signals/1").status, 404);
@@ -152,19 +235,43 @@ fn a_company_needs_its_scope_and_costs_one_company() {
     let answer = rig.get("/api/v1/companies/pomelora");
     assert_eq!((answer.status, answer.charged()), (200, 1));
     let profile = &answer.json()["data"];
-    let expected = [&PROFILE_FIELDS[..], &["latestSignalDate", "name", "signalCount", "slug", "updatedAt"]].concat();
-    assert_eq!(profile.as_object().map(serde_json::Map::len), Some(expected.len()));
+    let expected = [
+        &PROFILE_FIELDS[..],
+        &[
+            "latestSignalDate",
+            "name",
+            "signalCount",
+            "slug",
+            "updatedAt",
+        ],
+    ]
+    .concat();
+    assert_eq!(
+        profile.as_object().map(serde_json::Map::len),
+        Some(expected.len())
+    );
     assert!(expected.iter().all(|field| profile.get(field).is_some()));
     let count = rig.search("companySlug=pomelora&countOnly=true").json()["data"]["count"].clone();
     assert_eq!(profile["signalCount"], count);
     assert_eq!(rig.get("/api/v1/companies/no-such-company").status, 404);
 
     let scopes = Scopes::parse("signals:read").expect("a scope");
-    let key = rig.other_key(&NewKey { scopes, ..NewKey::named("signals alone") });
+    let key = rig.other_key(&NewKey {
+        scopes,
+        ..NewKey::named("signals alone")
+    });
     let bearer = format!("Bearer {}", key.as_str());
-    let answer = rig.send_as_is("GET", "/api/v1/companies/pomelora", &[("authorization", &bearer)]);
+    let answer = rig.send_as_is(
+        "GET",
+        "/api/v1/companies/pomelora",
+        &[("authorization", &bearer)],
+    );
     assert_eq!((answer.status, code(&answer)), (403, "forbidden".into()));
-    let answer = rig.send_as_is("GET", "/api/v1/signals?limit=1", &[("authorization", &bearer)]);
+    let answer = rig.send_as_is(
+        "GET",
+        "/api/v1/signals?limit=1",
+        &[("authorization", &bearer)],
+    );
     assert_eq!(answer.status, 200);
 }
 
@@ -174,36 +281,63 @@ fn filter_options_lift_each_list_from_its_own_filter() {
     let all = rig.get("/api/v1/filter-options").json();
     let filtered = rig.get("/api/v1/filter-options?categories=funding").json();
     assert_eq!(all["data"]["categories"], filtered["data"]["categories"]);
-    let count = rig.search("categories=funding&country=Germany&countOnly=true").json()["data"]["count"].clone();
-    let germany = filtered["data"]["countries"].as_array().expect("a list").iter().find(|c| c["value"] == "Germany");
+    let count = rig
+        .search("categories=funding&country=Germany&countOnly=true")
+        .json()["data"]["count"]
+        .clone();
+    let germany = filtered["data"]["countries"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|c| c["value"] == "Germany");
     assert_eq!(germany.map(|germany| germany["count"].clone()), Some(count));
 }
 
 #[test]
 fn only_keys_that_are_known_and_valid_are_let_in() {
     let rig = Rig::start();
-    let expired = NewKey { expires_at: Some(time::UtcDateTime::UNIX_EPOCH), ..NewKey::named("expired") };
+    let expired = NewKey {
+        expires_at: Some(time::UtcDateTime::UNIX_EPOCH),
+        ..NewKey::named("expired")
+    };
     let expired = format!("Bearer {}", rig.other_key(&expired).as_str());
     let unknown = format!("Bearer sdx_{}", "A".repeat(43));
     let own = format!("Bearer {}", rig.key.as_str());
     let no_key: &[(&str, &str)] = &[];
     let cases = [
-        no_key, &[("authorization", "Bearer nonsense")], &[("authorization", "Basic abc")],
-        &[("authorization", &unknown)], &[("authorization", &expired)],
+        no_key,
+        &[("authorization", "Bearer nonsense")],
+        &[("authorization", "Basic abc")],
+        &[("authorization", &unknown)],
+        &[("authorization", &expired)],
         &[("authorization", &own), ("authorization", &own)],
     ];
     for headers in cases {
         let answer = rig.send_as_is("GET", "/api/v1/signals", headers);
-        assert_eq!((answer.status, answer.header("www-authenticate")), (401, Some("Bearer")), "{headers:?}");
+        assert_eq!(
+            (answer.status, answer.header("www-authenticate")),
+            (401, Some("Bearer")),
+            "{headers:?}"
+        );
     }
 }
 
 #[test]
 fn a_revoked_key_is_refused_while_the_service_runs() {
     let rig = Rig::start();
-    let (record, key) = rig.state().create_key(&NewKey::named("short-lived")).expect("a key");
+    let (record, key) = rig
+        .state()
+        .create_key(&NewKey::named("short-lived"))
+        .expect("a key");
     let bearer = format!("Bearer {}", key.as_str());
-    let ask = || rig.send_as_is("GET", "/api/v1/signals?limit=1", &[("authorization", &bearer)]).status;
+    let ask = || {
+        rig.send_as_is(
+            "GET",
+            "/api/v1/signals?limit=1",
+            &[("authorization", &bearer)],
+        )
+        .status
+    };
     assert_eq!(ask(), 200, "a new key is known at once");
     assert_eq!(rig.state().revoke_key(&record.id).ok(), Some(true));
     std::thread::sleep(std::time::Duration::from_millis(600));
@@ -213,31 +347,69 @@ fn a_revoked_key_is_refused_while_the_service_runs() {
 
 #[test]
 fn the_rate_limit_of_a_key_is_kept_and_told() {
-    let key = NewKey { rate: 1, burst: 3, ..NewKey::named("slow") };
-    let rig = Rig::with(Settings { key, ..Settings::default() });
+    let key = NewKey {
+        rate: 1,
+        burst: 3,
+        ..NewKey::named("slow")
+    };
+    let rig = Rig::with(Settings {
+        key,
+        ..Settings::default()
+    });
     let answers: Vec<Response> = (0..4).map(|_| rig.search("limit=1")).collect();
     let statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
     assert_eq!(statuses, [200, 200, 200, 429]);
     assert_eq!(answers[3].header("retry-after"), Some("1"));
     assert_eq!(answers[0].header("ratelimit"), Some("\"key\";r=2;t=3"));
-    assert!(answers.iter().all(|answer| answer.header("ratelimit-policy") == Some("\"key\";q=3;w=3")));
+    assert!(
+        answers
+            .iter()
+            .all(|answer| answer.header("ratelimit-policy") == Some("\"key\";q=3;w=3"))
+    );
 }
 
 #[test]
 fn a_quota_gives_what_is_left_and_then_402() {
-    let quotas = Quotas { signals: Some(7), activities: Some(1), companies: Some(0) };
-    let key = NewKey { quotas, rate: 1000, burst: 1000, ..NewKey::named("poor") };
-    let rig = Rig::with(Settings { key, ..Settings::default() });
+    let quotas = Quotas {
+        signals: Some(7),
+        activities: Some(1),
+        companies: Some(0),
+    };
+    let key = NewKey {
+        quotas,
+        rate: 1000,
+        burst: 1000,
+        ..NewKey::named("poor")
+    };
+    let rig = Rig::with(Settings {
+        key,
+        ..Settings::default()
+    });
     let all = rig.search("limit=5");
-    assert_eq!((all.items().len(), all.header("x-usage-remaining")), (5, Some("2")));
+    assert_eq!(
+        (all.items().len(), all.header("x-usage-remaining")),
+        (5, Some("2"))
+    );
     let rest = rig.search("limit=5");
-    assert_eq!((rest.items(), rest.header("x-usage-remaining")), (all.items()[..2].to_vec(), Some("0")));
-    let cursor = rest.json()["data"]["nextCursor"].as_str().expect("more matches").to_owned();
+    assert_eq!(
+        (rest.items(), rest.header("x-usage-remaining")),
+        (all.items()[..2].to_vec(), Some("0"))
+    );
+    let cursor = rest.json()["data"]["nextCursor"]
+        .as_str()
+        .expect("more matches")
+        .to_owned();
     let refused = rig.search(&format!("cursor={cursor}"));
-    assert_eq!((refused.status, code(&refused)), (402, "quota_exceeded".into()));
+    assert_eq!(
+        (refused.status, code(&refused)),
+        (402, "quota_exceeded".into())
+    );
     assert_eq!(rig.search("countOnly=true").status, 200, "a count is free");
     let signal = format!("/api/v1/signals/{}", all.items()[0]);
-    assert_eq!([rig.get(&signal).status, rig.get(&signal).status], [200, 402]);
+    assert_eq!(
+        [rig.get(&signal).status, rig.get(&signal).status],
+        [200, 402]
+    );
     assert_eq!(rig.get("/api/v1/companies/pomelora").status, 402);
 }
 
@@ -245,16 +417,28 @@ fn a_quota_gives_what_is_left_and_then_402() {
 fn what_the_client_has_is_not_sent_and_not_charged_again() {
     let rig = Rig::start();
     let id = rig.search("limit=1").items().remove(0);
-    for target in ["/api/v1/signals?limit=3".to_owned(), format!("/api/v1/signals/{id}"), "/api/v1/companies/pomelora".to_owned()] {
+    for target in [
+        "/api/v1/signals?limit=3".to_owned(),
+        format!("/api/v1/signals/{id}"),
+        "/api/v1/companies/pomelora".to_owned(),
+    ] {
         let first = rig.get(&target);
         let tag = first.header("etag").expect("a tag").to_owned();
         assert!(tag.starts_with("W/\""));
         let held = rig.send("GET", &target, &[("if-none-match", &tag)]);
-        assert_eq!((held.status, held.body.len(), held.header("etag")), (304, 0, Some(tag.as_str())), "{target}");
+        assert_eq!(
+            (held.status, held.body.len(), held.header("etag")),
+            (304, 0, Some(tag.as_str())),
+            "{target}"
+        );
         let other = rig.other_key(&NewKey::named("other"));
         let bearer = format!("Bearer {}", other.as_str());
         let theirs = rig.send_as_is("GET", &target, &[("authorization", &bearer)]);
-        assert_eq!(theirs.header("etag"), Some(tag.as_str()), "a tag does not depend on the key");
+        assert_eq!(
+            theirs.header("etag"),
+            Some(tag.as_str()),
+            "a tag does not depend on the key"
+        );
     }
     let tag = rig.search("limit=3").header("etag").map(str::to_owned);
     assert_ne!(rig.search("limit=2").header("etag").map(str::to_owned), tag);
@@ -265,26 +449,61 @@ fn head_is_get_without_a_body_and_free() {
     let rig = Rig::start();
     let id = rig.search("limit=1").items().remove(0);
     let signal = format!("/api/v1/signals/{id}");
-    for target in ["/api/v1/signals?limit=2", &signal, "/api/v1/companies/pomelora", "/api/v1/filter-options", "/healthz", "/readyz", "/openapi.json", "/docs", "/api/v1/signals?limit=0", "/nowhere"] {
+    for target in [
+        "/api/v1/signals?limit=2",
+        &signal,
+        "/api/v1/companies/pomelora",
+        "/api/v1/filter-options",
+        "/healthz",
+        "/readyz",
+        "/openapi.json",
+        "/docs",
+        "/api/v1/signals?limit=0",
+        "/nowhere",
+    ] {
         let (get, head) = (rig.get(target), rig.send("HEAD", target, &[]));
         assert_eq!((head.status, head.body.len()), (get.status, 0), "{target}");
         for name in ["content-type", "etag"] {
             assert_eq!(head.header(name), get.header(name), "{target} {name}");
         }
-        assert_eq!(head.header("content-length"), Some(get.body.len().to_string().as_str()), "{target}");
+        assert_eq!(
+            head.header("content-length"),
+            Some(get.body.len().to_string().as_str()),
+            "{target}"
+        );
     }
 }
 
 #[test]
 fn other_methods_are_refused_with_the_allowed_ones() {
     let rig = Rig::start();
-    for path in ["/api/v1/signals", "/api/v1/signals/1", "/api/v1/companies/x", "/api/v1/filter-options", "/healthz", "/docs"] {
+    for path in [
+        "/api/v1/signals",
+        "/api/v1/signals/1",
+        "/api/v1/companies/x",
+        "/api/v1/filter-options",
+        "/healthz",
+        "/docs",
+    ] {
         for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"] {
             let answer = rig.send(method, path, &[]);
-            assert_eq!((answer.status, answer.header("allow")), (405, Some("GET, HEAD")), "{method} {path}");
+            assert_eq!(
+                (answer.status, answer.header("allow")),
+                (405, Some("GET, HEAD")),
+                "{method} {path}"
+            );
         }
     }
-    for path in ["/", "/api", "/api/v1", "/api/v1/", "/api/v1/signals/", "/api/v1/signals/1/2", "/api/v2/signals", "/metrics"] {
+    for path in [
+        "/",
+        "/api",
+        "/api/v1",
+        "/api/v1/",
+        "/api/v1/signals/",
+        "/api/v1/signals/1/2",
+        "/api/v2/signals",
+        "/metrics",
+    ] {
         assert_eq!(rig.get(path).status, 404, "{path}");
     }
 }
@@ -295,9 +514,19 @@ fn pages_without_a_key_load_nothing_from_elsewhere() {
     let docs = rig.send_as_is("GET", "/docs", &[]);
     let page = String::from_utf8(docs.body.clone()).expect("text");
     assert_eq!(docs.status, 200);
-    assert!(docs.header("content-security-policy").is_some_and(|policy| policy.starts_with("default-src 'none'")));
+    assert!(
+        docs.header("content-security-policy")
+            .is_some_and(|policy| policy.starts_with("default-src 'none'"))
+    );
     assert!(!page.contains("https://") && !page.contains("src=") && !page.contains("<script"));
-    assert!(PARAMETERS.iter().all(|known| page.contains(&format!("<code>{}</code>", known.name))));
-    assert_eq!(rig.send_as_is("GET", "/healthz", &[]).json(), json!({"status": "ok"}));
+    assert!(
+        PARAMETERS
+            .iter()
+            .all(|known| page.contains(&format!("<code>{}</code>", known.name)))
+    );
+    assert_eq!(
+        rig.send_as_is("GET", "/healthz", &[]).json(),
+        json!({"status": "ok"})
+    );
     assert_eq!(rig.send_as_is("GET", "/readyz", &[]).status, 200);
 }

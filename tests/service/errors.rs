@@ -8,27 +8,44 @@ use crate::client::Response;
 use crate::rig::{Rig, Settings};
 
 /// Set to write the golden file anew.
-const UPDATE: &str = "UPDATE_GOLDEN";
+const UPDATE: &str = "SIGNALDEX_BLESS";
 
 /// Compares text with a golden file.
 pub(crate) fn assert_golden(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/golden").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("data/golden")
+        .join(name);
     if std::env::var_os(UPDATE).is_some() {
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         std::fs::write(&path, text).expect("written");
     }
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(text == expected, "{} differs; set {UPDATE}=1 to write it anew", path.display());
+    assert!(
+        text == expected,
+        "{} differs; set {UPDATE}=1 to write it anew",
+        path.display()
+    );
 }
 
 fn shown(target: &str, answer: &Response) -> String {
     let mut body = answer.json();
-    assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{target}");
+    assert_eq!(
+        answer.header("content-type"),
+        Some("application/problem+json"),
+        "{target}"
+    );
     assert_eq!(body["status"], answer.status, "{target}");
-    assert_eq!(body["requestId"].as_str(), answer.header("x-request-id"), "{target}");
+    assert_eq!(
+        body["requestId"].as_str(),
+        answer.header("x-request-id"),
+        "{target}"
+    );
     body["requestId"] = "<id>".into();
     let target: String = target.chars().take(100).collect();
-    format!("{target}\n{}\n\n", serde_json::to_string_pretty(&body).expect("JSON"))
+    format!(
+        "{target}\n{}\n\n",
+        serde_json::to_string_pretty(&body).expect("JSON")
+    )
 }
 
 #[test]
@@ -37,37 +54,89 @@ fn every_error_reads_as_it_did() {
     let rig = Rig::start();
     let long = "x".repeat(1001);
     let many = vec!["1"; 51].join(",");
-    let cursor = rig.search("limit=1").json()["data"]["nextCursor"].as_str().expect("a cursor").to_owned();
+    let cursor = rig.search("limit=1").json()["data"]["nextCursor"]
+        .as_str()
+        .expect("a cursor")
+        .to_owned();
     for query in [
-        "unheardOf=1", "days=7&days=7", "country=", "limit=51", &format!("q={long}"), &format!("ids={many}"),
-        "fundingMin=2&fundingMax=1", "dateFrom=2026-02-01&dateTo=2026-01-01", "q=%21%21", "q=%ff", "q=%zz",
-        "cursor=nonsense", &format!("q=raises&cursor={cursor}"), &format!("page=1&cursor={cursor}"),
-        "countOnly=true&limit=1", "page=0&days=8&size=2&fundingCurrency=CHF&ids=007",
+        "unheardOf=1",
+        "days=7&days=7",
+        "country=",
+        "limit=51",
+        &format!("q={long}"),
+        &format!("ids={many}"),
+        "fundingMin=2&fundingMax=1",
+        "dateFrom=2026-02-01&dateTo=2026-01-01",
+        "q=%21%21",
+        "q=%ff",
+        "q=%zz",
+        "cursor=nonsense",
+        &format!("q=raises&cursor={cursor}"),
+        &format!("page=1&cursor={cursor}"),
+        "countOnly=true&limit=1",
+        "page=0&days=8&size=2&fundingCurrency=CHF&ids=007",
     ] {
         let query = query.to_owned();
         text.push_str(&shown(&query, &rig.search(&query)));
     }
-    for target in ["/nowhere", "/api/v1/signals/1", "/api/v1/signals/x", "/api/v1/companies/none", "/api/v1/companies/%ff", "/healthz?x=1"] {
+    for target in [
+        "/nowhere",
+        "/api/v1/signals/1",
+        "/api/v1/signals/x",
+        "/api/v1/companies/none",
+        "/api/v1/companies/%ff",
+        "/healthz?x=1",
+    ] {
         text.push_str(&shown(target, &rig.get(target)));
     }
-    text.push_str(&shown("POST /api/v1/signals", &rig.send("POST", "/api/v1/signals", &[])));
-    text.push_str(&shown("no key", &rig.send_as_is("GET", "/api/v1/signals", &[])));
-    text.push_str(&shown("short Idempotency-Key", &rig.send("GET", "/api/v1/signals", &[("idempotency-key", "short")])));
+    text.push_str(&shown(
+        "POST /api/v1/signals",
+        &rig.send("POST", "/api/v1/signals", &[]),
+    ));
+    text.push_str(&shown(
+        "no key",
+        &rig.send_as_is("GET", "/api/v1/signals", &[]),
+    ));
+    text.push_str(&shown(
+        "short Idempotency-Key",
+        &rig.send("GET", "/api/v1/signals", &[("idempotency-key", "short")]),
+    ));
     let name = ("idempotency-key", "golden-4711");
     rig.send("GET", "/api/v1/signals?limit=1", &[name]);
-    text.push_str(&shown("reused Idempotency-Key", &rig.send("GET", "/api/v1/signals?limit=2", &[name])));
+    text.push_str(&shown(
+        "reused Idempotency-Key",
+        &rig.send("GET", "/api/v1/signals?limit=2", &[name]),
+    ));
     text.push_str(&shown("URI too long", &rig.search(&"&".repeat(64_000))));
     text.push_str(&errors_of_a_poor_key());
-    let rig = Rig::with(Settings { limits: Limits { in_flight: 0, ..Limits::default() }, ..Settings::default() });
+    let rig = Rig::with(Settings {
+        limits: Limits {
+            in_flight: 0,
+            ..Limits::default()
+        },
+        ..Settings::default()
+    });
     text.push_str(&shown("overload", &rig.search("")));
     assert_golden("errors.txt", &text);
 }
 
 fn errors_of_a_poor_key() -> String {
-    let quotas = Quotas { signals: Some(0), ..Quotas::default() };
+    let quotas = Quotas {
+        signals: Some(0),
+        ..Quotas::default()
+    };
     let scopes = Scopes::parse("signals:read").expect("a scope");
-    let key = NewKey { quotas, scopes, rate: 1, burst: 2, ..NewKey::named("poor") };
-    let rig = Rig::with(Settings { key, ..Settings::default() });
+    let key = NewKey {
+        quotas,
+        scopes,
+        rate: 1,
+        burst: 2,
+        ..NewKey::named("poor")
+    };
+    let rig = Rig::with(Settings {
+        key,
+        ..Settings::default()
+    });
     let quota = shown("quota", &rig.search(""));
     let scope = shown("scope", &rig.get("/api/v1/companies/pomelora"));
     quota + &scope + &shown("rate", &rig.search(""))

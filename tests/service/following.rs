@@ -8,18 +8,27 @@ use crate::client;
 use crate::rig::{Rig, Settings};
 
 fn signal(number: u64) -> Signal<'static> {
-    Signal::new(SignalId::new(number).expect("an id"), "acme", format!("Acme does thing {number}"))
+    Signal::new(
+        SignalId::new(number).expect("an id"),
+        "acme",
+        format!("Acme does thing {number}"),
+    )
 }
 
 #[test]
 fn an_updated_directory_is_served_without_a_failed_request() {
     let directory = tempfile::tempdir().expect("a directory");
     let mut builder = IndexBuilder::in_directory(directory.path()).expect("a builder");
-    builder.add_company(&Company::new("acme", "Acme")).expect("added");
+    builder
+        .add_company(&Company::new("acme", "Acme"))
+        .expect("added");
     builder.add_signal(&signal(1)).expect("added");
     builder.finish().expect("an index");
     let index = Index::open(directory.path()).expect("the index");
-    let rig = Rig::with(Settings { index: Some(index), ..Settings::default() });
+    let rig = Rig::with(Settings {
+        index: Some(index),
+        ..Settings::default()
+    });
     let tag = rig.search("").header("etag").map(str::to_owned);
 
     let other_process = Index::open(directory.path()).expect("the index");
@@ -55,7 +64,9 @@ fn requests_under_way_are_finished_and_charged_before_the_server_stops() {
             })
             .collect();
         rig.restart(signaldex::sample::index().expect("the sample corpus"));
-        let answers = asking.into_iter().filter_map(|thread| thread.join().expect("no panic"));
+        let answers = asking
+            .into_iter()
+            .filter_map(|thread| thread.join().expect("no panic"));
         answers.map(|answer| answer.charged()).sum()
     });
     rig.note(charged);

@@ -9,13 +9,20 @@ use crate::client::{self, parse, raw, read_to_end};
 use crate::rig::{Rig, Settings};
 
 fn answers(bytes: &[u8]) -> usize {
-    bytes.windows(9).filter(|window| *window == b"HTTP/1.1 ").count()
+    bytes
+        .windows(9)
+        .filter(|window| *window == b"HTTP/1.1 ")
+        .count()
 }
 
 /// Sends bytes and checks that at most one answer comes, and that it is a 4xx.
 fn assert_refused(rig: &Rig, what: &str, bytes: &[u8]) {
     let answer = raw(rig.address, bytes);
-    assert!(answers(&answer) <= 1, "{what}: {}", String::from_utf8_lossy(&answer));
+    assert!(
+        answers(&answer) <= 1,
+        "{what}: {}",
+        String::from_utf8_lossy(&answer)
+    );
     if !answer.is_empty() {
         let status = parse(&answer).status;
         assert!((400..500).contains(&status), "{what}: {status}");
@@ -25,7 +32,9 @@ fn assert_refused(rig: &Rig, what: &str, bytes: &[u8]) {
 #[test]
 fn doubtful_requests_are_refused() {
     let rig = Rig::start();
-    let many: String = (0..101).map(|number| format!("x-{number}: 1\r\n")).collect();
+    let many: String = (0..101)
+        .map(|number| format!("x-{number}: 1\r\n"))
+        .collect();
     let large = format!("x: {}\r\n", "a".repeat(1 << 20));
     let cases = [
         ("no host", "GET /healthz HTTP/1.1\r\n\r\n".to_owned()),
@@ -50,7 +59,10 @@ fn doubtful_requests_are_refused() {
 fn a_body_is_not_taken_for_the_next_request() {
     let rig = Rig::start();
     let hidden = "GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n";
-    let bytes = format!("GET /healthz HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n{hidden}", hidden.len());
+    let bytes = format!(
+        "GET /healthz HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n{hidden}",
+        hidden.len()
+    );
     assert_refused(&rig, "a request within a body", bytes.as_bytes());
 }
 
@@ -66,14 +78,21 @@ fn pipelined_requests_are_answered_once_each() {
 #[test]
 fn unfinished_headers_and_idle_connections_are_closed_in_time() {
     let rig = Rig::start();
-    for start in ["", "GET /healthz HTTP/1.1\r\nhost: a\r\n", "GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n"] {
+    for start in [
+        "",
+        "GET /healthz HTTP/1.1\r\nhost: a\r\n",
+        "GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n",
+    ] {
         let mut socket = client::connect(rig.address);
         socket.write_all(start.as_bytes()).expect("sent");
         let started = Instant::now();
         let answer = read_to_end(&mut socket);
         let waited = started.elapsed();
         assert!(answers(&answer) <= 1, "{start}");
-        assert!(waited > Duration::from_millis(500) && waited < Duration::from_secs(5), "{start}: {waited:?}");
+        assert!(
+            waited > Duration::from_millis(500) && waited < Duration::from_secs(5),
+            "{start}: {waited:?}"
+        );
     }
 }
 
@@ -87,33 +106,61 @@ fn uris_are_bounded() {
     assert_eq!(rig.get(&long(9_000)).status, 200, "9 KB have to work");
     assert_eq!(rig.get(&long(64_000)).status, 200);
     assert_eq!(rig.get(&long(64_001)).status, 414);
-    assert_eq!(client::request(rig.address, "GET", &long(70_000), &[]).status, 414);
+    assert_eq!(
+        client::request(rig.address, "GET", &long(70_000), &[]).status,
+        414
+    );
 }
 
 #[test]
 fn connections_over_the_bound_are_told_to_come_back() {
-    let server = ServerLimits { connections: 2, header_time: Duration::from_secs(5), ..ServerLimits::default() };
-    let rig = Rig::with(Settings { server, ..Settings::default() });
+    let server = ServerLimits {
+        connections: 2,
+        header_time: Duration::from_secs(5),
+        ..ServerLimits::default()
+    };
+    let rig = Rig::with(Settings {
+        server,
+        ..Settings::default()
+    });
     let held: Vec<_> = (0..2)
         .map(|_| {
             let mut socket = client::connect(rig.address);
-            socket.write_all(b"GET /healthz HTTP/1.1\r\n").expect("sent");
+            socket
+                .write_all(b"GET /healthz HTTP/1.1\r\n")
+                .expect("sent");
             socket
         })
         .collect();
     std::thread::sleep(Duration::from_millis(100));
     let answer = parse(&raw(rig.address, b""));
-    assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")));
+    assert_eq!(
+        (answer.status, answer.header("retry-after")),
+        (503, Some("1"))
+    );
     drop(held);
     std::thread::sleep(Duration::from_millis(200));
-    assert_eq!(rig.get("/api/v1/signals?limit=1").status, 200, "places are given back");
+    assert_eq!(
+        rig.get("/api/v1/signals?limit=1").status,
+        200,
+        "places are given back"
+    );
 }
 
 #[test]
 fn requests_over_the_bound_are_told_to_come_back_and_charged_nothing() {
-    let limits = signaldex::http::Limits { in_flight: 0, ..Default::default() };
-    let rig = Rig::with(Settings { limits, ..Settings::default() });
+    let limits = signaldex::http::Limits {
+        in_flight: 0,
+        ..Default::default()
+    };
+    let rig = Rig::with(Settings {
+        limits,
+        ..Settings::default()
+    });
     let answer = rig.search("limit=1");
-    assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")));
+    assert_eq!(
+        (answer.status, answer.header("retry-after")),
+        (503, Some("1"))
+    );
     assert_eq!(answer.json()["code"], "overloaded");
 }

@@ -13,9 +13,23 @@ const NAME: (&str, &str) = ("idempotency-key", "order-4711");
 fn a_repeated_request_returns_the_same_and_is_charged_once() {
     let rig = Rig::start();
     let first = rig.send("GET", "/api/v1/signals?limit=4", &[NAME]);
-    assert_eq!((first.status, first.charged(), first.header("idempotency-replayed")), (200, 4, None));
+    assert_eq!(
+        (
+            first.status,
+            first.charged(),
+            first.header("idempotency-replayed")
+        ),
+        (200, 4, None)
+    );
     let again = rig.send("GET", "/api/v1/signals?limit=4", &[NAME]);
-    assert_eq!((again.status, again.charged(), again.header("idempotency-replayed")), (200, 0, Some("true")));
+    assert_eq!(
+        (
+            again.status,
+            again.charged(),
+            again.header("idempotency-replayed")
+        ),
+        (200, 0, Some("true"))
+    );
     assert_eq!(again.body, first.body);
     assert_eq!(again.header("etag"), first.header("etag"));
 }
@@ -23,20 +37,40 @@ fn a_repeated_request_returns_the_same_and_is_charged_once() {
 #[test]
 fn an_idempotency_key_is_bound_to_parameters_and_api_key() {
     let rig = Rig::start();
-    assert_eq!(rig.send("GET", "/api/v1/signals?limit=4", &[NAME]).status, 200);
+    assert_eq!(
+        rig.send("GET", "/api/v1/signals?limit=4", &[NAME]).status,
+        200
+    );
     let other = rig.send("GET", "/api/v1/signals?limit=5", &[NAME]);
-    assert_eq!((other.status, other.json()["code"].as_str()), (422, Some("idempotency_key_reused")));
+    assert_eq!(
+        (other.status, other.json()["code"].as_str()),
+        (422, Some("idempotency_key_reused"))
+    );
     let key = rig.other_key(&NewKey::named("other"));
     let bearer = format!("Bearer {}", key.as_str());
-    let theirs = rig.send_as_is("GET", "/api/v1/signals?limit=4", &[("authorization", &bearer), NAME]);
+    let theirs = rig.send_as_is(
+        "GET",
+        "/api/v1/signals?limit=4",
+        &[("authorization", &bearer), NAME],
+    );
     assert_eq!((theirs.status, theirs.charged()), (200, 4));
 }
 
 #[test]
 fn an_idempotency_key_has_8_to_128_visible_characters() {
     let rig = Rig::start();
-    for (name, status) in [("a".repeat(7), 400), ("a".repeat(8), 200), ("a".repeat(128), 200), ("a".repeat(129), 400), ("a b c d e f".into(), 400)] {
-        let answer = rig.send("GET", "/api/v1/signals?limit=1", &[("idempotency-key", &name)]);
+    for (name, status) in [
+        ("a".repeat(7), 400),
+        ("a".repeat(8), 200),
+        ("a".repeat(128), 200),
+        ("a".repeat(129), 400),
+        ("a b c d e f".into(), 400),
+    ] {
+        let answer = rig.send(
+            "GET",
+            "/api/v1/signals?limit=1",
+            &[("idempotency-key", &name)],
+        );
         assert_eq!(answer.status, status, "{name}");
     }
 }
@@ -44,13 +78,31 @@ fn an_idempotency_key_has_8_to_128_visible_characters() {
 #[test]
 fn what_is_free_stays_free_with_an_idempotency_key() {
     let rig = Rig::start();
-    let count = rig.send("GET", "/api/v1/signals?countOnly=true", &[("idempotency-key", "count-4711")]);
+    let count = rig.send(
+        "GET",
+        "/api/v1/signals?countOnly=true",
+        &[("idempotency-key", "count-4711")],
+    );
     assert_eq!((count.status, count.charged()), (200, 0));
-    let empty = rig.send("GET", "/api/v1/signals?country=Nowhere", &[("idempotency-key", "empty-4711")]);
-    assert_eq!((empty.status, empty.charged(), empty.items().len()), (200, 0, 0));
-    assert_eq!(rig.send("HEAD", "/api/v1/signals?limit=4", &[NAME]).status, 200);
+    let empty = rig.send(
+        "GET",
+        "/api/v1/signals?country=Nowhere",
+        &[("idempotency-key", "empty-4711")],
+    );
+    assert_eq!(
+        (empty.status, empty.charged(), empty.items().len()),
+        (200, 0, 0)
+    );
+    assert_eq!(
+        rig.send("HEAD", "/api/v1/signals?limit=4", &[NAME]).status,
+        200
+    );
     let first = rig.send("GET", "/api/v1/signals?limit=4", &[NAME]);
-    assert_eq!(first.header("idempotency-replayed"), None, "a HEAD does not answer for a GET");
+    assert_eq!(
+        first.header("idempotency-replayed"),
+        None,
+        "a HEAD does not answer for a GET"
+    );
 }
 
 #[test]
@@ -69,18 +121,39 @@ fn concurrent_requests_of_one_name_are_charged_once() {
                 })
             })
             .collect();
-        asking.into_iter().map(|thread| thread.join().expect("an answer")).collect()
+        asking
+            .into_iter()
+            .map(|thread| thread.join().expect("an answer"))
+            .collect()
     });
-    assert!(answers.iter().all(|answer| [200, 409].contains(&answer.status)));
-    assert_eq!(answers.iter().map(|answer| answer.charged()).sum::<u64>(), 9);
+    assert!(
+        answers
+            .iter()
+            .all(|answer| [200, 409].contains(&answer.status))
+    );
+    assert_eq!(
+        answers.iter().map(|answer| answer.charged()).sum::<u64>(),
+        9
+    );
     rig.note(9);
 }
 
 #[test]
 fn concurrent_requests_share_a_quota_exactly() {
-    let quotas = Quotas { signals: Some(100), ..Quotas::default() };
-    let key = NewKey { quotas, rate: 1000, burst: 1000, ..NewKey::named("shared") };
-    let rig = Rig::with(Settings { key, ..Settings::default() });
+    let quotas = Quotas {
+        signals: Some(100),
+        ..Quotas::default()
+    };
+    let key = NewKey {
+        quotas,
+        rate: 1000,
+        burst: 1000,
+        ..NewKey::named("shared")
+    };
+    let rig = Rig::with(Settings {
+        key,
+        ..Settings::default()
+    });
     let authorization = format!("Bearer {}", rig.key.as_str());
     let (address, authorization) = (rig.address, &authorization);
     let charged: u64 = std::thread::scope(|scope| {
@@ -88,11 +161,15 @@ fn concurrent_requests_share_a_quota_exactly() {
             .map(|_| {
                 scope.spawn(move || {
                     let headers = [("authorization", authorization.as_str())];
-                    crate::client::request(address, "GET", "/api/v1/signals?limit=7", &headers).charged()
+                    crate::client::request(address, "GET", "/api/v1/signals?limit=7", &headers)
+                        .charged()
                 })
             })
             .collect();
-        asking.into_iter().map(|thread| thread.join().expect("an answer")).sum()
+        asking
+            .into_iter()
+            .map(|thread| thread.join().expect("an answer"))
+            .sum()
     });
     assert_eq!(charged, 100);
     rig.note(charged);
@@ -106,42 +183,75 @@ fn usage_names_key_month_and_counters() {
     rig.get("/api/v1/companies/pomelora");
     let usage = rig.state().usage(None).expect("usage");
     assert_eq!(usage.len(), 1);
-    assert_eq!((usage[0].name.as_str(), usage[0].counts), ("test", [3, 1, 1]));
-    assert_eq!(rig.state().usage(Some(usage[0].month)).expect("usage"), usage);
+    assert_eq!(
+        (usage[0].name.as_str(), usage[0].counts),
+        ("test", [3, 1, 1])
+    );
+    assert_eq!(
+        rig.state().usage(Some(usage[0].month)).expect("usage"),
+        usage
+    );
 }
 
 #[test]
 fn a_replay_outlives_restarts_and_the_records_it_shows() {
     let mut rig = Rig::start();
     let first = rig.send("GET", "/api/v1/signals?limit=4", &[NAME]);
-    let nothing = IndexBuilder::in_memory().and_then(IndexBuilder::finish).expect("an empty index");
+    let nothing = IndexBuilder::in_memory()
+        .and_then(IndexBuilder::finish)
+        .expect("an empty index");
     rig.restart(nothing);
     assert_eq!(rig.search("limit=4").items().len(), 0);
     let again = rig.send("GET", "/api/v1/signals?limit=4", &[NAME]);
-    assert_eq!((again.header("idempotency-replayed"), &again.body), (Some("true"), &first.body));
+    assert_eq!(
+        (again.header("idempotency-replayed"), &again.body),
+        (Some("true"), &first.body)
+    );
 }
 
 #[test]
 fn an_answer_is_repeated_for_24_hours() {
     let rig = Rig::start();
-    assert_eq!(rig.send("GET", "/api/v1/signals?limit=4", &[NAME]).charged(), 4);
+    assert_eq!(
+        rig.send("GET", "/api/v1/signals?limit=4", &[NAME])
+            .charged(),
+        4
+    );
     let age = |seconds: i64| {
         let state = rusqlite::Connection::open(rig.state_path()).expect("the state");
-        state.execute("UPDATE replays SET answered_at = answered_at - ?1", [seconds]).expect("aged");
+        state
+            .execute(
+                "UPDATE replays SET answered_at = answered_at - ?1",
+                [seconds],
+            )
+            .expect("aged");
     };
     age(24 * 60 * 60 - 60);
-    assert_eq!(rig.send("GET", "/api/v1/signals?limit=4", &[NAME]).charged(), 0);
+    assert_eq!(
+        rig.send("GET", "/api/v1/signals?limit=4", &[NAME])
+            .charged(),
+        0
+    );
     age(60);
-    assert_eq!(rig.send("GET", "/api/v1/signals?limit=4", &[NAME]).charged(), 4);
+    assert_eq!(
+        rig.send("GET", "/api/v1/signals?limit=4", &[NAME])
+            .charged(),
+        4
+    );
 }
 
 #[test]
 fn nothing_is_delivered_that_cannot_be_charged() {
     let rig = Rig::start();
     let blocker = rusqlite::Connection::open(rig.state_path()).expect("the state");
-    blocker.execute_batch("BEGIN IMMEDIATE").expect("the only writer");
+    blocker
+        .execute_batch("BEGIN IMMEDIATE")
+        .expect("the only writer");
     let answer = rig.search("limit=4");
-    assert_eq!((answer.status, answer.json()["data"].is_null()), (503, true));
+    assert_eq!(
+        (answer.status, answer.json()["data"].is_null()),
+        (503, true)
+    );
     assert!(answer.header("retry-after").is_some());
     blocker.execute_batch("ROLLBACK").expect("done");
     assert_eq!(rig.search("limit=4").status, 200);

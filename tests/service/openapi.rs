@@ -7,7 +7,8 @@ use crate::rig::Rig;
 
 #[test]
 fn the_document_is_the_one_that_is_kept() {
-    let document = serde_json::to_string_pretty(&signaldex::http::openapi_document()).expect("JSON");
+    let document =
+        serde_json::to_string_pretty(&signaldex::http::openapi_document()).expect("JSON");
     assert_golden("openapi.json", &(document + "\n"));
 }
 
@@ -16,10 +17,19 @@ fn the_document_is_served_and_has_every_parameter_with_an_example() {
     let rig = Rig::start();
     let document = rig.send_as_is("GET", "/openapi.json", &[]).json();
     assert_eq!(document, signaldex::http::openapi_document());
-    let parameters = document["paths"]["/api/v1/signals"]["get"]["parameters"].as_array().expect("a list").clone();
+    let parameters = document["paths"]["/api/v1/signals"]["get"]["parameters"]
+        .as_array()
+        .expect("a list")
+        .clone();
     for known in &PARAMETERS {
-        let parameter = parameters.iter().find(|parameter| parameter["name"] == known.name);
+        let parameter = parameters
+            .iter()
+            .find(|parameter| parameter["name"] == known.name);
         let parameter = parameter.unwrap_or_else(|| panic!("{} is described", known.name));
-        assert!(!parameter["example"].is_null() && !parameter["schema"].is_null(), "{}", known.name);
+        assert!(
+            !parameter["example"].is_null() && !parameter["schema"].is_null(),
+            "{}",
+            known.name
+        );
     }
 }

@@ -14,18 +14,34 @@ fn program() -> Command {
 }
 
 fn run(state: &Path, arguments: &[&str]) -> Output {
-    program().args(arguments).arg("--state").arg(state).output().expect("the program runs")
+    program()
+        .args(arguments)
+        .arg("--state")
+        .arg(state)
+        .output()
+        .expect("the program runs")
 }
 
 fn json(output: &Output) -> Value {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
 /// Starts a service over the sample corpus and waits until it listens.
 fn serve(state: &Path) -> (Child, SocketAddr, BufReader<std::process::ChildStderr>) {
     let mut service = program()
-        .args(["serve", "--addr", "127.0.0.1:0", "--metrics-addr", "127.0.0.1:0", "--state"])
+        .args([
+            "serve",
+            "--addr",
+            "127.0.0.1:0",
+            "--metrics-addr",
+            "127.0.0.1:0",
+            "--state",
+        ])
         .arg(state)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -34,7 +50,11 @@ fn serve(state: &Path) -> (Child, SocketAddr, BufReader<std::process::ChildStder
     let mut errors = BufReader::new(service.stderr.take().expect("standard error"));
     let mut line = String::new();
     errors.read_line(&mut line).expect("a line");
-    let address = line.split("http://").nth(1).and_then(|rest| rest.split(',').next()).expect("an address");
+    let address = line
+        .split("http://")
+        .nth(1)
+        .and_then(|rest| rest.split(',').next())
+        .expect("an address");
     (service, address.parse().expect("an address"), errors)
 }
 
@@ -44,26 +64,60 @@ fn keys_are_made_listed_and_revoked_while_the_service_runs() {
     let state = directory.path().join("state.db");
     let (mut service, address, mut errors) = serve(&state);
 
-    let made = json(&run(&state, &["keys", "create", "--name", "mine", "--quota-signals", "100"]));
-    let (id, key) = (made["id"].as_str().expect("an id"), made["key"].as_str().expect("a key"));
+    let made = json(&run(
+        &state,
+        &["keys", "create", "--name", "mine", "--quota-signals", "100"],
+    ));
+    let (id, key) = (
+        made["id"].as_str().expect("an id"),
+        made["key"].as_str().expect("a key"),
+    );
     let bearer = format!("Bearer {key}");
-    let ask = || client::request(address, "GET", "/api/v1/signals?limit=2", &[("authorization", &bearer)]);
+    let ask = || {
+        client::request(
+            address,
+            "GET",
+            "/api/v1/signals?limit=2",
+            &[("authorization", &bearer)],
+        )
+    };
     let answer = ask();
-    assert_eq!((answer.status, answer.header("x-usage-remaining")), (200, Some("98")));
+    assert_eq!(
+        (answer.status, answer.header("x-usage-remaining")),
+        (200, Some("98"))
+    );
 
     let listed = json(&run(&state, &["keys", "list"]));
-    assert!(listed.as_array().expect("a list").iter().any(|line| line["id"] == id && line["name"] == "mine"));
+    assert!(
+        listed
+            .as_array()
+            .expect("a list")
+            .iter()
+            .any(|line| line["id"] == id && line["name"] == "mine")
+    );
     assert!(!listed.to_string().contains(key));
     let usage = json(&run(&state, &["usage"]));
     let line = &usage.as_array().expect("a list")[0];
-    assert_eq!((line["keyId"].as_str(), line["name"].as_str(), line["signals"].as_u64()), (Some(id), Some("mine"), Some(2)));
-    assert_eq!(json(&run(&state, &["usage", "--month", "2001-01"])), Value::Array(Vec::new()));
+    assert_eq!(
+        (
+            line["keyId"].as_str(),
+            line["name"].as_str(),
+            line["signals"].as_u64()
+        ),
+        (Some(id), Some("mine"), Some(2))
+    );
+    assert_eq!(
+        json(&run(&state, &["usage", "--month", "2001-01"])),
+        Value::Array(Vec::new())
+    );
     assert!(run(&state, &["keys", "revoke", id]).status.success());
     assert_eq!(run(&state, &["keys", "revoke", id]).status.code(), Some(1));
     std::thread::sleep(std::time::Duration::from_millis(600));
     assert_eq!(ask().status, 401);
 
-    let stop = Command::new("kill").args(["-TERM", &service.id().to_string()]).status();
+    let stop = Command::new("kill")
+        .args(["-TERM", &service.id().to_string()])
+        .status();
     assert!(stop.expect("kill").success());
     assert_eq!(service.wait().expect("an exit status").code(), Some(0));
     let mut logs = String::new();
@@ -77,10 +131,26 @@ fn without_a_directory_a_line_to_paste_is_printed() {
     let directory = tempfile::tempdir().expect("a directory");
     let (mut service, address, _errors) = serve(&directory.path().join("state.db"));
     let lines = BufReader::new(service.stdout.take().expect("standard output")).lines();
-    let line = lines.map_while(Result::ok).find(|line| line.starts_with("curl ")).expect("a curl line");
-    let key = line.split("Bearer ").nth(1).and_then(|rest| rest.split('\'').next()).expect("a key");
-    let target = line.split(&address.to_string()).nth(1).expect("a target").trim_end_matches('\'');
-    let answer = client::request(address, "GET", target, &[("authorization", &format!("Bearer {key}"))]);
+    let line = lines
+        .map_while(Result::ok)
+        .find(|line| line.starts_with("curl "))
+        .expect("a curl line");
+    let key = line
+        .split("Bearer ")
+        .nth(1)
+        .and_then(|rest| rest.split('\'').next())
+        .expect("a key");
+    let target = line
+        .split(&address.to_string())
+        .nth(1)
+        .expect("a target")
+        .trim_end_matches('\'');
+    let answer = client::request(
+        address,
+        "GET",
+        target,
+        &[("authorization", &format!("Bearer {key}"))],
+    );
     assert_eq!((answer.status, answer.items().len()), (200, 3));
     service.kill().expect("killed");
     service.wait().expect("gone");
@@ -90,7 +160,13 @@ fn without_a_directory_a_line_to_paste_is_printed() {
 fn wrong_settings_of_a_key_are_refused() {
     let directory = tempfile::tempdir().expect("a directory");
     let state = directory.path().join("state.db");
-    for arguments in [["--scopes", "signals:write"], ["--rate", "0"], ["--burst", "0"], ["--expires", "2026-02-30"], ["--quota-signals", "-1"]] {
+    for arguments in [
+        ["--scopes", "signals:write"],
+        ["--rate", "0"],
+        ["--burst", "0"],
+        ["--expires", "2026-02-30"],
+        ["--quota-signals", "-1"],
+    ] {
         let output = run(&state, &["keys", "create", arguments[0], arguments[1]]);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     }

@@ -36,9 +36,21 @@ pub(crate) struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        let key = NewKey { rate: 100_000, burst: 100_000, ..NewKey::named("test") };
-        let server = ServerLimits { header_time: Duration::from_secs(1), ..ServerLimits::default() };
-        Settings { key, limits: Limits::default(), server, index: None }
+        let key = NewKey {
+            rate: 100_000,
+            burst: 100_000,
+            ..NewKey::named("test")
+        };
+        let server = ServerLimits {
+            header_time: Duration::from_secs(1),
+            ..ServerLimits::default()
+        };
+        Settings {
+            key,
+            limits: Limits::default(),
+            server,
+            index: None,
+        }
     }
 }
 
@@ -50,9 +62,18 @@ impl Rig {
     pub(crate) fn with(settings: Settings) -> Rig {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("state.db");
-        let (_, key) = State::open(&path).and_then(|state| state.create_key(&settings.key)).expect("a key");
+        let (_, key) = State::open(&path)
+            .and_then(|state| state.create_key(&settings.key))
+            .expect("a key");
         let (address, stop, thread) = start(path, settings);
-        Rig { address, key, directory, stop: Some(stop), thread: Some(thread), charged: Cell::new(0) }
+        Rig {
+            address,
+            key,
+            directory,
+            stop: Some(stop),
+            thread: Some(thread),
+            charged: Cell::new(0),
+        }
     }
 
     pub(crate) fn state_path(&self) -> PathBuf {
@@ -83,7 +104,12 @@ impl Rig {
     }
 
     /// Sends a request without the rig's key.
-    pub(crate) fn send_as_is(&self, method: &str, target: &str, headers: &[(&str, &str)]) -> Response {
+    pub(crate) fn send_as_is(
+        &self,
+        method: &str,
+        target: &str,
+        headers: &[(&str, &str)],
+    ) -> Response {
         let response = client::request(self.address, method, target, headers);
         self.check(method, target, &response);
         self.charged.set(self.charged.get() + response.charged());
@@ -104,21 +130,34 @@ impl Rig {
     /// What no answer may break: only a GET answered 200 with content charges, by the item.
     fn check(&self, method: &str, target: &str, response: &Response) {
         let charged = response.charged();
-        if method != "GET" || response.status != 200 || response.header("idempotency-replayed").is_some() {
+        if method != "GET"
+            || response.status != 200
+            || response.header("idempotency-replayed").is_some()
+        {
             assert_eq!(charged, 0, "{method} {target}");
         }
         if target.starts_with("/api/v1/signals?") && method == "GET" && response.status == 200 {
             let is_free = response.header("idempotency-replayed").is_some();
-            let items = if is_free { 0 } else { response.items().len() as u64 };
+            let items = if is_free {
+                0
+            } else {
+                response.items().len() as u64
+            };
             assert_eq!(charged, items, "{target}");
         }
-        assert!(response.header("x-request-id").is_some(), "{method} {target}");
+        assert!(
+            response.header("x-request-id").is_some(),
+            "{method} {target}"
+        );
     }
 
     /// Stops the server and starts another one over the same state and another index.
     pub(crate) fn restart(&mut self, index: Index) {
         self.stop();
-        let settings = Settings { index: Some(index), ..Settings::default() };
+        let settings = Settings {
+            index: Some(index),
+            ..Settings::default()
+        };
         let (address, stop, thread) = start(self.state_path(), settings);
         (self.address, self.stop, self.thread) = (address, Some(stop), Some(thread));
     }
@@ -138,7 +177,11 @@ impl Drop for Rig {
     fn drop(&mut self) {
         self.stop();
         if !std::thread::panicking() {
-            assert_eq!(self.recorded(), self.charged.get(), "units recorded, and units that answers said");
+            assert_eq!(
+                self.recorded(),
+                self.charged.get(),
+                "units recorded, and units that answers said"
+            );
         }
     }
 }
@@ -147,18 +190,28 @@ fn start(path: PathBuf, settings: Settings) -> (SocketAddr, oneshot::Sender<()>,
     let (stop, stopped) = oneshot::channel();
     let (tell_address, address) = std::sync::mpsc::channel();
     let thread = std::thread::spawn(move || {
-        let index = settings.index.unwrap_or_else(|| sample::index().expect("the sample corpus"));
+        let index = settings
+            .index
+            .unwrap_or_else(|| sample::index().expect("the sample corpus"));
         let state = State::open(path).expect("a state");
-        let service =
-            Service::new(index, state, Today::Fixed(sample::AS_OF), settings.limits).expect("a service");
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        let service = Service::new(index, state, Today::Fixed(sample::AS_OF), settings.limits)
+            .expect("a service");
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build();
         runtime.expect("a runtime").block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("a listener");
-            tell_address.send(listener.local_addr().expect("an address")).expect("the test waits");
+            tell_address
+                .send(listener.local_addr().expect("an address"))
+                .expect("the test waits");
             let stop = async {
                 let _ = stopped.await;
             };
-            Server::new(service, settings.server).run(listener, stop).await.expect("the server runs");
+            Server::new(service, settings.server)
+                .run(listener, stop)
+                .await
+                .expect("the server runs");
         });
     });
     (address.recv().expect("an address"), stop, thread)

@@ -43,7 +43,9 @@ impl Build {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let started = Instant::now();
         let mut builder = IndexBuilder::in_directory(&self.out)?;
-        let loaded = self.invalid.load(&mut builder, Some(&self.companies), Some(&self.signals))?;
+        let loaded = self
+            .invalid
+            .load(&mut builder, Some(&self.companies), Some(&self.signals))?;
         let index = builder.finish()?;
         let snapshot = index.snapshot();
         eprintln!(
@@ -65,8 +67,17 @@ impl Invalid {
         companies: Option<&Path>,
         signals: Option<&Path>,
     ) -> Result<String, Failure> {
-        let mut report = self.report.as_ref().map(File::create).transpose()?.map(BufWriter::new);
-        let on_invalid = if self.skip_invalid { OnInvalid::Skip } else { OnInvalid::Stop };
+        let mut report = self
+            .report
+            .as_ref()
+            .map(File::create)
+            .transpose()?
+            .map(BufWriter::new);
+        let on_invalid = if self.skip_invalid {
+            OnInvalid::Skip
+        } else {
+            OnInvalid::Stop
+        };
         let bar = RefCell::new(Bar::new());
         let mut unreported = Ok(());
         let mut loader = Loader::new(on_invalid)

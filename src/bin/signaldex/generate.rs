@@ -30,12 +30,20 @@ impl Generate {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let corpus = Corpus::new(self.signals, self.seed)?;
         fs::create_dir_all(&self.out)?;
-        write_lines(&self.out.join("companies.jsonl"), corpus.companies(), |line, company| {
-            write_company(line, &company);
-        })?;
-        write_lines(&self.out.join("signals.jsonl"), corpus.signals(), |line, signal| {
-            write_signal(line, &signal);
-        })?;
+        write_lines(
+            &self.out.join("companies.jsonl"),
+            corpus.companies(),
+            |line, company| {
+                write_company(line, &company);
+            },
+        )?;
+        write_lines(
+            &self.out.join("signals.jsonl"),
+            corpus.signals(),
+            |line, signal| {
+                write_signal(line, &signal);
+            },
+        )?;
         eprintln!(
             "{} signals of {} companies in {}; today is {}",
             corpus.signal_count(),

@@ -68,7 +68,12 @@ pub(crate) struct Revoke {
 #[derive(Debug, clap::Args)]
 pub(crate) struct StateFile {
     /// The file of keys and usage
-    #[arg(long = "state", value_name = "FILE", default_value = "signaldex.db", env = "SIGNALDEX_STATE")]
+    #[arg(
+        long = "state",
+        value_name = "FILE",
+        default_value = "signaldex.db",
+        env = "SIGNALDEX_STATE"
+    )]
     path: PathBuf,
 }
 
@@ -147,5 +152,6 @@ fn instant(instant: Option<UtcDateTime>) -> Option<String> {
 }
 
 fn parse_scopes(text: &str) -> Result<Scopes, String> {
-    Scopes::parse(text).ok_or_else(|| "scopes are signals:read and companies:read, comma-separated".to_owned())
+    Scopes::parse(text)
+        .ok_or_else(|| "scopes are signals:read and companies:read, comma-separated".to_owned())
 }

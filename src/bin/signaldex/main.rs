@@ -85,7 +85,9 @@ fn main() -> ExitCode {
 fn is_closed_pipe(failure: &(dyn std::error::Error + 'static)) -> bool {
     let io = match failure.downcast_ref::<serde_json::Error>() {
         Some(error) => error.io_error_kind(),
-        None => failure.downcast_ref::<std::io::Error>().map(std::io::Error::kind),
+        None => failure
+            .downcast_ref::<std::io::Error>()
+            .map(std::io::Error::kind),
     };
     io == Some(std::io::ErrorKind::BrokenPipe)
 }

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use signaldex::{Found, SignalId};
 use signaldex::json::{CompanyDetail, SignalDetail};
+use signaldex::{Found, SignalId};
 
 use crate::{Failure, source};
 
@@ -31,9 +31,10 @@ impl Signal {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let snapshot = source::open(&self.directory)?.snapshot();
         match snapshot.signal(self.id)? {
-            Some(Found { signal, company }) => {
-                source::print_answer(SignalDetail { signal: &signal, company: &company })
-            }
+            Some(Found { signal, company }) => source::print_answer(SignalDetail {
+                signal: &signal,
+                company: &company,
+            }),
             None => Err(format!("there is no signal {}", self.id).into()),
         }
     }

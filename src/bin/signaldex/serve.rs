@@ -1,5 +1,6 @@
 //! `signaldex serve`: the HTTP service.
 
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -71,7 +72,9 @@ impl Serve {
     pub(crate) fn run(self) -> Result<(), Failure> {
         start_logs(self.log);
         let state = self.state.open()?;
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()?;
         runtime.block_on(self.serve(state))
     }
 
@@ -79,7 +82,10 @@ impl Serve {
         let listener = TcpListener::bind(self.addr).await?;
         let metrics_listener = TcpListener::bind(self.metrics_addr).await?;
         let address = listener.local_addr()?;
-        eprintln!("signaldex: listening on http://{address}, metrics on http://{}/metrics", metrics_listener.local_addr()?);
+        eprintln!(
+            "signaldex: listening on http://{address}, metrics on http://{}/metrics",
+            metrics_listener.local_addr()?
+        );
         let (index, today) = self.index()?;
         if self.directory.is_none() {
             show_trial(&state, address)?;
@@ -98,7 +104,11 @@ impl Serve {
             Some(directory) => source::open(directory)?,
             None => sample::index()?,
         };
-        let default = if directory.is_none() { Today::Fixed(sample::AS_OF) } else { Today::Clock };
+        let default = if directory.is_none() {
+            Today::Fixed(sample::AS_OF)
+        } else {
+            Today::Clock
+        };
         Ok((index, self.as_of.map_or(default, Today::Fixed)))
     }
 }
@@ -136,12 +146,16 @@ fn start_logs(level: LevelFilter) {
 /// Makes a key for trying the service and prints a line that uses it.
 fn show_trial(state: &State, address: SocketAddr) -> Result<(), Failure> {
     let (record, key) = state.create_key(&NewKey::named(TRIAL_KEY_NAME))?;
-    println!("The sample corpus is served, with its own today, {}. Try:\n", sample::AS_OF);
-    println!(
-        "curl -s -H 'Authorization: Bearer {}' 'http://{address}/api/v1/signals?q=raises&limit=3'\n",
-        key.as_str()
+    let text = format!(
+        "The sample corpus is served, with its own today, {}. Try:\n\n\
+         curl -s -H 'Authorization: Bearer {}' 'http://{address}/api/v1/signals?q=raises&limit=3'\n\n\
+         The key's id is {}; http://{address}/docs describes the rest.\n",
+        sample::AS_OF,
+        key.as_str(),
+        record.id
     );
-    println!("The key's id is {}; http://{address}/docs describes the rest.", record.id);
+    // That nobody reads the line is no reason not to serve.
+    let _ = std::io::stdout().write_all(text.as_bytes());
     Ok(())
 }
 
@@ -158,7 +172,11 @@ fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
 }
 
 fn parse_seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "a number of seconds is needed".to_owned())?;
-    let duration = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
+    let seconds: f64 = text
+        .parse()
+        .map_err(|_| "a number of seconds is needed".to_owned())?;
+    let duration = Duration::try_from_secs_f64(seconds)
+        .ok()
+        .filter(|time| !time.is_zero());
     duration.ok_or_else(|| "a number of seconds above 0 is needed".to_owned())
 }

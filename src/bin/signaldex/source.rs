@@ -1,11 +1,12 @@
 //! Where the commands find their index, today, and standard output.
 
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Serialize;
 use signaldex::json::Data;
-use signaldex::{Index, sample};
+use signaldex::{Index, Snapshot, sample};
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 use time::{Date, UtcDateTime};
@@ -15,21 +16,42 @@ use crate::Failure;
 /// What stands for the sample corpus where a directory is asked for.
 const SAMPLE: &str = "@sample";
 
-/// Opens the index in a directory, or builds that of the sample corpus.
-pub(crate) fn open(directory: &Path) -> Result<Index, Failure> {
-    match directory == Path::new(SAMPLE) {
-        true => Ok(sample::index()?),
-        false => Ok(Index::open(directory)?),
+/// A question to an index: where it is, what is asked, and what counts as today.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Question {
+    /// The directory of the index, or @sample
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// The query, such as 'all=series a&country=Germany'
+    #[arg(default_value = "")]
+    pub(crate) query: String,
+    /// The day that counts as today
+    #[arg(long, value_name = "DATE", value_parser = parse_date)]
+    as_of: Option<Date>,
+}
+
+impl Question {
+    /// The index's snapshot.
+    pub(crate) fn snapshot(&self) -> Result<Arc<Snapshot>, Failure> {
+        open(&self.directory).map(|index| index.snapshot())
+    }
+
+    /// The day that counts as today: the one given, the sample's own, or the UTC date.
+    pub(crate) fn today(&self) -> Date {
+        let default = || match self.directory == Path::new(SAMPLE) {
+            true => sample::AS_OF,
+            false => UtcDateTime::now().date(),
+        };
+        self.as_of.unwrap_or_else(default)
     }
 }
 
-/// The day that counts as today: the one given, the sample's own, or the UTC date.
-pub(crate) fn today(directory: &Path, as_of: Option<Date>) -> Date {
-    let default = || match directory == Path::new(SAMPLE) {
-        true => sample::AS_OF,
-        false => UtcDateTime::now().date(),
-    };
-    as_of.unwrap_or_else(default)
+/// Opens the index in a directory, or builds that of the sample corpus.
+pub(crate) fn open(directory: &Path) -> Result<Index, Failure> {
+    Ok(match directory == Path::new(SAMPLE) {
+        true => sample::index()?,
+        false => Index::open(directory)?,
+    })
 }
 
 /// Reads a date from the command line.

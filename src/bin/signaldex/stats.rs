@@ -17,8 +17,11 @@ pub(crate) struct Stats {
 impl Stats {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let figures = source::open(&self.directory)?.snapshot().statistics();
-        let sections: Map<String, Value> =
-            figures.sections.into_iter().map(|(name, bytes)| (name, bytes.into())).collect();
+        let sections: Map<String, Value> = figures
+            .sections
+            .into_iter()
+            .map(|(name, bytes)| (name, bytes.into()))
+            .collect();
         source::print_json(&json!({
             "generation": figures.generation,
             "signals": figures.signals,

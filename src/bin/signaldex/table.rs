@@ -15,13 +15,13 @@ const TITLE_CHARS_MAX: usize = 64;
 const NAME_CHARS_MAX: usize = 24;
 
 /// Prints a page.
-pub(crate) fn print(
-    found: &[Found<'_>],
-    total: u64,
-    next: Option<&Cursor>,
-) -> Result<(), Failure> {
+pub(crate) fn print(found: &[Found<'_>], total: u64, next: Option<&Cursor>) -> Result<(), Failure> {
     let mut output = std::io::stdout().lock();
-    writeln!(output, "{:>19}  {:10}  {:NAME_CHARS_MAX$}  title", "id", "date", "company")?;
+    writeln!(
+        output,
+        "{:>19}  {:10}  {:NAME_CHARS_MAX$}  title",
+        "id", "date", "company"
+    )?;
     for Found { signal, company } in found {
         let date = signal.date.map_or("-".to_owned(), |date| date.to_string());
         writeln!(

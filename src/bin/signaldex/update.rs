@@ -45,7 +45,11 @@ impl Update {
                 .map_err(|fault| format!("{}:{number}: {fault}", path.display()))?;
             writer.delete_signal(id)?;
         }
-        let on_signals = if self.with_signals { OnSignals::Delete } else { OnSignals::Refuse };
+        let on_signals = if self.with_signals {
+            OnSignals::Delete
+        } else {
+            OnSignals::Refuse
+        };
         for (path, number, slug) in lines_of(self.delete_companies.as_deref())? {
             writer
                 .delete_company(&slug, on_signals)
@@ -63,9 +67,17 @@ impl Update {
 
 /// The lines of a file that are not blank, with their numbers.
 fn lines_of(path: Option<&Path>) -> Result<Vec<(&Path, usize, String)>, Failure> {
-    let Some(path) = path else { return Ok(Vec::new()) };
+    let Some(path) = path else {
+        return Ok(Vec::new());
+    };
     let text = fs::read_to_string(path)
         .map_err(|error| format!("{}: cannot read the file: {error}", path.display()))?;
-    let lines = text.lines().map(str::trim).enumerate().filter(|(_, line)| !line.is_empty());
-    Ok(lines.map(|(place, line)| (path, place + 1, line.to_owned())).collect())
+    let lines = text
+        .lines()
+        .map(str::trim)
+        .enumerate()
+        .filter(|(_, line)| !line.is_empty());
+    Ok(lines
+        .map(|(place, line)| (path, place + 1, line.to_owned()))
+        .collect())
 }

@@ -70,7 +70,11 @@ impl State {
     /// # Errors
     /// The state cannot be read.
     pub fn keys(&self) -> Result<Vec<KeyRecord>, StateError> {
-        Ok(self.hashed_keys()?.into_iter().map(|(_, record)| record).collect())
+        Ok(self
+            .hashed_keys()?
+            .into_iter()
+            .map(|(_, record)| record)
+            .collect())
     }
 
     /// Every key with its hash.
@@ -87,14 +91,19 @@ impl State {
     pub(crate) fn key_changes(&self) -> Result<i64, StateError> {
         self.with(|connection| {
             let mut statement = connection.prepare_cached("SELECT count FROM key_changes")?;
-            Ok(statement.query_row([], |row| row.get(0)).optional()?.unwrap_or(0))
+            Ok(statement
+                .query_row([], |row| row.get(0))
+                .optional()?
+                .unwrap_or(0))
         })
     }
 }
 
 fn check(new: &NewKey) -> Result<(), StateError> {
     if new.name.chars().count() > NewKey::MAX_NAME_CHARACTERS {
-        return Err(StateError::invalid("a key's name has at most 180 characters"));
+        return Err(StateError::invalid(
+            "a key's name has at most 180 characters",
+        ));
     }
     if new.rate == 0 || new.burst == 0 {
         return Err(StateError::invalid("a key's rate and burst are at least 1"));
@@ -109,14 +118,21 @@ fn stored_quota(quota: Option<u64>) -> Option<i64> {
 
 fn read(row: &Row<'_>) -> rusqlite::Result<(KeyHash, KeyRecord)> {
     let scopes: String = row.get(3)?;
-    let quota = |column| row.get::<_, Option<i64>>(column).map(|quota| quota.map(i64::unsigned_abs));
+    let quota = |column| {
+        row.get::<_, Option<i64>>(column)
+            .map(|quota| quota.map(i64::unsigned_abs))
+    };
     let settings = NewKey {
         name: row.get(2)?,
         scopes: Scopes::parse(&scopes).unwrap_or_default(),
         expires_at: instant(row.get(5)?),
         rate: row.get(7)?,
         burst: row.get(8)?,
-        quotas: Quotas { signals: quota(9)?, activities: quota(10)?, companies: quota(11)? },
+        quotas: Quotas {
+            signals: quota(9)?,
+            activities: quota(10)?,
+            companies: quota(11)?,
+        },
     };
     let record = KeyRecord {
         number: row.get(0)?,

@@ -54,12 +54,22 @@ impl State {
     pub fn open(path: impl AsRef<Path>) -> Result<State, StateError> {
         let path = path.as_ref().to_owned();
         let first = schema::open(&path)?;
-        Ok(State { path, readers: Mutex::new(vec![first]) })
+        Ok(State {
+            path,
+            readers: Mutex::new(vec![first]),
+        })
     }
 
     /// Runs a read or a rare write on a connection of its own.
-    fn with<T>(&self, run: impl FnOnce(&mut Connection) -> Result<T, StateError>) -> Result<T, StateError> {
-        let idle = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    fn with<T>(
+        &self,
+        run: impl FnOnce(&mut Connection) -> Result<T, StateError>,
+    ) -> Result<T, StateError> {
+        let idle = self
+            .readers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
         let mut connection = match idle {
             Some(connection) => connection,
             None => schema::open(&self.path)?,
@@ -101,7 +111,10 @@ impl fmt::Display for StateError {
             Reason::Database(error) => write!(f, "the state file: {error}"),
             Reason::Random(error) => write!(f, "no random bytes: {error}"),
             Reason::Newer(version) => {
-                write!(f, "the state file has layout {version}, written by a later release")
+                write!(
+                    f,
+                    "the state file has layout {version}, written by a later release"
+                )
             }
             Reason::Invalid(reason) => f.write_str(reason),
         }

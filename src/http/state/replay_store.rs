@@ -43,11 +43,21 @@ impl NewReplay {
         body: &[u8],
     ) -> std::io::Result<NewReplay> {
         let body = zstd::bulk::compress(body, COMPRESSION_LEVEL)?;
-        Ok(NewReplay { name, parameters, etag, body })
+        Ok(NewReplay {
+            name,
+            parameters,
+            etag,
+            body,
+        })
     }
 
     /// Keeps the answer; `false` where another one of that name is still kept.
-    pub(super) fn insert(&self, connection: &Connection, key: i64, now: i64) -> rusqlite::Result<bool> {
+    pub(super) fn insert(
+        &self,
+        connection: &Connection,
+        key: i64,
+        now: i64,
+    ) -> rusqlite::Result<bool> {
         let mut statement = connection.prepare_cached(
             "INSERT INTO replays (key, name, parameters, answered_at, etag, body) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE SET \
@@ -55,14 +65,27 @@ impl NewReplay {
              etag = excluded.etag, body = excluded.body WHERE answered_at <= ?7",
         )?;
         let expired = now - LIFETIME_SECONDS;
-        let values = params![key, self.name, self.parameters, now, self.etag, self.body, expired];
+        let values = params![
+            key,
+            self.name,
+            self.parameters,
+            now,
+            self.etag,
+            self.body,
+            expired
+        ];
         Ok(statement.execute(values)? == 1)
     }
 }
 
 impl State {
     /// The answer kept under a name for a key at an instant.
-    pub(crate) fn replay(&self, key: i64, name: &str, now: i64) -> Result<Option<StoredReplay>, StateError> {
+    pub(crate) fn replay(
+        &self,
+        key: i64,
+        name: &str,
+        now: i64,
+    ) -> Result<Option<StoredReplay>, StateError> {
         self.with(|connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT parameters, etag, body FROM replays \
@@ -74,10 +97,16 @@ impl State {
                     Ok((row.get(0)?, row.get(1)?, row.get::<_, Vec<u8>>(2)?))
                 })
                 .optional()?;
-            let Some((parameters, etag, compressed)) = stored else { return Ok(None) };
+            let Some((parameters, etag, compressed)) = stored else {
+                return Ok(None);
+            };
             let body = zstd::bulk::decompress(&compressed, MAX_BODY_BYTES)
                 .map_err(|_| StateError::invalid("a kept answer is damaged"))?;
-            Ok(Some(StoredReplay { parameters, etag, body }))
+            Ok(Some(StoredReplay {
+                parameters,
+                etag,
+                body,
+            }))
         })
     }
 }

@@ -58,7 +58,10 @@ pub(super) struct UsageBatch<'t> {
 
 impl<'t> UsageBatch<'t> {
     pub(super) fn new(transaction: &'t Transaction<'t>) -> UsageBatch<'t> {
-        UsageBatch { transaction, rows: HashMap::new() }
+        UsageBatch {
+            transaction,
+            rows: HashMap::new(),
+        }
     }
 
     /// The counts of a key in a month, as far as the batch has come.
@@ -87,7 +90,9 @@ fn read(connection: &Connection, key: i64, month: Month) -> rusqlite::Result<Cou
         "SELECT signals, activities, companies FROM usage WHERE key = ?1 AND month = ?2",
     )?;
     let counts = statement
-        .query_row(params![key, month.number()], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))
+        .query_row(params![key, month.number()], |row| {
+            Ok([row.get(0)?, row.get(1)?, row.get(2)?])
+        })
         .optional()?;
     Ok(counts.unwrap_or_default())
 }

@@ -92,8 +92,14 @@ impl Writer {
 
     /// Records a charge and returns when it is durable.
     pub(crate) async fn charge(&self, charge: Charge) -> Result<Charged, ChargeError> {
-        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(queue) = queue else { return Err(ChargeError::Unavailable) };
+        let queue = self
+            .queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let Some(queue) = queue else {
+            return Err(ChargeError::Unavailable);
+        };
         let (reply, answer) = oneshot::channel();
         self.waiting.fetch_add(1, Ordering::Relaxed);
         if let Err(refused) = queue.try_send(Waiting { charge, reply }) {
@@ -113,8 +119,15 @@ impl Writer {
 
     /// Takes no further charge and returns when all that wait are durable.
     pub(crate) fn close(&self) {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let thread = self
+            .thread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         if let Some(Err(_)) = thread.map(JoinHandle::join) {
             tracing::error!("the thread that writes charges has failed");
         }

@@ -1,0 +1,152 @@
+//! Every crash state of a commit, a merge, a compaction and of recovery opens as the old state or
+//! the new one.
+
+use super::disk::{Disk, State, Unsynced};
+use super::model::{Model, Random, empty_index, open, random_company, random_signal};
+use crate::index::{Index, Writer};
+use crate::signal::SignalId;
+
+/// An index with a few segments, deletions among them.
+fn prepare(random: &mut Random, commits: usize) -> (Disk, Index) {
+    let disk = Disk::default();
+    let index = empty_index(&disk);
+    let mut writer = index.writer().expect("nobody else writes");
+    for _ in 0..commits {
+        change(&mut writer, random);
+        writer.commit().expect("the disk is whole");
+    }
+    writer.wait_for_merges();
+    (disk, index)
+}
+
+fn change(writer: &mut Writer, random: &mut Random) {
+    let company = random_company(random);
+    writer.upsert_company(&company).expect("a valid company");
+    for _ in 0..4 {
+        writer
+            .upsert_signal(&random_signal(random, &company.slug))
+            .expect("a known company");
+    }
+    let id = SignalId::new(1 + random.below(60)).expect("a small number");
+    writer.delete_signal(id).expect("deleting does not fail");
+}
+
+fn held(index: &Index) -> Model {
+    Model::of(&index.snapshot()).expect("a whole index")
+}
+
+/// Crashes in every way behind every step, and once more during the recovery from each; returns
+/// how many states were opened.
+fn check_all(states: &[State], allowed: &[Model], acknowledged: &Model) -> usize {
+    let mut opened = 0;
+    for (step, state) in states.iter().enumerate() {
+        let is_last = step + 1 == states.len();
+        for_each_crash(state, |disk, context| {
+            let context = format!("step {step} of {}, {context}", states.len());
+            let allowed = if is_last {
+                std::slice::from_ref(acknowledged)
+            } else {
+                allowed
+            };
+            let found = recover(&disk, allowed, &context);
+            opened += 1;
+            disk.record();
+            drop(
+                open(&disk)
+                    .and_then(|index| index.writer())
+                    .expect("recovery succeeds"),
+            );
+            for again in disk.recorded() {
+                for_each_crash(&again, |disk, second| {
+                    recover(
+                        &disk,
+                        std::slice::from_ref(&found),
+                        &format!("{context}; {second}"),
+                    );
+                    opened += 1;
+                });
+            }
+        });
+    }
+    opened
+}
+
+fn for_each_crash(state: &State, mut call: impl FnMut(Disk, String)) {
+    for unsynced in Unsynced::ALL {
+        for changes in 0..state.name_states() {
+            call(
+                state.crash(unsynced, changes),
+                format!("{unsynced:?}, {changes} names"),
+            );
+        }
+    }
+}
+
+fn recover(disk: &Disk, allowed: &[Model], context: &str) -> Model {
+    let index = open(disk).unwrap_or_else(|error| panic!("{context}: {error}"));
+    let found = held(&index);
+    assert!(
+        allowed.contains(&found),
+        "{context}: neither the old state nor the new one"
+    );
+    found
+}
+
+#[test]
+fn a_commit_is_there_whole_or_not_at_all() {
+    for seed in 0..4 {
+        let mut random = Random(seed);
+        let (disk, index) = prepare(&mut random, 3);
+        let old = held(&index);
+        let mut writer = index.writer().expect("nobody else writes");
+        change(&mut writer, &mut random);
+        disk.record();
+        writer.commit().expect("the disk is whole");
+        let new = held(&index);
+        assert_ne!(old, new);
+        let opened = check_all(&disk.recorded(), &[old, new.clone()], &new);
+        assert!(opened > 100, "{opened} states");
+    }
+}
+
+#[test]
+fn a_compaction_changes_nothing_wherever_it_is_cut_off() {
+    let (disk, index) = prepare(&mut Random(7), 5);
+    let held = held(&index);
+    let mut writer = index.writer().expect("nobody else writes");
+    disk.record();
+    writer.compact().expect("the disk is whole");
+    let opened = check_all(&disk.recorded(), std::slice::from_ref(&held), &held);
+    assert!(opened > 50, "{opened} states");
+}
+
+#[test]
+fn a_merge_changes_nothing_wherever_it_is_cut_off() {
+    // The eighth segment starts a merge; the recording covers the commit and the merge.
+    let mut random = Random(8);
+    let (disk, index) = prepare(&mut random, 7);
+    let old = held(&index);
+    let mut writer = index.writer().expect("nobody else writes");
+    change(&mut writer, &mut random);
+    disk.record();
+    writer.commit().expect("the disk is whole");
+    writer.wait_for_merges();
+    let new = held(&index);
+    assert!(
+        index.snapshot().statistics().segments < 8,
+        "the segments were merged"
+    );
+    check_all(&disk.recorded(), &[old, new.clone()], &new);
+}
+
+#[test]
+fn files_that_nothing_names_are_removed() {
+    let (disk, index) = prepare(&mut Random(9), 6);
+    index
+        .writer()
+        .expect("nobody else writes")
+        .compact()
+        .expect("the disk is whole");
+    let names = disk.names();
+    assert_eq!(names.len(), 2, "a manifest and a segment: {names:?}");
+}

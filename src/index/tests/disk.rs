@@ -1,0 +1,320 @@
+//! A disk in memory that knows what was synced, can fail, and can be cut off at any step.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use crate::index::storage::{NewFile, Storage};
+use crate::segment::Bytes;
+use crate::{Error, Result};
+
+/// The disk. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Disk(Arc<Mutex<State>>);
+
+/// What is on the disk, and what of it would survive.
+#[derive(Clone, Debug, Default)]
+pub(super) struct State {
+    files: BTreeMap<u64, Content>,
+    names: BTreeMap<String, u64>,
+    /// The names that survive a crash for certain.
+    synced_names: BTreeMap<String, u64>,
+    /// Changes of names since then, in order.
+    unsynced: Vec<Change>,
+    next: u64,
+    is_locked: bool,
+    operations: u64,
+    fault: Option<Fault>,
+    /// The state after each operation that changed something, while that is recorded.
+    history: Option<Vec<State>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Content {
+    bytes: Vec<u8>,
+    synced: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Change {
+    Set(String, u64),
+    Move(String, String),
+    Remove(String),
+}
+
+/// An operation that fails.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fault {
+    /// The number of the operation, from the one on at which the fault is set.
+    pub(super) operation: u64,
+    pub(super) kind: FaultKind,
+    /// Whether all later ones fail as well.
+    pub(super) lasts: bool,
+}
+
+/// How an operation fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FaultKind {
+    /// With this error of the operating system.
+    Error(io::ErrorKind),
+    /// A write takes half of the bytes.
+    ShortWrite,
+}
+
+/// What becomes of bytes that were written and not synced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unsynced {
+    Dropped,
+    Kept,
+    Zeroed,
+    /// Kept up to a multiple of 512 bytes in the middle, then lost.
+    Torn,
+}
+
+impl Unsynced {
+    pub(super) const ALL: [Unsynced; 4] = [
+        Unsynced::Dropped,
+        Unsynced::Kept,
+        Unsynced::Zeroed,
+        Unsynced::Torn,
+    ];
+}
+
+impl Disk {
+    /// Starts to keep the state after each operation.
+    pub(super) fn record(&self) {
+        let mut state = self.state();
+        let first = State {
+            history: None,
+            ..state.clone()
+        };
+        state.history = Some(vec![first]);
+    }
+
+    /// The states that were kept.
+    pub(super) fn recorded(&self) -> Vec<State> {
+        self.state().history.take().unwrap_or_default()
+    }
+
+    /// Sets a fault; operations are counted from here.
+    pub(super) fn fail(&self, fault: Option<Fault>) {
+        let mut state = self.state();
+        state.operations = 0;
+        state.fault = fault;
+    }
+
+    /// The operations since the last fault was set.
+    pub(super) fn operations(&self) -> u64 {
+        self.state().operations
+    }
+
+    /// The names of all files.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.state().names.keys().cloned().collect()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0
+            .lock()
+            .expect("no test panics while it holds the disk")
+    }
+
+    /// Counts an operation and lets it fail where that is due.
+    fn operate(&self) -> io::Result<(MutexGuard<'_, State>, bool)> {
+        let mut state = self.state();
+        let number = state.operations;
+        state.operations += 1;
+        let due = state
+            .fault
+            .filter(|fault| number == fault.operation || (fault.lasts && number > fault.operation));
+        match due.map(|fault| fault.kind) {
+            Some(FaultKind::Error(kind)) => Err(kind.into()),
+            Some(FaultKind::ShortWrite) => Ok((state, true)),
+            None => Ok((state, false)),
+        }
+    }
+}
+
+impl State {
+    /// How many states a crash may leave of the names.
+    pub(super) fn name_states(&self) -> usize {
+        self.unsynced.len() + 1
+    }
+
+    /// The disk after a crash: with the first `changes` of the unsynced changes of names.
+    pub(super) fn crash(&self, unsynced: Unsynced, changes: usize) -> Disk {
+        let mut names = self.synced_names.clone();
+        for change in &self.unsynced[..changes] {
+            apply(&mut names, change);
+        }
+        let files = self
+            .files
+            .iter()
+            .map(|(&file, content)| (file, content.crash(unsynced)));
+        Disk(Arc::new(Mutex::new(State {
+            files: files.collect(),
+            synced_names: names.clone(),
+            names,
+            next: self.next,
+            ..State::default()
+        })))
+    }
+
+    fn change(&mut self, change: Change) {
+        apply(&mut self.names, &change);
+        self.unsynced.push(change);
+        self.keep();
+    }
+
+    fn keep(&mut self) {
+        if let Some(mut history) = self.history.take() {
+            history.push(self.clone());
+            self.history = Some(history);
+        }
+    }
+}
+
+impl Content {
+    fn crash(&self, unsynced: Unsynced) -> Content {
+        let mut bytes = self.bytes.clone();
+        match unsynced {
+            Unsynced::Dropped => bytes.truncate(self.synced),
+            Unsynced::Kept => {}
+            Unsynced::Zeroed => bytes[self.synced..].fill(0),
+            Unsynced::Torn => {
+                let middle = self.synced + (bytes.len() - self.synced) / 2;
+                bytes.truncate((middle / 512 * 512).max(self.synced));
+            }
+        }
+        Content {
+            synced: bytes.len(),
+            bytes,
+        }
+    }
+}
+
+fn apply(names: &mut BTreeMap<String, u64>, change: &Change) {
+    match change {
+        Change::Set(name, file) => {
+            names.insert(name.clone(), *file);
+        }
+        Change::Move(from, to) => {
+            if let Some(file) = names.remove(from) {
+                names.insert(to.clone(), file);
+            }
+        }
+        Change::Remove(name) => {
+            names.remove(name);
+        }
+    }
+}
+
+impl Storage for Disk {
+    fn path(&self, name: &str) -> PathBuf {
+        PathBuf::from("disk").join(name)
+    }
+
+    fn create(&self, name: &str) -> io::Result<Box<dyn NewFile>> {
+        let (mut state, _) = self.operate()?;
+        let file = state.next;
+        state.next += 1;
+        state.files.insert(file, Content::default());
+        state.change(Change::Set(name.to_owned(), file));
+        drop(state);
+        Ok(Box::new(DiskFile {
+            disk: self.clone(),
+            file,
+        }))
+    }
+
+    fn read(&self, name: &str) -> io::Result<Vec<u8>> {
+        let (state, _) = self.operate()?;
+        let file = state.names.get(name).ok_or(io::ErrorKind::NotFound)?;
+        Ok(state.files[file].bytes.clone())
+    }
+
+    fn view(&self, name: &str) -> io::Result<Bytes> {
+        self.read(name).map(|bytes| Bytes::copy(&bytes))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let (mut state, _) = self.operate()?;
+        state.change(Change::Move(from.to_owned(), to.to_owned()));
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        let (mut state, _) = self.operate()?;
+        state.change(Change::Remove(name.to_owned()));
+        Ok(())
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        let (state, _) = self.operate()?;
+        Ok(state.names.keys().cloned().collect())
+    }
+
+    fn sync_names(&self) -> io::Result<()> {
+        let (mut state, _) = self.operate()?;
+        state.synced_names = state.names.clone();
+        state.unsynced.clear();
+        state.keep();
+        Ok(())
+    }
+
+    fn lock(&self) -> Result<Box<dyn Debug + Send + Sync>> {
+        let mut state = self.state();
+        if std::mem::replace(&mut state.is_locked, true) {
+            return Err(Error::locked());
+        }
+        Ok(Box::new(DiskLock(self.clone())))
+    }
+}
+
+#[derive(Debug)]
+struct DiskLock(Disk);
+
+impl Drop for DiskLock {
+    fn drop(&mut self) {
+        self.0.state().is_locked = false;
+    }
+}
+
+#[derive(Debug)]
+struct DiskFile {
+    disk: Disk,
+    file: u64,
+}
+
+impl Write for DiskFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let (mut state, is_short) = self.disk.operate()?;
+        let length = if is_short {
+            bytes.len().div_ceil(2)
+        } else {
+            bytes.len()
+        };
+        if let Some(content) = state.files.get_mut(&self.file) {
+            content.bytes.extend_from_slice(&bytes[..length]);
+        }
+        state.keep();
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl NewFile for DiskFile {
+    fn sync(&mut self) -> io::Result<()> {
+        let (mut state, _) = self.disk.operate()?;
+        if let Some(content) = state.files.get_mut(&self.file) {
+            content.synced = content.bytes.len();
+        }
+        state.keep();
+        Ok(())
+    }
+}

@@ -1,0 +1,136 @@
+//! Errors of the disk: each operation of a commit failing, once and for ever.
+
+use std::io::ErrorKind;
+
+use super::disk::{Disk, Fault, FaultKind};
+use super::model::{Model, Random, empty_index, open, random_company, random_signal};
+use crate::index::{Index, Writer};
+
+fn prepared() -> (Disk, Index, Writer) {
+    let disk = Disk::default();
+    let index = empty_index(&disk);
+    let mut writer = index.writer().expect("nobody else writes");
+    let mut random = Random(5);
+    for _ in 0..2 {
+        change(&mut writer, &mut random);
+        writer.commit().expect("the disk is whole");
+    }
+    change(&mut writer, &mut random);
+    (disk, index, writer)
+}
+
+fn change(writer: &mut Writer, random: &mut Random) {
+    let company = random_company(random);
+    writer.upsert_company(&company).expect("a valid company");
+    for _ in 0..5 {
+        writer
+            .upsert_signal(&random_signal(random, &company.slug))
+            .expect("a known company");
+    }
+}
+
+fn held(index: &Index) -> Model {
+    Model::of(&index.snapshot()).expect("a whole index")
+}
+
+/// The state behind the commit, and the number of operations that it takes.
+fn undisturbed() -> (Model, u64) {
+    let (disk, index, mut writer) = prepared();
+    disk.fail(None);
+    writer.commit().expect("the disk is whole");
+    (held(&index), disk.operations())
+}
+
+#[test]
+fn a_commit_that_fails_leaves_the_old_state_or_the_new_one() {
+    let (new, operations) = undisturbed();
+    let kinds = [
+        FaultKind::Error(ErrorKind::Other),
+        FaultKind::Error(ErrorKind::StorageFull),
+        FaultKind::Error(ErrorKind::PermissionDenied),
+    ];
+    for kind in kinds {
+        for operation in 0..operations {
+            for lasts in [false, true] {
+                let context = format!("operation {operation} fails with {kind:?}, lasts: {lasts}");
+                let (disk, index, mut writer) = prepared();
+                let old = held(&index);
+                disk.fail(Some(Fault {
+                    operation,
+                    kind,
+                    lasts,
+                }));
+                let committed = writer.commit();
+                let expected = if committed.is_ok() { &new } else { &old };
+                assert_eq!(held(&index), *expected, "searches go on; {context}");
+                if let Err(error) = committed {
+                    assert!(error.is_io() || error.is_poisoned(), "{error}; {context}");
+                }
+                drop(writer);
+                disk.fail(None);
+                let reopened = held(&open(&disk).expect("the disk is whole again"));
+                assert!(reopened == old || reopened == new, "{context}");
+            }
+        }
+    }
+}
+
+#[test]
+fn interruptions_and_short_writes_do_no_harm() {
+    let (new, operations) = undisturbed();
+    for kind in [
+        FaultKind::ShortWrite,
+        FaultKind::Error(ErrorKind::Interrupted),
+    ] {
+        for operation in 0..operations {
+            let (disk, index, mut writer) = prepared();
+            let old = held(&index);
+            disk.fail(Some(Fault {
+                operation,
+                kind,
+                lasts: false,
+            }));
+            let committed = writer.commit();
+            let expected = if committed.is_ok() { &new } else { &old };
+            assert_eq!(held(&index), *expected, "operation {operation}, {kind:?}");
+            assert!(
+                committed.is_ok() || kind != FaultKind::ShortWrite,
+                "operation {operation}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_writer_that_failed_to_sync_refuses_until_it_is_opened_again() {
+    let (disk, index, mut writer) = prepared();
+    // The third operation of a commit is the sync of the new segment.
+    disk.fail(Some(Fault {
+        operation: 2,
+        kind: FaultKind::Error(ErrorKind::Other),
+        lasts: false,
+    }));
+    let error = writer.commit().expect_err("the sync fails");
+    assert!(error.is_io(), "{error}");
+    let error = writer.commit().expect_err("the writer has failed");
+    assert!(error.is_poisoned(), "{error}");
+    let error = writer.compact().expect_err("the writer has failed");
+    assert!(error.is_poisoned(), "{error}");
+    drop(writer);
+    let mut writer = index.writer().expect("the lock is free again");
+    writer
+        .upsert_company(&random_company(&mut Random(1)))
+        .expect("a valid company");
+    writer.commit().expect("a new writer works");
+}
+
+#[test]
+fn there_is_one_writer_at_a_time() {
+    let (disk, index, writer) = prepared();
+    let error = index.writer().expect_err("one is open");
+    assert!(error.is_locked(), "{error}");
+    let other = open(&disk).expect("readers are welcome");
+    assert!(other.writer().expect_err("one is open").is_locked());
+    drop(writer);
+    other.writer().expect("the lock is free");
+}

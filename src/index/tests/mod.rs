@@ -1,0 +1,7 @@
+//! Tests of an index over time: histories against a naive model, crashes, and errors of the disk.
+
+mod crashes;
+mod disk;
+mod errors;
+mod histories;
+mod model;

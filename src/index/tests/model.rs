@@ -1,0 +1,233 @@
+//! The naive model of an index: maps of records, and answers by looking at each.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use time::Date;
+use time::macros::date;
+
+use super::disk::Disk;
+use crate::Result;
+use crate::index::storage::Storage;
+use crate::index::{Facets, Index, Snapshot};
+use crate::query::{Filter, Order, Query};
+use crate::signal::{Company, Funding, Signal, SignalId};
+
+pub(super) const TODAY: Date = date!(2026 - 06 - 30);
+
+/// A small source of random numbers: SplitMix64.
+#[derive(Clone, Debug)]
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len() as u64) as usize]
+    }
+}
+
+/// What an index should hold.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Model {
+    pub(super) signals: BTreeMap<SignalId, Signal<'static>>,
+    pub(super) companies: BTreeMap<String, Company<'static>>,
+}
+
+const WORDS: [&str; 8] = [
+    "acme", "raises", "series", "a", "robotics", "hires", "head", "of",
+];
+const COUNTRIES: [&str; 3] = ["Germany", "germany ", "France"];
+const STAGES: [&str; 3] = ["Series A", "SERIES A", "Seed"];
+
+/// A random signal of a company, with an id from a small range.
+pub(super) fn random_signal(random: &mut Random, slug: &str) -> Signal<'static> {
+    let id = SignalId::new(1 + random.below(60)).expect("a small number");
+    let words: Vec<&str> = (0..1 + random.below(5))
+        .map(|_| random.pick(&WORDS))
+        .collect();
+    let mut signal = Signal::new(id, slug.to_owned(), words.join(" "));
+    let days = random.below(120) as i64;
+    signal.date = (random.below(8) > 0).then(|| TODAY - time::Duration::days(days));
+    signal.category = Some(Cow::Borrowed(random.pick(&["funding", "hiring", "launch"])));
+    if random.below(3) == 0 {
+        signal.funding = Some(Funding {
+            stage: Some(Cow::Borrowed(random.pick(&STAGES))),
+            amount: Some(random.below(5) as f64 * 1e6),
+            currency: None,
+        });
+    }
+    signal
+}
+
+/// A random company, its slug from a small range.
+pub(super) fn random_company(random: &mut Random) -> Company<'static> {
+    let slug = format!("c{}", random.below(6));
+    let name = format!("{} {}", random.pick(&WORDS), random.pick(&WORDS));
+    let mut company = Company::new(slug, name);
+    company.country = Some(Cow::Borrowed(random.pick(&COUNTRIES)));
+    company.employees = Some(random.below(700) as i64);
+    company
+}
+
+impl Model {
+    /// Everything that an index says it holds.
+    pub(super) fn of(snapshot: &Snapshot) -> Result<Model> {
+        let mut model = Model::default();
+        for found in snapshot.scan() {
+            let signal = found?.signal.into_owned();
+            let other = model.signals.insert(signal.id, signal);
+            assert!(other.is_none(), "an id is live once");
+        }
+        for company in snapshot.scan_companies() {
+            let company = company?.into_owned();
+            let other = model.companies.insert(company.slug.to_string(), company);
+            assert!(other.is_none(), "a company is live once");
+        }
+        Ok(model)
+    }
+
+    pub(super) fn matches(&self, filter: &Filter) -> Vec<SignalId> {
+        let is_match = |signal: &&Signal<'_>| {
+            filter.matches(signal, &self.companies[&*signal.company_slug], TODAY)
+        };
+        self.signals
+            .values()
+            .filter(is_match)
+            .map(|signal| signal.id)
+            .collect()
+    }
+
+    /// Compares every kind of answer with a snapshot's.
+    pub(super) fn compare(&self, snapshot: &Snapshot, random: &mut Random, context: &str) {
+        assert_eq!(
+            snapshot.signal_count(),
+            self.signals.len() as u64,
+            "{context}"
+        );
+        assert_eq!(
+            snapshot.company_count(),
+            self.companies.len() as u64,
+            "{context}"
+        );
+        let text = random_query(random);
+        let context = format!("{context}, query {text}");
+        let filter = Filter::parse(&text).expect("a valid filter");
+        let matches = self.matches(&filter);
+        let count = snapshot.count(&filter, TODAY).expect("a whole index");
+        assert_eq!(count, matches.len() as u64, "{context}");
+        self.compare_walk(snapshot, &text, matches, random, &context);
+        let facets = snapshot.facets(&filter, TODAY).expect("a whole index");
+        let records = self.signals.values();
+        let records = records.map(|signal| (signal, &self.companies[&*signal.company_slug]));
+        assert_eq!(facets, Facets::of(records, &filter, TODAY), "{context}");
+        self.compare_company(snapshot, random, &context);
+    }
+
+    fn compare_walk(
+        &self,
+        snapshot: &Snapshot,
+        text: &str,
+        mut expected: Vec<SignalId>,
+        random: &mut Random,
+        context: &str,
+    ) {
+        let order = random.pick(&[Order::NewestFirst, Order::OldestFirst]);
+        if order == Order::NewestFirst {
+            expected.reverse();
+        }
+        let limit = 1 + random.below(20) as usize;
+        let mut ids = Vec::new();
+        let mut cursor = None;
+        loop {
+            let builder = Query::parse(text).expect("a valid query").into_builder();
+            let builder = builder.order(order).limit(limit);
+            let query = match &cursor {
+                Some(cursor) => builder.after(cursor).build(),
+                None => builder.build(),
+            };
+            let page = snapshot
+                .search(&query.expect("a valid query"), TODAY)
+                .expect("whole");
+            ids.extend_from_slice(page.ids());
+            cursor = page.next_cursor().cloned();
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(ids, expected, "{context}");
+    }
+
+    fn compare_company(&self, snapshot: &Snapshot, random: &mut Random, context: &str) {
+        let slug = format!("c{}", random.below(6));
+        let profile = snapshot.company(&slug).expect("a whole index");
+        let of_company = self
+            .signals
+            .values()
+            .filter(|signal| signal.company_slug == slug);
+        let expected = self.companies.get(&slug).map(|company| {
+            (
+                company.clone(),
+                of_company.clone().count() as u64,
+                of_company.filter_map(|s| s.date).max(),
+            )
+        });
+        let found = profile.map(|profile| {
+            (
+                profile.company.into_owned(),
+                profile.signal_count,
+                profile.latest_signal_date,
+            )
+        });
+        assert_eq!(found, expected, "{context}");
+    }
+}
+
+fn random_query(random: &mut Random) -> String {
+    let queries = [
+        "",
+        "q=series",
+        "exact=series a",
+        "any=robotics \"head of\"",
+        "exclude=acme",
+        "country=germany",
+        "country=france&q=a",
+        "size=1-49",
+        "days=30",
+        "dateRanges=7,older",
+        "categories=funding,launch",
+        "fundingStage=series a",
+        "fundingMin=1000000",
+        "company=acme",
+        "companySlug=c1",
+        "companies=c2,c3,acme hires",
+        "ids=1,2,3,40,50",
+        "q=-a -\"head of\"",
+        "country=germany&size=501%2B&days=90",
+        "q=raises a&categories=hiring",
+    ];
+    random.pick(&queries).to_owned()
+}
+
+/// An index on a disk that holds nothing yet.
+pub(super) fn empty_index(disk: &Disk) -> Index {
+    crate::index::IndexBuilder::in_storage(Arc::new(disk.clone()))
+        .and_then(crate::index::IndexBuilder::finish)
+        .expect("an empty disk can be written to")
+}
+
+/// Opens what is on a disk.
+pub(super) fn open(disk: &Disk) -> Result<Index> {
+    let storage: Arc<dyn Storage> = Arc::new(disk.clone());
+    Index::from_storage(storage)
+}

@@ -1,0 +1,240 @@
+//! Query in, plan out, without an index: statistics are made up.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use smallvec::SmallVec;
+use time::macros::date;
+
+use super::*;
+use crate::query::Filter;
+use crate::segment::{PostingId, TermNumber};
+use crate::signal::SignalId;
+
+/// A segment of 1,000,000 rows that exists only in what it says about itself.
+#[derive(Default)]
+struct MadeUp {
+    /// By term: the rows that have it. The place in the map is the number of posting and term.
+    terms: BTreeMap<&'static str, u64>,
+    values: BTreeMap<(Facet, &'static str), Vec<u64>>,
+    companies: BTreeMap<&'static str, u64>,
+}
+
+impl Statistics for MadeUp {
+    fn row_count(&self) -> u64 {
+        1_000_000
+    }
+
+    fn term(&self, _field: TextField, term: &str) -> Option<TermStatistics> {
+        let place = self.terms.keys().position(|other| *other == term)? as u32;
+        let source = Source::Posting(PostingId(place));
+        let source = SourceStatistics {
+            source,
+            rows: self.terms[term],
+        };
+        Some(TermStatistics {
+            source,
+            number: TermNumber(place),
+        })
+    }
+
+    fn facet_values(&self, facet: Facet, key: &str) -> SmallVec<[SourceStatistics; 4]> {
+        let found = self
+            .values
+            .iter()
+            .find(|((f, k), _)| *f == facet && *k == key);
+        let rows = found.map_or(&[][..], |(_, rows)| rows).iter().enumerate();
+        rows.map(|(place, &rows)| {
+            let source = Source::Posting(PostingId(1_000 * (facet as u32 + 1) + place as u32));
+            SourceStatistics { source, rows }
+        })
+        .collect()
+    }
+
+    fn company_by_slug(&self, slug: &str) -> Option<SourceStatistics> {
+        let place = self.companies.keys().position(|other| *other == slug)? as u32;
+        Some(SourceStatistics {
+            source: Source::Company(place),
+            rows: self.companies[slug],
+        })
+    }
+
+    fn companies_by_name(&self, name_key: &str) -> SmallVec<[SourceStatistics; 4]> {
+        self.company_by_slug(name_key).into_iter().collect()
+    }
+
+    fn rows_of_ids(&self, ids: &[SignalId]) -> Vec<u32> {
+        ids.iter()
+            .map(|id| id.get() as u32)
+            .filter(|row| *row < 100)
+            .collect()
+    }
+
+    fn day_codes(&self, days: &RangeInclusive<i32>) -> Option<CodeRange> {
+        (*days.end() > 0).then_some(1..=9)
+    }
+
+    fn amount_codes(&self, min: Option<f64>, _max: Option<f64>) -> Option<CodeRange> {
+        min.is_none_or(|min| min < 1e9).then_some(5..=7)
+    }
+
+    fn rows_in_ranges(&self, column: RangeColumn, _codes: &[CodeRange]) -> Estimate {
+        match column {
+            RangeColumn::Date => Estimate {
+                min: 10,
+                expected: 20,
+                max: 30,
+            },
+            RangeColumn::Amount => Estimate {
+                min: 0,
+                expected: 100,
+                max: 200,
+            },
+        }
+    }
+}
+
+fn made_up() -> MadeUp {
+    MadeUp {
+        terms: BTreeMap::from([
+            ("a", 300_000),
+            ("of", 200_000),
+            ("series", 9_000),
+            ("zebra", 3),
+        ]),
+        values: BTreeMap::from([
+            ((Facet::Country, "germany"), vec![80_000]),
+            ((Facet::Country, "france"), vec![50_000, 2]),
+            ((Facet::Category, "funding"), vec![120_000]),
+            ((Facet::Category, "hiring"), vec![250_000]),
+        ]),
+        companies: BTreeMap::from([("acme", 40), ("brand", 7)]),
+    }
+}
+
+/// The plan of a query string, a line a step, as strategy, clause and estimate.
+fn planned(text: &str, strategies: &Strategies) -> Vec<String> {
+    let filter = Filter::parse(text).expect("a valid filter");
+    let plan = Plan::new(&filter, date!(2026 - 06 - 30), &made_up(), strategies);
+    if let Some(clause) = plan.impossible {
+        return vec![format!("impossible: {clause}")];
+    }
+    let steps = plan.explain(&[], 0).into_iter();
+    steps
+        .map(|step| format!("{}: {} ~ {}", step.strategy, step.clause, step.estimate))
+        .collect()
+}
+
+#[test]
+fn the_rarest_leads_and_order_of_words_comes_last() {
+    assert_eq!(
+        planned(
+            "exact=series a&country=germany&exclude=of&days=7",
+            &Strategies::ALL
+        ),
+        [
+            "lead with a posting: title has \"series\" ~ 9000",
+            "intersect a posting: country is \"germany\" ~ 80000",
+            "intersect a posting: title has \"a\" ~ 300000",
+            "check ranges: date in range ~ 20 (10..30)",
+            "subtract a posting: title has \"of\" ~ 200000",
+            "check order of words: title has \"series a\" ~ 4500 (0..9000)",
+        ]
+    );
+}
+
+#[test]
+fn without_cost_order_the_filter_says_the_order() {
+    let strategies = Strategies {
+        cost_order: false,
+        ..Strategies::ALL
+    };
+    assert_eq!(
+        planned("all=a zebra&country=germany", &strategies),
+        [
+            "lead with a posting: country is \"germany\" ~ 80000",
+            "intersect a posting: title has \"a\" ~ 300000",
+            "intersect a posting: title has \"zebra\" ~ 3",
+        ]
+    );
+}
+
+#[test]
+fn several_values_are_a_union_within_bounds() {
+    assert_eq!(
+        planned(
+            "categories=funding,hiring,unheard-of&country=france",
+            &Strategies::ALL
+        ),
+        [
+            "lead with a union: country is \"france\" ~ 50002 (50000..50002)",
+            "intersect a union: category is \"funding\" or 2 more ~ 370000 (250000..370000)",
+        ]
+    );
+    assert_eq!(
+        planned("companies=acme,brand,acme,nobody", &Strategies::ALL),
+        ["lead with a union: company is one of 3 ~ 47 (40..47)"]
+    );
+    assert_eq!(
+        planned("any=zebra \"series a\" nowhere", &Strategies::ALL),
+        [
+            "lead with a union: title has any of \"nowhere\", \"series a\", \"zebra\" ~ 9003 (9000..9003)",
+            "check order of words: title has any of \"nowhere\", \"series a\", \"zebra\" ~ 4501 (0..9003)",
+        ]
+    );
+}
+
+#[test]
+fn what_cannot_match_is_known_before_any_row_is_touched() {
+    for (text, clause) in [
+        ("q=zebra nowhere", "title has \"nowhere\""),
+        ("q=\"series nowhere\"", "title has \"nowhere\""),
+        ("country=atlantis&q=zebra", "country is \"atlantis\""),
+        (
+            "any=nowhere nobody",
+            "title has any of \"nobody\", \"nowhere\"",
+        ),
+        ("companySlug=nobody", "company is \"nobody\""),
+        ("ids=500,600", "id is one of 2"),
+        ("dateTo=1969-12-31", "date in range"),
+        ("fundingMin=1e9", "amount from 1000000000"),
+    ] {
+        let expected = format!("impossible: {clause}");
+        assert_eq!(planned(text, &Strategies::ALL), [expected], "{text}");
+    }
+}
+
+#[test]
+fn excluding_what_does_not_occur_costs_nothing() {
+    assert_eq!(
+        planned("exclude=nowhere \"series nowhere\"", &Strategies::ALL),
+        [""; 0]
+    );
+    assert_eq!(
+        planned("exclude=\"series a\"", &Strategies::ALL),
+        ["subtract a phrase: title has \"series a\" ~ 4500 (0..9000)"]
+    );
+}
+
+#[test]
+fn a_word_that_stands_twice_is_one_source() {
+    assert_eq!(
+        planned("exact=a series a", &Strategies::ALL),
+        [
+            "lead with a posting: title has \"series\" ~ 9000",
+            "intersect a posting: title has \"a\" ~ 300000",
+            "check order of words: title has \"a series a\" ~ 4500 (0..9000)",
+        ]
+    );
+}
+
+#[test]
+fn ids_are_looked_up_beforehand() {
+    assert_eq!(
+        planned("ids=7,8,500&activityIds=8,9", &Strategies::ALL),
+        [
+            "lead with listed rows: id is one of 3 ~ 2",
+            "intersect listed rows: id is one of 2 ~ 2",
+        ]
+    );
+}

@@ -1,0 +1,57 @@
+//! What the documents promise about the source: paths exist, files say what they own, and
+//! `unsafe` stays in its one place.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a readable folder");
+    let paths = entries.map(|entry| entry.expect("a readable folder").path());
+    let (folders, files): (Vec<_>, Vec<_>) = paths.partition(|path| path.is_dir());
+    let nested = folders.iter().flat_map(|folder| sources(folder));
+    let files = files
+        .iter()
+        .filter(|file| file.extension().is_some_and(|ending| ending == "rs"));
+    files.cloned().chain(nested).collect()
+}
+
+#[test]
+fn every_path_of_the_documents_exists() {
+    for document in ["ARCHITECTURE.md", "README.md"] {
+        let text = fs::read_to_string(root().join(document)).expect("a readable document");
+        let quoted = text.split('`').skip(1).step_by(2);
+        let is_path = |text: &&str| {
+            ["src/", "tests/", "benches/", "data/"]
+                .iter()
+                .any(|folder| text.starts_with(folder))
+        };
+        for path in quoted.filter(is_path) {
+            let path = path.split_whitespace().next().unwrap_or_default();
+            assert!(root().join(path).exists(), "{document} names {path}");
+        }
+    }
+}
+
+#[test]
+fn every_file_says_what_it_owns() {
+    for folder in ["src", "tests"] {
+        for file in sources(&root().join(folder)) {
+            let text = fs::read_to_string(&file).expect("a readable file");
+            assert!(text.starts_with("//! "), "{}", file.display());
+        }
+    }
+}
+
+#[test]
+fn unsafe_code_stays_in_its_one_place() {
+    let allowed = root().join("src/segment/bytes.rs");
+    for file in sources(&root().join("src")) {
+        let text = fs::read_to_string(&file).expect("a readable file");
+        let has_unsafe = text.contains("unsafe {") || text.contains("allow(unsafe_code)");
+        assert_eq!(has_unsafe, file == allowed, "{}", file.display());
+    }
+}
