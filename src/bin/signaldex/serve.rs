@@ -1,5 +1,6 @@
 //! `signaldex serve`: the HTTP service.
 
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -145,18 +146,16 @@ fn start_logs(level: LevelFilter) {
 /// Makes a key for trying the service and prints a line that uses it.
 fn show_trial(state: &State, address: SocketAddr) -> Result<(), Failure> {
     let (record, key) = state.create_key(&NewKey::named(TRIAL_KEY_NAME))?;
-    println!(
-        "The sample corpus is served, with its own today, {}. Try:\n",
-        sample::AS_OF
-    );
-    println!(
-        "curl -s -H 'Authorization: Bearer {}' 'http://{address}/api/v1/signals?q=raises&limit=3'\n",
-        key.as_str()
-    );
-    println!(
-        "The key's id is {}; http://{address}/docs describes the rest.",
+    let text = format!(
+        "The sample corpus is served, with its own today, {}. Try:\n\n\
+         curl -s -H 'Authorization: Bearer {}' 'http://{address}/api/v1/signals?q=raises&limit=3'\n\n\
+         The key's id is {}; http://{address}/docs describes the rest.\n",
+        sample::AS_OF,
+        key.as_str(),
         record.id
     );
+    // That nobody reads the line is no reason not to serve.
+    let _ = std::io::stdout().write_all(text.as_bytes());
     Ok(())
 }
 
