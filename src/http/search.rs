@@ -210,7 +210,7 @@ fn write_page(
         next_cursor: next_cursor.as_deref(),
         count: None,
     };
-    serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))
+    Ok(data.to_answer())
 }
 
 fn cursor_behind(call: &Call<'_>, query: &Query, last: SignalId) -> Cursor {
