@@ -18,7 +18,7 @@ const SECRET_CHARACTERS: usize = 43;
 /// Random bytes of a key's public id.
 const ID_BYTES: usize = 9;
 
-/// A new key in the clear. It is shown once; only its [`KeyHash`] is stored.
+/// A new key in the clear. It is shown once; only its SHA-256 is stored.
 pub struct ApiKey(String);
 
 /// The SHA-256 of a key's text.
