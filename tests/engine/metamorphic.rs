@@ -59,7 +59,10 @@ impl Fixture {
                 .search(&query, self.today)
                 .expect("a whole index");
             ids.extend_from_slice(page.ids());
-            assert!(ids.len() <= self.oracle.records.len(), "a walk ends: {text}");
+            assert!(
+                ids.len() <= self.oracle.records.len(),
+                "a walk ends: {text}"
+            );
             match page.next_cursor() {
                 Some(next) => cursor = Some(next.to_string()),
                 None => return ids,
