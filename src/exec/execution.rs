@@ -11,7 +11,7 @@ use super::trace::{StepTrace, Trace};
 use crate::plan::{Access, CodeRange, PhraseCheck, Plan, RangeColumn, Source, Strategies};
 use crate::segment::{
     BLOCK_ROWS, BlockRange, Column, OrderedColumn, Posting, Row, Segment, Strings, TextField,
-    block_count,
+    Verdict, block_count,
 };
 
 /// A union of at most this many rows is merged into one list before the first block. Sorting
@@ -62,14 +62,6 @@ struct BoundCheck<'a> {
     streams: Strings<'a>,
     /// The company of each row, where streams go by company.
     companies: Option<Column<'a>>,
-}
-
-/// What a block's least and greatest codes say about a range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    None,
-    Some,
-    All,
 }
 
 impl<'a> Execution<'a> {
@@ -347,32 +339,22 @@ impl<'a> Operand<'a> {
 
     fn load_into(&self, candidates: &mut Candidates, block: u32) {
         match self {
-            Operand::One(posting) => candidates.load(posting.block(block)),
-            Operand::Merged(rows) => candidates.load(Posting::List(rows).block(block)),
             Operand::Union(postings) => candidates.load_union(postings, block),
-            Operand::Phrase { rarest, check } => {
-                candidates.load(rarest.block(block));
-                candidates.retain(|offset| check.passes(Row::of(block, offset)));
-            }
+            _ => candidates.load(self.posting().block(block)),
         }
+        self.check_phrase(candidates, block);
     }
 
     fn narrow(&self, candidates: &mut Candidates, block: u32) {
         match self {
-            Operand::One(posting) => candidates.intersect(posting.block(block)),
-            Operand::Merged(rows) => candidates.intersect(Posting::List(rows).block(block)),
             Operand::Union(postings) => candidates.intersect_union(postings, block),
-            Operand::Phrase { rarest, check } => {
-                candidates.intersect(rarest.block(block));
-                candidates.retain(|offset| check.passes(Row::of(block, offset)));
-            }
+            _ => candidates.intersect(self.posting().block(block)),
         }
+        self.check_phrase(candidates, block);
     }
 
     fn subtract(&self, candidates: &mut Candidates, block: u32) {
         match self {
-            Operand::One(posting) => candidates.subtract(posting.block(block)),
-            Operand::Merged(rows) => candidates.subtract(Posting::List(rows).block(block)),
             Operand::Union(postings) => {
                 postings
                     .iter()
@@ -382,34 +364,44 @@ impl<'a> Operand<'a> {
                 .subtract_where(rarest.block(block), |offset| {
                     check.passes(Row::of(block, offset))
                 }),
+            _ => candidates.subtract(self.posting().block(block)),
         }
     }
 
     fn next_block(&self, block: u32) -> Option<u32> {
         match self {
-            Operand::One(posting)
-            | Operand::Phrase {
-                rarest: posting, ..
-            } => posting.next_block(block),
-            Operand::Merged(rows) => Posting::List(rows).next_block(block),
             Operand::Union(postings) => postings
                 .iter()
                 .filter_map(|posting| posting.next_block(block))
                 .min(),
+            _ => self.posting().next_block(block),
         }
     }
 
     fn previous_block(&self, block: u32) -> Option<u32> {
         match self {
-            Operand::One(posting)
-            | Operand::Phrase {
-                rarest: posting, ..
-            } => posting.previous_block(block),
-            Operand::Merged(rows) => Posting::List(rows).previous_block(block),
             Operand::Union(postings) => postings
                 .iter()
                 .filter_map(|posting| posting.previous_block(block))
                 .max(),
+            _ => self.posting().previous_block(block),
+        }
+    }
+
+    /// The one posting that all rows are in; a union has none, and no rows here.
+    fn posting(&self) -> Posting<'_> {
+        match self {
+            Operand::One(posting) => *posting,
+            Operand::Merged(rows) => Posting::List(rows),
+            Operand::Phrase { rarest, .. } => *rarest,
+            Operand::Union(_) => Posting::List(&[]),
+        }
+    }
+
+    /// Keeps the candidates in which a phrase occurs, where that is what the operand asks.
+    fn check_phrase(&self, candidates: &mut Candidates, block: u32) {
+        if let Operand::Phrase { check, .. } = self {
+            candidates.retain(|offset| check.passes(Row::of(block, offset)));
         }
     }
 }
@@ -428,19 +420,7 @@ impl<'a> BoundRange<'a> {
     }
 
     fn judge(&self, block: u32) -> Verdict {
-        let BlockRange { least, greatest } = self.blocks[block as usize];
-        let contains = |codes: &CodeRange| *codes.start() <= least && greatest <= *codes.end();
-        if self.codes.iter().any(contains) {
-            return Verdict::All;
-        }
-        match self
-            .codes
-            .iter()
-            .any(|codes| crate::plan::overlap(codes, &(least..=greatest)))
-        {
-            true => Verdict::Some,
-            false => Verdict::None,
-        }
+        self.blocks[block as usize].judge(self.codes)
     }
 
     fn contains(&self, row: Row) -> bool {

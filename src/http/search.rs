@@ -194,13 +194,7 @@ fn write_page(
         .filter_map(|&id| current.snapshot.signal(id).transpose())
         .collect::<crate::Result<_>>()
         .map_err(|error| Problem::internal(&error))?;
-    let items: Vec<SignalItem<'_>> = found
-        .iter()
-        .map(|found| SignalItem {
-            signal: &found.signal,
-            company: &found.company,
-        })
-        .collect();
+    let items: Vec<SignalItem<'_>> = found.iter().map(SignalItem::from).collect();
     let next_cursor = match ids.last() {
         Some(&last) if shown < page.len() => Some(cursor_behind(call, query, last).to_string()),
         _ => page.next_cursor().map(Cursor::to_string),

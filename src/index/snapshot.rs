@@ -105,21 +105,7 @@ impl Snapshot {
     /// The number of live companies. Cost: a look-up a company where there is more than one
     /// segment.
     pub fn company_count(&self) -> u64 {
-        let mut newer: Vec<&LiveSegment> = Vec::new();
-        let mut total = 0;
-        for live in self.segments.iter().rev() {
-            let slugs = live.segment.company_slugs();
-            let is_live = |&company: &u32| {
-                let slug = slugs.get(company as usize);
-                !live.deleted.contains_company(company)
-                    && newer
-                        .iter()
-                        .all(|newer| newer.company_by_slug(slug).is_none())
-            };
-            total += (0..live.segment.company_count()).filter(is_live).count() as u64;
-            newer.push(live);
-        }
-        total
+        self.live_companies().count() as u64
     }
 
     /// The page of signals that a query asks for: ids and the cursor of the next page.
@@ -206,9 +192,7 @@ impl Snapshot {
     ///
     /// Cost: a binary search a segment, and a look at each signal of the company.
     pub fn company(&self, slug: &str) -> Result<Option<CompanyProfile<'_>>> {
-        let mut newest_first = self.segments.iter().rev();
-        let place = newest_first.find_map(|live| Some((live, live.company_by_slug(slug)?)));
-        let Some((live, number)) = place else {
+        let Some(company) = self.company_record(slug)? else {
             return Ok(None);
         };
         let (mut signal_count, mut latest) = (0, None);
@@ -224,7 +208,7 @@ impl Snapshot {
             }
         }
         Ok(Some(CompanyProfile {
-            company: live.segment.company(number)?,
+            company,
             signal_count,
             latest_signal_date: latest.and_then(day_of_number),
         }))
@@ -246,21 +230,35 @@ impl Snapshot {
     ///
     /// Cost: reads every record; meant for tests, exports and checks.
     pub fn scan_companies(&self) -> impl Iterator<Item = Result<Company<'_>>> + '_ {
-        self.segments
-            .iter()
-            .enumerate()
-            .flat_map(move |(place, live)| {
-                let newer = &self.segments[place + 1..];
-                (0..live.segment.company_count())
-                    .filter(move |&company| {
-                        let slug = live.segment.company_slugs().get(company as usize);
-                        !live.deleted.contains_company(company)
-                            && newer
-                                .iter()
-                                .all(|newer| newer.company_by_slug(slug).is_none())
-                    })
-                    .map(|company| live.segment.company(company))
-            })
+        self.live_companies()
+            .map(|(live, company)| live.segment.company(company))
+    }
+
+    /// The place of each live company's current record, once: that in its latest segment.
+    fn live_companies(&self) -> impl Iterator<Item = (&LiveSegment, u32)> + '_ {
+        let segments = self.segments.iter().enumerate();
+        segments.flat_map(|(place, live)| {
+            let newer = &self.segments[place + 1..];
+            let slugs = live.segment.company_slugs();
+            (0..live.segment.company_count())
+                .filter(move |&company| {
+                    let slug = slugs.get(company as usize);
+                    !live.deleted.contains_company(company)
+                        && newer
+                            .iter()
+                            .all(|newer| newer.company_by_slug(slug).is_none())
+                })
+                .map(move |company| (live, company))
+        })
+    }
+
+    /// The record of a slug's company, without what its signals say.
+    pub(super) fn company_record(&self, slug: &str) -> Result<Option<Company<'_>>> {
+        let mut newest_first = self.segments.iter().rev();
+        let place = newest_first.find_map(|live| Some((live, live.company_by_slug(slug)?)));
+        place
+            .map(|(live, company)| live.segment.company(company))
+            .transpose()
     }
 
     /// How a query is answered: runs the page, and all matches once more with a trace.

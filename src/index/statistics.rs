@@ -6,10 +6,10 @@ use smallvec::SmallVec;
 
 use super::live::LiveSegment;
 use crate::plan::{
-    CodeRange, Estimate, RangeColumn, Source, SourceStatistics, Statistics, TermStatistics, overlap,
+    CodeRange, Estimate, RangeColumn, Source, SourceStatistics, Statistics, TermStatistics,
 };
 use crate::query::Facet;
-use crate::segment::{BLOCK_ROWS, PostingId, TextField};
+use crate::segment::{BLOCK_ROWS, PostingId, TextField, Verdict};
 use crate::signal::SignalId;
 
 impl LiveSegment {
@@ -104,17 +104,9 @@ impl Statistics for LiveSegment {
         for block in ordered.blocks {
             let rows = rest.min(u64::from(BLOCK_ROWS));
             rest -= rows;
-            let inside =
-                |range: &CodeRange| *range.start() <= block.least && block.greatest <= *range.end();
-            if codes.iter().any(inside) {
-                min += rows;
-            }
-            if codes
-                .iter()
-                .any(|range| overlap(range, &(block.least..=block.greatest)))
-            {
-                max += rows;
-            }
+            let verdict = block.judge(codes);
+            min += if verdict == Verdict::All { rows } else { 0 };
+            max += if verdict == Verdict::None { 0 } else { rows };
         }
         Estimate {
             min,

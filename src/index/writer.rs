@@ -25,9 +25,15 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub struct Writer {
     core: Arc<WriterCore>,
+    pending: Changes,
+    merges: MergeThread,
+}
+
+/// What a commit changes: the record that each id or slug gets, or none where it is deleted.
+#[derive(Debug, Default)]
+struct Changes {
     signals: BTreeMap<SignalId, Option<Signal<'static>>>,
     companies: BTreeMap<String, Option<Company<'static>>>,
-    merges: MergeThread,
 }
 
 /// What to do with the signals of a company that is deleted.
@@ -76,8 +82,7 @@ impl Writer {
         let merges = MergeThread::start(&core);
         Ok(Writer {
             core,
-            signals: BTreeMap::new(),
-            companies: BTreeMap::new(),
+            pending: Changes::default(),
             merges,
         })
     }
@@ -93,7 +98,8 @@ impl Writer {
                 "companySlug: there is no company {slug:?}; add the company first"
             )));
         }
-        self.signals
+        self.pending
+            .signals
             .insert(signal.id, Some(signal.clone().into_owned()));
         Ok(())
     }
@@ -104,7 +110,7 @@ impl Writer {
     /// None today.
     pub fn delete_signal(&mut self, id: SignalId) -> Result<bool> {
         let existed = self.has_signal(id);
-        self.signals.insert(id, None);
+        self.pending.signals.insert(id, None);
         Ok(existed)
     }
 
@@ -117,7 +123,8 @@ impl Writer {
         if company.slug.is_empty() {
             return Err(Error::invalid("slug: a company's slug is not empty"));
         }
-        self.companies
+        self.pending
+            .companies
             .insert(company.slug.to_string(), Some(company.clone().into_owned()));
         Ok(())
     }
@@ -138,14 +145,16 @@ impl Writer {
                 ids.len()
             )));
         }
-        self.signals.extend(ids.into_iter().map(|id| (id, None)));
-        self.companies.insert(slug.to_owned(), None);
+        self.pending
+            .signals
+            .extend(ids.into_iter().map(|id| (id, None)));
+        self.pending.companies.insert(slug.to_owned(), None);
         Ok(existed)
     }
 
     /// Whether a company is known, pending changes included.
     pub fn has_company(&self, slug: &str) -> bool {
-        match self.companies.get(slug) {
+        match self.pending.companies.get(slug) {
             Some(pending) => pending.is_some(),
             None => self.core.snapshot().has_company(slug),
         }
@@ -153,7 +162,7 @@ impl Writer {
 
     /// Whether a signal of that id is there, pending changes included.
     pub fn has_signal(&self, id: SignalId) -> bool {
-        match self.signals.get(&id) {
+        match self.pending.signals.get(&id) {
             Some(pending) => pending.is_some(),
             None => self.core.snapshot().contains(id),
         }
@@ -170,9 +179,8 @@ impl Writer {
     /// Cost: writes the changed signals, and all signals of changed companies, three times waits
     /// for the disk; readers are not disturbed.
     pub fn commit(&mut self) -> Result<CommitReport> {
-        let report = self.core.commit(&self.signals, &self.companies)?;
-        self.signals.clear();
-        self.companies.clear();
+        let report = self.core.commit(&self.pending)?;
+        self.pending = Changes::default();
         self.merges.wake();
         Ok(report)
     }
@@ -196,7 +204,7 @@ impl Writer {
     fn live_signals_of(&self, slug: &str) -> Vec<SignalId> {
         let stored = self.core.snapshot().signals_of(slug);
         let mut ids: BTreeSet<SignalId> = stored.into_iter().collect();
-        for (id, pending) in &self.signals {
+        for (id, pending) in &self.pending.signals {
             match pending {
                 Some(signal) if signal.company_slug == slug => ids.insert(*id),
                 _ => ids.remove(id),
@@ -224,8 +232,8 @@ pub(super) struct State {
 }
 
 impl WriterCore {
-    /// The published snapshot. Only this writer publishes, so under the state's lock it is that
-    /// of the manifest.
+    /// The published snapshot. Under the state's lock it is that of the manifest: a refresh of the
+    /// same index can only bring the state that this writer has written, never an earlier one.
     pub(super) fn snapshot(&self) -> Arc<Snapshot> {
         self.shared.current.load_full()
     }
@@ -284,37 +292,27 @@ impl WriterCore {
         error
     }
 
-    fn commit(
-        &self,
-        signals: &BTreeMap<SignalId, Option<Signal<'static>>>,
-        companies: &BTreeMap<String, Option<Company<'static>>>,
-    ) -> Result<CommitReport> {
+    fn commit(&self, changes: &Changes) -> Result<CommitReport> {
         let mut state = self.lock()?;
         let snapshot = self.snapshot();
-        if signals.is_empty() && companies.is_empty() {
+        if changes.signals.is_empty() && changes.companies.is_empty() {
             return Ok(CommitReport {
                 generation: snapshot.generation(),
                 ..Default::default()
             });
         }
-        let moved = moved_signals(&snapshot, signals, companies)?;
+        let moved = moved_signals(&snapshot, changes)?;
         let mut report = CommitReport::default();
-        let new = self.write_changes(
-            &mut state,
-            &snapshot,
-            &moved,
-            signals,
-            companies,
-            &mut report,
-        )?;
+        let new = self.write_changes(&mut state, &snapshot, &moved, changes, &mut report)?;
         let mut segments = Vec::new();
         for live in &snapshot.segments {
-            let gone = Gone::of(live, signals, companies, &moved);
+            let gone = Gone::of(live, changes, &moved);
             report.signals_deleted += gone.deleted_rows;
             let line = state.manifest.deleted_line(live.number);
             segments.push(self.write_gone(&mut state, live, gone, line)?);
         }
-        report.companies_deleted = companies
+        report.companies_deleted = changes
+            .companies
             .iter()
             .filter(|(slug, pending)| pending.is_none() && snapshot.has_company(slug))
             .count() as u64;
@@ -329,29 +327,30 @@ impl WriterCore {
         state: &mut State,
         snapshot: &Snapshot,
         moved: &[Found<'_>],
-        signals: &BTreeMap<SignalId, Option<Signal<'static>>>,
-        companies: &BTreeMap<String, Option<Company<'static>>>,
+        changes: &Changes,
         report: &mut CommitReport,
     ) -> Result<Option<LiveSegment>> {
-        let upserts: Vec<&Signal<'_>> = signals
+        let upserts: Vec<&Signal<'_>> = changes
+            .signals
             .values()
             .flatten()
             .chain(moved.iter().map(|found| &found.signal))
             .collect();
-        if upserts.is_empty() && companies.values().all(Option::is_none) {
+        if upserts.is_empty() && changes.companies.values().all(Option::is_none) {
             return Ok(None);
         }
         let mut new = FileBuilder::create(&*self.storage, Self::next_file(state))?;
-        for company in companies.values().flatten() {
+        for company in changes.companies.values().flatten() {
             new.builder.add_company(company)?;
             report.companies_written += 1;
         }
         for signal in upserts {
             if !new.builder.has_company(&signal.company_slug) {
-                let profile = snapshot.company(&signal.company_slug)?.ok_or_else(|| {
+                let stored = snapshot.company_record(&signal.company_slug)?;
+                let company = stored.ok_or_else(|| {
                     Error::invalid(format!("signal {}: its company was deleted", signal.id))
                 })?;
-                new.builder.add_company(&profile.company)?;
+                new.builder.add_company(&company)?;
             }
             new.builder.add_signal(signal)?;
             report.signals_written += 1;
@@ -418,14 +417,9 @@ struct Gone {
 }
 
 impl Gone {
-    fn of(
-        live: &LiveSegment,
-        signals: &BTreeMap<SignalId, Option<Signal<'static>>>,
-        companies: &BTreeMap<String, Option<Company<'static>>>,
-        moved: &[Found<'_>],
-    ) -> Gone {
+    fn of(live: &LiveSegment, changes: &Changes, moved: &[Found<'_>]) -> Gone {
         let mut gone = Gone::default();
-        for (&id, pending) in signals {
+        for (&id, pending) in &changes.signals {
             if let Some(row) = live.row(id) {
                 gone.rows.insert(row.0);
                 gone.deleted_rows += u64::from(pending.is_none());
@@ -433,7 +427,10 @@ impl Gone {
         }
         let moved_rows = moved.iter().filter_map(|found| live.row(found.signal.id));
         gone.rows.extend(moved_rows.map(|row| row.0));
-        let deleted = companies.iter().filter(|(_, pending)| pending.is_none());
+        let deleted = changes
+            .companies
+            .iter()
+            .filter(|(_, pending)| pending.is_none());
         gone.companies
             .extend(deleted.filter_map(|(slug, _)| live.company_by_slug(slug)));
         gone
@@ -445,19 +442,16 @@ impl Gone {
 }
 
 /// The signals that have to be written anew because their company changes.
-fn moved_signals<'s>(
-    snapshot: &'s Snapshot,
-    signals: &BTreeMap<SignalId, Option<Signal<'static>>>,
-    companies: &BTreeMap<String, Option<Company<'static>>>,
-) -> Result<Vec<Found<'s>>> {
+fn moved_signals<'s>(snapshot: &'s Snapshot, changes: &Changes) -> Result<Vec<Found<'s>>> {
     let mut moved = Vec::new();
-    for slug in companies
+    for slug in changes
+        .companies
         .iter()
         .filter(|(_, pending)| pending.is_some())
         .map(|(slug, _)| slug)
     {
         for id in snapshot.signals_of(slug) {
-            if !signals.contains_key(&id) {
+            if !changes.signals.contains_key(&id) {
                 moved.extend(snapshot.signal(id)?);
             }
         }

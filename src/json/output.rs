@@ -7,7 +7,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::written::{DayText, FundingObject, IdText, InstantText};
-use crate::index::{FacetCount, Facets};
+use crate::index::{FacetCount, Facets, Found};
 use crate::query::Facet;
 use crate::signal::{Company, CompanyProfile, Signal};
 
@@ -38,6 +38,15 @@ pub struct SignalItem<'a> {
     pub signal: &'a Signal<'a>,
     /// Its company, whose name is shown.
     pub company: &'a Company<'a>,
+}
+
+impl<'a> From<&'a Found<'_>> for SignalItem<'a> {
+    fn from(found: &'a Found<'_>) -> SignalItem<'a> {
+        SignalItem {
+            signal: &found.signal,
+            company: &found.company,
+        }
+    }
 }
 
 /// A signal as it is shown alone, with its company.

@@ -15,7 +15,6 @@ mod strategies;
 mod tests;
 
 use std::fmt;
-use std::ops::RangeInclusive;
 
 use smallvec::SmallVec;
 
@@ -208,9 +207,4 @@ impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\"{}\"", self.0.terms().join(" "))
     }
-}
-
-/// Whether two ranges of codes have a code in common.
-pub(crate) fn overlap(a: &RangeInclusive<u32>, b: &RangeInclusive<u32>) -> bool {
-    a.start() <= b.end() && b.start() <= a.end()
 }

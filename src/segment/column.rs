@@ -4,6 +4,8 @@
 //! field's sorted values. Codes therefore compare as their values do, and take one, two or four
 //! bytes, whichever the number of distinct values allows.
 
+use std::ops::RangeInclusive;
+
 use bytemuck::{Pod, Zeroable};
 
 use super::row::{BLOCK_ROWS, Row};
@@ -78,6 +80,36 @@ pub(crate) fn encode(codes: &[u32], values: usize) -> Vec<u8> {
 pub(crate) struct BlockRange {
     pub(crate) least: u32,
     pub(crate) greatest: u32,
+}
+
+/// What a block's least and greatest codes say about ranges of codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// No row's code is in a range.
+    None,
+    /// Some rows' codes may be.
+    Some,
+    /// Every row's code is.
+    All,
+}
+
+impl BlockRange {
+    /// Whether the block's rows have codes in one of these ranges, as far as the block tells.
+    pub(crate) fn judge(&self, ranges: &[RangeInclusive<u32>]) -> Verdict {
+        let holds_all = |range: &RangeInclusive<u32>| {
+            range.contains(&self.least) && range.contains(&self.greatest)
+        };
+        let overlaps = |range: &RangeInclusive<u32>| {
+            *range.start() <= self.greatest && self.least <= *range.end()
+        };
+        if ranges.iter().any(holds_all) {
+            return Verdict::All;
+        }
+        match ranges.iter().any(overlaps) {
+            true => Verdict::Some,
+            false => Verdict::None,
+        }
+    }
 }
 
 /// The ranges of a column's blocks.

@@ -25,7 +25,7 @@ mod verify;
 pub use builder::Added;
 pub(crate) use builder::SegmentBuilder;
 pub(crate) use bytes::Bytes;
-pub(crate) use column::{BlockRange, Column, NO_CODE};
+pub(crate) use column::{BlockRange, Column, NO_CODE, Verdict};
 pub(crate) use dictionary::Strings;
 pub(crate) use field::Field;
 pub(crate) use posting::{BlockRows, Posting, PostingId, PostingSections, Postings};

@@ -34,13 +34,7 @@ impl Search {
             let total = snapshot.count(query.filter(), today)?;
             return table::print(&found, total, page.next_cursor());
         }
-        let items: Vec<SignalItem<'_>> = found
-            .iter()
-            .map(|found| SignalItem {
-                signal: &found.signal,
-                company: &found.company,
-            })
-            .collect();
+        let items: Vec<SignalItem<'_>> = found.iter().map(SignalItem::from).collect();
         let next_cursor = page.next_cursor().map(ToString::to_string);
         let next_cursor = next_cursor.as_deref();
         source::print_answer(SearchData {
