@@ -20,8 +20,8 @@
 //! let today = date!(2026 - 06 - 30);
 //! let snapshot = index.snapshot();
 //! let page = snapshot.search(&query, today)?;
-//! for found in snapshot.records(&page)? {
-//!     println!("{} {}", found.signal.id, found.signal.title);
+//! for item in snapshot.records(&page)? {
+//!     println!("{} {}", item.signal.id, item.signal.title);
 //! }
 //! assert_eq!(page.len(), 1);
 //! assert_eq!(snapshot.count(query.filter(), today)?, 1);
@@ -96,8 +96,8 @@ pub mod text;
 
 pub use error::{Error, Result};
 pub use index::{
-    CommitReport, FacetCount, Facets, Found, Index, IndexBuilder, IndexStatistics, OnSignals, Page,
-    Snapshot, Writer,
+    CommitReport, FacetCount, Facets, Found, Index, IndexBuilder, IndexStatistics, Item, OnSignals,
+    Page, Snapshot, Writer,
 };
 pub use plan::{Estimate, Explanation, SegmentExplanation, StepExplanation, Strategies};
 pub use query::{Facet, Filter, Query};

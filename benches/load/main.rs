@@ -24,7 +24,7 @@ use tokio::net::TcpListener;
 use client::{Outcome, Target};
 
 /// Connections of the client.
-const CONNECTIONS: usize = 64;
+const CONNECTIONS: usize = 256;
 /// Turns of each kind, so that a disturbance hits both.
 const TURNS: usize = 3;
 /// How long one turn lasts.

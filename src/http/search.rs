@@ -10,7 +10,7 @@ use super::replay::{self, Claim};
 use super::router::{Answer, Call};
 use super::service::Current;
 use super::state::NewReplay;
-use crate::json::{Data, SearchData, SignalItem};
+use crate::json::{Data, SearchAnswer, SearchData, SignalItem};
 use crate::query::{Cursor, Start};
 use crate::{Page, Query, SignalId};
 
@@ -189,22 +189,16 @@ fn write_page(
     shown: usize,
 ) -> Result<Vec<u8>, Problem> {
     let ids = page.ids().get(..shown).unwrap_or_default();
-    let found: Vec<crate::Found<'_>> = ids
-        .iter()
-        .filter_map(|&id| current.snapshot.signal(id).transpose())
-        .collect::<crate::Result<_>>()
-        .map_err(|error| Problem::internal(&error))?;
-    let items: Vec<SignalItem<'_>> = found.iter().map(SignalItem::from).collect();
+    let mut answer = SearchAnswer::new(shown);
+    for item in current.snapshot.items(ids) {
+        let item = item.map_err(|error| Problem::internal(&error))?;
+        answer.push(&SignalItem::from(&item));
+    }
     let next_cursor = match ids.last() {
         Some(&last) if shown < page.len() => Some(cursor_behind(call, query, last).to_string()),
         _ => page.next_cursor().map(Cursor::to_string),
     };
-    let data = SearchData {
-        items: &items,
-        next_cursor: next_cursor.as_deref(),
-        count: None,
-    };
-    Ok(data.to_answer())
+    Ok(answer.finish(next_cursor.as_deref()))
 }
 
 fn cursor_behind(call: &Call<'_>, query: &Query, last: SignalId) -> Cursor {

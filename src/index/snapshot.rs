@@ -24,6 +24,15 @@ pub struct Snapshot {
     strategies: Strategies,
 }
 
+/// A signal as a page shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item<'a> {
+    /// The signal.
+    pub signal: Signal<'a>,
+    /// The name of its company.
+    pub company_name: &'a str,
+}
+
 /// A signal and its company, as stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found<'a> {
@@ -134,10 +143,20 @@ impl Snapshot {
     /// # Errors
     /// A record is corrupt.
     ///
-    /// Cost: one place in memory a signal and one a company.
-    pub fn records(&self, page: &Page) -> Result<Vec<Found<'_>>> {
-        let found = page.ids().iter().map(|&id| self.signal(id));
-        found.filter_map(Result::transpose).collect()
+    /// Cost: as [`items`](Self::items) for each signal.
+    pub fn records(&self, page: &Page) -> Result<Vec<Item<'_>>> {
+        self.items(page.ids()).collect()
+    }
+
+    /// The signals of some ids as a page shows them, in that order; ids that are not live are left
+    /// out. An item is an error where its record is corrupt.
+    ///
+    /// Cost: a binary search a segment, and one place in memory a signal, about 0.2 microseconds.
+    pub fn items<'s>(&'s self, ids: &[SignalId]) -> impl Iterator<Item = Result<Item<'s>>> {
+        ids.iter().filter_map(|&id| {
+            let (live, row) = self.place(id)?;
+            Some(item(live, row))
+        })
     }
 
     /// The exact number of signals that match.
@@ -180,9 +199,14 @@ impl Snapshot {
     ///
     /// Cost: a binary search a segment.
     pub fn signal(&self, id: SignalId) -> Result<Option<Found<'_>>> {
-        let mut newest_first = self.segments.iter().rev();
-        let place = newest_first.find_map(|live| live.row(id).map(|row| (live, row)));
+        let place = self.place(id);
         place.map(|(live, row)| found(live, row)).transpose()
+    }
+
+    /// Where the live record of an id is.
+    fn place(&self, id: SignalId) -> Option<(&LiveSegment, Row)> {
+        let mut newest_first = self.segments.iter().rev();
+        newest_first.find_map(|live| live.row(id).map(|row| (live, row)))
     }
 
     /// The company of a slug, with what its live signals say.
@@ -364,6 +388,14 @@ impl Snapshot {
             blocks_skipped: trace.blocks_skipped,
         }
     }
+}
+
+/// The record of a row and the name of its company.
+fn item(live: &LiveSegment, row: Row) -> Result<Item<'_>> {
+    Ok(Item {
+        signal: live.segment.signal(row)?,
+        company_name: live.segment.company_name(live.segment.company_of(row)),
+    })
 }
 
 /// The record of a row and its company.

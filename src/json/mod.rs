@@ -8,7 +8,7 @@
 //! - [`write_signal`] and [`write_company`] write the lines that are loaded.
 //! - [`SignalItem`], [`SignalDetail`], [`CompanyDetail`] and [`FilterOptions`] are what a response
 //!   shows; [`Data`] and [`SearchData`] are its envelopes. A page of a search is written fastest
-//!   by [`SearchData::to_answer`].
+//!   by [`SearchAnswer`].
 //!
 //! ```
 //! use signaldex::json;
@@ -39,5 +39,6 @@ pub use input::{parse_company, parse_signal};
 pub use lines::{LINE_BYTES_MAX, Line, Lines};
 pub use load::{LoadReport, Loader, OnInvalid, Progress, Rejected, Sink, load};
 pub use output::{CompanyDetail, Data, FilterOptions, SearchData, SignalDetail, SignalItem};
+pub use page::SearchAnswer;
 pub use value::FIELD_BYTES_MAX;
 pub use write::{write_company, write_signal};

@@ -116,7 +116,11 @@ impl Text {
     };
 
     pub(super) fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
+        std::str::from_utf8(self.as_bytes()).unwrap_or_default()
+    }
+
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
     }
 
     fn byte(&mut self, byte: u8) {
@@ -146,7 +150,14 @@ impl Text {
         if year < 0 {
             self.byte(b'-');
         }
-        self.number(u64::from(year.unsigned_abs()), 4);
+        let year = year.unsigned_abs();
+        match year {
+            0..=9999 => {
+                self.pair((year / 100) as u8);
+                self.pair((year % 100) as u8);
+            }
+            _ => self.number(u64::from(year), 4),
+        }
         self.byte(b'-');
         self.pair(u8::from(month));
         self.byte(b'-');

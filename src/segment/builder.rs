@@ -52,6 +52,7 @@ pub(crate) struct SegmentBuilder<W> {
 #[derive(Debug)]
 pub(super) struct PendingCompany {
     pub(super) record: u64,
+    pub(super) name: Box<str>,
     pub(super) name_key: Box<str>,
     pub(super) name_tokens: Box<[u32]>,
     pub(super) facets: FacetLabels,
@@ -102,6 +103,7 @@ impl<W: Write> SegmentBuilder<W> {
         intern_terms(&mut self.name_terms, &company.name, &mut name_tokens)?;
         let pending = PendingCompany {
             record,
+            name: company.name.as_ref().into(),
             name_key: text::fold_value(&company.name).into(),
             name_tokens: name_tokens.into(),
             facets: self.intern_labels(|facet| facet.company_label(company))?,

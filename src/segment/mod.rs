@@ -217,8 +217,20 @@ impl Segment {
 
     /// The numbers of the companies with a folded name, ascending.
     pub(crate) fn companies_by_name(&self, name_key: &str) -> &[u32] {
-        let places = self.layout.company_names.view(&self.bytes).find(name_key);
+        let places = self
+            .layout
+            .company_name_keys
+            .view(&self.bytes)
+            .find(name_key);
         &self.layout.company_name_order.view(&self.bytes)[places]
+    }
+
+    /// The name of a company, as its record has it.
+    pub(crate) fn company_name(&self, company: u32) -> &str {
+        self.layout
+            .company_names
+            .view(&self.bytes)
+            .get(company as usize)
     }
 
     /// The record of a row.
