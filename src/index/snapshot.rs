@@ -328,6 +328,12 @@ impl Snapshot {
             .try_for_each(|live| live.segment.verify())
     }
 
+    /// Bytes of all segment files.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        let files = self.segments.iter();
+        files.map(|live| live.segment.file_size()).sum()
+    }
+
     /// Figures about segments, rows and bytes.
     pub fn statistics(&self) -> IndexStatistics {
         let mut sections: Vec<(String, u64)> = Vec::new();
@@ -352,11 +358,7 @@ impl Snapshot {
                 .sum(),
             companies: self.company_count(),
             segments: self.segments.len() as u64,
-            bytes: self
-                .segments
-                .iter()
-                .map(|live| live.segment.file_size())
-                .sum(),
+            bytes: self.file_bytes(),
             sections,
         }
     }
