@@ -79,6 +79,7 @@
 mod error;
 mod exec;
 mod index;
+mod notation;
 mod plan;
 mod segment;
 mod signal;
@@ -96,14 +97,15 @@ pub mod text;
 
 pub use error::{Error, Result};
 pub use index::{
-    CommitReport, FacetCount, Facets, Found, Index, IndexBuilder, IndexStatistics, Item, OnSignals,
-    Page, Snapshot, Writer,
+    CommitReport, FacetCount, Facets, Found, Index, IndexBuilder, IndexStatistics, OnSignals, Page,
+    Snapshot, Writer,
 };
 pub use plan::{Estimate, Explanation, SegmentExplanation, StepExplanation, Strategies};
 pub use query::{Facet, Filter, Query};
 pub use segment::Added;
 pub use signal::{
-    Company, CompanyProfile, Currency, Funding, Hiring, ParseIdError, Signal, SignalId, SizeBucket,
+    Company, CompanyProfile, Currency, Funding, Hiring, Item, ParseIdError, Signal, SignalId,
+    SizeBucket,
 };
 
 /// The README's example, compiled.

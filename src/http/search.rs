@@ -10,7 +10,7 @@ use super::replay::{self, Claim};
 use super::router::{Answer, Call};
 use super::service::Current;
 use super::state::NewReplay;
-use crate::json::{Data, SearchAnswer, SearchData, SignalItem};
+use crate::json::{Data, SearchAnswer, SearchData};
 use crate::query::{Cursor, Start};
 use crate::{Page, Query, SignalId};
 
@@ -190,9 +190,8 @@ fn write_page(
 ) -> Result<Vec<u8>, Problem> {
     let ids = page.ids().get(..shown).unwrap_or_default();
     let mut answer = SearchAnswer::new(shown);
-    for item in current.snapshot.items(ids) {
-        let item = item.map_err(|error| Problem::internal(&error))?;
-        answer.push(&SignalItem::from(&item));
+    for shown in current.snapshot.shown(ids) {
+        answer.push(&shown.map_err(|error| Problem::internal(&error))?);
     }
     let next_cursor = match ids.last() {
         Some(&last) if shown < page.len() => Some(cursor_behind(call, query, last).to_string()),

@@ -27,7 +27,7 @@ use arc_swap::ArcSwap;
 pub use builder::IndexBuilder;
 pub use facets::{FacetCount, Facets};
 pub use page::Page;
-pub use snapshot::{Found, IndexStatistics, Item, Snapshot};
+pub use snapshot::{Found, IndexStatistics, Snapshot};
 pub use writer::{CommitReport, OnSignals, Writer};
 
 use self::storage::{Directory, Storage};

@@ -13,7 +13,9 @@ use crate::plan::{Explanation, SegmentExplanation, StepActual, Strategies};
 use crate::query::dates::day_of_number;
 use crate::query::{Filter, Query, Start};
 use crate::segment::Row;
-use crate::signal::{Company, CompanyProfile, Signal, SignalId};
+#[cfg(feature = "http")]
+use crate::segment::Shown;
+use crate::signal::{Company, CompanyProfile, Item, Signal, SignalId};
 
 /// The index at one moment. It never changes; searches on it need no lock and allocate little.
 #[derive(Clone, Debug)]
@@ -22,15 +24,6 @@ pub struct Snapshot {
     /// Oldest first.
     pub(super) segments: Vec<LiveSegment>,
     strategies: Strategies,
-}
-
-/// A signal as a page shows it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Item<'a> {
-    /// The signal.
-    pub signal: Signal<'a>,
-    /// The name of its company.
-    pub company_name: &'a str,
 }
 
 /// A signal and its company, as stored.
@@ -155,7 +148,16 @@ impl Snapshot {
     pub fn items<'s>(&'s self, ids: &[SignalId]) -> impl Iterator<Item = Result<Item<'s>>> {
         ids.iter().filter_map(|&id| {
             let (live, row) = self.place(id)?;
-            Some(item(live, row))
+            Some(live.segment.item(row))
+        })
+    }
+
+    /// The signals of some ids in the bytes of an answer, as [`items`](Self::items).
+    #[cfg(feature = "http")]
+    pub(crate) fn shown<'s>(&'s self, ids: &[SignalId]) -> impl Iterator<Item = Result<Shown<'s>>> {
+        ids.iter().filter_map(|&id| {
+            let (live, row) = self.place(id)?;
+            Some(live.segment.shown(row))
         })
     }
 
@@ -390,14 +392,6 @@ impl Snapshot {
             blocks_skipped: trace.blocks_skipped,
         }
     }
-}
-
-/// The record of a row and the name of its company.
-fn item(live: &LiveSegment, row: Row) -> Result<Item<'_>> {
-    Ok(Item {
-        signal: live.segment.signal(row)?,
-        company_name: live.segment.company_name(live.segment.company_of(row)),
-    })
 }
 
 /// The record of a row and its company.

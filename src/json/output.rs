@@ -7,9 +7,9 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::written::{DayText, FundingObject, IdText, InstantText};
-use crate::index::{FacetCount, Facets, Item};
+use crate::index::{FacetCount, Facets};
 use crate::query::Facet;
-use crate::signal::{Company, CompanyProfile, Signal};
+use crate::signal::{Company, CompanyProfile, Item, Signal};
 
 /// The envelope of every successful response: `{"data": …}`.
 #[derive(Clone, Copy, Debug, Serialize)]

@@ -8,10 +8,11 @@ use std::io::Write;
 
 use hashbrown::HashSet;
 
+use super::assemble;
 use super::format::{SectionKind, SegmentWriter};
 use super::interner::Interner;
+use super::record::{self, RECORD_BYTES_MAX};
 use super::row::SEGMENT_ROWS_MAX;
-use super::{assemble, record};
 use crate::query::Facet;
 use crate::query::dates::day_number;
 use crate::signal::{Company, Signal, SignalId};
@@ -98,7 +99,7 @@ impl<W: Write> SegmentBuilder<W> {
     pub(crate) fn add_company(&mut self, company: &Company<'_>) -> Result<Added> {
         self.record.clear();
         record::write_company(&mut self.record, company);
-        let record = self.output.append(&self.record)?;
+        let record = self.append_record()?;
         let mut name_tokens = Vec::new();
         intern_terms(&mut self.name_terms, &company.name, &mut name_tokens)?;
         let pending = PendingCompany {
@@ -129,7 +130,7 @@ impl<W: Write> SegmentBuilder<W> {
         }
         self.record.clear();
         record::write_signal(&mut self.record, signal);
-        let record = self.output.append(&self.record)?;
+        let record = self.append_record()?;
         intern_terms(&mut self.title_terms, &signal.title, &mut self.title_tokens)?;
         let facets = self.intern_labels(|facet| facet.signal_label(signal))?;
         let added = self.see(signal.id);
@@ -155,6 +156,16 @@ impl<W: Write> SegmentBuilder<W> {
     /// Cost: sorts ids and dictionaries, groups rows by value; about as long as adding took.
     pub(crate) fn finish(self) -> Result<W> {
         assemble::finish(self)
+    }
+
+    fn append_record(&mut self) -> Result<u64> {
+        let bytes = self.record.len();
+        if bytes > RECORD_BYTES_MAX {
+            return Err(Error::invalid(format!(
+                "the texts of a record take {bytes} bytes; {RECORD_BYTES_MAX} are allowed"
+            )));
+        }
+        self.output.append(&self.record)
     }
 
     fn intern_labels<'r>(

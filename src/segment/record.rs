@@ -1,78 +1,98 @@
-//! Records: what a response shows of a signal or company, its fields next to each other.
+//! Records: what a response shows of a signal or company, in one place.
 //!
 //! ```text
 //! 4     CRC-32C of what follows
-//! 4     length of what follows
+//! 4     length of the record behind these eight bytes
 //! 4     flags: bit n is set where the n-th field is there
+//! 4     length of the region
+//! 4     length of what the region starts with: an item up to its company's name
+//! 4     length of what follows that: the item behind its company's name
+//! ...   the region, UTF-8, in which all texts are
 //! ...   dates, instants and numbers that are there
-//! ...   the length (LEB128) of each text that is there
-//! ...   the texts, one behind the other
+//! ...   for each text that is there, LEB128: the bytes between it and the last, and its length
 //! ```
 //!
 //! A date is 4 bytes (the year times 512, plus the day of the year), an instant 11 (its date,
-//! nanoseconds, hour, minute, second), a number 8. Dates are kept as a calendar has them and texts
-//! lie together, so that reading a record divides by nothing and validates UTF-8 once. The checksum
-//! is verified whenever a record is read, so the records of a large file need not be read to open
-//! it.
+//! nanoseconds, hour, minute, second), a number 8. The region of a signal starts with the signal
+//! as a search shows it, so that an answer is copied and not written ([`item`](super::item)); both
+//! lengths are 0 where that cannot be. The checksum is verified whenever a record is read, so the
+//! records of a large file need not be read to open it.
 
 use std::borrow::Cow;
 
 use smallvec::SmallVec;
 use time::{Date, Time, UtcDateTime};
 
+use super::item;
 use crate::signal::{Company, Currency, Funding, Hiring, Signal, SignalId};
 use crate::{Error, Result};
 
+/// The most bytes of a record: a signal of the longest texts that JSON lines may have.
+pub(super) const RECORD_BYTES_MAX: usize = 16 << 20;
+
 const FRAME_BYTES: usize = 8;
+
+/// Bytes of a record before its region.
+const HEAD_BYTES: usize = FRAME_BYTES + 16;
 
 /// The bits of a stored date that hold the day of the year.
 const ORDINAL_BITS: u32 = 9;
 
-/// Appends the record of a signal. Its id and its company are not in it: the id is a column, and
-/// the company is found by the row.
+/// Appends the record of a signal. Its company is only in it as an item shows it: the company is
+/// found by the row.
 pub(crate) fn write_signal(output: &mut Vec<u8>, signal: &Signal<'_>) {
-    let (funding, hiring) = (signal.funding.as_ref(), signal.hiring.as_ref());
-    let mut fields = FieldWriter::default();
-    fields.date(signal.date);
-    fields.instant(signal.published_at);
-    fields.instant(signal.updated_at);
-    fields.flag(funding.is_some());
-    fields.number(funding.and_then(|funding| funding.amount).map(f64::to_bits));
-    fields.flag(hiring.is_some());
-    fields.text(Some(&signal.slug));
-    fields.text(Some(&signal.title));
-    fields.text(signal.evidence.as_deref());
-    fields.text(signal.category.as_deref());
-    fields.text(signal.activity_url.as_deref());
-    fields.text(signal.author_name.as_deref());
-    fields.text(signal.author_title.as_deref());
-    fields.text(signal.author_url.as_deref());
-    fields.text(funding.and_then(|funding| funding.stage.as_deref()));
-    fields.text(funding.and_then(|funding| funding.currency.as_ref().map(Currency::as_str)));
-    fields.text(hiring.and_then(|hiring| hiring.hiring_type.as_deref()));
-    fields.text(hiring.and_then(|hiring| hiring.job_function.as_deref()));
-    fields.text(hiring.and_then(|hiring| hiring.seniority.as_deref()));
-    fields.text(hiring.and_then(|hiring| hiring.employment_type.as_deref()));
-    fields.text(hiring.and_then(|hiring| hiring.work_arrangement.as_deref()));
-    fields.append_to(output);
+    let amount = signal.funding.as_ref().and_then(|funding| funding.amount);
+    let mut record = RecordWriter::new(output);
+    record.date(signal.date);
+    record.instant(signal.published_at);
+    record.instant(signal.updated_at);
+    record.flag(signal.funding.is_some());
+    record.number(amount.map(f64::to_bits));
+    record.flag(signal.hiring.is_some());
+    let lengths = item::write(&mut record, signal);
+    let hiring = signal.hiring.as_ref();
+    record.text(hiring.and_then(|hiring| hiring.hiring_type.as_deref()));
+    record.text(hiring.and_then(|hiring| hiring.job_function.as_deref()));
+    record.text(hiring.and_then(|hiring| hiring.seniority.as_deref()));
+    record.text(hiring.and_then(|hiring| hiring.employment_type.as_deref()));
+    record.text(hiring.and_then(|hiring| hiring.work_arrangement.as_deref()));
+    record.finish(lengths);
 }
 
 /// Appends the record of a company.
 pub(crate) fn write_company(output: &mut Vec<u8>, company: &Company<'_>) {
-    let mut fields = FieldWriter::default();
-    fields.instant(company.updated_at);
-    fields.number(company.employees.map(i64::cast_unsigned));
-    fields.number(company.founded_year.map(i64::cast_unsigned));
-    fields.text(Some(&company.slug));
-    fields.text(Some(&company.name));
-    fields.text(company.about.as_deref());
-    fields.text(company.tagline.as_deref());
-    fields.text(company.logo_url.as_deref());
-    fields.text(company.country.as_deref());
-    fields.text(company.city.as_deref());
-    fields.text(company.industry.as_deref());
-    fields.text(company.linkedin_url.as_deref());
-    fields.append_to(output);
+    let mut record = RecordWriter::new(output);
+    record.instant(company.updated_at);
+    record.number(company.employees.map(i64::cast_unsigned));
+    record.number(company.founded_year.map(i64::cast_unsigned));
+    record.text(Some(&company.slug));
+    record.text(Some(&company.name));
+    record.text(company.about.as_deref());
+    record.text(company.tagline.as_deref());
+    record.text(company.logo_url.as_deref());
+    record.text(company.country.as_deref());
+    record.text(company.city.as_deref());
+    record.text(company.industry.as_deref());
+    record.text(company.linkedin_url.as_deref());
+    record.finish([0, 0]);
+}
+
+/// The item that the record at a place of the records starts with, where it is stored: what comes
+/// before its company's name, and what behind.
+///
+/// # Errors
+/// A corrupt record: out of bounds, not matching its checksum, or malformed.
+#[cfg(feature = "http")]
+pub(super) fn read_item(records: &[u8], place: u64) -> Result<Option<[&[u8]; 2]>> {
+    let fields = Fields::at(records, place)?;
+    let [before, behind] = fields.item;
+    if before == 0 {
+        return Ok(None);
+    }
+    let parts = fields.region.split_at_checked(before);
+    let item = parts.and_then(|(before, rest)| Some([before, rest.get(..behind)?]));
+    let malformed = || Error::corrupt(format!("the item of the record at {place} is malformed"));
+    item.map(Some).ok_or_else(malformed)
 }
 
 /// Reads the record of a signal at a place of the records.
@@ -190,16 +210,34 @@ fn parse_company(mut fields: Fields<'_>) -> Option<Company<'_>> {
     })
 }
 
-/// Collects fields, those of a fixed length first.
-#[derive(Default)]
-struct FieldWriter<'a> {
+/// A record while it is written: fields in the order of their flags.
+pub(super) struct RecordWriter<'o> {
+    output: &'o mut Vec<u8>,
+    /// Where the record starts in the output.
+    start: usize,
     flags: u32,
     count: u32,
     values: SmallVec<[u8; 64]>,
-    texts: SmallVec<[&'a str; 16]>,
+    spans: SmallVec<[u8; 64]>,
+    /// Where the last text ends in the output.
+    text_end: usize,
 }
 
-impl<'a> FieldWriter<'a> {
+impl<'o> RecordWriter<'o> {
+    fn new(output: &'o mut Vec<u8>) -> RecordWriter<'o> {
+        let start = output.len();
+        output.extend_from_slice(&[0; HEAD_BYTES]);
+        RecordWriter {
+            text_end: output.len(),
+            output,
+            start,
+            flags: 0,
+            count: 0,
+            values: SmallVec::new(),
+            spans: SmallVec::new(),
+        }
+    }
+
     fn flag(&mut self, flag: bool) {
         self.flags |= u32::from(flag) << self.count;
         self.count += 1;
@@ -235,31 +273,44 @@ impl<'a> FieldWriter<'a> {
         self.values.extend_from_slice(&day.to_le_bytes());
     }
 
-    fn text(&mut self, text: Option<&'a str>) {
+    /// Adds a text field to the region.
+    pub(super) fn text(&mut self, text: Option<&str>) {
         self.flag(text.is_some());
-        self.texts.extend(text);
+        if let Some(text) = text {
+            push_length(&mut self.spans, self.output.len() - self.text_end);
+            push_length(&mut self.spans, text.len());
+            self.literal(text);
+            self.text_end = self.output.len();
+        }
     }
 
-    /// Appends the record, its frame around it.
-    fn append_to(self, output: &mut Vec<u8>) {
-        let start = output.len();
-        output.extend_from_slice(&[0; FRAME_BYTES]);
-        output.extend_from_slice(&self.flags.to_le_bytes());
+    /// Adds what is no field to the region.
+    pub(super) fn literal(&mut self, text: &str) {
+        self.output.extend_from_slice(text.as_bytes());
+    }
+
+    /// The length of the region so far.
+    pub(super) fn region_bytes(&self) -> usize {
+        self.output.len() - self.start - HEAD_BYTES
+    }
+
+    /// Ends the record. `lengths` are those of the two parts of an item.
+    fn finish(self, lengths: [usize; 2]) {
+        let region = self.region_bytes();
+        let RecordWriter { output, start, .. } = self;
         output.extend_from_slice(&self.values);
-        for text in &self.texts {
-            push_length(output, text.len());
-        }
-        for text in &self.texts {
-            output.extend_from_slice(text.as_bytes());
-        }
-        let length = (output.len() - start - FRAME_BYTES) as u32;
-        output[start + 4..start + FRAME_BYTES].copy_from_slice(&length.to_le_bytes());
+        output.extend_from_slice(&self.spans);
+        let length = output.len() - start - FRAME_BYTES;
+        let [before, behind] = lengths.map(|length| length as u32);
+        let head = [length as u32, self.flags, region as u32, before, behind];
+        output[start + 4..start + HEAD_BYTES]
+            .copy_from_slice(bytemuck::cast_slice(&head.map(u32::to_le_bytes)));
         let checksum = crc32c::crc32c(&output[start + 4..]);
         output[start..start + 4].copy_from_slice(&checksum.to_le_bytes());
     }
 }
 
-fn push_length(output: &mut Vec<u8>, mut length: usize) {
+fn push_length(output: &mut SmallVec<[u8; 64]>, mut length: usize) {
     while length >= 0x80 {
         output.push(length as u8 | 0x80);
         length >>= 7;
@@ -270,6 +321,10 @@ fn push_length(output: &mut Vec<u8>, mut length: usize) {
 /// What is left of a record's fields. Every reader gives `None` where the bytes do not suffice.
 struct Fields<'a> {
     flags: u32,
+    /// The lengths of an item's two parts.
+    #[cfg(feature = "http")]
+    item: [usize; 2],
+    region: &'a [u8],
     rest: &'a [u8],
 }
 
@@ -279,17 +334,27 @@ impl<'a> Fields<'a> {
         let frame = usize::try_from(place)
             .ok()
             .and_then(|start| records.get(start..));
-        let verified = frame.and_then(|frame| {
-            let (checksum, rest) = frame.split_first_chunk::<4>()?;
-            let length = u32::from_le_bytes(*rest.first_chunk::<4>()?) as usize;
-            let covered = rest.get(..length.checked_add(4)?)?;
-            let (flags, rest) = covered[4..].split_first_chunk::<4>()?;
-            let flags = u32::from_le_bytes(*flags);
-            (crc32c::crc32c(covered) == u32::from_le_bytes(*checksum))
-                .then_some(Fields { flags, rest })
-        });
-        verified.ok_or_else(|| {
+        frame.and_then(Fields::verified).ok_or_else(|| {
             Error::corrupt(format!("the record at {place} does not match its checksum"))
+        })
+    }
+
+    fn verified(frame: &'a [u8]) -> Option<Fields<'a>> {
+        let (head, behind_head) = frame.split_first_chunk::<HEAD_BYTES>()?;
+        let word = |place: usize| {
+            let bytes = head[place * 4..].first_chunk::<4>().copied();
+            bytes.map_or(0, u32::from_le_bytes)
+        };
+        let length = word(1) as usize;
+        let checksum = crc32c::crc32c(frame.get(4..FRAME_BYTES.checked_add(length)?)?);
+        let body = behind_head.get(..length.checked_sub(HEAD_BYTES - FRAME_BYTES)?)?;
+        let (region, rest) = body.split_at_checked(word(3) as usize)?;
+        (checksum == word(0)).then_some(Fields {
+            flags: word(2),
+            #[cfg(feature = "http")]
+            item: [word(4) as usize, word(5) as usize],
+            region,
+            rest,
         })
     }
 
@@ -334,22 +399,17 @@ impl<'a> Fields<'a> {
 
     /// The texts, which are the last fields: nothing may be left behind them.
     fn texts<const N: usize>(mut self) -> Option<[Option<Cow<'a, str>>; N]> {
-        let mut lengths = [None; N];
-        for length in &mut lengths {
-            if self.flag() {
-                *length = Some(self.length()?);
-            }
-        }
+        let region = std::str::from_utf8(self.region).ok()?;
         let mut texts = [const { None }; N];
-        let mut rest = std::str::from_utf8(self.rest).ok()?;
-        for (text, length) in texts.iter_mut().zip(lengths) {
-            if let Some(length) = length {
-                let (first, behind) = rest.split_at_checked(length)?;
-                *text = Some(Cow::Borrowed(first));
-                rest = behind;
+        let mut end = 0_usize;
+        for text in &mut texts {
+            if self.flag() {
+                let start = end.checked_add(self.length()?)?;
+                end = start.checked_add(self.length()?)?;
+                *text = Some(Cow::Borrowed(region.get(start..end)?));
             }
         }
-        (rest.is_empty() && self.flags == 0).then_some(texts)
+        (self.rest.is_empty() && self.flags == 0).then_some(texts)
     }
 
     fn length(&mut self) -> Option<usize> {
