@@ -23,6 +23,10 @@ use tokio::net::TcpListener;
 
 use client::{Outcome, Target};
 
+/// That of the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Connections of the client.
 const CONNECTIONS: usize = 256;
 /// Turns of each kind, so that a disturbance hits both.

@@ -190,7 +190,7 @@ fn write_page(
 ) -> Result<Vec<u8>, Problem> {
     let ids = page.ids().get(..shown).unwrap_or_default();
     let mut answer = SearchAnswer::new(shown);
-    for shown in current.snapshot.shown(ids) {
+    for shown in current.snapshot.shown(page).take(shown) {
         answer.push(&shown.map_err(|error| Problem::internal(&error))?);
     }
     let next_cursor = match ids.last() {

@@ -6,7 +6,7 @@ use time::Date;
 
 use super::facets::{self, Facets};
 use super::live::LiveSegment;
-use super::page::{self, Page};
+use super::page::{self, Page, Place};
 use crate::Result;
 use crate::exec::Trace;
 use crate::plan::{Explanation, SegmentExplanation, StepActual, Strategies};
@@ -136,28 +136,28 @@ impl Snapshot {
     /// # Errors
     /// A record is corrupt.
     ///
-    /// Cost: as [`items`](Self::items) for each signal.
+    /// Cost: one place in memory a signal, about 0.2 microseconds each.
     pub fn records(&self, page: &Page) -> Result<Vec<Item<'_>>> {
-        self.items(page.ids()).collect()
+        let places = self.places(page);
+        places.map(|(live, row)| live.segment.item(row)).collect()
     }
 
-    /// The signals of some ids as a page shows them, in that order; ids that are not live are left
-    /// out. An item is an error where its record is corrupt.
-    ///
-    /// Cost: a binary search a segment, and one place in memory a signal, about 0.2 microseconds.
-    pub fn items<'s>(&'s self, ids: &[SignalId]) -> impl Iterator<Item = Result<Item<'s>>> {
-        ids.iter().filter_map(|&id| {
-            let (live, row) = self.place(id)?;
-            Some(live.segment.item(row))
-        })
-    }
-
-    /// The signals of some ids in the bytes of an answer, as [`items`](Self::items).
+    /// The signals of a page in the bytes of an answer, in its order.
     #[cfg(feature = "http")]
-    pub(crate) fn shown<'s>(&'s self, ids: &[SignalId]) -> impl Iterator<Item = Result<Shown<'s>>> {
-        ids.iter().filter_map(|&id| {
-            let (live, row) = self.place(id)?;
-            Some(live.segment.shown(row))
+    pub(crate) fn shown(&self, page: &Page) -> impl Iterator<Item = Result<Shown<'_>>> {
+        let places = self.places(page);
+        places.map(|(live, row)| live.segment.shown(row))
+    }
+
+    /// Where the live records of a page are. What the page remembers is right unless it comes from
+    /// another snapshot.
+    fn places(&self, page: &Page) -> impl Iterator<Item = (&LiveSegment, Row)> {
+        page.places().filter_map(|(id, Place { segment, row })| {
+            let remembered = self.segments.get(segment as usize);
+            remembered
+                .filter(|live| live.has(row, id))
+                .map(|live| (live, row))
+                .or_else(|| self.place(id))
         })
     }
 

@@ -1,11 +1,13 @@
 //! A page copied from records is a page serialised.
 
 use proptest::prelude::*;
+use time::macros::date;
 
 use super::*;
 use crate::json::write::tests::{company, signal};
 use crate::json::{Data, SearchData};
-use crate::{Company, IndexBuilder, Signal, SignalId};
+use crate::query::Order;
+use crate::{Company, IndexBuilder, Query, Signal, SignalId};
 
 /// Adds the records, the company as the company of all signals, and writes all as an answer.
 fn answer(company: &Company<'_>, signals: &[Signal<'_>], next_cursor: Option<&str>) -> Vec<u8> {
@@ -18,9 +20,15 @@ fn answer(company: &Company<'_>, signals: &[Signal<'_>], next_cursor: Option<&st
     snapshot
         .verify()
         .expect("records are what they were written from");
-    let ids: Vec<SignalId> = signals.iter().map(|signal| signal.id).collect();
-    let mut answer = SearchAnswer::new(ids.len());
-    for shown in snapshot.shown(&ids) {
+    let query = Query::builder()
+        .order(Order::OldestFirst)
+        .build()
+        .expect("a valid query");
+    let page = snapshot
+        .search(&query, date!(2026 - 06 - 30))
+        .expect("a whole index");
+    let mut answer = SearchAnswer::new(page.len());
+    for shown in snapshot.shown(&page) {
         answer.push(&shown.expect("a whole record"));
     }
     answer.finish(next_cursor)
