@@ -10,6 +10,7 @@ mod following;
 mod hostile;
 mod metering;
 mod openapi;
+mod overload;
 #[cfg(feature = "cli")]
 mod program;
 mod rig;
