@@ -1,6 +1,7 @@
 //! The full check of a segment: everything that was derived from records, derived again.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use super::posting::PostingId;
 use super::record;
@@ -23,25 +24,29 @@ impl Segment {
         for row in (0..self.row_count()).map(Row) {
             let signal = self.signal(row)?;
             let company = self.company(self.company_of(row))?;
-            self.verify_record(row, &signal)?;
+            let mut record = Vec::new();
+            record::write_signal(&mut record, &signal);
+            let place = self.layout.signal_records.view(&self.bytes)[row.index()];
+            self.verify_record(place, &record, format_args!("signal {}", signal.id))?;
             self.verify_row(row, &signal, &company, &mut expected)
                 .map_err(|rule| Error::corrupt(format!("signal {}: {rule}", signal.id)))?;
         }
         self.verify_postings(expected)
     }
 
-    /// Checks that a record holds what its fields say, and the item they are shown as.
-    fn verify_record(&self, row: Row, signal: &Signal<'_>) -> Result<()> {
-        let mut expected = Vec::new();
-        record::write_signal(&mut expected, signal);
-        let place = self.layout.signal_records.view(&self.bytes)[row.index()] as usize;
-        let stored = self.records().get(place..).unwrap_or_default();
-        let rule = format!("signal {}: its item is another", signal.id);
-        ensure(stored.starts_with(&expected), &rule)
+    /// Checks that a record is what its fields are written as, checksum and item included.
+    fn verify_record(&self, place: u64, expected: &[u8], of: impl Display) -> Result<()> {
+        let stored = self.records().bytes.get(place as usize..);
+        let is_whole = stored.is_some_and(|stored| stored.starts_with(expected));
+        ensure(is_whole, &format!("{of}: its record is written otherwise"))
     }
 
     fn verify_company(&self, number: u32) -> Result<()> {
         let company = self.company(number)?;
+        let mut record = Vec::new();
+        record::write_company(&mut record, &company);
+        let place = self.layout.company_records.view(&self.bytes)[number as usize];
+        self.verify_record(place, &record, format_args!("company {:?}", company.slug))?;
         let rule =
             |holds, rule: &str| ensure(holds, &format!("company {:?}: {rule}", company.slug));
         rule(
