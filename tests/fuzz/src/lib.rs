@@ -15,7 +15,7 @@ use signaldex::synthetic::Corpus;
 use signaldex::{Index, IndexBuilder};
 
 /// Signals of the index that queries and cursors are tried on.
-const TINY_SIGNALS: u64 = 60;
+const TINY_SIGNALS: u64 = 24;
 
 /// Signals of the index that manifests are about.
 const SMALL_SIGNALS: u64 = 10;

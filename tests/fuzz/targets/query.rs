@@ -2,13 +2,15 @@
 //! written, and the engine answers it as the plain meaning says.
 #![no_main]
 
+use std::sync::{Arc, LazyLock};
+
 use fuzz_support::allocation::{Counting, bounded};
 use fuzz_support::canonical::query_string;
 use fuzz_support::examination::{TODAY, compare_query};
 use fuzz_support::tiny_index;
 use libfuzzer_sys::fuzz_target;
 use signaldex::query::{FaultCode, InvalidQuery, PARAMETERS};
-use signaldex::{Facets, Filter, Found, Index, Query};
+use signaldex::{Facets, Filter, Found, Query, Snapshot};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -16,22 +18,39 @@ static ALLOCATOR: Counting = Counting;
 /// The most characters of a fault's message: 64 of input, and the names of all parameters.
 const MESSAGE_CHARS_MAX: usize = 600;
 
-thread_local! {
-    static INDEX: Index = tiny_index();
+/// One accepted query in so many has its facets counted, which is slow in the plain way.
+const FACETS_SHARE: u8 = 8;
+
+/// The index and its records.
+struct Known {
+    snapshot: Arc<Snapshot>,
+    records: Vec<Found<'static>>,
 }
+
+static KNOWN: LazyLock<Known> = LazyLock::new(|| {
+    let snapshot: &'static Arc<Snapshot> = Box::leak(Box::new(tiny_index().snapshot()));
+    let records = snapshot
+        .scan()
+        .map(|found| found.expect("a record that was just built"));
+    Known {
+        snapshot: Arc::clone(snapshot),
+        records: records.collect(),
+    }
+});
 
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
-    INDEX.with(|index| bounded(data.len(), || check(&text, index)));
+    let known = &*KNOWN;
+    bounded(data.len(), || check(&text, known));
 });
 
-fn check(text: &str, index: &Index) {
+fn check(text: &str, known: &Known) {
     for refused in [Query::parse(text).err(), Filter::parse(text).err()] {
         refused.iter().for_each(check_faults);
     }
     if let Ok(query) = Query::parse(text) {
         check_canonical(&query);
-        check_answers(&query, index);
+        check_answers(&query, known);
     }
 }
 
@@ -80,22 +99,18 @@ fn check_canonical(query: &Query) {
     }
 }
 
-fn check_answers(query: &Query, index: &Index) {
-    let snapshot = index.snapshot();
-    let records: Vec<Found<'_>> = snapshot
-        .scan()
-        .map(|found| found.expect("a record that was just built"))
-        .collect();
-    compare_query(&snapshot, &records, query);
-    let pairs = records.iter().map(|found| (&found.signal, &found.company));
-    let facets = snapshot.facets(query.filter(), TODAY);
-    assert_eq!(
-        facets.expect("facets read no records"),
-        Facets::of(pairs, query.filter(), TODAY)
-    );
+fn check_answers(query: &Query, known: &Known) {
+    let Known { snapshot, records } = known;
+    compare_query(snapshot, records, query);
     let explanation = snapshot
         .explain(query, TODAY)
         .expect("plans read no records");
     let count = snapshot.count(query.filter(), TODAY);
     assert_eq!(explanation.matches, count.expect("counts read no records"));
+    if query.fingerprint().as_bytes()[0].is_multiple_of(FACETS_SHARE) {
+        let pairs = records.iter().map(|found| (&found.signal, &found.company));
+        let facets = snapshot.facets(query.filter(), TODAY);
+        let expected = Facets::of(pairs, query.filter(), TODAY);
+        assert_eq!(facets.expect("facets read no records"), expected);
+    }
 }
