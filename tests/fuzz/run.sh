@@ -29,7 +29,7 @@ trap 'rm -rf "$SIGNALDEX_FUZZ_SCRATCH"' EXIT
 fuzz() {
     local target=$1 log=$findings/$1.log options=(-max_len=4096)
     case $target in
-        segment) options=(-max_len=131072) ;;
+        segment) options=(-max_len=131072 -mutate_depth=2) ;;
         manifest) options=(-max_len=65536) ;;
         json) options=(-max_len=16384) ;;
     esac

@@ -17,7 +17,7 @@ pub const TODAY: Date = date!(2026 - 06 - 30);
 const WALK_PAGES_MAX: usize = 40;
 
 /// Records that queries are made of.
-const SAMPLED_RECORDS: usize = 4;
+const SAMPLED_RECORDS: usize = 12;
 
 /// Characters of a title that `exact` may have.
 const TITLE_CHARS: usize = 180;

@@ -11,9 +11,14 @@ pub type Blind<'b> = &'b mut dyn FnMut(&mut [u8], usize, usize) -> usize;
 /// Bytes that a blind mutation may add to a section or record.
 const GROWTH_BYTES: usize = 64;
 
-/// Mutates a file of at most `max_size` bytes, checksums made right.
-pub fn mutate(file: &[u8], max_size: usize, seed: u32, blind: Blind<'_>) -> Vec<u8> {
+/// Mutates a file of at most `max_size` bytes, checksums made right; every other time the whole
+/// file instead, since most of what is broken already stays broken at the same place.
+pub fn mutate(file: &[u8], whole: &[u8], max_size: usize, seed: u32, blind: Blind<'_>) -> Vec<u8> {
     let mut random = Random::new(seed);
+    let file = match random.below(2) {
+        0 if whole.len() <= max_size => whole,
+        _ => file,
+    };
     let mutated = match Parts::of(file) {
         Some(parts) if random.below(32) > 0 => mutate_parts(parts, &mut random, blind),
         _ => blindly(file, max_size.saturating_sub(file.len()), blind),
@@ -30,7 +35,8 @@ fn repaired(mut file: Vec<u8>) -> Vec<u8> {
 }
 
 fn mutate_parts(mut parts: Parts, random: &mut Random, blind: Blind<'_>) -> Vec<u8> {
-    for _ in 0..=random.below(3) {
+    let count = 1 + random.below(5) / 3;
+    for _ in 0..count {
         match random.below(16) {
             0..=4 => change_number(&mut parts, random),
             5..=7 => change_bytes(&mut parts, random, blind),

@@ -16,6 +16,9 @@ use signaldex::{Index, Result};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+/// The seed with ordinary records.
+const WHOLE: &[u8] = include_bytes!("../corpus/segment/small");
+
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::new("segment"));
 }
@@ -58,9 +61,13 @@ fn manifest(length: usize) -> Vec<u8> {
 }
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    let mutated = mutate(&data[..size], max_size, seed, &mut |text, size, most| {
-        fuzzer_mutate(text, size, most)
-    });
+    let mutated = mutate(
+        &data[..size],
+        WHOLE,
+        max_size,
+        seed,
+        &mut |text, size, most| fuzzer_mutate(text, size, most),
+    );
     let length = mutated.len().min(max_size);
     data[..length].copy_from_slice(&mutated[..length]);
     length
