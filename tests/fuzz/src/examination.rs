@@ -16,8 +16,11 @@ pub const TODAY: Date = date!(2026 - 06 - 30);
 /// Pages that a walk follows at most: enough for every seed's.
 const WALK_PAGES_MAX: usize = 40;
 
-/// Records that queries are made of.
-const SAMPLED_RECORDS: usize = 12;
+/// Records that queries are made of at a time.
+const SAMPLED_RECORDS: usize = 3;
+
+/// One query in so many is asked at a time.
+const QUERY_TURNS: usize = 3;
 
 /// Characters of a title that `exact` may have.
 const TITLE_CHARS: usize = 180;
@@ -50,15 +53,16 @@ static QUERIES: LazyLock<Vec<Query>> = LazyLock::new(|| {
     oldest_first.chain(parsed.clone()).collect()
 });
 
-/// Asks an index everything, whatever its files hold.
+/// Asks an index everything, whatever its files hold. Queries take turns, which `turn` chooses, so
+/// that many files are looked at rather than few at length.
 ///
 /// # Errors
 /// What the engine says of files that are damaged; that it is of no other kind is checked here.
-pub fn examine(index: &Index) -> Result<()> {
+pub fn examine(index: &Index, turn: usize) -> Result<()> {
     let snapshot = index.snapshot();
     for strategies in [Strategies::ALL, Strategies::NONE] {
         let snapshot = snapshot.with_strategies(strategies);
-        for query in QUERIES.iter() {
+        for query in QUERIES.iter().skip(turn % QUERY_TURNS).step_by(QUERY_TURNS) {
             tolerate(ask(&snapshot, query))?;
         }
     }
@@ -80,17 +84,19 @@ pub fn examine(index: &Index) -> Result<()> {
     snapshot.verify()
 }
 
-/// Compares the answers of an index with the plain meaning of the queries.
-pub fn compare(index: &Index) {
+/// Compares the answers of an index with the plain meaning of the queries, which take turns.
+pub fn compare(index: &Index, turn: usize) {
     let snapshot = index.snapshot();
     let records: Vec<Found<'_>> = snapshot
         .scan()
         .map(|found| found.expect("a record that was verified"))
         .collect();
-    let of_records = (0..SAMPLED_RECORDS.min(records.len()))
-        .map(|place| &records[place * records.len() / SAMPLED_RECORDS.min(records.len())])
+    let sampled = records.iter().cycle().skip(turn % records.len().max(1));
+    let of_records = sampled
+        .take(SAMPLED_RECORDS)
         .flat_map(|found| queries_about(&found.signal, &found.company));
-    for query in of_records.chain(QUERIES.iter().cloned()) {
+    let others = QUERIES.iter().skip(turn % QUERY_TURNS).step_by(QUERY_TURNS);
+    for query in of_records.chain(others.cloned()) {
         compare_query(&snapshot, &records, &query);
     }
     let pairs = records.iter().map(|found| (&found.signal, &found.company));

@@ -72,7 +72,7 @@ fuzz_target!(|data: &[u8]| {
 
 fn read(scratch: &Scratch, input: &Input) -> Result<()> {
     let index = Index::open(scratch.path(""))?;
-    examine(&index)?;
+    examine(&index, input.body.len() + input.deleted.len())?;
     match input.flags & IS_WRITTEN {
         0 => Ok(()),
         _ => write(&index),
