@@ -148,6 +148,11 @@ pub(super) fn remove_replaced(
         .try_for_each(|name| remove(storage, name))
 }
 
+/// Removes the file of a segment that no manifest has named.
+pub(super) fn remove_segment(storage: &dyn Storage, file: u64) -> Result<()> {
+    remove(storage, &segment_name(file))
+}
+
 fn remove(storage: &dyn Storage, name: &str) -> Result<()> {
     storage
         .remove(name)

@@ -9,6 +9,7 @@ use super::live::LiveSegment;
 use crate::exec::{self, FacetTally};
 use crate::plan::Strategies;
 use crate::query::{Facet, Filter};
+use crate::segment::Row;
 use crate::signal::{Company, Signal};
 
 /// How many signals have each value of each facet.
@@ -147,7 +148,7 @@ fn tally(
     strategies: &Strategies,
 ) -> Vec<FacetTally> {
     let plan = live.plan(filter, today, strategies);
-    if strategies.stored_counts && plan.is_everything() && live.deleted.row_count() == 0 {
+    if strategies.stored_counts && plan.is_everything() {
         return group.iter().map(|&facet| stored(live, facet)).collect();
     }
     exec::tally(
@@ -157,12 +158,16 @@ fn tally(
     )
 }
 
-/// The stored cardinalities of a facet's postings.
+/// The stored cardinalities of a facet's postings, less the deleted rows.
 fn stored(live: &LiveSegment, facet: Facet) -> FacetTally {
     let (view, postings) = (live.segment.facet(facet), live.segment.postings());
     let count = |value| u64::from(postings.cardinality(view.posting(value)));
-    FacetTally {
-        facet,
-        counts: (0..view.len()).map(count).collect(),
+    let mut counts: Vec<u64> = (0..view.len()).map(count).collect();
+    for row in live.deleted.rows() {
+        if let Some(value) = view.column.get(Row(row)).checked_sub(1) {
+            let count = &mut counts[value as usize];
+            *count = count.saturating_sub(1);
+        }
     }
+    FacetTally { facet, counts }
 }

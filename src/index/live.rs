@@ -75,11 +75,13 @@ impl LiveSegment {
 
     /// The number of live rows that match.
     pub(crate) fn count(&self, plan: &Plan<'_>, strategies: &Strategies) -> u64 {
-        if strategies.stored_counts && plan.impossible.is_none() && self.deleted.row_count() == 0 {
+        if strategies.stored_counts && plan.impossible.is_none() {
             if plan.is_everything() {
                 return self.live_rows();
             }
-            if let Some(source) = plan.as_single_source() {
+            if let Some(source) = plan.as_single_source()
+                && self.deleted.row_count() == 0
+            {
                 return self.source_rows(source);
             }
         }

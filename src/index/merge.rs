@@ -1,11 +1,15 @@
 //! Merging: many small segments into few large ones, in the background.
 //!
-//! **Policy.** Segments are kept in the order of their writing. A segment's level is the number
-//! of times that 1,024 rows can be multiplied by eight without exceeding its live rows. As soon
-//! as eight segments at the end of the list have no more than some level, they are merged. So
-//! there are at most seven segments a level, fewer than fifty at 100 million rows, and a row is
-//! rewritten at most once a level, eight times at that size. A segment of which more than half is
-//! deleted is rewritten by itself.
+//! **Policy.** Segments are kept in the order of their writing. The size of one is the number of
+//! its live rows and companies. A segment is merged with all that come behind it as soon as these
+//! have more than an eighth of its size, its own deleted rows included; one of a size up to 1,024
+//! is merged with whatever comes behind it. So when merges are done, each segment is more than
+//! eight times as large as all behind it together: there are at most six at a size of 30 million,
+//! and at most an eighth of the rows are deleted. A row is rewritten at most nine times while the
+//! index grows eightfold.
+//!
+//! **Bounds.** Where commits come faster than merges, a commit that leaves more than 64 segments
+//! merges the last of them itself before it returns.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -15,18 +19,23 @@ use std::thread::JoinHandle;
 
 use roaring::RoaringBitmap;
 
-use super::directory::FileBuilder;
+use super::directory::{self, FileBuilder};
 use super::live::LiveSegment;
 use super::snapshot::Snapshot;
 use super::writer::WriterCore;
 use crate::Result;
 use crate::segment::Row;
 
-/// How many segments are merged at a time, and how much larger each level is than the last.
-const FANOUT: usize = 8;
+/// How many times the rows behind it a segment has. Eight halves the work of merging against
+/// sixteen; a segment more costs a page less than a microsecond (`benches/updates.rs`).
+const SHRINKAGE: u64 = 8;
 
-/// The rows up to which a segment is of the lowest level.
-const LOWEST_LEVEL_ROWS: u64 = 1024;
+/// The size up to which a segment is always merged with what comes behind it: as much is built in
+/// the time that a commit waits for the disk.
+const SMALL_SIZE: u64 = 1024;
+
+/// The most segments that a commit leaves.
+const SEGMENTS_MAX: usize = 64;
 
 /// Merges all segments into one. Cost: that of building the index anew.
 pub(super) fn compact(core: &WriterCore) -> Result<()> {
@@ -45,33 +54,32 @@ pub(super) fn compact(core: &WriterCore) -> Result<()> {
     }
 }
 
+/// Merges the last segments where there are too many. Cost: that of building half of the most
+/// that there may be, which are the smallest.
+pub(super) fn bound(core: &WriterCore) -> Result<()> {
+    let count = core.snapshot().segments.len();
+    match count > SEGMENTS_MAX {
+        true => merge(core, SEGMENTS_MAX / 2..count),
+        false => Ok(()),
+    }
+}
+
 /// The segments to merge next, where there are any.
 fn choose(snapshot: &Snapshot) -> Option<Range<usize>> {
     let segments = &snapshot.segments;
-    let levels: Vec<u32> = segments
-        .iter()
-        .map(|live| level(live.live_rows()))
-        .collect();
-    for most in 0..=levels.iter().copied().max()? {
-        let tail = levels
-            .iter()
-            .rev()
-            .take_while(|&&level| level <= most)
-            .count();
-        if tail >= FANOUT {
-            return Some(segments.len() - tail..segments.len());
-        }
-    }
-    let is_mostly_deleted =
-        |live: &LiveSegment| live.live_rows() * 2 < u64::from(live.segment.row_count());
-    let place = segments.iter().position(is_mostly_deleted)?;
-    Some(place..place + 1)
+    let mut behind: u64 = segments.iter().map(size).sum();
+    let is_due = |live: &LiveSegment| {
+        behind -= size(live);
+        let waste = behind + live.deleted.row_count();
+        let is_small = size(live) <= SMALL_SIZE && waste > 0;
+        is_small || waste.saturating_mul(SHRINKAGE) > size(live)
+    };
+    let first = segments.iter().position(is_due)?;
+    Some(first..segments.len())
 }
 
-fn level(rows: u64) -> u32 {
-    (rows / LOWEST_LEVEL_ROWS)
-        .checked_ilog(FANOUT as u64)
-        .map_or(0, |level| level + 1)
+fn size(live: &LiveSegment) -> u64 {
+    live.live_rows() + u64::from(live.segment.company_count())
 }
 
 /// Merges neighbouring segments into one. Commits go on meanwhile; what they deleted of the
@@ -84,16 +92,10 @@ fn merge(core: &WriterCore, chosen: Range<usize>) -> Result<()> {
     let mut state = core.lock()?;
     let merged = written.map_err(|error| WriterCore::fail_on_io(&mut state, error))?;
     let now = core.snapshot();
-    // Commits only append segments, so the inputs still stand where they stood, unless another
-    // merge has taken them.
-    let still = now.segments.get(chosen.clone()).filter(|current| {
-        current
-            .iter()
-            .map(|live| live.number)
-            .eq(inputs.iter().map(|live| live.number))
-    });
-    let Some(current) = still else { return Ok(()) };
-    let (rows, companies) = deleted_since(&merged, inputs, current);
+    let Some(chosen) = find(inputs, &now.segments) else {
+        return directory::remove_segment(&*core.storage, file);
+    };
+    let (rows, companies) = deleted_since(&merged, inputs, &now.segments[chosen.clone()]);
     let merged = match rows.is_empty() && companies.is_empty() {
         true => (merged, None),
         false => core.write_deleted(&mut state, &merged, &rows, &companies)?,
@@ -103,6 +105,20 @@ fn merge(core: &WriterCore, chosen: Range<usize>) -> Result<()> {
     segments.push(merged);
     segments.extend(now.segments[chosen.end..].iter().map(lines));
     core.publish(&mut state, segments).map(drop)
+}
+
+/// Where segments stand now. Commits only append, and a merge puts one in the place of several: so
+/// they stand together, or another merge has taken them.
+fn find(inputs: &[LiveSegment], now: &[LiveSegment]) -> Option<Range<usize>> {
+    let numbers = |segments: &[LiveSegment]| -> Vec<u64> {
+        segments.iter().map(|live| live.number).collect()
+    };
+    let (wanted, now) = (numbers(inputs), numbers(now));
+    let start = now
+        .iter()
+        .position(|number| wanted.first() == Some(number))?;
+    let end = start + wanted.len();
+    (now.get(start..end)? == wanted).then_some(start..end)
 }
 
 fn write_merged(core: &WriterCore, file: u64, inputs: &[LiveSegment]) -> Result<LiveSegment> {

@@ -1,6 +1,6 @@
 //! Pages: the matches of all segments, merged by id, as far as the page goes.
 
-use std::cmp::Reverse;
+use std::cell::OnceCell;
 
 use smallvec::SmallVec;
 use time::Date;
@@ -80,8 +80,8 @@ pub(super) fn search(
     day: Date,
     strategies: &Strategies,
 ) -> Page {
-    let plans = plans(segments, query, day, strategies);
-    let mut matches = Matches::new(segments, &plans, query, strategies);
+    let plans: LazyPlans<'_> = segments.iter().map(|_| OnceCell::new()).collect();
+    let mut matches = Matches::new(segments, &plans, query, day, strategies);
     let skipped = match query.start() {
         Start::Page(number) => (usize::from(*number) - 1) * query.limit(),
         Start::First | Start::After(_) => 0,
@@ -123,8 +123,8 @@ pub(super) fn trace(
     day: Date,
     strategies: &Strategies,
 ) -> (u64, u64) {
-    let plans = plans(segments, query, day, strategies);
-    let mut matches = Matches::new(segments, &plans, query, strategies);
+    let plans: LazyPlans<'_> = segments.iter().map(|_| OnceCell::new()).collect();
+    let mut matches = Matches::new(segments, &plans, query, day, strategies);
     matches.trace();
     for _ in 0..=query.limit() {
         matches.next();
@@ -132,101 +132,105 @@ pub(super) fn trace(
     matches.blocks()
 }
 
-fn plans<'q>(
-    segments: &[LiveSegment],
+/// A plan a segment, made when the page first needs the segment.
+type LazyPlans<'q> = SmallVec<[OnceCell<Plan<'q>>; 1]>;
+
+/// The matches of several segments, merged by id. A segment is planned and looked at only once its
+/// ids come into question: a page of the newest signals seldom reaches old segments.
+struct Matches<'a, 'q> {
     query: &'q Query,
     day: Date,
-    strategies: &Strategies,
-) -> SmallVec<[Plan<'q>; 1]> {
-    segments
-        .iter()
-        .map(|live| live.plan(query.filter(), day, strategies))
-        .collect()
+    strategies: &'a Strategies,
+    is_traced: bool,
+    segments: SmallVec<[SegmentMatches<'a, 'q>; 1]>,
 }
 
-/// The matches of several segments, merged by id.
-struct Matches<'a> {
-    order: Order,
-    streams: SmallVec<[SegmentMatches<'a>; 1]>,
-}
-
-/// The matches of one segment, and the first of them that was not taken yet.
-struct SegmentMatches<'a> {
+/// The matches of one segment.
+struct SegmentMatches<'a, 'q> {
     live: &'a LiveSegment,
-    stream: RowStream<'a>,
-    head: Option<(SignalId, Place)>,
+    plan: &'a OnceCell<Plan<'q>>,
     number: u32,
-    is_started: bool,
+    stream: Option<RowStream<'a>>,
+    head: Head,
 }
 
-impl<'a> Matches<'a> {
+/// What is known of a segment's next match.
+#[derive(Clone, Copy, Debug)]
+enum Head {
+    /// It is not before this id.
+    NotBefore(SignalId),
+    /// It is this one.
+    Found(SignalId, Place),
+    /// There is none.
+    None,
+}
+
+impl<'a, 'q> Matches<'a, 'q> {
     fn new(
         segments: &'a [LiveSegment],
-        plans: &'a [Plan<'_>],
-        query: &Query,
-        strategies: &Strategies,
-    ) -> Matches<'a> {
-        let streams = segments
-            .iter()
-            .zip(plans)
-            .zip(0..)
-            .map(|((live, plan), number)| {
-                let (start, end) = window(live, query);
-                let execution = live.execution(plan, strategies);
-                let stream = RowStream::new(execution, query.order(), start, end);
-                SegmentMatches {
-                    live,
-                    stream,
-                    head: None,
-                    number,
-                    is_started: false,
-                }
-            });
+        plans: &'a [OnceCell<Plan<'q>>],
+        query: &'q Query,
+        day: Date,
+        strategies: &'a Strategies,
+    ) -> Matches<'a, 'q> {
+        let of_segment = |((live, plan), number)| SegmentMatches {
+            live,
+            plan,
+            number,
+            stream: None,
+            head: first_possible(live, query),
+        };
         Matches {
-            order: query.order(),
-            streams: streams.collect(),
+            query,
+            day,
+            strategies,
+            is_traced: false,
+            segments: segments
+                .iter()
+                .zip(plans)
+                .zip(0..)
+                .map(of_segment)
+                .collect(),
         }
     }
 
     /// The next match of all. An id is live in one segment only, so no two heads are equal.
     fn next(&mut self) -> Option<(SignalId, Place)> {
-        for stream in &mut self.streams {
-            if !stream.is_started {
-                stream.is_started = true;
-                stream.advance();
+        loop {
+            let order = self.query.order();
+            let with_head = self.segments.iter_mut();
+            let with_head = with_head.filter(|segment| segment.head.id().is_some());
+            let first = match order {
+                Order::OldestFirst => with_head.min_by_key(|segment| segment.head.id()),
+                Order::NewestFirst => with_head.max_by_key(|segment| segment.head.id()),
+            }?;
+            let head = first.head;
+            if first.stream.is_none() {
+                first.start(self.query, self.day, self.strategies, self.is_traced);
+            }
+            first.advance();
+            if let Head::Found(id, place) = head {
+                return Some((id, place));
             }
         }
-        let with_head = self
-            .streams
-            .iter_mut()
-            .filter(|stream| stream.head.is_some());
-        let first = match self.order {
-            Order::OldestFirst => with_head.min_by_key(|stream| stream.head_id()),
-            Order::NewestFirst => with_head.min_by_key(|stream| Reverse(stream.head_id())),
-        }?;
-        let found = first.head;
-        first.advance();
-        found
+    }
+
+    fn streams(&self) -> impl Iterator<Item = &RowStream<'a>> {
+        let segments = self.segments.iter();
+        segments.filter_map(|segment| segment.stream.as_ref())
     }
 
     fn rows_checked(&self) -> u64 {
-        self.streams
-            .iter()
-            .map(|stream| stream.stream.rows_checked())
-            .sum()
+        self.streams().map(RowStream::rows_checked).sum()
     }
 
     fn trace(&mut self) {
-        self.streams
-            .iter_mut()
-            .for_each(|stream| stream.stream.trace());
+        self.is_traced = true;
     }
 
     fn blocks(self) -> (u64, u64) {
-        let traces = self
-            .streams
-            .into_iter()
-            .filter_map(|stream| stream.stream.into_execution().into_trace());
+        let streams = self.segments.into_iter().filter_map(|found| found.stream);
+        let traces = streams.filter_map(|stream| stream.into_execution().into_trace());
         traces.fold((0, 0), |(visited, skipped), trace| {
             (
                 visited + trace.blocks_visited,
@@ -236,17 +240,49 @@ impl<'a> Matches<'a> {
     }
 }
 
-impl SegmentMatches<'_> {
-    fn advance(&mut self) {
-        let segment = self.number;
-        self.head = self
-            .stream
-            .next()
-            .map(|row| (self.live.segment.id(row), Place { segment, row }));
+impl<'q> SegmentMatches<'_, 'q> {
+    fn start(&mut self, query: &'q Query, day: Date, strategies: &Strategies, is_traced: bool) {
+        let live = self.live;
+        let plan = self
+            .plan
+            .get_or_init(|| live.plan(query.filter(), day, strategies));
+        let (start, end) = window(live, query);
+        let execution = live.execution(plan, strategies);
+        let mut stream = RowStream::new(execution, query.order(), start, end);
+        if is_traced {
+            stream.trace();
+        }
+        self.stream = Some(stream);
     }
 
-    fn head_id(&self) -> Option<SignalId> {
-        self.head.map(|(id, _)| id)
+    fn advance(&mut self) {
+        let row = self.stream.as_mut().and_then(RowStream::next);
+        let segment = self.number;
+        self.head = row.map_or(Head::None, |row| {
+            Head::Found(self.live.segment.id(row), Place { segment, row })
+        });
+    }
+}
+
+impl Head {
+    fn id(self) -> Option<SignalId> {
+        match self {
+            Head::NotBefore(id) | Head::Found(id, _) => Some(id),
+            Head::None => None,
+        }
+    }
+}
+
+/// The first id of a segment that lies behind the query's cursor, whether it matches or not.
+fn first_possible(live: &LiveSegment, query: &Query) -> Head {
+    let (start, end) = window(live, query);
+    let row = match query.order() {
+        Order::OldestFirst => Row(start),
+        Order::NewestFirst => Row(end.wrapping_sub(1)),
+    };
+    match start < end {
+        true => Head::NotBefore(live.segment.id(row)),
+        false => Head::None,
     }
 }
 

@@ -182,6 +182,8 @@ impl Writer {
         let report = self.core.commit(&self.pending)?;
         self.pending = Changes::default();
         self.merges.wake();
+        // The commit stands; why merging fails is kept, and the next commit says it.
+        let _ = merge::bound(&self.core);
         Ok(report)
     }
 

@@ -3,7 +3,6 @@
 mod agreement;
 #[cfg(feature = "cli")]
 mod command;
-mod damage;
 #[cfg(feature = "json")]
 mod golden;
 mod house;

@@ -17,8 +17,9 @@ use signaldex::{Index, IndexBuilder};
 /// Signals of the index that queries and cursors are tried on.
 const TINY_SIGNALS: u64 = 24;
 
-/// Signals of the index that manifests are about.
-const SMALL_SIGNALS: u64 = 10;
+/// Signals of the index that manifests are about: enough that a few later ones are not merged with
+/// them.
+const UNMERGED_SIGNALS: u64 = 1500;
 
 /// An index in memory with a few signals of every kind.
 pub fn tiny_index() -> Index {
@@ -28,13 +29,13 @@ pub fn tiny_index() -> Index {
 }
 
 /// Builds an index of two segments, in files 1 and 2; what is deleted of the first stands in
-/// file 3.
+/// file 3. The first is so much larger that they are not merged.
 pub fn two_segments(scratch: &scratch::Scratch) -> Index {
-    let corpus = Corpus::new(SMALL_SIGNALS, 3).expect("a size within bounds");
+    let corpus = Corpus::new(UNMERGED_SIGNALS, 3).expect("a size within bounds");
     let builder = IndexBuilder::in_directory(scratch.path("")).expect("an empty folder");
     let index = filled(builder, corpus);
     let mut writer = index.writer().expect("a free lock");
-    for signal in corpus.signals().step_by(3) {
+    for signal in corpus.signals().step_by(40) {
         writer.upsert_signal(&signal).expect("a known company");
     }
     writer.commit().expect("a folder that can be written to");

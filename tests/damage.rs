@@ -1,20 +1,29 @@
 //! Index directories that are missing, foreign, truncated or damaged: a typed error that names
-//! the file, or the same answers; never a panic, never another answer.
+//! the file, or the same answers; never a panic, never another answer, never much memory.
+//!
+//! With `SIGNALDEX_EVERY_BIT=1` every bit is flipped and every length tried, which takes minutes in
+//! a release build: `SIGNALDEX_EVERY_BIT=1 cargo test --release --features synthetic --test damage`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use peak_alloc::PeakAlloc;
 use signaldex::synthetic::Corpus;
 use signaldex::{Error, Index, IndexBuilder, Query, SignalId};
 use tempfile::TempDir;
 
-use crate::questions::Random;
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
 
-/// Signals of the index that is damaged.
-const SIGNALS: u64 = 300;
+/// Signals of the index that is damaged: a segment of more than 64 KiB.
+const SIGNALS: u64 = 130;
 
-/// Damaged copies in the ordinary run.
-const CASES: usize = 400;
+/// In the ordinary run, every so manieth bit is flipped and every so manieth length tried; a prime,
+/// so that all bits of a byte have their turn.
+const STRIDE: usize = 997;
+
+/// What opening and asking an index may allocate beside four times the file.
+const MEMORY_BYTES: usize = 16 << 20;
 
 fn build(directory: &Path) -> Corpus {
     let corpus = Corpus::new(SIGNALS, 5).expect("a size within bounds");
@@ -134,33 +143,52 @@ fn newer_formats_are_refused_and_left_alone() {
     }
 }
 
+/// Damages of a file: every bit flipped and every length, or every [`STRIDE`]th of both.
+fn damages(whole: &[u8]) -> impl Iterator<Item = (String, Vec<u8>)> {
+    let stride = match std::env::var_os("SIGNALDEX_EVERY_BIT") {
+        Some(_) => 1,
+        None => STRIDE,
+    };
+    let flips = (0..whole.len() * 8).step_by(stride).map(|bit| {
+        let mut damaged = whole.to_vec();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        (format!("bit {bit} flipped"), damaged)
+    });
+    let lengths = (0..whole.len()).step_by(stride);
+    flips.chain(lengths.map(|length| (format!("cut at {length}"), whole[..length].to_vec())))
+}
+
 #[test]
 fn flipped_bits_and_truncations_never_change_an_answer() {
     let directory = TempDir::new().expect("a temporary directory");
     let corpus = build(directory.path());
     let expected = answers(directory.path(), &corpus).expect("a whole index");
-    let mut random = Random::new(3);
-    for file in [
-        segment_file(directory.path()),
-        directory.path().join("manifest"),
-    ] {
+    let segment = segment_file(directory.path());
+    let length = fs::metadata(&segment).expect("a file").len() as usize;
+    assert!(length >= 64 * 1024, "{length} bytes");
+    let mut cases = 0;
+    for file in [segment, directory.path().join("manifest")] {
         let whole = fs::read(&file).expect("a readable file");
-        for case in 0..CASES {
-            let mut damaged = whole.clone();
-            let place = random.below(damaged.len());
-            match case % 4 {
-                0 => damaged.truncate(place),
-                _ => damaged[place] ^= 1 << random.below(8),
-            }
-            fs::write(&file, &damaged).expect("a writable file");
-            match answers(directory.path(), &corpus) {
-                Ok(answers) => assert_eq!(answers, expected, "damage at {place}"),
+        for (damage, bytes) in damages(&whole) {
+            // A new file each time: one that is mapped must not be altered.
+            fs::remove_file(&file).expect("a removable file");
+            fs::write(&file, &bytes).expect("a writable directory");
+            drop(bytes);
+            let before = MEMORY.current_usage();
+            MEMORY.reset_peak_usage();
+            let found = answers(directory.path(), &corpus);
+            let used = MEMORY.peak_usage().saturating_sub(before);
+            assert!(used <= 4 * length + MEMORY_BYTES, "{damage}: {used} bytes");
+            match found {
+                Ok(answers) => assert_eq!(answers, expected, "{damage}"),
                 Err(error) => assert!(
                     error.is_corrupt() || error.is_foreign() || error.is_newer_format(),
-                    "damage at {place}: {error}"
+                    "{damage}: {error}"
                 ),
             }
+            cases += 1;
         }
         fs::write(&file, &whole).expect("a writable file");
     }
+    println!("{cases} damaged copies of an index of {length} bytes");
 }

@@ -1,0 +1,202 @@
+//! How fast changes are committed and merged, and what many small commits leave behind.
+//!
+//! usage: `cargo bench --bench updates --features synthetic -- [SIGNALS]`
+//!
+//! The index lies in the working directory, so that its disk is the one that is measured.
+
+use std::error::Error;
+use std::hint::black_box;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use signaldex::synthetic::Corpus;
+use signaldex::{Index, IndexBuilder, Query, Signal, SignalId, Snapshot, Writer};
+use time::Date;
+
+/// Signals of a commit, and commits that are measured.
+const BATCHES: [(usize, usize); 3] = [(1, 2000), (100, 500), (10_000, 20)];
+/// Commits before pages, counts and facets are compared with those of a fresh build.
+const SMALL_COMMITS: usize = 10_000;
+/// Signals of each: one that is new, and one that takes the place of another.
+const SMALL_BATCH: usize = 2;
+/// How long a query is repeated.
+const TIME: Duration = Duration::from_millis(200);
+
+const QUERIES: [&str; 9] = [
+    "",
+    "q=series",
+    "all=series a",
+    "any=robotics biotech fintech logistics",
+    "exact=machine learning",
+    "q=series -a -machine",
+    "q=series&country=Germany",
+    "country=Germany&size=1-49&days=30",
+    "q=series&fundingMin=1000000&fundingMax=5000000",
+];
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+fn main() -> Outcome<()> {
+    let size = std::env::args()
+        .skip(1)
+        .find_map(|argument| argument.parse().ok());
+    let corpus = Corpus::new(size.unwrap_or(200_000), 1)?;
+    let signals: Vec<Signal<'_>> = corpus.signals().collect();
+    let directory = tempfile::tempdir_in(".")?;
+    println!("| signals a commit | signals/s | median of a commit | 99th of 100 |");
+    println!("|--:|--:|--:|--:|");
+    for (batch, commits) in BATCHES {
+        let path = directory.path().join(format!("batches-of-{batch}"));
+        build(&path, &corpus, &signals)?;
+        report_commits(&path, &signals, batch, commits)?;
+    }
+    report_merge(&directory.path().join("merge"), &corpus, &signals)?;
+    report_small_commits(directory.path(), &corpus, &signals)
+}
+
+fn build(path: &Path, corpus: &Corpus, signals: &[Signal<'_>]) -> Outcome<Index> {
+    let mut builder = IndexBuilder::in_directory(path)?;
+    for company in corpus.companies() {
+        builder.add_company(&company)?;
+    }
+    for signal in signals {
+        builder.add_signal(signal)?;
+    }
+    Ok(builder.finish()?)
+}
+
+/// A signal like one of the corpus, with an id behind all of them.
+fn new_signal<'s>(signals: &'s [Signal<'_>], number: usize) -> Signal<'s> {
+    let last = signals.last().map_or(0, |signal| signal.id.get());
+    let id = SignalId::new(last + 1 + number as u64).unwrap_or(SignalId::MAX);
+    Signal {
+        id,
+        ..signals[number % signals.len()].clone()
+    }
+}
+
+fn report_commits(
+    path: &Path,
+    signals: &[Signal<'_>],
+    batch: usize,
+    commits: usize,
+) -> Outcome<()> {
+    let mut writer = Index::open(path)?.writer()?;
+    let mut times = Vec::with_capacity(commits);
+    let started = Instant::now();
+    for commit in 0..commits {
+        for place in 0..batch {
+            writer.upsert_signal(&new_signal(signals, commit * batch + place))?;
+        }
+        let before = Instant::now();
+        writer.commit()?;
+        times.push(before.elapsed());
+    }
+    let rate = (batch * commits) as f64 / started.elapsed().as_secs_f64();
+    times.sort_unstable();
+    let at = |share: f64| times[((commits - 1) as f64 * share) as usize].as_secs_f64() * 1000.0;
+    println!(
+        "| {batch} | {rate:.0} | {:.1} ms | {:.1} ms |",
+        at(0.5),
+        at(0.99)
+    );
+    Ok(())
+}
+
+/// Merges two segments, each of half the corpus.
+fn report_merge(path: &Path, corpus: &Corpus, signals: &[Signal<'_>]) -> Outcome<()> {
+    let (first, second) = signals.split_at(signals.len() / 2);
+    build(path, corpus, first)?;
+    let mut writer = Index::open(path)?.writer()?;
+    upsert_all(&mut writer, second)?;
+    let started = Instant::now();
+    writer.compact()?;
+    let rate = signals.len() as f64 / started.elapsed().as_secs_f64();
+    println!("\nmerging: {rate:.0} signals/s");
+    Ok(())
+}
+
+fn upsert_all(writer: &mut Writer, signals: &[Signal<'_>]) -> Outcome<()> {
+    for signal in signals {
+        writer.upsert_signal(signal)?;
+    }
+    writer.commit()?;
+    Ok(())
+}
+
+fn report_small_commits(directory: &Path, corpus: &Corpus, signals: &[Signal<'_>]) -> Outcome<()> {
+    let path = directory.join("small-commits");
+    let index = build(&path, corpus, signals)?;
+    let mut writer = index.writer()?;
+    let (mut most, started) = (0, Instant::now());
+    for commit in 0..SMALL_COMMITS {
+        let replaced = &signals[commit.wrapping_mul(7919) % signals.len()];
+        let batch = [new_signal(signals, commit), replaced.clone()];
+        debug_assert_eq!(batch.len(), SMALL_BATCH);
+        upsert_all(&mut writer, &batch)?;
+        most = most.max(index.snapshot().statistics().segments);
+    }
+    let time = started.elapsed().as_secs_f64();
+    writer.wait_for_merges();
+    let updated = index.snapshot();
+    let figures = updated.statistics();
+    println!(
+        "\n{SMALL_COMMITS} commits of {SMALL_BATCH} signals in {time:.1} s, at most {most} \
+         segments meanwhile; now {} segments, {} of {} rows deleted",
+        figures.segments,
+        figures.deleted_rows,
+        figures.deleted_rows + figures.signals
+    );
+    let live: Vec<Signal<'_>> = updated
+        .scan()
+        .map(|found| found.map(|found| found.signal))
+        .collect::<signaldex::Result<_>>()?;
+    let fresh = build(&directory.join("fresh"), corpus, &live)?.snapshot();
+    compare(&updated, &fresh, corpus.as_of());
+    Ok(())
+}
+
+/// Prints how much longer queries take on one snapshot than on the other.
+fn compare(updated: &Snapshot, fresh: &Snapshot, today: Date) {
+    println!("\n| query | page | fresh | count | fresh | facets | fresh |");
+    println!("|---|--:|--:|--:|--:|--:|--:|");
+    for text in QUERIES {
+        let [page, fresh_page] = [updated, fresh].map(|snapshot| page(snapshot, text, today));
+        let [count, fresh_count] = [updated, fresh].map(|snapshot| count(snapshot, text, today));
+        let [facets, fresh_facets] = [updated, fresh].map(|snapshot| facets(snapshot, text, today));
+        println!(
+            "| `{text}` | {page:.1} | {:.2}x | {count:.1} | {:.2}x | {facets:.0} | {:.2}x |",
+            page / fresh_page,
+            count / fresh_count,
+            facets / fresh_facets
+        );
+    }
+}
+
+fn page(snapshot: &Snapshot, text: &str, today: Date) -> f64 {
+    let query = Query::parse(text).expect("a valid query");
+    median(|| snapshot.search(&query, today))
+}
+
+fn count(snapshot: &Snapshot, text: &str, today: Date) -> f64 {
+    let query = Query::parse(text).expect("a valid query");
+    median(|| snapshot.count(query.filter(), today))
+}
+
+fn facets(snapshot: &Snapshot, text: &str, today: Date) -> f64 {
+    let query = Query::parse(text).expect("a valid query");
+    median(|| snapshot.facets(query.filter(), today))
+}
+
+/// The median time of a call, in microseconds.
+fn median<T>(mut call: impl FnMut() -> T) -> f64 {
+    let mut times = Vec::new();
+    let started = Instant::now();
+    while started.elapsed() < TIME || times.len() < 5 {
+        let before = Instant::now();
+        black_box(call());
+        times.push(before.elapsed());
+    }
+    times.sort_unstable();
+    times[times.len() / 2].as_secs_f64() * 1e6
+}
