@@ -12,7 +12,7 @@ use signaldex::query::{FaultCode, PARAMETERS, Parameter, ParameterKind};
 use signaldex::{Explanation, Filter, Query};
 
 /// Compares with a golden file, or writes it.
-fn compare_with_golden(name: &str, text: &str) {
+pub(crate) fn compare_with_golden(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("data/golden")
         .join(name);

@@ -12,3 +12,5 @@ mod parsing;
 mod questions;
 #[cfg(feature = "json")]
 mod real_corpus;
+#[cfg(feature = "json")]
+mod stored;
