@@ -142,7 +142,15 @@ struct Matches<'a, 'q> {
     day: Date,
     strategies: &'a Strategies,
     is_traced: bool,
+    leader: Option<Leader>,
     segments: SmallVec<[SegmentMatches<'a, 'q>; 1]>,
+}
+
+/// The segment whose matches come first until they pass the head of another.
+#[derive(Clone, Copy, Debug)]
+struct Leader {
+    segment: usize,
+    rival: Option<SignalId>,
 }
 
 /// The matches of one segment.
@@ -185,6 +193,7 @@ impl<'a, 'q> Matches<'a, 'q> {
             day,
             strategies,
             is_traced: false,
+            leader: None,
             segments: segments
                 .iter()
                 .zip(plans)
@@ -197,13 +206,12 @@ impl<'a, 'q> Matches<'a, 'q> {
     /// The next match of all. An id is live in one segment only, so no two heads are equal.
     fn next(&mut self) -> Option<(SignalId, Place)> {
         loop {
-            let order = self.query.order();
-            let with_head = self.segments.iter_mut();
-            let with_head = with_head.filter(|segment| segment.head.id().is_some());
-            let first = match order {
-                Order::OldestFirst => with_head.min_by_key(|segment| segment.head.id()),
-                Order::NewestFirst => with_head.max_by_key(|segment| segment.head.id()),
-            }?;
+            let leader = match self.leader.filter(|leader| self.leads(*leader)) {
+                Some(leader) => leader,
+                None => self.elect()?,
+            };
+            self.leader = Some(leader);
+            let first = &mut self.segments[leader.segment];
             let head = first.head;
             if first.stream.is_none() {
                 first.start(self.query, self.day, self.strategies, self.is_traced);
@@ -212,6 +220,45 @@ impl<'a, 'q> Matches<'a, 'q> {
             if let Head::Found(id, place) = head {
                 return Some((id, place));
             }
+        }
+    }
+
+    /// Whether a segment still comes before all others.
+    fn leads(&self, leader: Leader) -> bool {
+        let head = self.segments[leader.segment].head.id();
+        head.is_some_and(|head| {
+            leader
+                .rival
+                .is_none_or(|rival| self.comes_before(head, rival))
+        })
+    }
+
+    /// The segment that comes first, and the head of the one behind it.
+    fn elect(&self) -> Option<Leader> {
+        let mut first: Option<(usize, SignalId)> = None;
+        let mut rival = None;
+        for (segment, found) in self.segments.iter().enumerate() {
+            let Some(id) = found.head.id() else { continue };
+            match first {
+                Some((_, leading)) if self.comes_before(leading, id) => {
+                    let is_closer = |other| self.comes_before(id, other);
+                    if rival.is_none_or(is_closer) {
+                        rival = Some(id);
+                    }
+                }
+                _ => {
+                    rival = first.map(|(_, leading)| leading);
+                    first = Some((segment, id));
+                }
+            }
+        }
+        first.map(|(segment, _)| Leader { segment, rival })
+    }
+
+    fn comes_before(&self, id: SignalId, other: SignalId) -> bool {
+        match self.query.order() {
+            Order::OldestFirst => id < other,
+            Order::NewestFirst => id > other,
         }
     }
 
