@@ -1,5 +1,6 @@
 //! The command line: one file a command, all of them over the library.
 
+mod admin_token;
 mod build;
 mod explain;
 mod generate;
@@ -47,6 +48,7 @@ enum Command {
     #[command(subcommand)]
     Keys(keys::Keys),
     Usage(usage::Usage),
+    AdminToken(admin_token::AdminToken),
 }
 
 /// What ends a command early: shown on standard error, exit status 1.
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         Command::Serve(serve) => serve.run(),
         Command::Keys(keys) => keys.run(),
         Command::Usage(usage) => usage.run(),
+        Command::AdminToken(token) => token.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
