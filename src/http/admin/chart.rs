@@ -3,11 +3,12 @@
 //! The colours here are marks for the style sheet, which knows light from dark: it replaces each
 //! `fill` by that of the theme. An SVG opened by itself still shows them.
 
-use plotters::coord::ranged1d::SegmentValue;
+use plotters::coord::Shift;
 use plotters::prelude::{
-    ChartBuilder, IntoDrawingArea, IntoSegmentedCoord, RGBColor, Rectangle, SVGBackend,
+    DrawingArea, IntoDrawingArea, PathElement, RGBColor, Rectangle, SVGBackend, Text,
 };
-use plotters::style::{Color, IntoFont, ShapeStyle};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{Color, FontDesc, IntoFont, ShapeStyle, TextStyle};
 
 use super::figures;
 use super::frame::Failed;
@@ -25,10 +26,16 @@ const COLOURS: [RGBColor; SERIES_MAX] = [
 const INK: RGBColor = RGBColor(0x10, 0x10, 0x10);
 const GRID: RGBColor = RGBColor(0xdd, 0xdd, 0xdd);
 
-/// Horizontal lines that are aimed at.
+/// Distances between lines that are aimed at.
 const LINES: u64 = 4;
-/// The share of its place that a bar takes.
-const BAR_SHARE: i32 = 62;
+/// The share of its place that a bar takes, in percent.
+const BAR_SHARE: u64 = 62;
+/// Pixels from one line of letters to the next, and of a digit.
+const LETTER_HEIGHT: i32 = 14;
+const DIGIT_WIDTH: i32 = 8;
+/// Pixels above the highest line, and below the lowest one for the labels.
+const ABOVE: i32 = 10;
+const BELOW: i32 = 26;
 
 /// A bar of parts on top of each other, one for each series.
 pub(super) struct Bar {
@@ -36,10 +43,10 @@ pub(super) struct Bar {
     pub(super) parts: Vec<u64>,
 }
 
-/// Where a chart is shown, which decides its size and the size of its letters.
+/// Where a chart is shown, which decides its size; letters have the same size in both.
 #[derive(Clone, Copy)]
 pub(super) enum Place {
-    /// Beside other things, on a desk.
+    /// On a desk.
     Wide,
     /// On a phone.
     Narrow,
@@ -48,8 +55,8 @@ pub(super) enum Place {
 impl Place {
     const fn size(self) -> (u32, u32) {
         match self {
-            Place::Wide => (880, 300),
-            Place::Narrow => (340, 240),
+            Place::Wide => (960, 280),
+            Place::Narrow => (350, 230),
         }
     }
 }
@@ -57,71 +64,104 @@ impl Place {
 /// Draws bars side by side.
 pub(super) fn draw(bars: &[Bar], place: Place) -> Result<String, Failed> {
     let mut svg = String::new();
-    draw_on(SVGBackend::with_string(&mut svg, place.size()), bars)
+    let area = SVGBackend::with_string(&mut svg, place.size()).into_drawing_area();
+    Drawing::new(area, bars)
+        .draw(bars)
         .map_err(|error| Failed::of(&error))?;
     Ok(svg)
 }
 
-fn draw_on(backend: SVGBackend<'_>, bars: &[Bar]) -> Result<(), Box<dyn std::error::Error>> {
-    let (width, _) = backend_size(&backend);
-    let greatest = bars.iter().map(|bar| bar.parts.iter().sum()).max();
-    let (step, top) = scale(greatest.unwrap_or(0));
-    let area = backend.into_drawing_area();
-    let longest = figures::grouped(top).len() as u32;
-    let mut chart = ChartBuilder::on(&area)
-        .margin_top(8)
-        .margin_right(4)
-        .x_label_area_size(28)
-        .y_label_area_size(14 + 7 * longest)
-        .build_cartesian_2d((0..bars.len()).into_segmented(), 0..top)?;
-    let letters = ("system-ui, sans-serif", 14).into_font().color(&INK);
-    let label_of = |place: &SegmentValue<usize>| match place {
-        SegmentValue::CenterOf(place) => bars
-            .get(*place)
-            .map_or(String::new(), |bar| bar.label.clone()),
-        _ => String::new(),
-    };
-    chart
-        .configure_mesh()
-        .disable_x_mesh()
-        .bold_line_style(GRID)
-        .light_line_style(ShapeStyle::from(GRID.mix(0.0)).stroke_width(0))
-        .max_light_lines(0)
-        .axis_style(GRID)
-        .x_labels(bars.len())
-        .x_label_formatter(&label_of)
-        .y_labels(usize::try_from(top / step).unwrap_or(1) + 1)
-        .y_label_formatter(&|value| figures::grouped(*value))
-        .label_style(letters)
-        .draw()?;
-    let gap = gap_of(width, bars.len());
-    for (number, bar) in bars.iter().enumerate() {
-        let mut bottom = 0;
-        for (series, &part) in bar.parts.iter().enumerate().filter(|(_, part)| **part > 0) {
-            let corners = [
-                (SegmentValue::Exact(number), bottom),
-                (SegmentValue::Exact(number + 1), bottom + part),
-            ];
-            let colour = COLOURS[series.min(SERIES_MAX - 1)];
-            let mut rectangle = Rectangle::new(corners, colour.filled());
-            rectangle.set_margin(0, 0, gap, gap);
-            chart.draw_series(std::iter::once(rectangle))?;
-            bottom += part;
+type Area<'s> = DrawingArea<SVGBackend<'s>, Shift>;
+type Drawn = Result<(), Box<dyn std::error::Error>>;
+
+/// Where in a drawing things stand, in pixels.
+struct Drawing<'s> {
+    area: Area<'s>,
+    left: i32,
+    width: i32,
+    bottom: i32,
+    height: i32,
+    /// The distance between lines, and the greatest value shown.
+    step: u64,
+    top: u64,
+}
+
+impl<'s> Drawing<'s> {
+    fn new(area: Area<'s>, bars: &[Bar]) -> Drawing<'s> {
+        let totals = bars.iter().map(|bar| bar.parts.iter().sum());
+        let (step, top) = scale(totals.max().unwrap_or(0));
+        let (width, height) = area.dim_in_pixel();
+        let (width, height) = (width.cast_signed(), height.cast_signed());
+        let digits = figures::grouped(top).len();
+        let left = DIGIT_WIDTH * (i32::try_from(digits).unwrap_or(0) + 1);
+        Drawing {
+            area,
+            left,
+            width: width - left,
+            bottom: height - BELOW,
+            height: height - ABOVE - BELOW,
+            step,
+            top,
         }
     }
-    area.present()?;
-    Ok(())
+
+    fn draw(&self, bars: &[Bar]) -> Drawn {
+        for value in (0..=self.top / self.step).map(|line| line * self.step) {
+            self.draw_line(value)?;
+        }
+        for (number, bar) in bars.iter().enumerate() {
+            self.draw_bar(bar, number as u64, bars.len() as u64)?;
+        }
+        self.area.present()?;
+        Ok(())
+    }
+
+    fn draw_line(&self, value: u64) -> Drawn {
+        let height = self.height_of(value);
+        let ends = vec![(self.left, height), (self.left + self.width, height)];
+        let label_end = (self.left - DIGIT_WIDTH, height);
+        let line = PathElement::new(ends, ShapeStyle::from(GRID).stroke_width(1));
+        self.area.draw(&line)?;
+        let style = letters(HPos::Right, VPos::Center);
+        self.area
+            .draw(&Text::new(figures::grouped(value), label_end, style))?;
+        Ok(())
+    }
+
+    fn draw_bar(&self, bar: &Bar, number: u64, bars: u64) -> Drawn {
+        // In hundredths of a bar's place, so that rounding does not add up over many bars.
+        let side = |hundredths: u64| {
+            let part = hundredths as f64 / (bars * 100) as f64;
+            self.left + (part * f64::from(self.width)) as i32
+        };
+        let gap = (100 - BAR_SHARE) / 2;
+        let (from, to) = (number * 100 + gap, number * 100 + gap + BAR_SHARE);
+        let mut below = 0;
+        for (series, &part) in bar.parts.iter().enumerate().filter(|(_, part)| **part > 0) {
+            let corners = [
+                (side(from), self.height_of(below + part)),
+                (side(to), self.height_of(below)),
+            ];
+            let colour = COLOURS[series.min(SERIES_MAX - 1)];
+            self.area.draw(&Rectangle::new(corners, colour.filled()))?;
+            below += part;
+        }
+        let middle = (side(number * 100 + 50), self.bottom + LETTER_HEIGHT / 2);
+        let style = letters(HPos::Center, VPos::Top);
+        self.area
+            .draw(&Text::new(bar.label.clone(), middle, style))?;
+        Ok(())
+    }
+
+    fn height_of(&self, value: u64) -> i32 {
+        let part = value as f64 / self.top as f64;
+        self.bottom - (part * f64::from(self.height)).round() as i32
+    }
 }
 
-fn backend_size(backend: &SVGBackend<'_>) -> (u32, u32) {
-    use plotters::backend::DrawingBackend;
-    backend.get_size()
-}
-
-/// Pixels on each side of a bar.
-fn gap_of(width: u32, bars: usize) -> u32 {
-    let place = width.saturating_sub(60) / u32::try_from(bars.max(1)).unwrap_or(u32::MAX);
-    place * (100 - BAR_SHARE.unsigned_abs()) / 200
+fn letters<'f>(horizontal: HPos, vertical: VPos) -> TextStyle<'f> {
+    let font: FontDesc<'f> = ("sans-serif", f64::from(LETTER_HEIGHT)).into_font();
+    font.color(&INK).pos(Pos::new(horizontal, vertical))
 }
 
 /// A round distance between lines, and the greatest value shown: a multiple of it.
@@ -152,8 +192,20 @@ mod tests {
         ] {
             assert_eq!(scale(greatest), expected, "{greatest}");
         }
-        let (step, top) = scale(u64::MAX / 2);
-        assert!(top >= u64::MAX / 2 && step > 0);
+        let (step, top) = scale(u64::MAX);
+        assert!(top / step <= 10);
+    }
+
+    #[test]
+    fn no_number_is_too_great() {
+        for part in [0, 1, 999, 1 << 40, u64::MAX] {
+            let label = "Nov".to_owned();
+            let bars = [Bar {
+                label,
+                parts: vec![part],
+            }];
+            assert!(draw(&bars, Place::Narrow).is_ok(), "{part}");
+        }
     }
 
     #[test]
@@ -170,8 +222,7 @@ mod tests {
         ];
         for place in [Place::Wide, Place::Narrow] {
             let svg = draw(&bars, place).expect("a chart");
-            let bars = svg.matches("<rect").count();
-            assert_eq!(bars, 5, "{svg}");
+            assert_eq!(svg.matches("<rect").count(), 5, "{svg}");
             assert!(svg.contains("Oct") && svg.contains("Nov"));
             assert!(!svg.contains("style="), "the policy of pages forbids it");
         }

@@ -49,10 +49,11 @@ pub(super) fn bytes(count: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// 35 µs, 4.1 ms, 1.2 s.
+/// 40 ns, 3.5 µs, 35 µs, 4.1 ms, 1.2 s.
 pub(super) fn duration(time: Duration) -> String {
     let microseconds = time.as_secs_f64() * 1e6;
     match microseconds {
+        ..0.9995 => format!("{:.0} ns", microseconds * 1e3),
         ..9.95 => format!("{microseconds:.1} µs"),
         ..999.5 => format!("{microseconds:.0} µs"),
         ..999_950.0 => format!("{:.1} ms", microseconds / 1e3),
@@ -109,7 +110,7 @@ mod tests {
             assert_eq!(bytes(count), text);
         }
         let times = [
-            (350, "0.4 µs"),
+            (350, "350 ns"),
             (35_000, "35 µs"),
             (999_600, "1.0 ms"),
             (4_100_000, "4.1 ms"),

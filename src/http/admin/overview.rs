@@ -1,5 +1,7 @@
 //! The first page: what the index holds, and what was used this month.
 
+use std::collections::BTreeMap;
+
 use askama::Template;
 use axum::http::StatusCode;
 use time::UtcDateTime;
@@ -10,6 +12,9 @@ use super::guard::Visit;
 use super::{Admin, Answer};
 use crate::http::metering::{Counter, Month};
 use crate::http::service::Today;
+
+/// Kinds of sections that are shown; the rest is small.
+const SECTIONS_MAX: usize = 9;
 
 #[derive(Template)]
 #[template(path = "overview.html", config = "src/http/admin/askama.toml")]
@@ -109,15 +114,27 @@ fn facts(admin: &Admin) -> Vec<Fact> {
     .into()
 }
 
+/// Sections by kind: those of single fields, such as `Codes[3]`, are added up.
 fn sections(admin: &Admin) -> Vec<Section> {
-    let sections = admin.0.service.0.index.snapshot().statistics().sections;
-    let largest = sections.first().map_or(1, |(_, bytes)| *bytes).max(1);
+    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+    for (name, bytes) in admin.0.service.0.index.snapshot().statistics().sections {
+        let kind = name.split('[').next().unwrap_or_default().to_owned();
+        *kinds.entry(kind).or_default() += bytes;
+    }
+    let mut kinds: Vec<(String, u64)> = kinds.into_iter().collect();
+    kinds.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+    if kinds.len() > SECTIONS_MAX {
+        let rest = kinds.split_off(SECTIONS_MAX);
+        let bytes = rest.iter().map(|(_, bytes)| bytes).sum();
+        kinds.push((format!("{} others", rest.len()), bytes));
+    }
+    let largest = kinds.first().map_or(1, |(_, bytes)| *bytes).max(1);
     let section = |(name, bytes): (String, u64)| Section {
         name,
         size: figures::bytes(bytes),
         share: bytes.saturating_mul(100) / largest,
     };
-    sections.into_iter().map(section).collect()
+    kinds.into_iter().map(section).collect()
 }
 
 fn used(counter: Counter, totals: [u64; 3]) -> Fact {

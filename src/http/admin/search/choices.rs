@@ -38,7 +38,7 @@ pub(super) struct Choices {
 impl Choices {
     /// The lists under a filter, each counted without its own part of it.
     pub(super) fn of(facets: &Facets, filter: &Filter, form: &Form) -> Choices {
-        let group = |facet| group(facet, facets, filter);
+        let group = |facet| group(facet, facets, filter, form);
         let days = [("7", "7 days"), ("30", "30 days"), ("90", "90 days")];
         let ranges = [&days[..], &[("older", "90 days ago and before")]].concat();
         Choices {
@@ -106,7 +106,7 @@ pub(super) fn fixed(
     choices
 }
 
-fn group(facet: Facet, facets: &Facets, filter: &Filter) -> Group {
+fn group(facet: Facet, facets: &Facets, filter: &Filter, form: &Form) -> Group {
     let (parameter, label) = names(facet);
     let kind = parameter.description().kind;
     let chosen = filter.value_keys(facet);
@@ -127,9 +127,13 @@ fn group(facet: Facet, facets: &Facets, filter: &Filter) -> Group {
             .iter()
             .all(|choice| facet.key(&choice.label) != *key)
         {
+            let typed = form
+                .values(parameter.name())
+                .find(|typed| facet.key(typed) == *key);
+            let label = typed.unwrap_or(key);
             choices.push(Choice {
-                value: sent(kind, key),
-                label: (*key).to_owned(),
+                value: sent(kind, label),
+                label: label.to_owned(),
                 count: Some("0".to_owned()),
                 is_chosen: true,
             });

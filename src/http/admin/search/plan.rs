@@ -8,8 +8,7 @@ pub(in crate::http::admin) struct Plan {
     pub(in crate::http::admin) filters: String,
     pub(in crate::http::admin) page_length: usize,
     pub(in crate::http::admin) page_time: String,
-    pub(in crate::http::admin) visited: u64,
-    pub(in crate::http::admin) skipped: u64,
+    pub(in crate::http::admin) blocks: String,
     pub(in crate::http::admin) matches: String,
     pub(in crate::http::admin) total_time: String,
     pub(in crate::http::admin) segments: Vec<Segment>,
@@ -19,8 +18,7 @@ pub(in crate::http::admin) struct Segment {
     pub(in crate::http::admin) number: usize,
     pub(in crate::http::admin) rows: String,
     pub(in crate::http::admin) matches: String,
-    pub(in crate::http::admin) visited: u64,
-    pub(in crate::http::admin) skipped: u64,
+    pub(in crate::http::admin) blocks: String,
     pub(in crate::http::admin) impossible: Option<String>,
     pub(in crate::http::admin) steps: Vec<Step>,
 }
@@ -43,8 +41,10 @@ impl Plan {
             filters: explanation.query.clone(),
             page_length: explanation.page_length,
             page_time: figures::duration(explanation.page_time),
-            visited: explanation.page_blocks_visited,
-            skipped: explanation.page_blocks_skipped,
+            blocks: blocks(
+                explanation.page_blocks_visited,
+                explanation.page_blocks_skipped,
+            ),
             matches: figures::grouped(explanation.matches),
             total_time: figures::duration(explanation.total_time),
             segments: explanation
@@ -65,8 +65,7 @@ impl Segment {
             number,
             rows: figures::grouped(segment.rows),
             matches: figures::grouped(segment.matches),
-            visited: segment.blocks_visited,
-            skipped: segment.blocks_skipped,
+            blocks: blocks(segment.blocks_visited, segment.blocks_skipped),
             impossible: segment.impossible.clone(),
             steps: segment
                 .steps
@@ -104,6 +103,17 @@ fn estimate(estimate: Estimate) -> String {
             format!("{expected} ({min} to {max})")
         }
     }
+}
+
+/// How many blocks of rows were looked at, of those that there are.
+fn blocks(visited: u64, skipped: u64) -> String {
+    let all = visited + skipped;
+    let noun = if all == 1 { "block" } else { "blocks" };
+    format!(
+        "{} of {} {noun}",
+        figures::grouped(visited),
+        figures::grouped(all)
+    )
 }
 
 /// In percent; what is not nothing is seen.
