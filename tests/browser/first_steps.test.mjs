@@ -81,6 +81,7 @@ test("a form with faults says all of them and makes no key", async () => {
 test("everything can be done without a pointer and without scripts", async () => {
   const page = await openPage(browser, service, { javaScriptEnabled: false });
   await page.goto(`${service.admin}/keys`);
+  await page.locator("#token:focus").waitFor();
   await page.keyboard.type(service.token);
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "API keys" }).waitFor();

@@ -5,6 +5,7 @@
 
 mod client;
 mod contract;
+mod dashboard;
 mod errors;
 mod following;
 mod hostile;
