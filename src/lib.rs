@@ -20,8 +20,8 @@
 //! let today = date!(2026 - 06 - 30);
 //! let snapshot = index.snapshot();
 //! let page = snapshot.search(&query, today)?;
-//! for found in snapshot.records(&page)? {
-//!     println!("{} {}", found.signal.id, found.signal.title);
+//! for item in snapshot.records(&page)? {
+//!     println!("{} {}", item.signal.id, item.signal.title);
 //! }
 //! assert_eq!(page.len(), 1);
 //! assert_eq!(snapshot.count(query.filter(), today)?, 1);
@@ -79,6 +79,7 @@
 mod error;
 mod exec;
 mod index;
+mod notation;
 mod plan;
 mod segment;
 mod signal;
@@ -103,7 +104,8 @@ pub use plan::{Estimate, Explanation, SegmentExplanation, StepExplanation, Strat
 pub use query::{Facet, Filter, Query};
 pub use segment::Added;
 pub use signal::{
-    Company, CompanyProfile, Currency, Funding, Hiring, ParseIdError, Signal, SignalId, SizeBucket,
+    Company, CompanyProfile, Currency, Funding, Hiring, Item, ParseIdError, Signal, SignalId,
+    SizeBucket,
 };
 
 /// The README's example, compiled.

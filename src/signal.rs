@@ -174,6 +174,15 @@ pub struct Company<'a> {
     pub updated_at: Option<UtcDateTime>,
 }
 
+/// A signal as a page shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item<'a> {
+    /// The signal.
+    pub signal: Signal<'a>,
+    /// The name of its company.
+    pub company_name: &'a str,
+}
+
 /// A company with what the live signals say about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompanyProfile<'a> {

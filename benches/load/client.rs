@@ -35,11 +35,10 @@ pub(crate) async fn as_fast_as_possible(
     connections: usize,
     time: Duration,
 ) -> Outcome {
-    let end = Instant::now() + time;
-    gather(target, connections, |_| Schedule {
+    gather(target, connections, |_, start| Schedule {
         next: None,
         interval: Duration::ZERO,
-        end,
+        end: start + time,
     })
     .await
 }
@@ -51,9 +50,8 @@ pub(crate) async fn at_rate(
     rate: f64,
     time: Duration,
 ) -> Outcome {
-    let start = Instant::now();
     let interval = Duration::from_secs_f64(connections as f64 / rate);
-    let schedule = |number: usize| Schedule {
+    let schedule = |number: usize, start: Instant| Schedule {
         next: Some(start + interval.mul_f64(number as f64 / connections as f64)),
         interval,
         end: start + time,
@@ -76,12 +74,23 @@ struct Schedule {
 async fn gather(
     target: &Target,
     connections: usize,
-    schedule: impl Fn(usize) -> Schedule,
+    schedule: impl Fn(usize, Instant) -> Schedule,
 ) -> Outcome {
-    let tasks: Vec<_> = (0..connections)
-        .map(|number| tokio::spawn(run(target.clone(), schedule(number))))
-        .collect();
     let mut total = Outcome::default();
+    let mut opened = Vec::with_capacity(connections);
+    // One after the other, before the clock starts: a burst of new connections measures the queue
+    // of the operating system.
+    for _ in 0..connections {
+        match Connection::open(target).await {
+            Ok(connection) => opened.push(connection),
+            Err(_) => total.errors += 1,
+        }
+    }
+    let start = Instant::now();
+    let tasks: Vec<_> = (0..)
+        .zip(opened)
+        .map(|(number, connection)| tokio::spawn(run(connection, schedule(number, start))))
+        .collect();
     for task in tasks {
         match task.await {
             Ok(outcome) => {
@@ -94,12 +103,8 @@ async fn gather(
     total
 }
 
-async fn run(target: Target, mut schedule: Schedule) -> Outcome {
+async fn run(mut connection: Connection, mut schedule: Schedule) -> Outcome {
     let mut outcome = Outcome::default();
-    let Ok(mut connection) = Connection::open(&target).await else {
-        outcome.errors += 1;
-        return outcome;
-    };
     while Instant::now() < schedule.end {
         let mut started = Instant::now();
         if let Some(next) = schedule.next {

@@ -15,6 +15,7 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 
+use axum::body::Bytes;
 use axum::routing::get;
 use signaldex::http::{Limits, NewKey, Server, ServerLimits, Service, State, Today};
 use signaldex::json::{Loader, OnInvalid};
@@ -23,12 +24,16 @@ use tokio::net::TcpListener;
 
 use client::{Outcome, Target};
 
+/// That of the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Connections of the client.
-const CONNECTIONS: usize = 64;
+const CONNECTIONS: usize = 256;
 /// Turns of each kind, so that a disturbance hits both.
-const TURNS: usize = 3;
+const TURNS: usize = 8;
 /// How long one turn lasts.
-const TURN_TIME: Duration = Duration::from_secs(8);
+const TURN_TIME: Duration = Duration::from_secs(3);
 const SEARCH: &str = "/api/v1/signals?q=raises";
 const CONSTANT: &str = "/constant";
 
@@ -83,7 +88,7 @@ async fn measure(directory: &Path, state: &Path, time: Duration) -> Result<(), B
     };
     let searched = target(SEARCH);
 
-    let body = vec![b'x'; body_length(&service, &searched).await?];
+    let body = Bytes::from(vec![b'x'; body_length(&service, &searched).await?]);
     let routes = service
         .router()
         .route(CONSTANT, get(move || std::future::ready(body.clone())));

@@ -11,7 +11,7 @@ use super::router::{Answer, Call};
 use super::service::Current;
 use super::slow::Asked;
 use super::state::NewReplay;
-use crate::json::{Data, SearchData, SignalItem};
+use crate::json::{Data, SearchAnswer, SearchData};
 use crate::query::{Cursor, Start};
 use crate::{Page, Query, SignalId};
 
@@ -190,22 +190,15 @@ fn write_page(
     shown: usize,
 ) -> Result<Vec<u8>, Problem> {
     let ids = page.ids().get(..shown).unwrap_or_default();
-    let found: Vec<crate::Found<'_>> = ids
-        .iter()
-        .filter_map(|&id| current.snapshot.signal(id).transpose())
-        .collect::<crate::Result<_>>()
-        .map_err(|error| Problem::internal(&error))?;
-    let items: Vec<SignalItem<'_>> = found.iter().map(SignalItem::from).collect();
+    let mut answer = SearchAnswer::new(shown);
+    for shown in current.snapshot.shown(page).take(shown) {
+        answer.push(&shown.map_err(|error| Problem::internal(&error))?);
+    }
     let next_cursor = match ids.last() {
         Some(&last) if shown < page.len() => Some(cursor_behind(call, query, last).to_string()),
         _ => page.next_cursor().map(Cursor::to_string),
     };
-    let data = SearchData {
-        items: &items,
-        next_cursor: next_cursor.as_deref(),
-        count: None,
-    };
-    Ok(data.to_answer())
+    Ok(answer.finish(next_cursor.as_deref()))
 }
 
 fn cursor_behind(call: &Call<'_>, query: &Query, last: SignalId) -> Cursor {

@@ -159,7 +159,7 @@ fn tag_seed(snapshot: &Snapshot) -> [u8; 24] {
     let figures = [
         snapshot.generation(),
         snapshot.signal_count(),
-        snapshot.statistics().bytes,
+        snapshot.file_bytes(),
     ];
     for (place, figure) in seed.chunks_exact_mut(8).zip(figures) {
         place.copy_from_slice(&figure.to_le_bytes());

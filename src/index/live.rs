@@ -25,6 +25,12 @@ impl LiveSegment {
         u64::from(self.segment.row_count()) - self.deleted.row_count()
     }
 
+    /// Whether a row is there, live, and that of an id.
+    pub(crate) fn has(&self, row: Row, id: SignalId) -> bool {
+        let is_of_id = self.segment.ids().get(row.index()) == Some(&id.get());
+        is_of_id && !self.deleted.contains(row)
+    }
+
     /// The live row of an id.
     pub(crate) fn row(&self, id: SignalId) -> Option<Row> {
         self.segment

@@ -9,15 +9,37 @@ use super::live::LiveSegment;
 use crate::exec::RowStream;
 use crate::plan::{Plan, Strategies};
 use crate::query::{Cursor, Order, Query, Start};
+use crate::segment::Row;
 use crate::signal::SignalId;
 
 /// The signals that a query asked for, by id, and where to go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
     ids: Vec<SignalId>,
+    places: Places,
     next_cursor: Option<Cursor>,
     rows_checked: u64,
 }
+
+/// Where the signals of a page are, so that their records need not be looked for. A place is only
+/// good in the snapshot of the page and is checked; pages of the same ids are the same.
+#[derive(Clone, Debug, Default)]
+struct Places(Vec<Place>);
+
+/// A row of a segment, by the segment's place in the snapshot.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) segment: u32,
+    pub(super) row: Row,
+}
+
+impl PartialEq for Places {
+    fn eq(&self, _: &Places) -> bool {
+        true
+    }
+}
+
+impl Eq for Places {}
 
 impl Page {
     /// The ids, in the query's order; at most its limit.
@@ -28,6 +50,11 @@ impl Page {
     /// Where the next page starts; `None` exactly when no further signal matches.
     pub fn next_cursor(&self) -> Option<&Cursor> {
         self.next_cursor.as_ref()
+    }
+
+    /// The ids with where they were found.
+    pub(super) fn places(&self) -> impl Iterator<Item = (SignalId, Place)> + '_ {
+        self.ids.iter().copied().zip(self.places.0.iter().copied())
     }
 
     /// The number of signals.
@@ -60,17 +87,19 @@ pub(super) fn search(
         Start::First | Start::After(_) => 0,
     };
     let wanted = skipped + query.limit();
-    let mut ids: Vec<SignalId> = Vec::with_capacity(query.limit() + 1);
+    let mut ids: Vec<SignalId> = Vec::with_capacity(query.limit());
+    let mut places = Vec::with_capacity(query.limit());
     let mut seen = 0;
     let mut has_more = false;
     // One match beyond the page says whether there is a next one.
-    while let Some(id) = matches.next() {
+    while let Some((id, place)) = matches.next() {
         has_more = seen == wanted;
         if has_more {
             break;
         }
         if seen >= skipped {
             ids.push(id);
+            places.push(place);
         }
         seen += 1;
     }
@@ -83,6 +112,7 @@ pub(super) fn search(
             .map(|&last| Cursor::new(query.filter().fingerprint(), query.order(), day, last)),
         rows_checked: matches.rows_checked(),
         ids,
+        places: Places(places),
     }
 }
 
@@ -124,7 +154,8 @@ struct Matches<'a> {
 struct SegmentMatches<'a> {
     live: &'a LiveSegment,
     stream: RowStream<'a>,
-    head: Option<SignalId>,
+    head: Option<(SignalId, Place)>,
+    number: u32,
     is_started: bool,
 }
 
@@ -135,17 +166,22 @@ impl<'a> Matches<'a> {
         query: &Query,
         strategies: &Strategies,
     ) -> Matches<'a> {
-        let streams = segments.iter().zip(plans).map(|(live, plan)| {
-            let (start, end) = window(live, query);
-            let execution = live.execution(plan, strategies);
-            let stream = RowStream::new(execution, query.order(), start, end);
-            SegmentMatches {
-                live,
-                stream,
-                head: None,
-                is_started: false,
-            }
-        });
+        let streams = segments
+            .iter()
+            .zip(plans)
+            .zip(0..)
+            .map(|((live, plan), number)| {
+                let (start, end) = window(live, query);
+                let execution = live.execution(plan, strategies);
+                let stream = RowStream::new(execution, query.order(), start, end);
+                SegmentMatches {
+                    live,
+                    stream,
+                    head: None,
+                    number,
+                    is_started: false,
+                }
+            });
         Matches {
             order: query.order(),
             streams: streams.collect(),
@@ -153,7 +189,7 @@ impl<'a> Matches<'a> {
     }
 
     /// The next match of all. An id is live in one segment only, so no two heads are equal.
-    fn next(&mut self) -> Option<SignalId> {
+    fn next(&mut self) -> Option<(SignalId, Place)> {
         for stream in &mut self.streams {
             if !stream.is_started {
                 stream.is_started = true;
@@ -165,12 +201,12 @@ impl<'a> Matches<'a> {
             .iter_mut()
             .filter(|stream| stream.head.is_some());
         let first = match self.order {
-            Order::OldestFirst => with_head.min_by_key(|stream| stream.head),
-            Order::NewestFirst => with_head.min_by_key(|stream| Reverse(stream.head)),
+            Order::OldestFirst => with_head.min_by_key(|stream| stream.head_id()),
+            Order::NewestFirst => with_head.min_by_key(|stream| Reverse(stream.head_id())),
         }?;
-        let id = first.head;
+        let found = first.head;
         first.advance();
-        id
+        found
     }
 
     fn rows_checked(&self) -> u64 {
@@ -202,7 +238,15 @@ impl<'a> Matches<'a> {
 
 impl SegmentMatches<'_> {
     fn advance(&mut self) {
-        self.head = self.stream.next().map(|row| self.live.segment.id(row));
+        let segment = self.number;
+        self.head = self
+            .stream
+            .next()
+            .map(|row| (self.live.segment.id(row), Place { segment, row }));
+    }
+
+    fn head_id(&self) -> Option<SignalId> {
+        self.head.map(|(id, _)| id)
     }
 }
 

@@ -6,14 +6,16 @@ use time::Date;
 
 use super::facets::{self, Facets};
 use super::live::LiveSegment;
-use super::page::{self, Page};
+use super::page::{self, Page, Place};
 use crate::Result;
 use crate::exec::Trace;
 use crate::plan::{Explanation, SegmentExplanation, StepActual, Strategies};
 use crate::query::dates::day_of_number;
 use crate::query::{Filter, Query, Start};
 use crate::segment::Row;
-use crate::signal::{Company, CompanyProfile, Signal, SignalId};
+#[cfg(feature = "http")]
+use crate::segment::Shown;
+use crate::signal::{Company, CompanyProfile, Item, Signal, SignalId};
 
 /// The index at one moment. It never changes; searches on it need no lock and allocate little.
 #[derive(Clone, Debug)]
@@ -134,10 +136,29 @@ impl Snapshot {
     /// # Errors
     /// A record is corrupt.
     ///
-    /// Cost: one place in memory a signal and one a company.
-    pub fn records(&self, page: &Page) -> Result<Vec<Found<'_>>> {
-        let found = page.ids().iter().map(|&id| self.signal(id));
-        found.filter_map(Result::transpose).collect()
+    /// Cost: one place in memory a signal, about 0.2 microseconds each.
+    pub fn records(&self, page: &Page) -> Result<Vec<Item<'_>>> {
+        let places = self.places(page);
+        places.map(|(live, row)| live.segment.item(row)).collect()
+    }
+
+    /// The signals of a page in the bytes of an answer, in its order.
+    #[cfg(feature = "http")]
+    pub(crate) fn shown(&self, page: &Page) -> impl Iterator<Item = Result<Shown<'_>>> {
+        let places = self.places(page);
+        places.map(|(live, row)| live.segment.shown(row))
+    }
+
+    /// Where the live records of a page are. What the page remembers is right unless it comes from
+    /// another snapshot.
+    fn places(&self, page: &Page) -> impl Iterator<Item = (&LiveSegment, Row)> {
+        page.places().filter_map(|(id, Place { segment, row })| {
+            let remembered = self.segments.get(segment as usize);
+            remembered
+                .filter(|live| live.has(row, id))
+                .map(|live| (live, row))
+                .or_else(|| self.place(id))
+        })
     }
 
     /// The exact number of signals that match.
@@ -180,9 +201,14 @@ impl Snapshot {
     ///
     /// Cost: a binary search a segment.
     pub fn signal(&self, id: SignalId) -> Result<Option<Found<'_>>> {
-        let mut newest_first = self.segments.iter().rev();
-        let place = newest_first.find_map(|live| live.row(id).map(|row| (live, row)));
+        let place = self.place(id);
         place.map(|(live, row)| found(live, row)).transpose()
+    }
+
+    /// Where the live record of an id is.
+    fn place(&self, id: SignalId) -> Option<(&LiveSegment, Row)> {
+        let mut newest_first = self.segments.iter().rev();
+        newest_first.find_map(|live| live.row(id).map(|row| (live, row)))
     }
 
     /// The company of a slug, with what its live signals say.
@@ -304,6 +330,12 @@ impl Snapshot {
             .try_for_each(|live| live.segment.verify())
     }
 
+    /// Bytes of all segment files.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        let files = self.segments.iter();
+        files.map(|live| live.segment.file_size()).sum()
+    }
+
     /// Figures about segments, rows and bytes.
     pub fn statistics(&self) -> IndexStatistics {
         let mut sections: Vec<(String, u64)> = Vec::new();
@@ -328,11 +360,7 @@ impl Snapshot {
                 .sum(),
             companies: self.company_count(),
             segments: self.segments.len() as u64,
-            bytes: self
-                .segments
-                .iter()
-                .map(|live| live.segment.file_size())
-                .sum(),
+            bytes: self.file_bytes(),
             sections,
         }
     }

@@ -7,8 +7,7 @@
 //! - [`load()`] and [`Loader`] take files of records into an index.
 //! - [`write_signal`] and [`write_company`] write the lines that are loaded.
 //! - [`SignalItem`], [`SignalDetail`], [`CompanyDetail`] and [`FilterOptions`] are what a response
-//!   shows; [`Data`] and [`SearchData`] are its envelopes. A page of a search is written fastest
-//!   by [`SearchData::to_answer`].
+//!   shows; [`Data`] and [`SearchData`] are its envelopes.
 //!
 //! ```
 //! use signaldex::json;
@@ -28,6 +27,7 @@ mod lines;
 mod load;
 mod object;
 mod output;
+#[cfg(feature = "http")]
 mod page;
 mod read_ahead;
 mod value;
@@ -39,5 +39,7 @@ pub use input::{parse_company, parse_signal};
 pub use lines::{LINE_BYTES_MAX, Line, Lines};
 pub use load::{LoadReport, Loader, OnInvalid, Progress, Rejected, Sink, load};
 pub use output::{CompanyDetail, Data, FilterOptions, SearchData, SignalDetail, SignalItem};
+#[cfg(feature = "http")]
+pub(crate) use page::SearchAnswer;
 pub use value::FIELD_BYTES_MAX;
 pub use write::{write_company, write_signal};

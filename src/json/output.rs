@@ -7,9 +7,9 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::written::{DayText, FundingObject, IdText, InstantText};
-use crate::index::{FacetCount, Facets, Found};
+use crate::index::{FacetCount, Facets};
 use crate::query::Facet;
-use crate::signal::{Company, CompanyProfile, Signal};
+use crate::signal::{Company, CompanyProfile, Item, Signal};
 
 /// The envelope of every successful response: `{"data": …}`.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -36,15 +36,15 @@ pub struct SearchData<'a> {
 pub struct SignalItem<'a> {
     /// The signal.
     pub signal: &'a Signal<'a>,
-    /// Its company, whose name is shown.
-    pub company: &'a Company<'a>,
+    /// The name of its company.
+    pub company_name: &'a str,
 }
 
-impl<'a> From<&'a Found<'_>> for SignalItem<'a> {
-    fn from(found: &'a Found<'_>) -> SignalItem<'a> {
+impl<'a> From<&'a Item<'_>> for SignalItem<'a> {
+    fn from(item: &'a Item<'_>) -> SignalItem<'a> {
         SignalItem {
-            signal: &found.signal,
-            company: &found.company,
+            signal: &item.signal,
+            company_name: item.company_name,
         }
     }
 }
@@ -78,7 +78,7 @@ const ITEM_FIELDS: usize = 15;
 impl Serialize for SignalItem<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_struct("SignalItem", ITEM_FIELDS)?;
-        serialize_signal(&mut object, self.signal, self.company)?;
+        serialize_signal(&mut object, self.signal, self.company_name)?;
         object.end()
     }
 }
@@ -86,7 +86,7 @@ impl Serialize for SignalItem<'_> {
 impl Serialize for SignalDetail<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_struct("SignalDetail", ITEM_FIELDS + 1)?;
-        serialize_signal(&mut object, self.signal, self.company)?;
+        serialize_signal(&mut object, self.signal, &self.company.name)?;
         object.serialize_field("company", &EmbeddedCompany(self.company))?;
         object.end()
     }
@@ -95,7 +95,7 @@ impl Serialize for SignalDetail<'_> {
 fn serialize_signal<O: SerializeStruct>(
     object: &mut O,
     signal: &Signal<'_>,
-    company: &Company<'_>,
+    company_name: &str,
 ) -> Result<(), O::Error> {
     object.serialize_field("id", &IdText(signal.id))?;
     object.serialize_field("slug", &signal.slug)?;
@@ -106,7 +106,7 @@ fn serialize_signal<O: SerializeStruct>(
     object.serialize_field("publishedAt", &signal.published_at.map(InstantText))?;
     object.serialize_field("updatedAt", &signal.updated_at.map(InstantText))?;
     object.serialize_field("companySlug", &signal.company_slug)?;
-    object.serialize_field("companyName", &company.name)?;
+    object.serialize_field("companyName", company_name)?;
     object.serialize_field("activityUrl", &signal.activity_url)?;
     object.serialize_field("authorName", &signal.author_name)?;
     object.serialize_field("authorTitle", &signal.author_title)?;

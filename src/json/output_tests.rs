@@ -66,7 +66,7 @@ fn an_item_has_every_field_but_hiring_and_company() {
         assert_eq!(
             written(&SignalItem {
                 signal: &signal,
-                company: &company
+                company_name: &company.name
             }),
             expected
         );
@@ -120,7 +120,7 @@ fn a_search_has_a_cursor_always_and_a_count_where_asked_for() {
     let (signal, company) = (bare_signal(), full_company());
     let items = [SignalItem {
         signal: &signal,
-        company: &company,
+        company_name: &company.name,
     }; 2];
     let page = SearchData {
         items: &items,

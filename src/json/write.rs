@@ -4,7 +4,8 @@
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use super::written::{DayText, FundingObject, IdText, InstantText, WHOLE_MAX};
+use super::written::{DayText, FundingObject, IdText, InstantText};
+use crate::notation::WHOLE_MAX;
 use crate::signal::{Company, Hiring, Signal, SignalId};
 
 /// Appends a signal as one line, every field present and the end of line included.

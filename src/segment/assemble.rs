@@ -192,7 +192,7 @@ impl<W: Write> Assembly<W> {
         )
     }
 
-    /// Companies: slugs, whole names, records, and the rows of each.
+    /// Companies: slugs, whole names as keys and as they are shown, records, and the rows of each.
     fn write_companies(&mut self) -> Result<()> {
         let mut slugs = StringSections::default();
         let strings = self.builder.slugs.strings();
@@ -207,16 +207,22 @@ impl<W: Write> Assembly<W> {
             |number: &u32| &*companies[self.company_order[*number as usize] as usize].name_key;
         let mut by_name: Vec<u32> = (0..self.company_order.len() as u32).collect();
         by_name.sort_by(|a, b| name_of(a).cmp(name_of(b)).then(a.cmp(b)));
-        let mut names = StringSections::default();
+        let mut name_keys = StringSections::default();
         for number in &by_name {
-            names.push(name_of(number).as_bytes())?;
+            name_keys.push(name_of(number).as_bytes())?;
+        }
+        let mut names = StringSections::default();
+        for &arrival in &self.company_order {
+            names.push(companies[arrival as usize].name.as_bytes())?;
         }
         let records: Vec<u64> = self
             .company_order
             .iter()
             .map(|&arrival| companies[arrival as usize].record)
             .collect();
-        self.write_strings(key_ends, Field::CompanyName, &names)?;
+        self.write_strings(key_ends, Field::CompanyName, &name_keys)?;
+        let label_ends = [SectionKind::LabelEnds, SectionKind::Labels];
+        self.write_strings(label_ends, Field::CompanyName, &names)?;
         let output = &mut self.builder.output;
         output.section(SectionKind::KeyOrder, Field::CompanyName.number(), &by_name)?;
         output.section(SectionKind::CompanyRecords, Field::None.number(), &records)?;

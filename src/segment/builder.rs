@@ -8,10 +8,11 @@ use std::io::Write;
 
 use hashbrown::HashSet;
 
+use super::assemble;
 use super::format::{SectionKind, SegmentWriter};
 use super::interner::Interner;
+use super::record::{self, RECORD_BYTES_MAX};
 use super::row::SEGMENT_ROWS_MAX;
-use super::{assemble, record};
 use crate::query::Facet;
 use crate::query::dates::day_number;
 use crate::signal::{Company, Signal, SignalId};
@@ -52,6 +53,7 @@ pub(crate) struct SegmentBuilder<W> {
 #[derive(Debug)]
 pub(super) struct PendingCompany {
     pub(super) record: u64,
+    pub(super) name: Box<str>,
     pub(super) name_key: Box<str>,
     pub(super) name_tokens: Box<[u32]>,
     pub(super) facets: FacetLabels,
@@ -97,11 +99,12 @@ impl<W: Write> SegmentBuilder<W> {
     pub(crate) fn add_company(&mut self, company: &Company<'_>) -> Result<Added> {
         self.record.clear();
         record::write_company(&mut self.record, company);
-        let record = self.output.append(&self.record)?;
+        let record = self.append_record()?;
         let mut name_tokens = Vec::new();
         intern_terms(&mut self.name_terms, &company.name, &mut name_tokens)?;
         let pending = PendingCompany {
             record,
+            name: company.name.as_ref().into(),
             name_key: text::fold_value(&company.name).into(),
             name_tokens: name_tokens.into(),
             facets: self.intern_labels(|facet| facet.company_label(company))?,
@@ -127,7 +130,7 @@ impl<W: Write> SegmentBuilder<W> {
         }
         self.record.clear();
         record::write_signal(&mut self.record, signal);
-        let record = self.output.append(&self.record)?;
+        let record = self.append_record()?;
         intern_terms(&mut self.title_terms, &signal.title, &mut self.title_tokens)?;
         let facets = self.intern_labels(|facet| facet.signal_label(signal))?;
         let added = self.see(signal.id);
@@ -153,6 +156,16 @@ impl<W: Write> SegmentBuilder<W> {
     /// Cost: sorts ids and dictionaries, groups rows by value; about as long as adding took.
     pub(crate) fn finish(self) -> Result<W> {
         assemble::finish(self)
+    }
+
+    fn append_record(&mut self) -> Result<u64> {
+        let bytes = self.record.len();
+        if bytes > RECORD_BYTES_MAX {
+            return Err(Error::invalid(format!(
+                "the texts of a record take {bytes} bytes; {RECORD_BYTES_MAX} are allowed"
+            )));
+        }
+        self.output.append(&self.record)
     }
 
     fn intern_labels<'r>(

@@ -14,7 +14,8 @@ pub(crate) enum Field {
     Name,
     /// The company's slug: a dictionary whose places are the companies' numbers.
     CompanySlug,
-    /// The company's whole name, folded: a dictionary with the company of each entry.
+    /// The company's whole name: a dictionary of folded names with the company of each entry, and
+    /// the names as they are shown, by company.
     CompanyName,
     /// The date: days and a column.
     Date,

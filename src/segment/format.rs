@@ -64,7 +64,7 @@ pub(crate) enum SectionKind {
     KeyEnds,
     /// The keys' bytes.
     Keys,
-    /// `u32` ends of a dictionary's labels.
+    /// `u32` ends of labels: what is shown for a dictionary's keys or for companies.
     LabelEnds,
     /// The labels' bytes.
     Labels,

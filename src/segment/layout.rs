@@ -85,8 +85,9 @@ pub(super) struct Layout {
     pub(super) amounts: OrderedLayout,
     pub(super) amount_values: Section<f64>,
     pub(super) company_slugs: StringsLayout,
-    pub(super) company_names: StringsLayout,
+    pub(super) company_name_keys: StringsLayout,
     pub(super) company_name_order: Section<u32>,
+    pub(super) company_names: StringsLayout,
     pub(super) company_starts: Section<u32>,
     pub(super) company_rows: Section<u32>,
     pub(super) company_codes: Section<u8>,
@@ -106,8 +107,8 @@ impl Layout {
         let facet = |facet: Facet, sections: &mut Sections| {
             let field = Field::Facet(facet);
             Ok(FacetLayout {
-                keys: sections.strings(SectionKind::KeyEnds, SectionKind::Keys, field)?,
-                labels: sections.strings(SectionKind::LabelEnds, SectionKind::Labels, field)?,
+                keys: sections.keys(field)?,
+                labels: sections.labels(field)?,
                 codes: sections.take(SectionKind::Codes, field)?,
                 first_posting: table.field_postings[facet as usize],
             })
@@ -136,8 +137,9 @@ impl Layout {
             amounts: sections.ordered(Field::Amount)?,
             amount_values: sections.take(SectionKind::Amounts, Field::Amount)?,
             company_slugs: sections.keys(Field::CompanySlug)?,
-            company_names: sections.keys(Field::CompanyName)?,
+            company_name_keys: sections.keys(Field::CompanyName)?,
             company_name_order: sections.take(SectionKind::KeyOrder, Field::CompanyName)?,
+            company_names: sections.labels(Field::CompanyName)?,
             company_starts: sections.take(SectionKind::CompanyStarts, Field::Company)?,
             company_rows: sections.take(SectionKind::CompanyRows, Field::Company)?,
             company_codes: sections.take(SectionKind::Codes, Field::Company)?,
@@ -224,6 +226,10 @@ impl Sections {
 
     fn keys(&mut self, field: Field) -> Result<StringsLayout> {
         self.strings(SectionKind::KeyEnds, SectionKind::Keys, field)
+    }
+
+    fn labels(&mut self, field: Field) -> Result<StringsLayout> {
+        self.strings(SectionKind::LabelEnds, SectionKind::Labels, field)
     }
 
     fn text(&mut self, field: Field, first_posting: u32) -> Result<TextLayout> {

@@ -14,6 +14,7 @@ mod dictionary;
 mod field;
 mod format;
 mod interner;
+mod item;
 mod layout;
 mod posting;
 mod record;
@@ -28,13 +29,15 @@ pub(crate) use bytes::Bytes;
 pub(crate) use column::{BlockRange, Column, NO_CODE, Verdict};
 pub(crate) use dictionary::Strings;
 pub(crate) use field::Field;
+#[cfg(feature = "http")]
+pub(crate) use item::Shown;
 pub(crate) use posting::{BlockRows, Posting, PostingId, PostingSections, Postings};
 pub(crate) use row::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, Row, block_count};
 pub(crate) use tokens::{EncodedPhrase, TermNumber};
 
 use self::layout::Layout;
 use crate::query::Facet;
-use crate::signal::{Company, Signal, SignalId};
+use crate::signal::{Company, Item, Signal, SignalId};
 use crate::{Error, Result};
 
 /// An open segment.
@@ -217,8 +220,48 @@ impl Segment {
 
     /// The numbers of the companies with a folded name, ascending.
     pub(crate) fn companies_by_name(&self, name_key: &str) -> &[u32] {
-        let places = self.layout.company_names.view(&self.bytes).find(name_key);
+        let places = self
+            .layout
+            .company_name_keys
+            .view(&self.bytes)
+            .find(name_key);
         &self.layout.company_name_order.view(&self.bytes)[places]
+    }
+
+    /// A row as an answer shows it.
+    ///
+    /// # Errors
+    /// The record is corrupt.
+    #[cfg(feature = "http")]
+    pub(crate) fn shown(&self, row: Row) -> Result<Shown<'_>> {
+        let place = self.layout.signal_records.view(&self.bytes)[row.index()];
+        let Some([before_name, behind_name]) = record::read_item(self.records(), place)? else {
+            return Ok(Shown::Item(Box::new(self.item(row)?)));
+        };
+        Ok(Shown::Stored {
+            before_name,
+            company_name: self.company_name(self.company_of(row)),
+            behind_name,
+        })
+    }
+
+    /// A row's signal and the name of its company.
+    ///
+    /// # Errors
+    /// The record is corrupt.
+    pub(crate) fn item(&self, row: Row) -> Result<Item<'_>> {
+        Ok(Item {
+            signal: self.signal(row)?,
+            company_name: self.company_name(self.company_of(row)),
+        })
+    }
+
+    /// The name of a company, as its record has it.
+    pub(crate) fn company_name(&self, company: u32) -> &str {
+        self.layout
+            .company_names
+            .view(&self.bytes)
+            .get(company as usize)
     }
 
     /// The record of a row.

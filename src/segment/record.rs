@@ -1,74 +1,98 @@
-//! Records: what a response shows of a signal or company, its fields next to each other.
+//! Records: what a response shows of a signal or company, in one place.
 //!
 //! ```text
 //! 4     CRC-32C of what follows
-//! 4     length of the fields
-//! n     the fields, in the order of the struct
+//! 4     length of the record behind these eight bytes
+//! 4     flags: bit n is set where the n-th field is there
+//! 4     length of the region
+//! 4     length of what the region starts with: an item up to its company's name
+//! 4     length of what follows that: the item behind its company's name
+//! ...   the region, UTF-8, in which all texts are
+//! ...   dates, instants and numbers that are there
+//! ...   for each text that is there, LEB128: the bytes between it and the last, and its length
 //! ```
 //!
-//! A text is its length (LEB128) and its bytes; an optional one adds 1 to the length and writes 0
-//! for none. A date is 4 bytes, an instant 12, a number 8, each behind a byte that is 0 for none.
-//! The checksum is verified whenever a record is read, so the records of a large file need not be
-//! read to open it.
+//! A date is 4 bytes (the year times 512, plus the day of the year), an instant 11 (its date,
+//! nanoseconds, hour, minute, second), a number 8. The region of a signal starts with the signal
+//! as a search shows it, so that an answer is copied and not written ([`item`](super::item)); both
+//! lengths are 0 where that cannot be. The checksum is verified whenever a record is read, so the
+//! records of a large file need not be read to open it.
 
 use std::borrow::Cow;
 
-use time::{Date, UtcDateTime};
+use smallvec::SmallVec;
+use time::{Date, Time, UtcDateTime};
 
-use crate::query::dates::{day_number, day_of_number};
+use super::item;
 use crate::signal::{Company, Currency, Funding, Hiring, Signal, SignalId};
 use crate::{Error, Result};
 
+/// The most bytes of a record: a signal of the longest texts that JSON lines may have.
+pub(super) const RECORD_BYTES_MAX: usize = 16 << 20;
+
 const FRAME_BYTES: usize = 8;
 
-/// Appends the record of a signal. Its id and its company are not in it: the id is a column, and
-/// the company is found by the row.
+/// Bytes of a record before its region.
+const HEAD_BYTES: usize = FRAME_BYTES + 16;
+
+/// The bits of a stored date that hold the day of the year.
+const ORDINAL_BITS: u32 = 9;
+
+/// Appends the record of a signal. Its company is only in it as an item shows it: the company is
+/// found by the row.
 pub(crate) fn write_signal(output: &mut Vec<u8>, signal: &Signal<'_>) {
-    framed(output, |fields| {
-        fields.text(&signal.slug);
-        fields.text(&signal.title);
-        fields.optional_text(signal.evidence.as_deref());
-        fields.optional_text(signal.category.as_deref());
-        fields.date(signal.date);
-        fields.instant(signal.published_at);
-        fields.instant(signal.updated_at);
-        fields.optional_text(signal.activity_url.as_deref());
-        fields.optional_text(signal.author_name.as_deref());
-        fields.optional_text(signal.author_title.as_deref());
-        fields.optional_text(signal.author_url.as_deref());
-        fields.flag(signal.funding.is_some());
-        if let Some(funding) = &signal.funding {
-            fields.optional_text(funding.stage.as_deref());
-            fields.number(funding.amount.map(f64::to_bits));
-            fields.optional_text(funding.currency.as_ref().map(Currency::as_str));
-        }
-        fields.flag(signal.hiring.is_some());
-        if let Some(hiring) = &signal.hiring {
-            fields.optional_text(hiring.hiring_type.as_deref());
-            fields.optional_text(hiring.job_function.as_deref());
-            fields.optional_text(hiring.seniority.as_deref());
-            fields.optional_text(hiring.employment_type.as_deref());
-            fields.optional_text(hiring.work_arrangement.as_deref());
-        }
-    });
+    let amount = signal.funding.as_ref().and_then(|funding| funding.amount);
+    let mut record = RecordWriter::new(output);
+    record.date(signal.date);
+    record.instant(signal.published_at);
+    record.instant(signal.updated_at);
+    record.flag(signal.funding.is_some());
+    record.number(amount.map(f64::to_bits));
+    record.flag(signal.hiring.is_some());
+    let lengths = item::write(&mut record, signal);
+    let hiring = signal.hiring.as_ref();
+    record.text(hiring.and_then(|hiring| hiring.hiring_type.as_deref()));
+    record.text(hiring.and_then(|hiring| hiring.job_function.as_deref()));
+    record.text(hiring.and_then(|hiring| hiring.seniority.as_deref()));
+    record.text(hiring.and_then(|hiring| hiring.employment_type.as_deref()));
+    record.text(hiring.and_then(|hiring| hiring.work_arrangement.as_deref()));
+    record.finish(lengths);
 }
 
 /// Appends the record of a company.
 pub(crate) fn write_company(output: &mut Vec<u8>, company: &Company<'_>) {
-    framed(output, |fields| {
-        fields.text(&company.slug);
-        fields.text(&company.name);
-        fields.optional_text(company.about.as_deref());
-        fields.optional_text(company.tagline.as_deref());
-        fields.optional_text(company.logo_url.as_deref());
-        fields.optional_text(company.country.as_deref());
-        fields.optional_text(company.city.as_deref());
-        fields.number(company.employees.map(i64::cast_unsigned));
-        fields.optional_text(company.industry.as_deref());
-        fields.number(company.founded_year.map(i64::cast_unsigned));
-        fields.optional_text(company.linkedin_url.as_deref());
-        fields.instant(company.updated_at);
-    });
+    let mut record = RecordWriter::new(output);
+    record.instant(company.updated_at);
+    record.number(company.employees.map(i64::cast_unsigned));
+    record.number(company.founded_year.map(i64::cast_unsigned));
+    record.text(Some(&company.slug));
+    record.text(Some(&company.name));
+    record.text(company.about.as_deref());
+    record.text(company.tagline.as_deref());
+    record.text(company.logo_url.as_deref());
+    record.text(company.country.as_deref());
+    record.text(company.city.as_deref());
+    record.text(company.industry.as_deref());
+    record.text(company.linkedin_url.as_deref());
+    record.finish([0, 0]);
+}
+
+/// The item that the record at a place of the records starts with, where it is stored: what comes
+/// before its company's name, and what behind.
+///
+/// # Errors
+/// A corrupt record: out of bounds, not matching its checksum, or malformed.
+#[cfg(feature = "http")]
+pub(super) fn read_item(records: &[u8], place: u64) -> Result<Option<[&[u8]; 2]>> {
+    let fields = Fields::at(records, place)?;
+    let [before, behind] = fields.item;
+    if before == 0 {
+        return Ok(None);
+    }
+    let parts = fields.region.split_at_checked(before);
+    let item = parts.and_then(|(before, rest)| Some([before, rest.get(..behind)?]));
+    let malformed = || Error::corrupt(format!("the item of the record at {place} is malformed"));
+    item.map(Some).ok_or_else(malformed)
 }
 
 /// Reads the record of a signal at a place of the records.
@@ -81,9 +105,7 @@ pub(crate) fn read_signal<'a>(
     id: SignalId,
     company_slug: &'a str,
 ) -> Result<Signal<'a>> {
-    let mut fields = Fields::at(records, place)?;
-    parse_signal(&mut fields, id, company_slug)
-        .filter(|_| fields.0.is_empty())
+    parse_signal(Fields::at(records, place)?, id, company_slug)
         .ok_or_else(|| Error::corrupt(format!("the record of signal {id} is malformed")))
 }
 
@@ -92,153 +114,219 @@ pub(crate) fn read_signal<'a>(
 /// # Errors
 /// A corrupt record: out of bounds, not matching its checksum, or malformed.
 pub(crate) fn read_company(records: &[u8], place: u64) -> Result<Company<'_>> {
-    let mut fields = Fields::at(records, place)?;
-    parse_company(&mut fields)
-        .filter(|_| fields.0.is_empty())
+    parse_company(Fields::at(records, place)?)
         .ok_or_else(|| Error::corrupt(format!("the company record at {place} is malformed")))
 }
 
 fn parse_signal<'a>(
-    fields: &mut Fields<'a>,
+    mut fields: Fields<'a>,
     id: SignalId,
     company_slug: &'a str,
 ) -> Option<Signal<'a>> {
-    Some(Signal {
-        id,
-        slug: fields.text()?,
-        title: fields.text()?,
-        evidence: fields.optional_text()?,
-        category: fields.optional_text()?,
-        date: fields.date()?,
-        published_at: fields.instant()?,
-        updated_at: fields.instant()?,
-        company_slug: Cow::Borrowed(company_slug),
-        activity_url: fields.optional_text()?,
-        author_name: fields.optional_text()?,
-        author_title: fields.optional_text()?,
-        author_url: fields.optional_text()?,
-        funding: if fields.flag()? {
-            Some(parse_funding(fields)?)
-        } else {
-            None
-        },
-        hiring: if fields.flag()? {
-            Some(parse_hiring(fields)?)
-        } else {
-            None
-        },
-    })
-}
-
-fn parse_funding<'a>(fields: &mut Fields<'a>) -> Option<Funding<'a>> {
-    let stage = fields.optional_text()?;
+    let date = fields.date()?;
+    let published_at = fields.instant()?;
+    let updated_at = fields.instant()?;
+    let has_funding = fields.flag();
     let amount = fields.number()?.map(f64::from_bits);
-    let currency = match fields.optional_text()? {
+    let has_hiring = fields.flag();
+    let [
+        slug,
+        title,
+        evidence,
+        category,
+        activity_url,
+        author_name,
+        author_title,
+        author_url,
+        stage,
+        currency,
+        hiring_type,
+        job_function,
+        seniority,
+        employment_type,
+        work_arrangement,
+    ] = fields.texts()?;
+    let currency = match currency {
         Some(code) => Some(Currency::new(&code)?),
         None => None,
     };
-    Some(Funding {
-        stage,
-        amount,
-        currency,
+    Some(Signal {
+        id,
+        slug: slug?,
+        title: title?,
+        evidence,
+        category,
+        date,
+        published_at,
+        updated_at,
+        company_slug: Cow::Borrowed(company_slug),
+        activity_url,
+        author_name,
+        author_title,
+        author_url,
+        funding: has_funding.then_some(Funding {
+            stage,
+            amount,
+            currency,
+        }),
+        hiring: has_hiring.then_some(Hiring {
+            hiring_type,
+            job_function,
+            seniority,
+            employment_type,
+            work_arrangement,
+        }),
     })
 }
 
-fn parse_hiring<'a>(fields: &mut Fields<'a>) -> Option<Hiring<'a>> {
-    Some(Hiring {
-        hiring_type: fields.optional_text()?,
-        job_function: fields.optional_text()?,
-        seniority: fields.optional_text()?,
-        employment_type: fields.optional_text()?,
-        work_arrangement: fields.optional_text()?,
-    })
-}
-
-fn parse_company<'a>(fields: &mut Fields<'a>) -> Option<Company<'a>> {
+fn parse_company(mut fields: Fields<'_>) -> Option<Company<'_>> {
+    let updated_at = fields.instant()?;
+    let employees = fields.number()?.map(u64::cast_signed);
+    let founded_year = fields.number()?.map(u64::cast_signed);
+    let [
+        slug,
+        name,
+        about,
+        tagline,
+        logo_url,
+        country,
+        city,
+        industry,
+        linkedin_url,
+    ] = fields.texts()?;
     Some(Company {
-        slug: fields.text()?,
-        name: fields.text()?,
-        about: fields.optional_text()?,
-        tagline: fields.optional_text()?,
-        logo_url: fields.optional_text()?,
-        country: fields.optional_text()?,
-        city: fields.optional_text()?,
-        employees: fields.number()?.map(u64::cast_signed),
-        industry: fields.optional_text()?,
-        founded_year: fields.number()?.map(u64::cast_signed),
-        linkedin_url: fields.optional_text()?,
-        updated_at: fields.instant()?,
+        slug: slug?,
+        name: name?,
+        about,
+        tagline,
+        logo_url,
+        country,
+        city,
+        employees,
+        industry,
+        founded_year,
+        linkedin_url,
+        updated_at,
     })
 }
 
-/// Appends a frame around what `write` appends.
-fn framed(output: &mut Vec<u8>, write: impl FnOnce(&mut FieldWriter<'_>)) {
-    let start = output.len();
-    output.extend_from_slice(&[0; FRAME_BYTES]);
-    write(&mut FieldWriter(output));
-    let length = (output.len() - start - FRAME_BYTES) as u32;
-    output[start + 4..start + FRAME_BYTES].copy_from_slice(&length.to_le_bytes());
-    let checksum = crc32c::crc32c(&output[start + 4..]);
-    output[start..start + 4].copy_from_slice(&checksum.to_le_bytes());
+/// A record while it is written: fields in the order of their flags.
+pub(super) struct RecordWriter<'o> {
+    output: &'o mut Vec<u8>,
+    /// Where the record starts in the output.
+    start: usize,
+    flags: u32,
+    count: u32,
+    values: SmallVec<[u8; 64]>,
+    spans: SmallVec<[u8; 64]>,
+    /// Where the last text ends in the output.
+    text_end: usize,
 }
 
-struct FieldWriter<'a>(&'a mut Vec<u8>);
-
-impl FieldWriter<'_> {
-    fn text(&mut self, text: &str) {
-        self.length(text.len());
-        self.0.extend_from_slice(text.as_bytes());
-    }
-
-    fn optional_text(&mut self, text: Option<&str>) {
-        match text {
-            Some(text) => {
-                self.length(text.len() + 1);
-                self.0.extend_from_slice(text.as_bytes());
-            }
-            None => self.length(0),
+impl<'o> RecordWriter<'o> {
+    fn new(output: &'o mut Vec<u8>) -> RecordWriter<'o> {
+        let start = output.len();
+        output.extend_from_slice(&[0; HEAD_BYTES]);
+        RecordWriter {
+            text_end: output.len(),
+            output,
+            start,
+            flags: 0,
+            count: 0,
+            values: SmallVec::new(),
+            spans: SmallVec::new(),
         }
     }
 
     fn flag(&mut self, flag: bool) {
-        self.0.push(u8::from(flag));
+        self.flags |= u32::from(flag) << self.count;
+        self.count += 1;
     }
 
     fn number(&mut self, number: Option<u64>) {
         self.flag(number.is_some());
         if let Some(number) = number {
-            self.0.extend_from_slice(&number.to_le_bytes());
+            self.values.extend_from_slice(&number.to_le_bytes());
         }
     }
 
     fn date(&mut self, date: Option<Date>) {
         self.flag(date.is_some());
         if let Some(date) = date {
-            self.0.extend_from_slice(&day_number(date).to_le_bytes());
+            self.day(date);
         }
     }
 
     fn instant(&mut self, instant: Option<UtcDateTime>) {
         self.flag(instant.is_some());
         if let Some(instant) = instant {
-            self.0
-                .extend_from_slice(&instant.unix_timestamp().to_le_bytes());
-            self.0
-                .extend_from_slice(&instant.nanosecond().to_le_bytes());
+            let (hour, minute, second, nanosecond) = instant.time().as_hms_nano();
+            self.day(instant.date());
+            self.values.extend_from_slice(&nanosecond.to_le_bytes());
+            self.values.extend_from_slice(&[hour, minute, second]);
         }
     }
 
-    fn length(&mut self, mut length: usize) {
-        while length >= 0x80 {
-            self.0.push(length as u8 | 0x80);
-            length >>= 7;
+    fn day(&mut self, date: Date) {
+        let (year, ordinal) = date.to_ordinal_date();
+        let day = (year << ORDINAL_BITS) | i32::from(ordinal);
+        self.values.extend_from_slice(&day.to_le_bytes());
+    }
+
+    /// Adds a text field to the region.
+    pub(super) fn text(&mut self, text: Option<&str>) {
+        self.flag(text.is_some());
+        if let Some(text) = text {
+            push_length(&mut self.spans, self.output.len() - self.text_end);
+            push_length(&mut self.spans, text.len());
+            self.literal(text);
+            self.text_end = self.output.len();
         }
-        self.0.push(length as u8);
+    }
+
+    /// Adds what is no field to the region.
+    pub(super) fn literal(&mut self, text: &str) {
+        self.output.extend_from_slice(text.as_bytes());
+    }
+
+    /// The length of the region so far.
+    pub(super) fn region_bytes(&self) -> usize {
+        self.output.len() - self.start - HEAD_BYTES
+    }
+
+    /// Ends the record. `lengths` are those of the two parts of an item.
+    fn finish(self, lengths: [usize; 2]) {
+        let region = self.region_bytes();
+        let RecordWriter { output, start, .. } = self;
+        output.extend_from_slice(&self.values);
+        output.extend_from_slice(&self.spans);
+        let length = output.len() - start - FRAME_BYTES;
+        let [before, behind] = lengths.map(|length| length as u32);
+        let head = [length as u32, self.flags, region as u32, before, behind];
+        output[start + 4..start + HEAD_BYTES]
+            .copy_from_slice(bytemuck::cast_slice(&head.map(u32::to_le_bytes)));
+        let checksum = crc32c::crc32c(&output[start + 4..]);
+        output[start..start + 4].copy_from_slice(&checksum.to_le_bytes());
     }
 }
 
+fn push_length(output: &mut SmallVec<[u8; 64]>, mut length: usize) {
+    while length >= 0x80 {
+        output.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    output.push(length as u8);
+}
+
 /// What is left of a record's fields. Every reader gives `None` where the bytes do not suffice.
-struct Fields<'a>(&'a [u8]);
+struct Fields<'a> {
+    flags: u32,
+    /// The lengths of an item's two parts.
+    #[cfg(feature = "http")]
+    item: [usize; 2],
+    region: &'a [u8],
+    rest: &'a [u8],
+}
 
 impl<'a> Fields<'a> {
     /// The fields of the record at `place`, its checksum verified.
@@ -246,39 +334,38 @@ impl<'a> Fields<'a> {
         let frame = usize::try_from(place)
             .ok()
             .and_then(|start| records.get(start..));
-        let verified = frame.and_then(|frame| {
-            let (checksum, rest) = frame.split_first_chunk::<4>()?;
-            let length = u32::from_le_bytes(*rest.first_chunk::<4>()?) as usize;
-            let covered = rest.get(..length.checked_add(4)?)?;
-            (crc32c::crc32c(covered) == u32::from_le_bytes(*checksum)).then(|| &covered[4..])
-        });
-        verified.map(Fields).ok_or_else(|| {
+        frame.and_then(Fields::verified).ok_or_else(|| {
             Error::corrupt(format!("the record at {place} does not match its checksum"))
         })
     }
 
-    fn text(&mut self) -> Option<Cow<'a, str>> {
-        let length = self.length()?;
-        self.take_text(length)
+    fn verified(frame: &'a [u8]) -> Option<Fields<'a>> {
+        let (head, behind_head) = frame.split_first_chunk::<HEAD_BYTES>()?;
+        let word = |place: usize| {
+            let bytes = head[place * 4..].first_chunk::<4>().copied();
+            bytes.map_or(0, u32::from_le_bytes)
+        };
+        let length = word(1) as usize;
+        let checksum = crc32c::crc32c(frame.get(4..FRAME_BYTES.checked_add(length)?)?);
+        let body = behind_head.get(..length.checked_sub(HEAD_BYTES - FRAME_BYTES)?)?;
+        let (region, rest) = body.split_at_checked(word(3) as usize)?;
+        (checksum == word(0)).then_some(Fields {
+            flags: word(2),
+            #[cfg(feature = "http")]
+            item: [word(4) as usize, word(5) as usize],
+            region,
+            rest,
+        })
     }
 
-    fn optional_text(&mut self) -> Option<Option<Cow<'a, str>>> {
-        match self.length()? {
-            0 => Some(None),
-            length => self.take_text(length - 1).map(Some),
-        }
-    }
-
-    fn flag(&mut self) -> Option<bool> {
-        match self.take::<1>()? {
-            [0] => Some(false),
-            [1] => Some(true),
-            _ => None,
-        }
+    fn flag(&mut self) -> bool {
+        let flag = self.flags & 1 != 0;
+        self.flags >>= 1;
+        flag
     }
 
     fn number(&mut self) -> Option<Option<u64>> {
-        match self.flag()? {
+        match self.flag() {
             true => self
                 .take::<8>()
                 .map(|bytes| Some(u64::from_le_bytes(bytes))),
@@ -287,20 +374,42 @@ impl<'a> Fields<'a> {
     }
 
     fn date(&mut self) -> Option<Option<Date>> {
-        match self.flag()? {
-            true => day_of_number(i32::from_le_bytes(self.take::<4>()?)).map(Some),
+        match self.flag() {
+            true => self.day().map(Some),
             false => Some(None),
         }
     }
 
     fn instant(&mut self) -> Option<Option<UtcDateTime>> {
-        if !self.flag()? {
+        if !self.flag() {
             return Some(None);
         }
-        let seconds = i64::from_le_bytes(self.take::<8>()?);
+        let date = self.day()?;
         let nanosecond = u32::from_le_bytes(self.take::<4>()?);
-        let instant = UtcDateTime::from_unix_timestamp(seconds).ok()?;
-        instant.replace_nanosecond(nanosecond).ok().map(Some)
+        let [hour, minute, second] = self.take::<3>()?;
+        let time = Time::from_hms_nano(hour, minute, second, nanosecond).ok()?;
+        Some(Some(UtcDateTime::new(date, time)))
+    }
+
+    fn day(&mut self) -> Option<Date> {
+        let day = i32::from_le_bytes(self.take::<4>()?);
+        let ordinal = day & ((1 << ORDINAL_BITS) - 1);
+        Date::from_ordinal_date(day >> ORDINAL_BITS, ordinal as u16).ok()
+    }
+
+    /// The texts, which are the last fields: nothing may be left behind them.
+    fn texts<const N: usize>(mut self) -> Option<[Option<Cow<'a, str>>; N]> {
+        let region = std::str::from_utf8(self.region).ok()?;
+        let mut texts = [const { None }; N];
+        let mut end = 0_usize;
+        for text in &mut texts {
+            if self.flag() {
+                let start = end.checked_add(self.length()?)?;
+                end = start.checked_add(self.length()?)?;
+                *text = Some(Cow::Borrowed(region.get(start..end)?));
+            }
+        }
+        (self.rest.is_empty() && self.flags == 0).then_some(texts)
     }
 
     fn length(&mut self) -> Option<usize> {
@@ -315,15 +424,9 @@ impl<'a> Fields<'a> {
         None
     }
 
-    fn take_text(&mut self, length: usize) -> Option<Cow<'a, str>> {
-        let (text, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        std::str::from_utf8(text).ok().map(Cow::Borrowed)
-    }
-
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (bytes, rest) = self.0.split_first_chunk::<N>()?;
-        self.0 = rest;
+        let (bytes, rest) = self.rest.split_first_chunk::<N>()?;
+        self.rest = rest;
         Some(*bytes)
     }
 }

@@ -122,11 +122,17 @@ impl Segment {
     fn validate_companies(&self) -> Result<()> {
         let layout = &self.layout;
         let companies = self.company_count() as usize;
-        for strings in [&layout.company_slugs, &layout.company_names] {
+        for (strings, is_sorted) in [
+            (&layout.company_slugs, true),
+            (&layout.company_name_keys, true),
+            (&layout.company_names, false),
+        ] {
             let strings = strings.view(&self.bytes);
             strings.validate_ends()?;
             strings.validate_text()?;
-            strings.validate_order()?;
+            if is_sorted {
+                strings.validate_order()?;
+            }
             ensure(
                 strings.len() == companies,
                 "there is not one name for each company",

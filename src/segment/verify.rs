@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::posting::PostingId;
+use super::record;
 use super::tokens::{self, TermNumber};
 use super::{Field, Row, Segment, TextField, ensure};
 use crate::query::Facet;
@@ -22,10 +23,21 @@ impl Segment {
         for row in (0..self.row_count()).map(Row) {
             let signal = self.signal(row)?;
             let company = self.company(self.company_of(row))?;
+            self.verify_record(row, &signal)?;
             self.verify_row(row, &signal, &company, &mut expected)
                 .map_err(|rule| Error::corrupt(format!("signal {}: {rule}", signal.id)))?;
         }
         self.verify_postings(expected)
+    }
+
+    /// Checks that a record holds what its fields say, and the item they are shown as.
+    fn verify_record(&self, row: Row, signal: &Signal<'_>) -> Result<()> {
+        let mut expected = Vec::new();
+        record::write_signal(&mut expected, signal);
+        let place = self.layout.signal_records.view(&self.bytes)[row.index()] as usize;
+        let stored = self.records().get(place..).unwrap_or_default();
+        let rule = format!("signal {}: its item is another", signal.id);
+        ensure(stored.starts_with(&expected), &rule)
     }
 
     fn verify_company(&self, number: u32) -> Result<()> {
@@ -35,6 +47,10 @@ impl Segment {
         rule(
             self.company_slugs().get(number as usize) == company.slug,
             "its slug is another",
+        )?;
+        rule(
+            self.company_name(number) == company.name,
+            "its name is another",
         )?;
         let named = self.companies_by_name(&text::fold_value(&company.name));
         rule(named.contains(&number), "it is not found by its name")?;

@@ -5,6 +5,7 @@ use std::path::Path;
 use signaldex::http::{Limits, NewKey, Quotas, Scopes};
 
 use crate::client::Response;
+use crate::overload;
 use crate::rig::{Rig, Settings};
 
 /// Set to write the golden file anew.
@@ -117,6 +118,11 @@ fn every_error_reads_as_it_did() {
         ..Settings::default()
     });
     text.push_str(&shown("overload", &rig.search("")));
+    text.push_str(&shown(
+        "Idempotency-Key under way",
+        &overload::request_in_progress(),
+    ));
+    text.push_str(&shown("a damaged record", &overload::damaged_record()));
     assert_golden("errors.txt", &text);
 }
 

@@ -11,6 +11,7 @@ mod following;
 mod hostile;
 mod metering;
 mod openapi;
+mod overload;
 #[cfg(feature = "cli")]
 mod program;
 mod rig;

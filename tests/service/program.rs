@@ -32,7 +32,10 @@ fn json(output: &Output) -> Value {
 }
 
 /// Starts a service over the sample corpus and waits until it listens.
-fn serve(state: &Path) -> (Child, SocketAddr, BufReader<std::process::ChildStderr>) {
+pub(crate) fn serve(
+    state: &Path,
+    limits: &[&str],
+) -> (Child, SocketAddr, BufReader<std::process::ChildStderr>) {
     let mut service = program()
         .args([
             "serve",
@@ -43,6 +46,7 @@ fn serve(state: &Path) -> (Child, SocketAddr, BufReader<std::process::ChildStder
             "--state",
         ])
         .arg(state)
+        .args(limits)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -62,7 +66,7 @@ fn serve(state: &Path) -> (Child, SocketAddr, BufReader<std::process::ChildStder
 fn keys_are_made_listed_and_revoked_while_the_service_runs() {
     let directory = tempfile::tempdir().expect("a directory");
     let state = directory.path().join("state.db");
-    let (mut service, address, mut errors) = serve(&state);
+    let (mut service, address, mut errors) = serve(&state, &[]);
 
     let made = json(&run(
         &state,
@@ -129,7 +133,7 @@ fn keys_are_made_listed_and_revoked_while_the_service_runs() {
 #[test]
 fn without_a_directory_a_line_to_paste_is_printed() {
     let directory = tempfile::tempdir().expect("a directory");
-    let (mut service, address, _errors) = serve(&directory.path().join("state.db"));
+    let (mut service, address, _errors) = serve(&directory.path().join("state.db"), &[]);
     let lines = BufReader::new(service.stdout.take().expect("standard output")).lines();
     let line = lines
         .map_while(Result::ok)

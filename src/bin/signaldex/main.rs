@@ -20,6 +20,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// A search engine for signals: activities of companies.
 ///
 /// Where a command takes DIR, `@sample` stands for the sample corpus that comes with the program.

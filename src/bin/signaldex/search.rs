@@ -29,12 +29,12 @@ impl Search {
             return source::print_answer(data);
         }
         let page = snapshot.search(&query, today)?;
-        let found = snapshot.records(&page)?;
+        let items = snapshot.records(&page)?;
         if self.table {
             let total = snapshot.count(query.filter(), today)?;
-            return table::print(&found, total, page.next_cursor());
+            return table::print(&items, total, page.next_cursor());
         }
-        let items: Vec<SignalItem<'_>> = found.iter().map(SignalItem::from).collect();
+        let items: Vec<SignalItem<'_>> = items.iter().map(SignalItem::from).collect();
         let next_cursor = page.next_cursor().map(ToString::to_string);
         let next_cursor = next_cursor.as_deref();
         source::print_answer(SearchData {

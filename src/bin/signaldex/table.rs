@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use signaldex::Found;
+use signaldex::Item;
 use signaldex::query::Cursor;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -15,24 +15,28 @@ const TITLE_CHARS_MAX: usize = 64;
 const NAME_CHARS_MAX: usize = 24;
 
 /// Prints a page.
-pub(crate) fn print(found: &[Found<'_>], total: u64, next: Option<&Cursor>) -> Result<(), Failure> {
+pub(crate) fn print(items: &[Item<'_>], total: u64, next: Option<&Cursor>) -> Result<(), Failure> {
     let mut output = std::io::stdout().lock();
     writeln!(
         output,
         "{:>19}  {:10}  {:NAME_CHARS_MAX$}  title",
         "id", "date", "company"
     )?;
-    for Found { signal, company } in found {
+    for Item {
+        signal,
+        company_name,
+    } in items
+    {
         let date = signal.date.map_or("-".to_owned(), |date| date.to_string());
         writeln!(
             output,
             "{:>19}  {date:10}  {}  {}",
             signal.id.get(),
-            padded(&cut(&company.name, NAME_CHARS_MAX), NAME_CHARS_MAX),
+            padded(&cut(company_name, NAME_CHARS_MAX), NAME_CHARS_MAX),
             cut(&signal.title, TITLE_CHARS_MAX)
         )?;
     }
-    writeln!(output, "{} of {total} signals", found.len())?;
+    writeln!(output, "{} of {total} signals", items.len())?;
     if let Some(next) = next {
         writeln!(output, "next page: add '&cursor={next}'")?;
     }

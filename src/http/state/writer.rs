@@ -19,6 +19,13 @@ use crate::http::metering::{Counter, Month};
 
 /// Charges of one commit: enough for every request under way, few enough to bound its time.
 const MAX_BATCH: usize = 512;
+/// From this many charges in a commit on, commits are paced: whoever asks one thing after the
+/// other waits for no one.
+const PACED_BATCH: usize = 8;
+/// The least time from one paced commit to the next. At 20,000 requests a second a commit then
+/// holds 40 charges instead of 13, which takes a sixth off the work of a request
+/// (`benches/load`).
+const COMMIT_INTERVAL: Duration = Duration::from_millis(2);
 /// How often expired answers are looked for.
 const REMOVAL_INTERVAL: Duration = Duration::from_secs(5);
 
@@ -143,11 +150,12 @@ impl Drop for Writer {
 /// Runs until every sender is gone and the queue is empty.
 fn write_all(mut connection: Connection, mut queue: mpsc::Receiver<Waiting>, depth: &AtomicUsize) {
     let mut last_removal: Option<Instant> = None;
+    let mut next_commit = Instant::now();
     while let Some(first) = queue.blocking_recv() {
-        let mut batch = vec![first];
-        while batch.len() < MAX_BATCH {
-            let Ok(next) = queue.try_recv() else { break };
-            batch.push(next);
+        std::thread::sleep(next_commit.saturating_duration_since(Instant::now()));
+        let batch = gather(first, &mut queue);
+        if batch.len() >= PACED_BATCH {
+            next_commit = Instant::now() + COMMIT_INTERVAL;
         }
         let is_removal_due = last_removal.is_none_or(|last| last.elapsed() >= REMOVAL_INTERVAL);
         let outcomes = commit(&mut connection, &batch, is_removal_due);
@@ -157,6 +165,16 @@ fn write_all(mut connection: Connection, mut queue: mpsc::Receiver<Waiting>, dep
         depth.fetch_sub(batch.len(), Ordering::Relaxed);
         acknowledge(batch, outcomes);
     }
+}
+
+/// The charges that wait, as many as one commit takes.
+fn gather(first: Waiting, queue: &mut mpsc::Receiver<Waiting>) -> Vec<Waiting> {
+    let mut batch = vec![first];
+    while batch.len() < MAX_BATCH {
+        let Ok(next) = queue.try_recv() else { break };
+        batch.push(next);
+    }
+    batch
 }
 
 fn acknowledge(batch: Vec<Waiting>, outcomes: rusqlite::Result<Vec<Result<Charged, ChargeError>>>) {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::disk::Disk;
 use super::model::{Model, Random, TODAY, empty_index, open, random_company, random_signal};
-use crate::index::{Index, Writer};
+use crate::index::{Index, Snapshot, Writer};
 use crate::query::{Order, Query};
 use crate::signal::{Company, Signal, SignalId};
 
@@ -185,6 +185,38 @@ fn read_epochs(index: &Index, is_done: &AtomicBool, rows: u64) -> u64 {
         reads += 1;
     }
     reads
+}
+
+#[test]
+fn a_page_is_read_from_a_later_snapshot() {
+    let disk = Disk::default();
+    let index = empty_index(&disk);
+    let mut writer = index.writer().expect("nobody else writes");
+    let mut random = Random(11);
+    let company = random_company(&mut random);
+    writer.upsert_company(&company).expect("a valid company");
+    for id in (1..=30).rev() {
+        let mut signal = random_signal(&mut random, &company.slug);
+        signal.id = SignalId::new(id).expect("a small number");
+        writer.upsert_signal(&signal).expect("known");
+        writer.commit().expect("the disk is whole");
+    }
+    let query = Query::builder().limit(50).build().expect("a valid query");
+    let before = index.snapshot();
+    let page = before.search(&query, TODAY).expect("a whole index");
+    let (gone, kept) = page.ids().split_at(1);
+    writer
+        .delete_signal(gone[0])
+        .expect("deleting does not fail");
+    writer.commit().expect("the disk is whole");
+    writer.compact().expect("the disk is whole");
+    let after = index.snapshot();
+    let ids = |snapshot: &Snapshot| -> Vec<SignalId> {
+        let items = snapshot.records(&page).expect("whole records");
+        items.iter().map(|item| item.signal.id).collect()
+    };
+    assert_eq!(ids(&before), page.ids());
+    assert_eq!(ids(&after), kept);
 }
 
 #[test]
