@@ -8,6 +8,7 @@ mod contract;
 mod dashboard;
 mod errors;
 mod following;
+mod guide;
 mod hostile;
 mod metering;
 mod openapi;

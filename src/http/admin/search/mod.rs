@@ -118,7 +118,12 @@ fn find(
     let (snapshot, today) = (service.index.snapshot(), service.today());
     let (page, page_time) = timed(|| snapshot.search(query, today))?;
     let (count, count_time) = timed(|| snapshot.count(query.filter(), today))?;
-    let records = snapshot.records(&page)?;
+    // The company's details, which a search of the interface leaves out, are worth a second look-up
+    // to whoever reads.
+    let signals = page.ids().iter().map(|&id| snapshot.signal(id));
+    let signals: Vec<_> = signals
+        .filter_map(Result::transpose)
+        .collect::<Result<_, _>>()?;
     let next_page = page.next_cursor().map(|cursor| {
         text.without("page")
             .with("cursor", &cursor.to_string())
@@ -129,7 +134,7 @@ fn find(
         Start::After(_) | Start::Page(_) => Some(text.without("page").without("cursor").link()),
     };
     Ok(Found {
-        cards: records.iter().map(|found| Card::of(found, text)).collect(),
+        cards: signals.iter().map(|found| Card::of(found, text)).collect(),
         count: figures::grouped(count),
         shown: page.len(),
         page_time: figures::duration(page_time),

@@ -15,8 +15,8 @@ pub(super) fn rust(text: &QueryText) -> String {
         "let query = Query::parse(\"{text}\")?;\n\
          let snapshot = index.snapshot();\n\
          let page = snapshot.search(&query, today)?;\n\
-         for found in snapshot.records(&page)? {{\n    \
-             println!(\"{{}} {{}}\", found.signal.id, found.signal.title);\n\
+         for item in snapshot.records(&page)? {{\n    \
+             println!(\"{{}} {{}}\", item.signal.id, item.signal.title);\n\
          }}\n\
          println!(\"{{}} in all\", snapshot.count(query.filter(), today)?);"
     )
