@@ -55,7 +55,7 @@ export async function openPage(browser, service, options = {}) {
   const context = await browser.newContext({ viewport: DESK, ...options });
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: service.admin });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(30_000);
   const errors = [];
   const foreign = [];
   page.on("console", (message) => { if (message.type() === "error") errors.push(message.text()); });

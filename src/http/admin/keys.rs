@@ -88,7 +88,7 @@ pub(super) fn create(admin: &Admin, visit: &Visit) -> Answer {
     tracing::info!(key = record.id, "a key was made in the dashboard");
     admin.0.service.follow_keys();
     visit.session.keep_new_key(record, key);
-    frame::see("/keys")
+    frame::see("/keys#made")
 }
 
 /// Revokes a key. The service refuses it from this moment on.
