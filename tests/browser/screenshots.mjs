@@ -43,9 +43,12 @@ for (const query of ["q=series+a&country=Germany&limit=50", "exact=machine learn
   await fetch(address, { headers: { authorization: `Bearer ${shop.key}` } });
 }
 
-const SEARCH = "/search?q=raises&categories=funding&country=Germany&limit=10";
+const SEARCH = "/search?country=Germany&size=101-500&days=90&limit=10";
+
+const SHOWN = ["search-desk-light", "search-phone-dark", "usage-desk-light", "usage-phone-dark", "keys-desk-light"];
 
 async function shoot(page, name, path, prepare = async () => {}) {
+  if (only === "documents" && !SHOWN.includes(name)) return;
   await page.goto(service.admin + path);
   await prepare(page);
   await page.screenshot({ path: `${folder}/${name}.png`, fullPage: only !== "documents" });
