@@ -340,6 +340,14 @@ mod tests {
     }
 
     #[test]
+    fn the_key_of_a_key_is_that_key() {
+        for letter in '\0'..=char::MAX {
+            let key = fold_value(letter.encode_utf8(&mut [0; 4])).into_owned();
+            assert_eq!(fold_value(&key), key, "{letter:?}");
+        }
+    }
+
+    #[test]
     fn values_compare_without_case_and_spacing() {
         for (value, key) in [
             ("Germany", "germany"),

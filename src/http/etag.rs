@@ -15,16 +15,21 @@ pub(crate) fn of(parts: &[&[u8]]) -> String {
         hash.update(part);
     }
     let bytes: [u8; 32] = hash.finalize().into();
-    let digits: String = bytes[..TAG_BYTES]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("W/\"{digits}\"")
+    let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
+    let mut tag = String::with_capacity("W/\"\"".len() + 2 * TAG_BYTES);
+    tag.push_str("W/\"");
+    for byte in &bytes[..TAG_BYTES] {
+        tag.extend([digit(byte >> 4), digit(byte & 0xF)]);
+    }
+    tag.push('"');
+    tag
 }
 
 /// Whether a client says that it has the answer of a tag.
 pub(crate) fn is_held(headers: &HeaderMap, tag: &str) -> bool {
-    let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
+    fn opaque(tag: &str) -> &str {
+        tag.trim().trim_start_matches("W/")
+    }
     let wanted = opaque(tag);
     headers
         .get_all(IF_NONE_MATCH)

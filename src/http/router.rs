@@ -107,8 +107,8 @@ impl Answer {
     }
 
     /// Adds a header; a value that cannot be one is left out.
-    pub(super) fn with(mut self, name: HeaderName, value: impl ToString) -> Answer {
-        if let Ok(value) = HeaderValue::from_str(&value.to_string()) {
+    pub(super) fn with(mut self, name: HeaderName, value: impl TryInto<HeaderValue>) -> Answer {
+        if let Ok(value) = value.try_into() {
             self.headers.push((name, value));
         }
         self

@@ -28,7 +28,7 @@ impl LiveSegment {
     /// Whether a row is there, live, and that of an id.
     pub(crate) fn has(&self, row: Row, id: SignalId) -> bool {
         let is_of_id = self.segment.ids().get(row.index()) == Some(&id.get());
-        is_of_id && !self.deleted.contains(row)
+        is_of_id && !(self.deleted.is_some() && self.deleted.contains(row))
     }
 
     /// The live row of an id.

@@ -20,6 +20,10 @@ const MANIFEST_VERSION: u16 = 1;
 /// lets there be.
 const MANIFEST_BYTES_MAX: usize = 1 << 20;
 
+/// The greatest generation and file number. No index counts that far, and a writer that goes on
+/// from a made-up one must not overflow.
+const NUMBER_MAX: u64 = u64::MAX / 2;
+
 const MAGIC: &[u8; 8] = b"SDXMAN\r\n";
 const HEADER_BYTES: usize = 16;
 
@@ -107,6 +111,11 @@ impl Manifest {
     }
 
     fn validate(self) -> Result<Manifest> {
+        if self.generation > NUMBER_MAX || self.next_file > NUMBER_MAX {
+            return Err(Error::corrupt(
+                "the manifest has a number that no index reaches",
+            ));
+        }
         let mut files: Vec<u64> = self.segments.iter().map(|line| line.file).collect();
         files.sort_unstable();
         let distinct = files.is_sorted_by(|a, b| a < b);
@@ -131,4 +140,25 @@ fn encoding() -> impl bincode::config::Config {
     bincode::config::standard()
         .with_fixed_int_encoding()
         .with_limit::<MANIFEST_BYTES_MAX>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_cannot_be_counted_on_from_are_refused() {
+        let decode = |generation, next_file| {
+            let manifest = Manifest {
+                generation,
+                next_file,
+                segments: Vec::new(),
+            };
+            Manifest::decode(&manifest.encode().unwrap())
+        };
+        assert!(decode(NUMBER_MAX, NUMBER_MAX).is_ok());
+        for (generation, next_file) in [(u64::MAX, 1), (1, u64::MAX), (NUMBER_MAX + 1, 1)] {
+            assert!(decode(generation, next_file).unwrap_err().is_corrupt());
+        }
+    }
 }

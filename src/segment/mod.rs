@@ -36,6 +36,7 @@ pub(crate) use row::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, Row, block_count};
 pub(crate) use tokens::{EncodedPhrase, TermNumber};
 
 use self::layout::Layout;
+use self::record::{Records, Verified};
 use crate::query::Facet;
 use crate::signal::{Company, Item, Signal, SignalId};
 use crate::{Error, Result};
@@ -45,6 +46,7 @@ use crate::{Error, Result};
 pub(crate) struct Segment {
     bytes: Bytes,
     layout: Layout,
+    verified: Verified,
 }
 
 /// A text field: titles, by row, or names, by company.
@@ -91,8 +93,15 @@ impl Segment {
     /// Cost: one pass over everything but the records.
     pub(crate) fn new(bytes: Bytes) -> Result<Segment> {
         let layout = Layout::read(&bytes)?;
-        let segment = Segment { bytes, layout };
+        let mut segment = Segment {
+            bytes,
+            layout,
+            verified: Verified::none(0),
+        };
         segment.validate()?;
+        // Only now are the counts known to be those of real sections.
+        let records = segment.layout.rows as usize + segment.layout.companies as usize;
+        segment.verified = Verified::none(records);
         Ok(segment)
     }
 
@@ -235,7 +244,7 @@ impl Segment {
     #[cfg(feature = "http")]
     pub(crate) fn shown(&self, row: Row) -> Result<Shown<'_>> {
         let place = self.layout.signal_records.view(&self.bytes)[row.index()];
-        let Some([before_name, behind_name]) = record::read_item(self.records(), place)? else {
+        let Some([before_name, behind_name]) = self.records().item(row.index(), place)? else {
             return Ok(Shown::Item(Box::new(self.item(row)?)));
         };
         Ok(Shown::Stored {
@@ -271,7 +280,8 @@ impl Segment {
     pub(crate) fn signal(&self, row: Row) -> Result<Signal<'_>> {
         let place = self.layout.signal_records.view(&self.bytes)[row.index()];
         let slug = self.company_slugs().get(self.company_of(row) as usize);
-        record::read_signal(self.records(), place, self.id(row), slug)
+        self.records()
+            .signal(row.index(), place, self.id(row), slug)
     }
 
     /// The record of a company.
@@ -280,7 +290,8 @@ impl Segment {
     /// The record is corrupt.
     pub(crate) fn company(&self, company: u32) -> Result<Company<'_>> {
         let place = self.layout.company_records.view(&self.bytes)[company as usize];
-        record::read_company(self.records(), place)
+        let record = self.layout.rows as usize + company as usize;
+        self.records().company(record, place)
     }
 
     /// The name and length in bytes of each section, for reports.
@@ -293,8 +304,11 @@ impl Segment {
         self.bytes.len() as u64
     }
 
-    fn records(&self) -> &[u8] {
-        self.layout.records.view(&self.bytes)
+    fn records(&self) -> Records<'_> {
+        Records {
+            bytes: self.layout.records.view(&self.bytes),
+            verified: &self.verified,
+        }
     }
 
     fn column(&self, codes: &layout::Section<u8>) -> Column<'_> {

@@ -15,10 +15,11 @@
 //! A date is 4 bytes (the year times 512, plus the day of the year), an instant 11 (its date,
 //! nanoseconds, hour, minute, second), a number 8. The region of a signal starts with the signal
 //! as a search shows it, so that an answer is copied and not written ([`item`](super::item)); both
-//! lengths are 0 where that cannot be. The checksum is verified whenever a record is read, so the
+//! lengths are 0 where that cannot be. The checksum is verified when a record is first read, so the
 //! records of a large file need not be read to open it.
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use smallvec::SmallVec;
 use time::{Date, Time, UtcDateTime};
@@ -77,45 +78,100 @@ pub(crate) fn write_company(output: &mut Vec<u8>, company: &Company<'_>) {
     record.finish([0, 0]);
 }
 
-/// The item that the record at a place of the records starts with, where it is stored: what comes
-/// before its company's name, and what behind.
-///
-/// # Errors
-/// A corrupt record: out of bounds, not matching its checksum, or malformed.
-#[cfg(feature = "http")]
-pub(super) fn read_item(records: &[u8], place: u64) -> Result<Option<[&[u8]; 2]>> {
-    let fields = Fields::at(records, place)?;
-    let [before, behind] = fields.item;
-    if before == 0 {
-        return Ok(None);
+/// The records of a segment, each verified when it is first read: those of the signals by row,
+/// behind them those of the companies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Records<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) verified: &'a Verified,
+}
+
+/// The records that have matched their checksums in this process: what is mapped does not change.
+/// A checksum takes as long as copying a record, which is most of what a page costs.
+#[derive(Debug)]
+pub(super) struct Verified(Box<[AtomicU64]>);
+
+impl Verified {
+    /// None of so many records yet.
+    pub(super) fn none(records: usize) -> Verified {
+        Verified(
+            (0..records.div_ceil(64))
+                .map(|_| AtomicU64::new(0))
+                .collect(),
+        )
     }
-    let parts = fields.region.split_at_checked(before);
-    let item = parts.and_then(|(before, rest)| Some([before, rest.get(..behind)?]));
-    let malformed = || Error::corrupt(format!("the item of the record at {place} is malformed"));
-    item.map(Some).ok_or_else(malformed)
+
+    /// Whether a record is among them; else it is, once `check` holds.
+    fn insert(&self, record: usize, check: impl FnOnce() -> bool) -> bool {
+        let (word, bit) = (&self.0[record / 64], 1 << (record % 64));
+        // Nothing else is read on the strength of a bit, so the order of memory does not matter.
+        if word.load(Ordering::Relaxed) & bit == 0 {
+            if !check() {
+                return false;
+            }
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+        true
+    }
 }
 
-/// Reads the record of a signal at a place of the records.
-///
-/// # Errors
-/// A corrupt record: out of bounds, not matching its checksum, or malformed.
-pub(crate) fn read_signal<'a>(
-    records: &'a [u8],
-    place: u64,
-    id: SignalId,
-    company_slug: &'a str,
-) -> Result<Signal<'a>> {
-    parse_signal(Fields::at(records, place)?, id, company_slug)
-        .ok_or_else(|| Error::corrupt(format!("the record of signal {id} is malformed")))
-}
+impl<'a> Records<'a> {
+    /// Reads the record of a signal, the `record`-th, at a place of the records.
+    ///
+    /// # Errors
+    /// A corrupt record: out of bounds, not matching its checksum, or malformed.
+    pub(super) fn signal(
+        self,
+        record: usize,
+        place: u64,
+        id: SignalId,
+        company_slug: &'a str,
+    ) -> Result<Signal<'a>> {
+        parse_signal(self.fields(record, place)?, id, company_slug)
+            .ok_or_else(|| Error::corrupt(format!("the record of signal {id} is malformed")))
+    }
 
-/// Reads the record of a company at a place of the records.
-///
-/// # Errors
-/// A corrupt record: out of bounds, not matching its checksum, or malformed.
-pub(crate) fn read_company(records: &[u8], place: u64) -> Result<Company<'_>> {
-    parse_company(Fields::at(records, place)?)
-        .ok_or_else(|| Error::corrupt(format!("the company record at {place} is malformed")))
+    /// Reads the record of a company.
+    ///
+    /// # Errors
+    /// As for [`signal`](Self::signal).
+    pub(super) fn company(self, record: usize, place: u64) -> Result<Company<'a>> {
+        parse_company(self.fields(record, place)?)
+            .ok_or_else(|| Error::corrupt(format!("the company record at {place} is malformed")))
+    }
+
+    /// The item that a signal's record starts with, where it is stored: what comes before its
+    /// company's name, and what behind.
+    ///
+    /// # Errors
+    /// As for [`signal`](Self::signal).
+    #[cfg(feature = "http")]
+    pub(super) fn item(self, record: usize, place: u64) -> Result<Option<[&'a [u8]; 2]>> {
+        let fields = self.fields(record, place)?;
+        let [before, behind] = fields.item;
+        if before == 0 {
+            return Ok(None);
+        }
+        let parts = fields.region.split_at_checked(before);
+        let item = parts.and_then(|(before, rest)| Some([before, rest.get(..behind)?]));
+        let malformed =
+            || Error::corrupt(format!("the item of the record at {place} is malformed"));
+        item.map(Some).ok_or_else(malformed)
+    }
+
+    fn fields(self, record: usize, place: u64) -> Result<Fields<'a>> {
+        let frame = usize::try_from(place)
+            .ok()
+            .and_then(|start| self.bytes.get(start..));
+        let fields = frame.and_then(|frame| {
+            let (fields, covered, checksum) = Fields::split(frame)?;
+            let check = || crc32c::crc32c(covered) == checksum;
+            self.verified.insert(record, check).then_some(fields)
+        });
+        fields.ok_or_else(|| {
+            Error::corrupt(format!("the record at {place} does not match its checksum"))
+        })
+    }
 }
 
 fn parse_signal<'a>(
@@ -329,33 +385,26 @@ struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The fields of the record at `place`, its checksum verified.
-    fn at(records: &'a [u8], place: u64) -> Result<Fields<'a>> {
-        let frame = usize::try_from(place)
-            .ok()
-            .and_then(|start| records.get(start..));
-        frame.and_then(Fields::verified).ok_or_else(|| {
-            Error::corrupt(format!("the record at {place} does not match its checksum"))
-        })
-    }
-
-    fn verified(frame: &'a [u8]) -> Option<Fields<'a>> {
+    /// The fields of the record that a frame starts with, what its checksum covers, and the
+    /// checksum.
+    fn split(frame: &'a [u8]) -> Option<(Fields<'a>, &'a [u8], u32)> {
         let (head, behind_head) = frame.split_first_chunk::<HEAD_BYTES>()?;
         let word = |place: usize| {
             let bytes = head[place * 4..].first_chunk::<4>().copied();
             bytes.map_or(0, u32::from_le_bytes)
         };
         let length = word(1) as usize;
-        let checksum = crc32c::crc32c(frame.get(4..FRAME_BYTES.checked_add(length)?)?);
+        let covered = frame.get(4..FRAME_BYTES.checked_add(length)?)?;
         let body = behind_head.get(..length.checked_sub(HEAD_BYTES - FRAME_BYTES)?)?;
         let (region, rest) = body.split_at_checked(word(3) as usize)?;
-        (checksum == word(0)).then_some(Fields {
+        let fields = Fields {
             flags: word(2),
             #[cfg(feature = "http")]
             item: [word(4) as usize, word(5) as usize],
             region,
             rest,
-        })
+        };
+        Some((fields, covered, word(0)))
     }
 
     fn flag(&mut self) -> bool {

@@ -138,6 +138,9 @@ impl Segment {
                 "there is not one name for each company",
             )?;
         }
+        let slugs = layout.company_slugs.view(&self.bytes);
+        let are_distinct = (1..companies).all(|place| slugs.bytes(place - 1) < slugs.bytes(place));
+        ensure(are_distinct, "two companies have one slug")?;
         let order = layout.company_name_order.view(&self.bytes);
         let in_range = order.iter().all(|&number| (number as usize) < companies);
         ensure(

@@ -1,6 +1,7 @@
 //! The full check of a segment: everything that was derived from records, derived again.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use super::posting::PostingId;
 use super::record;
@@ -17,31 +18,48 @@ impl Segment {
     /// Cost: analyses every title; holds the rows of all postings in memory.
     pub(crate) fn verify(&self) -> Result<()> {
         let mut expected = ExpectedPostings::default();
+        for facet in Facet::ALL {
+            self.verify_keys(facet)?;
+        }
         for number in 0..self.company_count() {
             self.verify_company(number)?;
         }
         for row in (0..self.row_count()).map(Row) {
             let signal = self.signal(row)?;
             let company = self.company(self.company_of(row))?;
-            self.verify_record(row, &signal)?;
+            let mut record = Vec::new();
+            record::write_signal(&mut record, &signal);
+            let place = self.layout.signal_records.view(&self.bytes)[row.index()];
+            self.verify_record(place, &record, format_args!("signal {}", signal.id))?;
             self.verify_row(row, &signal, &company, &mut expected)
                 .map_err(|rule| Error::corrupt(format!("signal {}: {rule}", signal.id)))?;
         }
         self.verify_postings(expected)
     }
 
-    /// Checks that a record holds what its fields say, and the item they are shown as.
-    fn verify_record(&self, row: Row, signal: &Signal<'_>) -> Result<()> {
-        let mut expected = Vec::new();
-        record::write_signal(&mut expected, signal);
-        let place = self.layout.signal_records.view(&self.bytes)[row.index()] as usize;
-        let stored = self.records().get(place..).unwrap_or_default();
-        let rule = format!("signal {}: its item is another", signal.id);
-        ensure(stored.starts_with(&expected), &rule)
+    /// Checks that a record is what its fields are written as, checksum and item included.
+    fn verify_record(&self, place: u64, expected: &[u8], of: impl Display) -> Result<()> {
+        let stored = self.records().bytes.get(place as usize..);
+        let is_whole = stored.is_some_and(|stored| stored.starts_with(expected));
+        ensure(is_whole, &format!("{of}: its record is written otherwise"))
+    }
+
+    /// A value is found by its key, which follows from its label.
+    fn verify_keys(&self, facet: Facet) -> Result<()> {
+        let view = self.facet(facet);
+        let is_found = |value| facet.key(view.labels.get(value)) == view.keys.get(value);
+        ensure(
+            (0..view.len()).all(is_found),
+            &format!("a value of {facet:?} is found by another key"),
+        )
     }
 
     fn verify_company(&self, number: u32) -> Result<()> {
         let company = self.company(number)?;
+        let mut record = Vec::new();
+        record::write_company(&mut record, &company);
+        let place = self.layout.company_records.view(&self.bytes)[number as usize];
+        self.verify_record(place, &record, format_args!("company {:?}", company.slug))?;
         let rule =
             |holds, rule: &str| ensure(holds, &format!("company {:?}: {rule}", company.slug));
         rule(
@@ -172,5 +190,51 @@ impl ExpectedPostings {
         if rows.last() != Some(&row.0) {
             rows.push(row.0);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::{Bytes, SegmentBuilder};
+    use crate::signal::SignalId;
+
+    /// A segment in which every `from` reads `to`, behind the back of the checksums.
+    fn altered(from: &str, to: &str) -> Segment {
+        let mut builder = SegmentBuilder::new(Vec::new()).unwrap();
+        for (slug, country) in [("acme", "Germany"), ("acne", "France")] {
+            let mut company = Company::new(slug, "A");
+            company.country = Some(country.into());
+            builder.add_company(&company).unwrap();
+        }
+        let signal = Signal::new(SignalId::MIN, "acme", "Hiring");
+        builder.add_signal(&signal).unwrap();
+        let mut segment = Segment::from_bytes(&builder.finish().unwrap()).unwrap();
+        let Bytes::Owned { words, .. } = &mut segment.bytes else {
+            unreachable!("it is in memory");
+        };
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(words);
+        for start in 0..bytes.len() - from.len() {
+            if bytes[start..].starts_with(from.as_bytes()) {
+                bytes[start..start + to.len()].copy_from_slice(to.as_bytes());
+            }
+        }
+        segment
+    }
+
+    #[test]
+    fn a_value_has_to_be_found_by_the_key_of_its_label() {
+        assert!(altered("", "").verify().is_ok());
+        let error = altered("germany", "germane").verify().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "a value of Country is found by another key"
+        );
+    }
+
+    #[test]
+    fn a_slug_belongs_to_one_company() {
+        let error = altered("acne", "acme").validate().unwrap_err();
+        assert_eq!(error.to_string(), "two companies have one slug");
     }
 }

@@ -1,0 +1,181 @@
+//! The inputs of the manifest target: a manifest's body and a file of deletions, with lengths and
+//! checksums put in as the manifest reader expects them.
+//!
+//! ```text
+//! 1   flags
+//! 2   length of the manifest's body
+//! n   the body
+//! m   the file of deletions: 8 bytes of length, and two bitmaps
+//! ```
+
+use crate::random::Random;
+use crate::segment_file::{take, take_u16, take_u64};
+use crate::segment_mutation::Blind;
+
+/// A flag: segments have the lengths that the input says, not their real ones.
+pub const LENGTHS_AS_GIVEN: u8 = 1;
+
+/// A flag: a writer opens the index and changes it.
+pub const IS_WRITTEN: u8 = 2;
+
+const MAGIC: &[u8; 8] = b"SDXMAN\r\n";
+const VERSION: u16 = 1;
+
+/// An input taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// What is to be done.
+    pub flags: u8,
+    /// The manifest behind its header.
+    pub body: Vec<u8>,
+    /// The file of deletions.
+    pub deleted: Vec<u8>,
+}
+
+impl Input {
+    /// Takes an input apart; a length that is too long means all the rest.
+    pub fn of(mut bytes: &[u8]) -> Option<Input> {
+        let [flags] = take::<1>(&mut bytes)?;
+        let length = usize::from(take_u16(&mut bytes)?);
+        let (body, deleted) = bytes.split_at(length.min(bytes.len()));
+        Some(Input {
+            flags,
+            body: body.to_vec(),
+            deleted: deleted.to_vec(),
+        })
+    }
+
+    /// The bytes that are taken apart.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![self.flags];
+        bytes.extend((self.body.len() as u16).to_le_bytes());
+        bytes.extend(&self.body);
+        bytes.extend(&self.deleted);
+        bytes
+    }
+
+    /// Puts in the lengths and checksums of the files that the body names, and tells of the
+    /// numbers of its files of deletions.
+    pub fn repair(&mut self, length_of_segment: impl Fn(u64) -> Option<u64>) -> Vec<u64> {
+        let mut files = Vec::new();
+        let keeps_lengths = self.flags & LENGTHS_AS_GIVEN != 0;
+        let length = (self.deleted.len() as u64).to_le_bytes();
+        let checksum = crc32c::crc32c(&self.deleted).to_le_bytes();
+        for line in lines(&self.body) {
+            if let (Some(length), false) = (length_of_segment(line.file), keeps_lengths) {
+                self.body[line.place + 8..line.place + 16].copy_from_slice(&length.to_le_bytes());
+            }
+            if let Some(file) = line.deleted {
+                self.body[line.place + 25..line.place + 33].copy_from_slice(&length);
+                self.body[line.place + 33..line.place + 37].copy_from_slice(&checksum);
+                files.push(file);
+            }
+        }
+        files
+    }
+
+    /// The manifest's file.
+    pub fn manifest(&self) -> Vec<u8> {
+        let mut file = MAGIC.to_vec();
+        file.extend(VERSION.to_le_bytes());
+        file.extend([0; 2]);
+        file.extend(crc32c::crc32c(&self.body).to_le_bytes());
+        file.extend(&self.body);
+        file
+    }
+
+    /// Mutates one of the parts.
+    pub fn mutate(&mut self, max_size: usize, seed: u32, blind: Blind<'_>) {
+        let mut random = Random::new(seed);
+        let room = max_size.saturating_sub(self.bytes().len());
+        match random.below(8) {
+            0 => self.flags = random.number() as u8,
+            1..=3 => self.body = mutated(&self.body, room.min(64), blind),
+            4 => self.change_number(&mut random),
+            5 => self.deleted = mutated(&self.deleted, room.min(64), blind),
+            _ => self.change_bitmap(&mut random, room, blind),
+        }
+    }
+
+    fn change_number(&mut self, random: &mut Random) {
+        let count = self.body.len() / 8;
+        if count > 0 {
+            let place = random.below(count) * 8;
+            let new = match random.below(4) {
+                0 => u64::MAX,
+                1 => u64::MAX - 1,
+                2 => random.below(6) as u64,
+                _ => random.number(),
+            };
+            self.body[place..place + 8].copy_from_slice(&new.to_le_bytes());
+        }
+    }
+
+    /// Mutates one of the bitmaps and keeps the length in front of them right.
+    fn change_bitmap(&mut self, random: &mut Random, room: usize, blind: Blind<'_>) {
+        let mut bytes = self.deleted.as_slice();
+        let Some(length) = take_u64(&mut bytes) else {
+            return;
+        };
+        let (rows, companies) = bytes.split_at((length as usize).min(bytes.len()));
+        let (mut rows, mut companies) = (rows.to_vec(), companies.to_vec());
+        let bitmap = match random.below(2) {
+            0 => &mut rows,
+            _ => &mut companies,
+        };
+        *bitmap = mutated(bitmap, room.min(1 << 16), blind);
+        self.deleted = (rows.len() as u64).to_le_bytes().to_vec();
+        self.deleted.extend(rows);
+        self.deleted.extend(companies);
+    }
+}
+
+/// A line of the manifest: where it stands, and which files it names.
+struct Line {
+    place: usize,
+    file: u64,
+    deleted: Option<u64>,
+}
+
+/// The lines of a body, as far as it can be read.
+fn lines(body: &[u8]) -> Vec<Line> {
+    let mut rest = body;
+    let mut lines = Vec::new();
+    let _ = take::<16>(&mut rest);
+    let count = take_u64(&mut rest).unwrap_or(0);
+    while (lines.len() as u64) < count {
+        let place = body.len() - rest.len();
+        let Some(line) = line(place, &mut rest) else {
+            break;
+        };
+        lines.push(line);
+    }
+    lines
+}
+
+fn line(place: usize, rest: &mut &[u8]) -> Option<Line> {
+    let file = take_u64(rest)?;
+    take_u64(rest)?;
+    let deleted = match take::<1>(rest)? {
+        [1] => {
+            let deleted = take_u64(rest)?;
+            take::<12>(rest)?;
+            Some(deleted)
+        }
+        _ => None,
+    };
+    Some(Line {
+        place,
+        file,
+        deleted,
+    })
+}
+
+fn mutated(text: &[u8], growth: usize, blind: Blind<'_>) -> Vec<u8> {
+    let most = (text.len() + growth).max(1);
+    let mut buffer = text.to_vec();
+    buffer.resize(most, 0);
+    let length = blind(&mut buffer, text.len(), most);
+    buffer.truncate(length);
+    buffer
+}

@@ -1,0 +1,70 @@
+//! Writes the seeds that are made of records anew: `cargo run --bin seeds`, in this folder.
+
+use std::fs;
+use std::path::Path;
+
+use fuzz_support::manifest_file::{IS_WRITTEN, Input};
+use fuzz_support::scratch::Scratch;
+use signaldex::synthetic::Corpus;
+use signaldex::{Company, Index, IndexBuilder, Signal, SignalId};
+
+/// Signals of the seed with ordinary records.
+const SMALL_SIGNALS: u64 = 12;
+
+/// More signals than a block's posting lists, so that it becomes a bitset.
+const BITSET_SIGNALS: u64 = 1030;
+
+fn main() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    let small = Corpus::new(SMALL_SIGNALS, 11).expect("a size within bounds");
+    let segment = |name: &str, companies: Vec<Company<'_>>, signals: Vec<Signal<'_>>| {
+        let scratch = Scratch::new("seeds");
+        build(&scratch, &companies, &signals);
+        let file = scratch.path("segment-00000000000000000001");
+        fs::copy(file, corpus.join("segment").join(name)).expect("a writable folder");
+        fs::remove_dir_all(scratch.path("")).expect("a writable folder");
+    };
+    segment(
+        "small",
+        small.companies().collect(),
+        small.signals().collect(),
+    );
+    segment("empty", Vec::new(), Vec::new());
+    segment("companies", small.companies().collect(), Vec::new());
+    let plain = (1..=BITSET_SIGNALS).map(|id| {
+        let id = SignalId::new(id).expect("an id");
+        Signal {
+            slug: "".into(),
+            ..Signal::new(id, "a", "b")
+        }
+    });
+    segment("bitset", vec![Company::new("a", "a")], plain.collect());
+    write_manifest(&corpus.join("manifest"));
+}
+
+fn build(scratch: &Scratch, companies: &[Company<'_>], signals: &[Signal<'_>]) -> Index {
+    let mut builder = IndexBuilder::in_directory(scratch.path("")).expect("an empty folder");
+    for company in companies {
+        builder.add_company(company).expect("a writable folder");
+    }
+    for signal in signals {
+        builder.add_signal(signal).expect("a writable folder");
+    }
+    builder.finish().expect("a writable folder")
+}
+
+/// The manifest and the deletions of an index of two segments.
+fn write_manifest(folder: &Path) {
+    let scratch = Scratch::new("seeds");
+    fuzz_support::two_segments(&scratch);
+    let read = |name: &str| fs::read(scratch.path(name)).expect("a readable file");
+    let input = Input {
+        flags: IS_WRITTEN,
+        body: read("manifest")[16..].to_vec(),
+        deleted: read("deleted-00000000000000000003"),
+    };
+    fs::write(folder.join("two-segments"), input.bytes()).expect("a writable folder");
+    let input = Input { flags: 0, ..input };
+    fs::write(folder.join("two-segments-read"), input.bytes()).expect("a writable folder");
+    fs::remove_dir_all(scratch.path("")).expect("a writable folder");
+}

@@ -1,0 +1,324 @@
+//! The frame of a segment file, read and written anew from its documentation, so that a mutated
+//! file can be given right checksums. Knows no more of a segment than where its sections stand.
+
+use std::ops::Range;
+
+/// Number of the kind of section that holds the places of signals' records.
+const SIGNAL_RECORDS: u32 = 19;
+
+/// Number of the kind of section that holds the places of companies' records.
+const COMPANY_RECORDS: u32 = 20;
+
+/// Number of the kind of section that holds the records.
+pub const RECORDS: u32 = 21;
+
+/// Bytes of a record in front of its fields: the checksum and the length.
+const RECORD_FRAME_BYTES: usize = 8;
+
+const HEADER_MAGIC: &[u8; 8] = b"SDXSEG\r\n";
+const FOOTER_MAGIC: &[u8; 8] = b"SDXSEND\n";
+const HEADER_BYTES: usize = 16;
+const FOOTER_BYTES: usize = 32;
+const ALIGNMENT: usize = 64;
+
+/// The section table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// Format and text analysis.
+    pub versions: [u16; 2],
+    /// The number of rows.
+    pub rows: u32,
+    /// The number of companies.
+    pub companies: u32,
+    /// The first posting of each field.
+    pub field_postings: Vec<u32>,
+    /// One line a section.
+    pub lines: Vec<Line>,
+}
+
+/// A line of the section table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// What the section holds, by number.
+    pub kind: u32,
+    /// The field that it belongs to.
+    pub field: u16,
+    /// Where it starts.
+    pub offset: u64,
+    /// Its length in bytes.
+    pub length: u64,
+    /// CRC-32C; zero for records.
+    pub checksum: u32,
+}
+
+impl Line {
+    /// Where the section stands, as far as it lies in a file of `length` bytes.
+    pub fn range(&self, length: usize) -> Option<Range<usize>> {
+        let end = self.offset.checked_add(self.length)?;
+        (end <= length as u64).then_some(self.offset as usize..end as usize)
+    }
+}
+
+impl Table {
+    /// The table of a file and where it stands, unless the file is damaged beyond telling.
+    pub fn of(file: &[u8]) -> Option<(Table, Range<usize>)> {
+        let range = table_range(file)?;
+        let mut bytes = &file[range.clone()];
+        let table = Table::decode(&mut bytes)?;
+        bytes.is_empty().then_some((table, range))
+    }
+
+    fn decode(bytes: &mut &[u8]) -> Option<Table> {
+        let versions = [take_u16(bytes)?, take_u16(bytes)?];
+        let (rows, companies) = (take_u32(bytes)?, take_u32(bytes)?);
+        let count = take_u64(bytes)?;
+        let mut field_postings = Vec::new();
+        for _ in 0..count {
+            field_postings.push(take_u32(bytes)?);
+        }
+        let count = take_u64(bytes)?;
+        let mut lines = Vec::new();
+        for _ in 0..count {
+            lines.push(Line {
+                kind: take_u32(bytes)?,
+                field: take_u16(bytes)?,
+                offset: take_u64(bytes)?,
+                length: take_u64(bytes)?,
+                checksum: take_u32(bytes)?,
+            });
+        }
+        Some(Table {
+            versions,
+            rows,
+            companies,
+            field_postings,
+            lines,
+        })
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for version in self.versions {
+            bytes.extend(version.to_le_bytes());
+        }
+        bytes.extend(self.rows.to_le_bytes());
+        bytes.extend(self.companies.to_le_bytes());
+        bytes.extend((self.field_postings.len() as u64).to_le_bytes());
+        for first in &self.field_postings {
+            bytes.extend(first.to_le_bytes());
+        }
+        bytes.extend((self.lines.len() as u64).to_le_bytes());
+        for line in &self.lines {
+            bytes.extend(line.kind.to_le_bytes());
+            bytes.extend(line.field.to_le_bytes());
+            bytes.extend(line.offset.to_le_bytes());
+            bytes.extend(line.length.to_le_bytes());
+            bytes.extend(line.checksum.to_le_bytes());
+        }
+        bytes
+    }
+}
+
+/// A segment file taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// The table; the offsets, lengths and checksums of its lines are those of the file read.
+    pub table: Table,
+    /// The bytes of each section, in the order of the table.
+    pub sections: Vec<Vec<u8>>,
+}
+
+impl Parts {
+    /// Takes a file apart, if its table points into it.
+    pub fn of(file: &[u8]) -> Option<Parts> {
+        let (table, _) = Table::of(file)?;
+        let sections = table.lines.iter().map(|line| {
+            let range = line.range(file.len())?;
+            Some(file[range].to_vec())
+        });
+        let sections = sections.collect::<Option<_>>()?;
+        Some(Parts { table, sections })
+    }
+
+    /// Puts a file together, all checksums right.
+    pub fn assemble(&self) -> Vec<u8> {
+        let mut table = self.table.clone();
+        let mut file = vec![0; HEADER_BYTES];
+        file[8..10].copy_from_slice(&table.versions[0].to_le_bytes());
+        file[10..12].copy_from_slice(&table.versions[1].to_le_bytes());
+        for (line, section) in table.lines.iter_mut().zip(&self.sections) {
+            file.resize(file.len().next_multiple_of(ALIGNMENT), 0);
+            (line.offset, line.length) = (file.len() as u64, section.len() as u64);
+            file.extend(section);
+        }
+        let start = file.len() as u64;
+        file.extend(table.encode());
+        file.extend(start.to_le_bytes());
+        file.resize(file.len() + FOOTER_BYTES - 8, 0);
+        repair(&mut file);
+        file
+    }
+
+    /// The places of the numbers that say where records stand: section and place in it.
+    pub fn record_pointers(&self) -> Vec<(usize, usize)> {
+        let lines = self.table.lines.iter().enumerate();
+        let pointing = lines.filter(|(_, line)| points_at_records(line.kind));
+        pointing
+            .flat_map(|(section, _)| {
+                let count = self.sections[section].len() / 8;
+                (0..count).map(move |place| (section, place * 8))
+            })
+            .collect()
+    }
+
+    /// The place of the section of records.
+    pub fn records(&self) -> Option<usize> {
+        self.table
+            .lines
+            .iter()
+            .position(|line| line.kind == RECORDS)
+    }
+}
+
+/// Makes magic numbers, lengths and checksums right, as far as the file can still be read.
+pub fn repair(file: &mut [u8]) {
+    if file.len() < HEADER_BYTES + FOOTER_BYTES {
+        return;
+    }
+    let (footer, length) = (file.len() - FOOTER_BYTES, file.len() as u64);
+    file[..8].copy_from_slice(HEADER_MAGIC);
+    file[footer + 16..footer + 24].copy_from_slice(&length.to_le_bytes());
+    file[footer + 24..].copy_from_slice(FOOTER_MAGIC);
+    if let Some((mut table, range)) = Table::of(file) {
+        repair_records(file, &table);
+        let length = file.len();
+        for line in table.lines.iter_mut().filter(|line| line.kind != RECORDS) {
+            if let Some(range) = line.range(length) {
+                line.checksum = crc32c::crc32c(&file[range]);
+            }
+        }
+        file[range].copy_from_slice(&table.encode());
+    }
+    if let Some(range) = table_range(file) {
+        let checksum = crc32c::crc32c(&file[range.clone()]);
+        file[footer + 8..footer + 12].copy_from_slice(&(range.len() as u32).to_le_bytes());
+        file[footer + 12..footer + 16].copy_from_slice(&checksum.to_le_bytes());
+    }
+}
+
+/// Frames the fields of a record.
+pub fn framed(fields: &[u8]) -> Vec<u8> {
+    let mut record = vec![0; 4];
+    record.extend((fields.len() as u32).to_le_bytes());
+    record.extend(fields);
+    let checksum = crc32c::crc32c(&record[4..]);
+    record[..4].copy_from_slice(&checksum.to_le_bytes());
+    record
+}
+
+/// The bytes of the record at a place, its frame included.
+pub fn record_range(records: &[u8], place: u64) -> Option<Range<usize>> {
+    let start = usize::try_from(place).ok()?;
+    let mut length = records.get(start.checked_add(4)?..)?;
+    let end = start
+        .checked_add(RECORD_FRAME_BYTES)?
+        .checked_add(take_u32(&mut length)? as usize)?;
+    (end <= records.len()).then_some(start..end)
+}
+
+fn repair_records(file: &mut [u8], table: &Table) {
+    let length = file.len();
+    let records = table.lines.iter().find(|line| line.kind == RECORDS);
+    let Some(records) = records.and_then(|line| line.range(length)) else {
+        return;
+    };
+    let pointing = table
+        .lines
+        .iter()
+        .filter(|line| points_at_records(line.kind));
+    let places: Vec<u64> = pointing
+        .filter_map(|line| line.range(length))
+        .flat_map(|range| numbers(&file[range]))
+        .collect();
+    let records = &mut file[records];
+    for place in places {
+        if let Some(range) = record_range(records, place) {
+            let checksum = crc32c::crc32c(&records[range.start + 4..range.end]);
+            records[range.start..range.start + 4].copy_from_slice(&checksum.to_le_bytes());
+        }
+    }
+}
+
+fn points_at_records(kind: u32) -> bool {
+    kind == SIGNAL_RECORDS || kind == COMPANY_RECORDS
+}
+
+fn table_range(file: &[u8]) -> Option<Range<usize>> {
+    let end = file.len().checked_sub(FOOTER_BYTES)?;
+    let start = usize::try_from(take_u64(&mut &file[end..])?).ok()?;
+    (start <= end).then_some(start..end)
+}
+
+fn numbers(mut bytes: &[u8]) -> Vec<u64> {
+    std::iter::from_fn(|| take_u64(&mut bytes)).collect()
+}
+
+/// Takes a number from the front.
+pub fn take_u16(bytes: &mut &[u8]) -> Option<u16> {
+    take(bytes).map(u16::from_le_bytes)
+}
+
+/// Takes a number from the front.
+pub fn take_u32(bytes: &mut &[u8]) -> Option<u32> {
+    take(bytes).map(u32::from_le_bytes)
+}
+
+/// Takes a number from the front.
+pub fn take_u64(bytes: &mut &[u8]) -> Option<u64> {
+    take(bytes).map(u64::from_le_bytes)
+}
+
+/// Takes bytes from the front.
+pub fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+    let (taken, rest) = bytes.split_first_chunk::<N>()?;
+    *bytes = rest;
+    Some(*taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEED: &[u8] = include_bytes!("../corpus/segment/small");
+
+    #[test]
+    fn a_whole_file_is_not_changed_by_repairing_it() {
+        let mut file = SEED.to_vec();
+        repair(&mut file);
+        assert!(file == SEED);
+    }
+
+    #[test]
+    fn what_is_taken_apart_is_put_together() {
+        let parts = Parts::of(SEED).expect("a whole file");
+        assert!(parts.assemble() == SEED);
+    }
+
+    #[test]
+    fn wrong_checksums_are_made_right() {
+        let mut file = SEED.to_vec();
+        let (table, range) = Table::of(&file).expect("a whole file");
+        let footer = range.end;
+        for line in &table.lines {
+            let section = line.range(file.len()).expect("a whole file");
+            let is_record = line.kind == RECORDS;
+            file[section]
+                .iter_mut()
+                .take(4)
+                .for_each(|byte| *byte ^= u8::from(is_record));
+        }
+        file[footer + 12..].fill(7);
+        repair(&mut file);
+        assert!(file == SEED);
+    }
+}

@@ -1,0 +1,116 @@
+//! Query strings: what is refused says why, what is accepted means one thing however it is
+//! written, and the engine answers it as the plain meaning says.
+#![no_main]
+
+use std::sync::{Arc, LazyLock};
+
+use fuzz_support::allocation::{Counting, bounded};
+use fuzz_support::canonical::query_string;
+use fuzz_support::examination::{TODAY, compare_query};
+use fuzz_support::tiny_index;
+use libfuzzer_sys::fuzz_target;
+use signaldex::query::{FaultCode, InvalidQuery, PARAMETERS};
+use signaldex::{Facets, Filter, Found, Query, Snapshot};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The most characters of a fault's message: 64 of input, and the names of all parameters.
+const MESSAGE_CHARS_MAX: usize = 600;
+
+/// One accepted query in so many has its facets counted, which is slow in the plain way.
+const FACETS_SHARE: u8 = 8;
+
+/// The index and its records.
+struct Known {
+    snapshot: Arc<Snapshot>,
+    records: Vec<Found<'static>>,
+}
+
+static KNOWN: LazyLock<Known> = LazyLock::new(|| {
+    let snapshot: &'static Arc<Snapshot> = Box::leak(Box::new(tiny_index().snapshot()));
+    let records = snapshot
+        .scan()
+        .map(|found| found.expect("a record that was just built"));
+    Known {
+        snapshot: Arc::clone(snapshot),
+        records: records.collect(),
+    }
+});
+
+fuzz_target!(|data: &[u8]| {
+    let text = String::from_utf8_lossy(data);
+    let known = &*KNOWN;
+    bounded(data.len(), || check(&text, known));
+});
+
+fn check(text: &str, known: &Known) {
+    for refused in [Query::parse(text).err(), Filter::parse(text).err()] {
+        refused.iter().for_each(check_faults);
+    }
+    if let Ok(query) = Query::parse(text) {
+        check_canonical(&query);
+        check_answers(&query, known);
+    }
+}
+
+/// Every fault names its parameter, unless it is of no parameter's.
+fn check_faults(refused: &InvalidQuery) {
+    assert!(!refused.faults().is_empty());
+    for fault in refused.faults() {
+        let is_known = PARAMETERS.iter().any(|known| known.name == fault.parameter);
+        let may_be_unknown = [FaultCode::UnknownParameter, FaultCode::MalformedQuery];
+        assert!(
+            is_known || may_be_unknown.contains(&fault.code),
+            "{fault:?}"
+        );
+        assert!(!fault.message.is_empty(), "{fault:?}");
+        assert!(!fault.message.contains(char::is_control), "{fault:?}");
+        assert!(
+            fault.message.chars().count() < MESSAGE_CHARS_MAX,
+            "{fault:?}"
+        );
+    }
+}
+
+/// The canonical form, asked for again, is the same filter.
+fn check_canonical(query: &Query) {
+    let rebuilt = query.clone().into_builder().build();
+    assert_eq!(rebuilt.as_ref(), Ok(query));
+    let canonical = query.filter().canonical();
+    let Some(text) = query_string(&canonical) else {
+        return;
+    };
+    match Filter::parse(&text) {
+        Ok(again) => {
+            assert_eq!(again.canonical(), canonical, "{text}");
+            assert_eq!(again.fingerprint(), query.filter().fingerprint());
+            assert_eq!(again, *query.filter());
+        }
+        // Folding can make a text longer than it may be typed.
+        Err(refused) => {
+            let is_too_long = |code| code == FaultCode::TooLong;
+            let faults = refused.faults();
+            assert!(
+                faults.iter().all(|fault| is_too_long(fault.code)),
+                "{text}: {refused}"
+            );
+        }
+    }
+}
+
+fn check_answers(query: &Query, known: &Known) {
+    let Known { snapshot, records } = known;
+    compare_query(snapshot, records, query);
+    let explanation = snapshot
+        .explain(query, TODAY)
+        .expect("plans read no records");
+    let count = snapshot.count(query.filter(), TODAY);
+    assert_eq!(explanation.matches, count.expect("counts read no records"));
+    if query.fingerprint().as_bytes()[0].is_multiple_of(FACETS_SHARE) {
+        let pairs = records.iter().map(|found| (&found.signal, &found.company));
+        let facets = snapshot.facets(query.filter(), TODAY);
+        let expected = Facets::of(pairs, query.filter(), TODAY);
+        assert_eq!(facets.expect("facets read no records"), expected);
+    }
+}
