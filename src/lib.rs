@@ -112,3 +112,8 @@ pub use signal::{
 #[cfg(all(doctest, feature = "json"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The examples of the guide for hosts, compiled and run.
+#[cfg(all(doctest, feature = "json"))]
+#[doc = include_str!("../docs/hosts.md")]
+struct HostsGuide;

@@ -115,7 +115,8 @@ pub(crate) fn random_id() -> Result<String, getrandom::Error> {
     Ok(format!("key_{}", random_text::<ID_BYTES>()?))
 }
 
-fn random_text<const BYTES: usize>() -> Result<String, getrandom::Error> {
+/// Random bytes as base64url.
+pub(crate) fn random_text<const BYTES: usize>() -> Result<String, getrandom::Error> {
     let mut bytes = [0; BYTES];
     getrandom::fill(&mut bytes)?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))

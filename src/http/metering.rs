@@ -93,6 +93,19 @@ impl Month {
     pub(crate) fn of_number(number: u32) -> Month {
         Month(number)
     }
+
+    /// The place in its year, from 1 on.
+    pub(crate) fn in_year(self) -> usize {
+        (self.0 % 100) as usize
+    }
+
+    /// The month before.
+    pub(crate) fn before(self) -> Month {
+        match self.in_year() {
+            1 => Month(self.0.saturating_sub(89)),
+            _ => Month(self.0 - 1),
+        }
+    }
 }
 
 impl std::fmt::Display for Month {

@@ -9,6 +9,7 @@
 //! search, details, options, pages               what is asked of the index
 //! metering  units taken from a quota            before the index is asked
 //! state     charge + answer, one durable write  before the first byte leaves
+//! admin     dashboard and search page           on a listener of their own, for whoever runs it
 //! ```
 //!
 //! Index work runs on the worker that read the request: a search takes microseconds, less than
@@ -16,6 +17,7 @@
 //!
 //! The comparison with the specification, rule by rule, is `SPECIFICATION.md` at the root.
 
+mod admin;
 mod charging;
 mod details;
 mod etag;
@@ -34,9 +36,11 @@ mod router;
 mod search;
 mod server;
 mod service;
+mod slow;
 mod state;
 mod stream;
 
+pub use admin::{Admin, AdminSettings, AdminToken, serve_admin};
 pub use keys::{ApiKey, KeyRecord, NewKey, Scope, Scopes};
 pub use limits::{Limits, ServerLimits};
 pub use metering::{Counter, Counts, Month, Quotas};

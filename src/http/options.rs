@@ -2,14 +2,16 @@
 
 use super::problem::Problem;
 use super::router::{Answer, Call};
+use super::slow::Asked;
 use crate::Filter;
 use crate::json::{Data, FilterOptions};
 
 pub(super) fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
     let filter = Filter::parse(call.query())?;
     let snapshot = call.service.index.snapshot();
-    let facets = snapshot
-        .facets(&filter, call.service.today())
+    let count = || snapshot.facets(&filter, call.service.today());
+    let facets = call
+        .timed(Asked::Facets, &filter, count)
         .map_err(|error| Problem::internal(&error))?;
     let data = FilterOptions { facets: &facets };
     let body = serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))?;

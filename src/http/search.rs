@@ -9,6 +9,7 @@ use super::problem::{Code, Problem};
 use super::replay::{self, Claim};
 use super::router::{Answer, Call};
 use super::service::Current;
+use super::slow::Asked;
 use super::state::NewReplay;
 use crate::json::{Data, SearchAnswer, SearchData};
 use crate::query::{Cursor, Start};
@@ -136,9 +137,9 @@ fn prepare(call: &Call<'_>, query: &Query) -> Result<Outcome, Problem> {
     if query.count_only() {
         return count(call, &current, query, tag).map(Outcome::New);
     }
-    let page = current
-        .snapshot
-        .search(query, call.service.today())
+    let search = || current.snapshot.search(query, call.service.today());
+    let page = call
+        .timed(Asked::Page, query.filter(), search)
         .map_err(|error| Problem::internal(&error))?;
     call.service
         .metrics
@@ -163,9 +164,9 @@ fn count(
     query: &Query,
     tag: String,
 ) -> Result<Prepared, Problem> {
-    let count = current
-        .snapshot
-        .count(query.filter(), call.service.today())
+    let count = || current.snapshot.count(query.filter(), call.service.today());
+    let count = call
+        .timed(Asked::Count, query.filter(), count)
         .map_err(|error| Problem::internal(&error))?;
     let data = SearchData {
         items: &[],

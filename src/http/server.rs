@@ -7,7 +7,6 @@
 
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +30,10 @@ use super::stream::PatientStream;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// How long the refusal of a connection may take to be sent.
 const REFUSAL_TIME: Duration = Duration::from_millis(100);
+/// Connections at once to what is not for strangers: a few people and a scraper.
+const OWN_CONNECTIONS: usize = 64;
+/// How long such a connection may be idle, or leave an answer unread.
+const OWN_TIME: Duration = Duration::from_secs(15);
 /// What a connection over the bound gets, whatever it wanted.
 const REFUSAL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\n\
@@ -161,21 +164,43 @@ async fn follow(service: Service) {
 }
 
 /// Serves `/metrics` on a listener of its own, which is not for strangers.
-pub async fn serve_metrics(listener: TcpListener, service: Service) -> io::Result<()> {
+///
+/// [`serve_admin`](super::serve_admin) serves them too, beside the dashboard.
+pub async fn serve_metrics(listener: TcpListener, service: Service) {
+    serve_routes(listener, metrics_routes(service)).await;
+}
+
+/// `/metrics` alone.
+pub(super) fn metrics_routes(service: Service) -> Router {
     const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     let answer = async move || ([(CONTENT_TYPE, TEXT)], service.metrics()).into_response();
-    let router = Router::new().route("/metrics", get(answer));
+    Router::new().route("/metrics", get(answer))
+}
+
+/// Serves routes that are not for strangers; a connection over the bound waits.
+pub(super) async fn serve_routes(listener: TcpListener, routes: Router) {
+    let places = Arc::new(Semaphore::new(OWN_CONNECTIONS));
     loop {
-        let socket: (TcpStream, SocketAddr) = listener.accept().await?;
-        let router = TowerToHyperService::new(router.clone());
+        // The semaphore is never closed, so the place always comes.
+        let place = Arc::clone(&places).acquire_owned().await;
+        let socket = match listener.accept().await {
+            Ok((socket, _)) => socket,
+            Err(error) => {
+                tracing::warn!(%error, "no connection could be accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        let routes = TowerToHyperService::new(routes.clone());
         tokio::spawn(async move {
-            let io = TokioIo::new(socket.0);
+            let _place = place;
+            let io = TokioIo::new(PatientStream::new(socket, OWN_TIME));
             let mut builder = http1::Builder::new();
             let connection = builder
                 .timer(TokioTimer::new())
-                .header_read_timeout(Duration::from_secs(5));
-            // A scrape that ends early concerns only whoever scraped.
-            let _ = connection.serve_connection(io, router).await;
+                .header_read_timeout(OWN_TIME);
+            // A request that ends early concerns only whoever sent it.
+            let _ = connection.serve_connection(io, routes).await;
         });
     }
 }

@@ -10,6 +10,7 @@ use super::keyring::Keyring;
 use super::limits::Limits;
 use super::metrics::Metrics;
 use super::replay::UnderWay;
+use super::slow::SlowQueries;
 use super::state::{State, StateError, Writer};
 use crate::{Index, Snapshot};
 
@@ -48,6 +49,7 @@ pub(super) struct Shared {
     pub(super) metrics: Metrics,
     pub(super) in_flight: Semaphore,
     pub(super) names_under_way: UnderWay,
+    pub(super) slow_queries: SlowQueries,
     current: ArcSwapOption<Current>,
 }
 
@@ -80,6 +82,7 @@ impl Service {
             metrics: Metrics::new(),
             in_flight: Semaphore::new(limits.in_flight),
             names_under_way: UnderWay::default(),
+            slow_queries: SlowQueries::default(),
             current: ArcSwapOption::empty(),
         })))
     }

@@ -21,7 +21,7 @@ use super::storage::{NewFile, Storage};
 use crate::segment::{Segment, SegmentBuilder};
 use crate::{Error, Result};
 
-const MANIFEST: &str = "manifest";
+pub(super) const MANIFEST: &str = "manifest";
 const MANIFEST_NEXT: &str = "manifest.next";
 
 /// Bytes that are gathered before they are written; larger buffers measured no faster.

@@ -21,6 +21,7 @@ mod writer;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use arc_swap::ArcSwap;
 
@@ -91,6 +92,14 @@ impl Index {
         // A writer of this process may have published a later state meanwhile, which stays.
         let found = self.0.current.compare_and_swap(&before, Arc::new(snapshot));
         Ok(Arc::ptr_eq(&found, &before))
+    }
+
+    /// When the directory last changed, by a commit or a merge; `None` for an index in memory.
+    ///
+    /// Cost: asks the file system for one time.
+    pub fn changed_at(&self) -> Option<SystemTime> {
+        let manifest = self.0.storage.as_ref()?.path(directory::MANIFEST);
+        manifest.metadata().and_then(|file| file.modified()).ok()
     }
 
     /// The writer of the index. There is one at a time, over all processes.

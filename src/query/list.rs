@@ -40,7 +40,7 @@ pub(super) fn split(text: &str) -> Result<Vec<String>, ListFault> {
 }
 
 /// The text of a list of these items.
-pub(super) fn join<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String {
+pub(crate) fn join<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String {
     let mut text = String::new();
     for (place, item) in items.into_iter().enumerate() {
         if place > 0 {

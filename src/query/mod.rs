@@ -35,6 +35,8 @@ pub use parameter::{PARAMETERS, Parameter, ParameterDescription, ParameterKind};
 pub use phrase::Phrase;
 
 pub(crate) use filter::CompanyReference;
+#[cfg(feature = "http")]
+pub(crate) use list::join as join_list;
 
 /// What is wanted: a filter, and which part of what it finds, in which order.
 #[derive(Clone, Debug, PartialEq)]

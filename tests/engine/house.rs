@@ -4,6 +4,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+const DOCUMENTS: [&str; 5] = [
+    "ARCHITECTURE.md",
+    "README.md",
+    "docs/api.md",
+    "docs/hosts.md",
+    "docs/operators.md",
+];
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -21,17 +29,34 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn every_path_of_the_documents_exists() {
-    for document in ["ARCHITECTURE.md", "README.md"] {
+    for document in DOCUMENTS {
         let text = fs::read_to_string(root().join(document)).expect("a readable document");
         let quoted = text.split('`').skip(1).step_by(2);
         let is_path = |text: &&str| {
-            ["src/", "tests/", "benches/", "data/"]
+            ["src/", "tests/", "benches/", "data/", "docs/"]
                 .iter()
                 .any(|folder| text.starts_with(folder))
         };
         for path in quoted.filter(is_path) {
             let path = path.split_whitespace().next().unwrap_or_default();
             assert!(root().join(path).exists(), "{document} names {path}");
+        }
+    }
+}
+
+#[test]
+fn every_link_of_the_documents_leads_somewhere() {
+    for document in DOCUMENTS {
+        let path = root().join(document);
+        let text = fs::read_to_string(&path).expect("a readable document");
+        let folder = path.parent().expect("a folder");
+        let links = text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next());
+        for link in links.filter(|link| !link.contains("://") && !link.starts_with('#')) {
+            let file = link.split('#').next().unwrap_or_default();
+            assert!(folder.join(file).exists(), "{document} links to {link}");
         }
     }
 }

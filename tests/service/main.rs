@@ -5,8 +5,10 @@
 
 mod client;
 mod contract;
+mod dashboard;
 mod errors;
 mod following;
+mod guide;
 mod hostile;
 mod metering;
 mod openapi;

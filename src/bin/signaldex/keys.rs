@@ -83,6 +83,12 @@ impl StateFile {
     }
 }
 
+impl std::fmt::Display for StateFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.path.display().fmt(f)
+    }
+}
+
 impl Keys {
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self {

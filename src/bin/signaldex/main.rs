@@ -1,5 +1,6 @@
 //! The command line: one file a command, all of them over the library.
 
+mod admin_token;
 mod build;
 mod explain;
 mod generate;
@@ -50,6 +51,7 @@ enum Command {
     #[command(subcommand)]
     Keys(keys::Keys),
     Usage(usage::Usage),
+    AdminToken(admin_token::AdminToken),
 }
 
 /// What ends a command early: shown on standard error, exit status 1.
@@ -73,6 +75,7 @@ fn main() -> ExitCode {
         Command::Serve(serve) => serve.run(),
         Command::Keys(keys) => keys.run(),
         Command::Usage(usage) => usage.run(),
+        Command::AdminToken(token) => token.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -5,7 +5,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use signaldex::http::{Limits, NewKey, Server, ServerLimits, Service, State, Today, serve_metrics};
+use signaldex::http::{
+    Admin, AdminSettings, AdminToken, Limits, NewKey, Server, ServerLimits, Service, State, Today,
+    serve_admin,
+};
 use signaldex::{Index, sample};
 use time::Date;
 use tokio::net::TcpListener;
@@ -27,9 +30,8 @@ pub(crate) struct Serve {
     /// Where to listen
     #[arg(long, default_value = "127.0.0.1:8080", env = "SIGNALDEX_ADDR")]
     addr: SocketAddr,
-    /// Where /metrics is served; not for strangers
-    #[arg(long, default_value = "127.0.0.1:9464", env = "SIGNALDEX_METRICS_ADDR")]
-    metrics_addr: SocketAddr,
+    #[command(flatten)]
+    admin: AdminOptions,
     #[command(flatten)]
     state: StateFile,
     /// The day that counts as today
@@ -40,6 +42,25 @@ pub(crate) struct Serve {
     log: LevelFilter,
     #[command(flatten)]
     bounds: Bounds,
+}
+
+/// The dashboard, the search page and the metrics.
+#[derive(Debug, clap::Args)]
+struct AdminOptions {
+    /// Where the dashboard, the search page and /metrics are served; not for strangers
+    #[arg(
+        long,
+        alias = "metrics-addr",
+        default_value = "127.0.0.1:9464",
+        env = "SIGNALDEX_ADMIN_ADDR"
+    )]
+    admin_addr: SocketAddr,
+    /// Seconds after which somebody who has signed in to the dashboard has to do so again
+    #[arg(long, value_name = "SECONDS", default_value = "43200", value_parser = parse_seconds, env = "SIGNALDEX_ADMIN_SESSION")]
+    admin_session: Duration,
+    /// Where clients find the service, for the commands that the dashboard shows; by default --addr
+    #[arg(long, value_name = "URL", env = "SIGNALDEX_PUBLIC_URL")]
+    public_url: Option<String>,
 }
 
 /// The bounds of the service.
@@ -80,21 +101,21 @@ impl Serve {
 
     async fn serve(self, state: State) -> Result<(), Failure> {
         let listener = TcpListener::bind(self.addr).await?;
-        let metrics_listener = TcpListener::bind(self.metrics_addr).await?;
-        let address = listener.local_addr()?;
-        eprintln!(
-            "signaldex: listening on http://{address}, metrics on http://{}/metrics",
-            metrics_listener.local_addr()?
-        );
+        let admin_listener = TcpListener::bind(self.admin.admin_addr).await?;
+        let (address, admin_address) = (listener.local_addr()?, admin_listener.local_addr()?);
+        eprintln!("signaldex: listening on http://{address}, dashboard on http://{admin_address}/");
         let (index, today) = self.index()?;
+        let admin_token = state.first_admin_token()?;
         if self.directory.is_none() {
             show_trial(&state, address)?;
         }
+        show_dashboard(admin_address, admin_token, &self.state);
         let service = Service::new(index, state, today, self.bounds.limits())?;
         let server = Server::new(service.clone(), self.bounds.server_limits());
-        let metrics = tokio::spawn(serve_metrics(metrics_listener, service));
+        let admin = Admin::new(service, self.admin.settings(address));
+        let admin = tokio::spawn(serve_admin(admin_listener, admin));
         server.run(listener, stop_signal()?).await?;
-        metrics.abort();
+        admin.abort();
         Ok(())
     }
 
@@ -110,6 +131,17 @@ impl Serve {
             Today::Clock
         };
         Ok((index, self.as_of.map_or(default, Today::Fixed)))
+    }
+}
+
+impl AdminOptions {
+    fn settings(&self, address: SocketAddr) -> AdminSettings {
+        let url = self.public_url.clone();
+        let url = url.unwrap_or_else(|| format!("http://{address}"));
+        AdminSettings {
+            public_url: url.trim_end_matches('/').to_owned(),
+            session_time: self.admin_session,
+        }
     }
 }
 
@@ -149,7 +181,7 @@ fn show_trial(state: &State, address: SocketAddr) -> Result<(), Failure> {
     let text = format!(
         "The sample corpus is served, with its own today, {}. Try:\n\n\
          curl -s -H 'Authorization: Bearer {}' 'http://{address}/api/v1/signals?q=raises&limit=3'\n\n\
-         The key's id is {}; http://{address}/docs describes the rest.\n",
+         The key's id is {}; http://{address}/docs describes the rest.\n\n",
         sample::AS_OF,
         key.as_str(),
         record.id
@@ -157,6 +189,20 @@ fn show_trial(state: &State, address: SocketAddr) -> Result<(), Failure> {
     // That nobody reads the line is no reason not to serve.
     let _ = std::io::stdout().write_all(text.as_bytes());
     Ok(())
+}
+
+/// Says where the dashboard is and, at the first start, the token that opens it.
+fn show_dashboard(address: SocketAddr, token: Option<AdminToken>, state: &StateFile) {
+    let token = match token {
+        Some(token) => format!("Admin token, shown this once:\n\n{}\n", token.as_str()),
+        None => format!(
+            "Admin token: that of the first start; `signaldex admin-token --state {state}` \
+             makes a new one."
+        ),
+    };
+    let text = format!("Dashboard and search page: http://{address}/\n{token}\n");
+    // As above: that nobody reads it is no reason not to serve.
+    let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
 /// Ready when the process is asked to stop, by a supervisor or from a keyboard.

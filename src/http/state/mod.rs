@@ -1,9 +1,11 @@
-//! What outlives the process: keys, usage and answers to be repeated, in one SQLite file.
+//! What outlives the process: keys, usage, answers to be repeated, the admin token, in one SQLite
+//! file.
 //!
 //! Reads go through a few connections of their own and never wait for writes. Everything that a
 //! request writes goes through one thread (`writer`), which commits what has gathered since its
 //! last commit together: an fsync takes milliseconds, and many requests share it.
 
+mod admin_store;
 mod key_store;
 mod replay_store;
 mod schema;

@@ -7,8 +7,9 @@ use rusqlite::Connection;
 
 use super::StateError;
 
-/// The layout below. A file of a greater one was written by a later release and is left alone.
-const VERSION: i64 = 1;
+/// What leads from each layout to the next; a file's layout is how many of them it has seen. A file
+/// of a greater one was written by a later release and is left alone.
+const STEPS: [&str; 2] = [LAYOUT, ADMIN];
 /// How long a statement waits for another process to finish its transaction.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -51,6 +52,14 @@ const LAYOUT: &str = "
     INSERT INTO key_changes VALUES (0);
 ";
 
+/// The one admin token, by its hash.
+const ADMIN: &str = "
+    CREATE TABLE admin_token (
+        place INTEGER PRIMARY KEY CHECK (place = 1),
+        hash BLOB NOT NULL
+    ) STRICT;
+";
+
 /// Opens a connection to the state file and makes the file where there is none.
 pub(super) fn open(path: &Path) -> Result<Connection, StateError> {
     let mut connection = Connection::open(path)?;
@@ -64,16 +73,19 @@ pub(super) fn open(path: &Path) -> Result<Connection, StateError> {
 }
 
 fn migrate(connection: &mut Connection) -> Result<(), StateError> {
-    if version(connection)? == VERSION {
+    if version(connection)? == STEPS.len() as i64 {
         return Ok(());
     }
     let change = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    match version(&change)? {
-        VERSION => return Ok(()),
-        0 => change.execute_batch(LAYOUT)?,
-        other => return Err(StateError::newer(other)),
+    let found = version(&change)?;
+    let steps = usize::try_from(found)
+        .ok()
+        .and_then(|seen| STEPS.get(seen..))
+        .ok_or_else(|| StateError::newer(found))?;
+    for step in steps {
+        change.execute_batch(step)?;
     }
-    change.pragma_update(None, "user_version", VERSION)?;
+    change.pragma_update(None, "user_version", STEPS.len() as i64)?;
     Ok(change.commit()?)
 }
 

@@ -1,0 +1,45 @@
+//! What pages load: one style sheet, one script, one icon, embedded in the program.
+
+use std::sync::LazyLock;
+
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use sha2::{Digest, Sha256};
+
+const STYLE: &str = include_str!("assets/style.css");
+const SCRIPT: &str = include_str!("assets/script.js");
+const ICON: &str = include_str!("assets/icon.svg");
+
+/// Bytes of the hash in the version: enough to tell releases apart.
+const VERSION_BYTES: usize = 6;
+
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let hash = Sha256::new()
+        .chain_update(STYLE)
+        .chain_update(SCRIPT)
+        .chain_update(ICON)
+        .finalize();
+    hash[..VERSION_BYTES]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+});
+
+/// Changes whenever one of the assets does; pages name it in what they load.
+pub(super) fn version() -> &'static str {
+    &VERSION
+}
+
+/// An asset. Its address has the version, so it may be kept for ever.
+pub(super) async fn answer(request: Request) -> Response {
+    let (content_type, text) = match request.uri().path() {
+        "/assets/style.css" => ("text/css; charset=utf-8", STYLE),
+        "/assets/script.js" => ("text/javascript; charset=utf-8", SCRIPT),
+        "/assets/icon.svg" => ("image/svg+xml", ICON),
+        _ => return StatusCode::NOT_FOUND.into_response(),
+    };
+    let keep = "public, max-age=31536000, immutable";
+    ([(CONTENT_TYPE, content_type), (CACHE_CONTROL, keep)], text).into_response()
+}

@@ -1,0 +1,123 @@
+//! Figures as people read them.
+
+use std::time::{Duration, SystemTime};
+
+use time::UtcDateTime;
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
+
+/// 1,234,567.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// An amount of money, with its fraction where it has one.
+pub(super) fn amount(amount: f64) -> String {
+    let whole = amount.trunc();
+    // Amounts beyond what a u64 holds are shown in the notation of floating point.
+    match whole < 1e18 {
+        true if amount.fract() == 0.0 => grouped(whole as u64),
+        true => {
+            let fraction = format!("{amount:.2}");
+            let cents = fraction.rsplit('.').next().unwrap_or_default();
+            format!("{}.{cents}", grouped(whole as u64))
+        }
+        false => format!("{amount:e}"),
+    }
+}
+
+/// 1.4 MB, by powers of ten.
+pub(super) fn bytes(count: u64) -> String {
+    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
+    if count < 1000 {
+        return format!("{count} B");
+    }
+    let mut value = count as f64 / 1000.0;
+    let mut unit = 0;
+    while value >= 999.95 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}", UNITS[unit])
+}
+
+/// 40 ns, 3.5 µs, 35 µs, 4.1 ms, 1.2 s.
+pub(super) fn duration(time: Duration) -> String {
+    let microseconds = time.as_secs_f64() * 1e6;
+    match microseconds {
+        ..0.9995 => format!("{:.0} ns", microseconds * 1e3),
+        ..9.95 => format!("{microseconds:.1} µs"),
+        ..999.5 => format!("{microseconds:.0} µs"),
+        ..999_950.0 => format!("{:.1} ms", microseconds / 1e3),
+        _ => format!("{:.1} s", microseconds / 1e6),
+    }
+}
+
+/// 2026-06-30 14:05 UTC.
+pub(super) fn instant(instant: UtcDateTime) -> String {
+    const FORMAT: &[BorrowedFormatItem<'_>] =
+        format_description!("[year]-[month]-[day] [hour]:[minute] UTC");
+    instant.format(FORMAT).unwrap_or_default()
+}
+
+/// A time of the file system.
+pub(super) fn file_time(time: SystemTime) -> String {
+    instant(UtcDateTime::from(time))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        let cases = [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ];
+        for (number, text) in cases {
+            assert_eq!(grouped(number), text);
+        }
+        assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
+    }
+
+    #[test]
+    fn amounts_show_cents_where_there_are_some() {
+        assert_eq!(amount(12_000_000.0), "12,000,000");
+        assert_eq!(amount(1234.5), "1,234.50");
+        assert_eq!(amount(1e300), "1e300");
+    }
+
+    #[test]
+    fn sizes_and_times_choose_their_unit() {
+        let sizes = [
+            (999, "999 B"),
+            (1000, "1.0 kB"),
+            (999_960, "1.0 MB"),
+            (u64::MAX, "18446744.1 TB"),
+        ];
+        for (count, text) in sizes {
+            assert_eq!(bytes(count), text);
+        }
+        let times = [
+            (350, "350 ns"),
+            (35_000, "35 µs"),
+            (999_600, "1.0 ms"),
+            (4_100_000, "4.1 ms"),
+            (1_200_000_000, "1.2 s"),
+        ];
+        for (nanoseconds, text) in times {
+            assert_eq!(duration(Duration::from_nanos(nanoseconds)), text);
+        }
+    }
+}

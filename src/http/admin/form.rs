@@ -1,0 +1,45 @@
+//! What a browser sends of a form: in a body, or behind the question mark.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use axum::body::{Body, to_bytes};
+
+/// Bytes of a form; the longest sensible one has some hundred.
+const BODY_BYTES_MAX: usize = 16 * 1024;
+/// How long a form may take to arrive.
+const BODY_TIME: Duration = Duration::from_secs(5);
+
+/// The fields of a form in their order. A name may occur several times.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Form(Vec<(String, String)>);
+
+impl Form {
+    /// Reads `name=value&name=value` as browsers write it.
+    pub(super) fn parse(text: &[u8]) -> Form {
+        let owned = |(name, value): (Cow<'_, str>, Cow<'_, str>)| (name.into(), value.into());
+        Form(form_urlencoded::parse(text).map(owned).collect())
+    }
+
+    /// Reads a form from a body; `None` where it is too long or does not arrive.
+    pub(super) async fn read(body: Body) -> Option<Form> {
+        let bytes = tokio::time::timeout(BODY_TIME, to_bytes(body, BODY_BYTES_MAX)).await;
+        Some(Form::parse(&bytes.ok()?.ok()?))
+    }
+
+    /// The first value of a name, without spaces around it; empty where there is none.
+    pub(super) fn value(&self, name: &str) -> &str {
+        self.values(name).next().unwrap_or_default()
+    }
+
+    /// Every value of a name.
+    pub(super) fn values(&self, name: &str) -> impl Iterator<Item = &str> {
+        let fields = self.0.iter().filter(move |(known, _)| known == name);
+        fields.map(|(_, value)| value.trim())
+    }
+
+    /// Every field, as it was sent.
+    pub(super) fn fields(&self) -> &[(String, String)] {
+        &self.0
+    }
+}

@@ -1,0 +1,155 @@
+//! What all pages share: their frame, how they are rendered, and the page of a failure.
+
+use std::fmt::Display;
+
+use askama::Template;
+use axum::Extension;
+use axum::http::header::{CONTENT_TYPE, LOCATION};
+use axum::http::{Extensions, StatusCode};
+use axum::response::{IntoResponse, Response};
+
+use super::guard::Visit;
+use super::seal::Nonce;
+use super::{Answer, assets};
+use crate::http::state::StateError;
+
+/// What stands around the content of a page.
+pub(super) struct Frame<'a> {
+    pub(super) title: &'a str,
+    pub(super) nonce: &'a str,
+    /// What the forms of the session carry; `None` for pages in front of the sign-in.
+    pub(super) form_token: Option<&'a str>,
+    /// The path of the page, by which its place in the navigation is marked.
+    pub(super) path: &'a str,
+    /// Changes with what pages load, so that browsers keep nothing that is old.
+    pub(super) version: &'static str,
+}
+
+/// A place in the navigation.
+pub(super) struct Place {
+    pub(super) path: &'static str,
+    pub(super) name: &'static str,
+}
+
+/// A page that could not be made. The cause goes to the log.
+#[derive(Debug)]
+pub(super) struct Failed(());
+
+#[derive(Template)]
+#[template(path = "message.html", config = "src/http/admin/askama.toml")]
+struct Message<'a> {
+    frame: Frame<'a>,
+    text: &'a str,
+}
+
+impl<'a> Frame<'a> {
+    /// The places of the navigation.
+    pub(super) const PLACES: [Place; 5] = [
+        Place::new("/", "Overview"),
+        Place::new("/search", "Search"),
+        Place::new("/keys", "Keys"),
+        Place::new("/usage", "Usage"),
+        Place::new("/slow", "Slow queries"),
+    ];
+
+    /// The frame of a page in front of the sign-in.
+    pub(super) fn open(nonce: &'a Nonce, title: &'a str) -> Frame<'a> {
+        Frame {
+            title,
+            nonce: &nonce.0,
+            form_token: None,
+            path: "",
+            version: assets::version(),
+        }
+    }
+
+    /// The frame of a page behind the sign-in.
+    pub(super) fn of(visit: &'a Visit, title: &'a str) -> Frame<'a> {
+        Frame {
+            title,
+            nonce: &visit.nonce,
+            form_token: Some(&visit.session.form_token),
+            path: visit.parts.uri.path(),
+            version: assets::version(),
+        }
+    }
+
+    /// The field that every form of the page carries.
+    pub(super) fn form_token(&self) -> &str {
+        self.form_token.unwrap_or_default()
+    }
+}
+
+impl Place {
+    const fn new(path: &'static str, name: &'static str) -> Place {
+        Place { path, name }
+    }
+}
+
+impl Failed {
+    pub(super) fn of(cause: &dyn Display) -> Failed {
+        tracing::error!(%cause, "a page could not be made");
+        Failed(())
+    }
+}
+
+impl From<StateError> for Failed {
+    fn from(error: StateError) -> Failed {
+        Failed::of(&error)
+    }
+}
+
+impl From<crate::Error> for Failed {
+    fn from(error: crate::Error) -> Failed {
+        Failed::of(&error)
+    }
+}
+
+impl From<askama::Error> for Failed {
+    fn from(error: askama::Error) -> Failed {
+        Failed::of(&error)
+    }
+}
+
+impl From<tokio::task::JoinError> for Failed {
+    fn from(error: tokio::task::JoinError) -> Failed {
+        Failed::of(&error)
+    }
+}
+
+impl IntoResponse for Failed {
+    /// Plain text, since what makes pages may be what has failed.
+    fn into_response(self) -> Response {
+        let text = "The page could not be made; the service's log says why.\n";
+        (StatusCode::INTERNAL_SERVER_ERROR, text).into_response()
+    }
+}
+
+/// Renders a page.
+pub(super) fn render(status: StatusCode, page: &impl Template) -> Answer {
+    let html = page.render()?;
+    Ok((status, [(CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response())
+}
+
+/// Leads to a page, after a form was taken.
+pub(super) fn see(place: &'static str) -> Answer {
+    Ok((StatusCode::SEE_OTHER, [(LOCATION, place)]).into_response())
+}
+
+/// A page that only says something.
+pub(super) fn message(nonce: &Nonce, status: StatusCode, title: &str, text: &str) -> Answer {
+    let frame = Frame::open(nonce, title);
+    render(status, &Message { frame, text })
+}
+
+/// There is no such page.
+pub(super) async fn not_found(Extension(nonce): Extension<Nonce>) -> Answer {
+    let text = "There is no page at this address.";
+    message(&nonce, StatusCode::NOT_FOUND, "Nothing here", text)
+}
+
+/// The nonce of a request; `seal` has put it there.
+pub(super) fn nonce_of(extensions: &Extensions) -> Nonce {
+    let nonce = extensions.get::<Nonce>().cloned();
+    nonce.unwrap_or_else(|| Nonce(String::new()))
+}

@@ -1,0 +1,182 @@
+//! The one way to the pages behind the sign-in.
+//!
+//! Invariant: no such page is made without a session, and nothing is changed by a form that does
+//! not carry the session's token or that comes from another origin.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::header::{COOKIE, HOST, HeaderMap, LOCATION, ORIGIN};
+use axum::http::request::Parts;
+use axum::http::{Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::form::Form;
+use super::frame::{self, Failed};
+use super::seal::Nonce;
+use super::session::Session;
+use super::{Admin, Answer};
+
+/// The name of the session's cookie.
+pub(super) const COOKIE_NAME: &str = "signaldex_session";
+/// The field of a form that carries the session's token.
+pub(super) const FORM_TOKEN: &str = "form_token";
+
+/// A request of somebody who has signed in.
+pub(super) struct Visit {
+    pub(super) session: Arc<Session>,
+    pub(super) nonce: String,
+    /// What stands behind the question mark, as it was sent.
+    pub(super) query: String,
+    /// The fields of the form that was sent; empty for a page that is only looked at.
+    pub(super) form: Form,
+    pub(super) parts: Parts,
+}
+
+/// Lets those pass who have signed in, and forms that are theirs.
+pub(super) async fn admit(State(admin): State<Admin>, request: Request, next: Next) -> Response {
+    match visit(&admin, request).await {
+        Ok(request) => next.run(request).await,
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+/// The request with its visit, or an answer to whoever may not pass.
+async fn visit(admin: &Admin, request: Request) -> Result<Request, Answer> {
+    let (parts, body) = request.into_parts();
+    let nonce = frame::nonce_of(&parts.extensions);
+    let is_reading = parts.method == Method::GET || parts.method == Method::HEAD;
+    let session = match session_of(admin, &parts.headers) {
+        Ok(Some(session)) => session,
+        Ok(None) if is_reading => return Err(Ok(to_sign_in(&parts))),
+        Ok(None) => return Err(refuse(&nonce, "Your session has ended; sign in again.")),
+        Err(error) => return Err(Err(error)),
+    };
+    let form = match is_reading {
+        true => Form::default(),
+        false => own_form(&parts, body, &session)
+            .await
+            .map_err(|reason| refuse(&nonce, reason))?,
+    };
+    let visit = Visit {
+        session,
+        nonce: nonce.0,
+        query: parts.uri.query().unwrap_or_default().to_owned(),
+        form,
+        parts: parts.clone(),
+    };
+    let mut request = Request::from_parts(parts, axum::body::Body::empty());
+    request.extensions_mut().insert(Arc::new(visit));
+    Ok(request)
+}
+
+/// A form that belongs to a session.
+async fn own_form(
+    parts: &Parts,
+    body: axum::body::Body,
+    session: &Session,
+) -> Result<Form, &'static str> {
+    if !is_same_origin(&parts.headers) {
+        return Err("The form comes from another site.");
+    }
+    let form = Form::read(body)
+        .await
+        .ok_or("The form could not be read.")?;
+    match session.has_form_token(form.value(FORM_TOKEN)) {
+        true => Ok(form),
+        false => Err("The form is not one of this session's; reload the page and try again."),
+    }
+}
+
+/// Whether a form comes from a page of ours. Browsers say where every form comes from; who says
+/// nothing is no browser, and has no session that somebody else could misuse.
+pub(super) fn is_same_origin(headers: &HeaderMap) -> bool {
+    let Some(origin) = headers.get(ORIGIN) else {
+        return true;
+    };
+    let site = origin
+        .to_str()
+        .ok()
+        .and_then(|origin| origin.split_once("://"));
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    site.zip(host).is_some_and(|((_, site), host)| site == host)
+}
+
+/// The value of the session's cookie.
+pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let cookies = headers.get_all(COOKIE).iter();
+    cookies
+        .filter_map(|cookies| cookies.to_str().ok())
+        .flat_map(|cookies| cookies.split(';'))
+        .filter_map(|cookie| cookie.trim().split_once('='))
+        .find_map(|(name, value)| (name == COOKIE_NAME).then_some(value))
+}
+
+/// The session of a request.
+pub(super) fn session_of(
+    admin: &Admin,
+    headers: &HeaderMap,
+) -> Result<Option<Arc<Session>>, Failed> {
+    let Some(cookie) = cookie(headers) else {
+        return Ok(None);
+    };
+    let current = admin.0.service.0.state.admin_token()?;
+    Ok(admin.0.sessions.find(cookie, current))
+}
+
+fn refuse(nonce: &Nonce, reason: &str) -> Answer {
+    frame::message(nonce, StatusCode::FORBIDDEN, "That was refused", reason)
+}
+
+/// Leads to the sign-in, and from there back.
+fn to_sign_in(parts: &Parts) -> Response {
+    let wanted = parts
+        .uri
+        .path_and_query()
+        .map_or("/", |wanted| wanted.as_str());
+    let wanted = utf8_percent_encode(wanted, NON_ALPHANUMERIC);
+    let reason = match cookie(&parts.headers) {
+        Some(_) => "ended",
+        None => "none",
+    };
+    let place = format!("/sign-in?session={reason}&next={wanted}");
+    (StatusCode::SEE_OTHER, [(LOCATION, place)]).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_of_other_origins_are_told() {
+        let cases = [
+            (None, true),
+            (Some("http://127.0.0.1:9464"), true),
+            (Some("https://127.0.0.1:9464"), true),
+            (Some("http://127.0.0.1:9465"), false),
+            (Some("http://evil.example"), false),
+            (Some("null"), false),
+        ];
+        for (origin, expected) in cases {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, "127.0.0.1:9464".parse().expect("a header"));
+            if let Some(origin) = origin {
+                headers.insert(ORIGIN, origin.parse().expect("a header"));
+            }
+            assert_eq!(is_same_origin(&headers), expected, "{origin:?}");
+        }
+    }
+
+    #[test]
+    fn the_cookie_is_found_among_others() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(cookie(&headers), None);
+        headers.append(
+            COOKIE,
+            "a=b; signaldex_session=xyz; c=d".parse().expect("a header"),
+        );
+        assert_eq!(cookie(&headers), Some("xyz"));
+    }
+}

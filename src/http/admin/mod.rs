@@ -1,0 +1,137 @@
+//! The dashboard and the search page: what a person touches, on a listener that is not for
+//! strangers.
+//!
+//! ```text
+//! seal      headers and a nonce for every answer
+//! guard     session, forged forms                -> a visit, for every page behind the sign-in
+//! sign_in   the admin token against a session
+//! overview  keys  usage  slow                    pages over the state and the index
+//! search    every filter, results, the plan      asks the index without charging anybody
+//! chart     bars as SVG
+//! frame     what all pages share                 templates/ and assets/, embedded
+//! ```
+//!
+//! Pages are made on the threads for blocking work, so that they never hold up a client's request.
+
+mod assets;
+mod chart;
+mod figures;
+mod form;
+mod frame;
+mod guard;
+mod keys;
+mod overview;
+mod seal;
+mod search;
+mod session;
+mod sign_in;
+mod slow;
+mod token;
+mod usage;
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::{get, post};
+use axum::{Extension, Router, middleware};
+use tokio::net::TcpListener;
+
+pub use token::AdminToken;
+
+pub(crate) use token::TokenHash;
+
+use self::frame::Failed;
+use self::guard::Visit;
+use self::session::Sessions;
+use super::server::{metrics_routes, serve_routes};
+use super::service::Service;
+
+/// How the dashboard behaves.
+#[derive(Clone, Debug)]
+pub struct AdminSettings {
+    /// Where clients find the interface, as command lines to copy write it.
+    pub public_url: String,
+    /// How long a session lasts.
+    pub session_time: Duration,
+}
+
+impl Default for AdminSettings {
+    /// The default address of `signaldex serve`, and a working day.
+    fn default() -> AdminSettings {
+        AdminSettings {
+            public_url: "http://127.0.0.1:8080".to_owned(),
+            session_time: Duration::from_secs(12 * 60 * 60),
+        }
+    }
+}
+
+/// The dashboard and the search page of a service. Clones share everything.
+#[derive(Clone)]
+pub struct Admin(Arc<Shared>);
+
+struct Shared {
+    service: Service,
+    settings: AdminSettings,
+    sessions: Sessions,
+}
+
+/// A page, or why there is none.
+type Answer = Result<Response, Failed>;
+
+/// Makes a page for whoever has signed in.
+type PageMaker = fn(&Admin, &Visit) -> Answer;
+
+/// A page under way.
+type PageFuture = Pin<Box<dyn Future<Output = Answer> + Send>>;
+
+impl Admin {
+    /// A dashboard of a service. Whoever signs in needs the token of the service's
+    /// [`State`](super::State), which [`first_admin_token`](super::State::first_admin_token) makes.
+    pub fn new(service: Service, settings: AdminSettings) -> Admin {
+        Admin(Arc::new(Shared {
+            sessions: Sessions::new(settings.session_time),
+            service,
+            settings,
+        }))
+    }
+
+    /// The routes, from `/` on: the pages, what they load, and `/metrics`.
+    pub fn router(&self) -> Router {
+        let guarded = Router::new()
+            .route("/", get(page(overview::show)))
+            .route("/search", get(page(search::show)))
+            .route("/keys", get(page(keys::list)).post(page(keys::create)))
+            .route("/keys/revoke", post(page(keys::revoke)))
+            .route("/usage", get(page(usage::show)))
+            .route("/slow", get(page(slow::show)))
+            .route("/sign-out", post(page(sign_in::leave)))
+            .route_layer(middleware::from_fn_with_state(self.clone(), guard::admit));
+        let open = Router::new()
+            .route("/sign-in", get(sign_in::ask).post(sign_in::enter))
+            .route("/assets/{name}", get(assets::answer))
+            .fallback(frame::not_found);
+        guarded
+            .merge(open)
+            .layer(middleware::from_fn(seal::seal))
+            .with_state(self.clone())
+            .merge(metrics_routes(self.0.service.clone()))
+    }
+}
+
+/// Serves the dashboard, the search page and `/metrics`, until the future is dropped.
+pub async fn serve_admin(listener: TcpListener, admin: Admin) {
+    serve_routes(listener, admin.router()).await;
+}
+
+/// A handler that makes a page where that may block.
+fn page(make: PageMaker) -> impl Fn(State<Admin>, Extension<Arc<Visit>>) -> PageFuture + Clone {
+    move |State(admin), Extension(visit)| {
+        Box::pin(async move {
+            let made = tokio::task::spawn_blocking(move || make(&admin, &visit)).await;
+            made.map_err(Failed::from).flatten()
+        })
+    }
+}

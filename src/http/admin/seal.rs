@@ -1,0 +1,65 @@
+//! What holds for every answer: nothing is loaded from elsewhere, and no script or style runs that
+//! this answer did not name.
+
+use axum::extract::Request;
+use axum::http::header::{
+    self, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY,
+};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use super::frame::Failed;
+use crate::http::keys;
+
+/// Random bytes of a nonce.
+const NONCE_BYTES: usize = 16;
+
+/// `same-origin` rather than `no-referrer`: with the latter, browsers hide the origin of forms, by
+/// which forged ones are told.
+const FIXED: [(HeaderName, &str); 5] = [
+    (REFERRER_POLICY, "same-origin"),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (
+        HeaderName::from_static("cross-origin-opener-policy"),
+        "same-origin",
+    ),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        "same-origin",
+    ),
+];
+
+/// What the scripts and styles of one answer are known by.
+#[derive(Clone, Debug)]
+pub(super) struct Nonce(pub(super) String);
+
+/// Gives a request its nonce, and its answer the headers that hold the page to it.
+pub(super) async fn seal(mut request: Request, next: Next) -> Response {
+    let nonce = match keys::random_text::<NONCE_BYTES>() {
+        Ok(nonce) => nonce,
+        Err(error) => return Failed::from(error).into_response(),
+    };
+    request.extensions_mut().insert(Nonce(nonce.clone()));
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    if let Ok(policy) = HeaderValue::from_str(&policy(&nonce)) {
+        headers.insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    for (name, value) in FIXED {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    // Pages show what is nobody else's business; what they load says itself how long it keeps.
+    headers
+        .entry(CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+fn policy(nonce: &str) -> String {
+    format!(
+        "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; \
+         img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; \
+         frame-ancestors 'none'"
+    )
+}

@@ -1,0 +1,115 @@
+//! A signal as people read it.
+
+use super::QueryText;
+use crate::Found;
+use crate::http::admin::figures;
+use crate::signal::{Company, Funding, Signal};
+
+/// A signal that was found.
+pub(super) struct Card {
+    pub(super) id: String,
+    pub(super) title: String,
+    pub(super) evidence: Option<String>,
+    pub(super) category: Option<String>,
+    pub(super) date: Option<String>,
+    pub(super) funding: Option<String>,
+    pub(super) author: Option<String>,
+    /// Where the activity can be read about.
+    pub(super) source: Option<String>,
+    pub(super) company: String,
+    /// What is known of the company, in a few words.
+    pub(super) company_facts: String,
+    /// The same search for this company alone.
+    pub(super) of_company: String,
+}
+
+impl Card {
+    pub(super) fn of(found: &Found<'_>, text: &QueryText) -> Card {
+        let Found { signal, company } = found;
+        let of_company = text
+            .without("cursor")
+            .without("page")
+            .with("companySlug", &signal.company_slug);
+        Card {
+            id: signal.id.to_string(),
+            title: signal.title.to_string(),
+            evidence: signal.evidence.as_deref().map(str::to_owned),
+            category: signal.category.as_deref().map(str::to_owned),
+            date: signal.date.map(|date| date.to_string()),
+            funding: signal.funding.as_ref().and_then(funding),
+            author: author(signal),
+            source: signal
+                .activity_url
+                .as_deref()
+                .filter(|url| is_web(url))
+                .map(str::to_owned),
+            company: company.name.to_string(),
+            company_facts: company_facts(company),
+            of_company: of_company.link(),
+        }
+    }
+}
+
+/// Whether an address leads to the web; a record may hold anything, such as a script.
+fn is_web(url: &str) -> bool {
+    let starts = |scheme: &str| {
+        url.get(..scheme.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    };
+    starts("https://") || starts("http://")
+}
+
+fn funding(funding: &Funding<'_>) -> Option<String> {
+    let currency = funding
+        .currency
+        .as_ref()
+        .map(|currency| currency.to_string());
+    let amount = funding.amount.map(figures::amount);
+    let money: Vec<String> = [currency, amount].into_iter().flatten().collect();
+    let stage = funding.stage.as_deref().map(str::to_owned);
+    let money = (!money.is_empty()).then(|| money.join(" "));
+    let parts: Vec<String> = [stage, money].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(" · "))
+}
+
+fn author(signal: &Signal<'_>) -> Option<String> {
+    let name = signal.author_name.as_deref()?;
+    Some(match signal.author_title.as_deref() {
+        Some(title) => format!("{name}, {title}"),
+        None => name.to_owned(),
+    })
+}
+
+fn company_facts(company: &Company<'_>) -> String {
+    let place = [company.city.as_deref(), company.country.as_deref()];
+    let place: Vec<&str> = place.into_iter().flatten().collect();
+    let place = (!place.is_empty()).then(|| place.join(", "));
+    let industry = company.industry.as_deref().map(str::to_owned);
+    let employees = company
+        .employees
+        .filter(|&count| count > 0)
+        .map(|count| format!("{} employees", figures::grouped(count.unsigned_abs())));
+    let facts: Vec<String> = [place, industry, employees].into_iter().flatten().collect();
+    facts.join(" · ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_the_web_become_links() {
+        for url in ["https://a.example", "HTTP://a.example"] {
+            assert!(is_web(url), "{url}");
+        }
+        for url in [
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "//a.example",
+            "",
+            "https:",
+        ] {
+            assert!(!is_web(url), "{url}");
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! What can be chosen in the form, each with the number of signals that choosing it would give.
+
+use crate::http::admin::figures;
+use crate::http::admin::form::Form;
+use crate::query::{Facet, Parameter, ParameterKind, join_list};
+use crate::{Facets, Filter};
+
+/// A value that can be chosen.
+pub(super) struct Choice {
+    /// As the form sends it.
+    pub(super) value: String,
+    pub(super) label: String,
+    /// The signals it would give; `None` for what is not counted.
+    pub(super) count: Option<String>,
+    pub(super) is_chosen: bool,
+}
+
+/// Values that exclude each other, or not.
+pub(super) struct Group {
+    /// The parameter that the values are of.
+    pub(super) name: &'static str,
+    pub(super) label: &'static str,
+    pub(super) choices: Vec<Choice>,
+}
+
+/// Every list of the form.
+pub(super) struct Choices {
+    pub(super) categories: Group,
+    /// Country, industry and size of the company.
+    pub(super) company: Vec<Group>,
+    pub(super) days: Group,
+    pub(super) date_ranges: Group,
+    pub(super) hiring: Vec<Group>,
+    /// Stage and currency of the funding.
+    pub(super) funding: Vec<Group>,
+}
+
+impl Choices {
+    /// The lists under a filter, each counted without its own part of it.
+    pub(super) fn of(facets: &Facets, filter: &Filter, form: &Form) -> Choices {
+        let group = |facet| group(facet, facets, filter, form);
+        let days = [("7", "7 days"), ("30", "30 days"), ("90", "90 days")];
+        let ranges = [&days[..], &[("older", "90 days ago and before")]].concat();
+        Choices {
+            categories: group(Facet::Category),
+            company: [Facet::Country, Facet::Industry, Facet::Size]
+                .map(group)
+                .into(),
+            days: Group {
+                name: "days",
+                label: "Within the last",
+                choices: fixed(form, "days", &days),
+            },
+            date_ranges: Group {
+                name: "dateRanges",
+                label: "Any of these windows",
+                choices: fixed(form, "dateRanges", &ranges),
+            },
+            hiring: [
+                Facet::HiringType,
+                Facet::JobFunction,
+                Facet::Seniority,
+                Facet::EmploymentType,
+                Facet::WorkArrangement,
+            ]
+            .map(group)
+            .into(),
+            funding: [Facet::FundingStage, Facet::FundingCurrency]
+                .map(group)
+                .into(),
+        }
+    }
+}
+
+/// Values that are always the same and not counted.
+pub(super) fn fixed(
+    form: &Form,
+    name: &'static str,
+    values: &[(&'static str, &'static str)],
+) -> Vec<Choice> {
+    let typed: Vec<&str> = form
+        .values(name)
+        .flat_map(|value| value.split(','))
+        .collect();
+    let mut choices: Vec<Choice> = values
+        .iter()
+        .map(|&(value, label)| Choice {
+            value: value.to_owned(),
+            label: label.to_owned(),
+            count: None,
+            is_chosen: typed.contains(&value),
+        })
+        .collect();
+    // What came by a link may be none of these; it stays as long as nothing else is chosen.
+    for other in typed
+        .iter()
+        .filter(|typed| values.iter().all(|(value, _)| value != *typed))
+    {
+        choices.push(Choice {
+            value: (*other).to_owned(),
+            label: (*other).to_owned(),
+            count: None,
+            is_chosen: true,
+        });
+    }
+    choices
+}
+
+fn group(facet: Facet, facets: &Facets, filter: &Filter, form: &Form) -> Group {
+    let (parameter, label) = names(facet);
+    let kind = parameter.description().kind;
+    let chosen = filter.value_keys(facet);
+    let mut choices: Vec<Choice> = facets
+        .values(facet)
+        .iter()
+        .filter(|value| is_allowed(kind, &value.label))
+        .map(|value| Choice {
+            value: sent(kind, &value.label),
+            label: value.label.clone(),
+            count: Some(figures::grouped(value.count)),
+            is_chosen: chosen.contains(&facet.key(&value.label).as_ref()),
+        })
+        .collect();
+    // A value that is chosen and that no signal has stays to be seen, and to be given up.
+    for key in &chosen {
+        if choices
+            .iter()
+            .all(|choice| facet.key(&choice.label) != *key)
+        {
+            let typed = form
+                .values(parameter.name())
+                .find(|typed| facet.key(typed) == *key);
+            let label = typed.unwrap_or(key);
+            choices.push(Choice {
+                value: sent(kind, label),
+                label: label.to_owned(),
+                count: Some("0".to_owned()),
+                is_chosen: true,
+            });
+        }
+    }
+    if let ParameterKind::Choice(order) = kind {
+        choices.sort_by_key(|choice| order.iter().position(|known| *known == choice.value));
+    }
+    Group {
+        name: parameter.name(),
+        label,
+        choices,
+    }
+}
+
+/// Whether a parameter takes a value. Signals have currencies that cannot be filtered on.
+fn is_allowed(kind: ParameterKind, label: &str) -> bool {
+    match kind {
+        ParameterKind::Choice(choices) => choices.contains(&label),
+        _ => true,
+    }
+}
+
+/// A value as the form sends it: one that holds a comma is quoted where lists are taken.
+fn sent(kind: ParameterKind, label: &str) -> String {
+    match kind {
+        ParameterKind::List { .. } | ParameterKind::AttributeList(_) => join_list([label]),
+        _ => label.to_owned(),
+    }
+}
+
+fn names(facet: Facet) -> (Parameter, &'static str) {
+    match facet {
+        Facet::Category => (Parameter::Categories, "Category"),
+        Facet::Country => (Parameter::Country, "Country"),
+        Facet::Industry => (Parameter::Industry, "Industry"),
+        Facet::Size => (Parameter::Size, "Employees"),
+        Facet::FundingStage => (Parameter::FundingStage, "Stage"),
+        Facet::FundingCurrency => (Parameter::FundingCurrency, "Currency"),
+        Facet::HiringType => (Parameter::HiringType, "Hiring type"),
+        Facet::JobFunction => (Parameter::JobFunction, "Job function"),
+        Facet::Seniority => (Parameter::Seniority, "Seniority"),
+        Facet::EmploymentType => (Parameter::EmploymentType, "Employment"),
+        Facet::WorkArrangement => (Parameter::WorkArrangement, "Work arrangement"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choices(query: &str) -> Choices {
+        let index = crate::sample::index().expect("the sample corpus");
+        let filter = Filter::parse(query).expect("a filter");
+        let facets = index
+            .snapshot()
+            .facets(&filter, crate::sample::AS_OF)
+            .expect("facets");
+        Choices::of(&facets, &filter, &Form::parse(query.as_bytes()))
+    }
+
+    fn chosen(group: &Group) -> Vec<(&str, Option<&str>)> {
+        let chosen = group.choices.iter().filter(|choice| choice.is_chosen);
+        chosen
+            .map(|choice| (choice.label.as_str(), choice.count.as_deref()))
+            .collect()
+    }
+
+    #[test]
+    fn what_is_chosen_is_marked_also_where_nothing_has_it() {
+        let choices = choices("country=germany&categories=funding,nothing&dateRanges=7,older");
+        assert_eq!(chosen(&choices.company[0])[0].0, "Germany");
+        assert!(
+            choices.company[0].choices.len() > 1,
+            "the others can still be chosen"
+        );
+        assert_eq!(chosen(&choices.categories)[1], ("nothing", Some("0")));
+        assert_eq!(chosen(&choices.date_ranges).len(), 2);
+    }
+
+    #[test]
+    fn only_what_can_be_filtered_on_is_offered() {
+        let choices = choices("");
+        let currencies: Vec<&str> = choices.funding[1]
+            .choices
+            .iter()
+            .map(|choice| choice.value.as_str())
+            .collect();
+        assert_eq!(currencies, ["USD", "EUR", "GBP"]);
+        let sizes: Vec<&str> = choices.company[2]
+            .choices
+            .iter()
+            .map(|choice| choice.value.as_str())
+            .collect();
+        assert_eq!(sizes, ["1-49", "50-100", "101-500", "501+"]);
+    }
+}

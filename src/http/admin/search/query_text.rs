@@ -1,0 +1,165 @@
+//! A query string as people fill it in: empty fields left out, boxes of one name joined to a list.
+
+use std::fmt;
+
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+
+use super::PATH;
+use crate::http::admin::form::Form;
+use crate::query::{Parameter, ParameterKind};
+
+/// What is written as `%XX`, so that the text can stand in a query string, between the quotes of
+/// a shell and in a string of Rust. All else stays as it is, for people to read.
+const ESCAPED: &AsciiSet = &CONTROLS
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'&')
+    .add(b'\'')
+    .add(b'+')
+    .add(b'<')
+    .add(b'>')
+    .add(b'[')
+    .add(b'\\')
+    .add(b']')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+
+/// The pairs of a query string; `Display` writes them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::http::admin) struct QueryText(Vec<(String, String)>);
+
+impl QueryText {
+    /// What a form asks for.
+    pub(in crate::http::admin) fn of(form: &Form) -> QueryText {
+        let mut pairs: Vec<(String, String)> = Vec::new();
+        for (name, value) in form.fields() {
+            let value = value.trim();
+            if value.is_empty() {
+                continue;
+            }
+            match pairs
+                .iter_mut()
+                .find(|(known, _)| known == name && is_list(name))
+            {
+                Some((_, items)) => {
+                    items.push(',');
+                    items.push_str(value);
+                }
+                None => pairs.push((name.clone(), value.to_owned())),
+            }
+        }
+        QueryText(pairs)
+    }
+
+    pub(super) fn pairs(&self) -> &[(String, String)] {
+        &self.0
+    }
+
+    pub(in crate::http::admin) fn into_pairs(self) -> Vec<(String, String)> {
+        self.0
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(known, _)| known == name)
+    }
+
+    /// The same without a parameter.
+    pub(super) fn without(&self, name: &str) -> QueryText {
+        let others = self.0.iter().filter(|(known, _)| known != name);
+        QueryText(others.cloned().collect())
+    }
+
+    /// The same with a parameter of this value.
+    pub(super) fn with(&self, name: &str, value: &str) -> QueryText {
+        let mut text = self.without(name);
+        text.0.push((name.to_owned(), value.to_owned()));
+        text
+    }
+
+    /// The address of the search page for it.
+    pub(super) fn link(&self) -> String {
+        format!("{PATH}?{self}")
+    }
+}
+
+/// Whether several values of a parameter make a list.
+fn is_list(name: &str) -> bool {
+    let kind = Parameter::of_name(name).map(|parameter| parameter.description().kind);
+    matches!(
+        kind,
+        Some(
+            ParameterKind::List { .. }
+                | ParameterKind::AttributeList(_)
+                | ParameterKind::IdList(_)
+                | ParameterKind::ChoiceList { .. }
+        )
+    )
+}
+
+impl fmt::Display for QueryText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, (name, value)) in self.0.iter().enumerate() {
+            let before = if place == 0 { "" } else { "&" };
+            write!(f, "{before}{}={}", escaped(name), escaped(value))?;
+        }
+        Ok(())
+    }
+}
+
+fn escaped(text: &str) -> String {
+    let text = utf8_percent_encode(text, ESCAPED).to_string();
+    text.replace('=', "%3D").replace(' ', "+")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(text: &str) -> QueryText {
+        QueryText::of(&Form::parse(text.as_bytes()))
+    }
+
+    #[test]
+    fn empty_fields_are_left_out_and_boxes_joined() {
+        let text = of("q=series+a&all=&categories=funding&categories=hiring&country=Germany");
+        assert_eq!(
+            text.to_string(),
+            "q=series+a&categories=funding,hiring&country=Germany"
+        );
+        assert_eq!(of("q=a&q=b").to_string(), "q=a&q=b", "a fault stays one");
+    }
+
+    #[test]
+    fn parameters_are_replaced_and_removed() {
+        let text = of("q=a&cursor=old&limit=5");
+        assert_eq!(
+            text.with("cursor", "new").to_string(),
+            "q=a&limit=5&cursor=new"
+        );
+        assert_eq!(text.without("cursor").link(), "/search?q=a&limit=5");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_the_same(values in prop::collection::vec("\\PC{1,12}", 1..5)) {
+            let pairs: Vec<(String, String)> = ["q", "categories", "country", "é=&"]
+                .into_iter()
+                .zip(&values)
+                .map(|(name, value)| (name.to_owned(), value.trim().to_owned()))
+                .filter(|(_, value)| !value.is_empty())
+                .collect();
+            let text = QueryText(pairs);
+            let written = text.to_string();
+            prop_assert_eq!(of(&written), text);
+            let is_safe = |c: char| c.is_ascii_graphic() && !"'\"\\$`<>".contains(c)
+                || c == '$';
+            prop_assert!(written.chars().all(is_safe), "{}", written);
+        }
+    }
+}

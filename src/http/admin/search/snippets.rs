@@ -1,0 +1,23 @@
+//! The same search for clients and hosts, to copy.
+
+use super::QueryText;
+
+/// A line for a shell. The key stands in a variable, so that it stays out of the history.
+pub(super) fn curl(public_url: &str, text: &QueryText) -> String {
+    format!(
+        "curl -s -H \"Authorization: Bearer $SIGNALDEX_KEY\" \\\n  '{public_url}/api/v1/signals?{text}'"
+    )
+}
+
+/// Lines of Rust.
+pub(super) fn rust(text: &QueryText) -> String {
+    format!(
+        "let query = Query::parse(\"{text}\")?;\n\
+         let snapshot = index.snapshot();\n\
+         let page = snapshot.search(&query, today)?;\n\
+         for item in snapshot.records(&page)? {{\n    \
+             println!(\"{{}} {{}}\", item.signal.id, item.signal.title);\n\
+         }}\n\
+         println!(\"{{}} in all\", snapshot.count(query.filter(), today)?);"
+    )
+}

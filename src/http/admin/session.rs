@@ -1,0 +1,179 @@
+//! Sessions: who has signed in, until when, and the token that their forms carry.
+//!
+//! They live in memory and end with the process, so nothing that was stolen from a disk opens the
+//! dashboard. A session also ends once the admin token that began it is replaced.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::token::TokenHash;
+use crate::http::keys::{self, ApiKey, KeyRecord};
+
+/// Random bytes of a session's cookie and of its form token.
+const SECRET_BYTES: usize = 32;
+/// Sessions at once; beyond it the one that would end first is ended.
+const SESSIONS_MAX: usize = 64;
+
+/// What is known of a person who has signed in.
+#[derive(Debug)]
+pub(super) struct Session {
+    /// What every form of the session has to carry.
+    pub(super) form_token: String,
+    expires_at: Instant,
+    admin_token: TokenHash,
+    new_key: Mutex<Option<(KeyRecord, ApiKey)>>,
+}
+
+/// The sessions, by the hash of their cookie.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    lifetime: Duration,
+    by_cookie: Mutex<HashMap<[u8; 32], Arc<Session>>>,
+}
+
+impl Sessions {
+    pub(super) fn new(lifetime: Duration) -> Sessions {
+        Sessions {
+            lifetime,
+            by_cookie: Mutex::default(),
+        }
+    }
+
+    /// How long a session lasts.
+    pub(super) fn lifetime(&self) -> Duration {
+        self.lifetime
+    }
+
+    /// Begins a session for whoever has shown a token, and answers the cookie's value.
+    pub(super) fn begin(&self, admin_token: TokenHash) -> Result<String, getrandom::Error> {
+        let cookie = keys::random_text::<SECRET_BYTES>()?;
+        let session = Session {
+            form_token: keys::random_text::<SECRET_BYTES>()?,
+            expires_at: Instant::now() + self.lifetime,
+            admin_token,
+            new_key: Mutex::default(),
+        };
+        let mut sessions = self.lock();
+        make_room(&mut sessions);
+        sessions.insert(place_of(&cookie), Arc::new(session));
+        Ok(cookie)
+    }
+
+    /// The session of a cookie, where it has not ended and its token is still the current one.
+    pub(super) fn find(&self, cookie: &str, current: Option<TokenHash>) -> Option<Arc<Session>> {
+        let place = place_of(cookie);
+        let mut sessions = self.lock();
+        let session = sessions.get(&place)?;
+        if session.expires_at <= Instant::now() || Some(session.admin_token) != current {
+            sessions.remove(&place);
+            return None;
+        }
+        Some(Arc::clone(session))
+    }
+
+    /// Ends the session of a cookie.
+    pub(super) fn end(&self, cookie: &str) {
+        self.lock().remove(&place_of(cookie));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 32], Arc<Session>>> {
+        self.by_cookie
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Session {
+    /// Whether a form carries the session's token. Hashes are compared, so that the time it takes
+    /// says nothing of the token.
+    pub(super) fn has_form_token(&self, token: &str) -> bool {
+        TokenHash::of(token) == TokenHash::of(&self.form_token)
+    }
+
+    /// Keeps a new key until it is shown.
+    pub(super) fn keep_new_key(&self, record: KeyRecord, key: ApiKey) {
+        *self.lock() = Some((record, key));
+    }
+
+    /// The new key that is to be shown. It is answered once.
+    pub(super) fn take_new_key(&self) -> Option<(KeyRecord, ApiKey)> {
+        self.lock().take()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<(KeyRecord, ApiKey)>> {
+        self.new_key.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sessions are found by the hash of their cookie, so that the time of a look-up leads to none.
+fn place_of(cookie: &str) -> [u8; 32] {
+    TokenHash::of(cookie).0
+}
+
+fn make_room(sessions: &mut HashMap<[u8; 32], Arc<Session>>) {
+    let now = Instant::now();
+    sessions.retain(|_, session| now < session.expires_at);
+    if sessions.len() < SESSIONS_MAX {
+        return;
+    }
+    let first = sessions
+        .iter()
+        .min_by_key(|(_, session)| session.expires_at);
+    if let Some(place) = first.map(|(place, _)| *place) {
+        sessions.remove(&place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sessions(lifetime: Duration) -> (Sessions, TokenHash) {
+        (Sessions::new(lifetime), TokenHash::of("token"))
+    }
+
+    #[test]
+    fn a_session_ends_with_its_time_its_token_or_its_cookie() {
+        let (current, token) = sessions(Duration::from_secs(60));
+        let cookie = current.begin(token).expect("a session");
+        assert!(current.find(&cookie, Some(token)).is_some());
+        assert!(current.find("another", Some(token)).is_none());
+        current.end(&cookie);
+        assert!(current.find(&cookie, Some(token)).is_none());
+
+        let cookie = current.begin(token).expect("a session");
+        assert!(current.find(&cookie, Some(TokenHash::of("new"))).is_none());
+        assert!(
+            current.find(&cookie, Some(token)).is_none(),
+            "it has ended for good"
+        );
+
+        let (expired, token) = sessions(Duration::ZERO);
+        let cookie = expired.begin(token).expect("a session");
+        assert!(expired.find(&cookie, Some(token)).is_none());
+    }
+
+    #[test]
+    fn sessions_are_bounded_and_the_oldest_gives_way() {
+        let (sessions, token) = sessions(Duration::from_secs(60));
+        let cookies: Vec<String> = (0..=SESSIONS_MAX)
+            .map(|_| sessions.begin(token).expect("a session"))
+            .collect();
+        assert!(sessions.find(&cookies[0], Some(token)).is_none());
+        assert!(sessions.find(&cookies[1], Some(token)).is_some());
+        assert_eq!(sessions.lock().len(), SESSIONS_MAX);
+    }
+
+    #[test]
+    fn a_form_token_is_the_sessions_own() {
+        let (sessions, token) = sessions(Duration::from_secs(60));
+        let [one, other] = [(); 2].map(|()| {
+            let cookie = sessions.begin(token).expect("a session");
+            sessions.find(&cookie, Some(token)).expect("a session")
+        });
+        assert!(one.has_form_token(&one.form_token));
+        assert!(!one.has_form_token(&other.form_token));
+        assert!(!one.has_form_token(""));
+    }
+}

@@ -1,0 +1,159 @@
+//! The sign-in: the admin token against a session, and the end of one.
+
+use std::time::Duration;
+
+use askama::Template;
+use axum::Extension;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::http::header::{HeaderMap, LOCATION, SET_COOKIE};
+use axum::response::{IntoResponse, Response};
+
+use super::form::Form;
+use super::frame::{self, Failed, Frame};
+use super::guard::{self, COOKIE_NAME, Visit};
+use super::seal::Nonce;
+use super::token::TokenHash;
+use super::{Admin, Answer};
+
+/// Where a person goes who did not ask for anything else.
+const START: &str = "/";
+
+#[derive(Template)]
+#[template(path = "sign_in.html", config = "src/http/admin/askama.toml")]
+struct SignIn<'a> {
+    frame: Frame<'a>,
+    notice: &'a str,
+    fault: &'a str,
+    next: &'a str,
+}
+
+/// The form that asks for the token.
+pub(super) async fn ask(
+    State(admin): State<Admin>,
+    Extension(nonce): Extension<Nonce>,
+    request: Request,
+) -> Answer {
+    let form = Form::parse(request.uri().query().unwrap_or_default().as_bytes());
+    let next = own_place(form.value("next"));
+    if guard::session_of(&admin, request.headers())?.is_some() {
+        return Ok(to(next));
+    }
+    let notice = match form.value("session") {
+        "ended" => "Your session has ended. Sign in again.",
+        _ => "",
+    };
+    show(&nonce, StatusCode::OK, notice, "", next)
+}
+
+/// Begins a session for whoever shows the token.
+pub(super) async fn enter(
+    State(admin): State<Admin>,
+    Extension(nonce): Extension<Nonce>,
+    request: Request,
+) -> Answer {
+    let (parts, body) = request.into_parts();
+    let form = match guard::is_same_origin(&parts.headers) {
+        true => Form::read(body).await.unwrap_or_default(),
+        false => Form::default(),
+    };
+    let next = own_place(form.value("next"));
+    let shown = TokenHash::of(form.value("token"));
+    if admin.0.service.0.state.admin_token()? != Some(shown) {
+        tracing::warn!("somebody tried to sign in with a wrong admin token");
+        let fault = "That is not the admin token.";
+        return show(&nonce, StatusCode::UNAUTHORIZED, "", fault, next);
+    }
+    let sessions = &admin.0.sessions;
+    let cookie = set_cookie(&sessions.begin(shown)?, sessions.lifetime(), &parts.headers);
+    tracing::info!("somebody has signed in to the dashboard");
+    Ok(([(SET_COOKIE, cookie)], to(next)).into_response())
+}
+
+/// Ends the session.
+pub(super) fn leave(admin: &Admin, visit: &Visit) -> Answer {
+    let headers = &visit.parts.headers;
+    if let Some(cookie) = guard::cookie(headers) {
+        admin.0.sessions.end(cookie);
+    }
+    let cookie = set_cookie("", Duration::ZERO, headers);
+    Ok(([(SET_COOKIE, cookie)], to("/sign-in")).into_response())
+}
+
+fn show(nonce: &Nonce, status: StatusCode, notice: &str, fault: &str, next: &str) -> Answer {
+    let frame = Frame::open(nonce, "Sign in");
+    let page = SignIn {
+        frame,
+        notice,
+        fault,
+        next,
+    };
+    frame::render(status, &page)
+}
+
+fn to(place: &str) -> Response {
+    (StatusCode::SEE_OTHER, [(LOCATION, place.to_owned())]).into_response()
+}
+
+/// A place on this listener, whatever was asked for: nobody is led elsewhere from the sign-in.
+fn own_place(wanted: &str) -> &str {
+    let is_own = wanted.starts_with('/')
+        && !wanted.starts_with("//")
+        && wanted
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    match is_own {
+        true => wanted,
+        false => START,
+    }
+}
+
+/// The listener speaks plain HTTP, so `Secure` would keep the cookie from coming back, except
+/// behind a proxy that speaks TLS and says so. Whoever forges that header only harms themselves.
+fn set_cookie(value: &str, lifetime: Duration, headers: &HeaderMap) -> String {
+    let seconds = lifetime.as_secs();
+    let is_secure = headers
+        .get("x-forwarded-proto")
+        .is_some_and(|protocol| protocol.as_bytes().eq_ignore_ascii_case(b"https"));
+    let secure = if is_secure { "; Secure" } else { "" };
+    format!("{COOKIE_NAME}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
+}
+
+impl From<getrandom::Error> for Failed {
+    fn from(error: getrandom::Error) -> Failed {
+        Failed::of(&error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_led_to_another_site() {
+        for place in ["/", "/search?q=series+a&limit=5"] {
+            assert_eq!(own_place(place), place);
+        }
+        for place in [
+            "",
+            "//evil.example",
+            "https://evil.example",
+            "/\\evil.example",
+            "/a\r\nb",
+        ] {
+            assert_eq!(own_place(place), START, "{place}");
+        }
+    }
+
+    #[test]
+    fn a_cookie_is_secure_where_the_way_to_the_browser_is() {
+        let mut headers = HeaderMap::new();
+        let plain = set_cookie("abc", Duration::from_secs(60), &headers);
+        assert_eq!(
+            plain,
+            "signaldex_session=abc; Path=/; Max-Age=60; HttpOnly; SameSite=Strict"
+        );
+        headers.insert("x-forwarded-proto", "https".parse().expect("a header"));
+        assert!(set_cookie("abc", Duration::from_secs(60), &headers).ends_with("; Secure"));
+    }
+}

@@ -1,0 +1,85 @@
+//! The page of slow queries: what took longest since the start, each with its plan.
+
+use askama::Template;
+use axum::http::StatusCode;
+
+use super::figures;
+use super::form::Form;
+use super::frame::{self, Frame};
+use super::guard::Visit;
+use super::search::{Plan, QueryText};
+use super::{Admin, Answer};
+use crate::Query;
+use crate::http::slow::SlowQuery;
+
+#[derive(Template)]
+#[template(path = "slow.html", config = "src/http/admin/askama.toml")]
+struct Page<'a> {
+    frame: Frame<'a>,
+    lines: Vec<Line>,
+    plan: Option<Plan>,
+}
+
+/// A slow query.
+struct Line {
+    place: usize,
+    asked: &'static str,
+    filters: Vec<(String, String)>,
+    link: String,
+    time: String,
+    at: String,
+    runs: String,
+    key: String,
+    is_shown: bool,
+}
+
+pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
+    let form = Form::parse(visit.query.as_bytes());
+    let queries = admin.0.service.0.slow_queries.all();
+    let keys = admin.0.service.0.state.keys()?;
+    let name_of = |id: &str| {
+        let key = keys.iter().find(|key| key.id == id);
+        key.map(|key| key.settings.name.clone())
+            .filter(|name| !name.is_empty())
+            .unwrap_or_else(|| id.to_owned())
+    };
+    let shown: Option<usize> = form.value("plan").parse().ok();
+    let page = Page {
+        frame: Frame::of(visit, "Slow queries"),
+        lines: queries
+            .iter()
+            .enumerate()
+            .map(|(place, query)| line(place, query, name_of(&query.key_id), shown))
+            .collect(),
+        plan: match shown.and_then(|place| queries.get(place)) {
+            Some(query) => plan(admin, query)?,
+            None => None,
+        },
+    };
+    frame::render(StatusCode::OK, &page)
+}
+
+fn line(place: usize, query: &SlowQuery, key: String, shown: Option<usize>) -> Line {
+    let text = QueryText::of(&Form::parse(query.text.as_bytes()));
+    Line {
+        place,
+        asked: query.asked.as_str(),
+        link: text.to_string(),
+        filters: text.into_pairs(),
+        time: figures::duration(query.time),
+        at: figures::instant(query.at),
+        runs: figures::grouped(query.runs),
+        key,
+        is_shown: shown == Some(place),
+    }
+}
+
+/// The plan of a query as the index is now.
+fn plan(admin: &Admin, query: &SlowQuery) -> Result<Option<Plan>, crate::Error> {
+    let Ok(query) = Query::parse(&query.text) else {
+        return Ok(None);
+    };
+    let service = &admin.0.service.0;
+    let explanation = service.index.snapshot().explain(&query, service.today())?;
+    Ok(Some(Plan::of(&explanation)))
+}

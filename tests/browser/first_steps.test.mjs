@@ -1,0 +1,97 @@
+// From the first start to the first key, the first answer, and the end of the key.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { assertAccessible, openPage, PHONE, signIn, startBrowser, startService } from "./rig.mjs";
+
+let service;
+let browser;
+before(async () => { service = await startService(); browser = await startBrowser(); });
+after(async () => { await browser?.close(); await service?.stop(); });
+
+test("first start, first key, first answer, revoked", async () => {
+  const page = await openPage(browser, service);
+  await page.goto(service.admin);
+  assert.equal(new URL(page.url()).pathname, "/sign-in");
+  await assertAccessible(page, "sign-in");
+  await signIn(page, service);
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  assert.match(await page.locator(".facts").first().innerText(), /2,000/);
+  await assertAccessible(page, "overview");
+
+  await page.getByRole("link", { name: "Keys" }).first().click();
+  await page.getByLabel("Name").fill("First client <b>");
+  await page.getByLabel("Signals", { exact: true }).fill("100");
+  await page.getByRole("button", { name: "Create the key" }).click();
+  await page.getByRole("heading", { name: "Key made for First client <b>" }).waitFor();
+  await assertAccessible(page, "keys");
+  const key = await page.locator("#new-key").innerText();
+  assert.match(key, /^sdx_[\w-]{43}$/);
+
+  await page.getByRole("button", { name: "Copy the key" }).click();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), key);
+
+  await page.reload();
+  assert.equal(await page.locator("#new-key").count(), 0, "the key is shown once");
+  assert.equal((await page.content()).includes(key), false);
+
+  const ask = () => fetch(`${service.api}/api/v1/signals?limit=7`, { headers: { authorization: `Bearer ${key}` } });
+  const answer = await ask();
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers.get("x-usage-remaining"), "93");
+  assert.equal((await answer.json()).data.items.length, 7);
+
+  await page.getByRole("link", { name: "Usage" }).click();
+  assert.match(await page.locator(".legend").innerText(), /First client <b> 7/);
+  assert.equal(await page.locator(".chart .wide svg rect").count(), 1);
+  assert.match(await page.locator("tbody").first().innerText(), /First client <b>[\s\S]*7/);
+  await assertAccessible(page, "usage");
+
+  await page.getByRole("link", { name: "Slow queries" }).click();
+  await page.getByRole("link", { name: "Plan" }).first().click();
+  assert.match(await page.locator(".tree").innerText(), /Every row matches/);
+  await assertAccessible(page, "slow queries");
+
+  await page.getByRole("link", { name: "Keys" }).first().click();
+  const card = page.getByRole("article").filter({ hasText: "First client <b>" });
+  assert.match(await card.innerText(), /7\s*of 100/);
+  await card.getByText("Revoke", { exact: false }).first().click();
+  await card.getByRole("button", { name: "Revoke First client <b>" }).click();
+  await page.getByText("Revoked and expired keys (1)").waitFor();
+  assert.equal((await ask()).status, 401, "at once, without waiting");
+  page.assertClean();
+});
+
+test("a form with faults says all of them and makes no key", async () => {
+  const page = await openPage(browser, service, { viewport: PHONE });
+  await signIn(page, service);
+  await page.goto(`${service.admin}/keys`);
+  await page.getByLabel("Requests a second").fill("0");
+  await page.getByLabel("signals:read").uncheck();
+  await page.getByLabel("companies:read").uncheck();
+  await page.getByRole("button", { name: "Create the key" }).click();
+  await page.getByRole("alert").waitFor();
+  assert.deepEqual(await page.locator("[id$=-fault]").allInnerTexts(), [
+    "Say who will use the key.", "A whole number from 1 to 4,294,967,295 is needed.", "Choose at least one."]);
+  assert.equal(await page.getByLabel("Requests a second").inputValue(), "0", "what was typed stays");
+  await assertAccessible(page, "keys with faults, on a phone");
+  page.assertClean([400]);
+});
+
+test("everything can be done without a pointer and without scripts", async () => {
+  const page = await openPage(browser, service, { javaScriptEnabled: false });
+  await page.goto(`${service.admin}/keys`);
+  await page.locator("#token:focus").waitFor();
+  await page.keyboard.type(service.token);
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "API keys" }).waitFor();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  assert.equal(new URL(page.url()).hash, "#content", "the first stop skips the navigation");
+  await page.goto(`${service.admin}/search`);
+  await page.getByLabel("Words in the title").focus();
+  await page.keyboard.type("raises");
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/search?q=raises*");
+  assert.notEqual(await page.locator("#count").innerText(), "2,000");
+});

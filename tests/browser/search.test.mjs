@@ -1,0 +1,158 @@
+// The search page, held against the interface: filter, page, copy.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { after, before, test } from "node:test";
+import { assertAccessible, openPage, PHONE, signIn, startBrowser, startService } from "./rig.mjs";
+
+let service;
+let browser;
+before(async () => { service = await startService(); browser = await startBrowser(); });
+after(async () => { await browser?.close(); await service?.stop(); });
+
+async function api(path) {
+  const answer = await fetch(`${service.api}/api/v1/${path}`, { headers: { authorization: `Bearer ${service.key}` } });
+  return (await answer.json()).data;
+}
+
+async function searchPage(options) {
+  const page = await openPage(browser, service, options);
+  await signIn(page, service);
+  await page.goto(`${service.admin}/search`);
+  return page;
+}
+
+const ids = (page) => page.locator(".card-foot code").allInnerTexts();
+const count = async (page) => Number((await page.locator("#count").innerText()).replaceAll(",", ""));
+
+test("choosing filters narrows results, counts and address together", async () => {
+  const page = await searchPage();
+  assert.equal(await count(page), 2000);
+  await page.getByLabel("funding", { exact: false }).first().check();
+  await page.waitForURL("**categories=funding**");
+  await page.getByLabel("Country").selectOption("Germany");
+  await page.waitForURL("**country=Germany**");
+  await page.locator("#said", { hasText: "signals" }).waitFor({ state: "attached" });
+
+  const query = new URL(page.url()).search.slice(1);
+  assert.deepEqual(await ids(page), (await api(`signals?${query}`)).items.map((item) => item.id));
+  const filters = "categories=funding&country=Germany";
+  assert.equal(await count(page), (await api(`signals?${filters}&countOnly=true`)).count);
+
+  const options = await api(`filter-options?${filters}`);
+  const shown = await page.getByLabel("Industry").locator("option").allInnerTexts();
+  const expected = options.industries.map(({ value, count }) => `${value} (${count})`);
+  assert.deepEqual(shown.slice(1).map((text) => text.trim()), expected);
+
+  await page.getByRole("link", { name: "Remove country Germany" }).click();
+  await page.waitForURL((url) => !url.search.includes("country"));
+  assert.equal(await page.getByLabel("funding", { exact: false }).first().isChecked(), true);
+  await page.goBack();
+  await page.getByRole("link", { name: "Remove country Germany" }).waitFor();
+  await assertAccessible(page, "search");
+  page.assertClean();
+});
+
+test("the focus stays where a box was chosen", async () => {
+  const page = await searchPage();
+  const box = page.getByRole("checkbox", { name: /^hiring/ });
+  await box.focus();
+  await page.keyboard.press("Space");
+  await page.waitForURL("**categories=hiring**");
+  await page.locator("#said", { hasText: "signals" }).waitFor({ state: "attached" });
+  const focused = await page.evaluate(() => [document.activeElement.name, document.activeElement.value]);
+  assert.deepEqual(focused, ["categories", "hiring"]);
+  page.assertClean();
+});
+
+test("every filter of the interface is in the form", async () => {
+  const page = await searchPage();
+  const description = await (await fetch(`${service.api}/openapi.json`)).json();
+  const parameters = description.paths["/api/v1/filter-options"].get.parameters
+    .filter((parameter) => parameter.in === "query").map((parameter) => parameter.name);
+  assert.ok(parameters.length > 25);
+  for (const name of parameters) {
+    assert.ok(await page.locator(`[name="${name}"]`).count() > 0, name);
+  }
+  page.assertClean();
+});
+
+test("pages follow each other to the end, and the first is one step away", async () => {
+  const page = await searchPage();
+  await page.goto(`${service.admin}/search?q=raises&days=90&limit=10`);
+  const expected = await count(page);
+  const seen = await ids(page);
+  while (await page.getByRole("link", { name: "Next page" }).count()) {
+    const last = seen.at(-1);
+    await page.getByRole("link", { name: "Next page" }).click();
+    await page.locator(".card-foot code").filter({ hasText: last }).waitFor({ state: "detached" });
+    seen.push(...await ids(page));
+  }
+  assert.equal(seen.length, expected);
+  assert.equal(new Set(seen).size, expected);
+  await page.getByRole("link", { name: "First page" }).click();
+  await page.locator(".card-foot code").filter({ hasText: seen[0] }).waitFor();
+  page.assertClean();
+});
+
+test("what is copied does what is seen", async () => {
+  const page = await searchPage();
+  await page.getByLabel("Words in the title").fill("\"series a\" -it's C++ 50%");
+  await page.getByLabel("Words in the title").press("Enter");
+  await page.waitForURL("**/search?q=**");
+  await page.goto(`${service.admin}/search?q=%22series+a%22+-it%27s&limit=5`);
+  const seen = await ids(page);
+  assert.equal(seen.length, 5);
+  await page.getByRole("button", { name: "Copy the curl command" }).click();
+  await page.getByRole("button", { name: "Copied" }).waitFor();
+  const command = await page.evaluate(() => navigator.clipboard.readText());
+  const answer = execFileSync("sh", ["-c", command], { env: { ...process.env, SIGNALDEX_KEY: service.key }, encoding: "utf8" });
+  assert.deepEqual(JSON.parse(answer).data.items.map((item) => item.id), seen);
+  await page.getByRole("button", { name: "Copy the Rust code" }).click();
+  const rust = await page.evaluate(() => navigator.clipboard.readText());
+  const query = rust.match(/Query::parse\("([^"]*)"\)/)[1];
+  assert.deepEqual((await api(`signals?${query}`)).items.map((item) => item.id), seen);
+  page.assertClean();
+});
+
+test("the plan is a tree of the steps with estimated and actual rows", async () => {
+  const page = await searchPage();
+  await page.goto(`${service.admin}/search?q=raises&country=Germany&exclude=seed&limit=10`);
+  const steps = await page.locator(".node-step").allInnerTexts();
+  assert.equal(steps.length, 3);
+  for (const step of steps) assert.match(step, /estimated\s+[\d,]+[\s\S]*left\s+[\d,]+/);
+  assert.equal(await page.locator(".tree > li > ul > li > ol > li").count(), 3);
+  page.assertClean();
+});
+
+test("a wrong query is explained where it was typed", async () => {
+  const page = await searchPage();
+  await page.goto(`${service.admin}/search?q=-&dateFrom=2026-02-30&contry=Germany&limit=10`);
+  const alert = await page.getByRole("alert").innerText();
+  for (const word of ["q ", "dateFrom", "contry"]) assert.ok(alert.includes(word), `${word} in ${alert}`);
+  assert.equal(await page.getByLabel("Words in the title").getAttribute("aria-invalid"), "true");
+  await assertAccessible(page, "search with faults");
+  page.assertClean([400]);
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`readable on a phone, ${colorScheme}`, async () => {
+    const page = await searchPage({ viewport: PHONE, colorScheme });
+    await page.goto(`${service.admin}/search?q=raises&categories=funding&limit=10`);
+    assert.equal(await page.getByLabel("Country").isVisible(), false, "results come before filters");
+    await page.getByText("Filters", { exact: true }).click();
+    await page.evaluate(() => { for (const group of document.querySelectorAll("details")) group.open = true; });
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(overflow <= 0, `the page is ${overflow} pixels too wide`);
+    await assertAccessible(page, `search on a phone, ${colorScheme}`);
+    page.assertClean();
+  });
+}
+
+test("searching here charges nobody", async () => {
+  const before = service.run("usage");
+  const page = await searchPage();
+  await page.goto(`${service.admin}/search?q=raises&limit=10`);
+  assert.match(await page.locator("#q-hint").innerText(), /charges no key/);
+  assert.equal(service.run("usage"), before);
+});

@@ -1,0 +1,384 @@
+//! The dashboard without a browser: who may pass, what its answers carry, what its forms change.
+//!
+//! What a person sees is tested in headless Chromium by `tests/browser/run.sh`.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use signaldex::http::{
+    Admin, AdminSettings, AdminToken, Limits, NewKey, Service, State, Today, serve_admin,
+};
+use signaldex::sample;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+
+use crate::client::{self, Response};
+
+/// A dashboard, and the token that opens it.
+struct Dashboard {
+    address: SocketAddr,
+    token: AdminToken,
+    directory: TempDir,
+    _runtime: Runtime,
+}
+
+/// The cookie of a session and the token of its forms.
+struct Session {
+    cookie: String,
+    form_token: String,
+}
+
+impl Dashboard {
+    fn start() -> Dashboard {
+        Dashboard::with(Duration::from_secs(60))
+    }
+
+    fn with(session_time: Duration) -> Dashboard {
+        let directory = tempfile::tempdir().expect("a directory");
+        let state = State::open(directory.path().join("state.db")).expect("a state");
+        let token = state
+            .first_admin_token()
+            .expect("a token")
+            .expect("the first");
+        let index = sample::index().expect("the sample corpus");
+        let today = Today::Fixed(sample::AS_OF);
+        let service = Service::new(index, state, today, Limits::default()).expect("a service");
+        let settings = AdminSettings {
+            session_time,
+            ..AdminSettings::default()
+        };
+        let admin = Admin::new(service, settings);
+        let runtime = Runtime::new().expect("a runtime");
+        let listener = runtime
+            .block_on(TcpListener::bind("127.0.0.1:0"))
+            .expect("a listener");
+        let address = listener.local_addr().expect("an address");
+        runtime.spawn(serve_admin(listener, admin));
+        Dashboard {
+            address,
+            token,
+            directory,
+            _runtime: runtime,
+        }
+    }
+
+    fn state(&self) -> State {
+        State::open(self.directory.path().join("state.db")).expect("the state")
+    }
+
+    fn get(&self, target: &str, headers: &[(&str, &str)]) -> Response {
+        client::request(self.address, "GET", target, headers)
+    }
+
+    fn post(&self, target: &str, form: &str, headers: &[(&str, &str)]) -> Response {
+        let mut text = format!(
+            "POST {target} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\
+             content-type: application/x-www-form-urlencoded\r\ncontent-length: {}\r\n",
+            self.address,
+            form.len()
+        );
+        for (name, value) in headers {
+            text.push_str(&format!("{name}: {value}\r\n"));
+        }
+        text.push_str(&format!("\r\n{form}"));
+        client::parse(&client::raw(self.address, text.as_bytes()))
+    }
+
+    fn sign_in(&self) -> Session {
+        let answer = self.post("/sign-in", &format!("token={}", self.token.as_str()), &[]);
+        assert_eq!((answer.status, answer.header("location")), (303, Some("/")));
+        let cookie = answer.header("set-cookie").expect("a cookie");
+        let cookie = cookie.split(';').next().expect("a cookie").to_owned();
+        let page = text(&self.get("/", &[("cookie", &cookie)]));
+        let token = page
+            .split("name=\"form_token\" value=\"")
+            .nth(1)
+            .expect("a form");
+        Session {
+            form_token: token.split('"').next().expect("a token").to_owned(),
+            cookie,
+        }
+    }
+
+    fn visit(&self, session: &Session, target: &str) -> Response {
+        self.get(target, &[("cookie", &session.cookie)])
+    }
+
+    fn key_count(&self) -> usize {
+        self.state().keys().expect("keys").len()
+    }
+}
+
+fn text(response: &Response) -> String {
+    String::from_utf8(response.body.clone()).expect("text")
+}
+
+fn new_key(form_token: &str) -> String {
+    format!("form_token={form_token}&name=mine&scope=signals%3Aread&rate=5&burst=5")
+}
+
+#[test]
+fn every_page_asks_for_a_session_and_says_where_it_leads_back() {
+    let dashboard = Dashboard::start();
+    for target in ["/", "/search?q=raises", "/keys", "/usage", "/slow"] {
+        for headers in [&[][..], &[("cookie", "signaldex_session=guessed")]] {
+            let answer = dashboard.get(target, headers);
+            assert_eq!(answer.status, 303, "{target}");
+            let place = answer.header("location").expect("a place");
+            assert!(place.starts_with("/sign-in?session="), "{place}");
+        }
+    }
+    for target in ["/keys", "/keys/revoke", "/sign-out"] {
+        assert_eq!(dashboard.post(target, "", &[]).status, 403, "{target}");
+    }
+    assert_eq!(dashboard.get("/metrics", &[]).status, 200);
+    assert_eq!(dashboard.get("/nothing", &[]).status, 404);
+    assert_eq!(dashboard.get("/assets/../Cargo.toml", &[]).status, 404);
+}
+
+#[test]
+fn every_answer_is_sealed_with_a_nonce_of_its_own() {
+    let dashboard = Dashboard::start();
+    let session = dashboard.sign_in();
+    let mut policies = Vec::new();
+    for target in [
+        "/",
+        "/search?limit=10",
+        "/keys",
+        "/usage",
+        "/slow",
+        "/sign-in",
+        "/nothing",
+    ] {
+        let answer = dashboard.visit(&session, target);
+        let policy = answer
+            .header("content-security-policy")
+            .expect("a policy")
+            .to_owned();
+        for rule in [
+            "default-src 'none'",
+            "form-action 'self'",
+            "frame-ancestors 'none'",
+        ] {
+            assert!(policy.contains(rule), "{policy}");
+        }
+        assert!(!policy.contains("unsafe"), "{policy}");
+        assert_eq!(answer.header("x-frame-options"), Some("DENY"));
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        let page = text(&answer);
+        assert!(
+            !page.contains(" style=") && !page.contains(" onclick="),
+            "{target}"
+        );
+        for tag in page
+            .split("<script")
+            .skip(1)
+            .chain(page.split("<link rel=\"stylesheet").skip(1))
+        {
+            let tag = tag.split('>').next().expect("a tag");
+            let nonce = tag
+                .split("nonce=\"")
+                .nth(1)
+                .and_then(|rest| rest.split('"').next());
+            assert!(policy.contains(nonce.expect("a nonce")), "{tag}");
+        }
+        policies.push(policy);
+    }
+    policies.sort();
+    policies.dedup();
+    assert_eq!(policies.len(), 7, "no nonce serves twice");
+}
+
+#[test]
+fn the_cookie_has_what_keeps_it_in() {
+    let dashboard = Dashboard::start();
+    let form = format!("token={}&next=//evil.example", dashboard.token.as_str());
+    let answer = dashboard.post("/sign-in", &form, &[]);
+    assert_eq!(
+        answer.header("location"),
+        Some("/"),
+        "nobody is led elsewhere"
+    );
+    let cookie = answer.header("set-cookie").expect("a cookie").to_owned();
+    assert!(
+        cookie.ends_with("; Path=/; Max-Age=60; HttpOnly; SameSite=Strict"),
+        "{cookie}"
+    );
+    let answer = dashboard.post("/sign-in", &form, &[("x-forwarded-proto", "https")]);
+    assert!(
+        answer
+            .header("set-cookie")
+            .expect("a cookie")
+            .ends_with("; Secure")
+    );
+}
+
+#[test]
+fn a_wrong_token_opens_nothing() {
+    let dashboard = Dashboard::start();
+    let right = dashboard.token.as_str();
+    for wrong in [
+        "",
+        "sdxadmin_",
+        &right[..right.len() - 1],
+        &format!("{right}x"),
+    ] {
+        let answer = dashboard.post("/sign-in", &format!("token={wrong}"), &[]);
+        assert_eq!(
+            (answer.status, answer.header("set-cookie")),
+            (401, None),
+            "{wrong}"
+        );
+    }
+    let form = format!("token={right}");
+    let answer = dashboard.post("/sign-in", &form, &[("origin", "http://evil.example")]);
+    assert_eq!(answer.status, 401, "nobody is signed in by another site");
+    let long = format!("token={}", "x".repeat(20_000));
+    assert_eq!(dashboard.post("/sign-in", &long, &[]).status, 401);
+}
+
+#[test]
+fn only_a_form_of_the_session_makes_or_revokes_a_key() {
+    let dashboard = Dashboard::start();
+    let (session, other) = (dashboard.sign_in(), dashboard.sign_in());
+    let own = [("cookie", session.cookie.as_str())];
+    let host = format!("http://{}", dashboard.address);
+    for forged in ["", "x", &other.form_token] {
+        let answer = dashboard.post("/keys", &new_key(forged), &own);
+        assert_eq!(answer.status, 403, "{forged}");
+    }
+    let form = new_key(&session.form_token);
+    for origin in ["http://evil.example", "null", "http://127.0.0.1:1"] {
+        let answer = dashboard.post("/keys", &form, &[own[0], ("origin", origin)]);
+        assert_eq!(answer.status, 403, "{origin}");
+    }
+    assert_eq!(dashboard.key_count(), 0);
+    let answer = dashboard.post("/keys", &form, &[own[0], ("origin", &host)]);
+    assert_eq!((answer.status, dashboard.key_count()), (303, 1));
+
+    let id = dashboard.state().keys().expect("keys")[0].id.clone();
+    assert_eq!(
+        dashboard
+            .post("/keys/revoke", &format!("id={id}"), &own)
+            .status,
+        403
+    );
+    let form = format!("id={id}&form_token={}", session.form_token);
+    assert_eq!(dashboard.post("/keys/revoke", &form, &own).status, 303);
+    assert!(
+        dashboard.state().keys().expect("keys")[0]
+            .revoked_at
+            .is_some()
+    );
+}
+
+#[test]
+fn a_new_key_is_shown_once_and_to_its_maker_alone() {
+    let dashboard = Dashboard::start();
+    let (session, other) = (dashboard.sign_in(), dashboard.sign_in());
+    dashboard.post(
+        "/keys",
+        &new_key(&session.form_token),
+        &[("cookie", &session.cookie)],
+    );
+    let shows = |session: &Session| text(&dashboard.visit(session, "/keys")).contains(">sdx_");
+    assert!(!shows(&other));
+    assert!(shows(&session));
+    assert!(!shows(&session));
+}
+
+#[test]
+fn sessions_end_with_their_time_and_with_the_token() {
+    let brief = Dashboard::with(Duration::from_millis(300));
+    let session = brief.sign_in();
+    std::thread::sleep(Duration::from_millis(400));
+    let answer = brief.visit(&session, "/");
+    assert_eq!(
+        answer.header("location"),
+        Some("/sign-in?session=ended&next=%2F")
+    );
+
+    let dashboard = Dashboard::start();
+    let session = dashboard.sign_in();
+    assert_eq!(dashboard.visit(&session, "/").status, 200);
+    let new = dashboard.state().new_admin_token().expect("a token");
+    assert_ne!(new.as_str(), dashboard.token.as_str());
+    assert_eq!(dashboard.visit(&session, "/").status, 303);
+    let answer = dashboard.post(
+        "/sign-in",
+        &format!("token={}", dashboard.token.as_str()),
+        &[],
+    );
+    assert_eq!(answer.status, 401);
+}
+
+#[test]
+fn the_token_is_made_once_and_kept_as_a_hash() {
+    let dashboard = Dashboard::start();
+    assert!(
+        dashboard
+            .state()
+            .first_admin_token()
+            .expect("a state")
+            .is_none()
+    );
+    assert_eq!(format!("{:?}", dashboard.token), "AdminToken(hidden)");
+    for entry in std::fs::read_dir(dashboard.directory.path()).expect("a directory") {
+        let bytes = std::fs::read(entry.expect("an entry").path()).expect("a file");
+        let token = dashboard.token.as_str().as_bytes();
+        assert!(!bytes.windows(token.len()).any(|window| window == token));
+    }
+}
+
+#[test]
+fn a_state_of_the_former_layout_is_taken_over() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("state.db");
+    let state = State::open(&path).expect("a state");
+    state.create_key(&NewKey::named("old")).expect("a key");
+    drop(state);
+    let connection = rusqlite::Connection::open(&path).expect("a connection");
+    let former = "DROP TABLE admin_token; PRAGMA user_version = 1;";
+    connection.execute_batch(former).expect("the former layout");
+    let state = State::open(&path).expect("the state");
+    assert_eq!(state.keys().expect("keys").len(), 1);
+    assert!(state.first_admin_token().expect("a token").is_some());
+}
+
+#[test]
+fn what_is_in_records_and_queries_stays_text() {
+    let dashboard = Dashboard::start();
+    let session = dashboard.sign_in();
+    let attack = "%22%3E%3Cscript%3Ealert(1)%3C/script%3E";
+    let targets = [
+        format!("/search?q={attack}&limit=10"),
+        format!("/search?country={attack}&limit=10"),
+        format!("/search?{attack}=1&limit=10"),
+        format!("/usage?key={attack}"),
+    ];
+    for target in targets {
+        let mut answer = dashboard.visit(&session, &target);
+        if let Some(place) = answer.header("location").map(str::to_owned) {
+            answer = dashboard.visit(&session, &place);
+        }
+        assert!(matches!(answer.status, 200 | 400), "{target}");
+        assert!(!text(&answer).contains("<script>alert"), "{target}");
+    }
+}
+
+#[test]
+fn a_form_leads_to_the_query_string_of_the_interface() {
+    let dashboard = Dashboard::start();
+    let session = dashboard.sign_in();
+    let form = "q=series+a&all=&categories=funding&categories=hiring&country=&limit=10";
+    let answer = dashboard.visit(&session, &format!("/search?{form}"));
+    let place = answer.header("location").expect("a place").to_owned();
+    assert_eq!(
+        place,
+        "/search?q=series+a&categories=funding,hiring&limit=10"
+    );
+    let page = text(&dashboard.visit(&session, &place));
+    let query = place.trim_start_matches("/search?");
+    assert!(page.contains(&format!("/api/v1/signals?{}", query.replace('&', "&#38;"))));
+}
