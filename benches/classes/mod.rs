@@ -6,9 +6,10 @@
 //! other engines in `benches/peers` draw from here.
 
 mod draw;
+mod middle;
 mod random;
 mod statistics;
-mod wanted;
+pub(crate) mod wanted;
 
 use std::collections::HashSet;
 

@@ -38,19 +38,6 @@ pub(crate) enum Dates {
     Between(Date, Date),
 }
 
-impl Dates {
-    /// The first and the last day.
-    pub(crate) fn bounds(self, today: Date) -> (Date, Date) {
-        match self {
-            Dates::Last(days) => {
-                let back = time::Duration::days(i64::from(days.count()) - 1);
-                (today - back, today)
-            }
-            Dates::Between(from, to) => (from, to),
-        }
-    }
-}
-
 impl Wanted {
     /// The query for the first page.
     pub(crate) fn query(&self, today: Date) -> Query {
@@ -106,7 +93,8 @@ impl Wanted {
     }
 }
 
-fn built(builder: QueryBuilder) -> Query {
+/// The query of a builder that was given nothing but values of the corpus.
+pub(super) fn built(builder: QueryBuilder) -> Query {
     builder
         .build()
         .expect("what is drawn from a corpus is valid")

@@ -168,7 +168,7 @@ impl Corpus {
         for chunk in chunks(corpus.signals()) {
             clock += timed(|| add_signals(&mut builder, &chunk))?;
         }
-        clock += timed(|| Ok(drop(builder.finish()?)))?;
+        clock += timed(|| finish(builder))?;
         Ok(clock)
     }
 }
@@ -184,8 +184,14 @@ fn load(mut builder: IndexBuilder, files: &Path) -> Result<Duration> {
         let mut loader = Loader::new(OnInvalid::Stop);
         loader.companies(files.join("companies.jsonl.zst"), &mut builder)?;
         loader.signals(files.join("signals.jsonl.zst"), &mut builder)?;
-        Ok(drop(builder.finish()?))
+        finish(builder)
     })
+}
+
+/// Finishes an index, which is opened again when it is needed.
+fn finish(builder: IndexBuilder) -> Result<()> {
+    builder.finish()?;
+    Ok(())
 }
 
 fn add_companies(builder: &mut IndexBuilder, companies: &[Company<'_>]) -> Result<()> {

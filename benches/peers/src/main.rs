@@ -14,6 +14,7 @@ mod classes;
 mod corpus;
 mod engine;
 mod engines;
+mod goals;
 mod measure;
 mod plot;
 mod probe;

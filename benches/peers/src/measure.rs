@@ -16,9 +16,9 @@ use crate::question::{Questions, Start};
 /// Rounds at most: every engine answers all queries of a class once a round.
 const ROUNDS: usize = 25;
 /// Rounds at least, after one that is not measured.
-const ROUNDS_MIN: usize = 3;
+const ROUNDS_MIN: usize = 2;
 /// An engine that took longer for a task of a class takes part in no further round.
-const TIME: Duration = Duration::from_secs(2);
+const TIME: Duration = Duration::from_secs(1);
 
 /// All that is measured.
 #[derive(Serialize, Deserialize)]

@@ -1,10 +1,10 @@
 //! A drawn query as every engine takes it: prepared where preparing is not what is measured.
 
-use signaldex::query::Order;
 use signaldex::{Query, Snapshot};
 use time::Date;
 
 use crate::Result;
+use crate::classes::wanted::Dates;
 use crate::classes::{Class, Statistics, Wanted};
 use crate::record::{Dictionary, FACETS, day_number};
 
@@ -48,11 +48,10 @@ struct Place {
 }
 
 impl Place {
-    fn at(rank: u32, ids: &[u64]) -> Place {
-        let last_before = ids.len() - rank as usize;
+    fn at(rank: usize, statistics: &Statistics) -> Place {
         Place {
-            rank,
-            before: ids.get(last_before).copied(),
+            rank: rank as u32,
+            before: statistics.id_before(rank),
         }
     }
 }
@@ -96,10 +95,9 @@ impl Question {
         today: Date,
     ) -> Result<Question> {
         let first = wanted.query(today);
-        let ids = &statistics.ids;
-        let first_rank = wanted.before.map_or(0, |id| rank_below(ids, id));
-        let middle_rank = middle_rank(&wanted, &first, snapshot, ids, today)?;
-        let middle_place = Place::at(middle_rank, ids);
+        let first_rank = wanted.before.map_or(0, |id| statistics.rank_below(id));
+        let middle_rank = wanted.middle_rank(snapshot, statistics, today)?;
+        let middle_place = Place::at(middle_rank, statistics);
         let middle = match middle_place.before {
             Some(id) => wanted.query_before(id, today),
             None => first.clone(),
@@ -107,14 +105,11 @@ impl Question {
         Ok(Question {
             facets: facet_numbers(&wanted, dictionary)?,
             companies: company_numbers(&wanted, dictionary)?,
-            days: wanted.dates.map(|dates| {
-                let (from, to) = dates.bounds(today);
-                (day_number(from), day_number(to))
-            }),
+            days: wanted.dates.map(|dates| days(dates, today)),
             wanted,
             first,
             middle,
-            first_place: Place::at(first_rank, ids),
+            first_place: Place::at(first_rank, statistics),
             middle_place,
         })
     }
@@ -154,34 +149,12 @@ impl Question {
     }
 }
 
-/// The rank of the newest signal older than an id.
-fn rank_below(ids: &[u64], id: u64) -> u32 {
-    (ids.len() - ids.partition_point(|&other| other < id)) as u32
-}
-
-/// The rank half way between the newest match and the oldest; that of the whole corpus where
-/// nothing matches.
-fn middle_rank(
-    wanted: &Wanted,
-    first: &Query,
-    snapshot: &Snapshot,
-    ids: &[u64],
-    today: Date,
-) -> Result<u32> {
-    let oldest = wanted
-        .builder()
-        .order(Order::OldestFirst)
-        .limit(1)
-        .build()?;
-    let newest = snapshot.search(first, today)?;
-    let oldest = snapshot.search(&oldest, today)?;
-    Ok(match (newest.ids().first(), oldest.ids().first()) {
-        (Some(newest), Some(oldest)) => {
-            let sum = rank_below(ids, newest.get()) + rank_below(ids, oldest.get());
-            sum / 2
-        }
-        _ => ids.len() as u32 / 2,
-    })
+/// The first and the last day.
+fn days(dates: Dates, today: Date) -> (i32, i32) {
+    match dates {
+        Dates::Last(days) => (day_number(today) - days.count() + 1, day_number(today)),
+        Dates::Between(from, to) => (day_number(from), day_number(to)),
+    }
 }
 
 fn facet_numbers(wanted: &Wanted, dictionary: &Dictionary) -> Result<Vec<(usize, Vec<u32>)>> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::engines::Kind;
+use crate::goals;
 use crate::measure::{ClassTimes, Results, Task, Times};
 
 /// The whole report.
@@ -14,6 +15,7 @@ pub fn table(results: &Results) -> String {
         results.corpus, results.machine, results.date
     );
     whole(&mut text, results);
+    text.push_str(&goals::section(results));
     for task in Task::ALL {
         of_task(&mut text, results, task);
     }
@@ -51,7 +53,10 @@ fn of_task(text: &mut String, results: &Results, task: Task) {
         .collect();
     let families = families(&kinds);
     let names = kinds.iter().map(|kind| kind.name().to_owned());
-    let ratios = families.iter().map(|family| format!("{family} / ours"));
+    let ratios = families.iter().map(|&family| match family {
+        LIMIT => "ours / limit".to_owned(),
+        family => format!("{family} / ours"),
+    });
     let header: Vec<String> = names.chain(ratios).collect();
     let _ = write!(
         text,
@@ -119,12 +124,21 @@ pub fn best(times: &BTreeMap<Kind, Times>, family: &str) -> Option<f64> {
         .min_by(f64::total_cmp)
 }
 
-/// How many times longer an engine's best way takes than ours.
+/// The family of the limit, which is compared the other way round.
+const LIMIT: &str = "limit";
+
+/// How many times longer an engine's best way takes than ours, and ours than the limit.
 fn ratio(times: &BTreeMap<Kind, Times>, family: &str) -> Option<f64> {
-    Some(best(times, family)? / times.get(&Kind::Signaldex)?.median)
+    let ours = times.get(&Kind::Signaldex)?.median;
+    let other = best(times, family)?;
+    Some(match family {
+        LIMIT => ours / other,
+        _ => other / ours,
+    })
 }
 
-fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
+/// The mean of factors.
+pub fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
     let logarithms: Vec<f64> = values.map(f64::ln).collect();
     (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp()
 }
@@ -134,7 +148,7 @@ fn cell(value: Option<f64>) -> String {
 }
 
 /// A number with about three digits.
-fn figure(value: f64) -> String {
+pub fn figure(value: f64) -> String {
     match value {
         value if value >= 100.0 => format!("{value:.0}"),
         value if value >= 10.0 => format!("{value:.1}"),

@@ -1,5 +1,6 @@
 //! The engines that are compared, one module each.
 
+mod limit;
 mod roaring;
 mod signaldex;
 mod sqlite;
@@ -31,17 +32,20 @@ pub enum Kind {
     SqliteTokens,
     /// `roaring` bitmaps in a hash map.
     Roaring,
+    /// What any algorithm has to do; only for counts.
+    Limit,
 }
 
 impl Kind {
     /// Every kind, in the order in which they are shown.
-    pub const ALL: [Kind; 6] = [
+    pub const ALL: [Kind; 7] = [
         Kind::Signaldex,
         Kind::TantivyColumns,
         Kind::TantivyPostings,
         Kind::SqliteTables,
         Kind::SqliteTokens,
         Kind::Roaring,
+        Kind::Limit,
     ];
 
     /// The name in tables.
@@ -53,6 +57,7 @@ impl Kind {
             Kind::SqliteTables => "SQLite, indexes",
             Kind::SqliteTokens => "SQLite, tokens",
             Kind::Roaring => "roaring in a map",
+            Kind::Limit => "limit",
         }
     }
 
@@ -63,6 +68,7 @@ impl Kind {
             Kind::TantivyColumns | Kind::TantivyPostings => "tantivy",
             Kind::SqliteTables | Kind::SqliteTokens => "SQLite",
             Kind::Roaring => "roaring",
+            Kind::Limit => "limit",
         }
     }
 
@@ -73,19 +79,19 @@ impl Kind {
             Kind::TantivyColumns | Kind::TantivyPostings => "tantivy",
             Kind::SqliteTables => "sqlite-tables",
             Kind::SqliteTokens => "sqlite-tokens",
-            Kind::Roaring => "roaring",
+            Kind::Roaring | Kind::Limit => "roaring",
         })
     }
 
     /// Whether files of its own are built: signaldex is built by itself, and ways of using one
     /// engine share its files.
     pub fn is_built(self) -> bool {
-        !matches!(self, Kind::Signaldex | Kind::TantivyPostings)
+        !matches!(self, Kind::Signaldex | Kind::TantivyPostings | Kind::Limit)
     }
 
     /// Whether it answers pages.
     pub fn has_pages(self) -> bool {
-        true
+        self != Kind::Limit
     }
 
     /// Whether it does a task.
@@ -108,7 +114,7 @@ impl Kind {
             }
             Kind::SqliteTables => Box::new(sqlite::Builder::new(&folder, Layout::Tables)?),
             Kind::SqliteTokens => Box::new(sqlite::Builder::new(&folder, Layout::Tokens)?),
-            Kind::Roaring => Box::new(roaring::Builder::new(&folder)),
+            Kind::Roaring | Kind::Limit => Box::new(roaring::Builder::new(&folder)),
         })
     }
 
@@ -134,6 +140,7 @@ impl Kind {
                 Box::new(sqlite::Sqlite::open(&folder, Layout::Tokens, value_bounds)?)
             }
             Kind::Roaring => Box::new(roaring::Bitmaps::open(&folder, value_bounds)?),
+            Kind::Limit => Box::new(limit::Limit::open(&folder, value_bounds)?),
         })
     }
 }

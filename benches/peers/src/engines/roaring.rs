@@ -18,17 +18,28 @@ use crate::record::{FACETS, NONE, Record};
 
 /// All maps. A row is a signal's rank.
 #[derive(Default, Serialize, Deserialize)]
-struct Maps {
-    ids: Vec<u64>,
-    all: RoaringBitmap,
+pub struct Maps {
+    pub(super) ids: Vec<u64>,
+    pub(super) all: RoaringBitmap,
     terms: HashMap<String, RoaringBitmap>,
-    values: HashMap<(usize, u32), RoaringBitmap>,
+    pub(super) values: HashMap<(usize, u32), RoaringBitmap>,
     companies: HashMap<u32, RoaringBitmap>,
-    days: BTreeMap<i32, RoaringBitmap>,
+    pub(super) days: BTreeMap<i32, RoaringBitmap>,
     /// Not a number where there is none.
-    amounts: Vec<f64>,
+    pub(super) amounts: Vec<f64>,
     /// For phrases.
-    titles: Vec<String>,
+    pub(super) titles: Vec<String>,
+}
+
+/// What a set belongs to.
+#[derive(Clone, Copy)]
+pub enum Name<'a> {
+    /// A term of titles.
+    Term(&'a str),
+    /// A facet's value, by number.
+    Value(usize, u32),
+    /// A company, by number.
+    Company(u32),
 }
 
 /// Maps being built.
@@ -130,29 +141,59 @@ impl Bitmaps {
     }
 
     fn sets(&self, question: &Question, lifted: Option<usize>) -> Vec<Cow<'_, RoaringBitmap>> {
-        let (maps, wanted) = (&self.maps, &question.wanted);
-        let mut sets = Vec::new();
-        let terms = wanted.all.iter().chain(&wanted.phrase);
-        sets.extend(terms.map(|term| Cow::Borrowed(self.term(term))));
-        if !wanted.any.is_empty() {
-            sets.push(union(wanted.any.iter().map(|term| self.term(term))));
-        }
-        for (facet, numbers) in question.facets_without(lifted) {
-            let value = |&number| maps.values.get(&(*facet, number)).unwrap_or(&self.nothing);
-            sets.push(union(numbers.iter().map(value)));
-        }
-        if !question.companies.is_empty() {
-            let company = |number| maps.companies.get(number).unwrap_or(&self.nothing);
-            sets.push(union(question.companies.iter().map(company)));
-        }
+        let mut sets = self.undated_sets(question, lifted);
         if let Some((first, last)) = question.days {
-            sets.push(union(maps.days.range(first..=last).map(|(_, rows)| rows)));
+            let days = self.maps.days.range(first..=last);
+            sets.push(union(days.map(|(_, rows)| rows)));
         }
         sets
     }
 
+    fn undated_sets(
+        &self,
+        question: &Question,
+        lifted: Option<usize>,
+    ) -> Vec<Cow<'_, RoaringBitmap>> {
+        let wanted = &question.wanted;
+        let terms = wanted.all.iter().chain(&wanted.phrase);
+        let mut sets: Vec<_> = terms.map(|term| Cow::Borrowed(self.term(term))).collect();
+        if !wanted.any.is_empty() {
+            sets.push(union(wanted.any.iter().map(|term| self.term(term))));
+        }
+        for (facet, numbers) in question.facets_without(lifted) {
+            let value = |&number| self.find(&Name::Value(*facet, number));
+            sets.push(union(numbers.iter().map(value)));
+        }
+        if !question.companies.is_empty() {
+            let company = |&number| self.find(&Name::Company(number));
+            sets.push(union(question.companies.iter().map(company)));
+        }
+        sets
+    }
+
+    /// The sets of everything but days, which have to hold together.
+    pub fn value_sets(&self, question: &Question) -> Vec<RoaringBitmap> {
+        let sets = self.undated_sets(question, None).into_iter();
+        sets.map(Cow::into_owned).collect()
+    }
+
+    /// All maps.
+    pub fn maps(&self) -> &Maps {
+        &self.maps
+    }
+
+    /// The set of a name; empty where nothing has it.
+    pub fn find(&self, name: &Name<'_>) -> &RoaringBitmap {
+        let found = match name {
+            Name::Term(term) => self.maps.terms.get(*term),
+            Name::Value(facet, number) => self.maps.values.get(&(*facet, *number)),
+            Name::Company(number) => self.maps.companies.get(number),
+        };
+        found.unwrap_or(&self.nothing)
+    }
+
     fn term(&self, term: &str) -> &RoaringBitmap {
-        self.maps.terms.get(term).unwrap_or(&self.nothing)
+        self.find(&Name::Term(term))
     }
 
     /// Whether a row passes what is no set.
