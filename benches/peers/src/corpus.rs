@@ -14,7 +14,7 @@ use crate::classes::{self, Statistics};
 use crate::engine::{Build, Engine, bytes_on_disk};
 use crate::engines::Kind;
 use crate::question::{Questions, questions};
-use crate::record::Dictionary;
+use crate::record::{Dictionary, FACETS};
 use crate::{Result, Source};
 
 /// Records that are made ready at a time, outside of what is measured.
@@ -126,11 +126,7 @@ impl Corpus {
     }
 
     /// Opens one engine.
-    pub fn open_one(
-        &self,
-        kind: Kind,
-        value_bounds: [usize; crate::record::FACETS],
-    ) -> Result<Box<dyn Engine>> {
+    pub fn open_one(&self, kind: Kind, value_bounds: [usize; FACETS]) -> Result<Box<dyn Engine>> {
         kind.open(&self.folder, value_bounds)
     }
 

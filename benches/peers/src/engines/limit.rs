@@ -9,12 +9,13 @@
 //! | no filter, one term, one company, 20 companies | add up stored numbers: sets of companies are disjoint |
 //! | terms, facets, hiring attributes, no hit | walk the shortest list and look up one bit a row in each other set, or intersect all as bitsets, whichever is faster |
 //! | term without two others | the same, with the bits of the others inverted |
-//! | any of some terms | unite a block at a time in a bitset that stays in the first cache, dense sets by word and others by row |
+//! | any of some terms | unite a block at a time in a bitset that stays in the first cache, dense sets by word and others by row, dense from whichever density on is fastest |
 //! | with the last days | as for facets, over the rows from the first to the last that has such a date, then one day a row |
 //! | with amounts | as for facets, then one amount a row |
-//! | phrase | as for terms, then the terms of each title that has all of them |
+//! | phrase | intersect the lists of places at which its words stand, the shortest one leading |
 //! | five categories + dates | one byte of category and two of date a row, from the first row to the last that has such a date |
 
+use std::collections::HashMap;
 use std::hint::black_box;
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
@@ -71,7 +72,7 @@ impl Limit {
             }
         }
         Ok(Limit {
-            titles: Titles::of(&maps.titles),
+            titles: Titles::of(&maps.titles)?,
             days,
             first_day,
             categories,
@@ -96,8 +97,12 @@ impl Limit {
             return vec![Shape::Stored(counts.collect())];
         }
         if is_plain && names.len() == wanted.any.len() {
-            let sets = names.iter().map(|name| self.bitmaps.find(name));
-            return vec![Shape::Union(Union::of(sets, self.days.len()))];
+            let sets: Vec<_> = names.iter().map(|name| self.bitmaps.find(name)).collect();
+            let union = |one_in| Shape::Union(Union::of(&sets, self.days.len(), one_in));
+            return DENSE_ONE_IN.map(union).into();
+        }
+        if !wanted.phrase.is_empty() {
+            return vec![Shape::Places(self.titles.places(&wanted.phrase))];
         }
         match (&question.facets[..], question.days) {
             ([(facet, numbers)], Some(_)) if *facet == Facet::Category as usize => {
@@ -152,7 +157,6 @@ impl Limit {
             checks: Checks {
                 days,
                 amounts: question.wanted.amounts,
-                phrase: self.titles.numbers(&question.wanted.phrase),
             },
             first: words(&sets[0], rows),
         }
@@ -163,6 +167,7 @@ impl Limit {
             Shape::Stored(counts) => counts.iter().sum(),
             Shape::Union(union) => union.count(),
             Shape::Columns(columns) => columns.count(self),
+            Shape::Places(places) => places.count(),
             Shape::Walk(walk) => walk.count(self),
             Shape::Words(words) => words.count(self),
         }
@@ -243,6 +248,7 @@ enum Shape {
     Stored(Vec<u64>),
     Union(Union),
     Columns(Columns),
+    Places(Places),
     Walk(Walk),
     Words(Words),
 }
@@ -252,13 +258,11 @@ enum Shape {
 struct Checks {
     days: Option<RangeInclusive<u16>>,
     amounts: Option<(f64, f64)>,
-    /// Numbers of terms; empty: no such check.
-    phrase: Vec<u32>,
 }
 
 impl Checks {
     fn are_none(&self) -> bool {
-        self.days.is_none() && self.amounts.is_none() && self.phrase.is_empty()
+        self.days.is_none() && self.amounts.is_none()
     }
 
     fn pass(&self, limit: &Limit, row: u32) -> bool {
@@ -266,9 +270,7 @@ impl Checks {
         let is_dated = |days: &RangeInclusive<u16>| days.contains(&limit.days[place]);
         let is_between =
             |(least, most)| (least..=most).contains(&limit.bitmaps.maps().amounts[place]);
-        self.days.as_ref().is_none_or(is_dated)
-            && self.amounts.is_none_or(is_between)
-            && (self.phrase.is_empty() || limit.titles.have(place, &self.phrase))
+        self.days.as_ref().is_none_or(is_dated) && self.amounts.is_none_or(is_between)
     }
 }
 
@@ -340,18 +342,27 @@ impl Words {
     }
 
     fn count_checked(&self, limit: &Limit) -> u64 {
-        let mut count = 0;
-        for place in (0..self.sets[0].len()).step_by(LANES) {
-            let words = combined(&self.sets, &self.none, place);
-            for (lane, mut word) in words.into_iter().enumerate() {
-                while word != 0 {
-                    let bit = ((place + lane) * 64) as u32 + word.trailing_zeros();
-                    count += u64::from(self.checks.pass(limit, self.first_row + bit));
-                    word &= word - 1;
-                }
+        let mut rows = Vec::new();
+        collect_rows(&self.sets, &self.none, self.first_row, &mut rows);
+        let passing = rows.iter().filter(|&&row| self.checks.pass(limit, row));
+        passing.count() as u64
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2+bmi1+bmi2"))]
+fn collect_rows(sets: &[Vec<u64>], none: &[Vec<u64>], first_row: u32, rows: &mut Vec<u32>) {
+    for place in (0..sets[0].len()).step_by(LANES) {
+        let words = combined(sets, none, place);
+        // Most hold nothing, which one test of all of them tells.
+        if words.iter().fold(0, |any, word| any | word) == 0 {
+            continue;
+        }
+        for (lane, mut word) in words.into_iter().enumerate() {
+            while word != 0 {
+                rows.push(first_row + ((place + lane) * 64) as u32 + word.trailing_zeros());
+                word &= word - 1;
             }
         }
-        count
     }
 }
 
@@ -392,6 +403,9 @@ fn count_words(sets: &[Vec<u64>], none: &[Vec<u64>]) -> u64 {
     counts.iter().sum()
 }
 
+/// Densities from which on sets are united by word: one row in so many.
+const DENSE_ONE_IN: [u64; 4] = [16, 32, 64, 128];
+
 /// Sets that are united a block at a time.
 struct Union {
     /// As bitsets.
@@ -401,16 +415,15 @@ struct Union {
 }
 
 impl Union {
-    fn of<'a>(sets: impl Iterator<Item = &'a RoaringBitmap>, rows: usize) -> Union {
-        /// A list of places takes more memory than a bitset from this density on.
-        const DENSE_ONE_IN: u64 = 16;
+    /// Sets are dense from a density of one row in `one_in` on.
+    fn of(sets: &[&RoaringBitmap], rows: usize, one_in: u64) -> Union {
         let blocks = rows.div_ceil(BLOCK);
         let mut union = Union {
             dense: Vec::new(),
             sparse: vec![Vec::new(); blocks],
         };
         for set in sets {
-            if set.len() * DENSE_ONE_IN > rows as u64 {
+            if set.len() * one_in > rows as u64 {
                 union.dense.push(words(set, blocks * BLOCK));
             } else {
                 set.iter()
@@ -491,38 +504,71 @@ fn count_columns(
     count
 }
 
-/// Titles as numbers of terms, one behind the other.
-struct Titles {
-    numbers: std::collections::HashMap<String, u32>,
-    /// Where each title starts, and the end.
-    starts: Vec<u32>,
-    terms: Vec<u32>,
-}
+/// Where each term stands.
+struct Titles(HashMap<String, Vec<u32>>);
+
+/// Bits of a place that say which word of its title it is.
+const WORD_BITS: u32 = 8;
 
 impl Titles {
-    fn of(titles: &[String]) -> Titles {
-        let mut numbers = std::collections::HashMap::new();
-        let (mut starts, mut terms) = (vec![0], Vec::new());
-        for title in titles {
-            for term in title.split(' ') {
-                let next = numbers.len() as u32;
-                terms.push(*numbers.entry(term.to_owned()).or_insert(next));
+    fn of(titles: &[String]) -> Result<Titles> {
+        if titles.len() > 1 << (u32::BITS - WORD_BITS) {
+            return Err("places of words do not reach so many titles".into());
+        }
+        let mut places: HashMap<String, Vec<u32>> = HashMap::new();
+        for (row, title) in titles.iter().enumerate() {
+            for (word, term) in title.split(' ').enumerate() {
+                let place = (row as u32) << WORD_BITS | word as u32;
+                places.entry(term.to_owned()).or_default().push(place);
             }
-            starts.push(terms.len() as u32);
         }
-        Titles {
-            numbers,
-            starts,
-            terms,
-        }
+        Ok(Titles(places))
     }
 
-    fn numbers(&self, terms: &[String]) -> Vec<u32> {
-        terms.iter().map(|term| self.numbers[term]).collect()
+    fn places(&self, phrase: &[String]) -> Places {
+        let words = phrase.iter().enumerate();
+        let mut lists: Vec<Vec<u32>> = words
+            .map(|(word, term)| {
+                let places = self.0.get(term).into_iter().flatten();
+                let starts = places.filter(|&&place| place % (1 << WORD_BITS) >= word as u32);
+                starts.map(|place| place - word as u32).collect()
+            })
+            .collect();
+        lists.sort_by_key(Vec::len);
+        Places(lists)
     }
+}
 
-    fn have(&self, row: usize, phrase: &[u32]) -> bool {
-        let title = &self.terms[self.starts[row] as usize..self.starts[row + 1] as usize];
-        title.windows(phrase.len()).any(|window| window == phrase)
+/// For each word of a phrase, where the phrase would have to start, ascending; shortest first.
+struct Places(Vec<Vec<u32>>);
+
+impl Places {
+    fn count(&self) -> u64 {
+        let Some((shortest, others)) = self.0.split_first() else {
+            return 0;
+        };
+        let mut others: Vec<&[u32]> = others.iter().map(Vec::as_slice).collect();
+        let (mut count, mut last_row) = (0, None);
+        for &start in shortest {
+            let is_start = others.iter_mut().all(|list| advance(list, start));
+            let row = Some(start >> WORD_BITS);
+            // A title that has the phrase twice is one match.
+            if is_start && row != last_row {
+                (count, last_row) = (count + 1, row);
+            }
+        }
+        count
     }
+}
+
+/// Drops what is below a place, in steps that double; says whether the place is there.
+fn advance(list: &mut &[u32], place: u32) -> bool {
+    let mut step = 1;
+    while list.get(step).is_some_and(|&other| other < place) {
+        step *= 2;
+    }
+    let reached = &list[step / 2..list.len().min(step + 1)];
+    let below = step / 2 + reached.partition_point(|&other| other < place);
+    *list = &list[below..];
+    list.first() == Some(&place)
 }
