@@ -1,104 +1,107 @@
-//! How long pages, counts and facets take, by class of query, on a generated corpus in memory.
+//! How long pages, counts and facets take, by class of query.
 //!
-//! usage: `taskset -c 1 cargo bench --bench queries --features synthetic -- [SIGNALS]`
+//! usage: `taskset -c 1 cargo bench --bench queries --features synthetic,json -- [CLASS OR TASK]`
 //!
-//! Each figure is the median of many runs of one query, in microseconds; a page has 50 ids.
+//! `benches/corpus` says over which corpus. Each figure is the mean time of one query, the queries
+//! of a class taking turns. The same classes beside other engines: `benches/peers`.
+
+mod classes;
+mod corpus;
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use signaldex::synthetic::Corpus;
-use signaldex::{IndexBuilder, Query, Snapshot};
-use time::Date;
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
+use signaldex::{IndexBuilder, Query, Snapshot, sample};
 
-/// How long a query is repeated.
-const TIME: Duration = Duration::from_millis(200);
+use classes::{Class, Statistics};
+use corpus::Source;
 
-const QUERIES: [(&str, &str); 14] = [
-    ("no filter", ""),
-    ("frequent term", "q=series"),
-    ("rare term", "q=pelagic"),
-    ("two terms", "all=series a"),
-    (
-        "any of four terms",
-        "any=robotics biotech fintech logistics",
-    ),
-    ("phrase", "exact=machine learning"),
-    ("term without two others", "q=series -a -machine"),
-    ("term and country", "q=series&country=Germany"),
-    ("country and size", "country=Germany&size=1-49"),
-    (
-        "country, size and the last 30 days",
-        "country=Germany&size=1-49&days=30",
-    ),
-    (
-        "five categories in a date range",
-        "categories=funding,hiring,launch,award,product&dateFrom=2024-01-01&dateTo=2024-12-31",
-    ),
-    (
-        "two hiring attributes and country",
-        "seniority=senior&workArrangement=remote&country=France",
-    ),
-    (
-        "amount range and term",
-        "q=series&fundingMin=1000000&fundingMax=5000000",
-    ),
-    ("nothing", "q=series&country=Atlantis"),
-];
+/// What is written where something that cannot fail does.
+const WHOLE: &str = "an index that was just built is whole";
 
-fn main() {
-    let size = std::env::args()
-        .skip(1)
-        .find_map(|argument| argument.parse().ok());
-    let corpus = Corpus::new(size.unwrap_or(1_000_000), 1).expect("1 to 100,000,000 signals");
-    let mut builder = IndexBuilder::in_memory().expect("memory can be written to");
-    for company in corpus.companies() {
-        builder
-            .add_company(&company)
-            .expect("memory can be written to");
-    }
-    for signal in corpus.signals() {
-        builder
-            .add_signal(&signal)
-            .expect("memory can be written to");
-    }
-    let snapshot = builder
-        .finish()
-        .expect("what was built is valid")
-        .snapshot();
-    println!(
-        "| {} signals, microseconds | matches | page | page with records | count | facets |",
-        corpus.signal_count()
-    );
-    println!("|---|--:|--:|--:|--:|--:|");
-    for (class, text) in QUERIES {
-        report(&snapshot, corpus.as_of(), class, text);
+fn queries(criterion: &mut Criterion) {
+    let source = Source::of_environment().expect("a corpus to build from");
+    let builder = IndexBuilder::in_memory().expect("memory can be written to");
+    let index = source.build(builder).expect("a corpus without faults");
+    let snapshot = index.snapshot();
+    let statistics = Statistics::of(&snapshot).expect(WHOLE);
+    let classes = classes::draw(&snapshot, &statistics, sample::AS_OF).expect(WHOLE);
+    for class in classes.iter().filter(|class| !class.queries.is_empty()) {
+        let mut group = criterion.benchmark_group(class.name);
+        bench_pages(&mut group, &snapshot, &statistics, class);
+        if class.is_counted {
+            bench_counts(&mut group, &snapshot, class);
+        }
+        group.finish();
     }
 }
 
-fn report(snapshot: &Snapshot, today: Date, class: &str, text: &str) {
-    let query = Query::parse(text).expect("a valid query");
-    let whole = "an index in memory is whole";
-    let matches = snapshot.count(query.filter(), today).expect(whole);
-    let page = median(|| snapshot.search(&query, today).expect(whole).len());
-    let records = median(|| {
-        let page = snapshot.search(&query, today).expect(whole);
-        snapshot.records(&page).expect(whole).len()
+fn bench_pages(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    snapshot: &Snapshot,
+    statistics: &Statistics,
+    class: &Class,
+) {
+    let search = |query: &Query| snapshot.search(query, sample::AS_OF).expect(WHOLE);
+    let first = first_pages(class);
+    let middle: Vec<Query> = class
+        .queries
+        .iter()
+        .map(|wanted| {
+            let rank = wanted.middle_rank(snapshot, statistics, sample::AS_OF);
+            match statistics.id_before(rank.expect(WHOLE)) {
+                Some(id) => wanted.query_before(id, sample::AS_OF),
+                None => wanted.query(sample::AS_OF),
+            }
+        })
+        .collect();
+    bench(group, "page", &first, |query| search(query).len());
+    bench(group, "page from the middle", &middle, |query| {
+        search(query).len()
     });
-    let count = median(|| snapshot.count(query.filter(), today).expect(whole));
-    let facets = median(|| snapshot.facets(query.filter(), today).expect(whole));
-    println!("| {class} | {matches} | {page:.1} | {records:.1} | {count:.1} | {facets:.0} |");
+    bench(group, "page with records", &first, |query| {
+        snapshot.records(&search(query)).expect(WHOLE).len()
+    });
 }
 
-/// The median time of a call, in microseconds.
-fn median<T>(mut call: impl FnMut() -> T) -> f64 {
-    let mut times = Vec::new();
-    let started = Instant::now();
-    while started.elapsed() < TIME || times.len() < 5 {
-        let before = Instant::now();
-        black_box(call());
-        times.push(before.elapsed());
-    }
-    times.sort_unstable();
-    times[times.len() / 2].as_secs_f64() * 1e6
+fn bench_counts(group: &mut BenchmarkGroup<'_, WallTime>, snapshot: &Snapshot, class: &Class) {
+    let first = first_pages(class);
+    bench(group, "count", &first, |query| {
+        snapshot.count(query.filter(), sample::AS_OF).expect(WHOLE)
+    });
+    bench(group, "facets", &first, |query| {
+        snapshot.facets(query.filter(), sample::AS_OF).expect(WHOLE)
+    });
 }
+
+fn first_pages(class: &Class) -> Vec<Query> {
+    let queries = class.queries.iter();
+    queries.map(|wanted| wanted.query(sample::AS_OF)).collect()
+}
+
+/// Measures one task, a query after the other.
+fn bench<T>(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    task: &str,
+    queries: &[Query],
+    ask: impl Fn(&Query) -> T,
+) {
+    let mut turns = queries.iter().cycle();
+    group.bench_function(task, |bencher| {
+        bencher.iter(|| turns.next().map(|query| ask(black_box(query))));
+    });
+}
+
+criterion_group! {
+    name = benches;
+    // There are about ninety figures; a second each shows a change of a few percent.
+    config = Criterion::default()
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_secs(1))
+        .sample_size(20)
+        .without_plots();
+    targets = queries
+}
+criterion_main!(benches);

@@ -1,0 +1,104 @@
+//! What every engine is asked to do.
+
+use std::path::Path;
+
+use signaldex::Facets;
+use signaldex::query::Facet;
+
+use crate::Result;
+use crate::question::{Question, Start};
+use crate::record::{Dictionary, FACETS, Record};
+
+/// Signals of a page.
+pub const PAGE: usize = 50;
+
+/// An engine being built.
+pub trait Build {
+    /// Adds the next record, by ascending rank.
+    fn add(&mut self, record: Record) -> Result<()>;
+
+    /// Makes everything durable.
+    fn finish(self: Box<Self>) -> Result<()>;
+}
+
+/// An engine that is open.
+pub trait Engine {
+    /// A question in the engine's own form. This is not measured: a service would keep it.
+    fn prepare<'e>(&'e self, question: &'e Question) -> Result<Box<dyn Prepared + 'e>>;
+}
+
+/// A question that is ready to be asked.
+pub trait Prepared {
+    /// The ids of the first matches from a start on, newest first.
+    fn page(&mut self, start: Start) -> Result<Vec<u64>>;
+
+    /// The number of matches, wherever the page starts.
+    fn count(&mut self) -> Result<u64>;
+
+    /// The number of matches for each value of each facet, a facet's own condition lifted.
+    fn facets(&mut self) -> Result<FacetAnswer>;
+
+    /// The records of the first page beside its ids; none where the engine holds no records.
+    fn records(&mut self) -> Result<Option<usize>> {
+        Ok(None)
+    }
+}
+
+/// Facet counts as the engine gives them; they are made alike outside of what is measured.
+pub enum FacetAnswer {
+    /// By label, in order: all that an answer needs.
+    Labelled(Facets),
+    /// By the number of the value.
+    Numbered(Tally),
+    /// The engine does not count facets.
+    Unsupported,
+}
+
+/// The number of matches by facet and number of the value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tally(pub [Vec<u64>; FACETS]);
+
+impl Tally {
+    /// Zeros for so many values of each facet.
+    pub fn new(value_bounds: &[usize; FACETS]) -> Tally {
+        Tally(value_bounds.map(|bound| vec![0; bound]))
+    }
+}
+
+impl FacetAnswer {
+    /// The counts by number, without those of signals that have no value.
+    pub fn tally(&self, dictionary: &Dictionary) -> Option<Tally> {
+        let mut tally = match self {
+            FacetAnswer::Labelled(facets) => numbered(facets, dictionary),
+            FacetAnswer::Numbered(tally) => tally.clone(),
+            FacetAnswer::Unsupported => return None,
+        };
+        tally.0.iter_mut().for_each(|counts| counts[0] = 0);
+        Some(tally)
+    }
+}
+
+fn numbered(facets: &Facets, dictionary: &Dictionary) -> Tally {
+    let mut tally = Tally::new(&dictionary.value_bounds());
+    for facet in Facet::ALL {
+        for value in facets.values(facet) {
+            if let Some(number) = dictionary.value(facet, &value.label) {
+                tally.0[facet as usize][number as usize] = value.count;
+            }
+        }
+    }
+    tally
+}
+
+/// The bytes of all files in a folder.
+pub fn bytes_on_disk(folder: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        bytes += match entry.file_type()?.is_dir() {
+            true => bytes_on_disk(&entry.path())?,
+            false => entry.metadata()?.len(),
+        };
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,173 @@
+//! A drawn query as every engine takes it: prepared where preparing is not what is measured.
+
+use signaldex::{Query, Snapshot};
+use time::Date;
+
+use crate::Result;
+use crate::classes::wanted::Dates;
+use crate::classes::{Class, Statistics, Wanted};
+use crate::record::{Dictionary, FACETS, day_number};
+
+/// A class with its questions.
+pub struct Questions {
+    /// The class's name.
+    pub class: &'static str,
+    /// Whether counts and facets are asked for.
+    pub is_counted: bool,
+    /// One for each query.
+    pub questions: Vec<Question>,
+}
+
+/// A query for all engines.
+pub struct Question {
+    /// In plain words; the terms are there.
+    pub wanted: Wanted,
+    /// For signaldex: the first page.
+    pub first: Query,
+    /// For signaldex: the page from the middle.
+    pub middle: Query,
+    /// The numbers of values of which a signal has one, for each facet that is filtered on.
+    pub facets: Vec<(usize, Vec<u32>)>,
+    /// The numbers of companies of which the signal has one; empty: no such condition.
+    pub companies: Vec<u32>,
+    /// The first and the last day.
+    pub days: Option<(i32, i32)>,
+    /// Where the first page starts.
+    first_place: Place,
+    /// Where the page in the middle starts.
+    middle_place: Place,
+}
+
+/// A place among all signals, newest first.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// The number of signals before it.
+    rank: u32,
+    /// The id of the last signal before it.
+    before: Option<u64>,
+}
+
+impl Place {
+    fn at(rank: usize, statistics: &Statistics) -> Place {
+        Place {
+            rank: rank as u32,
+            before: statistics.id_before(rank),
+        }
+    }
+}
+
+/// Where a page starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// At the question's own start, mostly the newest match.
+    First,
+    /// Half way between the newest match and the oldest.
+    Middle,
+}
+
+/// The questions of some classes.
+pub fn questions(
+    classes: Vec<Class>,
+    snapshot: &Snapshot,
+    statistics: &Statistics,
+    dictionary: &Dictionary,
+    today: Date,
+) -> Result<Vec<Questions>> {
+    let of_class = |class: Class| {
+        let wanted = class.queries.into_iter();
+        let questions =
+            wanted.map(|wanted| Question::new(wanted, snapshot, statistics, dictionary, today));
+        Ok(Questions {
+            class: class.name,
+            is_counted: class.is_counted,
+            questions: questions.collect::<Result<_>>()?,
+        })
+    };
+    classes.into_iter().map(of_class).collect()
+}
+
+impl Question {
+    fn new(
+        wanted: Wanted,
+        snapshot: &Snapshot,
+        statistics: &Statistics,
+        dictionary: &Dictionary,
+        today: Date,
+    ) -> Result<Question> {
+        let first = wanted.query(today);
+        let first_rank = wanted.before.map_or(0, |id| statistics.rank_below(id));
+        let middle_rank = wanted.middle_rank(snapshot, statistics, today)?;
+        let middle_place = Place::at(middle_rank, statistics);
+        let middle = match middle_place.before {
+            Some(id) => wanted.query_before(id, today),
+            None => first.clone(),
+        };
+        Ok(Question {
+            facets: facet_numbers(&wanted, dictionary)?,
+            companies: company_numbers(&wanted, dictionary)?,
+            days: wanted.dates.map(|dates| days(dates, today)),
+            wanted,
+            first,
+            middle,
+            first_place: Place::at(first_rank, statistics),
+            middle_place,
+        })
+    }
+
+    /// The rank from which a page goes on.
+    pub fn rank(&self, start: Start) -> u32 {
+        self.place(start).rank
+    }
+
+    /// The id of the last signal before a page; none where it starts with the newest.
+    pub fn before(&self, start: Start) -> Option<u64> {
+        self.place(start).before
+    }
+
+    fn place(&self, start: Start) -> Place {
+        match start {
+            Start::First => self.first_place,
+            Start::Middle => self.middle_place,
+        }
+    }
+
+    /// The values that a signal has to have once a facet's own condition is lifted; with none
+    /// lifted, all of them.
+    pub fn facets_without(
+        &self,
+        lifted: Option<usize>,
+    ) -> impl Iterator<Item = &(usize, Vec<u32>)> {
+        let facets = self.facets.iter();
+        facets.filter(move |(facet, _)| Some(*facet) != lifted)
+    }
+
+    /// The facets without a condition of their own, which can be counted in one go.
+    pub fn free_facets(&self) -> Vec<usize> {
+        (0..FACETS)
+            .filter(|facet| self.facets.iter().all(|(filtered, _)| filtered != facet))
+            .collect()
+    }
+}
+
+/// The first and the last day.
+fn days(dates: Dates, today: Date) -> (i32, i32) {
+    match dates {
+        Dates::Last(days) => (day_number(today) - days.count() + 1, day_number(today)),
+        Dates::Between(from, to) => (day_number(from), day_number(to)),
+    }
+}
+
+fn facet_numbers(wanted: &Wanted, dictionary: &Dictionary) -> Result<Vec<(usize, Vec<u32>)>> {
+    let numbers = wanted.facets.iter().map(|(facet, labels)| {
+        let numbers = labels.iter().map(|label| dictionary.value(*facet, label));
+        let numbers: Option<Vec<u32>> = numbers.collect();
+        Ok((*facet as usize, numbers.ok_or("a drawn value is unknown")?))
+    });
+    numbers.collect()
+}
+
+fn company_numbers(wanted: &Wanted, dictionary: &Dictionary) -> Result<Vec<u32>> {
+    let numbers = wanted.companies.iter().map(|slug| dictionary.company(slug));
+    let numbers: Option<Vec<u32>> = numbers.collect();
+    Ok(numbers.ok_or("a drawn company is unknown")?)
+}
