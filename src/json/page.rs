@@ -6,6 +6,7 @@
 use serde::Serialize;
 
 use super::output::SignalItem;
+use crate::notation::is_plain;
 use crate::segment::Shown;
 
 /// Bytes of the answer but for its items.
@@ -42,7 +43,7 @@ impl SearchAnswer {
                 behind_name,
             } => {
                 output.extend_from_slice(before_name);
-                write_value(output, company_name);
+                write_name(output, company_name);
                 output.extend_from_slice(behind_name);
             }
             Shown::Item(item) => write_value(output, &SignalItem::from(&**item)),
@@ -57,6 +58,16 @@ impl SearchAnswer {
         output.extend_from_slice(b"}}");
         output
     }
+}
+
+/// Writes the name of a company: nearly all need no escapes.
+fn write_name(output: &mut Vec<u8>, name: &[u8]) {
+    if !is_plain(name) {
+        return write_value(output, &String::from_utf8_lossy(name));
+    }
+    output.push(b'"');
+    output.extend_from_slice(name);
+    output.push(b'"');
 }
 
 fn write_value(output: &mut Vec<u8>, value: &impl Serialize) {

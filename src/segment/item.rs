@@ -20,8 +20,8 @@ pub(crate) enum Shown<'a> {
     Stored {
         /// Up to the name of its company, which is to be quoted.
         before_name: &'a [u8],
-        /// The name of its company.
-        company_name: &'a str,
+        /// The name of its company, UTF-8.
+        company_name: &'a [u8],
         /// What comes behind.
         behind_name: &'a [u8],
     },
@@ -56,11 +56,15 @@ fn is_stored(signal: &Signal<'_>) -> bool {
     ];
     let stage = funding.and_then(|funding| funding.stage.as_deref());
     amount.is_none_or(|amount| notation::whole_amount(amount).is_some())
-        && required.iter().all(|text| is_plain(text))
+        && required.iter().all(|text| is_plain(text.as_bytes()))
         && optional
             .iter()
-            .all(|text| text.as_deref().is_none_or(is_plain))
-        && stage.is_none_or(is_plain)
+            .all(|text| is_plain_or_none(text.as_deref()))
+        && is_plain_or_none(stage)
+}
+
+fn is_plain_or_none(text: Option<&str>) -> bool {
+    text.is_none_or(|text| is_plain(text.as_bytes()))
 }
 
 fn write_texts(record: &mut RecordWriter<'_>, signal: &Signal<'_>) {

@@ -249,7 +249,7 @@ impl Segment {
         };
         Ok(Shown::Stored {
             before_name,
-            company_name: self.company_name(self.company_of(row)),
+            company_name: self.company_names().bytes(self.company_of(row) as usize),
             behind_name,
         })
     }
@@ -267,10 +267,11 @@ impl Segment {
 
     /// The name of a company, as its record has it.
     pub(crate) fn company_name(&self, company: u32) -> &str {
-        self.layout
-            .company_names
-            .view(&self.bytes)
-            .get(company as usize)
+        self.company_names().get(company as usize)
+    }
+
+    fn company_names(&self) -> Strings<'_> {
+        self.layout.company_names.view(&self.bytes)
     }
 
     /// The record of a row.
