@@ -196,16 +196,18 @@ fn median_of_matches(contestant: &mut Contestant<'_>) -> Result<u64> {
     Ok(counts[counts.len() / 2])
 }
 
-/// The processor's name.
+/// The processor, and how busy the machine was: this run makes a load of one.
 pub fn machine() -> Result<String> {
-    let text = std::fs::read_to_string("/proc/cpuinfo")?;
-    let line = text.lines().find(|line| line.starts_with("model name"));
+    let processors = std::fs::read_to_string("/proc/cpuinfo")?;
+    let line = processors
+        .lines()
+        .find(|line| line.starts_with("model name"));
     let name = line.and_then(|line| line.split(": ").nth(1));
-    let cores = std::thread::available_parallelism()?;
+    let loads = std::fs::read_to_string("/proc/loadavg")?;
+    let load = loads.split(' ').nth(1).unwrap_or_default();
     Ok(format!(
-        "{}, {cores} core{} of it given to the run",
+        "{}, load average {load} over the last five minutes (this run makes 1)",
         name.unwrap_or("unknown processor"),
-        if cores.get() == 1 { "" } else { "s" },
     ))
 }
 
