@@ -206,7 +206,7 @@ fn cursor_behind(call: &Call<'_>, query: &Query, last: SignalId) -> Cursor {
         Start::After(cursor) => cursor.day(),
         Start::First | Start::Page(_) => call.service.today(),
     };
-    Cursor::new(query.filter().fingerprint(), query.order(), day, last)
+    Cursor::new(query.filter_fingerprint(), query.order(), day, last)
 }
 
 fn tag(call: &Call<'_>, current: &Current, query: &Query, shown: Option<usize>) -> String {

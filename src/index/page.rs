@@ -109,7 +109,7 @@ pub(super) fn search(
     let last = ids.last().filter(|_| has_more);
     Page {
         next_cursor: last
-            .map(|&last| Cursor::new(query.filter().fingerprint(), query.order(), day, last)),
+            .map(|&last| Cursor::new(query.filter_fingerprint(), query.order(), day, last)),
         rows_checked: matches.rows_checked(),
         ids,
         places: Places(places),

@@ -12,8 +12,8 @@ use super::limits::{FAULTS_MAX, LIMIT_MAX};
 use super::list::{self, ListFault};
 use super::parameter::{Parameter, ParameterKind};
 use super::{
-    CompanyReference, Cursor, CursorFault, DateRange, Days, Facet, Filter, Order, Phrase, Query,
-    Start,
+    CompanyReference, Cursor, CursorFault, DateRange, Days, Facet, Filter, Memo, Order, Phrase,
+    Query, Start,
 };
 use crate::error::quoted;
 use crate::signal::{Currency, SignalId, SizeBucket};
@@ -254,6 +254,7 @@ impl QueryBuilder {
             limit: self.limit.unwrap_or(LIMIT_MAX),
             start,
             count_only: self.count_only,
+            filter_fingerprint: Memo::default(),
         })
     }
 

@@ -25,6 +25,8 @@ mod parameter;
 mod params;
 mod phrase;
 
+use std::sync::OnceLock;
+
 pub use builder::QueryBuilder;
 pub use canonical::Fingerprint;
 pub use cursor::{Cursor, CursorFault};
@@ -46,6 +48,18 @@ pub struct Query {
     limit: usize,
     start: Start,
     count_only: bool,
+    filter_fingerprint: Memo,
+}
+
+/// The fingerprint of a query's filter, computed when it is first asked for: every page that is not
+/// the last has it in its cursor. It follows from the rest, so it makes no query another.
+#[derive(Clone, Debug, Default)]
+struct Memo(OnceLock<Fingerprint>);
+
+impl PartialEq for Memo {
+    fn eq(&self, _: &Memo) -> bool {
+        true
+    }
 }
 
 /// The order of a result.
@@ -123,6 +137,12 @@ impl Query {
     /// Whether only the number of matches is wanted.
     pub fn count_only(&self) -> bool {
         self.count_only
+    }
+
+    /// The fingerprint of the filter. Cost: that of [`Filter::fingerprint`], once a query.
+    pub fn filter_fingerprint(&self) -> Fingerprint {
+        let memo = &self.filter_fingerprint.0;
+        *memo.get_or_init(|| self.filter.fingerprint())
     }
 
     /// A fingerprint of everything that is wanted. Cost: a hash of the canonical form.
