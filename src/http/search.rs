@@ -11,8 +11,9 @@ use super::router::{Answer, Call};
 use super::service::Current;
 use super::slow::Asked;
 use super::state::NewReplay;
-use crate::json::{Data, SearchAnswer, SearchData};
+use crate::json::{self, Data, SearchData};
 use crate::query::{Cursor, Start};
+use crate::segment::Shown;
 use crate::{Page, Query, SignalId};
 
 const CHARGED: HeaderName = HeaderName::from_static("x-usage-charged");
@@ -190,15 +191,15 @@ fn write_page(
     shown: usize,
 ) -> Result<Vec<u8>, Problem> {
     let ids = page.ids().get(..shown).unwrap_or_default();
-    let mut answer = SearchAnswer::new(shown);
-    for shown in current.snapshot.shown(page).take(shown) {
-        answer.push(&shown.map_err(|error| Problem::internal(&error))?);
-    }
+    let items = current.snapshot.shown(page).take(shown);
+    let items: Vec<Shown<'_>> = items
+        .collect::<crate::Result<_>>()
+        .map_err(|error| Problem::internal(&error))?;
     let next_cursor = match ids.last() {
         Some(&last) if shown < page.len() => Some(cursor_behind(call, query, last).to_string()),
         _ => page.next_cursor().map(Cursor::to_string),
     };
-    Ok(answer.finish(next_cursor.as_deref()))
+    Ok(json::search_answer(&items, next_cursor.as_deref()))
 }
 
 fn cursor_behind(call: &Call<'_>, query: &Query, last: SignalId) -> Cursor {

@@ -40,6 +40,6 @@ pub use lines::{LINE_BYTES_MAX, Line, Lines};
 pub use load::{LoadReport, Loader, OnInvalid, Progress, Rejected, Sink, load};
 pub use output::{CompanyDetail, Data, FilterOptions, SearchData, SignalDetail, SignalItem};
 #[cfg(feature = "http")]
-pub(crate) use page::SearchAnswer;
+pub(crate) use page::search_answer;
 pub use value::FIELD_BYTES_MAX;
 pub use write::{write_company, write_signal};

@@ -9,54 +9,57 @@ use super::output::SignalItem;
 use crate::notation::is_plain;
 use crate::segment::Shown;
 
-/// Bytes of the answer but for its items.
-const ENVELOPE_BYTES: usize = 1 << 10;
+/// Bytes of the answer but for its items: what it starts and ends with, and a cursor.
+const ENVELOPE_BYTES: usize = 256;
 
-/// Bytes to expect of an item; a page of more than that grows its buffer once or twice.
-const ITEM_BYTES: usize = 1 << 10;
+/// Bytes of an item beside what is stored of it: quotes, a comma.
+const ITEM_BYTES: usize = 8;
 
-/// What comes before the items.
-const ITEMS: &[u8] = br#"{"data":{"items":["#;
+/// Bytes to expect of an item that is not stored as it is shown.
+const WRITTEN_ITEM_BYTES: usize = 1 << 10;
 
-/// The whole answer of a search, written item by item.
-#[derive(Debug)]
-pub(crate) struct SearchAnswer(Vec<u8>);
-
-impl SearchAnswer {
-    /// An answer without items yet; `items` are expected, more or fewer may come.
-    pub(crate) fn new(items: usize) -> SearchAnswer {
-        let mut output = Vec::with_capacity(ENVELOPE_BYTES + items * ITEM_BYTES);
-        output.extend_from_slice(ITEMS);
-        SearchAnswer(output)
-    }
-
-    /// Adds an item. Cost: that of copying it, where it is stored as it is shown.
-    pub(crate) fn push(&mut self, shown: &Shown<'_>) {
-        let output = &mut self.0;
-        if output.len() > ITEMS.len() {
+/// The answer of a search, `{"data": …}`: its items and the cursor of the next page.
+///
+/// Cost: one allocation, and that of copying the items that are stored as they are shown.
+pub(crate) fn search_answer(items: &[Shown<'_>], next_cursor: Option<&str>) -> Vec<u8> {
+    let bytes: usize = items.iter().map(item_bytes).sum();
+    let mut output = Vec::with_capacity(ENVELOPE_BYTES + bytes);
+    output.extend_from_slice(br#"{"data":{"items":["#);
+    for (place, item) in items.iter().enumerate() {
+        if place > 0 {
             output.push(b',');
         }
-        match shown {
-            Shown::Stored {
-                before_name,
-                company_name,
-                behind_name,
-            } => {
-                output.extend_from_slice(before_name);
-                write_name(output, company_name);
-                output.extend_from_slice(behind_name);
-            }
-            Shown::Item(item) => write_value(output, &SignalItem::from(&**item)),
-        }
+        write_item(&mut output, item);
     }
+    output.extend_from_slice(br#"],"nextCursor":"#);
+    write_value(&mut output, &next_cursor);
+    output.extend_from_slice(b"}}");
+    output
+}
 
-    /// The answer, `{"data": …}`, with the cursor of the next page.
-    pub(crate) fn finish(self, next_cursor: Option<&str>) -> Vec<u8> {
-        let mut output = self.0;
-        output.extend_from_slice(br#"],"nextCursor":"#);
-        write_value(&mut output, &next_cursor);
-        output.extend_from_slice(b"}}");
-        output
+fn item_bytes(item: &Shown<'_>) -> usize {
+    match item {
+        Shown::Stored {
+            before_name,
+            company_name,
+            behind_name,
+        } => before_name.len() + company_name.len() + behind_name.len() + ITEM_BYTES,
+        Shown::Item(_) => WRITTEN_ITEM_BYTES,
+    }
+}
+
+fn write_item(output: &mut Vec<u8>, item: &Shown<'_>) {
+    match item {
+        Shown::Stored {
+            before_name,
+            company_name,
+            behind_name,
+        } => {
+            output.extend_from_slice(before_name);
+            write_name(output, company_name);
+            output.extend_from_slice(behind_name);
+        }
+        Shown::Item(item) => write_value(output, &SignalItem::from(&**item)),
     }
 }
 

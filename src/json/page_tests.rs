@@ -27,11 +27,8 @@ fn answer(company: &Company<'_>, signals: &[Signal<'_>], next_cursor: Option<&st
     let page = snapshot
         .search(&query, date!(2026 - 06 - 30))
         .expect("a whole index");
-    let mut answer = SearchAnswer::new(page.len());
-    for shown in snapshot.shown(&page) {
-        answer.push(&shown.expect("a whole record"));
-    }
-    answer.finish(next_cursor)
+    let items: crate::Result<Vec<Shown<'_>>> = snapshot.shown(&page).collect();
+    search_answer(&items.expect("whole records"), next_cursor)
 }
 
 fn expected(company: &Company<'_>, signals: &[Signal<'_>], next_cursor: Option<&str>) -> String {
