@@ -1,6 +1,6 @@
 //! The service under load: searches with durable metering, against a constant body.
 //!
-//! usage: `cargo bench --bench load --features http -- CORPUS [SECONDS]`
+//! usage: `cargo bench --bench load --features cli -- CORPUS [SECONDS]`
 //!
 //! CORPUS is a folder with `companies.jsonl.zst` and `signals.jsonl.zst`. Client and server share
 //! the machine and its loopback. The same server answers, in turns, a search of 50 items that is

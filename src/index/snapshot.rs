@@ -144,7 +144,7 @@ impl Snapshot {
 
     /// The signals of a page in the bytes of an answer, in its order.
     #[cfg(feature = "http")]
-    pub(crate) fn shown(&self, page: &Page) -> impl Iterator<Item = Result<Shown<'_>>> {
+    pub(crate) fn shown<'s>(&'s self, page: &Page) -> impl Iterator<Item = Result<Shown<'s>>> {
         let places = self.places(page);
         places.map(|(live, row)| live.segment.shown(row))
     }

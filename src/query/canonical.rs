@@ -9,11 +9,14 @@ use std::fmt::{self, Write};
 
 use sha2::{Digest, Sha256};
 
-use super::{CompanyReference, DateRange, Filter, Order, Phrase, Query, Start};
-use crate::signal::SignalId;
+use super::{CompanyReference, DateRange, Days, Filter, Order, Phrase, Query, Start};
+use crate::signal::{SignalId, SizeBucket};
 
 /// What is hashed before the canonical form, so that no other hash is like it.
 const DOMAIN: &str = "signaldex query 1\n";
+
+/// Room for the canonical forms that are usual, so that they are written into one allocation.
+const FORM_BYTES: usize = 128;
 
 /// The first 128 bits of the SHA-256 of a canonical form: the same for the same meaning, in every
 /// process, on every platform, in every release.
@@ -53,53 +56,33 @@ impl fmt::Debug for Fingerprint {
 
 /// The canonical form of a filter; empty for none.
 pub(super) fn of_filter(filter: &Filter) -> String {
-    let mut form = Form::default();
+    let mut form = Form(String::with_capacity(FORM_BYTES));
     form.list("all", &filter.all, phrase);
     form.list("any", &filter.any, phrase);
     form.list("none", &filter.none, phrase);
     form.list("company", &filter.company_words, phrase);
-    form.value("companySlug", filter.company_slug.as_deref().map(escaped));
-    form.list(
-        "companies",
-        &filter.companies,
-        |company: &CompanyReference| escaped(&company.slug),
-    );
-    form.value("country", filter.country.as_deref().map(escaped));
-    form.value("industry", filter.industry.as_deref().map(escaped));
-    form.value("size", filter.size.map(|size| size.as_str().to_owned()));
-    form.value("days", filter.days.map(|days| days.count().to_string()));
+    form.text("companySlug", filter.company_slug.as_deref());
+    let slug = |form: &mut String, company: &CompanyReference| escaped(form, &company.slug);
+    form.list("companies", &filter.companies, slug);
+    form.text("country", filter.country.as_deref());
+    form.text("industry", filter.industry.as_deref());
+    form.value("size", filter.size.map(SizeBucket::as_str));
+    form.value("days", filter.days.map(Days::count));
     form.list("dateRanges", &filter.date_ranges, date_range);
-    form.value("dateFrom", filter.date_from.map(|date| date.to_string()));
-    form.value("dateTo", filter.date_to.map(|date| date.to_string()));
+    form.value("dateFrom", filter.date_from);
+    form.value("dateTo", filter.date_to);
     form.texts("categories", &filter.categories);
     form.texts("hiringType", &filter.hiring_types);
     form.texts("jobFunction", &filter.job_functions);
     form.texts("seniority", &filter.seniorities);
     form.texts("employmentType", &filter.employment_types);
     form.texts("workArrangement", &filter.work_arrangements);
-    form.value("fundingStage", filter.funding_stage.as_deref().map(escaped));
-    form.value(
-        "fundingCurrency",
-        filter.funding_currency.map(|currency| currency.to_string()),
-    );
-    form.value(
-        "fundingMin",
-        filter.funding_min.map(|amount| amount.to_string()),
-    );
-    form.value(
-        "fundingMax",
-        filter.funding_max.map(|amount| amount.to_string()),
-    );
-    form.list(
-        "ids",
-        filter.ids.as_deref().unwrap_or_default(),
-        SignalId::to_string,
-    );
-    form.list(
-        "activityIds",
-        filter.activity_ids.as_deref().unwrap_or_default(),
-        SignalId::to_string,
-    );
+    form.text("fundingStage", filter.funding_stage.as_deref());
+    form.value("fundingCurrency", filter.funding_currency);
+    form.value("fundingMin", filter.funding_min);
+    form.value("fundingMax", filter.funding_max);
+    form.ids("ids", filter.ids.as_deref());
+    form.ids("activityIds", filter.activity_ids.as_deref());
     form.0
 }
 
@@ -110,67 +93,92 @@ pub(super) fn of_query(query: &Query) -> Fingerprint {
         Order::NewestFirst => "newest",
         Order::OldestFirst => "oldest",
     };
-    form.value("order", Some(order.to_owned()));
-    form.value("limit", Some(query.limit.to_string()));
-    form.value(
-        "start",
-        match &query.start {
-            Start::First => None,
-            Start::After(cursor) => Some(cursor.to_string()),
-            Start::Page(number) => Some(number.to_string()),
-        },
-    );
-    form.value("countOnly", query.count_only.then(|| "true".to_owned()));
+    form.value("order", Some(order));
+    form.value("limit", Some(query.limit));
+    match &query.start {
+        Start::First => {}
+        Start::After(cursor) => form.value("start", Some(cursor)),
+        Start::Page(number) => form.value("start", Some(number)),
+    }
+    form.value("countOnly", query.count_only.then_some("true"));
     Fingerprint::of(&form.0)
 }
 
-#[derive(Default)]
+/// A canonical form as it grows.
 struct Form(String);
 
 impl Form {
-    fn value(&mut self, name: &str, value: Option<String>) {
+    fn value(&mut self, name: &str, value: Option<impl fmt::Display>) {
         if let Some(value) = value {
-            let ampersand = if self.0.is_empty() { "" } else { "&" };
-            write!(self.0, "{ampersand}{name}={value}").expect("a string can be written to");
+            self.name(name);
+            write!(self.0, "{value}").expect("a string can be written to");
         }
     }
 
-    fn list<T>(&mut self, name: &str, values: &[T], text: impl Fn(&T) -> String) {
-        let texts: Vec<String> = values.iter().map(text).collect();
-        self.value(name, (!texts.is_empty()).then(|| texts.join(",")));
+    fn text(&mut self, name: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.name(name);
+            escaped(&mut self.0, value);
+        }
     }
 
     fn texts(&mut self, name: &str, values: &[String]) {
-        self.list(name, values, |value| escaped(value));
+        self.list(name, values, |form, value| escaped(form, value));
     }
-}
 
-fn phrase(phrase: &Phrase) -> String {
-    let terms: Vec<String> = phrase
-        .terms()
-        .iter()
-        .map(|term| escaped(term).replace(' ', "%20"))
-        .collect();
-    terms.join(" ")
-}
-
-fn date_range(range: &DateRange) -> String {
-    match range {
-        DateRange::Last(days) => days.count().to_string(),
-        DateRange::Older => "older".to_owned(),
+    fn ids(&mut self, name: &str, ids: Option<&[SignalId]>) {
+        self.list(name, ids.unwrap_or_default(), |form, id| {
+            write!(form, "{id}").expect("a string can be written to");
+        });
     }
-}
 
-/// A value with its separators percent-encoded.
-fn escaped(value: &str) -> String {
-    let mut text = String::with_capacity(value.len());
-    for letter in value.chars() {
-        match letter {
-            '%' | '&' | ',' | '=' => {
-                write!(text, "%{:02X}", letter as u32).expect("a string can be written to");
+    fn list<T>(&mut self, name: &str, values: &[T], append: impl Fn(&mut String, &T)) {
+        for (place, value) in values.iter().enumerate() {
+            match place {
+                0 => self.name(name),
+                _ => self.0.push(','),
             }
-            _ => text.push(letter),
+            append(&mut self.0, value);
         }
     }
-    text
+
+    fn name(&mut self, name: &str) {
+        if !self.0.is_empty() {
+            self.0.push('&');
+        }
+        self.0.push_str(name);
+        self.0.push('=');
+    }
+}
+
+fn phrase(form: &mut String, phrase: &Phrase) {
+    for (place, term) in phrase.terms().iter().enumerate() {
+        if place > 0 {
+            form.push(' ');
+        }
+        escaped_with(form, term, "%&,= ");
+    }
+}
+
+fn date_range(form: &mut String, range: &DateRange) {
+    match range {
+        DateRange::Last(days) => write!(form, "{}", days.count()),
+        DateRange::Older => write!(form, "older"),
+    }
+    .expect("a string can be written to");
+}
+
+/// Appends a value with its separators percent-encoded.
+fn escaped(form: &mut String, value: &str) {
+    escaped_with(form, value, "%&,=");
+}
+
+fn escaped_with(form: &mut String, value: &str, separators: &str) {
+    for letter in value.chars() {
+        if separators.contains(letter) {
+            write!(form, "%{:02X}", u32::from(letter)).expect("a string can be written to");
+        } else {
+            form.push(letter);
+        }
+    }
 }
