@@ -1,5 +1,6 @@
 //! The matches of an execution in id order, found as they are asked for.
 
+use super::candidates::Batch;
 use super::execution::Execution;
 use crate::query::Order;
 use crate::segment::{BLOCK_ROWS, Row, block_count};
@@ -14,6 +15,8 @@ pub(crate) struct RowStream<'a> {
     end: u32,
     /// The block whose candidates are formed.
     block: Option<u32>,
+    /// Matches of the block that were taken at once, and are not among the wanted any more.
+    batch: Batch,
 }
 
 impl<'a> RowStream<'a> {
@@ -25,11 +28,15 @@ impl<'a> RowStream<'a> {
             start,
             end,
             block: None,
+            batch: Batch::new(),
         }
     }
 
     /// The next match.
     pub(crate) fn next(&mut self) -> Option<Row> {
+        if let (Some(offset), Some(block)) = (self.batch.pop(), self.block) {
+            return Some(Row::of(block, offset));
+        }
         // Every round gives up at least one wanted row, or a block of them, or ends.
         while self.start < self.end {
             let Some(block) = self.block.or_else(|| self.enter_block()) else {
@@ -40,7 +47,11 @@ impl<'a> RowStream<'a> {
                 self.leave_block(block);
                 continue;
             };
-            if self.execution.is_settled() || self.execution.passes(row) {
+            if self.execution.is_settled() {
+                self.take_batch(block);
+                return Some(row);
+            }
+            if self.execution.passes(row) {
                 return Some(row);
             }
         }
@@ -60,6 +71,25 @@ impl<'a> RowStream<'a> {
     /// How many rows were looked at one by one so far.
     pub(crate) fn rows_checked(&self) -> u64 {
         self.execution.rows_checked()
+    }
+
+    /// Takes the next matches of a block in which every candidate is one.
+    fn take_batch(&mut self, block: u32) {
+        let first = block * BLOCK_ROWS;
+        let start = self.start.saturating_sub(first);
+        let end = (self.end - first).min(BLOCK_ROWS);
+        let candidates = self.execution.candidates();
+        match self.order {
+            Order::OldestFirst => candidates.collect_from(start, end, &mut self.batch),
+            Order::NewestFirst => candidates.collect_before(end, start, &mut self.batch),
+        }
+        let Some(last) = self.batch.last() else {
+            return;
+        };
+        match self.order {
+            Order::OldestFirst => self.start = Row::of(block, last).0 + 1,
+            Order::NewestFirst => self.end = Row::of(block, last).0,
+        }
     }
 
     fn enter_block(&mut self) -> Option<u32> {

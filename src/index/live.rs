@@ -79,10 +79,10 @@ impl LiveSegment {
             if plan.is_everything() {
                 return self.live_rows();
             }
-            if let Some(source) = plan.as_single_source()
+            if let Some(sources) = plan.as_stored_sources()
                 && self.deleted.row_count() == 0
             {
-                return self.source_rows(source);
+                return sources.iter().map(|&source| self.source_rows(source)).sum();
             }
         }
         self.execution(plan, strategies).count()

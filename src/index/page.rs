@@ -156,6 +156,7 @@ struct Leader {
 /// The matches of one segment.
 struct SegmentMatches<'a, 'q> {
     live: &'a LiveSegment,
+    ids: &'a [u64],
     plan: &'a OnceCell<Plan<'q>>,
     number: u32,
     stream: Option<RowStream<'a>>,
@@ -183,6 +184,7 @@ impl<'a, 'q> Matches<'a, 'q> {
     ) -> Matches<'a, 'q> {
         let of_segment = |((live, plan), number)| SegmentMatches {
             live,
+            ids: live.segment.ids(),
             plan,
             number,
             stream: None,
@@ -306,7 +308,8 @@ impl<'q> SegmentMatches<'_, 'q> {
         let row = self.stream.as_mut().and_then(RowStream::next);
         let segment = self.number;
         self.head = row.map_or(Head::None, |row| {
-            Head::Found(self.live.segment.id(row), Place { segment, row })
+            let id = SignalId::new(self.ids[row.index()]).unwrap_or(SignalId::MIN);
+            Head::Found(id, Place { segment, row })
         });
     }
 }

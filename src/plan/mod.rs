@@ -32,13 +32,13 @@ use crate::segment::{EncodedPhrase, TextField};
 pub(crate) struct Plan<'q> {
     /// What every row has to be in, in the order of application; the first one leads. Empty:
     /// every row is a candidate.
-    pub(crate) required: SmallVec<[Step<'q>; 8]>,
+    pub(crate) required: SmallVec<[Step<'q>; 4]>,
     /// What no row may be in.
-    pub(crate) excluded: SmallVec<[Step<'q>; 2]>,
+    pub(crate) excluded: SmallVec<[Step<'q>; 1]>,
     /// What is decided by columns, block by block and then row by row.
-    pub(crate) ranges: SmallVec<[RangeStep<'q>; 2]>,
+    pub(crate) ranges: SmallVec<[RangeStep<'q>; 1]>,
     /// What is decided by reading token streams, row by row.
-    pub(crate) phrases: SmallVec<[PhraseStep<'q>; 2]>,
+    pub(crate) phrases: SmallVec<[PhraseStep<'q>; 1]>,
     /// The clause that no row of the segment can fulfil, where there is one.
     pub(crate) impossible: Option<Clause<'q>>,
 }
@@ -143,16 +143,16 @@ impl<'q> Plan<'q> {
         planner::plan(filter, today, statistics, strategies)
     }
 
-    /// Whether all rows match that one source has: then its stored cardinality is the count.
-    pub(crate) fn as_single_source(&self) -> Option<Source> {
+    /// The sources whose rows are the matches, each row in one of them only: then their stored
+    /// cardinalities add up to the count.
+    pub(crate) fn as_stored_sources(&self) -> Option<&[Source]> {
         let alone = self.excluded.is_empty() && self.ranges.is_empty() && self.phrases.is_empty();
-        match self.required.as_slice() {
-            [
-                Step {
-                    access: Access::One(source),
-                    ..
-                },
-            ] if alone => Some(*source),
+        let [step] = self.required.as_slice() else {
+            return None;
+        };
+        match &step.access {
+            Access::One(source) if alone => Some(std::slice::from_ref(source)),
+            Access::Union(sources) if alone && step.clause.has_one_value_a_row() => Some(sources),
             _ => None,
         }
     }
@@ -164,6 +164,17 @@ impl<'q> Plan<'q> {
             && self.excluded.is_empty()
             && self.ranges.is_empty()
             && self.phrases.is_empty()
+    }
+}
+
+impl Clause<'_> {
+    /// Whether a row has at most one of the values that the clause is about: it has one company, and
+    /// one value of a facet.
+    fn has_one_value_a_row(&self) -> bool {
+        matches!(
+            self,
+            Clause::CompanySlug(_) | Clause::Companies(_) | Clause::Facet(..)
+        )
     }
 }
 

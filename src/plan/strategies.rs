@@ -12,6 +12,9 @@ pub struct Strategies {
     /// Pass over blocks whose least and greatest dates or amounts cannot match, and take blocks
     /// whole that cannot fail. Off: look at every candidate row.
     pub block_ranges: bool,
+    /// Compare the dates or amounts of a whole block at once where many candidates are left. Off:
+    /// look at every candidate.
+    pub compared_blocks: bool,
     /// End a page as soon as it is full. Off: find all rows, then cut.
     pub early_stop: bool,
     /// Carry few candidates of a block as a list. Off: always as a bitset.
@@ -30,6 +33,7 @@ impl Strategies {
     pub const ALL: Strategies = Strategies {
         cost_order: true,
         block_ranges: true,
+        compared_blocks: true,
         early_stop: true,
         candidate_lists: true,
         stored_counts: true,
@@ -41,6 +45,7 @@ impl Strategies {
     pub const NONE: Strategies = Strategies {
         cost_order: false,
         block_ranges: false,
+        compared_blocks: false,
         early_stop: false,
         candidate_lists: false,
         stored_counts: false,
@@ -65,6 +70,13 @@ impl Strategies {
                 "block_ranges off",
                 Strategies {
                     block_ranges: false,
+                    ..all
+                },
+            ),
+            (
+                "compared_blocks off",
+                Strategies {
+                    compared_blocks: false,
                     ..all
                 },
             ),

@@ -292,6 +292,16 @@ impl<'a> BlockRows<'a> {
         }
     }
 
+    /// Calls `visit` with each offset, ascending. Cost: less than that of
+    /// [`offsets`](Self::offsets), which asks for the shape at every step.
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(u16)) {
+        match self {
+            BlockRows::List(rows) => rows.iter().for_each(|&row| visit(Row(row).offset())),
+            BlockRows::Array(offsets) => offsets.iter().for_each(|&offset| visit(offset)),
+            BlockRows::Bits(bits) => crate::segment::bits::ones(bits).for_each(visit),
+        }
+    }
+
     /// The offsets, ascending.
     pub(crate) fn offsets(&self) -> impl Iterator<Item = u16> + use<'a> {
         let (list, array, bits) = match *self {
