@@ -6,10 +6,10 @@ use smallvec::SmallVec;
 
 use super::live::LiveSegment;
 use crate::plan::{
-    CodeRange, Estimate, RangeColumn, Source, SourceStatistics, Statistics, TermStatistics,
+    CodeRange, Estimate, Pair, RangeColumn, Source, SourceStatistics, Statistics, TermStatistics,
 };
 use crate::query::Facet;
-use crate::segment::{BLOCK_ROWS, PostingId, TextField, Verdict};
+use crate::segment::{BLOCK_ROWS, PostingId, TextField, Verdict, is_frequent};
 use crate::signal::SignalId;
 
 impl LiveSegment {
@@ -44,6 +44,20 @@ impl Statistics for LiveSegment {
             source: self.posting(posting),
             number,
         })
+    }
+
+    fn title_pair(&self, first: &TermStatistics, second: &TermStatistics) -> Pair {
+        let rows = self.segment.row_count();
+        if ![first, second]
+            .iter()
+            .all(|term| is_frequent(term.source.rows, rows))
+        {
+            return Pair::NotKept;
+        }
+        match self.segment.title_pair(first.number, second.number) {
+            Some(posting) => Pair::Stored(self.posting(posting)),
+            None => Pair::Absent,
+        }
     }
 
     fn facet_values(&self, facet: Facet, key: &str) -> SmallVec<[SourceStatistics; 4]> {

@@ -21,7 +21,9 @@ use smallvec::SmallVec;
 pub use estimate::Estimate;
 pub(crate) use explain::StepActual;
 pub use explain::{Explanation, SegmentExplanation, StepExplanation};
-pub(crate) use statistics::{CodeRange, Source, SourceStatistics, Statistics, TermStatistics};
+pub(crate) use statistics::{
+    CodeRange, Pair, Source, SourceStatistics, Statistics, TermStatistics,
+};
 pub use strategies::Strategies;
 
 use crate::query::{Facet, Phrase};

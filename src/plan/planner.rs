@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use time::Date;
 
 use super::{
-    Access, Clause, Estimate, PhraseCheck, PhraseStep, Plan, RangeColumn, RangeStep, Source,
+    Access, Clause, Estimate, Pair, PhraseCheck, PhraseStep, Plan, RangeColumn, RangeStep, Source,
     SourceStatistics, Statistics, Step, Strategies, TermStatistics,
 };
 use crate::query::{CompanyReference, Facet, Filter, Phrase};
@@ -21,6 +21,7 @@ pub(super) fn plan<'q, S: Statistics>(
 ) -> Plan<'q> {
     let mut planner = Planner {
         statistics,
+        stored_pairs: strategies.stored_pairs,
         plan: Plan {
             required: SmallVec::new(),
             excluded: SmallVec::new(),
@@ -47,6 +48,7 @@ type Planned<'q> = Result<(), Impossible<'q>>;
 
 struct Planner<'s, 'q, S> {
     statistics: &'s S,
+    stored_pairs: bool,
     plan: Plan<'q>,
 }
 
@@ -120,69 +122,68 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         self.require_any(Clause::Facet(facet, first, keys.len()), &values)
     }
 
-    /// A source for each word, and a check of their order where there is more than one.
+    /// A source for each pair and word of the phrase, and a check of the order of words where
+    /// those do not tell.
     fn add_phrase(&mut self, field: TextField, phrase: &'q Phrase) -> Planned<'q> {
-        let clause = |word: &'q str| match field {
+        let clause = match field {
+            TextField::Title => Clause::TitlePhrase(phrase),
+            TextField::Name => Clause::NamePhrase(phrase),
+        };
+        let word_clause = |word: &'q str| match field {
             TextField::Title => Clause::TitleWord(word),
             TextField::Name => Clause::NameWord(word),
         };
-        let mut terms: SmallVec<[TermStatistics; 4]> = SmallVec::new();
+        let mut terms = Terms::new();
         for word in phrase.terms() {
-            let term = self
-                .statistics
-                .term(field, word)
-                .ok_or(Impossible(clause(word)))?;
-            if !terms.contains(&term) {
-                let estimate = Estimate::exact(term.source.rows);
-                self.require(clause(word), Access::One(term.source.source), estimate)?;
-            }
-            terms.push(term);
+            let term = self.statistics.term(field, word);
+            terms.push(term.ok_or(Impossible(word_clause(word)))?);
         }
-        if terms.len() > 1 {
-            let (check, rarest) = phrase_check(field, &terms);
-            let clause = match field {
-                TextField::Title => Clause::TitlePhrase(phrase),
-                TextField::Name => Clause::NamePhrase(phrase),
-            };
-            let estimate = Estimate::phrase(rarest.rows);
+        let sources = self.phrase_sources(field, &terms);
+        let sources = sources.ok_or(Impossible(clause))?;
+        for (word, source) in &sources.sources {
+            let clause = word.map_or(clause, |word| word_clause(&phrase.terms()[word]));
+            self.require_source(clause, *source)?;
+        }
+        if sources.needs_check {
             self.plan.phrases.push(PhraseStep {
                 clause,
-                check,
-                estimate,
+                check: PhraseCheck {
+                    field,
+                    any_of: SmallVec::from_elem(encoded(&terms), 1),
+                },
+                estimate: Estimate::phrase(sources.rarest().rows),
             });
         }
         Ok(())
     }
 
-    /// The union of the rarest words of all alternatives, and a check where one is a phrase.
+    /// The union of the rarest sources of all alternatives, and a check where one needs it.
     fn add_any(&mut self, alternatives: &'q [Phrase]) -> Planned<'q> {
         if alternatives.is_empty() {
             return Ok(());
         }
         let clause = Clause::TitleAny(alternatives);
-        let mut sources: SmallVec<[SourceStatistics; 4]> = SmallVec::new();
-        let mut check = PhraseCheck {
-            field: TextField::Title,
-            any_of: SmallVec::new(),
-        };
+        let mut rarest: SmallVec<[SourceStatistics; 4]> = SmallVec::new();
+        let mut any_of = SmallVec::new();
         let mut needs_check = false;
         for phrase in alternatives {
-            let Some(terms) = self.terms(phrase) else {
+            let Some((terms, sources)) = self.title_phrase(phrase) else {
                 continue;
             };
-            let (alternative, rarest) = phrase_check(TextField::Title, &terms);
-            needs_check |= terms.len() > 1;
-            check.any_of.extend(alternative.any_of);
-            sources.push(rarest);
+            needs_check |= sources.needs_check;
+            any_of.push(encoded(&terms));
+            rarest.push(sources.rarest());
         }
-        self.require_any(clause, &sources)?;
+        self.require_any(clause, &rarest)?;
         if needs_check {
-            let most = sources.iter().map(|source| source.rows).sum();
-            let estimate = Estimate::phrase(most);
+            let most = rarest.iter().map(|source| source.rows).sum();
             self.plan.phrases.push(PhraseStep {
                 clause,
-                check,
-                estimate,
+                check: PhraseCheck {
+                    field: TextField::Title,
+                    any_of,
+                },
+                estimate: Estimate::phrase(most),
             });
         }
         Ok(())
@@ -227,47 +228,94 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         Ok(())
     }
 
-    /// A phrase whose words do not all occur excludes nothing.
+    /// A phrase that occurs nowhere excludes nothing.
     fn exclude_phrase(&mut self, phrase: &'q Phrase) {
-        let Some(terms) = self.terms(phrase) else {
+        let Some((terms, sources)) = self.title_phrase(phrase) else {
             return;
         };
-        let (check, rarest) = phrase_check(TextField::Title, &terms);
-        let clause = Clause::TitlePhrase(phrase);
-        let step = if terms.len() == 1 {
-            let access = Access::One(rarest.source);
-            Step {
-                clause,
-                access,
-                estimate: Estimate::exact(rarest.rows),
-            }
-        } else {
-            let access = Access::Phrase {
-                rarest: rarest.source,
-                check,
-            };
-            Step {
-                clause,
-                access,
-                estimate: Estimate::phrase(rarest.rows),
+        let rarest = sources.rarest();
+        let (access, estimate) = match sources.needs_check {
+            false => (Access::One(rarest.source), Estimate::exact(rarest.rows)),
+            true => {
+                let check = PhraseCheck {
+                    field: TextField::Title,
+                    any_of: SmallVec::from_elem(encoded(&terms), 1),
+                };
+                let rarest_source = rarest.source;
+                let access = Access::Phrase {
+                    rarest: rarest_source,
+                    check,
+                };
+                (access, Estimate::phrase(rarest.rows))
             }
         };
-        self.plan.excluded.push(step);
+        self.plan.excluded.push(Step {
+            clause: Clause::TitlePhrase(phrase),
+            access,
+            estimate,
+        });
     }
 
-    /// The terms of a title phrase, where all of them occur.
-    fn terms(&self, phrase: &Phrase) -> Option<SmallVec<[TermStatistics; 4]>> {
-        phrase
-            .terms()
-            .iter()
-            .map(|word| self.statistics.term(TextField::Title, word))
-            .collect()
+    /// The terms of a title phrase and where its rows are, unless it is known to occur nowhere.
+    fn title_phrase(&self, phrase: &Phrase) -> Option<(Terms, PhraseSources)> {
+        let words = phrase.terms().iter();
+        let terms = words.map(|word| self.statistics.term(TextField::Title, word));
+        let terms: Terms = terms.collect::<Option<_>>()?;
+        let sources = self.phrase_sources(TextField::Title, &terms)?;
+        Some((terms, sources))
+    }
+
+    /// Where the rows of a phrase are: the pairs of neighbours that are stored, and the words that
+    /// are in none of these. `None` where two neighbours are known to stand nowhere.
+    fn phrase_sources(&self, field: TextField, terms: &Terms) -> Option<PhraseSources> {
+        let mut sources: SmallVec<[(Option<usize>, SourceStatistics); 4]> = SmallVec::new();
+        let mut covered = 0;
+        for (word, term) in terms.iter().enumerate() {
+            let pair = match terms.get(word + 1) {
+                Some(next) if self.stored_pairs && field == TextField::Title => {
+                    self.statistics.title_pair(term, next)
+                }
+                _ => Pair::NotKept,
+            };
+            match pair {
+                Pair::Absent => return None,
+                Pair::Stored(source) => {
+                    sources.push((None, source));
+                    covered = word + 2;
+                }
+                Pair::NotKept if word < covered => {}
+                Pair::NotKept => sources.push((Some(word), term.source)),
+            }
+        }
+        let mut seen: SmallVec<[SourceStatistics; 4]> = SmallVec::new();
+        sources.retain(|(_, source)| {
+            let is_new = !seen.contains(source);
+            seen.push(*source);
+            is_new
+        });
+        // One pair tells all of a phrase of two words, as one word does of one.
+        let needs_check = match terms.len() {
+            0 | 1 => false,
+            2 => covered == 0,
+            _ => true,
+        };
+        Some(PhraseSources {
+            sources,
+            needs_check,
+        })
+    }
+
+    fn require_source(&mut self, clause: Clause<'q>, source: SourceStatistics) -> Planned<'q> {
+        self.require(
+            clause,
+            Access::One(source.source),
+            Estimate::exact(source.rows),
+        )
     }
 
     fn require_any(&mut self, clause: Clause<'q>, sources: &[SourceStatistics]) -> Planned<'q> {
         if let [source] = sources {
-            let estimate = Estimate::exact(source.rows);
-            return self.require(clause, Access::One(source.source), estimate);
+            return self.require_source(clause, *source);
         }
         let rows = sources.iter().map(|source| source.rows);
         let estimate = Estimate::union(rows, self.statistics.row_count());
@@ -288,20 +336,25 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
     }
 }
 
-/// The check for a phrase of these terms, and the rarest of their sources.
-fn phrase_check(field: TextField, terms: &[TermStatistics]) -> (PhraseCheck, SourceStatistics) {
-    let encoded = EncodedPhrase::new(terms.iter().map(|term| term.number));
-    let mut rarest = terms[0].source;
-    for term in terms {
-        if term.source.rows < rarest.rows {
-            rarest = term.source;
-        }
+/// The terms of a phrase, in its order.
+type Terms = SmallVec<[TermStatistics; 4]>;
+
+/// Sets that all rows of a phrase are in; at least one.
+struct PhraseSources {
+    /// Each with the place of its word, or none for a pair.
+    sources: SmallVec<[(Option<usize>, SourceStatistics); 4]>,
+    /// Whether rows in all of them may still lack the phrase.
+    needs_check: bool,
+}
+
+impl PhraseSources {
+    fn rarest(&self) -> SourceStatistics {
+        let sources = self.sources.iter().map(|&(_, source)| source);
+        let rarest = sources.min_by_key(|source| source.rows);
+        rarest.expect("a phrase has at least one term")
     }
-    (
-        PhraseCheck {
-            field,
-            any_of: SmallVec::from_elem(encoded, 1),
-        },
-        rarest,
-    )
+}
+
+fn encoded(terms: &Terms) -> EncodedPhrase {
+    EncodedPhrase::new(terms.iter().map(|term| term.number))
 }

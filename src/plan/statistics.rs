@@ -35,6 +35,17 @@ pub(crate) struct TermStatistics {
     pub(crate) number: TermNumber,
 }
 
+/// What a segment knows of two words next to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pair {
+    /// They have rows, which are stored.
+    Stored(SourceStatistics),
+    /// They have none.
+    Absent,
+    /// Nothing: only pairs of frequent words are stored.
+    NotKept,
+}
+
 /// What a segment knows about itself without touching rows.
 pub(crate) trait Statistics {
     /// The number of rows.
@@ -42,6 +53,9 @@ pub(crate) trait Statistics {
 
     /// The term of a text field, where it occurs.
     fn term(&self, field: TextField, term: &str) -> Option<TermStatistics>;
+
+    /// The rows in whose titles two words stand next to each other.
+    fn title_pair(&self, first: &TermStatistics, second: &TermStatistics) -> Pair;
 
     /// The values of a facet with a key; several where they are written differently.
     fn facet_values(&self, facet: Facet, key: &str) -> SmallVec<[SourceStatistics; 4]>;

@@ -21,6 +21,8 @@ pub struct Strategies {
     pub candidate_lists: bool,
     /// Count a single value, or everything, by its stored cardinality. Off: by visiting.
     pub stored_counts: bool,
+    /// Find two frequent words next to each other by their stored rows. Off: by reading titles.
+    pub stored_pairs: bool,
     /// Merge a union of few rows into one list beforehand. Off: unite block by block.
     pub merged_unions: bool,
     /// Count a facet's values in a block of many candidates by intersecting bitsets. Off: by
@@ -37,6 +39,7 @@ impl Strategies {
         early_stop: true,
         candidate_lists: true,
         stored_counts: true,
+        stored_pairs: true,
         merged_unions: true,
         intersected_facets: true,
     };
@@ -49,6 +52,7 @@ impl Strategies {
         early_stop: false,
         candidate_lists: false,
         stored_counts: false,
+        stored_pairs: false,
         merged_unions: false,
         intersected_facets: false,
     };
@@ -98,6 +102,13 @@ impl Strategies {
                 "stored_counts off",
                 Strategies {
                     stored_counts: false,
+                    ..all
+                },
+            ),
+            (
+                "stored_pairs off",
+                Strategies {
+                    stored_pairs: false,
                     ..all
                 },
             ),

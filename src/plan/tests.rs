@@ -16,6 +16,8 @@ use crate::signal::SignalId;
 struct MadeUp {
     /// By term: the rows that have it. The place in the map is the number of posting and term.
     terms: BTreeMap<&'static str, u64>,
+    /// By the pairs of terms that are kept: the rows that have both next to each other.
+    pairs: BTreeMap<[&'static str; 2], u64>,
     values: BTreeMap<(Facet, &'static str), Vec<u64>>,
     companies: BTreeMap<&'static str, u64>,
 }
@@ -36,6 +38,21 @@ impl Statistics for MadeUp {
             source,
             number: TermNumber(place),
         })
+    }
+
+    fn title_pair(&self, first: &TermStatistics, second: &TermStatistics) -> Pair {
+        let place = |term: &TermStatistics| self.terms.keys().nth(term.number.0 as usize).copied();
+        let (Some(first), Some(second)) = (place(first), place(second)) else {
+            return Pair::NotKept;
+        };
+        match self.pairs.get(&[first, second]) {
+            None => Pair::NotKept,
+            Some(0) => Pair::Absent,
+            Some(&rows) => Pair::Stored(SourceStatistics {
+                source: Source::Posting(PostingId(500)),
+                rows,
+            }),
+        }
     }
 
     fn facet_values(&self, facet: Facet, key: &str) -> SmallVec<[SourceStatistics; 4]> {
@@ -102,6 +119,7 @@ fn made_up() -> MadeUp {
             ("series", 9_000),
             ("zebra", 3),
         ]),
+        pairs: BTreeMap::from([(["a", "of"], 700), (["of", "a"], 0)]),
         values: BTreeMap::from([
             ((Facet::Country, "germany"), vec![80_000]),
             ((Facet::Country, "france"), vec![50_000, 2]),
@@ -180,6 +198,46 @@ fn several_values_are_a_union_within_bounds() {
         [
             "lead with a union: title has any of \"nowhere\", \"series a\", \"zebra\" ~ 9003 (9000..9003)",
             "check order of words: title has any of \"nowhere\", \"series a\", \"zebra\" ~ 4501 (0..9003)",
+        ]
+    );
+}
+
+#[test]
+fn two_words_that_are_stored_as_a_pair_need_no_check() {
+    assert_eq!(
+        planned("exact=a of", &Strategies::ALL),
+        ["lead with a posting: title has \"a of\" ~ 700"]
+    );
+    assert_eq!(
+        planned("exact=a of zebra", &Strategies::ALL),
+        [
+            "lead with a posting: title has \"zebra\" ~ 3",
+            "intersect a posting: title has \"a of zebra\" ~ 700",
+            "check order of words: title has \"a of zebra\" ~ 1 (0..3)",
+        ]
+    );
+    assert_eq!(
+        planned("any=zebra \"a of\" \"of a\"", &Strategies::ALL),
+        ["lead with a union: title has any of \"a of\", \"of a\", \"zebra\" ~ 703 (700..703)"]
+    );
+    assert_eq!(
+        planned("exclude=\"a of\" \"of a\"", &Strategies::ALL),
+        ["subtract a posting: title has \"a of\" ~ 700"]
+    );
+    assert_eq!(
+        planned("exact=zebra of a", &Strategies::ALL),
+        ["impossible: title has \"zebra of a\""]
+    );
+    let strategies = Strategies {
+        stored_pairs: false,
+        ..Strategies::ALL
+    };
+    assert_eq!(
+        planned("exact=a of", &strategies),
+        [
+            "lead with a posting: title has \"of\" ~ 200000",
+            "intersect a posting: title has \"a\" ~ 300000",
+            "check order of words: title has \"a of\" ~ 100000 (0..200000)",
         ]
     );
 }

@@ -1,5 +1,6 @@
 //! The second half of building: rows in id order, dictionaries in key order, sections written.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::ops::Range;
 
@@ -9,6 +10,7 @@ use super::dictionary::{StringSections, Strings};
 use super::field::Field;
 use super::format::{SectionKind, SegmentWriter};
 use super::interner::Interner;
+use super::pairs;
 use super::posting::PostingSections;
 use super::tokens::{self, TermNumber};
 use crate::Result;
@@ -119,7 +121,40 @@ impl<W: Write> Assembly<W> {
             .collect();
         let documents = ranges.iter().map(|range| &all_tokens[range.clone()]);
         let order = self.write_terms(Field::Title, &terms, documents.clone())?;
-        self.write_streams(Field::Title, documents, &order.term_numbers)
+        self.write_streams(Field::Title, documents.clone(), &order.term_numbers)?;
+        self.write_pairs(documents, &order)
+    }
+
+    /// Neighbouring words of titles, where both are frequent: their numbers and postings.
+    fn write_pairs<'t>(
+        &mut self,
+        documents: impl Iterator<Item = &'t [u32]>,
+        order: &TermOrder,
+    ) -> Result<()> {
+        let mut pairs = PairsOfRows::default();
+        for document in documents {
+            let terms = document.windows(2).filter_map(|terms| {
+                let [first, second] = [terms[0], terms[1]].map(|term| order.frequent(term));
+                Some(pairs::key(first?, second?))
+            });
+            pairs.push_row(terms);
+        }
+        let groups = pairs.groups();
+        let mut by_key: Vec<u32> = (0..pairs.keys.len() as u32).collect();
+        by_key.sort_unstable_by_key(|&pair| pairs.keys[pair as usize]);
+        self.begin_field();
+        for &pair in &by_key {
+            self.postings
+                .push(groups.rows(pair as usize), self.row_count);
+        }
+        let keys: Vec<u64> = by_key
+            .iter()
+            .map(|&pair| pairs.keys[pair as usize])
+            .collect();
+        let field = Field::TitlePair.number();
+        self.builder
+            .output
+            .section(SectionKind::Pairs, field, &keys)
     }
 
     /// Terms of company names: dictionary, postings of the companies' signals, token streams. A
@@ -149,7 +184,7 @@ impl<W: Write> Assembly<W> {
         documents: impl Iterator<Item = &'t [u32]> + Clone,
     ) -> Result<TermOrder> {
         let groups = Groups::of_distinct(terms.len(), documents);
-        let order = TermOrder::new(terms.strings(), &groups);
+        let order = TermOrder::new(terms.strings(), &groups, self.row_count);
         self.begin_field();
         for &term in &order.by_frequency {
             self.postings
@@ -417,6 +452,38 @@ impl Groups {
     }
 }
 
+/// The pairs of words of each row, numbered as they are first seen.
+#[derive(Default)]
+struct PairsOfRows {
+    numbers: HashMap<u64, u32>,
+    /// By number: the pair's key.
+    keys: Vec<u64>,
+    /// The pairs of all rows, one row behind the other.
+    pairs: Vec<u32>,
+    /// By row: where its pairs end.
+    ends: Vec<usize>,
+}
+
+impl PairsOfRows {
+    fn push_row(&mut self, keys: impl Iterator<Item = u64>) {
+        for key in keys {
+            let number = *self.numbers.entry(key).or_insert_with(|| {
+                self.keys.push(key);
+                self.keys.len() as u32 - 1
+            });
+            self.pairs.push(number);
+        }
+        self.ends.push(self.pairs.len());
+    }
+
+    fn groups(&self) -> Groups {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        let rows = starts.zip(&self.ends);
+        let pairs_of_row = rows.map(|(&start, &end)| &self.pairs[start..end]);
+        Groups::of_distinct(self.keys.len(), pairs_of_row)
+    }
+}
+
 /// The terms of a field that occur, in the two orders that matter.
 struct TermOrder {
     /// Sorted: for the dictionary.
@@ -425,14 +492,19 @@ struct TermOrder {
     by_frequency: Vec<u32>,
     /// By term: its place in `by_frequency`.
     term_numbers: Vec<u32>,
+    /// How many terms are frequent.
+    frequent: u32,
 }
 
 impl TermOrder {
-    fn new(strings: Strings<'_>, groups: &Groups) -> TermOrder {
+    fn new(strings: Strings<'_>, groups: &Groups, row_count: u32) -> TermOrder {
         let mut by_key = order_by_key(strings);
         by_key.retain(|&term| !groups.rows(term as usize).is_empty());
         let mut by_frequency = by_key.clone();
         by_frequency.sort_by_key(|&term| std::cmp::Reverse(groups.rows(term as usize).len()));
+        let frequent = by_frequency.partition_point(|&term| {
+            pairs::is_frequent(groups.rows(term as usize).len() as u64, row_count)
+        });
         let mut term_numbers = vec![0; strings.len()];
         for (number, &term) in by_frequency.iter().enumerate() {
             term_numbers[term as usize] = number as u32;
@@ -441,7 +513,14 @@ impl TermOrder {
             by_key,
             by_frequency,
             term_numbers,
+            frequent: frequent as u32,
         }
+    }
+
+    /// The number of a term, where it is frequent.
+    fn frequent(&self, term: u32) -> Option<TermNumber> {
+        let number = self.term_numbers[term as usize];
+        (number < self.frequent).then_some(TermNumber(number))
     }
 }
 

@@ -23,12 +23,20 @@ pub(crate) enum Field {
     Amount,
     /// The company: a column and rows by company.
     Company,
+    /// Two words next to each other in a title: their numbers, and postings.
+    TitlePair,
     /// What belongs to no field.
     None,
 }
 
-/// The fields that have postings, in the order of their postings.
-pub(crate) const POSTING_FIELDS: usize = Facet::ALL.len() + 2;
+/// The place of the titles' terms among the fields that have postings, the facets coming first.
+pub(super) const TITLE_POSTINGS: usize = Facet::ALL.len();
+/// The place of pairs.
+pub(super) const PAIR_POSTINGS: usize = TITLE_POSTINGS + 1;
+/// The place of the names' terms.
+pub(super) const NAME_POSTINGS: usize = PAIR_POSTINGS + 1;
+/// How many fields have postings.
+pub(super) const POSTING_FIELDS: usize = NAME_POSTINGS + 1;
 
 impl Field {
     /// The number that stands in the section table.
@@ -43,6 +51,7 @@ impl Field {
             Field::Date => first_behind + 4,
             Field::Amount => first_behind + 5,
             Field::Company => first_behind + 6,
+            Field::TitlePair => first_behind + 7,
             Field::None => 0xFFFF,
         }
     }

@@ -92,6 +92,8 @@ pub(crate) enum SectionKind {
     CompanyRecords,
     /// The records themselves, each with a checksum of its own.
     Records,
+    /// `u64` pairs of terms, ascending: the number of the first in the upper half.
+    Pairs,
 }
 
 /// Which field a section belongs to, for the kinds that exist once a field. Part of the format.

@@ -8,7 +8,7 @@ use bytemuck::Pod;
 
 use super::column::BlockRange;
 use super::dictionary::Strings;
-use super::field::{Field, POSTING_FIELDS};
+use super::field::{Field, NAME_POSTINGS, PAIR_POSTINGS, POSTING_FIELDS, TITLE_POSTINGS};
 use super::format::{self, FieldNumber, SectionKind, Table};
 use super::posting::{Container, PostingEntry};
 use super::row::{BlockBits, SEGMENT_ROWS_MAX};
@@ -79,6 +79,8 @@ pub(super) struct Layout {
     pub(super) bitsets: Section<BlockBits>,
     pub(super) facets: [FacetLayout; Facet::ALL.len()],
     pub(super) titles: TextLayout,
+    pub(super) title_pairs: Section<u64>,
+    pub(super) first_pair_posting: u32,
     pub(super) names: TextLayout,
     pub(super) days: OrderedLayout,
     pub(super) day_values: Section<i32>,
@@ -130,8 +132,10 @@ impl Layout {
             facets: facets
                 .try_into()
                 .map_err(|_| Error::corrupt("a segment has every facet once"))?,
-            titles: sections.text(Field::Title, table.field_postings[POSTING_FIELDS - 2])?,
-            names: sections.text(Field::Name, table.field_postings[POSTING_FIELDS - 1])?,
+            titles: sections.text(Field::Title, table.field_postings[TITLE_POSTINGS])?,
+            title_pairs: sections.take(SectionKind::Pairs, Field::TitlePair)?,
+            first_pair_posting: table.field_postings[PAIR_POSTINGS],
+            names: sections.text(Field::Name, table.field_postings[NAME_POSTINGS])?,
             days: sections.ordered(Field::Date)?,
             day_values: sections.take(SectionKind::Days, Field::Date)?,
             amounts: sections.ordered(Field::Amount)?,

@@ -16,6 +16,7 @@ mod format;
 mod interner;
 mod item;
 mod layout;
+mod pairs;
 mod posting;
 mod record;
 mod row;
@@ -31,11 +32,13 @@ pub(crate) use dictionary::Strings;
 pub(crate) use field::Field;
 #[cfg(feature = "http")]
 pub(crate) use item::Shown;
+pub(crate) use pairs::is_frequent;
 pub(crate) use posting::{BlockRows, Posting, PostingId, PostingSections, Postings};
 pub(crate) use row::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, Row, block_count};
 pub(crate) use tokens::{EncodedPhrase, TermNumber};
 
 use self::layout::Layout;
+use self::pairs::Pairs;
 use self::record::{Records, Verified};
 use crate::query::Facet;
 use crate::signal::{Company, Item, Signal, SignalId};
@@ -162,6 +165,18 @@ impl Segment {
         let place = layout.keys.view(&self.bytes).find(term).next()?;
         let number = layout.order.view(&self.bytes)[place];
         Some((PostingId(layout.first_posting + number), TermNumber(number)))
+    }
+
+    /// The posting of two words next to each other in titles, where it is kept and not empty.
+    pub(crate) fn title_pair(&self, first: TermNumber, second: TermNumber) -> Option<PostingId> {
+        self.title_pairs().find(first, second)
+    }
+
+    fn title_pairs(&self) -> Pairs<'_> {
+        Pairs {
+            keys: self.layout.title_pairs.view(&self.bytes),
+            first_posting: self.layout.first_pair_posting,
+        }
     }
 
     /// The token streams of a text field.

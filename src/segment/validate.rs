@@ -3,7 +3,7 @@
 //! Checksums say that the bytes are those that were written; these checks say that reading them
 //! cannot go wrong, whoever wrote them. They name the first broken rule.
 
-use super::field::POSTING_FIELDS;
+use super::field::{NAME_POSTINGS, PAIR_POSTINGS, POSTING_FIELDS, TITLE_POSTINGS};
 use super::row::block_count;
 use super::{Column, OrderedColumn, Segment, TextField, ensure};
 use crate::Result;
@@ -19,6 +19,7 @@ impl Segment {
             self.validate_facet(facet)?;
         }
         self.validate_text(TextField::Title, self.row_count())?;
+        self.validate_pairs()?;
         self.validate_text(TextField::Name, self.company_count())?;
         self.validate_ordered(self.day_column(), self.days().len())?;
         self.validate_ordered(self.amount_column(), self.amounts().len())?;
@@ -84,8 +85,8 @@ impl Segment {
         keys.validate_order()?;
         let order = layout.order.view(&self.bytes);
         let postings = self.posting_count(match field {
-            TextField::Title => POSTING_FIELDS - 2,
-            TextField::Name => POSTING_FIELDS - 1,
+            TextField::Title => TITLE_POSTINGS,
+            TextField::Name => NAME_POSTINGS,
         });
         ensure(
             keys.len() == postings && order.len() == postings,
@@ -99,6 +100,15 @@ impl Segment {
             tokens.len() == documents as usize,
             "there is not one token stream for each text",
         )
+    }
+
+    fn validate_pairs(&self) -> Result<()> {
+        let pairs = self.title_pairs();
+        ensure(
+            pairs.keys.len() == self.posting_count(PAIR_POSTINGS),
+            "there is not one posting for each pair of words",
+        )?;
+        pairs.validate(self.posting_count(TITLE_POSTINGS))
     }
 
     fn validate_ordered(&self, ordered: OrderedColumn<'_>, values: usize) -> Result<()> {

@@ -132,6 +132,28 @@ impl Segment {
                 expected.add(posting, row);
             }
         }
+        self.verify_pairs(row, &signal.title, expected)
+    }
+
+    /// The pairs of a title's frequent words have postings.
+    fn verify_pairs(
+        &self,
+        row: Row,
+        title: &str,
+        expected: &mut ExpectedPostings,
+    ) -> Result<(), String> {
+        let postings = self.postings();
+        let frequent = |term: &String| {
+            let (posting, number) = self.term(TextField::Title, term)?;
+            let rows = u64::from(postings.cardinality(posting));
+            super::is_frequent(rows, self.row_count()).then_some(number)
+        };
+        for words in text::terms(title).windows(2) {
+            if let (Some(first), Some(second)) = (frequent(&words[0]), frequent(&words[1])) {
+                let pair = self.title_pair(first, second);
+                expected.add(pair.ok_or("a pair of words has no posting")?, row);
+            }
+        }
         Ok(())
     }
 
