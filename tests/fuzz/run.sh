@@ -37,7 +37,7 @@ fuzz() {
     mkdir -p "$grown/$target" "$findings/$target"
     # Allocations have a closer bound of their own, in src/allocation.rs.
     if "$programs/$target" "$grown/$target" "corpus/$target" "${options[@]}" \
-        -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -malloc_limit_mb=256 \
+        -max_total_time="$seconds" -timeout=60 -rss_limit_mb=1024 -malloc_limit_mb=256 \
         -artifact_prefix="$findings/$target/" -print_final_stats=1 > "$log" 2>&1; then
         echo "$target: nothing found; $(sed -n 's/^Done //p' "$log")"
     else
