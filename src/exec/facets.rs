@@ -5,11 +5,17 @@ use super::execution::Execution;
 use crate::query::Facet;
 use crate::segment::{BlockRows, Column, FacetView, Postings, Row, bits};
 
-/// From this many candidates a value on, a block's values are counted by intersecting each
-/// posting with the candidates rather than by reading the column. Intersecting a bitset takes
-/// about 60 ns, reading a code and counting it about 1 ns, and most values are lists that cost
-/// less than a bitset: the two meet near 32 candidates a value.
-const INTERSECT_CANDIDATES_PER_VALUE: u32 = 32;
+/// What counting a facet's values in a block costs, in candidates whose codes are read from the
+/// column, about a nanosecond each: intersecting a bitset takes as long as so many.
+const BITSET_COST: u32 = 64;
+
+/// With fewer candidates in a block than this, columns are read without weighing up: looking up the
+/// postings of all values would take as long.
+const WEIGHED_CANDIDATES_MIN: u32 = 512;
+
+/// From this many candidates on, codes of one byte are counted in four tables, which have to be
+/// cleared and added up.
+const SPLIT_OFFSETS_MIN: usize = 2048;
 
 /// How many matches have each value of a facet; by value number.
 #[derive(Clone, Debug)]
@@ -29,20 +35,30 @@ pub(crate) fn tally(
     let views: Vec<FacetView<'_>> = facets.iter().map(|&facet| segment.facet(facet)).collect();
     // Code 0, no value, is counted too and cut off at the end, which saves a branch a row.
     let mut by_code: Vec<Vec<u64>> = views.iter().map(|view| vec![0; view.len() + 1]).collect();
+    let mut listed = Vec::new();
     let mut next = execution.block_at_or_after(0);
     while let Some(block) = next {
         execution.enter(block);
         execution.settle(block);
         let candidates = execution.candidate_count();
+        listed.clear();
         for (view, counts) in views.iter().zip(&mut by_code) {
             match execution.candidates() {
                 CandidateRows::Bits(set)
                     if intersect
-                        && candidates / INTERSECT_CANDIDATES_PER_VALUE >= view.len() as u32 =>
+                        && candidates >= WEIGHED_CANDIDATES_MIN
+                        && intersection_cost(view, &postings, block)
+                            < candidates + candidates / 2 =>
                 {
                     count_by_intersection(view, &postings, block, set, counts);
                 }
-                rows => count_by_column(&view.column, block, rows, counts),
+                CandidateRows::List(list) => count_by_column(&view.column, block, list, counts),
+                CandidateRows::Bits(set) => {
+                    if listed.is_empty() {
+                        bits::list(set, &mut listed);
+                    }
+                    count_by_column(&view.column, block, &listed, counts);
+                }
             }
         }
         next = execution.block_at_or_after(block + 1);
@@ -56,6 +72,17 @@ pub(crate) fn tally(
         .collect()
 }
 
+/// What it costs to intersect all values of a facet with the candidates of a block. A row of a list
+/// takes three quarters of the time that a candidate takes.
+fn intersection_cost(view: &FacetView<'_>, postings: &Postings<'_>, block: u32) -> u32 {
+    let cost = |value| match postings.get(view.posting(value)).block(block) {
+        BlockRows::Bits(_) => BITSET_COST,
+        BlockRows::Array(offsets) => offsets.len() as u32 * 3 / 4,
+        BlockRows::List(rows) => rows.len() as u32 * 3 / 4,
+    };
+    (0..view.len()).map(cost).sum()
+}
+
 fn count_by_intersection(
     view: &FacetView<'_>,
     postings: &Postings<'_>,
@@ -65,21 +92,50 @@ fn count_by_intersection(
 ) {
     for value in 0..view.len() {
         let count = match postings.get(view.posting(value)).block(block) {
-            BlockRows::Bits(other) => bits::count_both(set, other) as usize,
-            rows => rows
-                .offsets()
-                .filter(|&offset| bits::test(set, offset))
-                .count(),
+            BlockRows::Bits(other) => u64::from(bits::count_both(set, other)),
+            rows => {
+                let mut count = 0;
+                rows.for_each(|offset| count += u64::from(bits::test(set, offset)));
+                count
+            }
         };
-        counts[value + 1] += count as u64;
+        counts[value + 1] += count;
     }
 }
 
-fn count_by_column(column: &Column<'_>, block: u32, rows: CandidateRows<'_>, counts: &mut [u64]) {
-    let row = |offset| Row::of(block, offset).index();
+fn count_by_column(column: &Column<'_>, block: u32, offsets: &[u16], counts: &mut [u64]) {
     match column {
-        Column::One(codes) => rows.for_each(|offset| counts[usize::from(codes[row(offset)])] += 1),
-        Column::Two(codes) => rows.for_each(|offset| counts[usize::from(codes[row(offset)])] += 1),
-        Column::Four(codes) => rows.for_each(|offset| counts[codes[row(offset)] as usize] += 1),
+        Column::One(codes) if offsets.len() >= SPLIT_OFFSETS_MIN => {
+            count_bytes(&codes[Row::of(block, 0).index()..], offsets, counts);
+        }
+        Column::One(codes) => count_codes(&codes[Row::of(block, 0).index()..], offsets, counts),
+        Column::Two(codes) => count_codes(&codes[Row::of(block, 0).index()..], offsets, counts),
+        Column::Four(codes) => count_codes(&codes[Row::of(block, 0).index()..], offsets, counts),
+    }
+}
+
+/// Counts in four tables in turn: neighbours often have the same code, and adding to what has just
+/// been written has to wait for it.
+fn count_bytes(codes: &[u8], offsets: &[u16], counts: &mut [u64]) {
+    let mut tables = [[0_u32; 256]; 4];
+    let (fours, rest) = offsets.as_chunks::<4>();
+    for four in fours {
+        for (table, &offset) in tables.iter_mut().zip(four) {
+            table[usize::from(codes[usize::from(offset)])] += 1;
+        }
+    }
+    for (code, count) in counts.iter_mut().enumerate() {
+        *count += tables
+            .iter()
+            .map(|table| u64::from(table[code]))
+            .sum::<u64>();
+    }
+    count_codes(codes, rest, counts);
+}
+
+fn count_codes<T: Copy + Into<u32>>(codes: &[T], offsets: &[u16], counts: &mut [u64]) {
+    for &offset in offsets {
+        let code: u32 = codes[usize::from(offset)].into();
+        counts[code as usize] += 1;
     }
 }
