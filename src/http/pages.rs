@@ -82,12 +82,20 @@ const ENDPOINTS: [(&str, &str, &str); 8] = [
 fn docs_page() -> String {
     let example = "curl -H \"Authorization: Bearer $SIGNALDEX_KEY\" \\\n  \
          \"$SIGNALDEX_URL/api/v1/signals?q=series+a&limit=5\"";
-    let endpoints = ENDPOINTS
-        .map(|(path, answer, cost)| format!("<tr><td><code>{path}</code><td>{answer}<td>{cost}\n"));
+    let endpoints = ENDPOINTS.map(|(path, answer, cost)| {
+        format!("<tr><td><code>{path}</code><td>{answer}<td data-label=\"Cost\">{cost}\n")
+    });
     let parameters = PARAMETERS.iter().map(|known| {
         let (name, bounds) = (known.name, escape(&openapi::bounds(known.kind)));
         let (meaning, example) = (with_code(known.description), escape(known.example));
-        format!("<tr><td><code>{name}</code><td>{bounds}<td>{meaning}<td><code>{example}</code>\n")
+        let label = if example.is_empty() {
+            ""
+        } else {
+            " data-label=\"Example\""
+        };
+        format!(
+            "<tr><td><code>{name}</code><td>{bounds}<td>{meaning}<td{label}><code>{example}</code>\n"
+        )
     });
     // Two statuses share a code, and an id may stand once.
     let mut last = "";
