@@ -48,16 +48,8 @@ pub(super) fn docs(parts: &Parts) -> Result<Answer, Problem> {
     Ok(answer.with(CONTENT_SECURITY_POLICY, CONTENT_POLICY))
 }
 
-const DOCS_HEAD: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
-<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>signaldex</title>\
-<style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\
-table{border-collapse:collapse;width:100%}td,th{border:1px solid #ccc;padding:.3rem .6rem;\
-text-align:left;vertical-align:top}code,pre{background:#f4f4f4}pre{padding:.6rem;overflow:auto}</style>\
-<h1>Signals and companies</h1><p>Send <code>Authorization: Bearer &lt;API_KEY&gt;</code> with every \
-request below <code>/api/v1</code>. The whole description for programs is \
-<a href=\"/openapi.json\">/openapi.json</a>.</p>\
-<pre>curl -H 'Authorization: Bearer $KEY' 'http://localhost:8080/api/v1/signals?q=series+a&amp;limit=5'</pre>\
-<h2>Endpoints</h2><table><tr><th>Path<th>Answer<th>Cost";
+/// The style of the page and what it says first.
+const DOCS_HEAD: &str = include_str!("docs_head.html");
 
 const ENDPOINTS: [(&str, &str, &str); 8] = [
     (
@@ -88,34 +80,68 @@ const ENDPOINTS: [(&str, &str, &str); 8] = [
 
 /// One page from the same tables that requests are checked by.
 fn docs_page() -> String {
-    let mut page = DOCS_HEAD.to_owned();
-    for (path, answer, cost) in ENDPOINTS {
-        page.push_str(&format!(
-            "<tr><td><code>{path}</code><td>{answer}<td>{cost}"
-        ));
-    }
-    page.push_str(
-        "</table><h2>Search parameters</h2><table><tr><th>Name<th>Value<th>Meaning<th>Example",
-    );
-    for known in &PARAMETERS {
-        page.push_str(&format!(
-            "<tr><td><code>{}</code><td>{}<td>{}<td><code>{}</code>",
-            known.name,
-            escape(&openapi::bounds(known.kind)),
-            escape(known.description),
-            escape(known.example),
-        ));
-    }
-    page.push_str("</table><h2>Errors</h2><table><tr><th>Status<th>Code<th>Meaning");
-    for code in Code::ALL {
-        let (name, status) = (code.as_str(), code.status().as_u16());
-        page.push_str(&format!(
-            "<tr id=\"{name}\"><td>{status}<td><code>{name}</code><td>{}",
-            code.title()
-        ));
-    }
-    page.push_str("</table></html>\n");
-    page
+    let example = "curl -H \"Authorization: Bearer $SIGNALDEX_KEY\" \\\n  \
+         \"$SIGNALDEX_URL/api/v1/signals?q=series+a&limit=5\"";
+    let endpoints = ENDPOINTS.map(|(path, answer, cost)| {
+        format!("<tr><td><code>{path}</code><td>{answer}<td data-label=\"Cost\">{cost}\n")
+    });
+    let parameters = PARAMETERS.iter().map(|known| {
+        let (name, bounds) = (known.name, escape(&openapi::bounds(known.kind)));
+        let (meaning, example) = (with_code(known.description), escape(known.example));
+        let label = if example.is_empty() {
+            ""
+        } else {
+            " data-label=\"Example\""
+        };
+        format!(
+            "<tr><td><code>{name}</code><td>{bounds}<td>{meaning}<td{label}><code>{example}</code>\n"
+        )
+    });
+    // Two statuses share a code, and an id may stand once.
+    let mut last = "";
+    let errors = Code::ALL.iter().map(|code| {
+        let (name, status, title) = (code.as_str(), code.status().as_u16(), code.title());
+        let id = if std::mem::replace(&mut last, name) == name {
+            String::new()
+        } else {
+            format!(" id=\"{name}\"")
+        };
+        format!("<tr{id}><td><code>{name}</code><td>{status}<td>{title}\n")
+    });
+    [
+        DOCS_HEAD.to_owned(),
+        format!("<pre>{}</pre>\n", escape(example)),
+        table("Endpoints", &["Path", "Answer", "Cost"], endpoints),
+        table(
+            "Search parameters",
+            &["Name", "Value", "Meaning", "Example"],
+            parameters,
+        ),
+        table("Errors", &["Code", "Status", "Meaning"], errors),
+        "</main>\n</body>\n</html>\n".to_owned(),
+    ]
+    .concat()
+}
+
+fn table(heading: &str, columns: &[&str], rows: impl IntoIterator<Item = String>) -> String {
+    let head: String = columns
+        .iter()
+        .map(|column| format!("<th scope=\"col\">{column}"))
+        .collect();
+    let rows: String = rows.into_iter().collect();
+    format!(
+        "<h2>{heading}</h2>\n<table><thead><tr>{head}</thead>\n<tbody>\n{rows}</tbody></table>\n"
+    )
+}
+
+/// Text whose parts between backticks are code.
+fn with_code(text: &str) -> String {
+    let parts = text.split('`').enumerate();
+    let marked = parts.map(|(place, part)| match place % 2 {
+        0 => escape(part),
+        _ => format!("<code>{}</code>", escape(part)),
+    });
+    marked.collect()
 }
 
 fn escape(text: &str) -> String {

@@ -152,8 +152,10 @@ async fn answer_in_time(
     rate: &mut Option<Rate>,
 ) -> Result<Answer, Problem> {
     request::check(parts)?;
-    let endpoint =
-        endpoint.ok_or_else(|| Problem::new(Code::NotFound, "There is no such path."))?;
+    let endpoint = endpoint.ok_or_else(|| {
+        let detail = "There is no such path; /docs lists those that there are.";
+        Problem::new(Code::NotFound, detail)
+    })?;
     if parts.method != Method::GET && parts.method != Method::HEAD {
         return Err(Problem::new(
             Code::MethodNotAllowed,

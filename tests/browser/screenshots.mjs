@@ -75,6 +75,8 @@ for (const [kind, options] of wanted) {
     await shoot(page, `search-open-${kind}`, `${SEARCH}&fundingMin=1000&dateFrom=2025-01-01&jobFunction=data`, async (page) => {
       await page.evaluate(() => { for (const group of document.querySelectorAll("details")) group.open = true; });
     });
+    await page.goto(`${service.api}/docs`);
+    await page.screenshot({ path: `${folder}/docs-${kind}.png`, fullPage: true });
     await shoot(page, `search-fault-${kind}`, "/search?q=-&days=8&contry=x&limit=10");
     await shoot(page, `search-nothing-${kind}`, "/search?q=zebra&limit=10");
     await shoot(page, `key-made-${kind}`, "/keys", async (page) => {

@@ -149,6 +149,21 @@ for (const colorScheme of ["light", "dark"]) {
   });
 }
 
+for (const colorScheme of ["light", "dark"]) {
+  test(`no page is wider than a phone, ${colorScheme}`, async () => {
+    const page = await openPage(browser, service, { viewport: PHONE, colorScheme });
+    await signIn(page, service);
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    const pages = ["/", "/search", "/keys", "/usage", "/slow"].map((path) => service.admin + path);
+    for (const address of [...pages, `${service.api}/docs`]) {
+      await page.goto(address);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(overflow <= 0, `${address} is ${overflow} pixels too wide`);
+    }
+    await assertAccessible(page, "the description of the interface");
+  });
+}
+
 test("searching here charges nobody", async () => {
   const before = service.run("usage");
   const page = await searchPage();

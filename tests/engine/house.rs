@@ -4,11 +4,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const DOCUMENTS: [&str; 5] = [
+const DOCUMENTS: [&str; 6] = [
     "ARCHITECTURE.md",
     "README.md",
     "docs/api.md",
     "docs/hosts.md",
+    "docs/newcomer.md",
     "docs/operators.md",
 ];
 

@@ -1,4 +1,5 @@
-//! The guide for API clients: every command in it is run, and prints what the guide says.
+//! The guide for API clients: every command in it is run, and prints what the guide says. Other
+//! guides are read by the same rules.
 
 use std::process::Command;
 
@@ -8,14 +9,14 @@ const GUIDE: &str = include_str!("../../docs/api.md");
 
 /// A command of the guide and what it is said to print; `…` stands for anything.
 #[derive(Debug)]
-struct Example {
-    command: String,
-    output: String,
+pub(crate) struct Example {
+    pub(crate) command: String,
+    pub(crate) output: String,
 }
 
-/// The examples of each block, whose variables are the block's own.
-fn blocks() -> Vec<Vec<Example>> {
-    let blocks = GUIDE.split("```console\n").skip(1);
+/// The examples of each block of a guide.
+pub(crate) fn blocks(guide: &str) -> Vec<Vec<Example>> {
+    let blocks = guide.split("```console\n").skip(1);
     blocks
         .map(|block| examples(block.split("```").next().unwrap_or_default()))
         .collect()
@@ -37,7 +38,7 @@ fn examples(block: &str) -> Vec<Example> {
 }
 
 /// Whether a text is as a pattern says, in which `…` stands for anything.
-fn is_like(text: &str, pattern: &str) -> bool {
+pub(crate) fn is_like(text: &str, pattern: &str) -> bool {
     let mut parts = pattern.split('…');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
         return false;
@@ -63,8 +64,8 @@ fn every_example_of_the_guide_does_what_it_says() {
     }
     let rig = Rig::start();
     let mut count = 0;
-    for block in blocks() {
-        // Later commands of a block use what earlier ones have set, so each runs behind them.
+    for block in blocks(GUIDE) {
+        // The variables are the block's own. Later commands of a block use what earlier ones have set, so each runs behind them.
         let mut script = String::new();
         for example in block {
             let run = Command::new("sh")

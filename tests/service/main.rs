@@ -12,6 +12,8 @@ mod guide;
 mod hostile;
 mod metering;
 mod openapi;
+#[cfg(feature = "cli")]
+mod operators;
 mod overload;
 #[cfg(feature = "cli")]
 mod program;

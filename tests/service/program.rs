@@ -161,6 +161,22 @@ fn without_a_directory_a_line_to_paste_is_printed() {
 }
 
 #[test]
+fn an_address_that_is_taken_is_named() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (mut service, address, _errors) = serve(&directory.path().join("state.db"), &[]);
+    let address = address.to_string();
+    let second = run(
+        &directory.path().join("other.db"),
+        &["serve", "--addr", &address],
+    );
+    let said = String::from_utf8(second.stderr).expect("text");
+    assert_eq!(second.status.code(), Some(1));
+    assert!(said.contains(&address) && said.contains("--addr"), "{said}");
+    service.kill().expect("killed");
+    service.wait().expect("gone");
+}
+
+#[test]
 fn wrong_settings_of_a_key_are_refused() {
     let directory = tempfile::tempdir().expect("a directory");
     let state = directory.path().join("state.db");

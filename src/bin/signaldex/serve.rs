@@ -100,8 +100,8 @@ impl Serve {
     }
 
     async fn serve(self, state: State) -> Result<(), Failure> {
-        let listener = TcpListener::bind(self.addr).await?;
-        let admin_listener = TcpListener::bind(self.admin.admin_addr).await?;
+        let listener = listen(self.addr, "--addr").await?;
+        let admin_listener = listen(self.admin.admin_addr, "--admin-addr").await?;
         let (address, admin_address) = (listener.local_addr()?, admin_listener.local_addr()?);
         eprintln!("signaldex: listening on http://{address}, dashboard on http://{admin_address}/");
         let (index, today) = self.index()?;
@@ -162,6 +162,14 @@ impl Bounds {
             shutdown_time: self.shutdown_timeout,
         }
     }
+}
+
+/// Listens, or says which of the two addresses cannot be had and how to choose another.
+async fn listen(address: SocketAddr, option: &str) -> Result<TcpListener, Failure> {
+    let listener = TcpListener::bind(address).await;
+    listener.map_err(|error| {
+        format!("cannot listen on {address}: {error}; {option} takes another address").into()
+    })
 }
 
 /// JSON lines on standard error.

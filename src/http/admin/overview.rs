@@ -39,7 +39,7 @@ struct Fact {
 struct Section {
     name: String,
     size: String,
-    /// Of the largest, in percent.
+    /// Of the largest, in percent, rounded up so that nothing looks empty.
     share: u64,
 }
 
@@ -132,7 +132,7 @@ fn sections(admin: &Admin) -> Vec<Section> {
     let section = |(name, bytes): (String, u64)| Section {
         name,
         size: figures::bytes(bytes),
-        share: bytes.saturating_mul(100) / largest,
+        share: bytes.saturating_mul(100).div_ceil(largest),
     };
     kinds.into_iter().map(section).collect()
 }
