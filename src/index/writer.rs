@@ -14,6 +14,7 @@ use super::merge::{self, MergeThread};
 use super::snapshot::Snapshot;
 use super::storage::Storage;
 use super::{Found, Shared};
+use crate::segment;
 use crate::signal::{Company, Signal, SignalId};
 use crate::{Error, Result};
 
@@ -90,7 +91,8 @@ impl Writer {
     /// Adds a signal, in place of the one with its id.
     ///
     /// # Errors
-    /// [`is_invalid`](Error::is_invalid) where its company is not known.
+    /// [`is_invalid`](Error::is_invalid) where its company is not known, or its texts take more than
+    /// 16 MiB.
     pub fn upsert_signal(&mut self, signal: &Signal<'_>) -> Result<()> {
         if !self.has_company(&signal.company_slug) {
             let slug: String = signal.company_slug.chars().take(64).collect();
@@ -98,6 +100,7 @@ impl Writer {
                 "companySlug: there is no company {slug:?}; add the company first"
             )));
         }
+        segment::check_signal(signal)?;
         self.pending
             .signals
             .insert(signal.id, Some(signal.clone().into_owned()));
@@ -118,11 +121,12 @@ impl Writer {
     /// from the commit on.
     ///
     /// # Errors
-    /// [`is_invalid`](Error::is_invalid) where its slug is empty.
+    /// [`is_invalid`](Error::is_invalid) where its slug is empty, or its texts take more than 16 MiB.
     pub fn upsert_company(&mut self, company: &Company<'_>) -> Result<()> {
         if company.slug.is_empty() {
             return Err(Error::invalid("slug: a company's slug is not empty"));
         }
+        segment::check_company(company)?;
         self.pending
             .companies
             .insert(company.slug.to_string(), Some(company.clone().into_owned()));

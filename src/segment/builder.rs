@@ -11,7 +11,7 @@ use hashbrown::HashSet;
 use super::assemble;
 use super::format::{SectionKind, SegmentWriter};
 use super::interner::Interner;
-use super::record::{self, RECORD_BYTES_MAX};
+use super::record;
 use super::row::SEGMENT_ROWS_MAX;
 use crate::query::Facet;
 use crate::query::dates::day_number;
@@ -159,12 +159,7 @@ impl<W: Write> SegmentBuilder<W> {
     }
 
     fn append_record(&mut self) -> Result<u64> {
-        let bytes = self.record.len();
-        if bytes > RECORD_BYTES_MAX {
-            return Err(Error::invalid(format!(
-                "the texts of a record take {bytes} bytes; {RECORD_BYTES_MAX} are allowed"
-            )));
-        }
+        record::check_size(&self.record)?;
         self.output.append(&self.record)
     }
 

@@ -34,6 +34,7 @@ pub(crate) use field::Field;
 pub(crate) use item::Shown;
 pub(crate) use pairs::is_frequent;
 pub(crate) use posting::{BlockRows, Posting, PostingId, PostingSections, Postings};
+pub(crate) use record::{check_company, check_signal};
 pub(crate) use row::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, Row, block_count};
 pub(crate) use tokens::{EncodedPhrase, TermNumber};
 

@@ -29,7 +29,7 @@ use crate::signal::{Company, Currency, Funding, Hiring, Signal, SignalId};
 use crate::{Error, Result};
 
 /// The most bytes of a record: a signal of the longest texts that JSON lines may have.
-pub(super) const RECORD_BYTES_MAX: usize = 16 << 20;
+const RECORD_BYTES_MAX: usize = 16 << 20;
 
 const FRAME_BYTES: usize = 8;
 
@@ -38,6 +38,36 @@ const HEAD_BYTES: usize = FRAME_BYTES + 16;
 
 /// The bits of a stored date that hold the day of the year.
 const ORDINAL_BITS: u32 = 9;
+
+/// Checks that a signal's record is not too long.
+///
+/// # Errors
+/// [`is_invalid`](Error::is_invalid) where it is.
+///
+/// Cost: that of writing it.
+pub(crate) fn check_signal(signal: &Signal<'_>) -> Result<()> {
+    let mut record = Vec::new();
+    write_signal(&mut record, signal);
+    check_size(&record)
+}
+
+/// Checks that a company's record is not too long; as [`check_signal`].
+pub(crate) fn check_company(company: &Company<'_>) -> Result<()> {
+    let mut record = Vec::new();
+    write_company(&mut record, company);
+    check_size(&record)
+}
+
+/// Checks that a record is not too long.
+pub(super) fn check_size(record: &[u8]) -> Result<()> {
+    let bytes = record.len();
+    match bytes <= RECORD_BYTES_MAX {
+        true => Ok(()),
+        false => Err(Error::invalid(format!(
+            "the texts of a record take {bytes} bytes; {RECORD_BYTES_MAX} are allowed"
+        ))),
+    }
+}
 
 /// Appends the record of a signal. Its company is only in it as an item shows it: the company is
 /// found by the row.

@@ -134,3 +134,23 @@ fn there_is_one_writer_at_a_time() {
     drop(writer);
     other.writer().expect("the lock is free");
 }
+
+#[test]
+fn what_no_segment_can_hold_is_refused_before_the_commit() {
+    let (_disk, index, mut writer) = prepared();
+    let mut random = Random(6);
+    let mut company = random_company(&mut random);
+    writer.upsert_company(&company).expect("a valid company");
+    let mut signal = random_signal(&mut random, &company.slug);
+    signal.evidence = Some("long ".repeat(4 << 20).into());
+    let refused = writer.upsert_signal(&signal).unwrap_err();
+    assert!(
+        refused.is_invalid() && refused.to_string().contains("are allowed"),
+        "{refused}"
+    );
+    company.about = Some("long ".repeat(4 << 20).into());
+    assert!(writer.upsert_company(&company).unwrap_err().is_invalid());
+    // What was accepted before is committed as if nothing had been refused.
+    writer.commit().expect("the disk is whole");
+    assert!(index.snapshot().has_company(&company.slug));
+}
