@@ -1,0 +1,133 @@
+//! Eight publishers at once: one wins each generation, and what it published is whole.
+
+use std::path::PathBuf;
+use std::sync::Barrier;
+
+use signaldex::replicate::{PublishOptions, Published, Replica, Store, publish};
+
+use crate::rig::{build, runtime, titles};
+
+const PUBLISHERS: usize = 8;
+
+/// Generations that are raced for in each store.
+const ROUNDS: u64 = 25;
+
+/// All publish at once, each from its directory; what each was told.
+fn race(
+    directories: &[PathBuf],
+    store: &Store,
+    generation: u64,
+) -> Vec<signaldex::Result<Published>> {
+    let options = PublishOptions {
+        generation: Some(generation),
+        ..PublishOptions::default()
+    };
+    let start = Barrier::new(directories.len());
+    std::thread::scope(|scope| {
+        let racing = directories.iter().map(|directory| {
+            let start = &start;
+            scope.spawn(move || {
+                let runtime = runtime();
+                start.wait();
+                runtime.block_on(publish(directory, store, options))
+            })
+        });
+        // All are started before the first is waited for.
+        let racing: Vec<_> = racing.collect();
+        let told = racing.into_iter().map(|thread| thread.join());
+        told.map(|told| told.expect("no panic")).collect()
+    })
+}
+
+fn stores(folder: &tempfile::TempDir) -> [Store; 2] {
+    let on_disk = folder.path().join("store").display().to_string();
+    [Store::in_memory(), Store::open(&on_disk).expect("a store")]
+}
+
+#[test]
+fn of_eight_publishers_of_different_content_one_wins_each_generation() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let directories: Vec<PathBuf> = (0..PUBLISHERS)
+        .map(|number| folder.path().join(format!("index-{number}")))
+        .collect();
+    for (number, directory) in directories.iter().enumerate() {
+        build(directory, &format!("of publisher {number}"));
+    }
+    for (place, store) in stores(&folder).into_iter().enumerate() {
+        for generation in 1..=ROUNDS {
+            let told = race(&directories, &store, generation);
+            let winners: Vec<usize> = (0..PUBLISHERS)
+                .filter(|&number| told[number].as_ref().is_ok_and(|told| !told.was_there))
+                .collect();
+            assert_eq!(
+                winners.len(),
+                1,
+                "store {place}, generation {generation}: {told:?}"
+            );
+            for refused in told.iter().filter_map(|told| told.as_ref().err()) {
+                assert!(refused.is_taken(), "{refused}");
+            }
+            assert_eq!(
+                told.iter().filter(|told| told.is_err()).count(),
+                PUBLISHERS - 1
+            );
+            // A replica from nothing finds every object, whole, and the winner's alone.
+            let cache = folder.path().join(format!("cache-{place}-{generation}"));
+            let replica = runtime().block_on(Replica::open(store.clone(), &cache));
+            let replica = replica.expect("a whole generation");
+            assert!(replica.opening().fault.is_none());
+            let snapshot = replica.index().snapshot();
+            assert_eq!(snapshot.generation(), generation);
+            let expected = format!("Acme ships version of publisher {}", winners[0]);
+            let titles = titles(&snapshot);
+            assert!(!titles.is_empty());
+            assert!(
+                titles.iter().all(|(_, title)| *title == expected),
+                "{expected}"
+            );
+        }
+    }
+}
+
+#[test]
+fn of_eight_publishers_of_the_same_content_one_creates_and_all_succeed() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let directory = folder.path().join("index");
+    build(&directory, "one");
+    let directories = vec![directory; PUBLISHERS];
+    for store in stores(&folder) {
+        for generation in 1..=ROUNDS {
+            let told = race(&directories, &store, generation);
+            let told: Vec<Published> = told
+                .into_iter()
+                .map(|told| told.expect("published"))
+                .collect();
+            let created = told.iter().filter(|told| !told.was_there).count();
+            assert_eq!(created, 1, "generation {generation}: {told:?}");
+        }
+    }
+}
+
+#[test]
+fn a_publisher_behind_the_newest_is_refused() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let directory = folder.path().join("index");
+    build(&directory, "one");
+    for store in stores(&folder) {
+        let publish_as = |generation| {
+            let options = PublishOptions {
+                generation: Some(generation),
+                ..PublishOptions::default()
+            };
+            runtime().block_on(publish(&directory, &store, options))
+        };
+        assert!(publish_as(5).is_ok());
+        let refused = publish_as(4).expect_err("refused");
+        assert!(refused.is_taken(), "{refused}");
+        for generation in [0, u64::MAX] {
+            let refused = publish_as(generation).expect_err("refused");
+            assert!(refused.is_invalid(), "{refused}");
+        }
+        assert!(publish_as(5).expect("the same").was_there);
+    }
+}

@@ -1,0 +1,128 @@
+//! A replica behind the service: what `/readyz` and the metrics say, and that old snapshots go.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use signaldex::http::{Following, Limits, Service, State, Today};
+use signaldex::replicate::Progress;
+
+use crate::rig::{Rig, TODAY, change};
+
+fn report(service: &Service, progress: &Progress) {
+    service.report_following(Following {
+        newest: progress.newest,
+        fault: progress
+            .fault
+            .as_ref()
+            .map(|fault| fault.reason().to_owned()),
+        objects_fetched: progress.objects_fetched,
+        bytes_fetched: progress.bytes_fetched,
+    });
+}
+
+fn service(rig: &Rig, index: signaldex::Index) -> Service {
+    let state = State::open(rig.path("state.db")).expect("a state");
+    Service::new(index, state, Today::Fixed(TODAY), Limits::default()).expect("a service")
+}
+
+fn metric(service: &Service, name: &str) -> u64 {
+    let text = service.metrics();
+    let line = text
+        .lines()
+        .find(|line| line.split(' ').next() == Some(name));
+    let value = line.and_then(|line| line.split(' ').nth(1));
+    let value = value.unwrap_or_else(|| panic!("no {name} in {text}"));
+    value.parse().expect("a number")
+}
+
+#[test]
+fn a_snapshot_is_let_go_when_the_next_is_served_without_waiting_for_a_request() {
+    let rig = Rig::new();
+    rig.publish();
+    let mut replica = rig.open("cache").expect("a copy");
+    let service = service(&rig, replica.index());
+    report(&service, replica.opening());
+    let old = Arc::downgrade(&replica.index().snapshot());
+    assert!(old.upgrade().is_some());
+    change(&rig.index(), 1);
+    rig.publish();
+    let progress = rig.sync(&mut replica);
+    report(&service, &progress);
+    assert!(old.upgrade().is_none(), "the old snapshot is still held");
+}
+
+#[test]
+fn metrics_tell_what_was_fetched_and_what_is_wrong() {
+    let rig = Rig::new();
+    rig.publish();
+    let mut replica = rig.open("cache").expect("a copy");
+    let service = service(&rig, replica.index());
+    report(&service, replica.opening());
+    assert_eq!(metric(&service, "signaldex_followed_generation"), 1);
+    assert_eq!(metric(&service, "signaldex_follow_faulty"), 0);
+    assert_eq!(metric(&service, "signaldex_fetched_objects_total"), 1);
+    let bytes = fs::metadata(&rig.stored("objects")[0])
+        .expect("a file")
+        .len();
+    assert_eq!(metric(&service, "signaldex_fetched_bytes_total"), bytes);
+
+    change(&rig.index(), 1);
+    rig.publish();
+    let manifest = rig.stored("manifests").pop().expect("a manifest");
+    let whole = fs::read(&manifest).expect("read");
+    fs::write(&manifest, &whole[..whole.len() - 1]).expect("written");
+    report(&service, &rig.sync(&mut replica));
+    assert_eq!(metric(&service, "signaldex_followed_generation"), 2);
+    assert_eq!(metric(&service, "signaldex_snapshot_generation"), 1);
+    assert_eq!(metric(&service, "signaldex_follow_faulty"), 1);
+    assert_eq!(metric(&service, "signaldex_follow_faults_total"), 1);
+
+    fs::write(&manifest, whole).expect("written");
+    report(&service, &rig.sync(&mut replica));
+    assert_eq!(metric(&service, "signaldex_snapshot_generation"), 2);
+    assert_eq!(metric(&service, "signaldex_follow_faulty"), 0);
+    assert_eq!(metric(&service, "signaldex_follow_faults_total"), 1);
+}
+
+#[test]
+fn a_replica_follows_by_itself_and_goes_on_after_a_fault() {
+    let rig = Rig::new();
+    rig.publish();
+    let replica = rig.open("cache").expect("a copy");
+    let index = replica.index();
+    let (tell, told) = std::sync::mpsc::channel();
+    let follower = replica.follow(Duration::from_millis(10), move |progress| {
+        let fault = progress.fault.as_ref().map(ToString::to_string);
+        // The test may have seen enough.
+        let _ = tell.send((progress.generation, fault));
+    });
+    let follower = follower.expect("a thread");
+    let await_generation = |generation| {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while index.snapshot().generation() < generation {
+            assert!(
+                Instant::now() < deadline,
+                "generation {generation} is not served"
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    change(&rig.index(), 1);
+    rig.publish();
+    await_generation(2);
+
+    change(&rig.index(), 2);
+    // A manifest that cannot be read is there before the next generation is.
+    let broken = rig.path("store/manifests/00000000000000000003");
+    fs::write(broken, b"broken").expect("written");
+    let is_fault = |(_, fault): &(u64, Option<String>)| fault.is_some();
+    let fault = told.iter().find(is_fault).expect("a fault is told");
+    assert_eq!(fault.0, 2);
+    change(&rig.index(), 3);
+    rig.publish();
+    await_generation(4);
+    drop(follower);
+    // The lock is free again.
+    rig.open("cache").expect("the copy");
+}
