@@ -138,7 +138,9 @@ fn recover(store: &Store, mirror: &mut Mirror) -> Result<HashMap<Digest, (FileKi
     }
     match mirror.recover() {
         // Such a copy is worth nothing, and everything in it can be fetched.
-        Err(error) if error.is_corrupt() || error.is_missing() => mirror.clear()?,
+        Err(error) if error.is_corrupt() || error.is_foreign() || error.is_missing() => {
+            mirror.clear()?;
+        }
         recovered => recovered?,
     }
     Ok(named_files(mirror, &origin))

@@ -102,7 +102,7 @@ fn every_damage_of_a_manifest_is_refused_while_the_old_generation_answers() {
         assert_eq!(titles(&replica.index().snapshot()), old, "{name}");
         // The next generation is the remedy.
         change(&rig.index(), 2);
-        assert_eq!(rig.publish().generation, 3);
+        assert!(rig.publish().generation > 2);
         assert!(rig.sync(&mut replica).fault.is_none(), "{name}");
         assert_eq!(
             titles(&replica.index().snapshot()),
@@ -186,8 +186,8 @@ fn a_copy_that_is_damaged_is_fetched_anew() {
             .filter(|(name, _)| *name != "altered by a bit")
         {
             let path = file_of_kind(&rig.path("cache"), kind);
-            // A manifest or an origin that is gone is another case.
-            if *name == "removed" && !kind.ends_with('-') {
+            // Without an origin it is not to be told from an index of its own; see below.
+            if kind == "origin" && ["removed", "emptied"].contains(name) {
                 continue;
             }
             damage(&path);
@@ -228,6 +228,14 @@ fn a_directory_that_is_no_copy_of_this_store_is_left_alone() {
     assert_eq!(rig.published(), before);
 
     rig.open("cache").expect("a copy");
+    let origin = fs::read(rig.path("cache/origin")).expect("read");
+    fs::write(rig.path("cache/origin"), b"").expect("written");
+    let error = rig.open("cache").expect_err("nobody knows whose it is");
+    assert!(error.is_foreign(), "{error}");
+    fs::remove_file(rig.path("cache/origin")).expect("removed");
+    let error = rig.open("cache").expect_err("nobody knows whose it is");
+    assert!(error.is_invalid(), "{error}");
+    fs::write(rig.path("cache/origin"), origin).expect("written");
     let other = signaldex::replicate::Store::in_memory();
     let opened = crate::rig::runtime().block_on(Replica::open(other, &rig.path("cache")));
     let error = opened.expect_err("a copy of another store");

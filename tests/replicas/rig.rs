@@ -11,8 +11,8 @@ use time::macros::date;
 
 pub(crate) const TODAY: Date = date!(2026 - 06 - 30);
 
-/// Signals of a fresh index.
-pub(crate) const SIGNALS: u64 = 40;
+/// Signals of a fresh index: so many that its segment is not merged with the changes behind it.
+pub(crate) const SIGNALS: u64 = 1_200;
 
 pub(crate) fn signal(number: u64, version: &str) -> Signal<'static> {
     let id = SignalId::new(number).expect("an id");
@@ -39,15 +39,24 @@ pub(crate) fn change(directory: &Path, number: u64) {
     let gone = SignalId::new(number).expect("an id");
     assert!(writer.delete_signal(gone).expect("deleted"));
     writer.commit().expect("committed");
+    writer.wait_for_merges();
 }
 
 /// All titles of a snapshot by id.
 pub(crate) fn titles(snapshot: &Snapshot) -> Vec<(u64, String)> {
-    let query = Query::builder().limit(50).build().expect("a valid query");
-    let page = snapshot.search(&query, TODAY).expect("a whole index");
-    let items = snapshot.records(&page).expect("whole records");
     let title = |item: &signaldex::Item<'_>| (item.signal.id.get(), item.signal.title.to_string());
-    items.iter().map(title).collect()
+    let mut titles = Vec::new();
+    let mut query = Query::builder().limit(50).build().expect("a valid query");
+    loop {
+        let page = snapshot.search(&query, TODAY).expect("a whole index");
+        let items = snapshot.records(&page).expect("whole records");
+        titles.extend(items.iter().map(title));
+        let Some(cursor) = page.next_cursor() else {
+            return titles;
+        };
+        let next = Query::builder().limit(50).after(cursor).build();
+        query = next.expect("a valid query");
+    }
 }
 
 /// A folder with an index in `index`, and a store in `store`.

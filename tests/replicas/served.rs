@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use signaldex::http::{Following, Limits, Service, State, Today};
-use signaldex::replicate::Progress;
+use signaldex::replicate::{Progress, PublishOptions};
 
 use crate::rig::{Rig, TODAY, change};
 
@@ -112,16 +112,19 @@ fn a_replica_follows_by_itself_and_goes_on_after_a_fault() {
     rig.publish();
     await_generation(2);
 
-    change(&rig.index(), 2);
     // A manifest that cannot be read is there before the next generation is.
     let broken = rig.path("store/manifests/00000000000000000003");
     fs::write(broken, b"broken").expect("written");
     let is_fault = |(_, fault): &(u64, Option<String>)| fault.is_some();
     let fault = told.iter().find(is_fault).expect("a fault is told");
     assert_eq!(fault.0, 2);
-    change(&rig.index(), 3);
-    rig.publish();
-    await_generation(4);
+    change(&rig.index(), 2);
+    let options = PublishOptions {
+        generation: Some(9),
+        ..PublishOptions::default()
+    };
+    rig.publish_with(options).expect("published");
+    await_generation(9);
     drop(follower);
     // The lock is free again.
     rig.open("cache").expect("the copy");
