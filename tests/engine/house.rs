@@ -4,12 +4,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const DOCUMENTS: [&str; 5] = [
+const DOCUMENTS: [&str; 6] = [
     "ARCHITECTURE.md",
     "README.md",
     "docs/api.md",
     "docs/hosts.md",
     "docs/operators.md",
+    "docs/replicas.md",
 ];
 
 fn root() -> &'static Path {
