@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::rig::{Rig, build, change};
+use crate::rig::{Rig, build, change, titles};
 
 fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_signaldex"))
@@ -147,6 +147,68 @@ fn of_eight_processes_one_publishes_and_seven_say_why_not() {
             assert!(reason.contains("published with other content"), "{reason}");
         }
     }
+}
+
+/// Pauses of 0 to 60 ms: before, in the middle of and after what a publisher or a replica does.
+fn pauses(seed: u64) -> impl Iterator<Item = Duration> {
+    let step = move |state: &u64| {
+        Some(
+            state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(seed),
+        )
+    };
+    std::iter::successors(Some(seed), step).map(|state| Duration::from_millis((state >> 33) % 60))
+}
+
+#[test]
+fn publishers_that_are_killed_leave_nothing_that_a_replica_could_misread() {
+    let rig = Rig::new();
+    rig.publish();
+    let mut replica = rig.open("cache").expect("a copy");
+    let mut killed = 0;
+    for (number, pause) in (1..=20).zip(pauses(7)) {
+        change(&rig.index(), number);
+        let mut publisher = publish(&rig.index(), &rig.path("store"), &[])
+            .spawn()
+            .expect("the program runs");
+        std::thread::sleep(pause);
+        publisher.kill().expect("killed");
+        killed += u32::from(!publisher.wait().expect("an end").success());
+        let progress = rig.sync(&mut replica);
+        assert!(progress.fault.is_none(), "{:?}", progress.fault);
+        if progress.changed {
+            assert_eq!(titles(&replica.index().snapshot()), rig.published());
+        }
+    }
+    assert!(killed > 0, "no publisher was killed in time");
+    rig.publish();
+    assert!(rig.sync(&mut replica).fault.is_none());
+    assert_eq!(titles(&replica.index().snapshot()), rig.published());
+}
+
+#[test]
+fn replicas_that_are_killed_go_on_from_what_they_have() {
+    let rig = Rig::new();
+    rig.publish();
+    // The first start makes the state file, so that the later ones take as long as each other.
+    Served::start(&rig).await_readiness("\"fault\":null");
+    for (number, pause) in (1..=12).zip(pauses(11)) {
+        change(&rig.index(), number);
+        rig.publish();
+        let mut served = Served::start(&rig);
+        // It listens first and then fetches.
+        std::thread::sleep(pause / 3);
+        served.process.kill().expect("killed");
+        served.process.wait().expect("an end");
+        let verified = program().arg("verify").arg(rig.path("cache")).output();
+        let verified = verified.expect("the program runs");
+        assert!(verified.status.success(), "{verified:?}");
+    }
+    let generation = format!("\"newest\":{}", rig.publish().generation);
+    Served::start(&rig).await_readiness(&generation);
+    let copy = signaldex::Index::open(rig.path("cache")).expect("the copy");
+    assert_eq!(titles(&copy.snapshot()), rig.published());
 }
 
 #[test]
