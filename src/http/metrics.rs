@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -48,6 +48,7 @@ pub(crate) struct Metrics {
     pub(crate) charge_queue: Gauge,
     pub(crate) generation: Gauge<u64, AtomicU64>,
     followed_generation: Gauge<u64, AtomicU64>,
+    follow_reported: Gauge<u64, AtomicU64>,
     follow_faulty: Gauge,
     follow_faults: Counter,
     fetched_objects: Counter,
@@ -73,6 +74,7 @@ impl Metrics {
             charge_queue: Gauge::default(),
             generation: Gauge::default(),
             followed_generation: Gauge::default(),
+            follow_reported: Gauge::default(),
             follow_faulty: Gauge::default(),
             follow_faults: Counter::default(),
             fetched_objects: Counter::default(),
@@ -143,6 +145,11 @@ impl Metrics {
             self.followed_generation.clone(),
         );
         registry.register(
+            "follow_reported_timestamp_seconds",
+            "When the store was last looked at, in seconds since 1970",
+            self.follow_reported.clone(),
+        );
+        registry.register(
             "follow_faulty",
             "1 while the newest generation cannot be loaded",
             self.follow_faulty.clone(),
@@ -166,6 +173,9 @@ impl Metrics {
 
     pub(crate) fn followed(&self, report: &super::following::Following) {
         let is_faulty = report.fault.is_some();
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        self.follow_reported
+            .set(now.map_or(0, |time| time.as_secs()));
         self.followed_generation.set(report.newest);
         self.follow_faulty.set(is_faulty.into());
         self.follow_faults.inc_by(is_faulty.into());

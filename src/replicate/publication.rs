@@ -51,8 +51,20 @@ pub(super) struct PublishedDeleted {
 }
 
 impl Publication {
+    /// The bytes of the object.
+    ///
+    /// # Errors
+    /// [`is_full`](Error::is_full) where they are more than a replica reads.
     pub(super) fn encode(&self) -> Result<Vec<u8>> {
-        seal(MAGIC, self)
+        let bytes = seal(MAGIC, self)?;
+        match bytes.len() as u64 <= MANIFEST_BYTES_MAX {
+            true => Ok(bytes),
+            false => Err(Error::full(format!(
+                "the manifest has {} bytes; at most {MANIFEST_BYTES_MAX} are allowed: compact the \
+                 index",
+                bytes.len()
+            ))),
+        }
     }
 
     /// Reads the bytes of an object.
@@ -126,6 +138,13 @@ mod tests {
         let publication = publication();
         let bytes = publication.encode().expect("written");
         assert_eq!(Publication::decode(&bytes).expect("read"), publication);
+    }
+
+    #[test]
+    fn a_manifest_that_no_replica_would_read_is_not_written() {
+        let mut long = publication();
+        long.segments = vec![long.segments[0].clone(); 20_000];
+        assert!(long.encode().expect_err("refused").is_full());
     }
 
     #[test]

@@ -206,7 +206,7 @@ impl Copying<'_> {
         for segment in &publication.segments {
             lines.push(self.line(segment, progress).await?);
         }
-        self.write_origin(&publication)?;
+        self.write_origin()?;
         self.mirror
             .install(generation, lines)
             .map_err(|error| error.about(&manifest_name(generation)))?;
@@ -321,12 +321,16 @@ impl Copying<'_> {
         output.sync().map_err(unwritable)
     }
 
-    /// Writes which objects the files are, before the state that has them.
-    fn write_origin(&self, publication: &Publication) -> Result<()> {
-        let file = |object: &Digest| self.files.get(object).map(|&(_, file)| (file, *object));
+    /// Writes which objects the files are, before the state that has them, and those of the state
+    /// before, which stays where the new one is refused.
+    fn write_origin(&self) -> Result<()> {
+        let files = self.files.iter();
+        let mut files: Vec<(u64, Digest)> =
+            files.map(|(&object, &(_, file))| (file, object)).collect();
+        files.sort_unstable();
         let origin = Origin {
             store: self.store.identity(),
-            files: objects_of(publication).iter().filter_map(file).collect(),
+            files,
         };
         self.mirror.write(ORIGIN, &origin.encode()?)
     }

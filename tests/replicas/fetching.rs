@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use sha2::Digest;
 use signaldex::Index;
 use signaldex::replicate::PublishOptions;
 
@@ -137,6 +138,50 @@ fn what_a_refused_generation_has_left_is_used_by_the_next_or_removed() {
     rig.publish();
     assert!(rig.sync(&mut replica).fault.is_none());
     assert_eq!(files(&rig, "cache").len(), 1, "{:?}", files(&rig, "cache"));
+}
+
+#[test]
+fn a_restart_after_a_refused_generation_still_knows_what_it_has() {
+    let rig = Rig::new();
+    rig.publish();
+    let first = rig.stored("objects").pop().expect("an object");
+    let mut replica = rig.open("cache").expect("a copy");
+    // Whole and named as it has to be, but no segment: noticed when it is opened, not before.
+    let object = b"not a segment";
+    fs::write(rig.path("store/objects").join(sha256(object)), object).expect("written");
+    let body = format!(
+        "{{\"generation\":2,\"segments\":[{{\"sha256\":\"{}\",\"length\":{},\"deleted\":null}}]}}",
+        sha256(object),
+        object.len()
+    );
+    let manifest = format!("signaldex-manifest 1 {}\n{body}", sha256(body.as_bytes()));
+    let path = rig.path("store/manifests/00000000000000000002");
+    fs::write(&path, manifest).expect("written");
+    let refused = rig.sync(&mut replica);
+    assert_eq!((refused.generation, refused.objects_fetched), (1, 1));
+    let fault = refused.fault.expect("noticed");
+    assert!(fault.is_foreign() || fault.is_corrupt(), "{fault}");
+    drop(replica);
+
+    change(&rig.index(), 1);
+    let options = PublishOptions {
+        generation: Some(3),
+        ..PublishOptions::default()
+    };
+    rig.publish_with(options).expect("published");
+    fs::remove_file(first).expect("removed");
+    let replica = rig.open("cache").expect("a copy");
+    let fault = &replica.opening().fault;
+    assert!(
+        fault.is_none(),
+        "the first segment is asked for again: {fault:?}"
+    );
+    assert_eq!(titles(&replica.index().snapshot()), rig.published());
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    let digest = sha2::Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[test]

@@ -61,6 +61,7 @@ fn metrics_tell_what_was_fetched_and_what_is_wrong() {
     report(&service, replica.opening());
     assert_eq!(metric(&service, "signaldex_followed_generation"), 1);
     assert_eq!(metric(&service, "signaldex_follow_faulty"), 0);
+    assert!(metric(&service, "signaldex_follow_reported_timestamp_seconds") > 1_700_000_000);
     assert_eq!(metric(&service, "signaldex_fetched_objects_total"), 1);
     let bytes = fs::metadata(&rig.stored("objects")[0])
         .expect("a file")
