@@ -17,7 +17,7 @@ use crate::{Error, Result};
 /// The version that this release writes, and the newest that it reads.
 const VERSION: u32 = 1;
 
-/// The longest manifest, in bytes: room for some 10,000 segments.
+/// The longest manifest, in bytes: room for some 20,000 segments.
 pub(super) const MANIFEST_BYTES_MAX: u64 = 4 << 20;
 
 const MAGIC: &str = "signaldex-manifest";
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn a_manifest_that_no_replica_would_read_is_not_written() {
         let mut long = publication();
-        long.segments = vec![long.segments[0].clone(); 20_000];
+        long.segments = vec![long.segments[0].clone(); 30_000];
         assert!(long.encode().expect_err("refused").is_full());
     }
 
