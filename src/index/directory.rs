@@ -160,7 +160,7 @@ pub(super) fn remove(storage: &dyn Storage, name: &str) -> Result<()> {
 }
 
 /// The files that a manifest names.
-pub(super) fn names_of(manifest: &Manifest) -> Vec<String> {
+fn names_of(manifest: &Manifest) -> Vec<String> {
     let of_line = |line: &SegmentLine| {
         let deleted = line.deleted.as_ref();
         [

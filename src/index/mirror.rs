@@ -123,7 +123,7 @@ impl Mirror {
         self.storage.path(&kind.name(file))
     }
 
-    /// Removes a file that no state names.
+    /// Removes a file that the state does not name. Readers that have it open keep it.
     pub(crate) fn discard(&self, kind: FileKind, file: u64) -> Result<()> {
         directory::remove(&*self.storage, &kind.name(file))
     }
@@ -142,9 +142,9 @@ impl Mirror {
         read.map_err(directory::at(&*self.storage, name, "read the file"))
     }
 
-    /// Makes a state the current one: opens and verifies its files, makes it durable, publishes its
-    /// snapshot, and removes the files that only the state before named. The files have to be
-    /// durable.
+    /// Makes a state the current one: opens and verifies its files, makes it durable, and publishes
+    /// its snapshot. The files have to be durable; those that only the state before named are the
+    /// caller's to discard.
     ///
     /// # Errors
     /// A file breaks a rule of its format, or the directory cannot be written. The state before
@@ -163,8 +163,7 @@ impl Mirror {
         let snapshot = directory::open_snapshot(&*self.storage, &manifest, known)?;
         directory::publish(&*self.storage, &manifest)?;
         self.publish(snapshot);
-        let before = std::mem::replace(&mut self.manifest, manifest);
-        self.remove_replaced(&before);
+        self.manifest = manifest;
         Ok(())
     }
 
@@ -177,19 +176,6 @@ impl Mirror {
                     current: ArcSwap::from_pointee(snapshot),
                 })));
             }
-        }
-    }
-
-    /// Readers that have the files open keep them. What cannot be removed now is removed when the
-    /// directory is opened the next time.
-    fn remove_replaced(&self, before: &Manifest) {
-        let mut gone = directory::names_of(before);
-        let named = directory::names_of(&self.manifest);
-        gone.retain(|name| !named.contains(name));
-        gone.sort_unstable();
-        gone.dedup();
-        for name in gone {
-            let _ = directory::remove(&*self.storage, &name);
         }
     }
 }

@@ -335,13 +335,13 @@ impl Copying<'_> {
         self.mirror.write(ORIGIN, &origin.encode()?)
     }
 
-    /// Removes files that were fetched for a generation that could not be loaded; the mirror itself
-    /// removes those of the state before.
+    /// Removes the files that only the generation before named, and those that were fetched for one
+    /// that could not be loaded.
     fn forget_others(&mut self, publication: &Publication) {
         let wanted = objects_of(publication);
         let gone = self.files.extract_if(|object, _| !wanted.contains(object));
         for (_, (kind, file)) in gone {
-            // Most are gone already; one that stays is removed when the directory is opened next.
+            // One that stays is removed when the directory is opened the next time.
             let _ = self.mirror.discard(kind, file);
         }
     }

@@ -1,11 +1,15 @@
 //! A replica behind the service: what `/readyz` and the metrics say, and that old snapshots go.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use signaldex::http::{Following, Limits, Service, State, Today};
+use signaldex::http::{Following, Limits, NewKey, Server, ServerLimits, Service, State, Today};
 use signaldex::replicate::{Progress, PublishOptions};
+
+use tokio::net::TcpListener;
 
 use crate::rig::{Rig, TODAY, change};
 
@@ -36,18 +40,57 @@ fn metric(service: &Service, name: &str) -> u64 {
     value.parse().expect("a number")
 }
 
+/// Serves for as long as one search takes to be answered.
+fn answer_a_search(service: &Service, key: &str) {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a listener");
+        let address = listener.local_addr().expect("an address");
+        let request = format!(
+            "GET /api/v1/signals?limit=1 HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
+             authorization: Bearer {key}\r\n\r\n"
+        );
+        let asked = tokio::task::spawn_blocking(move || {
+            let mut socket = TcpStream::connect(address).expect("a connection");
+            socket.write_all(request.as_bytes()).expect("sent");
+            let mut answer = String::new();
+            socket.read_to_string(&mut answer).expect("an answer");
+            answer
+        });
+        let server = Server::new(service.clone(), ServerLimits::default());
+        tokio::select! {
+            ended = server.run(listener, std::future::pending()) => panic!("{ended:?}"),
+            answer = asked => {
+                let answer = answer.expect("no panic");
+                assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+            }
+        }
+    });
+}
+
 #[test]
 fn a_snapshot_is_let_go_when_the_next_is_served_without_waiting_for_a_request() {
     let rig = Rig::new();
     rig.publish();
     let mut replica = rig.open("cache").expect("a copy");
-    let service = service(&rig, replica.index());
-    report(&service, replica.opening());
+    let state = State::open(rig.path("state.db")).expect("a state");
+    let (_, key) = state.create_key(&NewKey::named("test")).expect("a key");
+    let service = Service::new(
+        replica.index(),
+        state,
+        Today::Fixed(TODAY),
+        Limits::default(),
+    );
+    let service = service.expect("a service");
+    answer_a_search(&service, key.as_str());
     let old = Arc::downgrade(&replica.index().snapshot());
-    assert!(old.upgrade().is_some());
     change(&rig.index(), 1);
     rig.publish();
     let progress = rig.sync(&mut replica);
+    assert!(
+        old.upgrade().is_some(),
+        "what answered last is held for the next request"
+    );
     report(&service, &progress);
     assert!(old.upgrade().is_none(), "the old snapshot is still held");
 }
