@@ -7,11 +7,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use signaldex::http::{Following, Limits, NewKey, Server, ServerLimits, Service, State, Today};
-use signaldex::replicate::{Progress, PublishOptions};
+use signaldex::replicate::object_store::ObjectStore;
+use signaldex::replicate::object_store::memory::InMemory;
+use signaldex::replicate::object_store::throttle::{ThrottleConfig, ThrottledStore};
+use signaldex::replicate::{Progress, PublishOptions, Replica, Store, publish};
 
 use tokio::net::TcpListener;
 
-use crate::rig::{Rig, TODAY, change};
+use crate::rig::{Rig, TODAY, change, runtime, titles};
 
 fn report(service: &Service, progress: &Progress) {
     service.report_following(Following {
@@ -172,4 +175,40 @@ fn a_replica_follows_by_itself_and_goes_on_after_a_fault() {
     drop(follower);
     // The lock is free again.
     rig.open("cache").expect("the copy");
+}
+
+#[test]
+fn a_store_that_hangs_holds_nobody_up() {
+    let rig = Rig::new();
+    let slow = Arc::new(ThrottledStore::new(
+        InMemory::new(),
+        ThrottleConfig::default(),
+    ));
+    let objects: Arc<dyn ObjectStore> = Arc::clone(&slow) as _;
+    let store = Store::new(objects, "slow");
+    let publish_now = || {
+        let options = PublishOptions::default();
+        let published = runtime().block_on(publish(&rig.index(), &store, options));
+        published.expect("published");
+    };
+    let open = || runtime().block_on(Replica::open(store.clone(), &rig.path("cache")));
+    publish_now();
+    let replica = open().expect("a copy");
+    let (index, expected) = (replica.index(), rig.published());
+    change(&rig.index(), 1);
+    publish_now();
+    slow.config_mut(|config| config.wait_get_per_call = Duration::from_secs(3600));
+    let follower = replica.follow(Duration::from_millis(1), |_| {});
+    let follower = follower.expect("a thread");
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(titles(&index.snapshot()), expected);
+    let started = Instant::now();
+    drop(follower);
+    assert!(
+        started.elapsed() < Duration::from_secs(5),
+        "stopping waits for the store"
+    );
+    slow.config_mut(|config| config.wait_get_per_call = Duration::ZERO);
+    let replica = open().expect("the copy, whose lock is free");
+    assert_eq!(titles(&replica.index().snapshot()), rig.published());
 }
