@@ -1,11 +1,15 @@
-//! Eight publishers at once: one wins each generation, and what it published is whole.
+//! Eight publishers at once, of which one wins each generation, and a publisher beside a writer: what
+//! is published is whole.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use signaldex::Index;
 use signaldex::replicate::{PublishOptions, Published, Replica, Store, publish};
 
-use crate::rig::{build, runtime, titles};
+use crate::rig::{Rig, SIGNALS, build, runtime, signal, titles};
 
 const PUBLISHERS: usize = 8;
 
@@ -130,4 +134,44 @@ fn a_publisher_behind_the_newest_is_refused() {
         }
         assert!(publish_as(5).expect("the same").was_there);
     }
+}
+
+#[test]
+fn what_is_published_beside_a_writer_is_one_of_its_commits() {
+    const COMMITS: u64 = 60;
+    let rig = Rig::new();
+    rig.publish();
+    let mut replica = rig.open("cache").expect("a copy");
+    let is_over = AtomicBool::new(false);
+    let mut generations = BTreeSet::new();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let index = Index::open(rig.index()).expect("the index");
+            let mut writer = index.writer().expect("nobody else writes");
+            for number in 1..=COMMITS {
+                let added = signal(SIGNALS + number, "written");
+                writer.upsert_signal(&added).expect("a known company");
+                writer.commit().expect("committed");
+            }
+            // Merges have removed files all the while.
+            writer.compact().expect("compacted");
+            is_over.store(true, Ordering::Release);
+        });
+        let mut is_last = false;
+        while !is_last {
+            is_last = is_over.load(Ordering::Acquire);
+            generations.insert(rig.publish().generation);
+            let progress = rig.sync(&mut replica);
+            assert!(progress.fault.is_none(), "{:?}", progress.fault);
+            let snapshot = replica.index().snapshot();
+            snapshot.verify().expect("a whole index");
+            let titles = titles(&snapshot);
+            let ids: Vec<u64> = titles.iter().rev().map(|(id, _)| *id).collect();
+            let expected: Vec<u64> = (1..=ids.len() as u64).collect();
+            assert_eq!(ids, expected, "generation {}", snapshot.generation());
+        }
+    });
+    assert!(generations.len() > 2, "published only {generations:?}");
+    assert_eq!(titles(&replica.index().snapshot()), rig.published());
+    assert_eq!(replica.index().snapshot().signal_count(), SIGNALS + COMMITS);
 }
