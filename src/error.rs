@@ -34,6 +34,10 @@ enum Kind {
     Locked,
     Full,
     Poisoned,
+    #[cfg(feature = "replicate")]
+    Store,
+    #[cfg(feature = "replicate")]
+    Taken,
 }
 
 impl Error {
@@ -80,6 +84,19 @@ impl Error {
     /// The writer has failed before and has to be opened again.
     pub fn is_poisoned(&self) -> bool {
         self.0.kind == Kind::Poisoned
+    }
+
+    /// The object store refused, or could not be reached.
+    #[cfg(feature = "replicate")]
+    pub fn is_store(&self) -> bool {
+        self.0.kind == Kind::Store
+    }
+
+    /// The generation to publish has been published with other content, or the store has a later
+    /// one.
+    #[cfg(feature = "replicate")]
+    pub fn is_taken(&self) -> bool {
+        self.0.kind == Kind::Taken
     }
 
     /// The file the error is about, where there is one.
@@ -132,6 +149,36 @@ impl Error {
 
     pub(crate) fn poisoned(reason: impl Into<String>) -> Error {
         Error::new(Kind::Poisoned, reason)
+    }
+
+    /// The object store refused. The reason names no place outside the store's own names, as it is
+    /// shown to strangers; the source may.
+    #[cfg(feature = "replicate")]
+    pub(crate) fn store(
+        reason: impl Into<String>,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Error {
+        let mut error = Error::new(Kind::Store, reason);
+        error.0.source = Some(io::Error::other(source));
+        error
+    }
+
+    #[cfg(feature = "replicate")]
+    pub(crate) fn taken(reason: impl Into<String>) -> Error {
+        Error::new(Kind::Taken, reason)
+    }
+
+    /// Names what of the store the error is about.
+    #[cfg(feature = "replicate")]
+    pub(crate) fn about(mut self, name: &str) -> Error {
+        self.0.reason = format!("{name}: {}", self.0.reason);
+        self
+    }
+
+    /// What went wrong, without a path of this machine.
+    #[cfg(feature = "replicate")]
+    pub fn reason(&self) -> &str {
+        &self.0.reason
     }
 
     /// Names the file, unless a deeper place has named one already.

@@ -47,7 +47,7 @@
 //!
 //! Not a ranking engine: results are in the order of ids, and nothing is scored. Not a store of
 //! arbitrary documents: the fields are those of [`Signal`] and [`Company`]. Not semantic: words
-//! match as analysed by [`text`], without stemming or synonyms. Not distributed by itself.
+//! match as analysed by [`text`], without stemming or synonyms.
 //!
 //! # Map
 //!
@@ -59,6 +59,7 @@
 //! | know how words match | [`text`] |
 //! | load JSON lines or write answers | `json` (feature `json`) |
 //! | serve it over HTTP, metered | `http` (feature `http`) |
+//! | serve it from several machines | `replicate` (feature `replicate`) |
 //! | try something out | `sample` (feature `json`), `synthetic` (feature `synthetic`) |
 //!
 //! # Costs
@@ -72,7 +73,7 @@
 //!
 //! None is on by default: the lean library builds, opens, searches and updates. `json` reads and
 //! writes JSON lines, `synthetic` makes corpora up, `http` adds the service for hosts to mount,
-//! `cli` is the program.
+//! `replicate` publishes snapshots to an object store and follows them, `cli` is the program.
 
 #![forbid(unsafe_op_in_unsafe_fn)]
 
@@ -89,6 +90,8 @@ pub mod http;
 #[cfg(feature = "json")]
 pub mod json;
 pub mod query;
+#[cfg(feature = "replicate")]
+pub mod replicate;
 #[cfg(feature = "json")]
 pub mod sample;
 #[cfg(feature = "synthetic")]

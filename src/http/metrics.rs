@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -47,6 +47,12 @@ pub(crate) struct Metrics {
     pub(crate) connections_refused: Counter,
     pub(crate) charge_queue: Gauge,
     pub(crate) generation: Gauge<u64, AtomicU64>,
+    followed_generation: Gauge<u64, AtomicU64>,
+    follow_reported: Gauge<u64, AtomicU64>,
+    follow_faulty: Gauge,
+    follow_faults: Counter,
+    fetched_objects: Counter,
+    fetched_bytes: Counter,
 }
 
 impl Metrics {
@@ -67,6 +73,12 @@ impl Metrics {
             connections_refused: Counter::default(),
             charge_queue: Gauge::default(),
             generation: Gauge::default(),
+            followed_generation: Gauge::default(),
+            follow_reported: Gauge::default(),
+            follow_faulty: Gauge::default(),
+            follow_faults: Counter::default(),
+            fetched_objects: Counter::default(),
+            fetched_bytes: Counter::default(),
         };
         metrics.register();
         metrics
@@ -120,9 +132,55 @@ impl Metrics {
             "Generation of the snapshot",
             self.generation.clone(),
         );
+        self.register_following(&mut registry);
         if let Ok(mut place) = self.registry.lock() {
             *place = registry;
         }
+    }
+
+    fn register_following(&self, registry: &mut Registry) {
+        registry.register(
+            "followed_generation",
+            "Newest generation known to be published, where a store is followed",
+            self.followed_generation.clone(),
+        );
+        registry.register(
+            "follow_reported_timestamp_seconds",
+            "When the store was last looked at, in seconds since 1970",
+            self.follow_reported.clone(),
+        );
+        registry.register(
+            "follow_faulty",
+            "1 while the newest generation cannot be loaded",
+            self.follow_faulty.clone(),
+        );
+        registry.register(
+            "follow_faults",
+            "Attempts to follow the store that failed",
+            self.follow_faults.clone(),
+        );
+        registry.register(
+            "fetched_objects",
+            "Objects fetched from the store",
+            self.fetched_objects.clone(),
+        );
+        registry.register(
+            "fetched_bytes",
+            "Bytes fetched from the store",
+            self.fetched_bytes.clone(),
+        );
+    }
+
+    pub(crate) fn followed(&self, report: &super::following::Following) {
+        let is_faulty = report.fault.is_some();
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        self.follow_reported
+            .set(now.map_or(0, |time| time.as_secs()));
+        self.followed_generation.set(report.newest);
+        self.follow_faulty.set(is_faulty.into());
+        self.follow_faults.inc_by(is_faulty.into());
+        self.fetched_objects.inc_by(report.objects_fetched);
+        self.fetched_bytes.inc_by(report.bytes_fetched);
     }
 
     pub(crate) fn answered(&self, endpoint: &'static str, status: u16, time: Duration) {

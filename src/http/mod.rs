@@ -21,6 +21,7 @@ mod admin;
 mod charging;
 mod details;
 mod etag;
+mod following;
 mod keyring;
 mod keys;
 mod limits;
@@ -41,6 +42,7 @@ mod state;
 mod stream;
 
 pub use admin::{Admin, AdminSettings, AdminToken, serve_admin};
+pub use following::Following;
 pub use keys::{ApiKey, KeyRecord, NewKey, Scope, Scopes};
 pub use limits::{Limits, ServerLimits};
 pub use metering::{Counter, Counts, Month, Quotas};

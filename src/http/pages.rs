@@ -33,7 +33,12 @@ pub(super) fn ready(service: &Shared, parts: &Parts) -> Result<Answer, Problem> 
         return Err(Problem::overloaded("The state cannot be read."));
     }
     let generation = service.index.snapshot().generation();
-    let body = format!("{{\"status\":\"ready\",\"generation\":{generation}}}");
+    let following = service.following.load();
+    let following = following
+        .as_ref()
+        .map(|following| format!(",\"following\":{}", following.json()))
+        .unwrap_or_default();
+    let body = format!("{{\"status\":\"ready\",\"generation\":{generation}{following}}}");
     Ok(Answer::json(body).with(CACHE_CONTROL, "no-store"))
 }
 

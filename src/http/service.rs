@@ -6,6 +6,7 @@ use arc_swap::ArcSwapOption;
 use time::{Date, UtcDateTime};
 use tokio::sync::Semaphore;
 
+use super::following::Following;
 use super::keyring::Keyring;
 use super::limits::Limits;
 use super::metrics::Metrics;
@@ -50,6 +51,7 @@ pub(super) struct Shared {
     pub(super) in_flight: Semaphore,
     pub(super) names_under_way: UnderWay,
     pub(super) slow_queries: SlowQueries,
+    pub(super) following: ArcSwapOption<Following>,
     current: ArcSwapOption<Current>,
 }
 
@@ -83,6 +85,7 @@ impl Service {
             in_flight: Semaphore::new(limits.in_flight),
             names_under_way: UnderWay::default(),
             slow_queries: SlowQueries::default(),
+            following: ArcSwapOption::empty(),
             current: ArcSwapOption::empty(),
         })))
     }
@@ -95,6 +98,8 @@ impl Service {
             Ok(true) => {
                 let generation = self.0.index.snapshot().generation();
                 tracing::info!(generation, "a new snapshot is served");
+                // The snapshot before is let go now, and not with the next request.
+                self.0.current();
             }
             Ok(false) => {}
             Err(error) => tracing::error!(%error, "the index cannot be followed"),

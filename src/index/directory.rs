@@ -153,7 +153,7 @@ pub(super) fn remove_segment(storage: &dyn Storage, file: u64) -> Result<()> {
     remove(storage, &segment_name(file))
 }
 
-fn remove(storage: &dyn Storage, name: &str) -> Result<()> {
+pub(super) fn remove(storage: &dyn Storage, name: &str) -> Result<()> {
     storage
         .remove(name)
         .map_err(at(storage, name, "remove the file"))
@@ -182,10 +182,19 @@ pub(super) fn line(live: &LiveSegment, deleted: Option<DeletedLine>) -> SegmentL
 }
 
 fn read_sharing(storage: &dyn Storage, known: &[LiveSegment]) -> Result<(Manifest, Snapshot)> {
+    read_steadily(storage, |manifest| open_snapshot(storage, manifest, known))
+}
+
+/// Reads something of all files that the manifest names; starts again where a writer has replaced
+/// the manifest meanwhile.
+pub(super) fn read_steadily<T>(
+    storage: &dyn Storage,
+    mut read: impl FnMut(&Manifest) -> Result<T>,
+) -> Result<(Manifest, T)> {
     let mut manifest = read_manifest(storage)?;
     for _ in 0..READ_ATTEMPTS_MAX {
-        let error = match open_snapshot(storage, &manifest, known) {
-            Ok(snapshot) => return Ok((manifest, snapshot)),
+        let error = match read(&manifest) {
+            Ok(found) => return Ok((manifest, found)),
             Err(error) => error,
         };
         let current = read_manifest(storage)?;
@@ -210,7 +219,8 @@ fn read_manifest(storage: &dyn Storage) -> Result<Manifest> {
     Manifest::decode(&bytes).map_err(|error| error.at(&path))
 }
 
-fn open_snapshot(
+/// Opens what a manifest names, sharing the segments that are known.
+pub(super) fn open_snapshot(
     storage: &dyn Storage,
     manifest: &Manifest,
     known: &[LiveSegment],
@@ -262,7 +272,7 @@ fn read_deleted(storage: &dyn Storage, line: &DeletedLine, segment: &Segment) ->
     .map_err(|error| error.at(&storage.path(&name)))
 }
 
-fn write_file(storage: &dyn Storage, name: &str, bytes: &[u8]) -> Result<()> {
+pub(super) fn write_file(storage: &dyn Storage, name: &str, bytes: &[u8]) -> Result<()> {
     let written = storage.create(name).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync()
@@ -271,7 +281,7 @@ fn write_file(storage: &dyn Storage, name: &str, bytes: &[u8]) -> Result<()> {
 }
 
 /// Turns an error of the operating system into ours, naming the file.
-fn at<'s>(
+pub(super) fn at<'s>(
     storage: &'s dyn Storage,
     name: &'s str,
     doing: &'s str,
@@ -285,10 +295,10 @@ fn at<'s>(
     }
 }
 
-fn segment_name(file: u64) -> String {
+pub(super) fn segment_name(file: u64) -> String {
     format!("segment-{file:020}")
 }
 
-fn deleted_name(file: u64) -> String {
+pub(super) fn deleted_name(file: u64) -> String {
     format!("deleted-{file:020}")
 }

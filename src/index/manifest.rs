@@ -110,7 +110,8 @@ impl Manifest {
         manifest.validate()
     }
 
-    fn validate(self) -> Result<Manifest> {
+    /// The manifest, where its numbers can be those of a directory.
+    pub(super) fn validate(self) -> Result<Manifest> {
         if self.generation > NUMBER_MAX || self.next_file > NUMBER_MAX {
             return Err(Error::corrupt(
                 "the manifest has a number that no index reaches",

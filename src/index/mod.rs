@@ -11,8 +11,12 @@ mod facets;
 mod live;
 mod manifest;
 mod merge;
+#[cfg(feature = "replicate")]
+mod mirror;
 mod page;
 mod snapshot;
+#[cfg(feature = "replicate")]
+mod source;
 mod statistics;
 mod storage;
 #[cfg(test)]
@@ -27,8 +31,16 @@ use arc_swap::ArcSwap;
 
 pub use builder::IndexBuilder;
 pub use facets::{FacetCount, Facets};
+#[cfg(feature = "replicate")]
+pub(crate) use manifest::{DeletedLine, SegmentLine};
+#[cfg(feature = "replicate")]
+pub(crate) use mirror::{FileKind, Mirror};
 pub use page::Page;
 pub use snapshot::{Found, IndexStatistics, Snapshot};
+#[cfg(feature = "replicate")]
+pub(crate) use source::{Source, SourceFile};
+#[cfg(feature = "replicate")]
+pub(crate) use storage::NewFile;
 pub use writer::{CommitReport, OnSignals, Writer};
 
 use self::storage::{Directory, Storage};

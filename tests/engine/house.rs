@@ -4,13 +4,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const DOCUMENTS: [&str; 6] = [
+const DOCUMENTS: [&str; 8] = [
     "ARCHITECTURE.md",
     "README.md",
     "docs/api.md",
     "docs/hosts.md",
     "docs/newcomer.md",
     "docs/operators.md",
+    "docs/replicas.md",
+    "docs/scaling.md",
 ];
 
 fn root() -> &'static Path {

@@ -6,7 +6,11 @@ mod explain;
 mod generate;
 mod keys;
 mod options;
+#[cfg(feature = "replicate")]
+mod publish;
 mod records;
+#[cfg_attr(not(feature = "replicate"), path = "no_replica.rs")]
+mod replica;
 mod search;
 mod serve;
 mod source;
@@ -48,6 +52,8 @@ enum Command {
     Compact(verify::Compact),
     Generate(generate::Generate),
     Serve(serve::Serve),
+    #[cfg(feature = "replicate")]
+    Publish(publish::Publish),
     #[command(subcommand)]
     Keys(keys::Keys),
     Usage(usage::Usage),
@@ -73,6 +79,8 @@ fn main() -> ExitCode {
         Command::Compact(compact) => compact.run(),
         Command::Generate(generate) => generate.run(),
         Command::Serve(serve) => serve.run(),
+        #[cfg(feature = "replicate")]
+        Command::Publish(publish) => publish.run(),
         Command::Keys(keys) => keys.run(),
         Command::Usage(usage) => usage.run(),
         Command::AdminToken(token) => token.run(),

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use signaldex::http::{
@@ -16,6 +16,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing::level_filters::LevelFilter;
 
 use crate::keys::StateFile;
+use crate::replica::{Opened, ReplicaOptions};
 use crate::{Failure, source};
 
 /// The name of the key that is made for trying the service.
@@ -27,6 +28,8 @@ pub(crate) struct Serve {
     /// The directory of the index; it is followed while another process updates it
     #[arg(value_name = "DIR", env = "SIGNALDEX_DIR")]
     directory: Option<PathBuf>,
+    #[command(flatten)]
+    replica: ReplicaOptions,
     /// Where to listen
     #[arg(long, default_value = "127.0.0.1:8080", env = "SIGNALDEX_ADDR")]
     addr: SocketAddr,
@@ -104,13 +107,19 @@ impl Serve {
         let admin_listener = listen(self.admin.admin_addr, "--admin-addr").await?;
         let (address, admin_address) = (listener.local_addr()?, admin_listener.local_addr()?);
         eprintln!("signaldex: listening on http://{address}, dashboard on http://{admin_address}/");
-        let (index, today) = self.index()?;
+        let replica = self.replica.open().await?;
+        let is_sample = self.directory.is_none() && replica.is_none();
+        let (index, today) = self.index(replica.as_ref(), is_sample)?;
         let admin_token = state.first_admin_token()?;
-        if self.directory.is_none() {
+        if is_sample {
             show_trial(&state, address)?;
         }
         show_dashboard(admin_address, admin_token, &self.state);
         let service = Service::new(index, state, today, self.bounds.limits())?;
+        // Ends with this function, when every request has been answered.
+        let _follower = replica
+            .map(|replica| replica.follow(service.clone()))
+            .transpose()?;
         let server = Server::new(service.clone(), self.bounds.server_limits());
         let admin = Admin::new(service, self.admin.settings(address));
         let admin = tokio::spawn(serve_admin(admin_listener, admin));
@@ -119,16 +128,15 @@ impl Serve {
         Ok(())
     }
 
-    fn index(&self) -> Result<(Index, Today), Failure> {
-        let directory: Option<&Path> = self.directory.as_deref();
-        let index = match directory {
-            Some(directory) => source::open(directory)?,
-            None => sample::index()?,
+    fn index(&self, replica: Option<&Opened>, is_sample: bool) -> Result<(Index, Today), Failure> {
+        let index = match (replica, &self.directory) {
+            (Some(replica), _) => replica.index(),
+            (None, Some(directory)) => source::open(directory)?,
+            (None, None) => sample::index()?,
         };
-        let default = if directory.is_none() {
-            Today::Fixed(sample::AS_OF)
-        } else {
-            Today::Clock
+        let default = match is_sample {
+            true => Today::Fixed(sample::AS_OF),
+            false => Today::Clock,
         };
         Ok((index, self.as_of.map_or(default, Today::Fixed)))
     }
@@ -225,7 +233,7 @@ fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
     })
 }
 
-fn parse_seconds(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text
         .parse()
         .map_err(|_| "a number of seconds is needed".to_owned())?;

@@ -1,0 +1,68 @@
+//! `signaldex publish`: a snapshot of an index into an object store.
+
+use std::path::PathBuf;
+
+use signaldex::replicate::{PublishOptions, Published, Store, publish};
+
+use crate::Failure;
+
+/// Publish the current state of an index for replicas to follow
+#[derive(Debug, clap::Args)]
+pub(crate) struct Publish {
+    /// The directory of the index
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// Where to: a directory, file:///directory, or with the features of that name s3://bucket/path,
+    /// gs://bucket/path, azure://container/path
+    #[arg(value_name = "STORE-URL")]
+    store: String,
+    /// Publish as this generation instead of the index's own; for an index that was built anew, or
+    /// to go back to an earlier one
+    #[arg(long, value_name = "N")]
+    generation: Option<u64>,
+    /// Send every object anew, also those that the store has; where one is damaged
+    #[arg(long)]
+    repair: bool,
+}
+
+impl Publish {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let store = Store::open(&self.store)?;
+        let options = PublishOptions {
+            generation: self.generation,
+            repair: self.repair,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let published = runtime.block_on(publish(&self.directory, &store, options));
+        eprintln!("{}", line_of(&published.map_err(explained)?));
+        Ok(())
+    }
+}
+
+fn line_of(published: &Published) -> String {
+    let Published {
+        generation,
+        objects_sent,
+        bytes_sent,
+        objects_shared,
+        ..
+    } = published;
+    let outcome = match published.was_there {
+        true => "had been published",
+        false => "is published",
+    };
+    format!(
+        "generation {generation} {outcome}: {objects_sent} objects of {bytes_sent} bytes sent, \
+         {objects_shared} were there"
+    )
+}
+
+/// An error with what the store itself said, which is for whoever runs the program.
+fn explained(error: signaldex::Error) -> Failure {
+    match error.io_error() {
+        Some(source) if error.is_store() => format!("{error}: {source}").into(),
+        _ => error.into(),
+    }
+}

@@ -1,0 +1,104 @@
+//! The options of `serve` that follow a store, and the thread that does.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use signaldex::Index;
+use signaldex::http::{Following, Service};
+use signaldex::replicate::{Follower, Progress, Replica, Store};
+
+use crate::Failure;
+use crate::serve::parse_seconds;
+
+/// A copy of a published index.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReplicaOptions {
+    /// Serve what is published in this store instead of DIR, and follow it
+    #[arg(
+        long,
+        value_name = "STORE-URL",
+        conflicts_with = "directory",
+        env = "SIGNALDEX_FOLLOW"
+    )]
+    follow: Option<String>,
+    /// The directory of the copy, which is made where it does not exist
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "signaldex-cache",
+        env = "SIGNALDEX_CACHE"
+    )]
+    cache: PathBuf,
+    /// Seconds between looks at the store
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = parse_seconds, env = "SIGNALDEX_FOLLOW_INTERVAL")]
+    follow_interval: Duration,
+}
+
+/// A copy that is served but not followed yet.
+pub(crate) struct Opened {
+    replica: Replica,
+    interval: Duration,
+}
+
+impl ReplicaOptions {
+    /// Opens the copy and brings it up to date, where a store is to be followed.
+    pub(crate) async fn open(&self) -> Result<Option<Opened>, Failure> {
+        let Some(address) = &self.follow else {
+            return Ok(None);
+        };
+        let store = Store::open(address)?;
+        let opened = Replica::open(store, &self.cache).await;
+        let replica = opened.inspect_err(|error| {
+            tracing::error!(%error, source = source_of(error), "nothing can be served");
+        })?;
+        Ok(Some(Opened {
+            replica,
+            interval: self.follow_interval,
+        }))
+    }
+}
+
+impl Opened {
+    pub(crate) fn index(&self) -> Index {
+        self.replica.index()
+    }
+
+    /// Follows the store until the answer is dropped.
+    pub(crate) fn follow(self, service: Service) -> Result<Follower, Failure> {
+        report(&service, self.replica.opening());
+        let follower = self
+            .replica
+            .follow(self.interval, move |progress| report(&service, progress))?;
+        Ok(follower)
+    }
+}
+
+fn report(service: &Service, progress: &Progress) {
+    if let Some(error) = &progress.fault {
+        let source = source_of(error);
+        let (generation, newest) = (progress.generation, progress.newest);
+        tracing::error!(%error, source, generation, newest, "the store cannot be followed");
+    }
+    if progress.changed {
+        let (generation, bytes) = (progress.generation, progress.bytes_fetched);
+        tracing::info!(generation, bytes, "a new generation is served");
+    }
+    service.report_following(Following {
+        newest: progress.newest,
+        // Anybody can read it, so it says what is wrong, without paths and addresses.
+        fault: progress
+            .fault
+            .as_ref()
+            .map(|error| error.reason().to_owned()),
+        objects_fetched: progress.objects_fetched,
+        bytes_fetched: progress.bytes_fetched,
+    });
+}
+
+/// What the store or the operating system said.
+fn source_of(error: &signaldex::Error) -> String {
+    error
+        .io_error()
+        .map(ToString::to_string)
+        .unwrap_or_default()
+}

@@ -1,0 +1,189 @@
+//! A directory that mirrors an index kept elsewhere: its lock, its numbers, and the step from one
+//! state to the next.
+//!
+//! It is an index directory like any other, so every command can read it. Files get numbers of
+//! this directory, never used twice, whatever they are called where they come from: two indexes
+//! that were published to one place one after the other may use the same numbers.
+
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+
+use super::directory::{self, MANIFEST};
+use super::manifest::{Manifest, SegmentLine};
+use super::snapshot::Snapshot;
+use super::storage::{Directory, NewFile, Storage};
+use super::{Index, Shared};
+use crate::Result;
+
+/// The one holder of a mirror's lock.
+#[derive(Debug)]
+pub(crate) struct Mirror {
+    storage: Arc<dyn Storage>,
+    manifest: Manifest,
+    /// None until the first state was installed.
+    index: Option<Index>,
+    _lock: Box<dyn Debug + Send + Sync>,
+}
+
+/// What a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    Segment,
+    Deleted,
+}
+
+impl FileKind {
+    fn name(self, file: u64) -> String {
+        match self {
+            FileKind::Segment => directory::segment_name(file),
+            FileKind::Deleted => directory::deleted_name(file),
+        }
+    }
+}
+
+impl Mirror {
+    /// Takes the lock of a directory, which is created where it does not exist.
+    ///
+    /// # Errors
+    /// [`is_locked`](crate::Error::is_locked) while another process has it.
+    pub(crate) fn lock(path: &Path) -> Result<Mirror> {
+        let directory = Directory::new(path);
+        directory.ensure()?;
+        Ok(Mirror {
+            _lock: directory.lock()?,
+            storage: Arc::new(directory),
+            manifest: empty_manifest(),
+            index: None,
+        })
+    }
+
+    /// Whether the directory holds a state, whole or not.
+    pub(crate) fn holds_state(&self) -> Result<bool> {
+        match directory::exists(&*self.storage) {
+            Err(error) if !error.is_io() => Ok(true),
+            other => other,
+        }
+    }
+
+    /// Opens the state that the directory holds, if any, and removes what crashes have left.
+    ///
+    /// # Errors
+    /// As [`Index::open`]; nothing is removed then.
+    pub(crate) fn recover(&mut self) -> Result<()> {
+        if !directory::exists(&*self.storage)? {
+            return directory::remove_leftovers(&*self.storage, &self.manifest);
+        }
+        let (manifest, snapshot) = directory::read(&*self.storage)?;
+        directory::remove_leftovers(&*self.storage, &manifest)?;
+        self.manifest = manifest;
+        self.publish(snapshot);
+        Ok(())
+    }
+
+    /// Empties the directory: its state cannot be read and is fetched anew.
+    pub(crate) fn clear(&mut self) -> Result<()> {
+        self.manifest = empty_manifest();
+        match directory::remove(&*self.storage, MANIFEST) {
+            Err(error) if error.is_missing() => {}
+            removed => removed?,
+        }
+        directory::remove_leftovers(&*self.storage, &self.manifest)
+    }
+
+    /// The index, once there is a state.
+    pub(crate) fn index(&self) -> Option<&Index> {
+        self.index.as_ref()
+    }
+
+    /// The generation of the state, or 0.
+    pub(crate) fn generation(&self) -> u64 {
+        self.manifest.generation
+    }
+
+    /// The segments of the state.
+    pub(crate) fn segments(&self) -> &[SegmentLine] {
+        &self.manifest.segments
+    }
+
+    /// Creates a file, and says its number.
+    pub(crate) fn create(&mut self, kind: FileKind) -> Result<(u64, Box<dyn NewFile>)> {
+        let file = self.manifest.next_file;
+        self.manifest.next_file += 1;
+        let name = kind.name(file);
+        let created = self.storage.create(&name);
+        let created = created.map_err(directory::at(&*self.storage, &name, "create the file"))?;
+        Ok((file, created))
+    }
+
+    /// The path of a file, for messages.
+    pub(crate) fn path(&self, kind: FileKind, file: u64) -> PathBuf {
+        self.storage.path(&kind.name(file))
+    }
+
+    /// Removes a file that the state does not name. Readers that have it open keep it.
+    pub(crate) fn discard(&self, kind: FileKind, file: u64) -> Result<()> {
+        directory::remove(&*self.storage, &kind.name(file))
+    }
+
+    /// Writes a small file of the caller's own, in place of what has its name.
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let next = format!("{name}.next");
+        directory::write_file(&*self.storage, &next, bytes)?;
+        let renamed = self.storage.rename(&next, name);
+        renamed.map_err(directory::at(&*self.storage, name, "replace the file"))
+    }
+
+    /// Reads a small file of the caller's own.
+    pub(crate) fn read(&self, name: &str) -> Result<Vec<u8>> {
+        let read = self.storage.read(name);
+        read.map_err(directory::at(&*self.storage, name, "read the file"))
+    }
+
+    /// Makes a state the current one: opens and verifies its files, makes it durable, and publishes
+    /// its snapshot. The files have to be durable; those that only the state before named are the
+    /// caller's to discard.
+    ///
+    /// # Errors
+    /// A file breaks a rule of its format, or the directory cannot be written. The state before
+    /// stays, and so does its snapshot.
+    pub(crate) fn install(&mut self, generation: u64, segments: Vec<SegmentLine>) -> Result<()> {
+        let manifest = Manifest {
+            generation,
+            next_file: self.manifest.next_file,
+            segments,
+        };
+        let manifest = manifest.validate()?;
+        let before = self.index.as_ref().map(Index::snapshot);
+        let known = before
+            .as_ref()
+            .map_or(&[][..], |snapshot| &snapshot.segments);
+        let snapshot = directory::open_snapshot(&*self.storage, &manifest, known)?;
+        directory::publish(&*self.storage, &manifest)?;
+        self.publish(snapshot);
+        self.manifest = manifest;
+        Ok(())
+    }
+
+    fn publish(&mut self, snapshot: Snapshot) {
+        match &self.index {
+            Some(index) => index.0.current.store(Arc::new(snapshot)),
+            None => {
+                self.index = Some(Index(Arc::new(Shared {
+                    storage: Some(Arc::clone(&self.storage)),
+                    current: ArcSwap::from_pointee(snapshot),
+                })));
+            }
+        }
+    }
+}
+
+fn empty_manifest() -> Manifest {
+    Manifest {
+        generation: 0,
+        next_file: 1,
+        segments: Vec::new(),
+    }
+}

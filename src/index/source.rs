@@ -1,0 +1,73 @@
+//! The files of a directory, held open to be sent elsewhere.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::directory;
+use super::manifest::{Manifest, SegmentLine};
+use super::storage::{Directory, Storage};
+use crate::{Error, Result};
+
+/// One state of a directory: a writer may remove the files meanwhile, and they stay readable.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) generation: u64,
+    /// The segments, oldest first.
+    pub(crate) segments: Vec<(SegmentLine, SourceFile, Option<SourceFile>)>,
+}
+
+/// An open file.
+#[derive(Debug)]
+pub(crate) struct SourceFile {
+    pub(crate) file: File,
+    pub(crate) path: PathBuf,
+    pub(crate) length: u64,
+}
+
+impl Source {
+    /// Opens the files of the current state, and verifies all but records.
+    ///
+    /// # Errors
+    /// As [`Index::open`](super::Index::open).
+    pub(crate) fn open(directory: &Path) -> Result<Source> {
+        let storage = Directory::new(directory);
+        let (manifest, segments) = directory::read_steadily(&storage, |manifest| {
+            directory::open_snapshot(&storage, manifest, &[])?;
+            open_files(&storage, manifest)
+        })?;
+        Ok(Source {
+            generation: manifest.generation,
+            segments,
+        })
+    }
+}
+
+fn open_files(
+    storage: &Directory,
+    manifest: &Manifest,
+) -> Result<Vec<(SegmentLine, SourceFile, Option<SourceFile>)>> {
+    let open = |name: String, length| SourceFile::open(storage, &name, length);
+    let of_line = |line: &SegmentLine| {
+        let segment = open(directory::segment_name(line.file), line.length)?;
+        let deleted = line.deleted.as_ref();
+        let deleted = deleted
+            .map(|deleted| open(directory::deleted_name(deleted.file), deleted.length))
+            .transpose()?;
+        Ok((line.clone(), segment, deleted))
+    };
+    manifest.segments.iter().map(of_line).collect()
+}
+
+impl SourceFile {
+    fn open(storage: &Directory, name: &str, length: u64) -> Result<SourceFile> {
+        let path = storage.path(name);
+        let file = File::open(&path).map_err(directory::at(storage, name, "open the file"))?;
+        Ok(SourceFile { file, path, length })
+    }
+
+    /// What an error of reading the file becomes.
+    pub(crate) fn unreadable(&self, error: io::Error) -> Error {
+        Error::io("read the file", error).at(&self.path)
+    }
+}

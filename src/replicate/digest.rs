@@ -1,0 +1,93 @@
+//! The name of an object: the SHA-256 of what it holds.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+
+/// A SHA-256, written as 64 lower-case hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(super) struct Digest([u8; 32]);
+
+impl Digest {
+    /// Of bytes in memory.
+    pub(super) fn of(bytes: &[u8]) -> Digest {
+        Digest(<Sha256 as sha2::Digest>::digest(bytes).into())
+    }
+
+    /// Of what was fed to a hash.
+    pub(super) fn finish(hash: Sha256) -> Digest {
+        Digest(sha2::Digest::finalize(hash).into())
+    }
+
+    /// Reads what [`Display`](fmt::Display) writes, and nothing else.
+    pub(super) fn parse(text: &str) -> Option<Digest> {
+        let mut bytes = [0; 32];
+        if text.len() != 2 * bytes.len() {
+            return None;
+        }
+        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+            *byte = 16 * nibble(pair[0])? + nibble(pair[1])?;
+        }
+        Some(Digest(bytes))
+    }
+}
+
+fn nibble(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        _ => None,
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> String {
+        digest.to_string()
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Digest, &'static str> {
+        Digest::parse(&text).ok_or("a checksum is 64 lower-case hexadecimal digits")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_reads_back_and_nothing_else_does() {
+        let digest = Digest::of(b"abc");
+        let text = digest.to_string();
+        assert!(text.starts_with("ba7816bf8f01cfea"));
+        assert_eq!(Digest::parse(&text), Some(digest));
+        let wrong = [
+            "",
+            &text[1..],
+            &text.to_uppercase(),
+            &text.replace('b', "g"),
+        ];
+        for wrong in wrong {
+            assert_eq!(Digest::parse(wrong), None, "{wrong}");
+        }
+        // Characters of several bytes must not be cut in the middle.
+        assert_eq!(Digest::parse(&"é".repeat(32)), None);
+    }
+}

@@ -1,0 +1,121 @@
+//! The thread in which a replica follows its store.
+
+use std::io;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+
+use super::replica::{Progress, Replica};
+
+/// The longest time that a fault is left alone, which doubles each time: a generation that is damaged
+/// is not worth fetching every few seconds.
+const PAUSE_MAX: Duration = Duration::from_secs(60);
+
+/// A replica that follows its store until this is dropped.
+#[derive(Debug)]
+pub struct Follower {
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Replica {
+    /// Follows the store in a thread of its own: looks for a new generation after each `interval`,
+    /// and reports what came of it. What went wrong is tried again after the
+    /// same time, then after twice as long, up to a minute, or when something newer is published.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub fn follow(
+        self,
+        interval: Duration,
+        report: impl FnMut(&Progress) + Send + 'static,
+    ) -> io::Result<Follower> {
+        // A runtime of its own: files are written and hashed here, which must hold nobody up.
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let (stop, stopped) = oneshot::channel();
+        let thread = thread::Builder::new().name("replica".to_owned());
+        let thread = thread.spawn(move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    _ = stopped => {}
+                    () = follow(self, interval, report) => {}
+                }
+            });
+        })?;
+        Ok(Follower {
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Follower {
+    /// Gives up what is under way, and waits until the thread has ended.
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // A panic in the thread has been shown by then.
+            let _ = thread.join();
+        }
+    }
+}
+
+async fn follow(mut replica: Replica, interval: Duration, mut report: impl FnMut(&Progress)) {
+    let opening = replica.opening();
+    let is_faulty = opening.fault.is_some();
+    let mut patience = Patience::new(interval, is_faulty.then_some(opening.newest));
+    loop {
+        tokio::time::sleep(interval).await;
+        if patience.is_waiting(&replica).await {
+            continue;
+        }
+        let progress = replica.sync().await;
+        patience.note(&progress);
+        report(&progress);
+    }
+}
+
+/// How long what went wrong is left alone.
+struct Patience {
+    interval: Duration,
+    pause: Duration,
+    since: Instant,
+    /// The newest generation as it was when something went wrong.
+    faulty: Option<u64>,
+}
+
+impl Patience {
+    fn new(interval: Duration, faulty: Option<u64>) -> Patience {
+        Patience {
+            interval,
+            pause: interval,
+            since: Instant::now(),
+            faulty,
+        }
+    }
+
+    /// Whether there is nothing to do but what went wrong a short time ago.
+    async fn is_waiting(&self, replica: &Replica) -> bool {
+        let Some(faulty) = self.faulty else {
+            return false;
+        };
+        if self.since.elapsed() >= self.pause {
+            return false;
+        }
+        // A store that cannot be reached has no news either.
+        replica.newest().await.is_none_or(|newest| newest == faulty)
+    }
+
+    fn note(&mut self, progress: &Progress) {
+        let now_faulty = progress.fault.is_some().then_some(progress.newest);
+        self.pause = match now_faulty.is_some() && now_faulty == self.faulty {
+            true => (self.pause * 2).min(PAUSE_MAX.max(self.interval)),
+            false => self.interval,
+        };
+        self.since = Instant::now();
+        self.faulty = now_faulty;
+    }
+}

@@ -1,0 +1,172 @@
+//! A published manifest: which objects make up a generation.
+//!
+//! ```text
+//! signaldex-manifest 1 <SHA-256 of what follows the line, in hex>
+//! {"generation":7,"segments":[{"sha256":"...","length":1234,"deleted":{"sha256":"...","length":34,"crc32c":5}}]}
+//! ```
+//!
+//! It is text, so that an operator can read it, and it names no file: what the publisher's directory
+//! calls its files is its own business.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::digest::Digest;
+use crate::{Error, Result};
+
+/// The version that this release writes, and the newest that it reads.
+const VERSION: u32 = 1;
+
+/// The longest manifest, in bytes: room for some 20,000 segments.
+pub(super) const MANIFEST_BYTES_MAX: u64 = 4 << 20;
+
+const MAGIC: &str = "signaldex-manifest";
+
+/// What a generation is made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Publication {
+    pub(super) generation: u64,
+    /// Oldest first.
+    pub(super) segments: Vec<PublishedSegment>,
+}
+
+/// A segment and what is deleted of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PublishedSegment {
+    pub(super) sha256: Digest,
+    pub(super) length: u64,
+    pub(super) deleted: Option<PublishedDeleted>,
+}
+
+/// The deletions of a segment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PublishedDeleted {
+    pub(super) sha256: Digest,
+    pub(super) length: u64,
+    /// What the manifest of a directory holds of it.
+    pub(super) crc32c: u32,
+}
+
+impl Publication {
+    /// The bytes of the object.
+    ///
+    /// # Errors
+    /// [`is_full`](Error::is_full) where they are more than a replica reads.
+    pub(super) fn encode(&self) -> Result<Vec<u8>> {
+        let bytes = seal(MAGIC, self)?;
+        match bytes.len() as u64 <= MANIFEST_BYTES_MAX {
+            true => Ok(bytes),
+            false => Err(Error::full(format!(
+                "the manifest has {} bytes; at most {MANIFEST_BYTES_MAX} are allowed: compact the \
+                 index",
+                bytes.len()
+            ))),
+        }
+    }
+
+    /// Reads the bytes of an object.
+    ///
+    /// # Errors
+    /// [`is_foreign`](Error::is_foreign), `is_newer_format` or `is_corrupt`.
+    pub(super) fn decode(bytes: &[u8]) -> Result<Publication> {
+        open_seal(MAGIC, bytes)
+    }
+}
+
+/// A value as JSON, behind a line with its checksum.
+pub(super) fn seal(magic: &str, value: &impl Serialize) -> Result<Vec<u8>> {
+    let body = serde_json::to_vec(value)
+        .map_err(|error| Error::full(format!("the manifest cannot be written: {error}")))?;
+    let mut bytes = format!("{magic} {VERSION} {}\n", Digest::of(&body)).into_bytes();
+    bytes.extend_from_slice(&body);
+    Ok(bytes)
+}
+
+/// Reads what [`seal`] wrote.
+pub(super) fn open_seal<T: DeserializeOwned>(magic: &str, bytes: &[u8]) -> Result<T> {
+    let foreign = || Error::foreign(format!("this is not a {magic}"));
+    let rest = bytes.strip_prefix(magic.as_bytes()).ok_or_else(foreign)?;
+    let rest = rest.strip_prefix(b" ").ok_or_else(foreign)?;
+    let end = rest.iter().position(|&byte| byte == b'\n');
+    let (head, body) = match end {
+        Some(end) => (&rest[..end], &rest[end + 1..]),
+        None => return Err(Error::corrupt("it ends in the middle of its first line")),
+    };
+    let head = std::str::from_utf8(head).ok();
+    let head = head.and_then(|head| head.split_once(' '));
+    let (version, digest) = head.ok_or_else(|| Error::corrupt("its first line is malformed"))?;
+    let version: u32 = version
+        .parse()
+        .map_err(|_| Error::corrupt("its version is not a number"))?;
+    if version > VERSION {
+        return Err(Error::newer(format!(
+            "it has format {version}; this release reads up to {VERSION}"
+        )));
+    }
+    if version == 0 || Digest::parse(digest) != Some(Digest::of(body)) {
+        return Err(Error::corrupt("it does not match its checksum"));
+    }
+    serde_json::from_slice(body)
+        .map_err(|error| Error::corrupt(format!("it is malformed: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn publication() -> Publication {
+        let deleted = PublishedDeleted {
+            sha256: Digest::of(b"deleted"),
+            length: 34,
+            crc32c: 5,
+        };
+        Publication {
+            generation: 7,
+            segments: vec![PublishedSegment {
+                sha256: Digest::of(b"segment"),
+                length: 1234,
+                deleted: Some(deleted),
+            }],
+        }
+    }
+
+    #[test]
+    fn a_manifest_reads_back() {
+        let publication = publication();
+        let bytes = publication.encode().expect("written");
+        assert_eq!(Publication::decode(&bytes).expect("read"), publication);
+    }
+
+    #[test]
+    fn a_manifest_that_no_replica_would_read_is_not_written() {
+        let mut long = publication();
+        long.segments = vec![long.segments[0].clone(); 30_000];
+        assert!(long.encode().expect_err("refused").is_full());
+    }
+
+    #[test]
+    fn every_cut_and_every_changed_byte_is_noticed() {
+        let bytes = publication().encode().expect("written");
+        for length in 0..bytes.len() {
+            assert!(Publication::decode(&bytes[..length]).is_err(), "{length}");
+        }
+        for place in 0..bytes.len() {
+            let mut altered = bytes.clone();
+            altered[place] ^= 1;
+            assert!(Publication::decode(&altered).is_err(), "{place}");
+        }
+    }
+
+    #[test]
+    fn a_later_format_is_told_from_damage() {
+        let text = String::from_utf8(publication().encode().expect("written")).expect("text");
+        let later = text.replacen(" 1 ", " 2 ", 1);
+        let error = Publication::decode(later.as_bytes()).expect_err("refused");
+        assert!(error.is_newer_format(), "{error}");
+        let error = Publication::decode(b"<html>").expect_err("refused");
+        assert!(error.is_foreign(), "{error}");
+    }
+}

@@ -1,0 +1,362 @@
+//! A replica: a copy of what is published, which goes forward and never shows a part.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+use super::digest::Digest;
+use super::origin::{ORIGIN, Origin};
+use super::publication::{Publication, PublishedSegment};
+use super::store::{PIECE_BYTES, Store, manifest_name, object_name};
+use crate::index::{DeletedLine, FileKind, Mirror, NewFile, SegmentLine};
+use crate::{Error, Index, Result};
+
+/// How many generations are tried, newest first, where the newest cannot be loaded.
+const CANDIDATES_MAX: usize = 4;
+
+/// A copy of what is published, in a directory of its own.
+#[derive(Debug)]
+pub struct Replica {
+    store: Store,
+    mirror: Mirror,
+    index: Index,
+    /// The files that the directory has, by the object that each is.
+    files: HashMap<Digest, (FileKind, u64)>,
+    /// What the first synchronisation did.
+    opening: Progress,
+}
+
+/// What one [`sync`](Replica::sync) has done.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// The generation that answers.
+    pub generation: u64,
+    /// The newest that is published, as far as is known.
+    pub newest: u64,
+    /// Whether the generation that answers is another than before.
+    pub changed: bool,
+    /// Objects that were fetched.
+    pub objects_fetched: u64,
+    /// Bytes that were fetched, also of what was then refused.
+    pub bytes_fetched: u64,
+    /// Why the newest generation does not answer; the one before does.
+    pub fault: Option<Error>,
+}
+
+/// A replica without its index: before the first generation.
+struct Copying<'r> {
+    store: &'r Store,
+    mirror: &'r mut Mirror,
+    files: &'r mut HashMap<Digest, (FileKind, u64)>,
+}
+
+impl Replica {
+    /// Opens the copy in a directory and brings it up to date. A copy that is there answers also
+    /// where the store cannot be reached; [`opening`](Self::opening) then says why.
+    ///
+    /// # Errors
+    /// There is no copy, and none can be had. [`is_locked`](Error::is_locked) while another process
+    /// has the directory; [`is_invalid`](Error::is_invalid) where it holds an index of its own, or
+    /// a copy of another store.
+    ///
+    /// Cost: that of [`Index::open`], and of fetching what is new.
+    pub async fn open(store: Store, directory: &Path) -> Result<Replica> {
+        let mut mirror = Mirror::lock(directory)?;
+        let mut files = recover(&store, &mut mirror).map_err(|error| error.at(directory))?;
+        let mut opening = Progress::default();
+        let copying = Copying {
+            store: &store,
+            mirror: &mut mirror,
+            files: &mut files,
+        };
+        copying.sync(&mut opening).await;
+        let Some(index) = mirror.index().cloned() else {
+            return Err(opening.fault.unwrap_or_else(|| {
+                Error::missing("nothing is published in the store yet, and there is no copy")
+            }));
+        };
+        Ok(Replica {
+            store,
+            mirror,
+            index,
+            files,
+            opening,
+        })
+    }
+
+    /// The index; it publishes each generation as it is installed.
+    pub fn index(&self) -> Index {
+        self.index.clone()
+    }
+
+    /// What opening did.
+    pub fn opening(&self) -> &Progress {
+        &self.opening
+    }
+
+    /// The newest generation that is published or was installed, where the store says.
+    pub(super) async fn newest(&self) -> Option<u64> {
+        let current = self.mirror.generation();
+        let newer = self.store.generations_above(current).await.ok()?;
+        Some(newer.last().copied().unwrap_or(current))
+    }
+
+    /// Loads the newest generation that is published and can be loaded, and swaps to it. Whatever
+    /// goes wrong is in the answer, and the generation before goes on answering.
+    ///
+    /// Cost: one listing where nothing is new; else a request for each 8 MiB of new objects, whose
+    /// bytes are hashed, written and synced, and opening the new segments. Files are written on the
+    /// calling thread.
+    pub async fn sync(&mut self) -> Progress {
+        let mut progress = Progress::default();
+        let copying = Copying {
+            store: &self.store,
+            mirror: &mut self.mirror,
+            files: &mut self.files,
+        };
+        copying.sync(&mut progress).await;
+        progress
+    }
+}
+
+/// Opens the copy that a directory holds, and says which objects its files are.
+fn recover(store: &Store, mirror: &mut Mirror) -> Result<HashMap<Digest, (FileKind, u64)>> {
+    let origin = match mirror.read(ORIGIN) {
+        Ok(bytes) => Origin::decode(&bytes),
+        Err(error) if error.is_missing() => return recover_without_origin(mirror),
+        Err(error) => return Err(error),
+    };
+    let origin = match origin {
+        Err(error) if error.is_corrupt() => return mirror.clear().map(|()| HashMap::new()),
+        origin => origin?,
+    };
+    if origin.store != store.identity() {
+        return Err(Error::invalid(
+            "this directory is a copy of another store; give each store a directory of its own",
+        ));
+    }
+    match mirror.recover() {
+        // Such a copy is worth nothing, and everything in it can be fetched.
+        Err(error) if error.is_corrupt() || error.is_foreign() || error.is_missing() => {
+            mirror.clear()?;
+        }
+        recovered => recovered?,
+    }
+    Ok(named_files(mirror, &origin))
+}
+
+/// A directory without an origin is new, or not ours to change.
+fn recover_without_origin(mirror: &mut Mirror) -> Result<HashMap<Digest, (FileKind, u64)>> {
+    match mirror.holds_state()? {
+        false => mirror.recover().map(|()| HashMap::new()),
+        true => Err(Error::invalid(
+            "this directory holds an index of its own, which is not a copy; a replica needs a \
+             directory that is empty or that a replica has made",
+        )),
+    }
+}
+
+/// The files of the state with the objects that they are.
+fn named_files(mirror: &Mirror, origin: &Origin) -> HashMap<Digest, (FileKind, u64)> {
+    let objects: HashMap<u64, Digest> = origin.files.iter().copied().collect();
+    let mut files = HashMap::new();
+    for line in mirror.segments() {
+        let deleted = line.deleted.as_ref();
+        let deleted = deleted.map(|deleted| (FileKind::Deleted, deleted.file));
+        for (kind, file) in [Some((FileKind::Segment, line.file)), deleted]
+            .into_iter()
+            .flatten()
+        {
+            files.extend(objects.get(&file).map(|&object| (object, (kind, file))));
+        }
+    }
+    files
+}
+
+impl Copying<'_> {
+    async fn sync(mut self, progress: &mut Progress) {
+        let before = self.mirror.generation();
+        progress.newest = before;
+        match self.store.generations_above(before).await {
+            Ok(newer) => self.load_newest(&newer, progress).await,
+            Err(error) => progress.fault = Some(error),
+        }
+        progress.generation = self.mirror.generation();
+        progress.changed = progress.generation != before;
+    }
+
+    /// Loads the newest of these generations that can be loaded.
+    async fn load_newest(&mut self, ascending: &[u64], progress: &mut Progress) {
+        progress.newest = ascending.last().copied().unwrap_or(progress.newest);
+        for &generation in ascending.iter().rev().take(CANDIDATES_MAX) {
+            match self.load(generation, progress).await {
+                Ok(()) => return,
+                // What is wrong with the newest is what an operator has to know.
+                Err(error) => {
+                    progress.fault.get_or_insert(error);
+                }
+            }
+        }
+    }
+
+    async fn load(&mut self, generation: u64, progress: &mut Progress) -> Result<()> {
+        let publication = self.store.publication(generation).await?;
+        let mut lines = Vec::with_capacity(publication.segments.len());
+        for segment in &publication.segments {
+            lines.push(self.line(segment, progress).await?);
+        }
+        self.write_origin()?;
+        self.mirror
+            .install(generation, lines)
+            .map_err(|error| error.about(&manifest_name(generation)))?;
+        self.forget_others(&publication);
+        Ok(())
+    }
+
+    /// A segment with its files in the directory.
+    async fn line(
+        &mut self,
+        segment: &PublishedSegment,
+        progress: &mut Progress,
+    ) -> Result<SegmentLine> {
+        let (object, length) = (segment.sha256, segment.length);
+        let file = self
+            .file(FileKind::Segment, object, length, progress)
+            .await?;
+        let deleted = match &segment.deleted {
+            None => None,
+            Some(deleted) => {
+                let (object, length) = (deleted.sha256, deleted.length);
+                let file = self
+                    .file(FileKind::Deleted, object, length, progress)
+                    .await?;
+                Some(DeletedLine {
+                    file,
+                    length,
+                    checksum: deleted.crc32c,
+                })
+            }
+        };
+        Ok(SegmentLine {
+            file,
+            length,
+            deleted,
+        })
+    }
+
+    /// The number of the file that an object is, which is fetched where it is not there.
+    async fn file(
+        &mut self,
+        kind: FileKind,
+        object: Digest,
+        length: u64,
+        progress: &mut Progress,
+    ) -> Result<u64> {
+        match self.files.get(&object) {
+            Some(&(known, file)) if known == kind => return Ok(file),
+            Some(_) => {
+                let reason = "is named as a segment and as deletions";
+                return Err(Error::corrupt(format!("{} {reason}", object_name(object))));
+            }
+            None => {}
+        }
+        self.check_length(object, length).await?;
+        let (file, mut output) = self.mirror.create(kind)?;
+        let fetched = self.fetch(object, length, &mut *output, progress).await;
+        if let Err(error) = fetched {
+            // Should it stay, it is removed when the directory is opened the next time.
+            let _ = self.mirror.discard(kind, file);
+            let path = self.mirror.path(kind, file);
+            return Err(if error.is_io() {
+                error.at(&path)
+            } else {
+                error
+            });
+        }
+        progress.objects_fetched += 1;
+        self.files.insert(object, (kind, file));
+        Ok(file)
+    }
+
+    async fn check_length(&self, object: Digest, length: u64) -> Result<()> {
+        let name = object_name(object);
+        match self.store.length_of(object).await? {
+            Some(found) if found == length => Ok(()),
+            Some(found) => Err(Error::corrupt(format!(
+                "{name} has {found} bytes instead of {length}"
+            ))),
+            None => Err(Error::missing(format!("{name} is missing"))),
+        }
+    }
+
+    /// Writes an object to a file, makes it durable, and verifies it against its name.
+    async fn fetch(
+        &self,
+        object: Digest,
+        length: u64,
+        output: &mut dyn NewFile,
+        progress: &mut Progress,
+    ) -> Result<()> {
+        let mut hash = Sha256::new();
+        let mut start = 0;
+        while start < length {
+            let end = length.min(start + PIECE_BYTES);
+            let piece = self.store.piece(object, start, end).await?;
+            if piece.len() as u64 != end - start {
+                let name = object_name(object);
+                return Err(Error::corrupt(format!("{name} ends before byte {end}")));
+            }
+            progress.bytes_fetched += piece.len() as u64;
+            hash.update(&piece);
+            output.write_all(&piece).map_err(unwritable)?;
+            start = end;
+        }
+        if Digest::finish(hash) != object {
+            let name = object_name(object);
+            return Err(Error::corrupt(format!(
+                "{name} does not match its checksum"
+            )));
+        }
+        output.sync().map_err(unwritable)
+    }
+
+    /// Writes which objects the files are, before the state that has them, and those of the state
+    /// before, which stays where the new one is refused.
+    fn write_origin(&self) -> Result<()> {
+        let files = self.files.iter();
+        let mut files: Vec<(u64, Digest)> =
+            files.map(|(&object, &(_, file))| (file, object)).collect();
+        files.sort_unstable();
+        let origin = Origin {
+            store: self.store.identity(),
+            files,
+        };
+        self.mirror.write(ORIGIN, &origin.encode()?)
+    }
+
+    /// Removes the files that only the generation before named, and those that were fetched for one
+    /// that could not be loaded.
+    fn forget_others(&mut self, publication: &Publication) {
+        let wanted = objects_of(publication);
+        let gone = self.files.extract_if(|object, _| !wanted.contains(object));
+        for (_, (kind, file)) in gone {
+            // One that stays is removed when the directory is opened the next time.
+            let _ = self.mirror.discard(kind, file);
+        }
+    }
+}
+
+/// All objects of a generation.
+fn objects_of(publication: &Publication) -> Vec<Digest> {
+    let of_segment = |segment: &PublishedSegment| {
+        let deleted = segment.deleted.as_ref().map(|deleted| deleted.sha256);
+        [Some(segment.sha256), deleted]
+    };
+    let objects = publication.segments.iter().flat_map(of_segment);
+    objects.flatten().collect()
+}
+
+fn unwritable(error: std::io::Error) -> Error {
+    Error::io("write the file", error)
+}

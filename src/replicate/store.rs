@@ -1,0 +1,342 @@
+//! The object store: names, bounded reads, and writes that never replace.
+
+use std::fmt::{self, Debug};
+use std::path::Path as FilePath;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use object_store::local::LocalFileSystem;
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
+use url::Url;
+
+use super::digest::Digest;
+use super::publication::{MANIFEST_BYTES_MAX, Publication};
+use crate::error::quoted;
+use crate::{Error, Result};
+
+/// How long one request may take. The largest carries a piece of an object.
+const REQUEST_TIME: Duration = Duration::from_secs(60);
+
+/// Bytes of an object that one request carries: large enough that the time a cloud takes to begin
+/// an answer does not count, small enough to be held in memory.
+pub(super) const PIECE_BYTES: u64 = 8 << 20;
+
+/// Digits of a generation in a name, so that names ascend with generations.
+const GENERATION_DIGITS: usize = 20;
+
+/// A place in an object store that one index is published to. Clones share everything.
+#[derive(Clone)]
+pub struct Store {
+    objects: Arc<dyn ObjectStore>,
+    prefix: Path,
+    /// What it was opened with, to tell one store from another.
+    address: String,
+}
+
+impl Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The address may carry a credential, such as a signature of Azure.
+        f.debug_struct("Store")
+            .field("prefix", &self.prefix)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// A store by its address: `file:///directory` or the plain path of a directory; `memory:///`;
+    /// and with the features of that name `s3://bucket/path`, `gs://bucket/path`,
+    /// `azure://container/path`, whose credentials are taken from the environment, under the names
+    /// that their own tools use (`AWS_ACCESS_KEY_ID`, `GOOGLE_APPLICATION_CREDENTIALS`,
+    /// `AZURE_STORAGE_ACCOUNT_KEY` and so on).
+    ///
+    /// # Errors
+    /// [`is_invalid`](Error::is_invalid) where the address is not one of these.
+    ///
+    /// Cost: none; the store is asked for the first time when something is read.
+    pub fn open(address: &str) -> Result<Store> {
+        let Ok(url) = Url::parse(address) else {
+            return Store::in_directory(FilePath::new(address));
+        };
+        if url.scheme() == "file" {
+            let path = url.to_file_path();
+            let path = path.map_err(|()| invalid(address, "file:///directory is needed"))?;
+            return Store::in_directory(&path);
+        }
+        // Options that are not for this kind of store are passed over.
+        let (objects, prefix) = object_store::parse_url_opts(
+            &url,
+            std::env::vars_os().filter_map(|(name, value)| {
+                Some((name.into_string().ok()?, value.into_string().ok()?))
+            }),
+        )
+        .map_err(|error| invalid(address, &error.to_string()))?;
+        Ok(Store {
+            objects: Arc::from(objects),
+            prefix,
+            address: address.to_owned(),
+        })
+    }
+
+    /// A store in memory, shared by its clones; for tests.
+    pub fn in_memory() -> Store {
+        Store::new(Arc::new(InMemory::new()), "memory:///")
+    }
+
+    /// A store that the host has set up itself, with credentials and limits of its own. `address`
+    /// tells it from others: a [`Replica`](super::Replica)'s directory belongs to one address.
+    pub fn new(objects: Arc<dyn ObjectStore>, address: impl Into<String>) -> Store {
+        Store {
+            objects,
+            prefix: Path::default(),
+            address: address.into(),
+        }
+    }
+
+    fn in_directory(path: &FilePath) -> Result<Store> {
+        let shown = path.display().to_string();
+        let path = std::path::absolute(path)
+            .map_err(|error| Error::io("find the directory", error).at(path))?;
+        let prefix =
+            Path::from_absolute_path(&path).map_err(|error| invalid(&shown, &error.to_string()))?;
+        Ok(Store {
+            // Objects have to be durable before the manifest that names them.
+            objects: Arc::new(LocalFileSystem::new().with_fsync(true)),
+            prefix,
+            address: format!("file://{}", path.display()),
+        })
+    }
+
+    /// What tells this store from another.
+    pub(super) fn identity(&self) -> Digest {
+        Digest::of(self.address.as_bytes())
+    }
+
+    /// The generations above one that are published, ascending.
+    pub(super) async fn generations_above(&self, generation: u64) -> Result<Vec<u64>> {
+        let folder = self.prefix.clone().join("manifests");
+        let last = self.manifest_path(generation);
+        let mut listed = self.objects.list_with_offset(Some(&folder), &last);
+        let mut generations = Vec::new();
+        let doing = "list manifests";
+        while let Some(object) = in_time(doing, listed.next()).await? {
+            let object = object.map_err(|error| refused(doing, error))?;
+            // What is not named like a manifest is not ours.
+            generations.extend(object.location.filename().and_then(generation_of));
+        }
+        generations.retain(|&found| found > generation);
+        generations.sort_unstable();
+        Ok(generations)
+    }
+
+    /// The bytes of a manifest, or `None` where the generation is not published.
+    pub(super) async fn manifest(&self, generation: u64) -> Result<Option<Vec<u8>>> {
+        let doing = format!("read {}", manifest_name(generation));
+        let path = self.manifest_path(generation);
+        let found = self.objects.get(&path);
+        let found = match in_time(&doing, found).await? {
+            Err(object_store::Error::NotFound { .. }) => return Ok(None),
+            found => found.map_err(|error| refused(&doing, error))?,
+        };
+        if found.meta.size > MANIFEST_BYTES_MAX {
+            return Err(Error::corrupt(format!(
+                "{} has {} bytes; at most {MANIFEST_BYTES_MAX} are allowed",
+                manifest_name(generation),
+                found.meta.size
+            )));
+        }
+        let bytes = in_time(&doing, found.bytes()).await?;
+        bytes
+            .map(|bytes| Some(bytes.to_vec()))
+            .map_err(|error| refused(&doing, error))
+    }
+
+    /// What a generation is made of.
+    pub(super) async fn publication(&self, generation: u64) -> Result<Publication> {
+        let name = manifest_name(generation);
+        let bytes = self.manifest(generation).await?;
+        let bytes = bytes.ok_or_else(|| Error::missing(format!("{name} is missing")))?;
+        let publication = Publication::decode(&bytes).map_err(|error| error.about(&name))?;
+        match publication.generation == generation {
+            true => Ok(publication),
+            false => Err(Error::corrupt(format!("{name} is of another generation"))),
+        }
+    }
+
+    /// Creates a manifest unless there is one, and says whether it did.
+    pub(super) async fn create_manifest(&self, generation: u64, bytes: Vec<u8>) -> Result<bool> {
+        let doing = format!("create {}", manifest_name(generation));
+        let path = self.manifest_path(generation);
+        let options = PutOptions::from(PutMode::Create);
+        let put = self
+            .objects
+            .put_opts(&path, PutPayload::from(bytes), options);
+        match in_time(&doing, put).await? {
+            Ok(_) => Ok(true),
+            Err(object_store::Error::AlreadyExists { .. }) => Ok(false),
+            Err(error) => Err(refused(&doing, error)),
+        }
+    }
+
+    /// The length of an object, or `None` where there is none.
+    pub(super) async fn length_of(&self, object: Digest) -> Result<Option<u64>> {
+        let doing = format!("look at {}", object_name(object));
+        let path = self.object_path(object);
+        let head = self.objects.head(&path);
+        match in_time(&doing, head).await? {
+            Ok(meta) => Ok(Some(meta.size)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(refused(&doing, error)),
+        }
+    }
+
+    /// A piece of an object.
+    pub(super) async fn piece(&self, object: Digest, start: u64, end: u64) -> Result<Vec<u8>> {
+        let doing = format!("read {}", object_name(object));
+        let path = self.object_path(object);
+        let bytes = in_time(&doing, self.objects.get_range(&path, start..end)).await?;
+        bytes
+            .map(|bytes| bytes.to_vec())
+            .map_err(|error| refused(&doing, error))
+    }
+
+    /// Writes an object of one piece.
+    pub(super) async fn put(&self, object: Digest, bytes: Vec<u8>) -> Result<()> {
+        let doing = format!("write {}", object_name(object));
+        let path = self.object_path(object);
+        let put = in_time(&doing, self.objects.put(&path, PutPayload::from(bytes))).await?;
+        put.map(drop).map_err(|error| refused(&doing, error))
+    }
+
+    /// Begins an object of several pieces, which is there as a whole when it is completed.
+    pub(super) async fn begin(&self, object: Digest) -> Result<Upload> {
+        let doing = format!("write {}", object_name(object));
+        let path = self.object_path(object);
+        let begun = in_time(&doing, self.objects.put_multipart(&path)).await?;
+        let parts = begun.map_err(|error| refused(&doing, error))?;
+        Ok(Upload { parts, doing })
+    }
+
+    fn manifest_path(&self, generation: u64) -> Path {
+        let name = format!("{generation:0GENERATION_DIGITS$}");
+        self.prefix.clone().join("manifests").join(name)
+    }
+
+    fn object_path(&self, object: Digest) -> Path {
+        self.prefix.clone().join("objects").join(object.to_string())
+    }
+}
+
+/// An object that is being written in pieces.
+#[derive(Debug)]
+pub(super) struct Upload {
+    parts: Box<dyn object_store::MultipartUpload>,
+    doing: String,
+}
+
+impl Upload {
+    /// Sends the next piece.
+    pub(super) async fn send(&mut self, bytes: Vec<u8>) -> Result<()> {
+        let sent = in_time(&self.doing, self.parts.put_part(PutPayload::from(bytes))).await?;
+        sent.map_err(|error| refused(&self.doing, error))
+    }
+
+    /// Makes the object visible.
+    pub(super) async fn complete(mut self) -> Result<()> {
+        let completed = in_time(&self.doing, self.parts.complete()).await?;
+        completed
+            .map(drop)
+            .map_err(|error| refused(&self.doing, error))
+    }
+
+    /// Gives the pieces up. That some may stay is for the store's own rules on unfinished uploads.
+    pub(super) async fn abandon(mut self) {
+        let _ = in_time(&self.doing, self.parts.abort()).await;
+    }
+}
+
+/// The name of a manifest, for messages.
+pub(super) fn manifest_name(generation: u64) -> String {
+    format!("manifests/{generation:0GENERATION_DIGITS$}")
+}
+
+/// The name of an object, for messages.
+pub(super) fn object_name(object: Digest) -> String {
+    format!("objects/{object}")
+}
+
+fn generation_of(name: &str) -> Option<u64> {
+    let is_ours = name.len() == GENERATION_DIGITS && name.bytes().all(|byte| byte.is_ascii_digit());
+    is_ours.then(|| name.parse().ok())?
+}
+
+/// What a request answers, unless the store takes too long.
+async fn in_time<T>(doing: &str, request: impl Future<Output = T>) -> Result<T> {
+    let answer = tokio::time::timeout(REQUEST_TIME, request).await;
+    answer.map_err(|error| {
+        Error::store(
+            format!("cannot {doing}: the store did not answer in time"),
+            error,
+        )
+    })
+}
+
+/// Turns an error of the store into ours.
+fn refused(doing: &str, error: object_store::Error) -> Error {
+    let reason = match &error {
+        object_store::Error::NotFound { .. } => "there is no such object",
+        object_store::Error::PermissionDenied { .. } => "the store does not permit it",
+        object_store::Error::Unauthenticated { .. } => "the store does not accept the credentials",
+        object_store::Error::NotImplemented { .. } | object_store::Error::NotSupported { .. } => {
+            "the store does not know how"
+        }
+        _ => "the store refused or could not be reached",
+    };
+    Error::store(format!("cannot {doing}: {reason}"), error)
+}
+
+fn invalid(address: &str, reason: &str) -> Error {
+    Error::invalid(format!(
+        "STORE-URL: {} is not a store: {reason}; allowed are a directory, file:///directory, \
+         memory:///, and in builds with their features s3://bucket/path, gs://bucket/path and \
+         azure://container/path",
+        quoted(address)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_not_of_generations_are_passed_over() {
+        assert_eq!(generation_of("00000000000000000042"), Some(42));
+        for name in [
+            "42",
+            "+0000000000000000042",
+            "99999999999999999999",
+            "0000000000000000004x",
+        ] {
+            assert_eq!(generation_of(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_store_is_refused_with_what_is_allowed() {
+        for address in ["ftp://host/path", "https://host/path", "file://host/path"] {
+            let error = Store::open(address).expect_err("refused");
+            assert!(error.is_invalid(), "{address}: {error}");
+            assert!(error.to_string().contains("s3://bucket/path"), "{error}");
+        }
+        for address in [
+            "file:///srv/store",
+            "/srv/store",
+            "relative/store",
+            "memory:///",
+        ] {
+            assert!(Store::open(address).is_ok(), "{address}");
+        }
+    }
+}

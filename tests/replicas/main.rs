@@ -1,0 +1,9 @@
+//! Replicas: racing publishers, damaged stores, what is fetched and removed, and the program.
+
+mod faults;
+mod fetching;
+#[cfg(feature = "cli")]
+mod program;
+mod racing;
+mod rig;
+mod served;

@@ -1,0 +1,126 @@
+//! Indexes of known content, and what tests ask of them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use signaldex::replicate::{PublishOptions, Published, Replica, Store, publish};
+use signaldex::{Company, Index, IndexBuilder, Query, Signal, SignalId, Snapshot};
+use time::Date;
+use time::macros::date;
+
+pub(crate) const TODAY: Date = date!(2026 - 06 - 30);
+
+/// Signals of a fresh index: so many that its segment is not merged with the changes behind it.
+pub(crate) const SIGNALS: u64 = 1_200;
+
+pub(crate) fn signal(number: u64, version: &str) -> Signal<'static> {
+    let id = SignalId::new(number).expect("an id");
+    Signal::new(id, "acme", format!("Acme ships version {version}"))
+}
+
+/// An index whose signals all say the same version.
+pub(crate) fn build(directory: &Path, version: &str) {
+    let mut builder = IndexBuilder::in_directory(directory).expect("a new directory");
+    let acme = Company::new("acme", "Acme");
+    builder.add_company(&acme).expect("a valid company");
+    for number in 1..=SIGNALS {
+        builder.add_signal(&signal(number, version)).expect("added");
+    }
+    builder.finish().expect("an index");
+}
+
+/// Commits one more signal and the deletion of an old one: a new segment and new deletions.
+pub(crate) fn change(directory: &Path, number: u64) {
+    let index = Index::open(directory).expect("the index");
+    let mut writer = index.writer().expect("nobody else writes");
+    let added = signal(SIGNALS + number, "changed");
+    writer.upsert_signal(&added).expect("a known company");
+    let gone = SignalId::new(number).expect("an id");
+    assert!(writer.delete_signal(gone).expect("deleted"));
+    writer.commit().expect("committed");
+    writer.wait_for_merges();
+}
+
+/// All titles of a snapshot by id.
+pub(crate) fn titles(snapshot: &Snapshot) -> Vec<(u64, String)> {
+    let title = |item: &signaldex::Item<'_>| (item.signal.id.get(), item.signal.title.to_string());
+    let mut titles = Vec::new();
+    let mut query = Query::builder().limit(50).build().expect("a valid query");
+    loop {
+        let page = snapshot.search(&query, TODAY).expect("a whole index");
+        let items = snapshot.records(&page).expect("whole records");
+        titles.extend(items.iter().map(title));
+        let Some(cursor) = page.next_cursor() else {
+            return titles;
+        };
+        let next = Query::builder().limit(50).after(cursor).build();
+        query = next.expect("a valid query");
+    }
+}
+
+/// A folder with an index in `index`, and a store in `store`.
+pub(crate) struct Rig {
+    folder: tempfile::TempDir,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Rig {
+    pub(crate) fn new() -> Rig {
+        let rig = Rig {
+            folder: tempfile::tempdir().expect("a temporary directory"),
+            runtime: runtime(),
+        };
+        build(&rig.index(), "one");
+        rig
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn index(&self) -> PathBuf {
+        self.path("index")
+    }
+
+    pub(crate) fn store(&self) -> Store {
+        Store::open(&self.path("store").display().to_string()).expect("a store")
+    }
+
+    pub(crate) fn publish(&self) -> Published {
+        let options = PublishOptions::default();
+        self.publish_with(options).expect("published")
+    }
+
+    pub(crate) fn publish_with(&self, options: PublishOptions) -> signaldex::Result<Published> {
+        self.runtime
+            .block_on(publish(&self.index(), &self.store(), options))
+    }
+
+    pub(crate) fn open(&self, cache: &str) -> signaldex::Result<Replica> {
+        self.runtime
+            .block_on(Replica::open(self.store(), &self.path(cache)))
+    }
+
+    pub(crate) fn sync(&self, replica: &mut Replica) -> signaldex::replicate::Progress {
+        self.runtime.block_on(replica.sync())
+    }
+
+    /// What the published index holds.
+    pub(crate) fn published(&self) -> Vec<(u64, String)> {
+        titles(&Index::open(self.index()).expect("the index").snapshot())
+    }
+
+    /// The paths of a folder in the store, ascending.
+    pub(crate) fn stored(&self, folder: &str) -> Vec<PathBuf> {
+        let folder = self.path("store").join(folder);
+        let entries = fs::read_dir(folder).expect("a readable folder");
+        let paths = entries.map(|entry| entry.expect("a readable folder").path());
+        paths.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+}
+
+pub(crate) fn runtime() -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all().build().expect("a runtime")
+}

@@ -1,0 +1,214 @@
+//! A replica behind the service: what `/readyz` and the metrics say, and that old snapshots go.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use signaldex::http::{Following, Limits, NewKey, Server, ServerLimits, Service, State, Today};
+use signaldex::replicate::object_store::ObjectStore;
+use signaldex::replicate::object_store::memory::InMemory;
+use signaldex::replicate::object_store::throttle::{ThrottleConfig, ThrottledStore};
+use signaldex::replicate::{Progress, PublishOptions, Replica, Store, publish};
+
+use tokio::net::TcpListener;
+
+use crate::rig::{Rig, TODAY, change, runtime, titles};
+
+fn report(service: &Service, progress: &Progress) {
+    service.report_following(Following {
+        newest: progress.newest,
+        fault: progress
+            .fault
+            .as_ref()
+            .map(|fault| fault.reason().to_owned()),
+        objects_fetched: progress.objects_fetched,
+        bytes_fetched: progress.bytes_fetched,
+    });
+}
+
+fn service(rig: &Rig, index: signaldex::Index) -> Service {
+    let state = State::open(rig.path("state.db")).expect("a state");
+    Service::new(index, state, Today::Fixed(TODAY), Limits::default()).expect("a service")
+}
+
+fn metric(service: &Service, name: &str) -> u64 {
+    let text = service.metrics();
+    let line = text
+        .lines()
+        .find(|line| line.split(' ').next() == Some(name));
+    let value = line.and_then(|line| line.split(' ').nth(1));
+    let value = value.unwrap_or_else(|| panic!("no {name} in {text}"));
+    value.parse().expect("a number")
+}
+
+/// Serves for as long as one search takes to be answered.
+fn answer_a_search(service: &Service, key: &str) {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a listener");
+        let address = listener.local_addr().expect("an address");
+        let request = format!(
+            "GET /api/v1/signals?limit=1 HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
+             authorization: Bearer {key}\r\n\r\n"
+        );
+        let asked = tokio::task::spawn_blocking(move || {
+            let mut socket = TcpStream::connect(address).expect("a connection");
+            socket.write_all(request.as_bytes()).expect("sent");
+            let mut answer = String::new();
+            socket.read_to_string(&mut answer).expect("an answer");
+            answer
+        });
+        let server = Server::new(service.clone(), ServerLimits::default());
+        tokio::select! {
+            ended = server.run(listener, std::future::pending()) => panic!("{ended:?}"),
+            answer = asked => {
+                let answer = answer.expect("no panic");
+                assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_snapshot_is_let_go_when_the_next_is_served_without_waiting_for_a_request() {
+    let rig = Rig::new();
+    rig.publish();
+    let mut replica = rig.open("cache").expect("a copy");
+    let state = State::open(rig.path("state.db")).expect("a state");
+    let (_, key) = state.create_key(&NewKey::named("test")).expect("a key");
+    let service = Service::new(
+        replica.index(),
+        state,
+        Today::Fixed(TODAY),
+        Limits::default(),
+    );
+    let service = service.expect("a service");
+    answer_a_search(&service, key.as_str());
+    let old = Arc::downgrade(&replica.index().snapshot());
+    change(&rig.index(), 1);
+    rig.publish();
+    let progress = rig.sync(&mut replica);
+    assert!(
+        old.upgrade().is_some(),
+        "what answered last is held for the next request"
+    );
+    report(&service, &progress);
+    assert!(old.upgrade().is_none(), "the old snapshot is still held");
+}
+
+#[test]
+fn metrics_tell_what_was_fetched_and_what_is_wrong() {
+    let rig = Rig::new();
+    rig.publish();
+    let mut replica = rig.open("cache").expect("a copy");
+    let service = service(&rig, replica.index());
+    report(&service, replica.opening());
+    assert_eq!(metric(&service, "signaldex_followed_generation"), 1);
+    assert_eq!(metric(&service, "signaldex_follow_faulty"), 0);
+    assert!(metric(&service, "signaldex_follow_reported_timestamp_seconds") > 1_700_000_000);
+    assert_eq!(metric(&service, "signaldex_fetched_objects_total"), 1);
+    let bytes = fs::metadata(&rig.stored("objects")[0])
+        .expect("a file")
+        .len();
+    assert_eq!(metric(&service, "signaldex_fetched_bytes_total"), bytes);
+
+    change(&rig.index(), 1);
+    rig.publish();
+    let manifest = rig.stored("manifests").pop().expect("a manifest");
+    let whole = fs::read(&manifest).expect("read");
+    fs::write(&manifest, &whole[..whole.len() - 1]).expect("written");
+    report(&service, &rig.sync(&mut replica));
+    assert_eq!(metric(&service, "signaldex_followed_generation"), 2);
+    assert_eq!(metric(&service, "signaldex_snapshot_generation"), 1);
+    assert_eq!(metric(&service, "signaldex_follow_faulty"), 1);
+    assert_eq!(metric(&service, "signaldex_follow_faults_total"), 1);
+
+    fs::write(&manifest, whole).expect("written");
+    report(&service, &rig.sync(&mut replica));
+    assert_eq!(metric(&service, "signaldex_snapshot_generation"), 2);
+    assert_eq!(metric(&service, "signaldex_follow_faulty"), 0);
+    assert_eq!(metric(&service, "signaldex_follow_faults_total"), 1);
+}
+
+#[test]
+fn a_replica_follows_by_itself_and_goes_on_after_a_fault() {
+    let rig = Rig::new();
+    rig.publish();
+    let replica = rig.open("cache").expect("a copy");
+    let index = replica.index();
+    let (tell, told) = std::sync::mpsc::channel();
+    let follower = replica.follow(Duration::from_millis(10), move |progress| {
+        let fault = progress.fault.as_ref().map(ToString::to_string);
+        // The test may have seen enough.
+        let _ = tell.send((progress.generation, fault));
+    });
+    let follower = follower.expect("a thread");
+    let await_generation = |generation| {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while index.snapshot().generation() < generation {
+            assert!(
+                Instant::now() < deadline,
+                "generation {generation} is not served"
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    change(&rig.index(), 1);
+    rig.publish();
+    await_generation(2);
+
+    // A manifest that cannot be read is there before the next generation is.
+    let broken = rig.path("store/manifests/00000000000000000003");
+    fs::write(broken, b"broken").expect("written");
+    let is_fault = |(_, fault): &(u64, Option<String>)| fault.is_some();
+    let fault = told.iter().find(is_fault).expect("a fault is told");
+    assert_eq!(fault.0, 2);
+    change(&rig.index(), 2);
+    let options = PublishOptions {
+        generation: Some(9),
+        ..PublishOptions::default()
+    };
+    rig.publish_with(options).expect("published");
+    await_generation(9);
+    drop(follower);
+    // The lock is free again.
+    rig.open("cache").expect("the copy");
+}
+
+#[test]
+fn a_store_that_hangs_holds_nobody_up() {
+    let rig = Rig::new();
+    let slow = Arc::new(ThrottledStore::new(
+        InMemory::new(),
+        ThrottleConfig::default(),
+    ));
+    let objects: Arc<dyn ObjectStore> = Arc::clone(&slow) as _;
+    let store = Store::new(objects, "slow");
+    let publish_now = || {
+        let options = PublishOptions::default();
+        let published = runtime().block_on(publish(&rig.index(), &store, options));
+        published.expect("published");
+    };
+    let open = || runtime().block_on(Replica::open(store.clone(), &rig.path("cache")));
+    publish_now();
+    let replica = open().expect("a copy");
+    let (index, expected) = (replica.index(), rig.published());
+    change(&rig.index(), 1);
+    publish_now();
+    slow.config_mut(|config| config.wait_get_per_call = Duration::from_secs(3600));
+    let follower = replica.follow(Duration::from_millis(1), |_| {});
+    let follower = follower.expect("a thread");
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(titles(&index.snapshot()), expected);
+    let started = Instant::now();
+    drop(follower);
+    assert!(
+        started.elapsed() < Duration::from_secs(5),
+        "stopping waits for the store"
+    );
+    slow.config_mut(|config| config.wait_get_per_call = Duration::ZERO);
+    let replica = open().expect("the copy, whose lock is free");
+    assert_eq!(titles(&replica.index().snapshot()), rig.published());
+}
