@@ -73,6 +73,9 @@ fn run(folder: &Path, sink: impl Fn(&str, &mut dyn FnMut())) -> Result<()> {
     Ok(())
 }
 
+/// A name, the queries, and what is asked of each.
+type Task<'t> = (&'t str, &'t [Query], &'t dyn Fn(&Query));
+
 fn run_class(
     snapshot: &Snapshot,
     statistics: &Statistics,
@@ -92,7 +95,7 @@ fn run_class(
         black_box(snapshot.facets(query.filter(), sample::AS_OF).expect(WHOLE));
     };
     let middle = middle_pages(snapshot, statistics, class)?;
-    let tasks: [(&str, &[Query], &dyn Fn(&Query)); 4] = [
+    let tasks: [Task<'_>; 4] = [
         ("page", &queries, &page),
         ("page from the middle", &middle, &page),
         ("count", &queries, &count),
