@@ -3,19 +3,14 @@
 //! Many candidates are a bitset, few are a list of offsets. The form follows from the data: a
 //! bitset narrowed by a list becomes a list, since the result cannot be longer.
 
+use super::batch::{BATCH_ROWS, Batch};
+use super::lists;
 use crate::plan::CodeRange;
 use crate::segment::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, BlockRows, Column, Posting, Row, bits};
 
 /// A union of this many rows or fewer in a block is probed by list rather than set as bits.
 /// The clearing of an 8 KiB bitset costs about as much as sorting this many offsets.
 const UNION_LIST_MAX: usize = 32;
-
-/// From this ratio of lengths on, finding each offset of a list in an array by leaps is faster than
-/// comparing all of both (`benches/queries`, two or three terms).
-const GALLOP_RATIO: usize = 32;
-
-/// Offsets that are compared at once: a vector of 128 bits, which every processor has.
-const LANES: usize = 8;
 
 /// Candidate rows of a block. Reused from block to block and from query to query: it is 16 KiB
 /// and more, and a page touches few blocks.
@@ -108,13 +103,13 @@ impl Candidates {
                 self.become_list();
             }
             (Form::List, BlockRows::Bits(set)) => {
-                retain_where(&mut self.list, |offset| bits::test(set, offset));
+                lists::retain_where(&mut self.list, |offset| bits::test(set, offset));
             }
             (Form::List, BlockRows::Array(offsets)) => {
-                retain_in_array(&mut self.list, offsets, true);
+                lists::retain_in_array(&mut self.list, offsets, true);
             }
             (Form::List, BlockRows::List(rows)) => {
-                retain_galloping(&mut self.list, rows, |&row| Row(row).offset(), true);
+                lists::retain_in_rows(&mut self.list, rows, true);
             }
         }
     }
@@ -130,7 +125,7 @@ impl Candidates {
             Form::Bits => match self.form {
                 Form::Bits => bits::intersect(&mut self.bits, &self.union_bits),
                 Form::List => {
-                    retain_where(&mut self.list, |offset| {
+                    lists::retain_where(&mut self.list, |offset| {
                         bits::test(&self.union_bits, offset)
                     });
                 }
@@ -144,13 +139,13 @@ impl Candidates {
             (Form::Bits, BlockRows::Bits(set)) => bits::subtract(&mut self.bits, set),
             (Form::Bits, _) => set.for_each(|offset| bits::clear(&mut self.bits, offset)),
             (Form::List, BlockRows::Bits(set)) => {
-                retain_where(&mut self.list, |offset| !bits::test(set, offset));
+                lists::retain_where(&mut self.list, |offset| !bits::test(set, offset));
             }
             (Form::List, BlockRows::Array(offsets)) => {
-                retain_in_array(&mut self.list, offsets, false);
+                lists::retain_in_array(&mut self.list, offsets, false);
             }
             (Form::List, BlockRows::List(rows)) => {
-                retain_galloping(&mut self.list, rows, |&row| Row(row).offset(), false);
+                lists::retain_in_rows(&mut self.list, rows, false);
             }
         }
     }
@@ -268,52 +263,6 @@ impl Candidates {
                 .for_each(|&offset| bits::set(&mut self.bits, offset));
             self.form = Form::Bits;
         }
-    }
-}
-
-/// Offsets that are taken at once: a page of the usual length and one more.
-pub(super) const BATCH_ROWS: usize = 64;
-
-/// The next candidates of a block, in the order in which they are wanted.
-#[derive(Debug)]
-pub(super) struct Batch {
-    offsets: [u16; BATCH_ROWS],
-    next: usize,
-    end: usize,
-}
-
-impl Batch {
-    pub(super) fn new() -> Batch {
-        Batch {
-            offsets: [0; BATCH_ROWS],
-            next: 0,
-            end: 0,
-        }
-    }
-
-    /// Takes the next one out.
-    pub(super) fn pop(&mut self) -> Option<u16> {
-        let offset = *self.offsets[..self.end].get(self.next)?;
-        self.next += 1;
-        Some(offset)
-    }
-
-    /// The one that comes last.
-    pub(super) fn last(&self) -> Option<u16> {
-        self.offsets[..self.end].last().copied()
-    }
-
-    fn clear(&mut self) {
-        (self.next, self.end) = (0, 0);
-    }
-
-    fn is_full(&self) -> bool {
-        self.end == BATCH_ROWS
-    }
-
-    fn push(&mut self, offset: u16) {
-        self.offsets[self.end] = offset;
-        self.end += 1;
     }
 }
 
@@ -448,137 +397,6 @@ impl CandidateRows<'_> {
 fn keep_set(set: &BlockBits, offsets: impl Iterator<Item = u16>, list: &mut Vec<u16>) {
     list.clear();
     list.extend(offsets.filter(|&offset| bits::test(set, offset)));
-}
-
-/// Keeps the offsets that pass a cheap test; without a branch, since it cannot be predicted.
-fn retain_where(list: &mut Vec<u16>, keep: impl Fn(u16) -> bool) {
-    let mut kept = 0;
-    for place in 0..list.len() {
-        let offset = list[place];
-        list[kept] = offset;
-        kept += usize::from(keep(offset));
-    }
-    list.truncate(kept);
-}
-
-/// Keeps the offsets of the list that stand in an array, or those that do not.
-fn retain_in_array(list: &mut Vec<u16>, array: &[u16], wanted: bool) {
-    match array.len() / GALLOP_RATIO <= list.len() {
-        true => retain_in_lanes(list, array, wanted),
-        false => retain_galloping(list, array, |&offset| offset, wanted),
-    }
-}
-
-/// Compares eight offsets with eight at a time, all with all, which the compiler turns into vector
-/// instructions (Schlegel, Willhalm and Lehner, 2011), and the last few one by one.
-fn retain_in_lanes(list: &mut Vec<u16>, array: &[u16], wanted: bool) {
-    let (mut place, mut at, mut kept) = (0, 0, 0);
-    let mut found = [false; LANES];
-    // What lies in front of `kept` is decided; every round moves on in one of the two at least.
-    while let (Some(&offsets), Some(others)) = (
-        list[place..].first_chunk::<LANES>(),
-        array[at..].first_chunk::<LANES>(),
-    ) {
-        mark(&mut found, &offsets, others);
-        let (last, other_last) = (offsets[LANES - 1], others[LANES - 1]);
-        if last <= other_last {
-            kept = keep_lanes(list, kept, &offsets, &found, wanted);
-            found = [false; LANES];
-            place += LANES;
-        }
-        at += LANES * usize::from(other_last <= last);
-    }
-    // Lanes that were found before the array ran short stay found.
-    for lane in 0..LANES.min(list.len() - place) {
-        let offset = list[place + lane];
-        let is_found = found[lane] || array[at..].binary_search(&offset).is_ok();
-        list[kept] = offset;
-        kept += usize::from(is_found == wanted);
-    }
-    place += LANES.min(list.len() - place);
-    retain_rest(list, kept, place, &array[at..], wanted);
-}
-
-/// Marks the offsets that are among the others.
-fn mark(found: &mut [bool; LANES], offsets: &[u16; LANES], others: &[u16; LANES]) {
-    for &other in others {
-        for lane in 0..LANES {
-            found[lane] |= offsets[lane] == other;
-        }
-    }
-}
-
-/// Keeps a run of offsets as they were found; most runs are dropped whole where few are wanted.
-fn keep_lanes(
-    list: &mut [u16],
-    mut kept: usize,
-    offsets: &[u16; LANES],
-    found: &[bool; LANES],
-    wanted: bool,
-) -> usize {
-    if wanted && *found == [false; LANES] {
-        return kept;
-    }
-    for lane in 0..LANES {
-        list[kept] = offsets[lane];
-        kept += usize::from(found[lane] == wanted);
-    }
-    kept
-}
-
-/// Keeps the offsets of the list that stand in `other`, which is sorted by offset as well, or
-/// those that do not: walks the list and leaps in the other.
-fn retain_galloping<T>(
-    list: &mut Vec<u16>,
-    other: &[T],
-    offset_of: impl Fn(&T) -> u16,
-    wanted: bool,
-) {
-    retain_from(list, 0, 0, other, offset_of, wanted);
-}
-
-fn retain_rest(list: &mut Vec<u16>, kept: usize, place: usize, array: &[u16], wanted: bool) {
-    retain_from(list, kept, place, array, |&offset| offset, wanted);
-}
-
-/// As [`retain_galloping`], from a place on, with `kept` offsets decided.
-fn retain_from<T>(
-    list: &mut Vec<u16>,
-    mut kept: usize,
-    mut place: usize,
-    other: &[T],
-    offset_of: impl Fn(&T) -> u16,
-    wanted: bool,
-) {
-    let mut rest = other;
-    // What lies in front of `kept` is decided; `rest` holds nothing below the next offset.
-    while place < list.len() {
-        let offset = list[place];
-        let skipped = gallop(rest, |value| offset_of(value) < offset);
-        rest = &rest[skipped..];
-        let Some(next) = rest.first() else { break };
-        list[kept] = offset;
-        kept += usize::from((offset_of(next) == offset) == wanted);
-        place += 1;
-    }
-    // No offset from `place` on stands in the other.
-    if wanted {
-        list.truncate(kept);
-    } else {
-        list.drain(kept..place);
-    }
-}
-
-/// How many values at the start fulfil `before`: doubling steps, then a binary search, so that
-/// the cost grows with the logarithm of the distance (Bentley and Yao, 1976).
-fn gallop<T>(values: &[T], before: impl Fn(&T) -> bool) -> usize {
-    let mut bound = 1;
-    while bound <= values.len() && before(&values[bound - 1]) {
-        bound *= 2;
-    }
-    let start = bound / 2;
-    let end = (bound - 1).min(values.len());
-    start + values[start..end].partition_point(before)
 }
 
 fn set_below(bits: &mut BlockBits, end: u32) {

@@ -5,9 +5,11 @@
 //! only a row itself can tell (the edge of a range, the order of words) is looked at last, and
 //! for a page only as far as the page goes.
 
+mod batch;
 mod candidates;
 mod execution;
 mod facets;
+mod lists;
 mod stream;
 mod trace;
 

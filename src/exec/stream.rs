@@ -1,6 +1,6 @@
 //! The matches of an execution in id order, found as they are asked for.
 
-use super::candidates::Batch;
+use super::batch::Batch;
 use super::execution::Execution;
 use crate::query::Order;
 use crate::segment::{BLOCK_ROWS, Row, block_count};
