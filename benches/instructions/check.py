@@ -6,8 +6,8 @@ usage: benches/instructions/check.py [--record]
 Fails where a task takes more than 5 % more instructions than recorded, and where it takes more
 than 15 % fewer, so that a gain is recorded before it is lost. Needs valgrind, which emulates a processor with
 AVX2; on other processors the counts differ, and nothing is compared. Where the memory that a task
-gets lies differs from run to run and costs some of them up to 10 % in the allocator, so the least of
-up to three runs counts.
+gets lies differs from run to run, which shows in copies and in the allocator, so the least of up to
+three runs counts.
 """
 import json
 import os
