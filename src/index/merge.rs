@@ -50,22 +50,22 @@ pub(super) fn compact(core: &WriterCore) -> Result<()> {
         if is_compact {
             return Ok(());
         }
-        merge(core, 0..snapshot.segments.len())?;
+        merge(core, &snapshot.segments)?;
     }
 }
 
 /// Merges the last segments where there are too many. Cost: that of building half of the most
 /// that there may be, which are the smallest.
 pub(super) fn bound(core: &WriterCore) -> Result<()> {
-    let count = core.snapshot().segments.len();
-    match count > SEGMENTS_MAX {
-        true => merge(core, SEGMENTS_MAX / 2..count),
+    let snapshot = core.snapshot();
+    match snapshot.segments.len() > SEGMENTS_MAX {
+        true => merge(core, &snapshot.segments[SEGMENTS_MAX / 2..]),
         false => Ok(()),
     }
 }
 
 /// The segments to merge next, where there are any.
-fn choose(snapshot: &Snapshot) -> Option<Range<usize>> {
+fn choose(snapshot: &Snapshot) -> Option<&[LiveSegment]> {
     let segments = &snapshot.segments;
     let mut behind: u64 = segments.iter().map(size).sum();
     let is_due = |live: &LiveSegment| {
@@ -75,18 +75,17 @@ fn choose(snapshot: &Snapshot) -> Option<Range<usize>> {
         is_small || waste.saturating_mul(SHRINKAGE) > size(live)
     };
     let first = segments.iter().position(is_due)?;
-    Some(first..segments.len())
+    Some(&segments[first..])
 }
 
 fn size(live: &LiveSegment) -> u64 {
     live.live_rows() + u64::from(live.segment.company_count())
 }
 
-/// Merges neighbouring segments into one. Commits go on meanwhile; what they deleted of the
-/// merged segments is deleted of the result before it is published.
-fn merge(core: &WriterCore, chosen: Range<usize>) -> Result<()> {
-    let before = core.snapshot();
-    let inputs = &before.segments[chosen.clone()];
+/// Merges neighbouring segments of a snapshot into one. Commits go on meanwhile; what they deleted
+/// of the merged segments is deleted of the result before it is published. Where another merge has
+/// taken some of them since, nothing changes.
+pub(super) fn merge(core: &WriterCore, inputs: &[LiveSegment]) -> Result<()> {
     let file = WriterCore::next_file(&mut *core.lock()?);
     let written = write_merged(core, file, inputs);
     let mut state = core.lock()?;
@@ -220,15 +219,20 @@ impl Drop for MergeThread {
     }
 }
 
+/// Merges what is to be merged next, and says whether there was anything.
+fn merge_next(core: &WriterCore) -> Result<bool> {
+    let snapshot = core.snapshot();
+    match choose(&snapshot) {
+        Some(inputs) => merge(core, inputs).map(|()| true),
+        None => Ok(false),
+    }
+}
+
 fn run(core: &Weak<WriterCore>, woken: &Receiver<Option<Sender<()>>>) {
     while let Ok(done) = woken.recv() {
         if let Some(core) = core.upgrade() {
-            while let Some(chosen) = choose(&core.snapshot()) {
-                // A failure is kept in the writer's state, and the next commit reports it.
-                if merge(&core, chosen).is_err() {
-                    break;
-                }
-            }
+            // A failure is kept in the writer's state, and the next commit reports it.
+            while let Ok(true) = merge_next(&core) {}
         }
         drop(done);
     }

@@ -25,7 +25,7 @@ use crate::{Error, Result};
 /// [`commit`](Self::commit); a writer that is dropped before leaves the last commit.
 #[derive(Debug)]
 pub struct Writer {
-    core: Arc<WriterCore>,
+    pub(super) core: Arc<WriterCore>,
     pending: Changes,
     merges: MergeThread,
 }

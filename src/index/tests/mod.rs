@@ -4,5 +4,6 @@ mod crashes;
 mod disk;
 mod errors;
 mod histories;
+mod merges;
 mod model;
 mod readers;
