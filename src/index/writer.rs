@@ -28,6 +28,8 @@ pub struct Writer {
     pub(super) core: Arc<WriterCore>,
     pending: Changes,
     merges: MergeThread,
+    /// Where records are written to see whether they are too long.
+    scratch: Vec<u8>,
 }
 
 /// What a commit changes: the record that each id or slug gets, or none where it is deleted.
@@ -85,6 +87,7 @@ impl Writer {
             core,
             pending: Changes::default(),
             merges,
+            scratch: Vec::new(),
         })
     }
 
@@ -100,7 +103,7 @@ impl Writer {
                 "companySlug: there is no company {slug:?}; add the company first"
             )));
         }
-        segment::check_signal(signal)?;
+        segment::check_signal(&mut self.scratch, signal)?;
         self.pending
             .signals
             .insert(signal.id, Some(signal.clone().into_owned()));
@@ -126,7 +129,7 @@ impl Writer {
         if company.slug.is_empty() {
             return Err(Error::invalid("slug: a company's slug is not empty"));
         }
-        segment::check_company(company)?;
+        segment::check_company(&mut self.scratch, company)?;
         self.pending
             .companies
             .insert(company.slug.to_string(), Some(company.clone().into_owned()));

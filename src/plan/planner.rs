@@ -147,10 +147,7 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         if sources.needs_check {
             self.plan.phrases.push(PhraseStep {
                 clause,
-                check: PhraseCheck {
-                    field,
-                    any_of: SmallVec::from_elem(encoded(&terms), 1),
-                },
+                check: phrase_check(field, &terms),
                 estimate: Estimate::phrase(sources.rarest().rows),
             });
         }
@@ -237,14 +234,9 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         let (access, estimate) = match sources.needs_check {
             false => (Access::One(rarest.source), Estimate::exact(rarest.rows)),
             true => {
-                let check = PhraseCheck {
-                    field: TextField::Title,
-                    any_of: SmallVec::from_elem(encoded(&terms), 1),
-                };
-                let rarest_source = rarest.source;
                 let access = Access::Phrase {
-                    rarest: rarest_source,
-                    check,
+                    rarest: rarest.source,
+                    check: phrase_check(TextField::Title, &terms),
                 };
                 (access, Estimate::phrase(rarest.rows))
             }
@@ -269,6 +261,11 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
     /// are in none of these. `None` where two neighbours are known to stand nowhere.
     fn phrase_sources(&self, field: TextField, terms: &Terms) -> Option<PhraseSources> {
         let mut sources: SmallVec<[(Option<usize>, SourceStatistics); 4]> = SmallVec::new();
+        let mut add = |word, source| {
+            if !sources.iter().any(|(_, known)| *known == source) {
+                sources.push((word, source));
+            }
+        };
         let mut covered = 0;
         for (word, term) in terms.iter().enumerate() {
             let pair = match terms.get(word + 1) {
@@ -280,19 +277,13 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
             match pair {
                 Pair::Absent => return None,
                 Pair::Stored(source) => {
-                    sources.push((None, source));
+                    add(None, source);
                     covered = word + 2;
                 }
                 Pair::NotKept if word < covered => {}
-                Pair::NotKept => sources.push((Some(word), term.source)),
+                Pair::NotKept => add(Some(word), term.source),
             }
         }
-        let mut seen: SmallVec<[SourceStatistics; 4]> = SmallVec::new();
-        sources.retain(|(_, source)| {
-            let is_new = !seen.contains(source);
-            seen.push(*source);
-            is_new
-        });
         // One pair tells all of a phrase of two words, as one word does of one.
         let needs_check = match terms.len() {
             0 | 1 => false,
@@ -352,6 +343,13 @@ impl PhraseSources {
         let sources = self.sources.iter().map(|&(_, source)| source);
         let rarest = sources.min_by_key(|source| source.rows);
         rarest.expect("a phrase has at least one term")
+    }
+}
+
+fn phrase_check(field: TextField, terms: &Terms) -> PhraseCheck {
+    PhraseCheck {
+        field,
+        any_of: SmallVec::from_elem(encoded(terms), 1),
     }
 }
 

@@ -44,18 +44,18 @@ const ORDINAL_BITS: u32 = 9;
 /// # Errors
 /// [`is_invalid`](Error::is_invalid) where it is.
 ///
-/// Cost: that of writing it.
-pub(crate) fn check_signal(signal: &Signal<'_>) -> Result<()> {
-    let mut record = Vec::new();
-    write_signal(&mut record, signal);
-    check_size(&record)
+/// Cost: that of writing it, into `scratch`.
+pub(crate) fn check_signal(scratch: &mut Vec<u8>, signal: &Signal<'_>) -> Result<()> {
+    scratch.clear();
+    write_signal(scratch, signal);
+    check_size(scratch)
 }
 
 /// Checks that a company's record is not too long; as [`check_signal`].
-pub(crate) fn check_company(company: &Company<'_>) -> Result<()> {
-    let mut record = Vec::new();
-    write_company(&mut record, company);
-    check_size(&record)
+pub(crate) fn check_company(scratch: &mut Vec<u8>, company: &Company<'_>) -> Result<()> {
+    scratch.clear();
+    write_company(scratch, company);
+    check_size(scratch)
 }
 
 /// Checks that a record is not too long.
