@@ -3,6 +3,8 @@
 //!
 //! `SIGNALDEX_READS=1000000 cargo test --release --test epochs -- --nocapture` is the long run.
 
+mod mapped;
+
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -53,26 +55,7 @@ fn read(index: &Index, everything: &Query) {
 
 /// Bytes that the process has allocated, and those of index files that it has mapped.
 fn memory(directory: &Path) -> usize {
-    MEMORY.current_usage() + mapped(directory)
-}
-
-#[cfg(target_os = "linux")]
-fn mapped(directory: &Path) -> usize {
-    let maps = std::fs::read_to_string("/proc/self/maps").expect("the process's mappings");
-    let ours = directory.to_string_lossy();
-    let length = |line: &str| {
-        let (start, rest) = line.split_once('-')?;
-        let end = rest.split(' ').next()?;
-        let number = |text| usize::from_str_radix(text, 16).ok();
-        Some(number(end)? - number(start)?)
-    };
-    let lines = maps.lines().filter(|line| line.contains(&*ours));
-    lines.filter_map(length).sum()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn mapped(_: &Path) -> usize {
-    0
+    MEMORY.current_usage() + mapped::mapped(directory)
 }
 
 #[test]

@@ -3,6 +3,8 @@
 //! `SIGNALDEX_SIGNALS=300000 cargo test --release --features replicate,synthetic --test
 //! replica_memory -- --nocapture` is the long run.
 
+mod mapped;
+
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,16 +37,7 @@ fn build(directory: &Path, signals: u64, seed: u64) {
 
 /// Bytes allocated, and bytes of the copy's files that are mapped, removed ones included.
 fn memory(cache: &Path) -> (usize, usize) {
-    let maps = fs::read_to_string("/proc/self/maps").expect("the process's mappings");
-    let ours = cache.to_string_lossy();
-    let length = |line: &str| {
-        let (start, rest) = line.split_once('-')?;
-        let end = rest.split(' ').next()?;
-        let number = |text| usize::from_str_radix(text, 16).ok();
-        Some(number(end)? - number(start)?)
-    };
-    let lines = maps.lines().filter(|line| line.contains(&*ours));
-    (MEMORY.current_usage(), lines.filter_map(length).sum())
+    (MEMORY.current_usage(), mapped::mapped(cache))
 }
 
 /// Bytes of the index files in a directory, in whole pages as mappings have them.
