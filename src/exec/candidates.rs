@@ -1,21 +1,23 @@
-//! The candidate rows of one block, and how sets narrow them.
+//! The candidate rows of one window of a block, and how sets narrow them.
 //!
 //! Many candidates are a bitset, few are a list of offsets. The form follows from the data: a
 //! bitset narrowed by a list becomes a list, since the result cannot be longer.
 
-use super::batch::{BATCH_ROWS, Batch};
+use super::batch::Batch;
 use super::lists;
+use super::window::Window;
 use crate::plan::CodeRange;
-use crate::segment::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, BlockRows, Column, Posting, Row, bits};
+use crate::segment::{BLOCK_WORDS, BlockBits, BlockRows, Column, Posting, Row, bits};
 
 /// A union of this many rows or fewer in a block is probed by list rather than set as bits.
 /// The clearing of an 8 KiB bitset costs about as much as sorting this many offsets.
 const UNION_LIST_MAX: usize = 32;
 
-/// Candidate rows of a block. Reused from block to block and from query to query: it is 16 KiB
-/// and more, and a page touches few blocks.
+/// Candidate rows of a window. Reused from window to window and from query to query: it is 16 KiB
+/// and more, and a page touches few blocks. Of the bits, only the window's words mean something.
 #[derive(Debug)]
 pub(crate) struct Candidates {
+    window: Window,
     form: Form,
     bits: Box<BlockBits>,
     list: Vec<u16>,
@@ -35,6 +37,7 @@ enum Form {
 impl Default for Candidates {
     fn default() -> Candidates {
         Candidates {
+            window: Window::whole(0),
             form: Form::List,
             bits: Box::new([0; BLOCK_WORDS]),
             list: Vec::new(),
@@ -51,35 +54,45 @@ impl Candidates {
         self.lists = lists;
     }
 
-    /// All rows of a block of `rows` rows.
+    /// Says which rows the sets that follow are cut to.
+    pub(super) fn enter(&mut self, window: Window) {
+        self.window = window;
+    }
+
+    /// All rows of the window, in a block of `rows` rows.
     pub(super) fn fill(&mut self, rows: u32) {
+        let words = self.window.words();
+        let full = ((rows / 64) as usize).clamp(words.start, words.end);
         self.form = Form::Bits;
-        set_below(&mut self.bits, rows);
+        self.bits[words.start..full].fill(u64::MAX);
+        for place in full..words.end {
+            let left = rows.saturating_sub(place as u32 * 64);
+            self.bits[place] = (1_u64 << left) - 1;
+        }
     }
 
     /// The rows of a set.
     pub(super) fn load(&mut self, set: BlockRows<'_>) {
         if let BlockRows::Bits(set) = set {
+            let words = self.window.words();
             self.form = Form::Bits;
-            self.bits.copy_from_slice(set);
+            self.bits[words.clone()].copy_from_slice(&set[words]);
             return;
         }
-        self.form = Form::List;
         self.list.clear();
-        match set {
+        match self.window.cut(set) {
             BlockRows::Array(offsets) => self.list.extend_from_slice(offsets),
-            _ => set.for_each(|offset| self.list.push(offset)),
+            set => set.for_each(|offset| self.list.push(offset)),
         }
-        self.settle();
+        self.become_list();
     }
 
     /// The rows of any of some postings.
-    pub(super) fn load_union(&mut self, postings: &[Posting<'_>], block: u32) {
-        match self.form_union(postings, block) {
+    pub(super) fn load_union(&mut self, postings: &[Posting<'_>]) {
+        match self.form_union(postings) {
             Form::List => {
-                self.form = Form::List;
                 std::mem::swap(&mut self.list, &mut self.union_list);
-                self.settle();
+                self.become_list();
             }
             Form::Bits => {
                 self.form = Form::Bits;
@@ -90,8 +103,11 @@ impl Candidates {
 
     /// Keeps the candidates that are in the set.
     pub(super) fn intersect(&mut self, set: BlockRows<'_>) {
-        match (self.form, set) {
-            (Form::Bits, BlockRows::Bits(set)) => bits::intersect(&mut self.bits, set),
+        let words = self.window.words();
+        match (self.form, self.window.cut(set)) {
+            (Form::Bits, BlockRows::Bits(set)) => {
+                bits::intersect(&mut self.bits[words.clone()], &set[words]);
+            }
             (Form::Bits, BlockRows::Array(offsets)) => {
                 let offsets = offsets.iter().copied();
                 keep_set(&self.bits, offsets, &mut self.list);
@@ -102,51 +118,38 @@ impl Candidates {
                 keep_set(&self.bits, offsets, &mut self.list);
                 self.become_list();
             }
-            (Form::List, BlockRows::Bits(set)) => {
-                lists::retain_where(&mut self.list, |offset| bits::test(set, offset));
-            }
-            (Form::List, BlockRows::Array(offsets)) => {
-                lists::retain_in_array(&mut self.list, offsets, true);
-            }
-            (Form::List, BlockRows::List(rows)) => {
-                lists::retain_in_rows(&mut self.list, rows, true);
-            }
+            (Form::List, set) => self.retain_in(set, true),
         }
     }
 
     /// Keeps the candidates that are in any of some postings.
-    pub(super) fn intersect_union(&mut self, postings: &[Posting<'_>], block: u32) {
-        match self.form_union(postings, block) {
+    pub(super) fn intersect_union(&mut self, postings: &[Posting<'_>]) {
+        match self.form_union(postings) {
             Form::List => {
                 let union = std::mem::take(&mut self.union_list);
                 self.intersect(BlockRows::Array(&union));
                 self.union_list = union;
             }
-            Form::Bits => match self.form {
-                Form::Bits => bits::intersect(&mut self.bits, &self.union_bits),
-                Form::List => {
-                    lists::retain_where(&mut self.list, |offset| {
-                        bits::test(&self.union_bits, offset)
-                    });
-                }
-            },
+            Form::Bits if self.form == Form::Bits => {
+                let words = self.window.words();
+                bits::intersect(&mut self.bits[words.clone()], &self.union_bits[words]);
+            }
+            Form::Bits => {
+                let union = &self.union_bits;
+                lists::retain_where(&mut self.list, |offset| bits::test(union, offset));
+            }
         }
     }
 
     /// Removes the candidates that are in the set.
     pub(super) fn subtract(&mut self, set: BlockRows<'_>) {
-        match (self.form, set) {
-            (Form::Bits, BlockRows::Bits(set)) => bits::subtract(&mut self.bits, set),
-            (Form::Bits, _) => set.for_each(|offset| bits::clear(&mut self.bits, offset)),
-            (Form::List, BlockRows::Bits(set)) => {
-                lists::retain_where(&mut self.list, |offset| !bits::test(set, offset));
+        let words = self.window.words();
+        match (self.form, self.window.cut(set)) {
+            (Form::Bits, BlockRows::Bits(set)) => {
+                bits::subtract(&mut self.bits[words.clone()], &set[words]);
             }
-            (Form::List, BlockRows::Array(offsets)) => {
-                lists::retain_in_array(&mut self.list, offsets, false);
-            }
-            (Form::List, BlockRows::List(rows)) => {
-                lists::retain_in_rows(&mut self.list, rows, false);
-            }
+            (Form::Bits, set) => set.for_each(|offset| bits::clear(&mut self.bits, offset)),
+            (Form::List, set) => self.retain_in(set, false),
         }
     }
 
@@ -157,8 +160,10 @@ impl Candidates {
                 .list
                 .retain(|&offset| !(set.contains(offset) && removes(offset))),
             Form::Bits => {
-                for offset in set.offsets() {
-                    if bits::test(&self.bits, offset) && removes(offset) {
+                let words = self.window.words();
+                for offset in self.window.cut(set).offsets() {
+                    let is_in_window = words.contains(&usize::from(offset / 64));
+                    if is_in_window && bits::test(&self.bits, offset) && removes(offset) {
                         bits::clear(&mut self.bits, offset);
                     }
                 }
@@ -171,7 +176,7 @@ impl Candidates {
         match self.form {
             Form::List => self.list.retain(|&offset| keep(offset)),
             Form::Bits => {
-                for place in 0..BLOCK_WORDS {
+                for place in self.window.words() {
                     let mut rest = self.bits[place];
                     while rest != 0 {
                         let bit = rest & rest.wrapping_neg();
@@ -186,21 +191,23 @@ impl Candidates {
     }
 
     /// Keeps the candidates whose codes are in one of the ranges, comparing the codes of the whole
-    /// block: only where candidates are bits, and so many that looking at each would take longer.
-    pub(super) fn keep_in_ranges(&mut self, column: &Column<'_>, block: u32, ranges: &[CodeRange]) {
-        column.keep_in_ranges(block, ranges, &mut self.bits);
+    /// window: only where candidates are bits, and so many that looking at each would take longer.
+    pub(super) fn keep_in_ranges(&mut self, column: &Column<'_>, ranges: &[CodeRange]) {
+        let words = self.window.words();
+        column.keep_in_ranges(self.window.first_row(), ranges, &mut self.bits[words]);
     }
 
-    /// Whether candidates are bits and at least `count`.
-    pub(super) fn are_bits_of(&self, count: u32) -> bool {
-        self.form == Form::Bits && bits::count(&self.bits) >= count
+    /// Whether candidates are bits, and at least one row in so many of the window.
+    pub(super) fn are_bits_of_one_in(&self, rows: u32) -> bool {
+        let window_rows = self.window.end() - self.window.start();
+        self.form == Form::Bits && self.count() * rows >= window_rows
     }
 
     /// The number of candidates.
     pub(super) fn count(&self) -> u32 {
         match self.form {
             Form::List => self.list.len() as u32,
-            Form::Bits => bits::count(&self.bits),
+            Form::Bits => bits::count(&self.bits[self.window.words()]),
         }
     }
 
@@ -208,15 +215,33 @@ impl Candidates {
     pub(super) fn rows(&self) -> CandidateRows<'_> {
         match self.form {
             Form::List => CandidateRows::List(&self.list),
-            Form::Bits => CandidateRows::Bits(&self.bits),
+            Form::Bits => {
+                let words = self.window.words();
+                CandidateRows::Bits {
+                    first_word: words.start,
+                    words: &self.bits[words],
+                }
+            }
         }
     }
 
-    /// Unites the postings' rows of a block, as the smaller of list and bits.
-    fn form_union(&mut self, postings: &[Posting<'_>], block: u32) -> Form {
+    /// Keeps the listed candidates that are in a set, or those that are not.
+    fn retain_in(&mut self, set: BlockRows<'_>, wanted: bool) {
+        let list = &mut self.list;
+        match set {
+            BlockRows::Bits(set) => {
+                lists::retain_where(list, |offset| bits::test(set, offset) == wanted);
+            }
+            BlockRows::Array(offsets) => lists::retain_in_array(list, offsets, wanted),
+            BlockRows::List(rows) => lists::retain_in_rows(list, rows, wanted),
+        }
+    }
+
+    /// Unites the postings' rows of the window, as the smaller of list and bits.
+    fn form_union(&mut self, postings: &[Posting<'_>]) -> Form {
         self.union_list.clear();
         for (place, posting) in postings.iter().enumerate() {
-            let set = posting.block(block);
+            let set = self.window.cut(posting.block(self.window.block()));
             let is_short = match set {
                 BlockRows::Bits(_) => false,
                 BlockRows::Array(offsets) => {
@@ -225,7 +250,7 @@ impl Candidates {
                 BlockRows::List(rows) => rows.len() + self.union_list.len() <= UNION_LIST_MAX,
             };
             if !is_short {
-                self.unite_from(&postings[place..], block);
+                self.unite_from(&postings[place..]);
                 return Form::Bits;
             }
             set.for_each(|offset| self.union_list.push(offset));
@@ -236,14 +261,17 @@ impl Candidates {
     }
 
     /// Unites what was listed so far and the rest of the postings as bits.
-    fn unite_from(&mut self, postings: &[Posting<'_>], block: u32) {
-        self.union_bits.fill(0);
+    fn unite_from(&mut self, postings: &[Posting<'_>]) {
+        let (window, words) = (self.window, self.window.words());
+        self.union_bits[words.clone()].fill(0);
         self.union_list
             .iter()
             .for_each(|&offset| bits::set(&mut self.union_bits, offset));
         for posting in postings {
-            match posting.block(block) {
-                BlockRows::Bits(set) => bits::unite(&mut self.union_bits, set),
+            match window.cut(posting.block(window.block())) {
+                BlockRows::Bits(set) => {
+                    bits::unite(&mut self.union_bits[words.clone()], &set[words.clone()]);
+                }
                 set => set.for_each(|offset| bits::set(&mut self.union_bits, offset)),
             }
         }
@@ -257,7 +285,7 @@ impl Candidates {
     /// Turns a list into bits where lists are switched off.
     fn settle(&mut self) {
         if !self.lists {
-            self.bits.fill(0);
+            self.bits[self.window.words()].fill(0);
             self.list
                 .iter()
                 .for_each(|&offset| bits::set(&mut self.bits, offset));
@@ -271,8 +299,8 @@ impl Candidates {
 pub(crate) enum CandidateRows<'a> {
     /// Offsets, ascending.
     List(&'a [u16]),
-    /// Every offset as a bit.
-    Bits(&'a BlockBits),
+    /// Every offset as a bit, in some words of the block.
+    Bits { first_word: usize, words: &'a [u64] },
 }
 
 impl CandidateRows<'_> {
@@ -280,30 +308,31 @@ impl CandidateRows<'_> {
     pub(crate) fn for_each(&self, mut visit: impl FnMut(u16)) {
         match self {
             CandidateRows::List(list) => list.iter().for_each(|&offset| visit(offset)),
-            CandidateRows::Bits(set) => bits::ones(set).for_each(visit),
+            CandidateRows::Bits { first_word, words } => {
+                bits::ones(*first_word, words).for_each(visit);
+            }
         }
     }
 
     /// The first candidates from an offset on, before another, as many as the batch takes.
     pub(super) fn collect_from(&self, offset: u32, end: u32, batch: &mut Batch) {
-        batch.clear();
         match self {
             CandidateRows::List(list) => {
                 let first = list.partition_point(|&other| u32::from(other) < offset);
-                let wanted = list[first..]
-                    .iter()
-                    .take_while(|&&row| u32::from(row) < end);
-                wanted.take(BATCH_ROWS).for_each(|&row| batch.push(row));
+                let rows = list[first..].iter();
+                rows.take_while(|&&row| u32::from(row) < end)
+                    .take(batch.room())
+                    .for_each(|&row| batch.push(row));
             }
-            CandidateRows::Bits(set) => {
+            CandidateRows::Bits { first_word, words } => {
                 let mut place = (offset / 64) as usize;
                 let mut mask = u64::MAX << (offset % 64);
                 // Every round looks at one word, the first from the offset on.
-                while let Some(word) = set.get(place).filter(|_| ((place * 64) as u32) < end) {
+                while let Some(word) = words.get(place - first_word) {
                     let mut rest = word & mask;
                     while rest != 0 {
-                        let row = (place * 64) as u32 + rest.trailing_zeros();
-                        if batch.is_full() || row >= end {
+                        let row = place as u32 * 64 + rest.trailing_zeros();
+                        if batch.room() == 0 || row >= end {
                             return;
                         }
                         batch.push(row as u16);
@@ -319,25 +348,25 @@ impl CandidateRows<'_> {
     /// The last candidates before an offset, down to another, descending, as many as the batch
     /// takes.
     pub(super) fn collect_before(&self, offset: u32, start: u32, batch: &mut Batch) {
-        batch.clear();
         match self {
             CandidateRows::List(list) => {
                 let behind = list.partition_point(|&other| u32::from(other) < offset);
                 let rows = list[..behind].iter().rev();
-                let wanted = rows.take_while(|&&row| u32::from(row) >= start);
-                wanted.take(BATCH_ROWS).for_each(|&row| batch.push(row));
+                rows.take_while(|&&row| u32::from(row) >= start)
+                    .take(batch.room())
+                    .for_each(|&row| batch.push(row));
             }
-            CandidateRows::Bits(set) => {
+            CandidateRows::Bits { first_word, words } => {
                 let Some(last) = offset.checked_sub(1) else {
                     return;
                 };
                 let mut mask = u64::MAX >> (63 - last % 64);
-                for place in ((start / 64) as usize..=(last / 64) as usize).rev() {
-                    let mut rest = set[place] & mask;
+                for place in (*first_word..=(last / 64) as usize).rev() {
+                    let mut rest = words[place - first_word] & mask;
                     while rest != 0 {
                         let bit = 63 - rest.leading_zeros();
-                        let row = (place * 64) as u32 + bit;
-                        if batch.is_full() || row < start {
+                        let row = place as u32 * 64 + bit;
+                        if batch.room() == 0 || row < start {
                             return;
                         }
                         batch.push(row as u16);
@@ -345,49 +374,6 @@ impl CandidateRows<'_> {
                     }
                     mask = u64::MAX;
                 }
-            }
-        }
-    }
-
-    /// The first candidate at or behind an offset.
-    pub(crate) fn at_or_after(&self, offset: u32) -> Option<u16> {
-        if offset >= BLOCK_ROWS {
-            return None;
-        }
-        match self {
-            CandidateRows::List(list) => {
-                let place = list.partition_point(|&other| u32::from(other) < offset);
-                list.get(place).copied()
-            }
-            CandidateRows::Bits(set) => {
-                let first = (offset / 64) as usize;
-                let mut word = set[first] & (u64::MAX << (offset % 64));
-                let mut place = first;
-                while word == 0 {
-                    place += 1;
-                    word = *set.get(place)?;
-                }
-                Some((place * 64) as u16 + word.trailing_zeros() as u16)
-            }
-        }
-    }
-
-    /// The last candidate before an offset.
-    pub(crate) fn before(&self, offset: u32) -> Option<u16> {
-        match self {
-            CandidateRows::List(list) => {
-                let place = list.partition_point(|&other| u32::from(other) < offset);
-                place.checked_sub(1).map(|last| list[last])
-            }
-            CandidateRows::Bits(set) => {
-                let last = offset.checked_sub(1)?.min(BLOCK_ROWS - 1);
-                let mut place = (last / 64) as usize;
-                let mut word = set[place] & (u64::MAX >> (63 - last % 64));
-                while word == 0 {
-                    place = place.checked_sub(1)?;
-                    word = set[place];
-                }
-                Some((place * 64) as u16 + 63 - word.leading_zeros() as u16)
             }
         }
     }
@@ -399,19 +385,6 @@ fn keep_set(set: &BlockBits, offsets: impl Iterator<Item = u16>, list: &mut Vec<
     list.extend(offsets.filter(|&offset| bits::test(set, offset)));
 }
 
-fn set_below(bits: &mut BlockBits, end: u32) {
-    bits.fill(u64::MAX);
-    clear_from(bits, end);
-}
-
-fn clear_from(bits: &mut BlockBits, end: u32) {
-    let word = (end / 64) as usize;
-    if let Some(partial) = bits.get_mut(word) {
-        *partial &= !(u64::MAX << (end % 64));
-        bits[word + 1..].fill(0);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -419,6 +392,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::segment::BLOCK_ROWS;
 
     fn sets() -> impl Strategy<Value = BTreeSet<u16>> {
         prop_oneof![
@@ -494,13 +468,27 @@ mod tests {
         }
 
         #[test]
-        fn candidates_are_found_from_both_sides(a in sets(), offset in 0_u32..65_537) {
+        fn candidates_are_collected_from_both_sides(
+            a in sets(),
+            bounds in (0_u32..=65_536, 0_u32..=65_536),
+            wanted in 1_usize..80,
+        ) {
             let shapes = Shapes::new(&a);
-            for rows in [CandidateRows::List(&shapes.offsets), CandidateRows::Bits(&shapes.bits)] {
-                let after = a.iter().copied().find(|&other| u32::from(other) >= offset);
-                let before = a.iter().copied().rev().find(|&other| u32::from(other) < offset);
-                prop_assert_eq!(rows.at_or_after(offset), after);
-                prop_assert_eq!(rows.before(offset), before);
+            let (start, end) = (bounds.0.min(bounds.1), bounds.0.max(bounds.1));
+            let words = (start / 64) as usize..(end.div_ceil(64) as usize).max(1);
+            let bits = CandidateRows::Bits { first_word: words.start, words: &shapes.bits[words] };
+            let inside = a.iter().copied().filter(|&row| (start..end).contains(&row.into()));
+            let inside: Vec<u16> = inside.collect();
+            for rows in [CandidateRows::List(&shapes.offsets), bits] {
+                let mut batch = Batch::new();
+                batch.begin(0, wanted);
+                let most = wanted.min(batch.room());
+                rows.collect_from(start, end, &mut batch);
+                prop_assert_eq!(batch.offsets(), &inside[..inside.len().min(most)]);
+                batch.begin(0, wanted);
+                rows.collect_before(end, start, &mut batch);
+                let last: Vec<u16> = inside.iter().rev().take(most).copied().collect();
+                prop_assert_eq!(batch.offsets(), last);
             }
         }
 
@@ -514,11 +502,12 @@ mod tests {
             let union: BTreeSet<u16> = parts.iter().flatten().copied().collect();
             let mut candidates = Candidates::default();
             candidates.allow_lists(lists);
-            candidates.load_union(&postings, 3);
+            candidates.enter(Window::whole(3));
+            candidates.load_union(&postings);
             prop_assert_eq!(listed(&candidates), union.iter().copied().collect::<Vec<_>>());
             for set in Shapes::new(&narrowed).each() {
                 candidates.load(set);
-                candidates.intersect_union(&postings, 3);
+                candidates.intersect_union(&postings);
                 prop_assert_eq!(listed(&candidates), narrowed.intersection(&union).copied().collect::<Vec<_>>());
             }
         }
@@ -530,10 +519,8 @@ mod tests {
         for rows in [1, 63, 64, 65, BLOCK_ROWS - 1, BLOCK_ROWS] {
             candidates.fill(rows);
             assert_eq!(candidates.count(), rows);
-            assert_eq!(
-                candidates.rows().before(BLOCK_ROWS).map(u32::from),
-                Some(rows - 1)
-            );
+            let all: Vec<u16> = (0..rows).map(|row| row as u16).collect();
+            assert_eq!(listed(&candidates), all);
         }
     }
 }

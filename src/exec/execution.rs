@@ -6,8 +6,10 @@ use std::time::Instant;
 
 use smallvec::SmallVec;
 
+use super::batch::Batch;
 use super::candidates::{CandidateRows, Candidates};
 use super::trace::{StepTrace, Trace};
+use super::window::Window;
 use crate::plan::{Access, CodeRange, PhraseCheck, Plan, RangeColumn, Source, Strategies};
 use crate::segment::{
     BLOCK_ROWS, BlockRange, Column, OrderedColumn, Posting, Row, Segment, Strings, TextField,
@@ -18,12 +20,13 @@ use crate::segment::{
 /// takes about 3 microseconds; it saves a search in every set per block.
 const MERGED_UNION_ROWS_MAX: usize = 256;
 
-/// From this many candidates on, the codes of a whole block are compared at once rather than those
-/// of each candidate: that takes about 6 microseconds, against 5 nanoseconds a candidate.
-const COMPARED_WHOLE_MIN: u32 = 1024;
+/// From one candidate in so many rows on, the codes of a whole window are compared at once rather
+/// than those of each candidate: that takes about 6 microseconds a block, against 5 nanoseconds a
+/// candidate.
+const COMPARED_MIN: u32 = 64;
 
-/// So many candidates of a block may fail one by one before the whole block is compared: a page
-/// that is soon full needs only a few.
+/// So many candidates may fail one by one before whole windows are compared: a page that is soon
+/// full needs only a few.
 const FAILURES_MAX: u32 = 256;
 
 /// A plan, ready to run on its segment.
@@ -38,9 +41,11 @@ pub(crate) struct Execution<'a> {
     block_ranges: bool,
     compares_whole_blocks: bool,
     candidates: Scratch,
+    /// The rows that the candidates are among.
+    window: Option<Window>,
     /// The ranges that the current block neither fails nor fulfils as a whole.
     open_ranges: SmallVec<[usize; 2]>,
-    /// How many of the current block's candidates have failed.
+    /// How many candidates have failed a range one by one.
     failures: u32,
     trace: Option<Trace>,
     /// Rows that were looked at one by one.
@@ -117,6 +122,7 @@ impl<'a> Execution<'a> {
             block_ranges: strategies.block_ranges,
             compares_whole_blocks: strategies.compared_blocks,
             candidates,
+            window: None,
             open_ranges: SmallVec::new(),
             failures: 0,
             trace: None,
@@ -188,15 +194,16 @@ impl<'a> Execution<'a> {
         None
     }
 
-    /// Forms the candidates of a block: what all sets leave. Rows still have to pass
-    /// [`passes`](Self::passes), unless [`is_settled`](Self::is_settled).
-    pub(crate) fn enter(&mut self, block: u32) {
-        self.failures = 0;
-        self.judge_ranges(block);
-        let rows_in_block = (self.segment.row_count() - block * BLOCK_ROWS).min(BLOCK_ROWS);
+    /// Forms the candidates of a window: what all sets leave. Which of them are matches is left to
+    /// [`keep_matches`](Self::keep_matches) or [`settle`](Self::settle).
+    pub(crate) fn enter(&mut self, window: Window) {
+        let block = window.block();
+        let before = self.window.replace(window);
         if let Some(trace) = &mut self.trace {
-            trace.blocks_visited += 1;
+            trace.blocks_visited += u64::from(before.map(|window| window.block()) != Some(block));
         }
+        self.judge_ranges(block);
+        self.candidates.enter(window);
         for step in 0..self.required.len() {
             let started = self.trace.as_ref().map(|_| Instant::now());
             match step {
@@ -206,7 +213,8 @@ impl<'a> Execution<'a> {
             self.note(step, started);
         }
         if self.required.is_empty() {
-            self.candidates.fill(rows_in_block);
+            let rows_in_block = self.segment.row_count() - block * BLOCK_ROWS;
+            self.candidates.fill(rows_in_block.min(BLOCK_ROWS));
         }
         let first = self.required.len() + self.ranges.len();
         for step in 0..self.excluded.len() {
@@ -214,20 +222,35 @@ impl<'a> Execution<'a> {
             self.excluded[step].subtract(&mut self.candidates, block);
             self.note(first + step, started);
         }
+        if self.failures >= FAILURES_MAX {
+            self.compare_whole();
+        }
     }
 
-    /// The block's candidates.
+    /// The window's candidates.
     pub(crate) fn candidates(&self) -> CandidateRows<'_> {
         self.candidates.rows()
     }
 
-    /// Whether every candidate of the block is a match, without looking at it.
-    pub(crate) fn is_settled(&self) -> bool {
+    /// Whether every candidate of the window is a match, without looking at it.
+    fn is_settled(&self) -> bool {
         self.open_ranges.is_empty() && self.phrases.is_empty()
     }
 
-    /// Whether a candidate of the block is a match.
-    pub(crate) fn passes(&mut self, row: Row) -> bool {
+    /// Looks at some candidates of the window, so that only matches are left of them.
+    pub(super) fn keep_matches(&mut self, batch: &mut Batch) {
+        if self.is_settled() {
+            return;
+        }
+        let block = batch.block();
+        batch.retain(|offset| self.passes(Row::of(block, offset)));
+        if self.failures >= FAILURES_MAX {
+            self.compare_whole();
+        }
+    }
+
+    /// Whether a candidate of the window is a match.
+    fn passes(&mut self, row: Row) -> bool {
         self.rows_checked += 1;
         for place in 0..self.open_ranges.len() {
             let range = self.open_ranges[place];
@@ -235,7 +258,7 @@ impl<'a> Execution<'a> {
             let passes = self.ranges[range].contains(row);
             self.note_row(self.required.len() + range, passes, started);
             if !passes {
-                self.note_failure(row.block());
+                self.failures += 1;
                 return false;
             }
         }
@@ -251,17 +274,16 @@ impl<'a> Execution<'a> {
         true
     }
 
-    /// Looks at every candidate of the block, so that only matches are left.
-    pub(crate) fn settle(&mut self, block: u32) {
-        if self.is_settled() {
+    /// Looks at every candidate of the window, so that only matches are left.
+    pub(crate) fn settle(&mut self) {
+        let Some(window) = self.window.filter(|_| !self.is_settled()) else {
             return;
-        }
+        };
+        let block = window.block();
         if self.trace.is_some() {
             return self.settle_traced(block);
         }
-        if self.compares_whole_blocks && self.candidates.are_bits_of(COMPARED_WHOLE_MIN) {
-            self.compare_whole(block);
-        }
+        self.compare_whole();
         if self.is_settled() {
             return;
         }
@@ -275,7 +297,7 @@ impl<'a> Execution<'a> {
         self.open_ranges.clear();
     }
 
-    /// The number of candidates of the block.
+    /// The number of candidates of the window.
     pub(crate) fn candidate_count(&self) -> u32 {
         self.candidates.count()
     }
@@ -285,8 +307,8 @@ impl<'a> Execution<'a> {
         let mut total = 0;
         let mut next = self.block_at_or_after(0);
         while let Some(block) = next {
-            self.enter(block);
-            self.settle(block);
+            self.enter(Window::whole(block));
+            self.settle();
             total += u64::from(self.candidate_count());
             next = self.block_at_or_after(block + 1);
         }
@@ -301,21 +323,16 @@ impl<'a> Execution<'a> {
             .retain(|offset| kept.binary_search(&offset).is_ok());
     }
 
-    /// Counts a candidate that failed a range; after many, compares the whole block.
-    fn note_failure(&mut self, block: u32) {
-        self.failures += 1;
-        let is_time = self.failures == FAILURES_MAX && self.trace.is_none();
-        if is_time && self.compares_whole_blocks && self.candidates.are_bits_of(COMPARED_WHOLE_MIN)
-        {
-            self.compare_whole(block);
+    /// Keeps the candidates that are in all ranges, so that none is open any more, where comparing
+    /// the codes of the whole window is the faster way.
+    fn compare_whole(&mut self) {
+        let is_allowed = self.compares_whole_blocks && self.trace.is_none();
+        if !is_allowed || !self.candidates.are_bits_of_one_in(COMPARED_MIN) {
+            return;
         }
-    }
-
-    /// Keeps the candidates that are in all ranges, so that none is open any more.
-    fn compare_whole(&mut self, block: u32) {
         for &range in &self.open_ranges {
             let BoundRange { column, codes, .. } = &self.ranges[range];
-            self.candidates.keep_in_ranges(column, block, codes);
+            self.candidates.keep_in_ranges(column, codes);
         }
         self.open_ranges.clear();
     }
@@ -383,7 +400,7 @@ impl<'a> Operand<'a> {
 
     fn load_into(&self, candidates: &mut Candidates, block: u32) {
         match self {
-            Operand::Union(postings) => candidates.load_union(postings, block),
+            Operand::Union(postings) => candidates.load_union(postings),
             _ => candidates.load(self.posting().block(block)),
         }
         self.check_phrase(candidates, block);
@@ -391,7 +408,7 @@ impl<'a> Operand<'a> {
 
     fn narrow(&self, candidates: &mut Candidates, block: u32) {
         match self {
-            Operand::Union(postings) => candidates.intersect_union(postings, block),
+            Operand::Union(postings) => candidates.intersect_union(postings),
             _ => candidates.intersect(self.posting().block(block)),
         }
         self.check_phrase(candidates, block);
@@ -524,10 +541,10 @@ fn merge(postings: &[Posting<'_>]) -> Vec<u32> {
 
 /// Candidates borrowed from the thread's spare ones, so that a query allocates none.
 #[derive(Debug)]
-struct Scratch(Option<Candidates>);
+struct Scratch(Option<Box<Candidates>>);
 
 thread_local! {
-    static SPARE: RefCell<Vec<Candidates>> = const { RefCell::new(Vec::new()) };
+    static SPARE: RefCell<Vec<Box<Candidates>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// How many spare candidates a thread keeps: enough for a query over that many segments.

@@ -2,8 +2,9 @@
 
 use super::candidates::CandidateRows;
 use super::execution::Execution;
+use super::window::Window;
 use crate::query::Facet;
-use crate::segment::{BlockRows, Column, FacetView, Postings, Row, bits};
+use crate::segment::{BlockBits, BlockRows, Column, FacetView, Postings, Row, bits};
 
 /// What counting a facet's values in a block costs, in candidates whose codes are read from the
 /// column, about a nanosecond each: intersecting a bitset takes as long as so many.
@@ -38,14 +39,15 @@ pub(crate) fn tally(
     let mut listed = Vec::new();
     let mut next = execution.block_at_or_after(0);
     while let Some(block) = next {
-        execution.enter(block);
-        execution.settle(block);
+        execution.enter(Window::whole(block));
+        execution.settle();
         let candidates = execution.candidate_count();
         listed.clear();
         for (view, counts) in views.iter().zip(&mut by_code) {
             match execution.candidates() {
-                CandidateRows::Bits(set)
-                    if intersect
+                CandidateRows::Bits { words, .. }
+                    if let Ok(set) = <&BlockBits>::try_from(words)
+                        && intersect
                         && candidates >= WEIGHED_CANDIDATES_MIN
                         && intersection_cost(view, &postings, block)
                             < candidates + candidates / 2 =>
@@ -53,9 +55,9 @@ pub(crate) fn tally(
                     count_by_intersection(view, &postings, block, set, counts);
                 }
                 CandidateRows::List(list) => count_by_column(&view.column, block, list, counts),
-                CandidateRows::Bits(set) => {
+                CandidateRows::Bits { first_word, words } => {
                     if listed.is_empty() {
-                        bits::list(set, &mut listed);
+                        bits::list(first_word, words, &mut listed);
                     }
                     count_by_column(&view.column, block, &listed, counts);
                 }
@@ -87,7 +89,7 @@ fn count_by_intersection(
     view: &FacetView<'_>,
     postings: &Postings<'_>,
     block: u32,
-    set: &crate::segment::BlockBits,
+    set: &BlockBits,
     counts: &mut [u64],
 ) {
     for value in 0..view.len() {

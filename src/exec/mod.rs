@@ -12,8 +12,9 @@ mod facets;
 mod lists;
 mod stream;
 mod trace;
+mod window;
 
 pub(crate) use execution::Execution;
 pub(crate) use facets::{FacetTally, tally};
-pub(crate) use stream::RowStream;
+pub(crate) use stream::{RowStream, Run};
 pub(crate) use trace::Trace;

@@ -1,22 +1,33 @@
 //! The matches of an execution in id order, found as they are asked for.
 
+use std::ops::Range;
+
 use super::batch::Batch;
 use super::execution::Execution;
+use super::window::{Window, WindowSize};
 use crate::query::Order;
-use crate::segment::{BLOCK_ROWS, Row, block_count};
+use crate::segment::{BLOCK_ROWS, Row};
 
-/// Matching rows, one by one, in either order, from any row on.
+/// Matching rows, a few at a time, in either order, from any row on.
 #[derive(Debug)]
 pub(crate) struct RowStream<'a> {
     execution: Execution<'a>,
     order: Order,
-    /// The rows that are still wanted: from `start` to before `end`.
+    /// The rows that have not been looked at: from `start` to before `end`.
     start: u32,
     end: u32,
-    /// The block whose candidates are formed.
-    block: Option<u32>,
-    /// Matches of the block that were taken at once, and are not among the wanted any more.
+    /// The window whose candidates are formed.
+    window: Option<Window>,
+    next_size: WindowSize,
+    /// Matches that have been found and are not among the rows above any more.
     batch: Batch,
+}
+
+/// Some matches of one block, in the stream's order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run<'s> {
+    block: u32,
+    offsets: &'s [u16],
 }
 
 impl<'a> RowStream<'a> {
@@ -27,35 +38,27 @@ impl<'a> RowStream<'a> {
             order,
             start,
             end,
-            block: None,
+            window: None,
+            next_size: WindowSize::FIRST,
             batch: Batch::new(),
         }
     }
 
-    /// The next match.
-    pub(crate) fn next(&mut self) -> Option<Row> {
-        if let (Some(offset), Some(block)) = (self.batch.pop(), self.block) {
-            return Some(Row::of(block, offset));
+    /// The next matches; empty where there are none any more. They stay the next ones until they
+    /// are [taken](Self::take). No more rows are looked at than it takes to find `wanted`.
+    pub(crate) fn run(&mut self, wanted: usize) -> Run<'_> {
+        if self.batch.offsets().is_empty() {
+            self.find(wanted);
         }
-        // Every round gives up at least one wanted row, or a block of them, or ends.
-        while self.start < self.end {
-            let Some(block) = self.block.or_else(|| self.enter_block()) else {
-                self.start = self.end;
-                break;
-            };
-            let Some(row) = self.take_candidate(block) else {
-                self.leave_block(block);
-                continue;
-            };
-            if self.execution.is_settled() {
-                self.take_batch(block);
-                return Some(row);
-            }
-            if self.execution.passes(row) {
-                return Some(row);
-            }
+        Run {
+            block: self.batch.block(),
+            offsets: self.batch.offsets(),
         }
-        None
+    }
+
+    /// Takes so many of the run.
+    pub(crate) fn take(&mut self, count: usize) {
+        self.batch.take(count);
     }
 
     /// Keeps a trace from here on.
@@ -73,68 +76,101 @@ impl<'a> RowStream<'a> {
         self.execution.rows_checked()
     }
 
-    /// Takes the next matches of a block in which every candidate is one.
-    fn take_batch(&mut self, block: u32) {
-        let first = block * BLOCK_ROWS;
-        let start = self.start.saturating_sub(first);
-        let end = (self.end - first).min(BLOCK_ROWS);
+    fn find(&mut self, wanted: usize) {
+        // Every round looks at some rows, which are then behind it, or ends.
+        while self.start < self.end {
+            let Some(window) = self.window.or_else(|| self.enter_window()) else {
+                self.start = self.end;
+                return;
+            };
+            self.batch.begin(window.block(), wanted);
+            self.collect(window);
+            self.execution.keep_matches(&mut self.batch);
+            if !self.batch.offsets().is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Collects the next candidates of the window, and leaves it where it has no more.
+    fn collect(&mut self, window: Window) {
+        let first = window.block() * BLOCK_ROWS;
+        let start = self.start.saturating_sub(first).max(window.start());
+        let end = (self.end - first).min(window.end());
         let candidates = self.execution.candidates();
         match self.order {
             Order::OldestFirst => candidates.collect_from(start, end, &mut self.batch),
             Order::NewestFirst => candidates.collect_before(end, start, &mut self.batch),
         }
-        let Some(last) = self.batch.last() else {
-            return;
-        };
-        match self.order {
-            Order::OldestFirst => self.start = Row::of(block, last).0 + 1,
-            Order::NewestFirst => self.end = Row::of(block, last).0,
+        let is_last = self.batch.room() > 0;
+        let last = self.batch.offsets().last().filter(|_| !is_last);
+        match (self.order, last) {
+            (Order::OldestFirst, Some(&last)) => self.start = first + u32::from(last) + 1,
+            (Order::OldestFirst, None) => self.start = first + end,
+            (Order::NewestFirst, Some(&last)) => self.end = first + u32::from(last),
+            (Order::NewestFirst, None) => self.end = first + start,
+        }
+        if is_last {
+            self.window = None;
         }
     }
 
-    fn enter_block(&mut self) -> Option<u32> {
+    /// Forms the candidates of the next window.
+    fn enter_window(&mut self) -> Option<Window> {
+        let (first, last) = (Row(self.start), Row(self.end - 1));
         let block = match self.order {
-            Order::OldestFirst => self.execution.block_at_or_after(Row(self.start).block()),
-            Order::NewestFirst => self.execution.block_at_or_before(Row(self.end - 1).block()),
+            Order::OldestFirst => self.execution.block_at_or_after(first.block()),
+            Order::NewestFirst => self.execution.block_at_or_before(last.block()),
         };
-        let block = block.filter(|&block| {
-            block <= Row(self.end - 1).block() && block >= Row(self.start).block()
-        })?;
-        self.execution.enter(block);
-        self.block = Some(block);
-        Some(block)
-    }
-
-    fn leave_block(&mut self, block: u32) {
-        self.block = None;
-        match self.order {
+        let block = block.filter(|block| (first.block()..=last.block()).contains(block))?;
+        let size = self.next_size;
+        let window = match self.order {
             Order::OldestFirst => {
-                let behind = (block + 1).min(block_count(u32::MAX)) * BLOCK_ROWS;
-                self.start = self.start.max(behind);
-            }
-            Order::NewestFirst => self.end = self.end.min(block * BLOCK_ROWS),
-        }
-    }
-
-    /// The next wanted candidate of the block, which is then wanted no more.
-    fn take_candidate(&mut self, block: u32) -> Option<Row> {
-        let first = block * BLOCK_ROWS;
-        match self.order {
-            Order::OldestFirst => {
-                let offset = self
-                    .execution
-                    .candidates()
-                    .at_or_after(self.start.saturating_sub(first))?;
-                let row = Row::of(block, offset);
-                (row.0 < self.end).then(|| self.start = row.0 + 1)?;
-                Some(row)
+                let offset = self.start.saturating_sub(block * BLOCK_ROWS);
+                Window::from(block, offset, size)
             }
             Order::NewestFirst => {
-                let limit = (self.end - first).min(BLOCK_ROWS);
-                let row = Row::of(block, self.execution.candidates().before(limit)?);
-                (row.0 >= self.start).then(|| self.end = row.0)?;
-                Some(row)
+                let offset = (self.end - block * BLOCK_ROWS).min(BLOCK_ROWS);
+                Window::before(block, offset, size)
             }
+        };
+        self.next_size = size.greater();
+        self.execution.enter(window);
+        self.window = Some(window);
+        Some(window)
+    }
+}
+
+impl<'s> Run<'s> {
+    /// The number of matches.
+    pub(crate) fn len(&self) -> usize {
+        self.offsets.len()
+    }
+
+    /// The match at a place.
+    pub(crate) fn get(&self, place: usize) -> Option<Row> {
+        let offset = self.offsets.get(place)?;
+        Some(Row::of(self.block, *offset))
+    }
+
+    /// The matches.
+    pub(crate) fn rows(self) -> impl Iterator<Item = Row> + 's {
+        let offsets = self.offsets.iter();
+        offsets.map(move |&offset| Row::of(self.block, offset))
+    }
+
+    /// The matches at some places, all of which have to be there.
+    pub(crate) fn part(&self, places: Range<usize>) -> Run<'s> {
+        Run {
+            offsets: &self.offsets[places],
+            ..*self
         }
+    }
+
+    /// How many of the matches, from the first on, fulfil a condition that no match behind the last
+    /// of them does.
+    pub(crate) fn partition_point(&self, mut before: impl FnMut(Row) -> bool) -> usize {
+        self.offsets
+            .partition_point(|&offset| before(Row::of(self.block, offset)))
     }
 }

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use time::Date;
 
 use super::live::LiveSegment;
-use crate::exec::RowStream;
+use crate::exec::{RowStream, Run};
 use crate::plan::{Plan, Strategies};
 use crate::query::{Cursor, Order, Query, Start};
 use crate::segment::Row;
@@ -82,37 +82,18 @@ pub(super) fn search(
 ) -> Page {
     let plans: LazyPlans<'_> = segments.iter().map(|_| OnceCell::new()).collect();
     let mut matches = Matches::new(segments, &plans, query, day, strategies);
-    let skipped = match query.start() {
-        Start::Page(number) => (usize::from(*number) - 1) * query.limit(),
-        Start::First | Start::After(_) => 0,
-    };
-    let wanted = skipped + query.limit();
-    let mut ids: Vec<SignalId> = Vec::with_capacity(query.limit());
-    let mut places = Vec::with_capacity(query.limit());
-    let mut seen = 0;
-    let mut has_more = false;
-    // One match beyond the page says whether there is a next one.
-    while let Some((id, place)) = matches.next() {
-        has_more = seen == wanted;
-        if has_more {
-            break;
-        }
-        if seen >= skipped {
-            ids.push(id);
-            places.push(place);
-        }
-        seen += 1;
-    }
+    let mut page = Collected::new(query);
+    matches.collect(&mut page);
     if !strategies.early_stop {
-        while matches.next().is_some() {}
+        matches.collect(&mut Collected::everything());
     }
-    let last = ids.last().filter(|_| has_more);
+    let last = page.ids.last().filter(|_| page.has_more);
     Page {
         next_cursor: last
             .map(|&last| Cursor::new(query.filter_fingerprint(), query.order(), day, last)),
         rows_checked: matches.rows_checked(),
-        ids,
-        places: Places(places),
+        ids: page.ids,
+        places: Places(page.places),
     }
 }
 
@@ -125,15 +106,76 @@ pub(super) fn trace(
 ) -> (u64, u64) {
     let plans: LazyPlans<'_> = segments.iter().map(|_| OnceCell::new()).collect();
     let mut matches = Matches::new(segments, &plans, query, day, strategies);
-    matches.trace();
-    for _ in 0..=query.limit() {
-        matches.next();
-    }
+    matches.is_traced = true;
+    matches.collect(&mut Collected::new(query));
     matches.blocks()
 }
 
-/// A plan a segment, made when the page first needs the segment.
-type LazyPlans<'q> = SmallVec<[OnceCell<Plan<'q>>; 1]>;
+/// The part of all matches that a page shows.
+struct Collected {
+    ids: Vec<SignalId>,
+    places: Vec<Place>,
+    /// How many matches come before the page.
+    to_skip: usize,
+    limit: usize,
+    /// Whether a match came behind the page, which says that there is a next one.
+    has_more: bool,
+}
+
+impl Collected {
+    fn new(query: &Query) -> Collected {
+        let limit = query.limit();
+        Collected {
+            ids: Vec::with_capacity(limit),
+            places: Vec::with_capacity(limit),
+            to_skip: match query.start() {
+                Start::Page(number) => (usize::from(*number) - 1) * limit,
+                Start::First | Start::After(_) => 0,
+            },
+            limit,
+            has_more: false,
+        }
+    }
+
+    /// Sees every match and shows none.
+    fn everything() -> Collected {
+        Collected {
+            ids: Vec::new(),
+            places: Vec::new(),
+            to_skip: usize::MAX,
+            limit: 0,
+            has_more: false,
+        }
+    }
+
+    /// How many more matches are of interest: the skipped, the shown, and the one behind them.
+    fn wanted(&self) -> usize {
+        match self.has_more {
+            true => 0,
+            false => self.to_skip.saturating_add(self.limit - self.ids.len() + 1),
+        }
+    }
+
+    /// Adds the next matches, rows of a segment with these ids.
+    fn extend(&mut self, segment: u32, ids: &[u64], run: Run<'_>) {
+        let skipped = self.to_skip.min(run.len());
+        self.to_skip -= skipped;
+        let room = self.limit - self.ids.len();
+        self.has_more = run.len() - skipped > room;
+        let shown = run.part(skipped..run.len().min(skipped + room));
+        self.ids.extend(shown.rows().map(|row| id_at(ids, row)));
+        self.places
+            .extend(shown.rows().map(|row| Place { segment, row }));
+    }
+}
+
+fn id_at(ids: &[u64], row: Row) -> SignalId {
+    SignalId::new(ids[row.index()]).unwrap_or(SignalId::MIN)
+}
+
+/// A plan a segment, made when the page first needs the segment. Boxed, as streams are, since moving
+/// a kilobyte a few times takes as long as all the rest of a short page.
+type LazyPlans<'q> = SmallVec<[OnceCell<Box<Plan<'q>>>; 2]>;
 
 /// The matches of several segments, merged by id. A segment is planned and looked at only once its
 /// ids come into question: a page of the newest signals seldom reaches old segments.
@@ -142,42 +184,24 @@ struct Matches<'a, 'q> {
     day: Date,
     strategies: &'a Strategies,
     is_traced: bool,
-    leader: Option<Leader>,
-    segments: SmallVec<[SegmentMatches<'a, 'q>; 1]>,
-}
-
-/// The segment whose matches come first until they pass the head of another.
-#[derive(Clone, Copy, Debug)]
-struct Leader {
-    segment: usize,
-    rival: Option<SignalId>,
+    segments: SmallVec<[SegmentMatches<'a, 'q>; 2]>,
 }
 
 /// The matches of one segment.
 struct SegmentMatches<'a, 'q> {
     live: &'a LiveSegment,
     ids: &'a [u64],
-    plan: &'a OnceCell<Plan<'q>>,
+    plan: &'a OnceCell<Box<Plan<'q>>>,
     number: u32,
-    stream: Option<RowStream<'a>>,
-    head: Head,
-}
-
-/// What is known of a segment's next match.
-#[derive(Clone, Copy, Debug)]
-enum Head {
-    /// It is not before this id.
-    NotBefore(SignalId),
-    /// It is this one.
-    Found(SignalId, Place),
-    /// There is none.
-    None,
+    stream: Option<Box<RowStream<'a>>>,
+    /// An id that the next match does not come before; `None` where there is no further one.
+    bound: Option<SignalId>,
 }
 
 impl<'a, 'q> Matches<'a, 'q> {
     fn new(
         segments: &'a [LiveSegment],
-        plans: &'a [OnceCell<Plan<'q>>],
+        plans: &'a [OnceCell<Box<Plan<'q>>>],
         query: &'q Query,
         day: Date,
         strategies: &'a Strategies,
@@ -188,14 +212,13 @@ impl<'a, 'q> Matches<'a, 'q> {
             plan,
             number,
             stream: None,
-            head: first_possible(live, query),
+            bound: first_possible(live, query),
         };
         Matches {
             query,
             day,
             strategies,
             is_traced: false,
-            leader: None,
             segments: segments
                 .iter()
                 .zip(plans)
@@ -205,76 +228,49 @@ impl<'a, 'q> Matches<'a, 'q> {
         }
     }
 
-    /// The next match of all. An id is live in one segment only, so no two heads are equal.
-    fn next(&mut self) -> Option<(SignalId, Place)> {
-        loop {
-            let leader = match self.leader.filter(|leader| self.leads(*leader)) {
-                Some(leader) => leader,
-                None => self.elect()?,
-            };
-            self.leader = Some(leader);
-            let first = &mut self.segments[leader.segment];
-            let head = first.head;
+    /// Hands on the next matches, until no more are wanted or there are none.
+    fn collect(&mut self, page: &mut Collected) {
+        let order = self.query.order();
+        // Every round hands on a match, or finds that the leader's next one comes behind its rival.
+        while page.wanted() > 0
+            && let Some(Leader { segment, rival }) = self.elect()
+        {
+            let first = &mut self.segments[segment];
             if first.stream.is_none() {
                 first.start(self.query, self.day, self.strategies, self.is_traced);
             }
-            first.advance();
-            if let Head::Found(id, place) = head {
-                return Some((id, place));
-            }
+            first.hand_on(page, order, rival);
         }
     }
 
-    /// Whether a segment still comes before all others.
-    fn leads(&self, leader: Leader) -> bool {
-        let head = self.segments[leader.segment].head.id();
-        head.is_some_and(|head| {
-            leader
-                .rival
-                .is_none_or(|rival| self.comes_before(head, rival))
-        })
-    }
-
-    /// The segment that comes first, and the head of the one behind it.
+    /// The segment whose matches come first, until they pass the bound of another. An id is live in
+    /// one segment only.
     fn elect(&self) -> Option<Leader> {
-        let mut first: Option<(usize, SignalId)> = None;
+        let order = self.query.order();
+        let mut leader: Option<(usize, SignalId)> = None;
         let mut rival = None;
-        for (segment, found) in self.segments.iter().enumerate() {
-            let Some(id) = found.head.id() else { continue };
-            match first {
-                Some((_, leading)) if self.comes_before(leading, id) => {
-                    let is_closer = |other| self.comes_before(id, other);
-                    if rival.is_none_or(is_closer) {
-                        rival = Some(id);
-                    }
+        for (segment, matches) in self.segments.iter().enumerate() {
+            let Some(bound) = matches.bound else { continue };
+            match leader {
+                Some((_, leading)) if order.puts_first(leading, bound) => {
+                    rival = Some(rival.map_or(bound, |other| order.first_of(bound, other)));
                 }
                 _ => {
-                    rival = first.map(|(_, leading)| leading);
-                    first = Some((segment, id));
+                    rival = leader.map(|(_, leading)| leading);
+                    leader = Some((segment, bound));
                 }
             }
         }
-        first.map(|(segment, _)| Leader { segment, rival })
-    }
-
-    fn comes_before(&self, id: SignalId, other: SignalId) -> bool {
-        match self.query.order() {
-            Order::OldestFirst => id < other,
-            Order::NewestFirst => id > other,
-        }
+        leader.map(|(segment, _)| Leader { segment, rival })
     }
 
     fn streams(&self) -> impl Iterator<Item = &RowStream<'a>> {
         let segments = self.segments.iter();
-        segments.filter_map(|segment| segment.stream.as_ref())
+        segments.filter_map(|segment| segment.stream.as_deref())
     }
 
     fn rows_checked(&self) -> u64 {
         self.streams().map(RowStream::rows_checked).sum()
-    }
-
-    fn trace(&mut self) {
-        self.is_traced = true;
     }
 
     fn blocks(self) -> (u64, u64) {
@@ -289,51 +285,53 @@ impl<'a, 'q> Matches<'a, 'q> {
     }
 }
 
+/// The segment whose matches come first, and the bound of the one behind it.
+struct Leader {
+    segment: usize,
+    rival: Option<SignalId>,
+}
+
 impl<'q> SegmentMatches<'_, 'q> {
     fn start(&mut self, query: &'q Query, day: Date, strategies: &Strategies, is_traced: bool) {
         let live = self.live;
         let plan = self
             .plan
-            .get_or_init(|| live.plan(query.filter(), day, strategies));
+            .get_or_init(|| Box::new(live.plan(query.filter(), day, strategies)));
         let (start, end) = window(live, query);
         let execution = live.execution(plan, strategies);
-        let mut stream = RowStream::new(execution, query.order(), start, end);
+        let mut stream = Box::new(RowStream::new(execution, query.order(), start, end));
         if is_traced {
             stream.trace();
         }
         self.stream = Some(stream);
     }
 
-    fn advance(&mut self) {
-        let row = self.stream.as_mut().and_then(RowStream::next);
-        let segment = self.number;
-        self.head = row.map_or(Head::None, |row| {
-            let id = SignalId::new(self.ids[row.index()]).unwrap_or(SignalId::MIN);
-            Head::Found(id, Place { segment, row })
-        });
-    }
-}
-
-impl Head {
-    fn id(self) -> Option<SignalId> {
-        match self {
-            Head::NotBefore(id) | Head::Found(id, _) => Some(id),
-            Head::None => None,
-        }
+    /// Hands on the next matches, as far as they do not come behind a rival. The rival's bound may
+    /// be the id of a match here, whose older version is deleted there.
+    fn hand_on(&mut self, page: &mut Collected, order: Order, rival: Option<SignalId>) {
+        let Some(stream) = &mut self.stream else {
+            return;
+        };
+        let run = stream.run(page.wanted());
+        let ids = self.ids;
+        let count = match rival {
+            None => run.len(),
+            Some(rival) => run.partition_point(|row| !order.puts_first(rival, id_at(ids, row))),
+        };
+        page.extend(self.number, ids, run.part(0..count));
+        self.bound = run.get(count.saturating_sub(1)).map(|row| id_at(ids, row));
+        stream.take(count);
     }
 }
 
 /// The first id of a segment that lies behind the query's cursor, whether it matches or not.
-fn first_possible(live: &LiveSegment, query: &Query) -> Head {
+fn first_possible(live: &LiveSegment, query: &Query) -> Option<SignalId> {
     let (start, end) = window(live, query);
     let row = match query.order() {
         Order::OldestFirst => Row(start),
         Order::NewestFirst => Row(end.wrapping_sub(1)),
     };
-    match start < end {
-        true => Head::NotBefore(live.segment.id(row)),
-        false => Head::None,
-    }
+    (start < end).then(|| live.segment.id(row))
 }
 
 /// The rows that lie behind the query's cursor, from start to before end.

@@ -19,22 +19,21 @@ pub(super) fn plan<'q, S: Statistics>(
     statistics: &S,
     strategies: &Strategies,
 ) -> Plan<'q> {
+    let mut plan = Plan {
+        required: SmallVec::new(),
+        excluded: SmallVec::new(),
+        ranges: SmallVec::new(),
+        phrases: SmallVec::new(),
+        impossible: None,
+    };
     let mut planner = Planner {
         statistics,
         stored_pairs: strategies.stored_pairs,
-        plan: Plan {
-            required: SmallVec::new(),
-            excluded: SmallVec::new(),
-            ranges: SmallVec::new(),
-            phrases: SmallVec::new(),
-            impossible: None,
-        },
+        plan: &mut plan,
     };
-    planner.plan.impossible = planner
-        .add_all(filter, today)
-        .err()
-        .map(|Impossible(clause)| clause);
-    let mut plan = planner.plan;
+    if let Err(Impossible(clause)) = planner.add_all(filter, today) {
+        plan.impossible = Some(clause);
+    }
     if strategies.cost_order {
         plan.required.sort_by_key(|step| step.estimate.expected);
     }
@@ -49,7 +48,7 @@ type Planned<'q> = Result<(), Impossible<'q>>;
 struct Planner<'s, 'q, S> {
     statistics: &'s S,
     stored_pairs: bool,
-    plan: Plan<'q>,
+    plan: &'s mut Plan<'q>,
 }
 
 impl<'q, S: Statistics> Planner<'_, 'q, S> {

@@ -36,6 +36,8 @@ pub use filter::{DateRange, Days, Filter};
 pub use parameter::{PARAMETERS, Parameter, ParameterDescription, ParameterKind};
 pub use phrase::Phrase;
 
+use crate::signal::SignalId;
+
 pub(crate) use filter::CompanyReference;
 #[cfg(feature = "http")]
 pub(crate) use list::join as join_list;
@@ -70,6 +72,24 @@ pub enum Order {
     NewestFirst,
     /// By ascending id.
     OldestFirst,
+}
+
+impl Order {
+    /// Whether an id comes before another.
+    pub(crate) fn puts_first(self, id: SignalId, other: SignalId) -> bool {
+        match self {
+            Order::OldestFirst => id < other,
+            Order::NewestFirst => id > other,
+        }
+    }
+
+    /// The id that comes first.
+    pub(crate) fn first_of(self, id: SignalId, other: SignalId) -> SignalId {
+        match self.puts_first(id, other) {
+            true => id,
+            false => other,
+        }
+    }
 }
 
 /// Where a result starts.

@@ -22,19 +22,20 @@ pub(crate) fn clear(bits: &mut BlockBits, offset: u16) {
     bits[usize::from(offset / 64)] &= !(1 << (offset % 64));
 }
 
-/// The rows that are set, ascending.
-pub(crate) fn ones(bits: &BlockBits) -> impl Iterator<Item = u16> + '_ {
-    bits.iter().enumerate().flat_map(|(place, &word)| WordOnes {
+/// The rows that are set in some words of a block, ascending.
+pub(crate) fn ones(first_word: usize, words: &[u64]) -> impl Iterator<Item = u16> + '_ {
+    let places = first_word..;
+    places.zip(words).flat_map(|(place, &word)| WordOnes {
         word,
         base: place as u16 * 64,
     })
 }
 
-/// Lists the rows that are set, ascending, behind what the list has. Cost: half that of asking
-/// [`ones`] for each.
-pub(crate) fn list(bits: &BlockBits, offsets: &mut Vec<u16>) {
-    offsets.reserve(count(bits) as usize);
-    for (place, &word) in bits.iter().enumerate() {
+/// Lists the rows that are set in some words of a block, ascending, behind what the list has. Cost:
+/// half that of asking [`ones`] for each.
+pub(crate) fn list(first_word: usize, words: &[u64], offsets: &mut Vec<u16>) {
+    offsets.reserve(count(words) as usize);
+    for (place, &word) in (first_word..).zip(words) {
         let ones = WordOnes {
             word,
             base: place as u16 * 64,
@@ -68,13 +69,13 @@ impl Iterator for WordOnes {
     "x86_64+avx2+popcnt+bmi1+bmi2",
     "x86_64+popcnt"
 ))]
-pub(crate) fn count(bits: &BlockBits) -> u32 {
+pub(crate) fn count(bits: &[u64]) -> u32 {
     bits.iter().map(|word| word.count_ones()).sum()
 }
 
 /// Keeps the rows that are in both.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
-pub(crate) fn intersect(bits: &mut BlockBits, other: &BlockBits) {
+pub(crate) fn intersect(bits: &mut [u64], other: &[u64]) {
     for (word, other) in bits.iter_mut().zip(other) {
         *word &= other;
     }
@@ -82,7 +83,7 @@ pub(crate) fn intersect(bits: &mut BlockBits, other: &BlockBits) {
 
 /// Adds the rows of the other.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
-pub(crate) fn unite(bits: &mut BlockBits, other: &BlockBits) {
+pub(crate) fn unite(bits: &mut [u64], other: &[u64]) {
     for (word, other) in bits.iter_mut().zip(other) {
         *word |= other;
     }
@@ -90,7 +91,7 @@ pub(crate) fn unite(bits: &mut BlockBits, other: &BlockBits) {
 
 /// Removes the rows of the other.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
-pub(crate) fn subtract(bits: &mut BlockBits, other: &BlockBits) {
+pub(crate) fn subtract(bits: &mut [u64], other: &[u64]) {
     for (word, other) in bits.iter_mut().zip(other) {
         *word &= !other;
     }
@@ -102,7 +103,7 @@ pub(crate) fn subtract(bits: &mut BlockBits, other: &BlockBits) {
     "x86_64+avx2+popcnt+bmi1+bmi2",
     "x86_64+popcnt"
 ))]
-pub(crate) fn count_both(bits: &BlockBits, other: &BlockBits) -> u32 {
+pub(crate) fn count_both(bits: &[u64], other: &[u64]) -> u32 {
     bits.iter()
         .zip(other)
         .map(|(word, other)| (word & other).count_ones())

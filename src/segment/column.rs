@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
 
-use super::row::{BLOCK_ROWS, BlockBits, Row};
+use super::row::{BLOCK_ROWS, Row};
 use crate::{Error, Result};
 
 /// The code of a row without a value.
@@ -48,20 +48,19 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// Clears the rows of a block whose codes are in none of the ranges.
+    /// Clears those rows, as bits from a first row on, whose codes are in none of the ranges.
     ///
     /// Cost: about 6 microseconds for a block of two-byte codes, however many rows are set.
     pub(crate) fn keep_in_ranges(
         &self,
-        block: u32,
+        first: Row,
         ranges: &[RangeInclusive<u32>],
-        bits: &mut BlockBits,
+        words: &mut [u64],
     ) {
-        let start = (block * BLOCK_ROWS) as usize;
         match self {
-            Column::One(codes) => keep_bytes(of_block(codes, start), ranges, bits),
-            Column::Two(codes) => keep_shorts(of_block(codes, start), ranges, bits),
-            Column::Four(codes) => keep_words(of_block(codes, start), ranges, bits),
+            Column::One(codes) => keep_bytes(codes_of(codes, first, words), ranges, words),
+            Column::Two(codes) => keep_shorts(codes_of(codes, first, words), ranges, words),
+            Column::Four(codes) => keep_words(codes_of(codes, first, words), ranges, words),
         }
     }
 
@@ -91,8 +90,10 @@ pub(crate) fn encode(codes: &[u32], values: usize) -> Vec<u8> {
     }
 }
 
-fn of_block<T>(codes: &[T], start: usize) -> &[T] {
-    &codes[start..codes.len().min(start + BLOCK_ROWS as usize)]
+/// The codes of the rows that some words stand for, as far as there are rows.
+fn codes_of<'a, T>(codes: &'a [T], first: Row, words: &[u64]) -> &'a [T] {
+    let start = first.index().min(codes.len());
+    &codes[start..codes.len().min(start + 64 * words.len())]
 }
 
 /// A code in the width of its column.
@@ -120,23 +121,23 @@ impl Code for u32 {
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
-fn keep_bytes(codes: &[u8], ranges: &[RangeInclusive<u32>], bits: &mut BlockBits) {
+fn keep_bytes(codes: &[u8], ranges: &[RangeInclusive<u32>], bits: &mut [u64]) {
     keep(codes, ranges, bits);
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
-fn keep_shorts(codes: &[u16], ranges: &[RangeInclusive<u32>], bits: &mut BlockBits) {
+fn keep_shorts(codes: &[u16], ranges: &[RangeInclusive<u32>], bits: &mut [u64]) {
     keep(codes, ranges, bits);
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
-fn keep_words(codes: &[u32], ranges: &[RangeInclusive<u32>], bits: &mut BlockBits) {
+fn keep_words(codes: &[u32], ranges: &[RangeInclusive<u32>], bits: &mut [u64]) {
     keep(codes, ranges, bits);
 }
 
 /// Inlined into each of the above, which compile it for their vector instructions.
 #[inline(always)]
-fn keep<T: Code>(codes: &[T], ranges: &[RangeInclusive<u32>], bits: &mut BlockBits) {
+fn keep<T: Code>(codes: &[T], ranges: &[RangeInclusive<u32>], bits: &mut [u64]) {
     let (words, rest) = codes.as_chunks::<64>();
     for (word, codes) in bits.iter_mut().zip(words) {
         if *word != 0 {
@@ -259,7 +260,7 @@ mod tests {
             let in_block = rows - block * BLOCK_ROWS;
             let mut kept = [0; BLOCK_WORDS];
             (0..in_block).filter(|row| row % 3 != 0).for_each(|row| bits::set(&mut kept, row as u16));
-            column.keep_in_ranges(block, &ranges, &mut kept);
+            column.keep_in_ranges(Row::of(block, 0), &ranges, &mut kept);
             for offset in 0..in_block {
                 let code = codes[(block * BLOCK_ROWS + offset) as usize];
                 let expected = offset % 3 != 0 && ranges.iter().any(|range| range.contains(&code));

@@ -298,7 +298,7 @@ impl<'a> BlockRows<'a> {
         match self {
             BlockRows::List(rows) => rows.iter().for_each(|&row| visit(Row(row).offset())),
             BlockRows::Array(offsets) => offsets.iter().for_each(|&offset| visit(offset)),
-            BlockRows::Bits(bits) => crate::segment::bits::ones(bits).for_each(visit),
+            BlockRows::Bits(bits) => crate::segment::bits::ones(0, bits.as_slice()).for_each(visit),
         }
     }
 
@@ -312,7 +312,10 @@ impl<'a> BlockRows<'a> {
         list.iter()
             .map(|&row| Row(row).offset())
             .chain(array.iter().copied())
-            .chain(bits.into_iter().flat_map(crate::segment::bits::ones))
+            .chain(
+                bits.into_iter()
+                    .flat_map(|bits| crate::segment::bits::ones(0, bits.as_slice())),
+            )
     }
 }
 
