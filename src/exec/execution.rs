@@ -9,24 +9,31 @@ use smallvec::SmallVec;
 use super::batch::Batch;
 use super::candidates::{CandidateRows, Candidates};
 use super::trace::{StepTrace, Trace};
-use super::window::Window;
+use super::window::{Window, WindowSize};
 use crate::plan::{Access, CodeRange, PhraseCheck, Plan, RangeColumn, Source, Strategies};
 use crate::segment::{
-    BLOCK_ROWS, BlockRange, Column, OrderedColumn, Posting, Row, Segment, Strings, TextField,
-    Verdict, block_count,
+    BLOCK_ROWS, Column, OrderedColumn, Posting, Row, Segment, Strings, TextField, Verdict,
+    block_count,
 };
 
 /// A union of at most this many rows is merged into one list before the first block. Sorting them
 /// takes about 3 microseconds; it saves a search in every set per block.
 const MERGED_UNION_ROWS_MAX: usize = 256;
 
-/// From one candidate in so many rows on, the codes of a whole window are compared at once rather
-/// than those of each candidate: that takes about 6 microseconds a block, against 5 nanoseconds a
-/// candidate.
-const COMPARED_MIN: u32 = 64;
+/// A leading list of at most so many rows a block is walked row by row: forming a block's candidates
+/// takes longer than looking that many rows up in the other sets.
+const WALKED_ROWS_PER_BLOCK: u32 = 16;
 
-/// So many candidates may fail one by one before whole windows are compared: a page that is soon
-/// full needs only a few.
+/// With at most so many rows of a block in a range, they are set one by one: that takes about a
+/// nanosecond each, and comparing the codes of the whole block four microseconds.
+const FEW_IN_RANGE_MAX: usize = 2048;
+
+/// With fewer rows of a block in the leading set, the block's order is not asked: comparing what the
+/// sets leave takes no longer than finding the range in it, about 300 nanoseconds.
+const LEAD_ROWS_MIN: usize = 4096;
+
+/// So many candidates may fail one by one before all of a window are compared at once: a page that
+/// is soon full needs only a few.
 const FAILURES_MAX: u32 = 256;
 
 /// A plan, ready to run on its segment.
@@ -39,7 +46,10 @@ pub(crate) struct Execution<'a> {
     phrases: SmallVec<[BoundCheck<'a>; 1]>,
     is_impossible: bool,
     block_ranges: bool,
-    compares_whole_blocks: bool,
+    compares_ranges: bool,
+    uses_block_orders: bool,
+    walks_lists: bool,
+    small_windows: bool,
     candidates: Scratch,
     /// The rows that the candidates are among.
     window: Option<Window>,
@@ -69,10 +79,12 @@ struct BoundPhrase<'a> {
     check: BoundCheck<'a>,
 }
 
+/// Offsets of a block's rows, in any order, for each range of codes.
+type RangeOffsets<'a> = SmallVec<[&'a [u16]; 2]>;
+
 #[derive(Debug)]
 struct BoundRange<'a> {
-    column: Column<'a>,
-    blocks: &'a [BlockRange],
+    ordered: OrderedColumn<'a>,
     codes: &'a [CodeRange],
 }
 
@@ -120,7 +132,10 @@ impl<'a> Execution<'a> {
                 .collect(),
             is_impossible: plan.impossible.is_some(),
             block_ranges: strategies.block_ranges,
-            compares_whole_blocks: strategies.compared_blocks,
+            compares_ranges: strategies.compared_ranges,
+            uses_block_orders: strategies.block_orders,
+            walks_lists: strategies.walked_lists,
+            small_windows: strategies.small_windows,
             candidates,
             window: None,
             open_ranges: SmallVec::new(),
@@ -153,6 +168,57 @@ impl<'a> Execution<'a> {
     /// The segment that this runs on.
     pub(crate) fn segment(&self) -> &'a Segment {
         self.segment
+    }
+
+    /// The rows of the leading set, where it is a short list: then matches are best found by walking
+    /// it. Not where a trace is kept, which tells how sets narrow each other.
+    pub(super) fn walked_rows(&self) -> Option<&[u32]> {
+        let rows: &[u32] = match self.required.first()? {
+            _ if self.is_impossible => return None,
+            Operand::One(Posting::List(rows)) => rows,
+            Operand::Merged(rows) => rows,
+            _ => return None,
+        };
+        let most = WALKED_ROWS_PER_BLOCK * block_count(self.segment.row_count());
+        let is_walked = self.walks_lists && self.trace.is_none() && rows.len() <= most as usize;
+        is_walked.then_some(rows)
+    }
+
+    /// Looks at some rows of the leading list, so that only matches are left of them.
+    pub(super) fn keep_walked(&mut self, batch: &mut Batch) {
+        if !self.is_list_alone() {
+            self.rows_checked += batch.rows().len() as u64;
+            batch.retain(|row| self.leaves(row));
+        }
+    }
+
+    /// Every match, where the leading list is walked.
+    pub(super) fn walked_matches(&self) -> Option<impl Iterator<Item = Row> + '_> {
+        let rows = self.walked_rows()?.iter().copied().map(Row);
+        Some(rows.filter(|&row| self.leaves(row)))
+    }
+
+    fn is_list_alone(&self) -> bool {
+        self.required.len() == 1
+            && self.excluded.is_empty()
+            && self.ranges.is_empty()
+            && self.phrases.is_empty()
+    }
+
+    /// Whether all that comes behind the leading set leaves a row.
+    fn leaves(&self, row: Row) -> bool {
+        self.required[1..].iter().all(|set| set.contains(row))
+            && self.ranges.iter().all(|range| range.contains(row))
+            && !self.excluded.iter().any(|set| set.contains(row))
+            && self.phrases.iter().all(|phrase| phrase.passes(row))
+    }
+
+    /// How large the first window of a page is.
+    pub(super) fn first_window_size(&self) -> WindowSize {
+        match self.small_windows {
+            true => WindowSize::FIRST,
+            false => WindowSize::WHOLE,
+        }
     }
 
     /// The first block at or behind `block` that may have matches.
@@ -204,15 +270,16 @@ impl<'a> Execution<'a> {
         }
         self.judge_ranges(block);
         self.candidates.enter(window);
+        let is_led_by_range = self.load_few_in_range(window);
         for step in 0..self.required.len() {
             let started = self.trace.as_ref().map(|_| Instant::now());
-            match step {
-                0 => self.required[step].load_into(&mut self.candidates, block),
-                _ => self.required[step].narrow(&mut self.candidates, block),
+            match step == 0 && !is_led_by_range {
+                true => self.required[step].load_into(&mut self.candidates, block),
+                false => self.required[step].narrow(&mut self.candidates, block),
             }
             self.note(step, started);
         }
-        if self.required.is_empty() {
+        if self.required.is_empty() && !is_led_by_range {
             let rows_in_block = self.segment.row_count() - block * BLOCK_ROWS;
             self.candidates.fill(rows_in_block.min(BLOCK_ROWS));
         }
@@ -223,8 +290,34 @@ impl<'a> Execution<'a> {
             self.note(first + step, started);
         }
         if self.failures >= FAILURES_MAX {
-            self.compare_whole();
+            self.compare_ranges();
         }
+    }
+
+    /// Starts with the rows in an open range where the block's order says that they are few, and the
+    /// leading set has many.
+    fn load_few_in_range(&mut self, window: Window) -> bool {
+        let is_allowed = self.uses_block_orders && self.trace.is_none() && window.is_whole();
+        let block = window.block();
+        let has_many = |set: &Operand<'_>| set.rows_in(block) >= LEAD_ROWS_MIN;
+        if !is_allowed || !self.required.first().is_none_or(has_many) {
+            return false;
+        }
+        let few = self
+            .open_ranges
+            .iter()
+            .enumerate()
+            .find_map(|(place, &range)| {
+                let offsets = self.ranges[range].offsets(block)?;
+                let rows: usize = offsets.iter().map(|offsets| offsets.len()).sum();
+                (rows <= FEW_IN_RANGE_MAX).then_some((place, offsets))
+            });
+        let Some((place, offsets)) = few else {
+            return false;
+        };
+        self.open_ranges.remove(place);
+        self.candidates.load_offsets(&offsets);
+        true
     }
 
     /// The window's candidates.
@@ -242,10 +335,9 @@ impl<'a> Execution<'a> {
         if self.is_settled() {
             return;
         }
-        let block = batch.block();
-        batch.retain(|offset| self.passes(Row::of(block, offset)));
+        batch.retain(|row| self.passes(row));
         if self.failures >= FAILURES_MAX {
-            self.compare_whole();
+            self.compare_ranges();
         }
     }
 
@@ -283,7 +375,7 @@ impl<'a> Execution<'a> {
         if self.trace.is_some() {
             return self.settle_traced(block);
         }
-        self.compare_whole();
+        self.compare_ranges();
         if self.is_settled() {
             return;
         }
@@ -304,6 +396,9 @@ impl<'a> Execution<'a> {
 
     /// The number of matches. Cost: every block that may have some.
     pub(crate) fn count(&mut self) -> u64 {
+        if let Some(matches) = self.walked_matches() {
+            return matches.count() as u64;
+        }
         let mut total = 0;
         let mut next = self.block_at_or_after(0);
         while let Some(block) = next {
@@ -323,16 +418,14 @@ impl<'a> Execution<'a> {
             .retain(|offset| kept.binary_search(&offset).is_ok());
     }
 
-    /// Keeps the candidates that are in all ranges, so that none is open any more, where comparing
-    /// the codes of the whole window is the faster way.
-    fn compare_whole(&mut self) {
-        let is_allowed = self.compares_whole_blocks && self.trace.is_none();
-        if !is_allowed || !self.candidates.are_bits_of_one_in(COMPARED_MIN) {
+    /// Keeps the candidates that are in all ranges, so that none is open any more.
+    fn compare_ranges(&mut self) {
+        if !self.compares_ranges || self.trace.is_some() {
             return;
         }
         for &range in &self.open_ranges {
-            let BoundRange { column, codes, .. } = &self.ranges[range];
-            self.candidates.keep_in_ranges(column, codes);
+            let BoundRange { ordered, codes } = &self.ranges[range];
+            self.candidates.keep_in_ranges(&ordered.column, codes);
         }
         self.open_ranges.clear();
     }
@@ -449,6 +542,25 @@ impl<'a> Operand<'a> {
         }
     }
 
+    /// How many of a block's rows are in the set; at most so many of a union's.
+    fn rows_in(&self, block: u32) -> usize {
+        match self {
+            Operand::Union(postings) => {
+                let rows = postings.iter().map(|posting| posting.rows_in(block));
+                rows.sum()
+            }
+            _ => self.posting().rows_in(block),
+        }
+    }
+
+    fn contains(&self, row: Row) -> bool {
+        match self {
+            Operand::Union(postings) => postings.iter().any(|posting| posting.contains(row)),
+            Operand::Phrase(phrase) => phrase.rarest.contains(row) && phrase.check.passes(row),
+            _ => self.posting().contains(row),
+        }
+    }
+
     /// The one posting that all rows are in; a union has none, and no rows here.
     fn posting(&self) -> Posting<'_> {
         match self {
@@ -469,23 +581,30 @@ impl<'a> Operand<'a> {
 
 impl<'a> BoundRange<'a> {
     fn bind(segment: &'a Segment, step: &'a crate::plan::RangeStep<'_>) -> BoundRange<'a> {
-        let OrderedColumn { column, blocks } = match step.column {
+        let ordered = match step.column {
             RangeColumn::Date => segment.day_column(),
             RangeColumn::Amount => segment.amount_column(),
         };
         BoundRange {
-            column,
-            blocks,
+            ordered,
             codes: &step.codes,
         }
     }
 
     fn judge(&self, block: u32) -> Verdict {
-        self.blocks[block as usize].judge(self.codes)
+        self.ordered.blocks[block as usize].judge(self.codes)
+    }
+
+    /// The offsets of a block's rows in the ranges, where the block is kept in order.
+    fn offsets(&self, block: u32) -> Option<RangeOffsets<'a>> {
+        let codes = self.codes.iter();
+        codes
+            .map(|codes| self.ordered.offsets_in(block, codes))
+            .collect()
     }
 
     fn contains(&self, row: Row) -> bool {
-        let code = self.column.get(row);
+        let code = self.ordered.column.get(row);
         self.codes.iter().any(|codes| codes.contains(&code))
     }
 }
@@ -541,10 +660,10 @@ fn merge(postings: &[Posting<'_>]) -> Vec<u32> {
 
 /// Candidates borrowed from the thread's spare ones, so that a query allocates none.
 #[derive(Debug)]
-struct Scratch(Option<Box<Candidates>>);
+struct Scratch(Option<Candidates>);
 
 thread_local! {
-    static SPARE: RefCell<Vec<Box<Candidates>>> = const { RefCell::new(Vec::new()) };
+    static SPARE: RefCell<Vec<Candidates>> = const { RefCell::new(Vec::new()) };
 }
 
 /// How many spare candidates a thread keeps: enough for a query over that many segments.

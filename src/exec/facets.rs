@@ -36,6 +36,14 @@ pub(crate) fn tally(
     let views: Vec<FacetView<'_>> = facets.iter().map(|&facet| segment.facet(facet)).collect();
     // Code 0, no value, is counted too and cut off at the end, which saves a branch a row.
     let mut by_code: Vec<Vec<u64>> = views.iter().map(|view| vec![0; view.len() + 1]).collect();
+    if let Some(matches) = execution.walked_matches() {
+        for row in matches {
+            for (view, counts) in views.iter().zip(&mut by_code) {
+                counts[view.column.get(row) as usize] += 1;
+            }
+        }
+        return without_none(facets, by_code);
+    }
     let mut listed = Vec::new();
     let mut next = execution.block_at_or_after(0);
     while let Some(block) = next {
@@ -65,6 +73,11 @@ pub(crate) fn tally(
         }
         next = execution.block_at_or_after(block + 1);
     }
+    without_none(facets, by_code)
+}
+
+/// Cuts off the counts of rows without a value.
+fn without_none(facets: &[Facet], by_code: Vec<Vec<u64>>) -> Vec<FacetTally> {
     let tallies = facets.iter().zip(by_code);
     tallies
         .map(|(&facet, counts)| FacetTally {

@@ -23,23 +23,21 @@ pub(crate) struct RowStream<'a> {
     batch: Batch,
 }
 
-/// Some matches of one block, in the stream's order.
+/// Some matches, in the stream's order.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Run<'s> {
-    block: u32,
-    offsets: &'s [u16],
-}
+pub(crate) struct Run<'s>(&'s [u32]);
 
 impl<'a> RowStream<'a> {
     /// The matches among the rows from `start` to before `end`.
     pub(crate) fn new(execution: Execution<'a>, order: Order, start: u32, end: u32) -> Self {
+        let first_size = execution.first_window_size();
         RowStream {
             execution,
             order,
             start,
             end,
             window: None,
-            next_size: WindowSize::FIRST,
+            next_size: first_size,
             batch: Batch::new(),
         }
     }
@@ -47,13 +45,13 @@ impl<'a> RowStream<'a> {
     /// The next matches; empty where there are none any more. They stay the next ones until they
     /// are [taken](Self::take). No more rows are looked at than it takes to find `wanted`.
     pub(crate) fn run(&mut self, wanted: usize) -> Run<'_> {
-        if self.batch.offsets().is_empty() {
-            self.find(wanted);
+        if self.batch.rows().is_empty() {
+            match self.execution.walked_rows().is_some() {
+                true => self.walk(wanted),
+                false => self.find(wanted),
+            }
         }
-        Run {
-            block: self.batch.block(),
-            offsets: self.batch.offsets(),
-        }
+        Run(self.batch.rows())
     }
 
     /// Takes so many of the run.
@@ -76,9 +74,40 @@ impl<'a> RowStream<'a> {
         self.execution.rows_checked()
     }
 
+    /// Takes matches from the leading list, row by row.
+    fn walk(&mut self, wanted: usize) {
+        // Every round looks at some rows, which are then behind it, or ends.
+        while self.start < self.end && self.batch.rows().is_empty() {
+            self.batch.begin(0, wanted);
+            let rows = self.execution.walked_rows().unwrap_or_default();
+            let start = rows.partition_point(|&row| row < self.start);
+            let rows = &rows[start..rows.partition_point(|&row| row < self.end)];
+            let room = self.batch.room();
+            match self.order {
+                Order::OldestFirst => rows
+                    .iter()
+                    .take(room)
+                    .for_each(|&row| self.batch.push_row(row)),
+                Order::NewestFirst => rows
+                    .iter()
+                    .rev()
+                    .take(room)
+                    .for_each(|&row| self.batch.push_row(row)),
+            }
+            let last = self.batch.rows().last().filter(|_| rows.len() > room);
+            match (self.order, last) {
+                (Order::OldestFirst, Some(&last)) => self.start = last + 1,
+                (Order::NewestFirst, Some(&last)) => self.end = last,
+                (_, None) => self.start = self.end,
+            }
+            self.execution.keep_walked(&mut self.batch);
+        }
+    }
+
+    /// Takes matches from the next window that has some.
     fn find(&mut self, wanted: usize) {
         // Every round looks at some rows, which are then behind it, or ends.
-        while self.start < self.end {
+        while self.start < self.end && self.batch.rows().is_empty() {
             let Some(window) = self.window.or_else(|| self.enter_window()) else {
                 self.start = self.end;
                 return;
@@ -86,9 +115,6 @@ impl<'a> RowStream<'a> {
             self.batch.begin(window.block(), wanted);
             self.collect(window);
             self.execution.keep_matches(&mut self.batch);
-            if !self.batch.offsets().is_empty() {
-                return;
-            }
         }
     }
 
@@ -103,11 +129,11 @@ impl<'a> RowStream<'a> {
             Order::NewestFirst => candidates.collect_before(end, start, &mut self.batch),
         }
         let is_last = self.batch.room() > 0;
-        let last = self.batch.offsets().last().filter(|_| !is_last);
+        let last = self.batch.rows().last().filter(|_| !is_last);
         match (self.order, last) {
-            (Order::OldestFirst, Some(&last)) => self.start = first + u32::from(last) + 1,
+            (Order::OldestFirst, Some(&last)) => self.start = last + 1,
             (Order::OldestFirst, None) => self.start = first + end,
-            (Order::NewestFirst, Some(&last)) => self.end = first + u32::from(last),
+            (Order::NewestFirst, Some(&last)) => self.end = last,
             (Order::NewestFirst, None) => self.end = first + start,
         }
         if is_last {
@@ -144,33 +170,27 @@ impl<'a> RowStream<'a> {
 impl<'s> Run<'s> {
     /// The number of matches.
     pub(crate) fn len(&self) -> usize {
-        self.offsets.len()
+        self.0.len()
     }
 
     /// The match at a place.
     pub(crate) fn get(&self, place: usize) -> Option<Row> {
-        let offset = self.offsets.get(place)?;
-        Some(Row::of(self.block, *offset))
+        self.0.get(place).copied().map(Row)
     }
 
     /// The matches.
     pub(crate) fn rows(self) -> impl Iterator<Item = Row> + 's {
-        let offsets = self.offsets.iter();
-        offsets.map(move |&offset| Row::of(self.block, offset))
+        self.0.iter().copied().map(Row)
     }
 
     /// The matches at some places, all of which have to be there.
     pub(crate) fn part(&self, places: Range<usize>) -> Run<'s> {
-        Run {
-            offsets: &self.offsets[places],
-            ..*self
-        }
+        Run(&self.0[places])
     }
 
     /// How many of the matches, from the first on, fulfil a condition that no match behind the last
     /// of them does.
     pub(crate) fn partition_point(&self, mut before: impl FnMut(Row) -> bool) -> usize {
-        self.offsets
-            .partition_point(|&offset| before(Row::of(self.block, offset)))
+        self.0.partition_point(|&row| before(Row(row)))
     }
 }

@@ -62,6 +62,11 @@ impl Window {
         self.block
     }
 
+    /// Whether it is a whole block.
+    pub(super) fn is_whole(&self) -> bool {
+        self.end - self.start == BLOCK_ROWS
+    }
+
     /// The first row.
     pub(super) fn first_row(&self) -> Row {
         Row(self.block * BLOCK_ROWS + self.start)
@@ -83,8 +88,9 @@ impl Window {
     }
 
     /// Those of a block's rows that lie in the window; bits stay those of the block.
+    #[inline]
     pub(super) fn cut<'a>(&self, set: BlockRows<'a>) -> BlockRows<'a> {
-        if self.end - self.start == BLOCK_ROWS {
+        if self.is_whole() {
             return set;
         }
         match set {
@@ -104,6 +110,9 @@ impl Window {
 impl WindowSize {
     /// The size to begin with.
     pub(super) const FIRST: WindowSize = WindowSize(FIRST_ROWS);
+
+    /// A whole block.
+    pub(super) const WHOLE: WindowSize = WindowSize(BLOCK_ROWS);
 
     /// The size behind this one.
     pub(super) fn greater(self) -> WindowSize {

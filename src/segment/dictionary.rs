@@ -1,8 +1,31 @@
-//! Dictionaries: sorted keys, found by binary search, viewed in place.
+//! Dictionaries: sorted keys, viewed in place.
 
 use std::ops::Range;
 
+use super::buckets::Buckets;
 use crate::{Error, Result};
+
+/// Sorted keys, found by their hashes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dictionary<'a> {
+    pub(super) keys: Strings<'a>,
+    pub(super) buckets: Buckets<'a>,
+}
+
+impl Dictionary<'_> {
+    /// The places of a key: empty where it is absent, more than one where it stands repeatedly.
+    pub(crate) fn find(&self, key: &str) -> Range<usize> {
+        self.buckets.find(&self.keys, key.as_bytes())
+    }
+
+    /// Checks everything, so that no view can fail and every key is found.
+    pub(crate) fn validate(&self) -> Result<()> {
+        self.keys.validate_ends()?;
+        self.keys.validate_text()?;
+        self.keys.validate_order()?;
+        self.buckets.validate(&self.keys)
+    }
+}
 
 /// Strings one behind the other, with the end of each.
 #[derive(Clone, Copy, Debug)]

@@ -94,6 +94,12 @@ pub(crate) enum SectionKind {
     Records,
     /// `u64` pairs of terms, ascending: the number of the first in the upper half.
     Pairs,
+    /// `u32` start of each bucket of a dictionary among its places, and the end of the last.
+    BucketStarts,
+    /// `u32` places of a dictionary's keys, bucket by bucket.
+    BucketPlaces,
+    /// `u16` places of each block's rows in the block, by ascending code.
+    BlockOrder,
 }
 
 /// Which field a section belongs to, for the kinds that exist once a field. Part of the format.

@@ -6,10 +6,11 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 
-use super::column::BlockRange;
-use super::dictionary::Strings;
+use super::buckets::Buckets;
+use super::dictionary::{Dictionary, Strings};
 use super::field::{Field, NAME_POSTINGS, PAIR_POSTINGS, POSTING_FIELDS, TITLE_POSTINGS};
 use super::format::{self, FieldNumber, SectionKind, Table};
+use super::ordered::BlockRange;
 use super::posting::{Container, PostingEntry};
 use super::row::{BlockBits, SEGMENT_ROWS_MAX};
 use crate::query::Facet;
@@ -43,6 +44,26 @@ impl StringsLayout {
     }
 }
 
+/// A dictionary: its keys and their buckets.
+#[derive(Debug)]
+pub(super) struct DictionaryLayout {
+    pub(super) keys: StringsLayout,
+    bucket_starts: Section<u32>,
+    bucket_places: Section<u32>,
+}
+
+impl DictionaryLayout {
+    pub(super) fn view<'a>(&self, bytes: &'a [u8]) -> Dictionary<'a> {
+        Dictionary {
+            keys: self.keys.view(bytes),
+            buckets: Buckets {
+                starts: self.bucket_starts.view(bytes),
+                places: self.bucket_places.view(bytes),
+            },
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct FacetLayout {
     pub(super) keys: StringsLayout,
@@ -53,7 +74,7 @@ pub(super) struct FacetLayout {
 
 #[derive(Debug)]
 pub(super) struct TextLayout {
-    pub(super) keys: StringsLayout,
+    pub(super) keys: DictionaryLayout,
     pub(super) order: Section<u32>,
     pub(super) tokens: StringsLayout,
     pub(super) first_posting: u32,
@@ -83,11 +104,12 @@ pub(super) struct Layout {
     pub(super) first_pair_posting: u32,
     pub(super) names: TextLayout,
     pub(super) days: OrderedLayout,
+    pub(super) day_order: Section<u16>,
     pub(super) day_values: Section<i32>,
     pub(super) amounts: OrderedLayout,
     pub(super) amount_values: Section<f64>,
-    pub(super) company_slugs: StringsLayout,
-    pub(super) company_name_keys: StringsLayout,
+    pub(super) company_slugs: DictionaryLayout,
+    pub(super) company_name_keys: DictionaryLayout,
     pub(super) company_name_order: Section<u32>,
     pub(super) company_names: StringsLayout,
     pub(super) company_starts: Section<u32>,
@@ -137,11 +159,12 @@ impl Layout {
             first_pair_posting: table.field_postings[PAIR_POSTINGS],
             names: sections.text(Field::Name, table.field_postings[NAME_POSTINGS])?,
             days: sections.ordered(Field::Date)?,
+            day_order: sections.take(SectionKind::BlockOrder, Field::Date)?,
             day_values: sections.take(SectionKind::Days, Field::Date)?,
             amounts: sections.ordered(Field::Amount)?,
             amount_values: sections.take(SectionKind::Amounts, Field::Amount)?,
-            company_slugs: sections.keys(Field::CompanySlug)?,
-            company_name_keys: sections.keys(Field::CompanyName)?,
+            company_slugs: sections.dictionary(Field::CompanySlug)?,
+            company_name_keys: sections.dictionary(Field::CompanyName)?,
             company_name_order: sections.take(SectionKind::KeyOrder, Field::CompanyName)?,
             company_names: sections.labels(Field::CompanyName)?,
             company_starts: sections.take(SectionKind::CompanyStarts, Field::Company)?,
@@ -236,9 +259,17 @@ impl Sections {
         self.strings(SectionKind::LabelEnds, SectionKind::Labels, field)
     }
 
+    fn dictionary(&mut self, field: Field) -> Result<DictionaryLayout> {
+        Ok(DictionaryLayout {
+            keys: self.keys(field)?,
+            bucket_starts: self.take(SectionKind::BucketStarts, field)?,
+            bucket_places: self.take(SectionKind::BucketPlaces, field)?,
+        })
+    }
+
     fn text(&mut self, field: Field, first_posting: u32) -> Result<TextLayout> {
         Ok(TextLayout {
-            keys: self.keys(field)?,
+            keys: self.dictionary(field)?,
             order: self.take(SectionKind::KeyOrder, field)?,
             tokens: self.strings(SectionKind::TokenEnds, SectionKind::Tokens, field)?,
             first_posting,

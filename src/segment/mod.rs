@@ -7,6 +7,7 @@
 
 mod assemble;
 pub(crate) mod bits;
+mod buckets;
 mod builder;
 mod bytes;
 mod column;
@@ -16,6 +17,7 @@ mod format;
 mod interner;
 mod item;
 mod layout;
+mod ordered;
 mod pairs;
 mod posting;
 mod record;
@@ -27,11 +29,12 @@ mod verify;
 pub use builder::Added;
 pub(crate) use builder::SegmentBuilder;
 pub(crate) use bytes::Bytes;
-pub(crate) use column::{BlockRange, Column, NO_CODE, Verdict};
+pub(crate) use column::{Column, NO_CODE};
 pub(crate) use dictionary::Strings;
 pub(crate) use field::Field;
 #[cfg(feature = "http")]
 pub(crate) use item::Shown;
+pub(crate) use ordered::{OrderedColumn, Verdict};
 pub(crate) use pairs::is_frequent;
 pub(crate) use posting::{BlockRows, Posting, PostingId, PostingSections, Postings};
 pub(crate) use record::{check_company, check_signal};
@@ -72,15 +75,6 @@ pub(crate) struct FacetView<'a> {
     /// The value of each row.
     pub(crate) column: Column<'a>,
     first_posting: u32,
-}
-
-/// A view of a column whose codes ascend with its values.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct OrderedColumn<'a> {
-    /// The code of each row.
-    pub(crate) column: Column<'a>,
-    /// The least and greatest code of each block.
-    pub(crate) blocks: &'a [BlockRange],
 }
 
 impl Segment {
@@ -191,6 +185,7 @@ impl Segment {
         OrderedColumn {
             column: self.column(&layout.codes),
             blocks: layout.blocks.view(&self.bytes),
+            order: Some(self.layout.day_order.view(&self.bytes)),
         }
     }
 
@@ -205,6 +200,7 @@ impl Segment {
         OrderedColumn {
             column: self.column(&layout.codes),
             blocks: layout.blocks.view(&self.bytes),
+            order: None,
         }
     }
 
@@ -232,15 +228,13 @@ impl Segment {
 
     /// Company slugs; the place is the company's number.
     pub(crate) fn company_slugs(&self) -> Strings<'_> {
-        self.layout.company_slugs.view(&self.bytes)
+        self.layout.company_slugs.keys.view(&self.bytes)
     }
 
     /// The number of the company with a slug.
     pub(crate) fn company_by_slug(&self, slug: &str) -> Option<u32> {
-        self.company_slugs()
-            .find(slug)
-            .next()
-            .map(|place| place as u32)
+        let slugs = self.layout.company_slugs.view(&self.bytes);
+        slugs.find(slug).next().map(|place| place as u32)
     }
 
     /// The numbers of the companies with a folded name, ascending.

@@ -217,6 +217,24 @@ impl<'a> Posting<'a> {
         }
     }
 
+    /// How many rows it has in a block, as stored.
+    pub(crate) fn rows_in(&self, block: u32) -> usize {
+        match *self {
+            Posting::List(rows) => rows_of_block(rows, block).len(),
+            Posting::Blocks { containers, .. } => {
+                find_container(containers, block).map_or(0, Container::cardinality)
+            }
+        }
+    }
+
+    /// Whether it holds a row.
+    pub(crate) fn contains(&self, row: Row) -> bool {
+        match self {
+            Posting::List(rows) => rows.binary_search(&row.0).is_ok(),
+            Posting::Blocks { .. } => self.block(row.block()).contains(row.offset()),
+        }
+    }
+
     /// The first block at or behind `block` that has rows.
     pub(crate) fn next_block(&self, block: u32) -> Option<u32> {
         match *self {
@@ -475,6 +493,7 @@ mod tests {
                     .map(Row::offset)
                     .collect();
                 let found = posting.block(block);
+                prop_assert_eq!(posting.rows_in(block), expected.len());
                 prop_assert_eq!(found.offsets().collect::<Vec<_>>(), expected);
                 let next = rows.iter().map(|&row| Row(row).block()).find(|&b| b >= block);
                 prop_assert_eq!(posting.next_block(block), next);
@@ -488,7 +507,7 @@ mod tests {
             let mut sections = PostingSections::default();
             sections.push(&rows, row_count);
             let row = Row(probe % row_count);
-            let found = sections.view().get(PostingId(0)).block(row.block()).contains(row.offset());
+            let found = sections.view().get(PostingId(0)).contains(row);
             prop_assert_eq!(found, rows.binary_search(&row.0).is_ok());
         }
     }

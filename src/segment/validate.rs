@@ -79,10 +79,9 @@ impl Segment {
 
     fn validate_text(&self, field: TextField, documents: u32) -> Result<()> {
         let layout = self.text_layout(field);
-        let keys = layout.keys.view(&self.bytes);
-        keys.validate_ends()?;
-        keys.validate_text()?;
-        keys.validate_order()?;
+        let dictionary = layout.keys.view(&self.bytes);
+        dictionary.validate()?;
+        let keys = dictionary.keys;
         let order = layout.order.view(&self.bytes);
         let postings = self.posting_count(match field {
             TextField::Title => TITLE_POSTINGS,
@@ -126,29 +125,27 @@ impl Segment {
             length == self.row_count() as usize,
             "a column is shorter than the rows",
         )?;
-        ordered.column.validate(values)
+        ordered.column.validate(values)?;
+        ordered.validate_order(self.row_count())
     }
 
     fn validate_companies(&self) -> Result<()> {
         let layout = &self.layout;
         let companies = self.company_count() as usize;
-        for (strings, is_sorted) in [
-            (&layout.company_slugs, true),
-            (&layout.company_name_keys, true),
-            (&layout.company_names, false),
-        ] {
-            let strings = strings.view(&self.bytes);
-            strings.validate_ends()?;
-            strings.validate_text()?;
-            if is_sorted {
-                strings.validate_order()?;
-            }
+        let slugs = layout.company_slugs.view(&self.bytes);
+        let name_keys = layout.company_name_keys.view(&self.bytes);
+        slugs.validate()?;
+        name_keys.validate()?;
+        let names = layout.company_names.view(&self.bytes);
+        names.validate_ends()?;
+        names.validate_text()?;
+        for strings in [slugs.keys, name_keys.keys, names] {
             ensure(
                 strings.len() == companies,
                 "there is not one name for each company",
             )?;
         }
-        let slugs = layout.company_slugs.view(&self.bytes);
+        let slugs = slugs.keys;
         let are_distinct = (1..companies).all(|place| slugs.bytes(place - 1) < slugs.bytes(place));
         ensure(are_distinct, "two companies have one slug")?;
         let order = layout.company_name_order.view(&self.bytes);

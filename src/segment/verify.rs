@@ -194,7 +194,7 @@ impl Segment {
         let codes: Vec<u32> = (0..self.row_count())
             .map(|row| ordered.column.get(Row(row)))
             .collect();
-        let ranges = super::column::block_ranges(&codes);
+        let ranges = super::ordered::block_ranges(&codes);
         ensure(
             ranges == ordered.blocks,
             "the ranges of blocks are not those of their rows",

@@ -15,8 +15,8 @@ use crate::golden::compare_with_golden;
 
 const TODAY: Date = date!(2026 - 06 - 30);
 
-/// Signals of a stored index: enough that a few later ones make a segment of their own.
-const SIGNALS: u64 = 900;
+/// Signals of a stored index: so many that a few later ones stay in a segment of their own.
+const SIGNALS: u64 = 1_500;
 
 fn folder(version: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -118,7 +118,10 @@ fn every_format_version_is_opened_read_and_written() {
             found.signal.company_slug.into_owned()
         });
         let slug = found.expect("a signal");
-        let signal = Signal::new(SignalId::MAX, slug, "Written by a later release");
+        let free = (1..)
+            .filter_map(SignalId::new)
+            .find(|&id| !index.snapshot().contains(id));
+        let signal = Signal::new(free.expect("a free id"), slug, "Written by a later release");
         writer.upsert_signal(&signal).expect("a known company");
         writer.commit().expect("a writable directory");
         writer.compact().expect("a writable directory");

@@ -118,11 +118,11 @@ fn group(facet: Facet, facets: &Facets, filter: &Filter, form: &Form) -> Group {
             value: sent(kind, &value.label),
             label: value.label.clone(),
             count: Some(figures::grouped(value.count)),
-            is_chosen: chosen.contains(&facet.key(&value.label).as_ref()),
+            is_chosen: chosen.contains(&facet.key(&value.label)),
         })
         .collect();
     // A value that is chosen and that no signal has stays to be seen, and to be given up.
-    for key in &chosen {
+    for key in chosen.iter() {
         if choices
             .iter()
             .all(|choice| facet.key(&choice.label) != *key)
