@@ -19,6 +19,8 @@ const BATCHES: [(usize, usize); 3] = [(1, 2000), (100, 500), (10_000, 20)];
 const SMALL_COMMITS: usize = 10_000;
 /// Signals of each: one that is new, and one that takes the place of another.
 const SMALL_BATCH: usize = 2;
+/// How long an idle writer may take to merge everything.
+const IDLE_MAX: Duration = Duration::from_secs(30);
 /// How long a query is repeated.
 const TIME: Duration = Duration::from_millis(200);
 
@@ -65,10 +67,13 @@ fn build(path: &Path, corpus: &Corpus, signals: &[Signal<'_>]) -> Outcome<Index>
     Ok(builder.finish()?)
 }
 
-/// A signal like one of the corpus, with an id behind all of them.
+/// A signal like one of the corpus, with an id behind all of them but the greatest that there can
+/// be, which every corpus has.
 fn new_signal<'s>(signals: &'s [Signal<'_>], number: usize) -> Signal<'s> {
-    let last = signals.last().map_or(0, |signal| signal.id.get());
-    let id = SignalId::new(last + 1 + number as u64).unwrap_or(SignalId::MAX);
+    let ids = signals.iter().rev().map(|signal| signal.id);
+    let last = ids.skip_while(|&id| id == SignalId::MAX).next();
+    let new = last.map_or(0, SignalId::get) + 1 + number as u64;
+    let id = SignalId::new(new).expect("an id far below the greatest");
     Signal {
         id,
         ..signals[number % signals.len()].clone()
@@ -139,13 +144,9 @@ fn report_small_commits(directory: &Path, corpus: &Corpus, signals: &[Signal<'_>
     let time = started.elapsed().as_secs_f64();
     writer.wait_for_merges();
     let updated = index.snapshot();
-    let figures = updated.statistics();
     println!(
         "\n{SMALL_COMMITS} commits of {SMALL_BATCH} signals in {time:.1} s, at most {most} \
-         segments meanwhile; now {} segments, {} of {} rows deleted",
-        figures.segments,
-        figures.deleted_rows,
-        figures.deleted_rows + figures.signals
+         segments meanwhile"
     );
     let live: Vec<Signal<'_>> = updated
         .scan()
@@ -153,11 +154,24 @@ fn report_small_commits(directory: &Path, corpus: &Corpus, signals: &[Signal<'_>
         .collect::<signaldex::Result<_>>()?;
     let fresh = build(&directory.join("fresh"), corpus, &live)?.snapshot();
     compare(&updated, &fresh, corpus.as_of());
+    let stopped = Instant::now();
+    while index.snapshot().generation() == updated.generation() && stopped.elapsed() < IDLE_MAX {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    println!("\nafter {:.1} s more", stopped.elapsed().as_secs_f64());
+    compare(&index.snapshot(), &fresh, corpus.as_of());
     Ok(())
 }
 
 /// Prints how much longer queries take on one snapshot than on the other.
 fn compare(updated: &Snapshot, fresh: &Snapshot, today: Date) {
+    let figures = updated.statistics();
+    println!(
+        "\n{} segments, {} of {} rows deleted",
+        figures.segments,
+        figures.deleted_rows,
+        figures.deleted_rows + figures.signals
+    );
     println!("\n| query | page | fresh | count | fresh | facets | fresh |");
     println!("|---|--:|--:|--:|--:|--:|--:|");
     for text in QUERIES {

@@ -8,14 +8,20 @@
 //! and at most an eighth of the rows are deleted. A row is rewritten at most nine times while the
 //! index grows eightfold.
 //!
+//! **Idle.** A writer that has had no commit for five seconds merges all segments into one where one
+//! row in 32 has changed: queries then meet an index as if built anew. Dropping the
+//! writer gives such a merge up.
+//!
 //! **Bounds.** Where commits come faster than merges, a commit that leaves more than 64 segments
 //! merges the last of them itself before it returns.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use roaring::RoaringBitmap;
 
@@ -34,6 +40,18 @@ const SHRINKAGE: u64 = 8;
 /// the time that a commit waits for the disk.
 const SMALL_SIZE: u64 = 1024;
 
+/// How long a writer has had no commit before it is idle.
+const IDLE: Duration = Duration::from_secs(5);
+
+/// An idle writer merges everything as soon as all behind the first segment, and what is deleted of
+/// it, are one row in so many: a row that is changed then costs at most so many to be written, and
+/// to be fetched by replicas. Three segments cost a short page three times what one does
+/// (`benches/updates.rs`).
+const IDLE_SHRINKAGE: u64 = 4 * SHRINKAGE;
+
+/// After so many rows a merge looks whether it should go on.
+const ROWS_BETWEEN_LOOKS: u32 = 4096;
+
 /// The most segments that a commit leaves.
 const SEGMENTS_MAX: usize = 64;
 
@@ -50,7 +68,7 @@ pub(super) fn compact(core: &WriterCore) -> Result<()> {
         if is_compact {
             return Ok(());
         }
-        merge(core, &snapshot.segments)?;
+        merge(core, &snapshot.segments, &|| false)?;
     }
 }
 
@@ -59,7 +77,7 @@ pub(super) fn compact(core: &WriterCore) -> Result<()> {
 pub(super) fn bound(core: &WriterCore) -> Result<()> {
     let snapshot = core.snapshot();
     match snapshot.segments.len() > SEGMENTS_MAX {
-        true => merge(core, &snapshot.segments[SEGMENTS_MAX / 2..]),
+        true => merge(core, &snapshot.segments[SEGMENTS_MAX / 2..], &|| false),
         false => Ok(()),
     }
 }
@@ -78,18 +96,33 @@ fn choose(snapshot: &Snapshot) -> Option<&[LiveSegment]> {
     Some(&segments[first..])
 }
 
+/// Everything, where an idle writer should merge it.
+fn choose_idle(snapshot: &Snapshot) -> Option<&[LiveSegment]> {
+    let (first, behind) = snapshot.segments.split_first()?;
+    let changed = behind.iter().map(size).sum::<u64>() + first.deleted.row_count();
+    let is_due = changed.saturating_mul(IDLE_SHRINKAGE) > size(first);
+    is_due.then_some(&snapshot.segments)
+}
+
 fn size(live: &LiveSegment) -> u64 {
     live.live_rows() + u64::from(live.segment.company_count())
 }
 
 /// Merges neighbouring segments of a snapshot into one. Commits go on meanwhile; what they deleted
 /// of the merged segments is deleted of the result before it is published. Where another merge has
-/// taken some of them since, nothing changes.
-pub(super) fn merge(core: &WriterCore, inputs: &[LiveSegment]) -> Result<()> {
+/// taken some of them since, or this one is given up, nothing changes.
+pub(super) fn merge(
+    core: &WriterCore,
+    inputs: &[LiveSegment],
+    is_given_up: &dyn Fn() -> bool,
+) -> Result<()> {
     let file = WriterCore::next_file(&mut *core.lock()?);
-    let written = write_merged(core, file, inputs);
+    let written = write_merged(core, file, inputs, is_given_up);
     let mut state = core.lock()?;
     let merged = written.map_err(|error| WriterCore::fail_on_io(&mut state, error))?;
+    let Some(merged) = merged else {
+        return directory::remove_segment(&*core.storage, file);
+    };
     let now = core.snapshot();
     let Some(chosen) = find(inputs, &now.segments) else {
         return directory::remove_segment(&*core.storage, file);
@@ -120,7 +153,13 @@ fn find(inputs: &[LiveSegment], now: &[LiveSegment]) -> Option<Range<usize>> {
     (now.get(start..end)? == wanted).then_some(start..end)
 }
 
-fn write_merged(core: &WriterCore, file: u64, inputs: &[LiveSegment]) -> Result<LiveSegment> {
+/// Writes the merged segment; none where that was given up.
+fn write_merged(
+    core: &WriterCore,
+    file: u64,
+    inputs: &[LiveSegment],
+    is_given_up: &dyn Fn() -> bool,
+) -> Result<Option<LiveSegment>> {
     let mut output = FileBuilder::create(&*core.storage, file)?;
     for live in inputs {
         // A later segment's record of a company takes the place of an earlier one's.
@@ -137,10 +176,13 @@ fn write_merged(core: &WriterCore, file: u64, inputs: &[LiveSegment]) -> Result<
             .map(Row)
             .filter(|&row| !live.deleted.contains(row))
         {
+            if row.0.is_multiple_of(ROWS_BETWEEN_LOOKS) && is_given_up() {
+                return Ok(None);
+            }
             output.builder.add_signal(&live.segment.signal(row)?)?;
         }
     }
-    output.finish(&*core.storage)
+    output.finish(&*core.storage).map(Some)
 }
 
 /// The rows and companies of the merged segment that were deleted while it was written.
@@ -168,24 +210,37 @@ fn deleted_since(
     (rows, companies.into_iter().collect())
 }
 
-/// The thread that merges whenever a commit has left something to merge.
+/// The thread that merges whenever a commit has left something to merge, and when none came for a
+/// while.
 #[derive(Debug)]
 pub(super) struct MergeThread {
     wake: Option<Sender<Option<Sender<()>>>>,
+    is_closing: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl MergeThread {
     /// Starts the thread. It holds the writer's core only while it merges.
     pub(super) fn start(core: &Arc<WriterCore>) -> MergeThread {
+        MergeThread::start_with(core, IDLE)
+    }
+
+    /// As [`start`](Self::start), with another time without commits.
+    pub(super) fn start_with(core: &Arc<WriterCore>, idle: Duration) -> MergeThread {
         let (wake, woken) = mpsc::channel();
-        let core = Arc::downgrade(core);
+        let is_closing = Arc::new(AtomicBool::new(false));
+        let merger = Merger {
+            core: Arc::downgrade(core),
+            idle,
+            is_closing: Arc::clone(&is_closing),
+        };
         let name = "signaldex-merge".to_owned();
         let thread = std::thread::Builder::new()
             .name(name)
-            .spawn(move || run(&core, &woken));
+            .spawn(move || merger.run(&woken));
         MergeThread {
             wake: Some(wake),
+            is_closing,
             thread: thread.ok(),
         }
     }
@@ -211,6 +266,7 @@ impl MergeThread {
 
 impl Drop for MergeThread {
     fn drop(&mut self) {
+        self.is_closing.store(true, Ordering::Relaxed);
         self.wake = None;
         if let Some(thread) = self.thread.take() {
             // The thread does not panic on anything it reads; were it to, there is nobody to tell.
@@ -219,21 +275,48 @@ impl Drop for MergeThread {
     }
 }
 
-/// Merges what is to be merged next, and says whether there was anything.
-fn merge_next(core: &WriterCore) -> Result<bool> {
-    let snapshot = core.snapshot();
-    match choose(&snapshot) {
-        Some(inputs) => merge(core, inputs).map(|()| true),
-        None => Ok(false),
-    }
+/// What the thread works on.
+struct Merger {
+    core: Weak<WriterCore>,
+    idle: Duration,
+    is_closing: Arc<AtomicBool>,
 }
 
-fn run(core: &Weak<WriterCore>, woken: &Receiver<Option<Sender<()>>>) {
-    while let Ok(done) = woken.recv() {
-        if let Some(core) = core.upgrade() {
-            // A failure is kept in the writer's state, and the next commit reports it.
-            while let Ok(true) = merge_next(&core) {}
+impl Merger {
+    fn run(&self, woken: &Receiver<Option<Sender<()>>>) {
+        // Only a commit makes a writer that can become idle.
+        while let Ok(done) = woken.recv() {
+            self.merge_due(done);
+            loop {
+                match woken.recv_timeout(self.idle) {
+                    Ok(done) => self.merge_due(done),
+                    Err(RecvTimeoutError::Timeout) => break,
+                    Err(RecvTimeoutError::Disconnected) => return,
+                }
+            }
+            self.merge_idle();
+        }
+    }
+
+    /// Merges until nothing is due, then lets go of who waits for it. A failure is kept in the
+    /// writer's state, and the next commit reports it.
+    fn merge_due(&self, done: Option<Sender<()>>) {
+        if let Some(core) = self.core.upgrade() {
+            while let Some(inputs) = choose(&core.snapshot()) {
+                if merge(&core, inputs, &|| false).is_err() {
+                    break;
+                }
+            }
         }
         drop(done);
+    }
+
+    fn merge_idle(&self) {
+        if let Some(core) = self.core.upgrade()
+            && let Some(inputs) = choose_idle(&core.snapshot())
+        {
+            // As above.
+            let _ = merge(&core, inputs, &|| self.is_closing.load(Ordering::Relaxed));
+        }
     }
 }

@@ -27,7 +27,7 @@ use crate::{Error, Result};
 pub struct Writer {
     pub(super) core: Arc<WriterCore>,
     pending: Changes,
-    merges: MergeThread,
+    pub(super) merges: MergeThread,
     /// Where records are written to see whether they are too long.
     scratch: Vec<u8>,
 }

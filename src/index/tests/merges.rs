@@ -1,10 +1,13 @@
 //! Merges that meet: a compaction, a commit and the thread in the background all start some.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::disk::Disk;
 use super::model::{Model, Random, empty_index, random_company, random_signal};
-use crate::index::{Index, Snapshot, Writer, merge};
+use crate::index::merge::{self, MergeThread};
+use crate::index::{Index, Snapshot, Writer};
+use crate::signal::{Signal, SignalId};
 
 /// Commits until a merge is due, and returns the state in which it was.
 fn before_a_merge(index: &Index) -> (Writer, Arc<Snapshot>) {
@@ -31,7 +34,7 @@ fn segments_that_another_merge_has_taken_are_left_alone() {
     let (writer, before) = before_a_merge(&index);
     merge::compact(&writer.core).expect("the disk is whole");
     let (compacted, model) = (index.snapshot(), Model::of(&index.snapshot()));
-    merge::merge(&writer.core, &before.segments).expect("the disk is whole");
+    merge::merge(&writer.core, &before.segments, &|| false).expect("the disk is whole");
     assert_eq!(index.snapshot().segments.len(), 1);
     assert_eq!(
         index.snapshot().statistics().generation,
@@ -41,4 +44,55 @@ fn segments_that_another_merge_has_taken_are_left_alone() {
         Model::of(&index.snapshot()).expect("a whole index"),
         model.expect("a whole index")
     );
+}
+
+/// A large segment and a small one behind it that no commit has merged.
+fn large_and_small(index: &Index, large: usize, small: usize) -> Writer {
+    let mut writer = index.writer().expect("nobody else writes");
+    let mut random = Random(5);
+    let company = random_company(&mut random);
+    writer.upsert_company(&company).expect("a valid company");
+    for rows in [large, small] {
+        for _ in 0..rows {
+            let signal = random_signal(&mut random, &company.slug);
+            let id = SignalId::new(1 + random.below(1 << 40)).expect("an id in range");
+            let signal = Signal { id, ..signal };
+            writer.upsert_signal(&signal).expect("a known company");
+        }
+        writer.commit().expect("the disk is whole");
+    }
+    writer.wait_for_merges();
+    assert_eq!(index.snapshot().segments.len(), 2);
+    writer
+}
+
+#[test]
+fn an_idle_writer_merges_everything_where_enough_has_changed() {
+    for (small, is_merged) in [(300, true), (50, false)] {
+        let disk = Disk::default();
+        let index = empty_index(&disk);
+        let mut writer = large_and_small(&index, 4000, small);
+        let before = Model::of(&index.snapshot()).expect("a whole index");
+        writer.merges = MergeThread::start_with(&writer.core, Duration::from_millis(1));
+        writer.wait_for_merges();
+        let since = Instant::now();
+        let limit = Duration::from_secs(if is_merged { 60 } else { 1 });
+        while index.snapshot().segments.len() > 1 && since.elapsed() < limit {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(index.snapshot().segments.len() == 1, is_merged);
+        let after = Model::of(&index.snapshot()).expect("a whole index");
+        assert_eq!(before, after);
+    }
+}
+
+#[test]
+fn a_merge_that_is_given_up_leaves_nothing() {
+    let disk = Disk::default();
+    let index = empty_index(&disk);
+    let writer = large_and_small(&index, 4000, 100);
+    let (before, files) = (index.snapshot(), disk.names());
+    merge::merge(&writer.core, &before.segments, &|| true).expect("the disk is whole");
+    assert_eq!(index.snapshot().generation(), before.generation());
+    assert_eq!(disk.names(), files);
 }
