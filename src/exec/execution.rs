@@ -40,8 +40,8 @@ const FAILURES_MAX: u32 = 256;
 #[derive(Debug)]
 pub(crate) struct Execution<'a> {
     segment: &'a Segment,
-    required: SmallVec<[Operand<'a>; 4]>,
-    excluded: SmallVec<[Operand<'a>; 2]>,
+    required: SmallVec<[Operand<'a>; 2]>,
+    excluded: SmallVec<[Operand<'a>; 1]>,
     ranges: SmallVec<[BoundRange<'a>; 1]>,
     phrases: SmallVec<[BoundCheck<'a>; 1]>,
     is_impossible: bool,
