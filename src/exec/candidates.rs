@@ -3,6 +3,8 @@
 //! Many candidates are a bitset, few are a list of offsets. The form follows from the data: a
 //! bitset narrowed by a list becomes a list, since the result cannot be longer.
 
+use std::ops::{Deref, DerefMut};
+
 use super::batch::Batch;
 use super::lists;
 use super::window::Window;
@@ -24,13 +26,39 @@ const COMPARED_MIN: u32 = 64;
 pub(crate) struct Candidates {
     window: Window,
     form: Form,
-    bits: Box<BlockBits>,
+    bits: Box<Lines>,
     list: Vec<u16>,
     /// Where unions are formed.
-    union_bits: Box<BlockBits>,
+    union_bits: Box<Lines>,
     union_list: Vec<u16>,
     /// Whether lists may be used at all.
     lists: bool,
+}
+
+/// The bits of a block from the start of a cache line on: where every vector lies across two lines,
+/// a count of dense sets takes up to a quarter longer (`benches/peers`, country + size).
+#[derive(Debug)]
+#[repr(align(64))]
+struct Lines(BlockBits);
+
+impl Default for Lines {
+    fn default() -> Lines {
+        Lines([0; BLOCK_WORDS])
+    }
+}
+
+impl Deref for Lines {
+    type Target = BlockBits;
+
+    fn deref(&self) -> &BlockBits {
+        &self.0
+    }
+}
+
+impl DerefMut for Lines {
+    fn deref_mut(&mut self) -> &mut BlockBits {
+        &mut self.0
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +72,9 @@ impl Default for Candidates {
         Candidates {
             window: Window::whole(0),
             form: Form::List,
-            bits: Box::new([0; BLOCK_WORDS]),
+            bits: Box::default(),
             list: Vec::new(),
-            union_bits: Box::new([0; BLOCK_WORDS]),
+            union_bits: Box::default(),
             union_list: Vec::new(),
             lists: true,
         }
@@ -135,6 +163,23 @@ impl Candidates {
                 self.become_list();
             }
             (Form::List, set) => self.retain_in(set, true),
+        }
+    }
+
+    /// The number of candidates that are in the set. Where both are bits, this takes one pass less
+    /// than narrowing and counting; which candidates are left is not said.
+    pub(super) fn count_in(&mut self, set: BlockRows<'_>) -> u32 {
+        let words = self.window.words();
+        match (self.form, self.window.cut(set)) {
+            (Form::Bits, BlockRows::Bits(set)) => {
+                bits::count_both(&self.bits[words.clone()], &set[words])
+            }
+            (Form::List, BlockRows::Bits(set)) => count_set(set, BlockRows::Array(&self.list)),
+            (Form::Bits, set) => count_set(&self.bits, set),
+            (Form::List, set) => {
+                self.intersect(set);
+                self.count()
+            }
         }
     }
 
@@ -402,6 +447,24 @@ impl CandidateRows<'_> {
     }
 }
 
+/// The number of rows that are in two sets of a block, where that needs no copy of either.
+pub(super) fn count_both(first: BlockRows<'_>, second: BlockRows<'_>) -> Option<u32> {
+    match (first, second) {
+        (BlockRows::Bits(first), BlockRows::Bits(second)) => Some(bits::count_both(first, second)),
+        (BlockRows::Bits(bits), rows) | (rows, BlockRows::Bits(bits)) => {
+            Some(count_set(bits, rows))
+        }
+        _ => None,
+    }
+}
+
+/// The number of listed offsets that are set.
+fn count_set(set: &BlockBits, offsets: BlockRows<'_>) -> u32 {
+    let mut count = 0;
+    offsets.for_each(|offset| count += u32::from(bits::test(set, offset)));
+    count
+}
+
 /// Lists the offsets that are set.
 fn keep_set(set: &BlockBits, offsets: impl Iterator<Item = u16>, list: &mut Vec<u16>) {
     list.clear();
@@ -471,10 +534,15 @@ mod tests {
             candidates.allow_lists(lists);
             for first in shapes_a.each() {
                 for second in shapes_b.each() {
+                    if let Some(count) = count_both(first, second) {
+                        prop_assert_eq!(count as usize, a.intersection(&b).count());
+                    }
                     candidates.load(first);
                     candidates.intersect(second);
                     prop_assert_eq!(listed(&candidates), a.intersection(&b).copied().collect::<Vec<_>>());
                     prop_assert_eq!(candidates.count() as usize, a.intersection(&b).count());
+                    candidates.load(first);
+                    prop_assert_eq!(candidates.count_in(second) as usize, a.intersection(&b).count());
                     candidates.load(first);
                     candidates.subtract(second);
                     prop_assert_eq!(listed(&candidates), a.difference(&b).copied().collect::<Vec<_>>());

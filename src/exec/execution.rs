@@ -7,7 +7,7 @@ use std::time::Instant;
 use smallvec::SmallVec;
 
 use super::batch::Batch;
-use super::candidates::{CandidateRows, Candidates};
+use super::candidates::{self, CandidateRows, Candidates};
 use super::trace::{StepTrace, Trace};
 use super::window::{Window, WindowSize};
 use crate::plan::{Access, CodeRange, PhraseCheck, Plan, RangeColumn, Source, Strategies};
@@ -168,6 +168,17 @@ impl<'a> Execution<'a> {
     /// The segment that this runs on.
     pub(crate) fn segment(&self) -> &'a Segment {
         self.segment
+    }
+
+    /// Whether every row is a match. As with lists that are walked, not where a trace is kept.
+    pub(super) fn is_everything(&self) -> bool {
+        self.walks_lists
+            && !self.is_impossible
+            && self.required.is_empty()
+            && self.excluded.is_empty()
+            && self.ranges.is_empty()
+            && self.phrases.is_empty()
+            && self.trace.is_none()
     }
 
     /// The rows of the leading set, where it is a short list: then matches are best found by walking
@@ -402,12 +413,40 @@ impl<'a> Execution<'a> {
         let mut total = 0;
         let mut next = self.block_at_or_after(0);
         while let Some(block) = next {
-            self.enter(Window::whole(block));
-            self.settle();
-            total += u64::from(self.candidate_count());
+            total += u64::from(self.count_of(block));
             next = self.block_at_or_after(block + 1);
         }
         total
+    }
+
+    /// The number of a block's matches.
+    fn count_of(&mut self, block: u32) -> u32 {
+        let is_conjunction = self.excluded.is_empty()
+            && self.ranges.is_empty()
+            && self.phrases.is_empty()
+            && self.trace.is_none();
+        match self.required.as_slice() {
+            [first, middle @ .., last] if is_conjunction => {
+                if middle.is_empty()
+                    && let (Operand::One(first), Operand::One(last)) = (first, last)
+                    && let Some(count) =
+                        candidates::count_both(first.block(block), last.block(block))
+                {
+                    return count;
+                }
+                self.candidates.enter(Window::whole(block));
+                first.load_into(&mut self.candidates, block);
+                for set in middle {
+                    set.narrow(&mut self.candidates, block);
+                }
+                last.count_in(&mut self.candidates, block)
+            }
+            _ => {
+                self.enter(Window::whole(block));
+                self.settle();
+                self.candidate_count()
+            }
+        }
     }
 
     fn settle_traced(&mut self, block: u32) {
@@ -505,6 +544,17 @@ impl<'a> Operand<'a> {
             _ => candidates.intersect(self.posting().block(block)),
         }
         self.check_phrase(candidates, block);
+    }
+
+    /// The number of candidates that are in the set; which of them are left is not said.
+    fn count_in(&self, candidates: &mut Candidates, block: u32) -> u32 {
+        match self {
+            Operand::One(posting) => candidates.count_in(posting.block(block)),
+            _ => {
+                self.narrow(candidates, block);
+                candidates.count()
+            }
+        }
     }
 
     fn subtract(&self, candidates: &mut Candidates, block: u32) {

@@ -46,9 +46,12 @@ impl<'a> RowStream<'a> {
     /// are [taken](Self::take). No more rows are looked at than it takes to find `wanted`.
     pub(crate) fn run(&mut self, wanted: usize) -> Run<'_> {
         if self.batch.rows().is_empty() {
-            match self.execution.walked_rows().is_some() {
-                true => self.walk(wanted),
-                false => self.find(wanted),
+            if self.execution.is_everything() {
+                self.take_all(wanted);
+            } else if self.execution.walked_rows().is_some() {
+                self.walk(wanted);
+            } else {
+                self.find(wanted);
             }
         }
         Run(self.batch.rows())
@@ -74,6 +77,25 @@ impl<'a> RowStream<'a> {
         self.execution.rows_checked()
     }
 
+    /// Takes the next rows, where every row is a match.
+    fn take_all(&mut self, wanted: usize) {
+        self.batch.begin(0, wanted);
+        let count = (self.batch.room() as u32).min(self.end.saturating_sub(self.start));
+        match self.order {
+            Order::OldestFirst => {
+                let behind = self.start + count;
+                (self.start..behind).for_each(|row| self.batch.push_row(row));
+                self.start = behind;
+            }
+            Order::NewestFirst => {
+                let first = self.end - count;
+                let rows = first..self.end;
+                rows.rev().for_each(|row| self.batch.push_row(row));
+                self.end = first;
+            }
+        }
+    }
+
     /// Takes matches from the leading list, row by row.
     fn walk(&mut self, wanted: usize) {
         // Every round looks at some rows, which are then behind it, or ends.
@@ -83,16 +105,11 @@ impl<'a> RowStream<'a> {
             let start = rows.partition_point(|&row| row < self.start);
             let rows = &rows[start..rows.partition_point(|&row| row < self.end)];
             let room = self.batch.room();
+            let next = rows.iter().take(room);
+            let last = rows.iter().rev().take(room);
             match self.order {
-                Order::OldestFirst => rows
-                    .iter()
-                    .take(room)
-                    .for_each(|&row| self.batch.push_row(row)),
-                Order::NewestFirst => rows
-                    .iter()
-                    .rev()
-                    .take(room)
-                    .for_each(|&row| self.batch.push_row(row)),
+                Order::OldestFirst => next.for_each(|&row| self.batch.push_row(row)),
+                Order::NewestFirst => last.for_each(|&row| self.batch.push_row(row)),
             }
             let last = self.batch.rows().last().filter(|_| rows.len() > room);
             match (self.order, last) {

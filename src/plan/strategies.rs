@@ -22,7 +22,7 @@ pub struct Strategies {
     pub early_stop: bool,
     /// Carry few candidates of a block as a list. Off: always as a bitset.
     pub candidate_lists: bool,
-    /// Walk a short list that leads row by row. Off: go block by block.
+    /// Walk a short list that leads, or all rows, row by row. Off: go block by block.
     pub walked_lists: bool,
     /// Look at small windows of a block first for a page. Off: always at whole blocks.
     pub small_windows: bool,

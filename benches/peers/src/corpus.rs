@@ -119,6 +119,19 @@ impl Corpus {
         Ok(builds)
     }
 
+    /// Builds signaldex alone, unless it is there.
+    pub fn build_alone(&self) -> Result<()> {
+        let folder = Kind::Signaldex.folder(&self.folder);
+        if Index::open(&folder).is_ok() {
+            return Ok(());
+        }
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder)?;
+        }
+        std::fs::create_dir_all(&self.folder)?;
+        self.build_own().map(drop)
+    }
+
     /// Opens all engines.
     pub fn open(&self, dictionary: &Dictionary) -> Result<Vec<(Kind, Box<dyn Engine>)>> {
         let open = |kind: Kind| Ok((kind, self.open_one(kind, dictionary.value_bounds())?));

@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run --release -- check                     answers of all engines against a plain scan
 //! cargo run --release -- run --signals 1000000     builds, compares, measures, writes results
+//! cargo run --release -- scale                     ours alone: ten times as many, two threads
 //! cargo run --release -- plot                      draws what was measured
 //! ```
 //!
@@ -21,6 +22,7 @@ mod probe;
 mod question;
 mod record;
 mod report;
+mod scale;
 
 use std::path::{Path, PathBuf};
 
@@ -50,6 +52,12 @@ enum Command {
     },
     /// Builds what is missing, compares all answers, measures, and writes the results.
     Run(Source),
+    /// Measures signaldex alone: ten times the signals, and two threads.
+    Scale {
+        /// Signals of the smaller corpus.
+        #[arg(long, default_value_t = 1_000_000)]
+        signals: u64,
+    },
     /// Opens one engine in a process of its own and says what that takes.
     #[command(hide = true)]
     Probe {
@@ -85,6 +93,7 @@ fn main() -> Result<()> {
     match Arguments::parse().command {
         Command::Check { signals } => check::against_scan(signals),
         Command::Run(source) => run(&source),
+        Command::Scale { signals } => scale::run(signals),
         Command::Probe { source, engine } => {
             let kind = Kind::ALL.get(engine).ok_or("there is no such engine")?;
             probe::print(&Corpus::of(&source)?, *kind)

@@ -29,6 +29,17 @@ pub fn all(source: &Source) -> Result<BTreeMap<Kind, Opened>> {
         .collect()
 }
 
+/// Probes signaldex alone, over so many generated signals.
+pub fn own(signals: u64) -> Result<Opened> {
+    let source = Source {
+        signals,
+        corpus: None,
+        rebuild: false,
+    };
+    let own = Kind::ALL.iter().position(|&kind| kind == Kind::Signaldex);
+    in_process(&source, own.unwrap_or_default())
+}
+
 fn in_process(source: &Source, number: usize) -> Result<Opened> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["probe", "--engine", &number.to_string()]);

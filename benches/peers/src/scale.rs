@@ -1,0 +1,145 @@
+//! How signaldex alone grows: ten times the signals, and two threads instead of one.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use signaldex::{Query, Snapshot, sample};
+
+use crate::corpus::Corpus;
+use crate::engines::Kind;
+use crate::measure::{self, ClassTimes, Task};
+use crate::report::{figure, geometric_mean};
+use crate::{Result, probe, results_folder};
+
+/// How long each number of threads answers queries.
+const TIME: Duration = Duration::from_secs(5);
+
+/// Measures a corpus of so many signals beside one of ten times as many, and writes the table.
+pub fn run(signals: u64) -> Result<()> {
+    let sizes = [signals, 10 * signals];
+    let mut text = format!(
+        "# Alone: {} and {} generated signals\n\n{}, {}. Medians over all queries of a class, in \
+         microseconds.\n",
+        sizes[0],
+        sizes[1],
+        measure::machine()?,
+        measure::today()
+    );
+    let mut measured = Vec::new();
+    for size in sizes {
+        let corpus = Corpus::generated(size);
+        corpus.build_alone()?;
+        measured.push(classes(&corpus)?);
+        describe(&mut text, &corpus, size)?;
+    }
+    for task in [Task::Page, Task::Middle, Task::Count] {
+        compare(&mut text, task, &measured[0], &measured[1]);
+    }
+    two_threads(&mut text, &Corpus::generated(signals))?;
+    println!("{text}");
+    std::fs::write(results_folder().join("alone.md"), text)?;
+    Ok(())
+}
+
+fn classes(corpus: &Corpus) -> Result<Vec<ClassTimes>> {
+    let asked = corpus.questions()?;
+    let own = corpus.open_one(Kind::Signaldex, asked.dictionary.value_bounds())?;
+    measure::classes(&[(Kind::Signaldex, own)], &asked.classes)
+}
+
+/// What the index takes, and opening it in a process of its own.
+fn describe(text: &mut String, corpus: &Corpus, signals: u64) -> Result<()> {
+    let statistics = corpus.snapshot()?.statistics();
+    let of_records = |name: &str| name == "Records" || name.ends_with("Records");
+    let records = statistics.sections.iter().filter(|(name, _)| of_records(name));
+    let without: u64 = statistics.bytes - records.map(|(_, bytes)| bytes).sum::<u64>();
+    let opened = probe::own(signals)?;
+    let per_signal = |bytes: u64| bytes as f64 / signals as f64;
+    writeln!(
+        text,
+        "\n{signals} signals: {:.0} bytes a signal, {:.1} without records and their places; open \
+         with a first page {} ms; {:.1} bytes a signal in memory once everything was asked.",
+        per_signal(statistics.bytes),
+        per_signal(without),
+        figure(opened.milliseconds),
+        per_signal(opened.memory),
+    )?;
+    Ok(())
+}
+
+fn compare(text: &mut String, task: Task, small: &[ClassTimes], large: &[ClassTimes]) {
+    let _ = writeln!(
+        text,
+        "\n## {}\n\n| class | matches | median | of ten times as many | matches | factor |\n\
+         |---|--:|--:|--:|--:|--:|",
+        task.title()
+    );
+    let mut factors = Vec::new();
+    for (small, large) in small.iter().zip(large) {
+        let median = |class: &ClassTimes| Some(class.tasks.get(&task)?[&Kind::Signaldex].median);
+        let (Some(of_small), Some(of_large)) = (median(small), median(large)) else {
+            continue;
+        };
+        factors.push(of_large / of_small);
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {:.2} |",
+            small.class,
+            small.matches,
+            figure(of_small),
+            figure(of_large),
+            large.matches,
+            of_large / of_small,
+        );
+    }
+    let mean = geometric_mean(factors.iter().copied());
+    let _ = writeln!(text, "| geometric mean | | | | | {mean:.2} |");
+}
+
+/// Pages and counts of all classes a second, by one thread and by two.
+fn two_threads(text: &mut String, corpus: &Corpus) -> Result<()> {
+    let snapshot = corpus.snapshot()?;
+    let classes = corpus.questions()?.classes;
+    let questions = classes.into_iter().flat_map(|class| class.questions);
+    let queries: Vec<Query> = questions.map(|question| question.first).collect();
+    answers(&snapshot, &queries, 1);
+    let mut ratios = Vec::new();
+    // In turns, so that what else goes on in the machine falls on both.
+    for _ in 0..3 {
+        let [one, two] = [1, 2].map(|threads| answers(&snapshot, &queries, threads));
+        ratios.push((two / one, one, two));
+    }
+    ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (ratio, one, two) = ratios[1];
+    writeln!(
+        text,
+        "\n## Two threads\n\nPages and counts of all classes in turn: {one:.0} a second on one thread, \
+         {two:.0} on two: {ratio:.2} times as many (the middle of three).",
+    )?;
+    Ok(())
+}
+
+/// Answers a second by so many threads.
+fn answers(snapshot: &Arc<Snapshot>, queries: &[Query], threads: usize) -> f64 {
+    let started = Instant::now();
+    let answered: u64 = std::thread::scope(|scope| {
+        let work = |_| scope.spawn(|| answer_for_a_while(snapshot, queries));
+        let threads: Vec<_> = (0..threads).map(work).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or(0)).sum()
+    });
+    answered as f64 / started.elapsed().as_secs_f64()
+}
+
+fn answer_for_a_while(snapshot: &Snapshot, queries: &[Query]) -> u64 {
+    let (started, mut answered) = (Instant::now(), 0);
+    while started.elapsed() < TIME {
+        for query in queries {
+            let page = snapshot.search(query, sample::AS_OF);
+            let count = snapshot.count(query.filter(), sample::AS_OF);
+            std::hint::black_box((page.is_ok(), count.is_ok()));
+            answered += 2;
+        }
+    }
+    answered
+}
