@@ -70,8 +70,8 @@ fn build(path: &Path, corpus: &Corpus, signals: &[Signal<'_>]) -> Outcome<Index>
 /// A signal like one of the corpus, with an id behind all of them but the greatest that there can
 /// be, which every corpus has.
 fn new_signal<'s>(signals: &'s [Signal<'_>], number: usize) -> Signal<'s> {
-    let ids = signals.iter().rev().map(|signal| signal.id);
-    let last = ids.skip_while(|&id| id == SignalId::MAX).next();
+    let mut ids = signals.iter().rev().map(|signal| signal.id);
+    let last = ids.find(|&id| id != SignalId::MAX);
     let new = last.map_or(0, SignalId::get) + 1 + number as u64;
     let id = SignalId::new(new).expect("an id far below the greatest");
     Signal {
