@@ -406,7 +406,7 @@ impl CandidateRows<'_> {
                         batch.push(row as u16);
                         rest &= rest - 1;
                     }
-                    place += 1;
+                    place += 1 + bits::unset_from(words, place + 1 - first_word);
                     mask = u64::MAX;
                 }
             }
@@ -429,17 +429,20 @@ impl CandidateRows<'_> {
                     return;
                 };
                 let mut mask = u64::MAX >> (63 - last % 64);
-                for place in (*first_word..=(last / 64) as usize).rev() {
-                    let mut rest = words[place - first_word] & mask;
+                let mut behind = (last / 64) as usize + 1 - first_word;
+                // Every round looks at one word, the last before the offset.
+                while let Some(place) = behind.checked_sub(1) {
+                    let mut rest = words[place] & mask;
                     while rest != 0 {
                         let bit = 63 - rest.leading_zeros();
-                        let row = place as u32 * 64 + bit;
+                        let row = (first_word + place) as u32 * 64 + bit;
                         if batch.room() == 0 || row < start {
                             return;
                         }
                         batch.push(row as u16);
                         rest ^= 1 << bit;
                     }
+                    behind = place - bits::unset_before(words, place);
                     mask = u64::MAX;
                 }
             }

@@ -10,6 +10,9 @@ use super::row::BlockBits;
 /// The words of a page's smallest window.
 const STRETCH_WORDS: usize = 64;
 
+/// Words that are passed over at once where nothing is set: a cache line.
+const PASSED_WORDS: usize = 8;
+
 /// Whether a row is set.
 pub(crate) fn test(bits: &BlockBits, offset: u16) -> bool {
     bits[usize::from(offset / 64)] >> (offset % 64) & 1 == 1
@@ -64,6 +67,26 @@ impl Iterator for WordOnes {
         self.word &= self.word - 1;
         Some(offset)
     }
+}
+
+/// How many words from a place on can be passed over, since nothing is set in them: whole stretches,
+/// so that looking for few rows among many words takes a fraction of looking at each.
+pub(crate) fn unset_from(words: &[u64], place: usize) -> usize {
+    let (stretches, _) = words.get(place..).unwrap_or_default().as_chunks();
+    unset_words(stretches.iter())
+}
+
+/// How many words before a place can be passed over; as [`unset_from`].
+pub(crate) fn unset_before(words: &[u64], place: usize) -> usize {
+    let (_, stretches) = words[..place].as_rchunks();
+    unset_words(stretches.iter().rev())
+}
+
+/// How many words the first stretches have in which nothing is set.
+fn unset_words<'w>(stretches: impl Iterator<Item = &'w [u64; PASSED_WORDS]>) -> usize {
+    let is_unset =
+        |stretch: &&[u64; PASSED_WORDS]| stretch.iter().fold(0, |any, word| any | word) == 0;
+    PASSED_WORDS * stretches.take_while(is_unset).count()
 }
 
 /// The number of rows that are set.
