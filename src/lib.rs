@@ -77,6 +77,8 @@
 
 #![forbid(unsafe_op_in_unsafe_fn)]
 
+#[cfg(feature = "cluster")]
+pub mod cluster;
 mod error;
 mod exec;
 mod index;
