@@ -200,6 +200,11 @@ impl Coordinator {
         Some(rows.into_iter().map(held).collect())
     }
 
+    /// Rows that nodes have sent over the network so far to answer clients.
+    pub(super) fn rows_received(&self) -> u64 {
+        self.engine.rows_received()
+    }
+
     /// The plan of a query's page, as the engine draws it.
     pub(super) async fn explain(&self, query: &Query, today: Date) -> crate::Result<String> {
         let moment = self.members.moment();

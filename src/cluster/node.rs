@@ -9,13 +9,13 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use super::coordinator::{Coordinator, Patience};
-use super::engine::{Engine, Security, Shards, serve_worker};
+use super::engine::{Engine, Own, Security, Shards, serve_worker};
 use super::holdings::Holdings;
 use super::loader::{Loader, Loading};
 use super::members::Members;
 use super::question::{Answer, Question};
 use super::settings::ClusterSettings;
-use crate::http::{Limits, Service, State, StateError, Today};
+use crate::http::{Corpus, Limits, Service, State, StateError, Today};
 use crate::replicate::Store;
 use crate::{Error, Filter, Query, Result};
 
@@ -70,9 +70,10 @@ impl Node {
         let nodes = settings.nodes.len();
         let addresses = settings.nodes.iter().map(|node| node.address.clone());
         let addresses: Vec<String> = addresses.collect();
-        let engine = Engine::new(&addresses, &security)?;
         let store = Store::open(&settings.store)?;
         let holdings = Holdings::default();
+        let shards = Arc::new(holdings.clone());
+        let engine = Engine::new(&addresses, &security, Own { node: own, shards })?;
         let cache = options.cache;
         let mut loader = Loader::new(settings, own, store, cache, holdings.clone());
         loader.load_newest().await?;
@@ -108,6 +109,16 @@ impl Node {
         limits: Limits,
     ) -> Result<Service, StateError> {
         Service::over(self.coordinator.clone(), state, today, limits)
+    }
+
+    /// Rows that nodes have sent to this one over the network so far, to answer its clients.
+    pub fn rows_received(&self) -> u64 {
+        self.coordinator.rows_received()
+    }
+
+    /// The shards that no node can be asked for now; `None` where there is none.
+    pub fn fault(&self) -> Option<String> {
+        self.coordinator.fault()
     }
 
     /// How a query is answered: what runs on which node, as the engine draws it.

@@ -63,7 +63,7 @@ mod tests {
         assert_eq!(shards, SHARDS_OF_SEVEN);
     }
 
-    const SHARDS_OF_SEVEN: [u32; 4] = [0, 0, 0, 0];
+    const SHARDS_OF_SEVEN: [u32; 4] = [0, 1, 4, 4];
 
     #[test]
     fn a_shard_has_as_many_different_holders_as_replicas() {

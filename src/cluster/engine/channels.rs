@@ -1,7 +1,7 @@
 //! Connections to the nodes, and who of a query has answered.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
@@ -85,7 +85,10 @@ fn unusable(address: &str, error: &dyn std::error::Error) -> Error {
 }
 
 /// Who of a query has answered: the library says only that something is missing or wrong.
-pub(super) struct Watched(Mutex<HashMap<usize, Standing>>);
+pub(super) struct Watched {
+    standings: Mutex<HashMap<usize, Standing>>,
+    rows_received: Arc<AtomicU64>,
+}
 
 /// How far a node has come.
 #[derive(Clone, Copy, Debug, Default)]
@@ -98,12 +101,15 @@ struct Standing {
 }
 
 impl Watched {
-    pub(super) fn new(tasks: &[Task]) -> Watched {
+    pub(super) fn new(tasks: &[Task], rows_received: Arc<AtomicU64>) -> Watched {
         let mut standings: HashMap<usize, Standing> = HashMap::new();
         for task in tasks {
             standings.entry(task.node).or_default().expected = 1;
         }
-        Watched(Mutex::new(standings))
+        Watched {
+            standings: Mutex::new(standings),
+            rows_received,
+        }
     }
 
     /// The nodes that failed, or where none did, those that have not answered.
@@ -125,7 +131,9 @@ impl Watched {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<usize, Standing>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.standings
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -222,6 +230,7 @@ fn noted(
     node: usize,
 ) -> BoxStream<'static, Result<RecordBatch>> {
     let has_answered = AtomicBool::new(false);
+    let rows_received = Arc::clone(&watched.rows_received);
     let note = Arc::new(move |is_failed: bool| {
         let is_first = !has_answered.swap(true, Ordering::Relaxed);
         watched.change(node, |standing| {
@@ -235,7 +244,11 @@ fn noted(
         Poll::Ready(None)
     });
     stream
-        .inspect(move |item| note(item.is_err()))
+        .inspect(move |item| {
+            let rows = item.as_ref().map_or(0, RecordBatch::num_rows);
+            rows_received.fetch_add(rows as u64, Ordering::Relaxed);
+            note(item.is_err());
+        })
         .chain(end)
         .boxed()
 }

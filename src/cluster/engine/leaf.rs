@@ -39,7 +39,7 @@ pub(super) struct Leaf {
     /// By partition.
     shards: Vec<Option<u32>>,
     properties: Arc<PlanProperties>,
-    /// What answers; on workers only.
+    /// What answers; only where the leaf runs.
     source: Option<Arc<dyn Shards>>,
 }
 
@@ -62,6 +62,14 @@ impl Leaf {
             properties: Arc::new(properties),
             source: None,
         })
+    }
+
+    /// The same leaf where it can be run.
+    pub(super) fn answered_by(self, source: Arc<dyn Shards>) -> Leaf {
+        Leaf {
+            source: Some(source),
+            ..self
+        }
     }
 }
 
@@ -149,7 +157,7 @@ impl ExecutionPlan for Leaf {
             return Ok(Box::pin(EmptyRecordBatchStream::new(schema)));
         };
         let Some(source) = self.source.clone() else {
-            return exec_err!("a leaf runs on a worker only");
+            return exec_err!("a leaf runs where its shards are");
         };
         let question = Arc::clone(&self.question);
         // Answered when it is polled, which the worker does in a task for each partition.

@@ -19,6 +19,7 @@ mod security;
 mod worker;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use datafusion::execution::{SessionState, SessionStateBuilder};
@@ -32,7 +33,7 @@ use futures_util::TryStreamExt;
 use self::channels::{Channels, Watched, Watcher};
 use self::leaf::LeafCodec;
 use self::plans::{Planned, Planner};
-use super::question::{Answer, Question};
+use super::question::{Answer, Question, Wanted};
 use crate::Result;
 
 pub use self::security::Security;
@@ -57,6 +58,16 @@ pub(super) struct Task {
 pub(super) struct Engine {
     session: SessionState,
     channels: Channels,
+    own: Own,
+    rows_received: Arc<AtomicU64>,
+}
+
+/// The node that asks, which may hold what it asks for.
+#[derive(Clone)]
+pub(super) struct Own {
+    /// Its place in the list of nodes.
+    pub(super) node: usize,
+    pub(super) shards: Arc<dyn Shards>,
 }
 
 /// Why a question was not answered.
@@ -69,7 +80,7 @@ pub(super) struct Failure {
 
 impl Engine {
     /// An engine that reaches the nodes at these addresses.
-    pub(super) fn new(addresses: &[String], security: &Security) -> Result<Engine> {
+    pub(super) fn new(addresses: &[String], security: &Security, own: Own) -> Result<Engine> {
         let session = SessionStateBuilder::new()
             .with_query_planner(Arc::new(Planner))
             .with_distributed_planner()
@@ -82,6 +93,8 @@ impl Engine {
         Ok(Engine {
             session,
             channels: Channels::new(addresses, security)?,
+            own,
+            rows_received: Arc::default(),
         })
     }
 
@@ -95,7 +108,11 @@ impl Engine {
         tasks: &[Task],
         patience: Duration,
     ) -> Result<Answer, Failure> {
-        let watched = Arc::new(Watched::new(tasks));
+        let rows = match question.wanted {
+            Wanted::Holdings => Arc::default(),
+            _ => Arc::clone(&self.rows_received),
+        };
+        let watched = Arc::new(Watched::new(tasks, rows));
         let asked = self.ask_watched(question, tasks, &watched);
         let reason = match tokio::time::timeout(patience, asked).await {
             Ok(Ok(answer)) => return Ok(answer),
@@ -132,12 +149,17 @@ impl Engine {
         tasks: &[Task],
     ) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
         let addresses = self.channels.addresses();
-        let planned = Planned::new(Arc::clone(question), tasks, addresses)?;
+        let planned = Planned::new(question, tasks, addresses, &self.own)?;
         session.config_mut().set_extension(Arc::new(planned));
         let planner = Arc::clone(session.query_planner());
         planner
             .create_physical_plan(&plans::nothing(), session)
             .await
+    }
+
+    /// Rows that nodes have sent over the network so far to answer clients.
+    pub(super) fn rows_received(&self) -> u64 {
+        self.rows_received.load(Ordering::Relaxed)
     }
 
     /// The plan of a question as the engine draws it.

@@ -24,9 +24,9 @@ use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMerge
 use datafusion_distributed::{DistributedLeafExec, NetworkCoalesceExec};
 use url::Url;
 
-use super::Task;
 use super::columns::{self, COUNT, FACET, VALUE};
 use super::leaf::{Leaf, ordering};
+use super::{Own, Shards, Task};
 use crate::cluster::question::{Kind, Question};
 
 /// A plan that was made, waiting in the session of its query, and where its tasks go.
@@ -36,11 +36,21 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    pub(super) fn new(question: Arc<Question>, tasks: &[Task], nodes: &[Url]) -> Result<Planned> {
+    /// Plans the tasks of a question. A lone one of the own node is run in place, without a network.
+    pub(super) fn new(
+        question: &Arc<Question>,
+        tasks: &[Task],
+        nodes: &[Url],
+        own: &Own,
+    ) -> Result<Planned> {
         let mut tasks = tasks.to_vec();
-        // A stage of one task would be run by the coordinator itself: one more without shards
+        let source = match tasks.as_slice() {
+            [task] if task.node == own.node => Some(Arc::clone(&own.shards)),
+            _ => None,
+        };
+        // The engine has a stage of one task run by the coordinator itself: one more without shards
         // keeps it on the worker.
-        if let [task] = tasks.as_slice() {
+        if let ([task], None) = (tasks.as_slice(), &source) {
             tasks.push(Task {
                 node: task.node,
                 shards: Vec::new(),
@@ -52,7 +62,7 @@ impl Planned {
         };
         Ok(Planned {
             addresses: tasks.iter().map(address).collect::<Result<_>>()?,
-            plan: plan(question, &tasks)?,
+            plan: plan(question, &tasks, source)?,
         })
     }
 
@@ -62,10 +72,20 @@ impl Planned {
     }
 }
 
-fn plan(question: Arc<Question>, tasks: &[Task]) -> Result<Arc<dyn ExecutionPlan>> {
-    let leaf = leaf(&question, tasks)?;
+fn plan(
+    question: &Arc<Question>,
+    tasks: &[Task],
+    source: Option<Arc<dyn Shards>>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let leaf = match (source, tasks) {
+        (Some(source), [task]) => {
+            let shards = task.shards.iter().copied().map(Some).collect();
+            Arc::new(Leaf::new(Arc::clone(question), shards)?.answered_by(source))
+        }
+        _ => leaf(question, tasks)?,
+    };
     match question.kind() {
-        Kind::Rows => merged(&question, leaf, tasks.len()),
+        Kind::Rows => merged(question, leaf, tasks.len()),
         Kind::Count => summed(Kind::Count, &[], leaf, tasks.len()),
         Kind::Facets => summed(Kind::Facets, &[FACET, VALUE], leaf, tasks.len()),
     }
