@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use super::coordinator::{Coordinator, Patience};
-use super::engine::{Engine, Own, Security, Shards, serve_worker};
+use super::engine::{Engine, Own, Security, Shards};
 use super::holdings::Holdings;
 use super::loader::{Loader, Loading};
 use super::members::Members;
@@ -74,6 +74,7 @@ impl Node {
         let holdings = Holdings::default();
         let shards = Arc::new(holdings.clone());
         let engine = Engine::new(&addresses, &security, Own { node: own, shards })?;
+        let served = engine.serve_worker(listener, security);
         let cache = options.cache;
         let mut loader = Loader::new(settings, own, store, cache, holdings.clone());
         loader.load_newest().await?;
@@ -84,7 +85,7 @@ impl Node {
         };
         let coordinator = Coordinator::new(engine, Arc::clone(&members), patience);
         let coordinator = Arc::new(coordinator);
-        let mut tasks = vec![tokio::spawn(serve(listener, security, holdings))];
+        let mut tasks = vec![tokio::spawn(serve(served))];
         for node in (0..nodes).filter(|&node| node != own) {
             let coordinator = Arc::clone(&coordinator);
             let members = Arc::clone(&members);
@@ -150,9 +151,9 @@ impl Shards for Holdings {
     }
 }
 
-async fn serve(listener: TcpListener, security: Security, holdings: Holdings) {
-    let served = serve_worker(listener, security, Arc::new(holdings)).await;
+async fn serve(served: impl Future<Output = Result<()>>) {
     let error = served
+        .await
         .err()
         .unwrap_or_else(|| Error::missing("the listener has ended"));
     tracing::error!(%error, "the worker has stopped");

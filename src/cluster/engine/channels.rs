@@ -15,7 +15,7 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion_distributed::grpc::{BoxCloneSyncChannel, create_worker_client};
 use datafusion_distributed::{
     ChannelResolver, CoordinatorToWorkerMsg, ExecuteTaskRequest, GetWorkerInfoRequest,
-    GetWorkerInfoResponse, SetPlanRequest, WorkerChannel, WorkerToCoordinatorMsg,
+    GetWorkerInfoResponse, SetPlanRequest, Worker, WorkerChannel, WorkerToCoordinatorMsg,
 };
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
@@ -24,6 +24,7 @@ use url::Url;
 
 use super::Task;
 use super::security::Security;
+use super::worker::OwnChannel;
 use crate::error::quoted;
 use crate::{Error, Result as OurResult};
 
@@ -139,14 +140,10 @@ impl Watched {
 
 /// The connections as one query uses them.
 pub(super) struct Watcher {
-    channels: Channels,
-    watched: Arc<Watched>,
-}
-
-impl Watcher {
-    pub(super) fn new(channels: Channels, watched: Arc<Watched>) -> Watcher {
-        Watcher { channels, watched }
-    }
+    pub(super) channels: Channels,
+    /// The node that asks, and its worker.
+    pub(super) own: (usize, Worker),
+    pub(super) watched: Arc<Watched>,
 }
 
 #[async_trait]
@@ -155,11 +152,15 @@ impl ChannelResolver for Watcher {
         let Some(node) = self.channels.node_of(address) else {
             return exec_err!("there is no node at {address}");
         };
-        let channel = self.channels.0.channels[node].clone();
+        let is_own = node == self.own.0;
         Ok(Box::new(WatchedChannel {
-            client: create_worker_client(channel),
+            client: match is_own {
+                true => Box::new(OwnChannel(self.own.1.clone())),
+                false => create_worker_client(self.channels.0.channels[node].clone()),
+            },
             watched: Arc::clone(&self.watched),
             node,
+            is_own,
         }))
     }
 }
@@ -169,6 +170,8 @@ struct WatchedChannel {
     client: Box<dyn WorkerChannel>,
     watched: Arc<Watched>,
     node: usize,
+    /// Whether there is no network between.
+    is_own: bool,
 }
 
 #[async_trait]
@@ -211,7 +214,14 @@ impl WorkerChannel for WatchedChannel {
             standing.expected = 0;
             standing.waiting += streams.len();
         });
-        let watch = |stream| noted(stream, Arc::clone(&self.watched), self.node);
+        let rows_received = match self.is_own {
+            true => Arc::default(),
+            false => Arc::clone(&self.watched.rows_received),
+        };
+        let watch = |stream| {
+            let (watched, rows_received) = (Arc::clone(&self.watched), Arc::clone(&rows_received));
+            noted(stream, watched, rows_received, self.node)
+        };
         Ok(streams.into_iter().map(watch).collect())
     }
 
@@ -227,10 +237,10 @@ impl WorkerChannel for WatchedChannel {
 fn noted(
     stream: BoxStream<'static, Result<RecordBatch>>,
     watched: Arc<Watched>,
+    rows_received: Arc<AtomicU64>,
     node: usize,
 ) -> BoxStream<'static, Result<RecordBatch>> {
     let has_answered = AtomicBool::new(false);
-    let rows_received = Arc::clone(&watched.rows_received);
     let note = Arc::new(move |is_failed: bool| {
         let is_first = !has_answered.swap(true, Ordering::Relaxed);
         watched.change(node, |standing| {

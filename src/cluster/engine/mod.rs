@@ -9,7 +9,7 @@
 //! ```
 //!
 //! No other module knows the engine's names. It is young and changes; what the rest of the cluster
-//! wants of it is [`Engine::ask`] and [`serve_worker`].
+//! wants of it is [`Engine::ask`] and [`Engine::serve_worker`].
 
 mod channels;
 mod columns;
@@ -26,9 +26,10 @@ use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion_distributed::RouteTasksEvent;
 use datafusion_distributed::{
-    DistributedExt, RouteTasksEventResponse, SessionStateBuilderExt, display_plan_ascii,
+    DistributedExt, RouteTasksEventResponse, SessionStateBuilderExt, Worker, display_plan_ascii,
 };
 use futures_util::TryStreamExt;
+use tokio::net::TcpListener;
 
 use self::channels::{Channels, Watched, Watcher};
 use self::leaf::LeafCodec;
@@ -37,7 +38,6 @@ use super::question::{Answer, Question, Wanted};
 use crate::Result;
 
 pub use self::security::Security;
-pub(super) use self::worker::serve_worker;
 
 /// What a worker asks of its node.
 pub(super) trait Shards: Send + Sync + 'static {
@@ -59,6 +59,7 @@ pub(super) struct Engine {
     session: SessionState,
     channels: Channels,
     own: Own,
+    worker: Worker,
     rows_received: Arc<AtomicU64>,
 }
 
@@ -93,9 +94,22 @@ impl Engine {
         Ok(Engine {
             session,
             channels: Channels::new(addresses, security)?,
+            worker: worker::worker(Arc::clone(&own.shards)),
             own,
             rows_received: Arc::default(),
         })
+    }
+
+    /// Runs the plans of other nodes until the future is dropped.
+    ///
+    /// # Errors
+    /// The certificate cannot be used, or the listener fails.
+    pub(super) fn serve_worker(
+        &self,
+        listener: TcpListener,
+        security: Security,
+    ) -> impl Future<Output = Result<()>> + use<> {
+        worker::serve(listener, security, self.worker.clone())
     }
 
     /// Asks these nodes, and merges what they answer.
@@ -132,7 +146,11 @@ impl Engine {
         watched: &Arc<Watched>,
     ) -> datafusion::common::Result<Answer> {
         let mut session = self.session.clone();
-        let watcher = Watcher::new(self.channels.clone(), Arc::clone(watched));
+        let watcher = Watcher {
+            channels: self.channels.clone(),
+            own: (self.own.node, self.worker.clone()),
+            watched: Arc::clone(watched),
+        };
         session
             .config_mut()
             .set_distributed_channel_resolver(watcher);

@@ -62,7 +62,7 @@ impl Planned {
         };
         Ok(Planned {
             addresses: tasks.iter().map(address).collect::<Result<_>>()?,
-            plan: plan(question, &tasks, source)?,
+            plan: plan(question, &tasks, own, source)?,
         })
     }
 
@@ -75,6 +75,7 @@ impl Planned {
 fn plan(
     question: &Arc<Question>,
     tasks: &[Task],
+    own: &Own,
     source: Option<Arc<dyn Shards>>,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let leaf = match (source, tasks) {
@@ -82,7 +83,7 @@ fn plan(
             let shards = task.shards.iter().copied().map(Some).collect();
             Arc::new(Leaf::new(Arc::clone(question), shards)?.answered_by(source))
         }
-        _ => leaf(question, tasks)?,
+        _ => leaf(question, tasks, own)?,
     };
     match question.kind() {
         Kind::Rows => merged(question, leaf, tasks.len()),
@@ -92,13 +93,18 @@ fn plan(
 }
 
 /// A leaf that is another one in each task.
-fn leaf(question: &Arc<Question>, tasks: &[Task]) -> Result<Arc<dyn ExecutionPlan>> {
+fn leaf(question: &Arc<Question>, tasks: &[Task], own: &Own) -> Result<Arc<dyn ExecutionPlan>> {
     let partitions = tasks.iter().map(|task| task.shards.len()).max();
     let partitions = partitions.unwrap_or(0).max(1);
     let of_task = |task: &Task| -> Result<Arc<dyn ExecutionPlan>> {
         let shards = task.shards.iter().copied().map(Some);
         let shards = shards.chain(std::iter::repeat(None)).take(partitions);
-        Ok(Arc::new(Leaf::new(Arc::clone(question), shards.collect())?))
+        let leaf = Leaf::new(Arc::clone(question), shards.collect())?;
+        // That of the own node is not shipped, so no codec gives it what it runs on.
+        Ok(Arc::new(match task.node == own.node {
+            true => leaf.answered_by(Arc::clone(&own.shards)),
+            false => leaf,
+        }))
     };
     let variants: Vec<_> = tasks.iter().map(of_task).collect::<Result<_>>()?;
     let all = tasks.iter().flat_map(|task| &task.shards);
