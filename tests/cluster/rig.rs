@@ -16,6 +16,9 @@ use crate::client::{self, Response};
 /// Longer than starting a process takes on a busy machine.
 const START_TIME: Duration = Duration::from_secs(120);
 
+/// How often nodes look after each other.
+const INTERVAL: Duration = Duration::from_millis(100);
+
 /// The day on which generated corpora end.
 pub(crate) const TODAY: time::Date = time::macros::date!(2026 - 06 - 30);
 
@@ -268,6 +271,8 @@ impl Cluster {
             shape,
         };
         cluster.await_ready("\"generation\":");
+        // A node is ready when it knows one replica of each shard: now it gets to know all.
+        std::thread::sleep(10 * INTERVAL);
         cluster
     }
 
@@ -289,7 +294,7 @@ fn start_node(rig: &Rig, name: &str, node: usize, shape: Shape) -> Served {
     command.arg("--cluster").arg(settings_path(rig, name));
     command.args(["--node", NAMES[node], "--shard-cache"]);
     command.arg(rig.path(&format!("{node_name}-cache")));
-    command.args(["--cluster-interval", "0.1"]);
+    command.args(["--cluster-interval", &INTERVAL.as_secs_f64().to_string()]);
     command.args(["--query-deadline", &shape.deadline.to_string()]);
     command.args(["--query-patience", &shape.patience.to_string()]);
     Served::start(

@@ -55,7 +55,7 @@ enum Command {
     Verify(verify::Verify),
     Compact(verify::Compact),
     Generate(generate::Generate),
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
     #[cfg(feature = "replicate")]
     Publish(publish::Publish),
     #[cfg(feature = "cluster")]
