@@ -60,6 +60,7 @@
 //! | load JSON lines or write answers | `json` (feature `json`) |
 //! | serve it over HTTP, metered | `http` (feature `http`) |
 //! | serve it from several machines | `replicate` (feature `replicate`) |
+//! | serve what is too large for one machine | `cluster` (feature `cluster`) |
 //! | try something out | `sample` (feature `json`), `synthetic` (feature `synthetic`) |
 //!
 //! # Costs
@@ -73,10 +74,13 @@
 //!
 //! None is on by default: the lean library builds, opens, searches and updates. `json` reads and
 //! writes JSON lines, `synthetic` makes corpora up, `http` adds the service for hosts to mount,
-//! `replicate` publishes snapshots to an object store and follows them, `cli` is the program.
+//! `replicate` publishes snapshots to an object store and follows them, `cluster` asks many machines
+//! for one answer, `cli` is the program.
 
 #![forbid(unsafe_op_in_unsafe_fn)]
 
+#[cfg(feature = "cluster")]
+pub mod cluster;
 mod error;
 mod exec;
 mod index;

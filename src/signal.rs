@@ -25,6 +25,8 @@ use time::{Date, UtcDateTime};
 /// # Ok::<(), signaldex::ParseIdError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "cluster", serde(try_from = "u64"))]
 pub struct SignalId(u64);
 
 impl SignalId {
@@ -45,6 +47,25 @@ impl SignalId {
     /// The number.
     pub const fn get(self) -> u64 {
         self.0
+    }
+}
+
+#[cfg(feature = "cluster")]
+impl TryFrom<u64> for SignalId {
+    type Error = ParseIdError;
+
+    fn try_from(number: u64) -> Result<SignalId, ParseIdError> {
+        SignalId::new(number).ok_or(ParseIdError)
+    }
+}
+
+#[cfg(feature = "cluster")]
+impl TryFrom<[u8; 3]> for Currency {
+    type Error = &'static str;
+
+    fn try_from(code: [u8; 3]) -> Result<Currency, Self::Error> {
+        let code = std::str::from_utf8(&code).ok().and_then(Currency::new);
+        code.ok_or("a currency is three upper-case letters")
     }
 }
 
@@ -198,6 +219,8 @@ pub struct CompanyProfile<'a> {
 ///
 /// The list of assigned codes changes over the years, so only the form is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "cluster", serde(try_from = "[u8; 3]"))]
 pub struct Currency([u8; 3]);
 
 impl Currency {
@@ -224,6 +247,7 @@ impl fmt::Display for Currency {
 
 /// A bucket of company sizes, by number of employees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
 pub enum SizeBucket {
     /// 1 to 49 employees.
     From1To49,

@@ -8,7 +8,6 @@ use super::request;
 use super::router::{Answer, Call};
 use super::search::{settle, tagged};
 use crate::SignalId;
-use crate::json::{CompanyDetail, Data, SignalDetail};
 use crate::query::{Fault, FaultCode};
 
 /// A record that was found, and the tag of showing it.
@@ -22,14 +21,14 @@ pub(super) async fn signal(call: &Call<'_>, segment: &str) -> Result<Answer, Pro
     let id: SignalId = request::decode_segment(segment)?
         .parse()
         .map_err(|_| invalid_id())?;
-    let record = find_signal(call, id)?;
+    let record = find_signal(call, id).await?;
     deliver(call, Counter::Activities, record).await
 }
 
 pub(super) async fn company(call: &Call<'_>, segment: &str) -> Result<Answer, Problem> {
     request::refuse_parameters(call.parts.uri.query())?;
     let slug = request::decode_segment(segment)?;
-    let record = find_company(call, &slug)?;
+    let record = find_company(call, &slug).await?;
     deliver(call, Counter::Companies, record).await
 }
 
@@ -43,36 +42,24 @@ async fn deliver(call: &Call<'_>, counter: Counter, record: Record) -> Result<An
     settle(call, answer, units, None, None).await
 }
 
-fn find_signal(call: &Call<'_>, id: SignalId) -> Result<Record, Problem> {
-    let current = call.service.current();
-    let found = current
-        .snapshot
-        .signal(id)
-        .map_err(|error| Problem::internal(&error))?;
-    let found =
-        found.ok_or_else(|| Problem::new(Code::NotFound, "There is no signal of this id."))?;
-    let data = SignalDetail {
-        signal: &found.signal,
-        company: &found.company,
-    };
+async fn find_signal(call: &Call<'_>, id: SignalId) -> Result<Record, Problem> {
+    let corpus = &call.service.corpus;
+    let moment = corpus.moment();
+    let body = corpus.signal(&moment, id).await?;
     Ok(Record {
-        body: serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))?,
-        tag: etag::of(&[b"signal", &current.tag_seed, &id.get().to_le_bytes()]),
+        body: body.ok_or_else(|| Problem::new(Code::NotFound, "There is no signal of this id."))?,
+        tag: etag::of(&[b"signal", &moment.tag_seed, &id.get().to_le_bytes()]),
     })
 }
 
-fn find_company(call: &Call<'_>, slug: &str) -> Result<Record, Problem> {
-    let current = call.service.current();
-    let profile = current
-        .snapshot
-        .company(slug)
-        .map_err(|error| Problem::internal(&error))?;
-    let profile =
-        profile.ok_or_else(|| Problem::new(Code::NotFound, "There is no company of this slug."))?;
-    let data = CompanyDetail { profile: &profile };
+async fn find_company(call: &Call<'_>, slug: &str) -> Result<Record, Problem> {
+    let corpus = &call.service.corpus;
+    let moment = corpus.moment();
+    let body = corpus.company(&moment, slug).await?;
     Ok(Record {
-        body: serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))?,
-        tag: etag::of(&[b"company", &current.tag_seed, slug.as_bytes()]),
+        body: body
+            .ok_or_else(|| Problem::new(Code::NotFound, "There is no company of this slug."))?,
+        tag: etag::of(&[b"company", &moment.tag_seed, slug.as_bytes()]),
     })
 }
 

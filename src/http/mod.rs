@@ -6,7 +6,8 @@
 //! ```text
 //! server    sockets, time-outs, connections     strangers are held here
 //! router    path, method, key, rate limit       -> one answer for every request
-//! search, details, options, pages               what is asked of the index
+//! search, details, options, pages               what is asked of the corpus
+//! corpus    the seam: an index of this process, or a cluster that holds it in parts
 //! metering  units taken from a quota            before the index is asked
 //! state     charge + answer, one durable write  before the first byte leaves
 //! admin     dashboard and search page           on a listener of their own, for whoever runs it
@@ -19,6 +20,7 @@
 
 mod admin;
 mod charging;
+mod corpus;
 mod details;
 mod etag;
 mod following;
@@ -42,6 +44,10 @@ mod state;
 mod stream;
 
 pub use admin::{Admin, AdminSettings, AdminToken, serve_admin};
+#[cfg(feature = "cluster")]
+pub(crate) use corpus::{
+    Asked, Corpus, FoundPage, Moment, Unanswered, company_answer, signal_answer,
+};
 pub use following::Following;
 pub use keys::{ApiKey, KeyRecord, NewKey, Scope, Scopes};
 pub use limits::{Limits, ServerLimits};

@@ -6,13 +6,12 @@ use super::slow::Asked;
 use crate::Filter;
 use crate::json::{Data, FilterOptions};
 
-pub(super) fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
+pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
     let filter = Filter::parse(call.query())?;
-    let snapshot = call.service.index.snapshot();
-    let count = || snapshot.facets(&filter, call.service.today());
-    let facets = call
-        .timed(Asked::Facets, &filter, count)
-        .map_err(|error| Problem::internal(&error))?;
+    let corpus = &call.service.corpus;
+    let moment = corpus.moment();
+    let facets = corpus.facets(&moment, &filter, call.service.today());
+    let facets = call.timed(Asked::Facets, &filter, facets).await?;
     let data = FilterOptions { facets: &facets };
     let body = serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))?;
     Ok(Answer::json(body).with(axum::http::header::CACHE_CONTROL, "private, no-cache"))

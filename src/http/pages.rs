@@ -32,7 +32,10 @@ pub(super) fn ready(service: &Shared, parts: &Parts) -> Result<Answer, Problem> 
         tracing::error!(%error, "not ready");
         return Err(Problem::overloaded("The state cannot be read."));
     }
-    let generation = service.index.snapshot().generation();
+    if let Some(fault) = service.corpus.fault() {
+        return Err(Problem::overloaded(&fault));
+    }
+    let generation = service.corpus.moment().generation;
     let following = service.following.load();
     let following = following
         .as_ref()

@@ -73,10 +73,15 @@ impl Call<'_> {
         self.parts.uri.query().unwrap_or_default()
     }
 
-    /// Asks the index, and notes how long that took.
-    pub(super) fn timed<T>(&self, asked: Asked, filter: &Filter, ask: impl FnOnce() -> T) -> T {
+    /// Asks the corpus, and notes how long that took.
+    pub(super) async fn timed<T>(
+        &self,
+        asked: Asked,
+        filter: &Filter,
+        ask: impl Future<Output = T>,
+    ) -> T {
         let started = Instant::now();
-        let answer = ask();
+        let answer = ask.await;
         let (queries, key) = (&self.service.slow_queries, &self.key.record.id);
         queries.note(asked, self.query(), filter, key, started.elapsed());
         answer
@@ -226,7 +231,7 @@ impl<'p> Endpoint<'p> {
                 details::company(&call(service, parts, Scope::CompaniesRead, rate)?, slug).await
             }
             Endpoint::FilterOptions => {
-                options::answer(&call(service, parts, Scope::SignalsRead, rate)?)
+                options::answer(&call(service, parts, Scope::SignalsRead, rate)?).await
             }
             Endpoint::Health => pages::health(parts),
             Endpoint::Ready => pages::ready(service, parts),

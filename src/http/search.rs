@@ -4,18 +4,18 @@ use axum::body::Bytes;
 use axum::http::header::{CACHE_CONTROL, ETAG, HeaderName, VARY};
 
 use super::charging::{self, Units};
+use super::corpus::{FoundPage, Moment};
 use super::etag;
 use super::metering::Counter;
 use super::problem::{Code, Problem};
 use super::replay::{self, Claim};
 use super::router::{Answer, Call};
-use super::service::Current;
 use super::slow::Asked;
 use super::state::NewReplay;
 use crate::json::{self, Data, SearchData};
 use crate::query::{Cursor, Start};
 use crate::segment::Shown;
-use crate::{Page, Query, SignalId};
+use crate::{Query, SignalId};
 
 const CHARGED: HeaderName = HeaderName::from_static("x-usage-charged");
 const REMAINING: HeaderName = HeaderName::from_static("x-usage-remaining");
@@ -64,8 +64,8 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
             Turn::First(claim) => Some(claim),
         },
     };
-    let current = call.service.current();
-    let prepared = match prepare(call, &current, &query)? {
+    let moment = call.service.corpus.moment();
+    let prepared = match prepare(call, &moment, &query).await? {
         Outcome::Held(tag) => return Ok(tagged(Answer::not_modified(), &tag).with(CHARGED, 0)),
         Outcome::New(prepared) => prepared,
     };
@@ -159,53 +159,49 @@ fn kept(name: String, query: &Query, prepared: &Prepared<'_>) -> Result<NewRepla
         .map_err(|error| Problem::internal(&error))
 }
 
-fn prepare<'s>(
-    call: &Call<'_>,
-    current: &'s Current,
-    query: &Query,
+async fn prepare<'s>(
+    call: &'s Call<'_>,
+    moment: &'s Moment,
+    query: &'s Query,
 ) -> Result<Outcome<'s>, Problem> {
-    let tag = tag(call, current, query, None);
+    let tag = tag(call, moment, query, None);
     if etag::is_held(&call.parts.headers, &tag) {
         return Ok(Outcome::Held(tag));
     }
     if query.count_only() {
-        return count(call, current, query, tag).map(Outcome::New);
+        return count(call, moment, query, tag).await.map(Outcome::New);
     }
-    let search = || current.snapshot.search(query, call.service.today());
     let page = call
-        .timed(Asked::Page, query.filter(), search)
-        .map_err(|error| Problem::internal(&error))?;
-    call.service
-        .metrics
-        .rows_checked
-        .inc_by(page.rows_checked());
-    let units = charging::take(call, Counter::Signals, page.len() as u64)?;
+        .service
+        .corpus
+        .page(moment, query, call.service.today());
+    let page = call.timed(Asked::Page, query.filter(), page).await?;
+    let found = page.ids.len();
+    call.service.metrics.rows_checked.inc_by(page.rows_checked);
+    let units = charging::take(call, Counter::Signals, found as u64)?;
     let shown = usize::try_from(units.count())
         .unwrap_or(usize::MAX)
-        .min(page.len());
-    let content = content(call, current, query, &page, shown)?;
-    let tag = if shown == page.len() {
-        tag
-    } else {
-        self::tag(call, current, query, Some(shown))
+        .min(found);
+    let tag = match shown == found {
+        true => tag,
+        false => self::tag(call, moment, query, Some(shown)),
     };
     Ok(Outcome::New(Prepared {
-        content,
+        content: content(call, query, page, shown),
         tag,
         units,
     }))
 }
 
-fn count(
+async fn count(
     call: &Call<'_>,
-    current: &Current,
+    moment: &Moment,
     query: &Query,
     tag: String,
 ) -> Result<Prepared<'static>, Problem> {
-    let count = || current.snapshot.count(query.filter(), call.service.today());
-    let count = call
-        .timed(Asked::Count, query.filter(), count)
-        .map_err(|error| Problem::internal(&error))?;
+    let today = call.service.today();
+    let count = call.service.corpus.count(moment, query.filter(), today);
+    let count = call.timed(Asked::Count, query.filter(), count).await?;
     let data = SearchData {
         items: &[],
         next_cursor: None,
@@ -222,22 +218,21 @@ fn count(
 /// The first `shown` signals of a page; fewer than all where a quota leaves no more.
 fn content<'s>(
     call: &Call<'_>,
-    current: &'s Current,
     query: &Query,
-    page: &Page,
+    mut page: FoundPage<'s>,
     shown: usize,
-) -> Result<Content<'s>, Problem> {
-    let ids = page.ids().get(..shown).unwrap_or_default();
-    // Collecting into a Result would forget how many there are, and grow five times.
-    let mut items = Vec::with_capacity(shown);
-    for item in current.snapshot.shown(page).take(shown) {
-        items.push(item.map_err(|error| Problem::internal(&error))?);
-    }
+) -> Content<'s> {
+    let is_cut = shown < page.ids.len();
+    let ids = page.ids.get(..shown).unwrap_or_default();
     let next_cursor = match ids.last() {
-        Some(&last) if shown < page.len() => Some(cursor_behind(call, query, last).to_string()),
-        _ => page.next_cursor().map(Cursor::to_string),
+        Some(&last) if is_cut => Some(cursor_behind(call, query, last).to_string()),
+        _ => page.next_cursor.as_ref().map(Cursor::to_string),
     };
-    Ok(Content::Page { items, next_cursor })
+    page.items.truncate(shown);
+    Content::Page {
+        items: page.items,
+        next_cursor,
+    }
 }
 
 fn cursor_behind(call: &Call<'_>, query: &Query, last: SignalId) -> Cursor {
@@ -248,12 +243,12 @@ fn cursor_behind(call: &Call<'_>, query: &Query, last: SignalId) -> Cursor {
     Cursor::new(query.filter_fingerprint(), query.order(), day, last)
 }
 
-fn tag(call: &Call<'_>, current: &Current, query: &Query, shown: Option<usize>) -> String {
+fn tag(call: &Call<'_>, moment: &Moment, query: &Query, shown: Option<usize>) -> String {
     let today = call.service.today().to_julian_day().to_le_bytes();
     let shown = shown.map_or(u64::MAX, |shown| shown as u64).to_le_bytes();
     etag::of(&[
         b"search",
-        &current.tag_seed,
+        &moment.tag_seed,
         query.fingerprint().as_bytes(),
         &today,
         &shown,

@@ -6,6 +6,7 @@ use arc_swap::ArcSwapOption;
 use time::{Date, UtcDateTime};
 use tokio::sync::Semaphore;
 
+use super::corpus::{Corpus, LocalCorpus};
 use super::following::Following;
 use super::keyring::Keyring;
 use super::limits::Limits;
@@ -13,7 +14,7 @@ use super::metrics::Metrics;
 use super::replay::UnderWay;
 use super::slow::SlowQueries;
 use super::state::{State, StateError, Writer};
-use crate::{Index, Snapshot};
+use crate::Index;
 
 /// Which day counts as today.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +42,7 @@ pub enum Today {
 pub struct Service(pub(super) Arc<Shared>);
 
 pub(super) struct Shared {
-    pub(super) index: Index,
+    pub(super) corpus: Arc<dyn Corpus>,
     pub(super) state: State,
     pub(super) writer: Writer,
     pub(super) keyring: Keyring,
@@ -52,13 +53,6 @@ pub(super) struct Shared {
     pub(super) names_under_way: UnderWay,
     pub(super) slow_queries: SlowQueries,
     pub(super) following: ArcSwapOption<Following>,
-    current: ArcSwapOption<Current>,
-}
-
-/// A snapshot and what its entity tags start from.
-pub(super) struct Current {
-    pub(super) snapshot: Arc<Snapshot>,
-    pub(super) tag_seed: [u8; 24],
 }
 
 impl Service {
@@ -72,10 +66,20 @@ impl Service {
         today: Today,
         limits: Limits,
     ) -> Result<Service, StateError> {
+        Service::over(Arc::new(LocalCorpus::new(index)), state, today, limits)
+    }
+
+    /// A service over a corpus, wherever that is.
+    pub(crate) fn over(
+        corpus: Arc<dyn Corpus>,
+        state: State,
+        today: Today,
+        limits: Limits,
+    ) -> Result<Service, StateError> {
         let writer = Writer::start(&state, limits.charge_queue)?;
         let keyring = Keyring::read(&state)?;
         Ok(Service(Arc::new(Shared {
-            index,
+            corpus,
             state,
             writer,
             keyring,
@@ -86,7 +90,6 @@ impl Service {
             names_under_way: UnderWay::default(),
             slow_queries: SlowQueries::default(),
             following: ArcSwapOption::empty(),
-            current: ArcSwapOption::empty(),
         })))
     }
 
@@ -94,15 +97,14 @@ impl Service {
     ///
     /// Cost: two small reads where nothing has changed. Blocks; not for an async worker.
     pub fn follow(&self) {
-        match self.0.index.refresh() {
-            Ok(true) => {
-                let generation = self.0.index.snapshot().generation();
-                tracing::info!(generation, "a new snapshot is served");
+        match self.0.corpus.index().map(Index::refresh) {
+            Some(Ok(true)) => {
                 // The snapshot before is let go now, and not with the next request.
-                self.0.current();
+                let generation = self.0.corpus.moment().generation;
+                tracing::info!(generation, "a new snapshot is served");
             }
-            Ok(false) => {}
-            Err(error) => tracing::error!(%error, "the index cannot be followed"),
+            Some(Ok(false)) | None => {}
+            Some(Err(error)) => tracing::error!(%error, "the index cannot be followed"),
         }
         self.follow_keys();
     }
@@ -119,7 +121,7 @@ impl Service {
         shared
             .metrics
             .generation
-            .set(shared.index.snapshot().generation());
+            .set(shared.corpus.moment().generation);
         shared
             .metrics
             .charge_queue
@@ -140,34 +142,4 @@ impl Shared {
             Today::Fixed(day) => day,
         }
     }
-
-    /// The current snapshot; what is derived from it is computed once a snapshot.
-    pub(super) fn current(&self) -> Arc<Current> {
-        let snapshot = self.index.snapshot();
-        if let Some(current) = &*self.current.load()
-            && Arc::ptr_eq(&current.snapshot, &snapshot)
-        {
-            return Arc::clone(current);
-        }
-        let current = Arc::new(Current {
-            tag_seed: tag_seed(&snapshot),
-            snapshot,
-        });
-        self.current.store(Some(Arc::clone(&current)));
-        current
-    }
-}
-
-/// Generations of different indexes may have one number, so the sizes are part of it.
-fn tag_seed(snapshot: &Snapshot) -> [u8; 24] {
-    let mut seed = [0; 24];
-    let figures = [
-        snapshot.generation(),
-        snapshot.signal_count(),
-        snapshot.file_bytes(),
-    ];
-    for (place, figure) in seed.chunks_exact_mut(8).zip(figures) {
-        place.copy_from_slice(&figure.to_le_bytes());
-    }
-    seed
 }

@@ -37,6 +37,14 @@ pub(crate) fn search_answer(items: &[Shown<'_>], next_cursor: Option<&str>) -> V
     output
 }
 
+/// One item of such an answer.
+#[cfg(feature = "cluster")]
+pub(crate) fn search_item(item: &Shown<'_>) -> Vec<u8> {
+    let mut output = Vec::with_capacity(item_bytes(item));
+    write_item(&mut output, item);
+    output
+}
+
 fn item_bytes(item: &Shown<'_>) -> usize {
     match item {
         Shown::Stored {
@@ -45,6 +53,8 @@ fn item_bytes(item: &Shown<'_>) -> usize {
             behind_name,
         } => before_name.len() + company_name.len() + behind_name.len() + ITEM_BYTES,
         Shown::Item(_) => WRITTEN_ITEM_BYTES,
+        #[cfg(feature = "cluster")]
+        Shown::Written(bytes) => bytes.len() + ITEM_BYTES,
     }
 }
 
@@ -60,6 +70,8 @@ fn write_item(output: &mut Vec<u8>, item: &Shown<'_>) {
             output.extend_from_slice(behind_name);
         }
         Shown::Item(item) => write_value(output, &SignalItem::from(&**item)),
+        #[cfg(feature = "cluster")]
+        Shown::Written(bytes) => output.extend_from_slice(bytes),
     }
 }
 

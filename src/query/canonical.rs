@@ -21,6 +21,7 @@ const FORM_BYTES: usize = 128;
 /// The first 128 bits of the SHA-256 of a canonical form: the same for the same meaning, in every
 /// process, on every platform, in every release.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fingerprint([u8; 16]);
 
 impl Fingerprint {

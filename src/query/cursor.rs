@@ -32,6 +32,7 @@ const COVERED_BYTES: usize = 30;
 ///
 /// `Display` writes it, [`parse`](Self::parse) reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
 pub struct Cursor {
     order: Order,
     day: Date,

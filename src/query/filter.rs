@@ -11,6 +11,7 @@ use crate::text;
 /// Lists are sorted and free of duplicates, text is analysed, so that two filters that were typed
 /// differently and mean the same are equal as far as that can be told without an index.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
 pub struct Filter {
     /// Each occurs in the title.
     pub(crate) all: Vec<Phrase>,
@@ -49,6 +50,7 @@ pub struct Filter {
 
 /// A company by its slug or by its whole name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct CompanyReference {
     /// As typed: compared with slugs exactly.
     pub(crate) slug: String,
@@ -58,6 +60,7 @@ pub(crate) struct CompanyReference {
 
 /// The last 7, 30 or 90 days, today included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
 pub enum Days {
     /// `7`
     Seven,
@@ -69,6 +72,7 @@ pub enum Days {
 
 /// A window of dates relative to today.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
 pub enum DateRange {
     /// The last days, today included.
     Last(Days),

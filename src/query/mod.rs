@@ -44,12 +44,14 @@ pub(crate) use list::join as join_list;
 
 /// What is wanted: a filter, and which part of what it finds, in which order.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
 pub struct Query {
     filter: Filter,
     order: Order,
     limit: usize,
     start: Start,
     count_only: bool,
+    #[cfg_attr(feature = "cluster", serde(skip))]
     filter_fingerprint: Memo,
 }
 
@@ -66,6 +68,7 @@ impl PartialEq for Memo {
 
 /// The order of a result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
 pub enum Order {
     /// By descending id.
     #[default]
@@ -94,6 +97,7 @@ impl Order {
 
 /// Where a result starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
 pub enum Start {
     /// At the first match.
     #[default]
@@ -122,6 +126,16 @@ impl Query {
     /// Every fault of the query string, in its order, conflicts between parameters last.
     pub fn parse(query_string: &str) -> Result<Query, InvalidQuery> {
         params::parse(query_string, params::Accepted::All)?.build()
+    }
+
+    /// Another part of the same result, which may be longer than a page.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn part(&self, start: Start, limit: usize) -> Query {
+        Query {
+            start,
+            limit,
+            ..self.clone()
+        }
     }
 
     /// A builder of a query without filters.

@@ -40,7 +40,7 @@
 mod digest;
 mod follow;
 mod origin;
-mod publication;
+pub(crate) mod publication;
 mod publish;
 mod replica;
 mod store;
@@ -49,5 +49,7 @@ pub use object_store;
 
 pub use follow::Follower;
 pub use publish::{PublishOptions, Published, publish};
+#[cfg(feature = "cluster")]
+pub(crate) use replica::Wanted;
 pub use replica::{Progress, Replica};
 pub use store::Store;

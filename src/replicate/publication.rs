@@ -77,7 +77,7 @@ impl Publication {
 }
 
 /// A value as JSON, behind a line with its checksum.
-pub(super) fn seal(magic: &str, value: &impl Serialize) -> Result<Vec<u8>> {
+pub(crate) fn seal(magic: &str, value: &impl Serialize) -> Result<Vec<u8>> {
     let body = serde_json::to_vec(value)
         .map_err(|error| Error::full(format!("the manifest cannot be written: {error}")))?;
     let mut bytes = format!("{magic} {VERSION} {}\n", Digest::of(&body)).into_bytes();
@@ -86,7 +86,7 @@ pub(super) fn seal(magic: &str, value: &impl Serialize) -> Result<Vec<u8>> {
 }
 
 /// Reads what [`seal`] wrote.
-pub(super) fn open_seal<T: DeserializeOwned>(magic: &str, bytes: &[u8]) -> Result<T> {
+pub(crate) fn open_seal<T: DeserializeOwned>(magic: &str, bytes: &[u8]) -> Result<T> {
     let foreign = || Error::foreign(format!("this is not a {magic}"));
     let rest = bytes.strip_prefix(magic.as_bytes()).ok_or_else(foreign)?;
     let rest = rest.strip_prefix(b" ").ok_or_else(foreign)?;

@@ -44,6 +44,16 @@ pub struct Progress {
     pub fault: Option<Error>,
 }
 
+/// Which generation is to be loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// The newest that can be.
+    Newest,
+    /// This one and no other.
+    #[cfg(feature = "cluster")]
+    Exactly(u64),
+}
+
 /// A replica without its index: before the first generation.
 struct Copying<'r> {
     store: &'r Store,
@@ -62,6 +72,11 @@ impl Replica {
     ///
     /// Cost: that of [`Index::open`], and of fetching what is new.
     pub async fn open(store: Store, directory: &Path) -> Result<Replica> {
+        Replica::open_at(store, directory, Wanted::Newest).await
+    }
+
+    /// The same where the newest need not be what is wanted.
+    pub(crate) async fn open_at(store: Store, directory: &Path, wanted: Wanted) -> Result<Replica> {
         let mut mirror = Mirror::lock(directory)?;
         let mut files = recover(&store, &mut mirror).map_err(|error| error.at(directory))?;
         let mut opening = Progress::default();
@@ -70,7 +85,7 @@ impl Replica {
             mirror: &mut mirror,
             files: &mut files,
         };
-        copying.sync(&mut opening).await;
+        copying.sync(wanted, &mut opening).await;
         let Some(index) = mirror.index().cloned() else {
             return Err(opening.fault.unwrap_or_else(|| {
                 Error::missing("nothing is published in the store yet, and there is no copy")
@@ -109,13 +124,18 @@ impl Replica {
     /// bytes are hashed, written and synced, and opening the new segments. Files are written on the
     /// calling thread.
     pub async fn sync(&mut self) -> Progress {
+        self.sync_to(Wanted::Newest).await
+    }
+
+    /// The same where the newest need not be what is wanted.
+    pub(crate) async fn sync_to(&mut self, wanted: Wanted) -> Progress {
         let mut progress = Progress::default();
         let copying = Copying {
             store: &self.store,
             mirror: &mut self.mirror,
             files: &mut self.files,
         };
-        copying.sync(&mut progress).await;
+        copying.sync(wanted, &mut progress).await;
         progress
     }
 }
@@ -174,12 +194,25 @@ fn named_files(mirror: &Mirror, origin: &Origin) -> HashMap<Digest, (FileKind, u
     files
 }
 
+impl Wanted {
+    fn is(self, generation: u64) -> bool {
+        match self {
+            Wanted::Newest => true,
+            #[cfg(feature = "cluster")]
+            Wanted::Exactly(wanted) => generation == wanted,
+        }
+    }
+}
+
 impl Copying<'_> {
-    async fn sync(mut self, progress: &mut Progress) {
+    async fn sync(mut self, wanted: Wanted, progress: &mut Progress) {
         let before = self.mirror.generation();
         progress.newest = before;
         match self.store.generations_above(before).await {
-            Ok(newer) => self.load_newest(&newer, progress).await,
+            Ok(mut newer) => {
+                newer.retain(|&generation| wanted.is(generation));
+                self.load_newest(&newer, progress).await;
+            }
             Err(error) => progress.fault = Some(error),
         }
         progress.generation = self.mirror.generation();

@@ -95,6 +95,17 @@ impl Store {
         }
     }
 
+    /// A folder of the store as a store of its own.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn folder(&self, name: &str) -> Store {
+        let names = name.split('/');
+        Store {
+            objects: Arc::clone(&self.objects),
+            prefix: names.fold(self.prefix.clone(), |path, name| path.join(name)),
+            address: format!("{}#{name}", self.address),
+        }
+    }
+
     fn in_directory(path: &FilePath) -> Result<Store> {
         let shown = path.display().to_string();
         let path = std::path::absolute(path)
@@ -115,7 +126,7 @@ impl Store {
     }
 
     /// The generations above one that are published, ascending.
-    pub(super) async fn generations_above(&self, generation: u64) -> Result<Vec<u64>> {
+    pub(crate) async fn generations_above(&self, generation: u64) -> Result<Vec<u64>> {
         let folder = self.prefix.clone().join("manifests");
         let last = self.manifest_path(generation);
         let mut listed = self.objects.list_with_offset(Some(&folder), &last);
@@ -132,7 +143,7 @@ impl Store {
     }
 
     /// The bytes of a manifest, or `None` where the generation is not published.
-    pub(super) async fn manifest(&self, generation: u64) -> Result<Option<Vec<u8>>> {
+    pub(crate) async fn manifest(&self, generation: u64) -> Result<Option<Vec<u8>>> {
         let doing = format!("read {}", manifest_name(generation));
         let path = self.manifest_path(generation);
         let found = self.objects.get(&path);
@@ -166,7 +177,7 @@ impl Store {
     }
 
     /// Creates a manifest unless there is one, and says whether it did.
-    pub(super) async fn create_manifest(&self, generation: u64, bytes: Vec<u8>) -> Result<bool> {
+    pub(crate) async fn create_manifest(&self, generation: u64, bytes: Vec<u8>) -> Result<bool> {
         let doing = format!("create {}", manifest_name(generation));
         let path = self.manifest_path(generation);
         let options = PutOptions::from(PutMode::Create);

@@ -27,6 +27,9 @@ pub(crate) enum Shown<'a> {
     },
     /// To be written.
     Item(Box<Item<'a>>),
+    /// Written elsewhere, in the bytes of the answer.
+    #[cfg(feature = "cluster")]
+    Written(Vec<u8>),
 }
 
 /// Writes the texts of a signal but for hiring attributes, within an item where there can be one.

@@ -4,10 +4,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const DOCUMENTS: [&str; 8] = [
+const DOCUMENTS: [&str; 9] = [
     "ARCHITECTURE.md",
     "README.md",
     "docs/api.md",
+    "docs/cluster.md",
     "docs/hosts.md",
     "docs/newcomer.md",
     "docs/operators.md",
@@ -81,5 +82,16 @@ fn unsafe_code_stays_in_its_one_place() {
         let text = fs::read_to_string(&file).expect("a readable file");
         let has_unsafe = text.contains("unsafe {") || text.contains("allow(unsafe_code)");
         assert_eq!(has_unsafe, file == allowed, "{}", file.display());
+    }
+}
+
+#[test]
+fn the_names_of_the_clusters_engine_stay_in_its_one_module() {
+    let home = root().join("src/cluster/engine");
+    for file in sources(&root().join("src")) {
+        let text = fs::read_to_string(&file).expect("a readable file");
+        let names = ["datafusion", "arrow::", "tonic", "prost"];
+        let has_names = names.iter().any(|name| text.contains(name));
+        assert!(!has_names || file.starts_with(&home), "{}", file.display());
     }
 }

@@ -2,6 +2,8 @@
 
 mod admin_token;
 mod build;
+#[cfg_attr(not(feature = "cluster"), path = "no_cluster.rs")]
+mod cluster;
 mod explain;
 mod generate;
 mod keys;
@@ -13,6 +15,8 @@ mod records;
 mod replica;
 mod search;
 mod serve;
+#[cfg(feature = "cluster")]
+mod shard;
 mod source;
 mod stats;
 mod table;
@@ -51,9 +55,13 @@ enum Command {
     Verify(verify::Verify),
     Compact(verify::Compact),
     Generate(generate::Generate),
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
     #[cfg(feature = "replicate")]
     Publish(publish::Publish),
+    #[cfg(feature = "cluster")]
+    Shard(shard::Shard),
+    #[cfg(feature = "cluster")]
+    PublishShards(shard::PublishShards),
     #[command(subcommand)]
     Keys(keys::Keys),
     Usage(usage::Usage),
@@ -81,6 +89,10 @@ fn main() -> ExitCode {
         Command::Serve(serve) => serve.run(),
         #[cfg(feature = "replicate")]
         Command::Publish(publish) => publish.run(),
+        #[cfg(feature = "cluster")]
+        Command::Shard(shard) => shard.run(),
+        #[cfg(feature = "cluster")]
+        Command::PublishShards(publish) => publish.run(),
         Command::Keys(keys) => keys.run(),
         Command::Usage(usage) => usage.run(),
         Command::AdminToken(token) => token.run(),

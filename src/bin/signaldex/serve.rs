@@ -15,6 +15,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::level_filters::LevelFilter;
 
+use crate::cluster::{ClusterOptions, Member};
 use crate::keys::StateFile;
 use crate::replica::{Opened, ReplicaOptions};
 use crate::{Failure, source};
@@ -30,6 +31,8 @@ pub(crate) struct Serve {
     directory: Option<PathBuf>,
     #[command(flatten)]
     replica: ReplicaOptions,
+    #[command(flatten)]
+    cluster: ClusterOptions,
     /// Where to listen
     #[arg(long, default_value = "127.0.0.1:8080", env = "SIGNALDEX_ADDR")]
     addr: SocketAddr,
@@ -92,6 +95,12 @@ struct Bounds {
     shutdown_timeout: Duration,
 }
 
+/// What is served.
+enum Source {
+    Index(Index),
+    Cluster(Member),
+}
+
 impl Serve {
     pub(crate) fn run(self) -> Result<(), Failure> {
         start_logs(self.log);
@@ -108,14 +117,23 @@ impl Serve {
         let (address, admin_address) = (listener.local_addr()?, admin_listener.local_addr()?);
         eprintln!("signaldex: listening on http://{address}, dashboard on http://{admin_address}/");
         let replica = self.replica.open().await?;
-        let is_sample = self.directory.is_none() && replica.is_none();
-        let (index, today) = self.index(replica.as_ref(), is_sample)?;
+        let node = self.cluster.open().await?;
+        let is_sample = self.directory.is_none() && replica.is_none() && node.is_none();
+        let source = match node {
+            Some(node) => Source::Cluster(node),
+            None => Source::Index(self.index(replica.as_ref())?),
+        };
         let admin_token = state.first_admin_token()?;
         if is_sample {
             show_trial(&state, address)?;
         }
         show_dashboard(admin_address, admin_token, &self.state);
-        let service = Service::new(index, state, today, self.bounds.limits())?;
+        let today = self.today(is_sample);
+        let limits = self.bounds.limits();
+        let service = match &source {
+            Source::Index(index) => Service::new(index.clone(), state, today, limits)?,
+            Source::Cluster(node) => node.service(state, today, limits)?,
+        };
         // Ends with this function, when every request has been answered.
         let _follower = replica
             .map(|replica| replica.follow(service.clone()))
@@ -128,17 +146,20 @@ impl Serve {
         Ok(())
     }
 
-    fn index(&self, replica: Option<&Opened>, is_sample: bool) -> Result<(Index, Today), Failure> {
-        let index = match (replica, &self.directory) {
+    fn index(&self, replica: Option<&Opened>) -> Result<Index, Failure> {
+        Ok(match (replica, &self.directory) {
             (Some(replica), _) => replica.index(),
             (None, Some(directory)) => source::open(directory)?,
             (None, None) => sample::index()?,
-        };
+        })
+    }
+
+    fn today(&self, is_sample: bool) -> Today {
         let default = match is_sample {
             true => Today::Fixed(sample::AS_OF),
             false => Today::Clock,
         };
-        Ok((index, self.as_of.map_or(default, Today::Fixed)))
+        self.as_of.map_or(default, Today::Fixed)
     }
 }
 

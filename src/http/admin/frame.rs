@@ -142,6 +142,12 @@ pub(super) fn message(nonce: &Nonce, status: StatusCode, title: &str, text: &str
     render(status, &Message { frame, text })
 }
 
+/// The same behind the sign-in.
+pub(super) fn message_of(visit: &Visit, status: StatusCode, title: &str, text: &str) -> Answer {
+    let frame = Frame::of(visit, title);
+    render(status, &Message { frame, text })
+}
+
 /// There is no such page.
 pub(super) async fn not_found(Extension(nonce): Extension<Nonce>) -> Answer {
     let text = "There is no page at this address.";

@@ -66,7 +66,9 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
 }
 
 fn facts(admin: &Admin) -> Vec<Fact> {
-    let index = &admin.0.service.0.index;
+    let Some(index) = admin.0.service.0.corpus.index() else {
+        return cluster_facts(admin);
+    };
     let statistics = index.snapshot().statistics();
     let deleted = match statistics.deleted_rows {
         0 => String::new(),
@@ -114,10 +116,36 @@ fn facts(admin: &Admin) -> Vec<Fact> {
     .into()
 }
 
+/// What a node knows of a corpus that it has only a part of.
+fn cluster_facts(admin: &Admin) -> Vec<Fact> {
+    let service = &admin.0.service.0;
+    let fault = service.corpus.fault();
+    [
+        (
+            "Generation",
+            figures::grouped(service.corpus.moment().generation),
+            "of the cluster, which holds the corpus in parts".to_owned(),
+        ),
+        (
+            "State",
+            match fault {
+                Some(_) => "incomplete".to_owned(),
+                None => "complete".to_owned(),
+            },
+            fault.unwrap_or_default(),
+        ),
+        ("Today", service.today().to_string(), String::new()),
+    ]
+    .map(|(name, value, note)| Fact { name, value, note })
+    .into()
+}
+
 /// Sections by kind: those of single fields, such as `Codes[3]`, are added up.
 fn sections(admin: &Admin) -> Vec<Section> {
     let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
-    for (name, bytes) in admin.0.service.0.index.snapshot().statistics().sections {
+    let index = admin.0.service.0.corpus.index();
+    let sections = index.map(|index| index.snapshot().statistics().sections);
+    for (name, bytes) in sections.unwrap_or_default() {
         let kind = name.split('[').next().unwrap_or_default().to_owned();
         *kinds.entry(kind).or_default() += bytes;
     }

@@ -80,6 +80,10 @@ fn plan(admin: &Admin, query: &SlowQuery) -> Result<Option<Plan>, crate::Error> 
         return Ok(None);
     };
     let service = &admin.0.service.0;
-    let explanation = service.index.snapshot().explain(&query, service.today())?;
+    // A node of a cluster has no plan of the whole to show.
+    let Some(index) = service.corpus.index() else {
+        return Ok(None);
+    };
+    let explanation = index.snapshot().explain(&query, service.today())?;
     Ok(Some(Plan::of(&explanation)))
 }

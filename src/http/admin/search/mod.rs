@@ -15,6 +15,7 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
+use time::Date;
 
 pub(super) use plan::Plan;
 pub(super) use query_text::QueryText;
@@ -27,7 +28,7 @@ use super::frame::{self, Frame};
 use super::guard::Visit;
 use super::{Admin, Answer};
 use crate::query::{Fault, Parameter, Start};
-use crate::{Filter, Query};
+use crate::{Filter, Query, Snapshot};
 
 /// Where the page is.
 const PATH: &str = "/search";
@@ -81,13 +82,18 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
         Err(invalid) => (None, invalid.faults().to_vec()),
     };
     let service = &admin.0.service.0;
-    let (snapshot, today) = (service.index.snapshot(), service.today());
+    let Some(index) = service.corpus.index() else {
+        let text = "This page searches an index of its own machine, and this is a node of a \
+                    cluster: ask /api/v1/signals.";
+        return frame::message_of(visit, StatusCode::NOT_IMPLEMENTED, "Search", text);
+    };
+    let (snapshot, today) = (index.snapshot(), service.today());
     let filter = query
         .as_ref()
         .map_or_else(Filter::default, |query| query.filter().clone());
     let (facets, options_time) = timed(|| snapshot.facets(&filter, today))?;
     let found = match &query {
-        Some(query) => Some(find(admin, query, &text, options_time)?),
+        Some(query) => Some(find(&snapshot, query, &text, today, options_time)?),
         None => None,
     };
     let form = Form::parse(visit.query.as_bytes());
@@ -109,13 +115,12 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
 }
 
 fn find(
-    admin: &Admin,
+    snapshot: &Snapshot,
     query: &Query,
     text: &QueryText,
+    today: Date,
     options_time: Duration,
 ) -> Result<Found, crate::Error> {
-    let service = &admin.0.service.0;
-    let (snapshot, today) = (service.index.snapshot(), service.today());
     let (page, page_time) = timed(|| snapshot.search(query, today))?;
     let (count, count_time) = timed(|| snapshot.count(query.filter(), today))?;
     // The company's details, which a search of the interface leaves out, are worth a second look-up

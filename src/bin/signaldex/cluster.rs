@@ -1,0 +1,148 @@
+//! The options of `serve` that make it a node of a cluster.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use signaldex::cluster::{ClusterSettings, Node, NodeOptions, Security};
+use signaldex::http::{Limits, Service, State, Today};
+use tokio::net::TcpListener;
+
+use crate::Failure;
+use crate::serve::parse_seconds;
+
+/// A part of a corpus that other machines hold the rest of.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ClusterOptions {
+    /// Serve the cluster that this file describes instead of DIR, as the node of --node
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "directory",
+        requires = "node",
+        env = "SIGNALDEX_CLUSTER"
+    )]
+    cluster: Option<PathBuf>,
+    /// The name of this node in the cluster's file
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "cluster",
+        env = "SIGNALDEX_NODE"
+    )]
+    node: Option<String>,
+    /// The directory of this node's copies
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "signaldex-shards",
+        env = "SIGNALDEX_SHARD_CACHE"
+    )]
+    shard_cache: PathBuf,
+    /// Where this node answers the others; by default its address in the cluster's file
+    #[arg(long, value_name = "ADDR", env = "SIGNALDEX_WORKER_ADDR")]
+    worker_addr: Option<SocketAddr>,
+    /// The certificate that this node shows to others, PEM
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires_all = ["worker_key", "worker_ca"],
+        env = "SIGNALDEX_WORKER_CERT"
+    )]
+    worker_cert: Option<PathBuf>,
+    /// The key of the certificate, PEM
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "worker_cert",
+        env = "SIGNALDEX_WORKER_KEY"
+    )]
+    worker_key: Option<PathBuf>,
+    /// The authority that has signed the certificates of all nodes, PEM
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "worker_cert",
+        env = "SIGNALDEX_WORKER_CA"
+    )]
+    worker_ca: Option<PathBuf>,
+    /// Answer other nodes without TLS on an address that is not this machine's own: whoever reaches
+    /// it can read everything
+    #[arg(long, env = "SIGNALDEX_INSECURE_WORKER")]
+    insecure_worker: bool,
+    /// Seconds that asking the nodes may take, the second try included
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = parse_seconds, env = "SIGNALDEX_QUERY_DEADLINE")]
+    query_deadline: Duration,
+    /// Seconds after which what has not been answered is asked of other replicas
+    #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = parse_seconds, env = "SIGNALDEX_QUERY_PATIENCE")]
+    query_patience: Duration,
+    /// Seconds between looks at the other nodes and the store
+    #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = parse_seconds, env = "SIGNALDEX_CLUSTER_INTERVAL")]
+    cluster_interval: Duration,
+}
+
+/// A node that is started and not served yet.
+pub(crate) struct Member(Node);
+
+impl ClusterOptions {
+    /// Loads what the node holds, where there is a cluster to serve.
+    pub(crate) async fn open(&self) -> Result<Option<Member>, Failure> {
+        let (Some(file), Some(name)) = (&self.cluster, &self.node) else {
+            return Ok(None);
+        };
+        let settings = ClusterSettings::read(file)?;
+        let place = settings.place_of(name)?;
+        let address = match self.worker_addr {
+            Some(address) => address,
+            None => resolved(&settings.nodes[place].address).await?,
+        };
+        let security = self.security()?;
+        security.check(address, self.insecure_worker)?;
+        let listener = TcpListener::bind(address).await;
+        let listener = listener.map_err(|error| {
+            format!("cannot listen on {address}: {error}; --worker-addr takes another address")
+        })?;
+        let options = NodeOptions {
+            deadline: self.query_deadline,
+            patience: self.query_patience,
+            interval: self.cluster_interval,
+            ..NodeOptions::new(&self.shard_cache)
+        };
+        let node = Node::start(settings, name, listener, security, options).await?;
+        Ok(Some(Member(node)))
+    }
+
+    fn security(&self) -> Result<Security, Failure> {
+        let files: [Option<&Path>; 3] = [
+            self.worker_cert.as_deref(),
+            self.worker_key.as_deref(),
+            self.worker_ca.as_deref(),
+        ];
+        Ok(match files {
+            [Some(certificate), Some(key), Some(authority)] => {
+                Security::tls(certificate, key, authority)?
+            }
+            _ => Security::none(),
+        })
+    }
+}
+
+impl Member {
+    /// The interface over the cluster; the node goes on as long as this is kept.
+    pub(crate) fn service(
+        &self,
+        state: State,
+        today: Today,
+        limits: Limits,
+    ) -> Result<Service, Failure> {
+        Ok(self.0.service(state, today, limits)?)
+    }
+}
+
+/// The address of a host and port.
+async fn resolved(address: &str) -> Result<SocketAddr, Failure> {
+    let found = tokio::net::lookup_host(address).await;
+    let found = found.map_err(|error| format!("nodes: {address:?} is not an address: {error}"))?;
+    let first = found.into_iter().next();
+    first.ok_or_else(|| format!("nodes: {address:?} has no address").into())
+}

@@ -1,0 +1,26 @@
+//! In place of `cluster.rs` in a program that is no node.
+
+use std::convert::Infallible;
+
+use signaldex::http::{Limits, Service, State, Today};
+
+use crate::Failure;
+
+/// No options.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ClusterOptions {}
+
+/// There is never one.
+pub(crate) struct Member(Infallible);
+
+impl ClusterOptions {
+    pub(crate) async fn open(&self) -> Result<Option<Member>, Failure> {
+        Ok(None)
+    }
+}
+
+impl Member {
+    pub(crate) fn service(&self, _: State, _: Today, _: Limits) -> Result<Service, Failure> {
+        match self.0 {}
+    }
+}

@@ -1,0 +1,175 @@
+//! A node: it holds shards, answers other nodes, and answers clients by asking all of them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use time::Date;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use super::coordinator::{Coordinator, Patience};
+use super::engine::{Engine, Own, Security, Shards};
+use super::holdings::Holdings;
+use super::loader::{Loader, Loading};
+use super::members::Members;
+use super::question::{Answer, Question};
+use super::settings::ClusterSettings;
+use crate::http::{Corpus, Limits, Service, State, StateError, Today};
+use crate::replicate::Store;
+use crate::{Error, Filter, Query, Result};
+
+/// How a node behaves.
+#[derive(Clone, Debug)]
+pub struct NodeOptions {
+    /// The directory of the node's copies.
+    pub cache: PathBuf,
+    /// What a query may take, its second try included.
+    pub deadline: Duration,
+    /// What its first try may take, before other replicas are asked.
+    pub patience: Duration,
+    /// How often the node looks after the others and the store.
+    pub interval: Duration,
+}
+
+impl NodeOptions {
+    /// A deadline of two seconds, of which the first try has half of one, and a look every half.
+    pub fn new(cache: impl Into<PathBuf>) -> NodeOptions {
+        NodeOptions {
+            cache: cache.into(),
+            deadline: Duration::from_secs(2),
+            patience: Duration::from_millis(500),
+            interval: Duration::from_millis(500),
+        }
+    }
+}
+
+/// A node of a cluster, until it is dropped.
+pub struct Node {
+    coordinator: Arc<Coordinator>,
+    tasks: Vec<JoinHandle<()>>,
+    _loading: Loading,
+}
+
+impl Node {
+    /// Loads the shards that are the node's, and starts its worker on a listener.
+    ///
+    /// # Errors
+    /// The name is not of the cluster, the store or the cache cannot be used, or nothing is
+    /// published yet.
+    ///
+    /// Cost: that of opening a replica for each shard that the node holds.
+    pub async fn start(
+        settings: ClusterSettings,
+        name: &str,
+        listener: TcpListener,
+        security: Security,
+        options: NodeOptions,
+    ) -> Result<Node> {
+        let own = settings.place_of(name)?;
+        let nodes = settings.nodes.len();
+        let addresses = settings.nodes.iter().map(|node| node.address.clone());
+        let addresses: Vec<String> = addresses.collect();
+        let store = Store::open(&settings.store)?;
+        let holdings = Holdings::default();
+        let shards = Arc::new(holdings.clone());
+        let engine = Engine::new(&addresses, &security, Own { node: own, shards })?;
+        let served = engine.serve_worker(listener, security);
+        let cache = options.cache;
+        let mut loader = Loader::new(settings, own, store, cache, holdings.clone());
+        loader.load_newest().await?;
+        let members = Arc::new(Members::new(own, nodes, holdings.clone()));
+        let patience = Patience {
+            deadline: options.deadline,
+            first: options.patience.min(options.deadline),
+        };
+        let coordinator = Coordinator::new(engine, Arc::clone(&members), patience);
+        let coordinator = Arc::new(coordinator);
+        let mut tasks = vec![tokio::spawn(serve(served))];
+        for node in (0..nodes).filter(|&node| node != own) {
+            let coordinator = Arc::clone(&coordinator);
+            let members = Arc::clone(&members);
+            let watch = watch(coordinator, members, node, options.interval, patience.first);
+            tasks.push(tokio::spawn(watch));
+        }
+        Ok(Node {
+            _loading: loader.start(members, options.interval, options.deadline * 2)?,
+            coordinator,
+            tasks,
+        })
+    }
+
+    /// The interface over the whole corpus.
+    ///
+    /// # Errors
+    /// As [`Service::new`].
+    pub fn service(
+        &self,
+        state: State,
+        today: Today,
+        limits: Limits,
+    ) -> Result<Service, StateError> {
+        Service::over(self.coordinator.clone(), state, today, limits)
+    }
+
+    /// Rows that nodes have sent to this one over the network so far, to answer its clients.
+    pub fn rows_received(&self) -> u64 {
+        self.coordinator.rows_received()
+    }
+
+    /// The shards that no node can be asked for now; `None` where there is none.
+    pub fn fault(&self) -> Option<String> {
+        self.coordinator.fault()
+    }
+
+    /// How a query is answered: what runs on which node, as the engine draws it.
+    ///
+    /// # Errors
+    /// A shard has no node that answers.
+    pub async fn explain(&self, query: &Query, today: Date) -> Result<String> {
+        self.coordinator.explain(query, today).await
+    }
+
+    /// How facets are counted, drawn likewise.
+    ///
+    /// # Errors
+    /// As [`explain`](Self::explain).
+    pub async fn explain_facets(&self, filter: &Filter, today: Date) -> Result<String> {
+        self.coordinator.explain_facets(filter, today).await
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+impl Shards for Holdings {
+    fn answer(&self, question: &Question, shard: u32) -> Result<Answer> {
+        Holdings::answer(self, question, shard)
+    }
+}
+
+async fn serve(served: impl Future<Output = Result<()>>) {
+    let error = served
+        .await
+        .err()
+        .unwrap_or_else(|| Error::missing("the listener has ended"));
+    tracing::error!(%error, "the worker has stopped");
+}
+
+/// Looks after another node: what it holds, and whether it answers.
+async fn watch(
+    coordinator: Arc<Coordinator>,
+    members: Arc<Members>,
+    node: usize,
+    interval: Duration,
+    patience: Duration,
+) {
+    loop {
+        let held = coordinator.holdings_of(node, patience).await;
+        members.note(node, held);
+        tokio::time::sleep(interval).await;
+    }
+}

@@ -1,0 +1,108 @@
+//! Publishing a generation: every shard first, then the manifest that names them, if nobody else has.
+
+use std::path::Path;
+
+use super::generation::{ClusterGeneration, PublishedShard, manifests, shard_store};
+use super::split::shard_folder;
+use crate::replicate::{PublishOptions, Store, publish};
+use crate::{Error, Index, Result};
+
+/// What was published.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PublishedCluster {
+    /// The generation.
+    pub generation: u64,
+    /// Its shards.
+    pub shards: u32,
+    /// Its signals.
+    pub signals: u64,
+    /// Objects that were sent.
+    pub objects_sent: u64,
+    /// Their bytes.
+    pub bytes_sent: u64,
+}
+
+/// Publishes the indexes `0`, `1` and so on of a folder as one generation of a cluster: the given
+/// one, or the next.
+///
+/// # Errors
+/// As [`publish`]; [`is_taken`](Error::is_taken) where the generation is published with other
+/// content. Nodes see nothing of it then.
+///
+/// Cost: that of publishing every shard, one after the other.
+pub async fn publish_cluster(
+    folder: &Path,
+    store: &Store,
+    generation: Option<u64>,
+) -> Result<PublishedCluster> {
+    let shards = count_shards(folder)?;
+    let newest = ClusterGeneration::newest_above(store, 0).await?;
+    let generation = generation.unwrap_or(newest.unwrap_or(0) + 1);
+    if newest.is_some_and(|newest| newest > generation) {
+        return Err(Error::taken(format!(
+            "generation {generation} is behind generation {}, which is published; a later one is \
+             needed",
+            newest.unwrap_or_default()
+        )));
+    }
+    let mut report = PublishedCluster {
+        generation,
+        shards,
+        ..PublishedCluster::default()
+    };
+    let mut published = Vec::new();
+    for shard in 0..shards {
+        let directory = shard_folder(folder, shard);
+        published.push(describe(&directory, generation)?);
+        let options = PublishOptions {
+            generation: Some(generation),
+            repair: false,
+        };
+        let sent = publish(&directory, &shard_store(store, shard, shards), options).await;
+        let sent = sent.map_err(|error| error.about(&format!("shard {shard}")))?;
+        report.objects_sent += sent.objects_sent;
+        report.bytes_sent += sent.bytes_sent;
+    }
+    report.signals = published.iter().map(|shard| shard.signals).sum();
+    let manifest = ClusterGeneration {
+        generation,
+        shards: published,
+    };
+    create(store, &manifest).await?;
+    Ok(report)
+}
+
+async fn create(store: &Store, manifest: &ClusterGeneration) -> Result<()> {
+    let (store, generation) = (manifests(store), manifest.generation);
+    let bytes = manifest.encode()?;
+    if store.create_manifest(generation, bytes.clone()).await?
+        || store.manifest(generation).await? == Some(bytes)
+    {
+        return Ok(());
+    }
+    Err(Error::taken(format!(
+        "cluster generation {generation} is published with other content; each generation is \
+         published once"
+    )))
+}
+
+/// What the manifest says of a shard. An index is not changed while it is published.
+fn describe(directory: &Path, generation: u64) -> Result<PublishedShard> {
+    let snapshot = Index::open(directory)?.snapshot();
+    Ok(PublishedShard {
+        generation,
+        signals: snapshot.signal_count(),
+        bytes: snapshot.file_bytes(),
+    })
+}
+
+fn count_shards(folder: &Path) -> Result<u32> {
+    let is_there = |&shard: &u32| shard_folder(folder, shard).is_dir();
+    match (0..).take_while(is_there).count() as u32 {
+        0 => Err(Error::missing(
+            "there are no shards in this folder; `signaldex shard` makes them",
+        )
+        .at(folder)),
+        shards => Ok(shards),
+    }
+}

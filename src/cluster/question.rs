@@ -1,0 +1,224 @@
+//! What a coordinator asks of shards, and the bytes in which it asks.
+//!
+//! The first byte is the version. Nodes of two releases may run side by side while a cluster is
+//! updated: whoever does not know a version says so, and another replica is asked.
+
+use bincode::config::{Configuration, Limit};
+use serde::{Deserialize, Serialize};
+use time::Date;
+
+use crate::query::Start;
+use crate::{Error, Filter, Query, Result, SignalId};
+
+/// The version that this release writes and reads.
+const VERSION: u8 = 1;
+
+/// The longest question, in bytes; the longest query string is shorter.
+const BYTES_MAX: usize = 1 << 20;
+
+/// The most rows that are asked of a shard: all pages that have a number, and one signal more.
+const ROWS_MAX: usize = 50 * 100 + 1;
+
+const CODEC: Configuration<
+    bincode::config::LittleEndian,
+    bincode::config::Varint,
+    Limit<BYTES_MAX>,
+> = bincode::config::standard().with_limit::<BYTES_MAX>();
+
+/// A question to shards of one generation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Question {
+    pub(super) generation: u64,
+    pub(super) wanted: Wanted,
+}
+
+/// What is wanted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum Wanted {
+    /// The first rows of a result, of which `limit` says how many; with the bytes that an answer
+    /// shows, or only their ids.
+    Rows {
+        query: Box<Query>,
+        today: Date,
+        with_items: bool,
+    },
+    /// The number of matches.
+    Count { filter: Box<Filter>, today: Date },
+    /// The counts of all facets.
+    Facets { filter: Box<Filter>, today: Date },
+    /// The answer that shows a signal.
+    Signal(SignalId),
+    /// The answer that shows a company.
+    Company(String),
+    /// What the node holds, whatever the generation.
+    Holdings,
+}
+
+/// What a shard answers: one of the three kinds of rows that a leaf of a plan can have.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Answer {
+    /// Rows in the order of the query.
+    Rows(Vec<Row>),
+    /// A number of matches.
+    Count(u64),
+    /// Facet, value and number of matches.
+    Facets(Vec<(u8, String, u64)>),
+}
+
+/// A row: an id and what is to be shown of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Row {
+    pub(super) id: u64,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Which kind of rows a question has for an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Rows,
+    Count,
+    Facets,
+}
+
+impl Question {
+    pub(super) fn encode(&self) -> Result<Vec<u8>> {
+        let mut bytes = vec![VERSION];
+        bincode::serde::encode_into_std_write(self, &mut bytes, CODEC)
+            .map_err(|error| Error::invalid(format!("the question cannot be sent: {error}")))?;
+        Ok(bytes)
+    }
+
+    /// Reads what [`encode`](Self::encode) wrote.
+    pub(super) fn decode(bytes: &[u8]) -> Result<Question> {
+        let body = match bytes {
+            [VERSION, body @ ..] => body,
+            [version, ..] => {
+                return Err(Error::newer(format!(
+                    "the question has version {version}; this release reads {VERSION}"
+                )));
+            }
+            [] => return Err(Error::corrupt("the question is empty")),
+        };
+        let (question, read): (Question, usize) = bincode::serde::decode_from_slice(body, CODEC)
+            .map_err(|error| Error::corrupt(format!("the question is malformed: {error}")))?;
+        if read != body.len() {
+            return Err(Error::corrupt("the question goes on behind its end"));
+        }
+        question.check()?;
+        Ok(question)
+    }
+
+    /// What decoding alone does not see.
+    fn check(&self) -> Result<()> {
+        let Wanted::Rows { query, .. } = &self.wanted else {
+            return Ok(());
+        };
+        let is_allowed =
+            (1..=ROWS_MAX).contains(&query.limit()) && !matches!(query.start(), Start::Page(_));
+        match is_allowed {
+            true => Ok(()),
+            false => Err(Error::corrupt(format!(
+                "the question asks for {} rows from {:?}",
+                query.limit(),
+                query.start()
+            ))),
+        }
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        match &self.wanted {
+            Wanted::Count { .. } => Kind::Count,
+            Wanted::Facets { .. } => Kind::Facets,
+            _ => Kind::Rows,
+        }
+    }
+
+    /// The most rows of the answer, and whether they descend.
+    pub(super) fn rows(&self) -> (Option<usize>, bool) {
+        match &self.wanted {
+            Wanted::Rows { query, .. } => (
+                Some(query.limit()),
+                query.order() == crate::query::Order::NewestFirst,
+            ),
+            _ => (None, false),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use time::macros::date;
+
+    use super::*;
+
+    /// Every part of a filter, so that each crosses the network.
+    const QUERY: &str = "q=raises \"series a\" -intern&any=b \"c d\"&exclude=e&company=acme&\
+                         country=germany&industry=software&size=1-49&days=30&dateRanges=7,older&\
+                         dateFrom=2026-01-01&dateTo=2026-06-30&categories=funding,hiring&\
+                         hiringType=x&jobFunction=y&seniority=z&employmentType=v&\
+                         workArrangement=w&fundingStage=seed&fundingCurrency=EUR&fundingMin=1.5&\
+                         fundingMax=2e9&ids=1,2&activityIds=3&companies=acme,globex&limit=7";
+
+    fn rows(query: &str) -> Question {
+        let query = Query::parse(query).expect("a query");
+        Question {
+            generation: 7,
+            wanted: Wanted::Rows {
+                query: Box::new(query),
+                today: date!(2026 - 06 - 30),
+                with_items: true,
+            },
+        }
+    }
+
+    #[test]
+    fn questions_are_read_as_they_were_written() {
+        let count = Wanted::Count {
+            filter: Box::new(Filter::parse("companySlug=acme").expect("a filter")),
+            today: date!(2026 - 06 - 30),
+        };
+        let wanted = [
+            rows(QUERY).wanted,
+            count,
+            Wanted::Signal(SignalId::MAX),
+            Wanted::Company("acme".to_owned()),
+            Wanted::Holdings,
+        ];
+        for wanted in wanted {
+            let question = Question {
+                generation: u64::MAX,
+                wanted,
+            };
+            let bytes = question.encode().expect("bytes");
+            assert_eq!(Question::decode(&bytes).ok(), Some(question));
+        }
+    }
+
+    #[test]
+    fn what_is_damaged_later_or_too_much_is_refused() {
+        let bytes = rows("q=raises&limit=7").encode().expect("bytes");
+        for end in 0..bytes.len() {
+            assert!(Question::decode(&bytes[..end]).is_err(), "{end}");
+        }
+        let later = [&[VERSION + 1], &bytes[1..]].concat();
+        assert!(Question::decode(&later).is_err_and(|error| error.is_newer_format()));
+        let longer = [&bytes[..], &[0]].concat();
+        assert!(Question::decode(&longer).is_err_and(|error| error.is_corrupt()));
+        let page = rows("page=2").encode().expect("bytes");
+        assert!(Question::decode(&page).is_err_and(|error| error.is_corrupt()));
+    }
+
+    #[test]
+    fn no_damaged_byte_makes_a_worker_panic() {
+        let bytes = rows(QUERY.replace('"', "").as_str())
+            .encode()
+            .expect("bytes");
+        for place in 0..bytes.len() {
+            for flip in [1, 0x80, 0xff] {
+                let mut damaged = bytes.clone();
+                damaged[place] ^= flip;
+                let _ = Question::decode(&damaged);
+            }
+        }
+    }
+}

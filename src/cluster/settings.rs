@@ -1,0 +1,177 @@
+//! The file that describes a cluster: the same on every node.
+//!
+//! ```json
+//! {
+//!   "store": "s3://bucket/signals",
+//!   "replicas": 2,
+//!   "nodes": [
+//!     {"name": "one", "address": "10.0.0.1:7400"},
+//!     {"name": "two", "address": "10.0.0.2:7400"}
+//!   ]
+//! }
+//! ```
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::placement;
+use crate::error::quoted;
+use crate::{Error, Result};
+
+/// The most nodes of a cluster: each looks after every other.
+const NODES_MAX: usize = 1_000;
+
+/// The longest file, in bytes.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// A cluster as its file describes it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClusterSettings {
+    /// Where the shards are published.
+    pub store: String,
+    /// How many nodes hold each shard.
+    pub replicas: usize,
+    /// All nodes. Names decide which shards a node holds, so they outlive addresses.
+    pub nodes: Vec<NodeSettings>,
+}
+
+/// A node of a cluster.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NodeSettings {
+    /// Its name.
+    pub name: String,
+    /// Where the other nodes find its worker: `host:port`.
+    pub address: String,
+}
+
+impl ClusterSettings {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`is_io`](Error::is_io) where it cannot be read, [`is_invalid`](Error::is_invalid) where it
+    /// breaks a rule.
+    pub fn read(path: &Path) -> Result<ClusterSettings> {
+        let length = std::fs::metadata(path).map(|file| file.len());
+        let length = length.map_err(|error| Error::io("read the file", error).at(path))?;
+        if length > FILE_BYTES_MAX {
+            let reason = format!("it has {length} bytes; at most {FILE_BYTES_MAX} are allowed");
+            return Err(Error::invalid(reason).at(path));
+        }
+        let text = std::fs::read_to_string(path);
+        let text = text.map_err(|error| Error::io("read the file", error).at(path))?;
+        ClusterSettings::parse(&text).map_err(|error| error.at(path))
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// [`is_invalid`](Error::is_invalid) where it breaks a rule.
+    pub fn parse(text: &str) -> Result<ClusterSettings> {
+        let settings: ClusterSettings = serde_json::from_str(text)
+            .map_err(|error| Error::invalid(format!("it describes no cluster: {error}")))?;
+        settings.check()?;
+        Ok(settings)
+    }
+
+    fn check(&self) -> Result<()> {
+        let nodes = self.nodes.len();
+        if !(1..=NODES_MAX).contains(&nodes) {
+            return Err(Error::invalid(format!(
+                "nodes: there are {nodes}; 1 to {NODES_MAX} are allowed"
+            )));
+        }
+        if !(1..=nodes).contains(&self.replicas) {
+            return Err(Error::invalid(format!(
+                "replicas: {} is not allowed; 1 to {nodes} are, the number of nodes",
+                self.replicas
+            )));
+        }
+        let mut names = HashSet::new();
+        for node in &self.nodes {
+            let is_name = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+            if node.name.is_empty() || node.name.len() > 64 || !node.name.chars().all(is_name) {
+                return Err(Error::invalid(format!(
+                    "nodes: the name {} is not allowed; 1 to 64 letters, digits, -, _ and . are",
+                    quoted(&node.name)
+                )));
+            }
+            if !names.insert(&node.name) {
+                let name = quoted(&node.name);
+                return Err(Error::invalid(format!(
+                    "nodes: the name {name} stands twice"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The place of the node of that name.
+    ///
+    /// # Errors
+    /// [`is_invalid`](Error::is_invalid) where there is none.
+    pub fn place_of(&self, name: &str) -> Result<usize> {
+        let place = self.nodes.iter().position(|node| node.name == name);
+        place.ok_or_else(|| {
+            let names: Vec<&str> = self.nodes.iter().map(|node| node.name.as_str()).collect();
+            Error::invalid(format!(
+                "node: {} is not of this cluster; allowed are {}",
+                quoted(name),
+                names.join(", ")
+            ))
+        })
+    }
+
+    /// The nodes that hold a shard of that many, by their places, first choice first.
+    pub(super) fn holders(&self, shard: u32, shards: u32) -> Vec<usize> {
+        let names: Vec<&str> = self.nodes.iter().map(|node| node.name.as_str()).collect();
+        placement::holders(shard, shards, &names, self.replicas)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(replicas: usize, names: &[&str]) -> String {
+        let nodes = names
+            .iter()
+            .map(|name| format!("{{\"name\": \"{name}\", \"address\": \"127.0.0.1:7400\"}}"));
+        let nodes: Vec<String> = nodes.collect();
+        let nodes = nodes.join(", ");
+        format!("{{\"store\": \"/store\", \"replicas\": {replicas}, \"nodes\": [{nodes}]}}")
+    }
+
+    #[test]
+    fn what_breaks_a_rule_is_refused_with_what_is_allowed() {
+        assert!(ClusterSettings::parse(&text(2, &["one", "two"])).is_ok());
+        for (text, reason) in [
+            (text(1, &[]), "nodes: there are 0"),
+            (text(0, &["one"]), "replicas: 0 is not allowed; 1 to 1 are"),
+            (text(2, &["one"]), "replicas: 2"),
+            (text(1, &["one", "one"]), "\"one\" stands twice"),
+            (text(1, &["a/b"]), "nodes: the name \"a/b\""),
+            ("{}".to_owned(), "missing field `store`"),
+        ] {
+            let error = ClusterSettings::parse(&text).expect_err("refused");
+            assert!(
+                error.is_invalid() && error.to_string().contains(reason),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_node_that_is_none_is_refused_with_those_that_are() {
+        let settings = ClusterSettings::parse(&text(1, &["one", "two"])).expect("a cluster");
+        assert_eq!(settings.place_of("two").ok(), Some(1));
+        let error = settings.place_of("six").expect_err("refused");
+        assert!(
+            error.to_string().contains("allowed are one, two"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,227 @@
+//! The seam between one machine and many: what the interface asks of a corpus.
+//!
+//! The service knows a corpus by this trait alone. [`LocalCorpus`] is an index of this process and
+//! answers at once; a cluster asks its nodes.
+
+use std::future::{Future, ready};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use time::Date;
+
+use super::problem::Problem;
+use crate::json::{CompanyDetail, Data, SignalDetail};
+use crate::query::Cursor;
+use crate::segment::Shown;
+use crate::{Error, Facets, Filter, Index, Query, Result, SignalId, Snapshot};
+
+/// An answer that may have to be waited for.
+pub(crate) type Asked<'a, T> = Pin<Box<dyn Future<Output = Result<T, Unanswered>> + Send + 'a>>;
+
+/// What can be asked of a corpus. All parts of one answer are asked at one moment.
+pub(crate) trait Corpus: Send + Sync {
+    /// The corpus as it is now.
+    fn moment(&self) -> Arc<Moment>;
+
+    /// A page of signals, as an answer shows them.
+    fn page<'a>(
+        &'a self,
+        at: &'a Moment,
+        query: &'a Query,
+        today: Date,
+    ) -> Asked<'a, FoundPage<'a>>;
+
+    /// The exact number of matches.
+    fn count<'a>(&'a self, at: &'a Moment, filter: &'a Filter, today: Date) -> Asked<'a, u64>;
+
+    /// The counts of all facets.
+    fn facets<'a>(&'a self, at: &'a Moment, filter: &'a Filter, today: Date) -> Asked<'a, Facets>;
+
+    /// The answer that shows a signal.
+    fn signal<'a>(&'a self, at: &'a Moment, id: SignalId) -> Asked<'a, Option<Vec<u8>>>;
+
+    /// The answer that shows a company.
+    fn company<'a>(&'a self, at: &'a Moment, slug: &'a str) -> Asked<'a, Option<Vec<u8>>>;
+
+    /// The whole corpus in this process, where it is.
+    fn index(&self) -> Option<&Index> {
+        None
+    }
+
+    /// What keeps the corpus from answering everything, for strangers to read.
+    fn fault(&self) -> Option<String> {
+        None
+    }
+}
+
+/// The corpus at one moment: its generation, and what entity tags start from.
+pub(crate) struct Moment {
+    pub(crate) generation: u64,
+    pub(crate) tag_seed: [u8; 24],
+    snapshot: Option<Arc<Snapshot>>,
+}
+
+/// A page that was found. It is written when it has been charged.
+pub(crate) struct FoundPage<'a> {
+    pub(crate) ids: Vec<SignalId>,
+    pub(crate) items: Vec<Shown<'a>>,
+    pub(crate) next_cursor: Option<Cursor>,
+    pub(crate) rows_checked: u64,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) enum Unanswered {
+    /// The corpus is damaged.
+    Failed(Error),
+    /// A part of the corpus cannot be reached; the text says which.
+    #[cfg_attr(not(feature = "cluster"), allow(dead_code))]
+    Unreachable(String),
+}
+
+/// An index of this process.
+pub(crate) struct LocalCorpus {
+    index: Index,
+    current: ArcSwapOption<Moment>,
+}
+
+impl Moment {
+    /// A moment of a corpus of that generation and those sizes. Generations of different corpora may
+    /// have one number, so the sizes are part of the tags.
+    pub(crate) fn of(generation: u64, signals: u64, bytes: u64) -> Moment {
+        let mut tag_seed = [0; 24];
+        let figures = [generation, signals, bytes];
+        for (place, figure) in tag_seed.chunks_exact_mut(8).zip(figures) {
+            place.copy_from_slice(&figure.to_le_bytes());
+        }
+        Moment {
+            generation,
+            tag_seed,
+            snapshot: None,
+        }
+    }
+
+    fn of_snapshot(snapshot: Arc<Snapshot>) -> Moment {
+        let sizes = (snapshot.signal_count(), snapshot.file_bytes());
+        Moment {
+            snapshot: Some(Arc::clone(&snapshot)),
+            ..Moment::of(snapshot.generation(), sizes.0, sizes.1)
+        }
+    }
+
+    /// The snapshot of an index of this process.
+    fn snapshot(&self) -> Result<&Snapshot> {
+        let snapshot = self.snapshot.as_deref();
+        snapshot.ok_or_else(|| Error::missing("the moment is of another corpus"))
+    }
+}
+
+impl LocalCorpus {
+    pub(crate) fn new(index: Index) -> LocalCorpus {
+        LocalCorpus {
+            index,
+            current: ArcSwapOption::empty(),
+        }
+    }
+}
+
+impl Corpus for LocalCorpus {
+    /// What is derived from a snapshot is computed once a snapshot.
+    fn moment(&self) -> Arc<Moment> {
+        let snapshot = self.index.snapshot();
+        if let Some(current) = &*self.current.load()
+            && let Some(known) = &current.snapshot
+            && Arc::ptr_eq(known, &snapshot)
+        {
+            return Arc::clone(current);
+        }
+        let current = Arc::new(Moment::of_snapshot(snapshot));
+        self.current.store(Some(Arc::clone(&current)));
+        current
+    }
+
+    fn page<'a>(
+        &'a self,
+        at: &'a Moment,
+        query: &'a Query,
+        today: Date,
+    ) -> Asked<'a, FoundPage<'a>> {
+        at_once(|| page(at.snapshot()?, query, today))
+    }
+
+    fn count<'a>(&'a self, at: &'a Moment, filter: &'a Filter, today: Date) -> Asked<'a, u64> {
+        at_once(|| at.snapshot()?.count(filter, today))
+    }
+
+    fn facets<'a>(&'a self, at: &'a Moment, filter: &'a Filter, today: Date) -> Asked<'a, Facets> {
+        at_once(|| at.snapshot()?.facets(filter, today))
+    }
+
+    fn signal<'a>(&'a self, at: &'a Moment, id: SignalId) -> Asked<'a, Option<Vec<u8>>> {
+        at_once(|| signal_answer(at.snapshot()?, id))
+    }
+
+    fn company<'a>(&'a self, at: &'a Moment, slug: &'a str) -> Asked<'a, Option<Vec<u8>>> {
+        at_once(|| company_answer(at.snapshot()?, slug))
+    }
+
+    fn index(&self) -> Option<&Index> {
+        Some(&self.index)
+    }
+}
+
+/// Asks on the thread that wants to know: handing it to another would take longer.
+fn at_once<'a, T: Send + 'a>(ask: impl FnOnce() -> Result<T>) -> Asked<'a, T> {
+    Box::pin(ready(ask().map_err(Unanswered::Failed)))
+}
+
+fn page<'s>(snapshot: &'s Snapshot, query: &Query, today: Date) -> Result<FoundPage<'s>> {
+    let page = snapshot.search(query, today)?;
+    // Collecting into a Result would forget how many there are, and grow five times.
+    let mut items = Vec::with_capacity(page.len());
+    for item in snapshot.shown(&page) {
+        items.push(item?);
+    }
+    Ok(FoundPage {
+        ids: page.ids().to_vec(),
+        items,
+        next_cursor: page.next_cursor().cloned(),
+        rows_checked: page.rows_checked(),
+    })
+}
+
+/// The answer that shows a signal with its company.
+pub(crate) fn signal_answer(snapshot: &Snapshot, id: SignalId) -> Result<Option<Vec<u8>>> {
+    let Some(found) = snapshot.signal(id)? else {
+        return Ok(None);
+    };
+    let data = SignalDetail {
+        signal: &found.signal,
+        company: &found.company,
+    };
+    written(&Data { data }).map(Some)
+}
+
+/// The answer that shows a company.
+pub(crate) fn company_answer(snapshot: &Snapshot, slug: &str) -> Result<Option<Vec<u8>>> {
+    let Some(profile) = snapshot.company(slug)? else {
+        return Ok(None);
+    };
+    let data = CompanyDetail { profile: &profile };
+    written(&Data { data }).map(Some)
+}
+
+fn written(answer: &impl serde::Serialize) -> Result<Vec<u8>> {
+    serde_json::to_vec(answer)
+        .map_err(|error| Error::corrupt(format!("a record cannot be written: {error}")))
+}
+
+impl From<Unanswered> for Problem {
+    fn from(unanswered: Unanswered) -> Problem {
+        match unanswered {
+            Unanswered::Failed(error) => Problem::internal(&error),
+            Unanswered::Unreachable(detail) => Problem::overloaded(&detail),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Random queries to a cluster and to one index of everything: the same bytes.
+//!
+//! `SIGNALDEX_QUERIES` says how many for each number of shards, `SIGNALDEX_SEED` which.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::Value;
+
+use crate::client::Response;
+use crate::oracle::Oracle;
+use crate::questions::Questions;
+use crate::rig::{Cluster, Rig, Served, Shape, TODAY, number};
+
+/// Pages of a walk that are compared.
+const PAGES_MAX: usize = 4;
+
+/// Signals of a corpus whose companies are so few that of seven shards some are empty.
+const FEW_SIGNALS: u64 = 90;
+
+/// Asks both for the same and compares all that a client can see of the content.
+struct Pair<'s> {
+    whole: &'s Served,
+    cluster: &'s Cluster,
+    asked: AtomicU64,
+}
+
+impl Pair<'_> {
+    fn compare(&self, target: &str) -> Response {
+        let turn = self.asked.fetch_add(1, Ordering::Relaxed);
+        let node = &self.cluster.nodes[turn as usize % self.cluster.nodes.len()];
+        let (expected, found) = (self.whole.get(target), node.get(target));
+        assert_eq!(found.status, expected.status, "{target}: {}", node.log());
+        if expected.status == 200 {
+            let is_same = found.body == expected.body;
+            assert!(is_same, "{target}:\n{}\n{}", text(&found), text(&expected));
+        }
+        assert_eq!(found.charged(), expected.charged(), "{target}");
+        found
+    }
+
+    /// The pages of a query, each from the cursor of the one before.
+    fn compare_walk(&self, query: &str) {
+        let mut target = format!("/api/v1/signals?{query}");
+        for _ in 0..PAGES_MAX {
+            let answer = self.compare(&target);
+            if answer.status != 200 {
+                return;
+            }
+            let Some(cursor) = cursor_of(&answer) else {
+                return;
+            };
+            target = format!("/api/v1/signals?{query}&cursor={cursor}");
+        }
+    }
+}
+
+fn text(response: &Response) -> String {
+    String::from_utf8_lossy(&response.body).into_owned()
+}
+
+fn cursor_of(answer: &Response) -> Option<String> {
+    match &answer.json()["data"]["nextCursor"] {
+        Value::String(cursor) => Some(cursor.clone()),
+        _ => None,
+    }
+}
+
+/// Compares that many random queries over a corpus in that many shards.
+fn compare(rig: &Rig, corpus: &str, shards: u32, queries: u64) {
+    let store = format!("{corpus}-store-{shards}");
+    rig.publish(corpus, shards, &store);
+    let whole = rig.serve_whole(corpus);
+    let name = format!("{corpus}-{shards}");
+    let cluster = Cluster::start(rig, &name, &store, Shape::with_replicas(2));
+    let pair = Pair {
+        whole: &whole,
+        cluster: &cluster,
+        asked: AtomicU64::new(0),
+    };
+    let oracle = Oracle::of(&rig.index(corpus));
+    let seed = number("SIGNALDEX_SEED", 1) * 1_000 + u64::from(shards);
+    let mut questions = Questions::new(&oracle.records, TODAY, seed);
+    for _ in 0..queries {
+        let filter = questions.filter();
+        let limit = 1 + questions.random.below(50);
+        match questions.random.below(10) {
+            0 => drop(pair.compare(&format!("/api/v1/filter-options?{filter}"))),
+            1 | 2 => drop(pair.compare(&format!("/api/v1/signals?{filter}&countOnly=true"))),
+            3 => {
+                let page = 1 + questions.random.below(4);
+                let query = format!("{filter}&limit={limit}&page={page}");
+                pair.compare(&format!("/api/v1/signals?{query}"));
+            }
+            4 => {
+                let (signal, company) = questions.random.pick(&oracle.records);
+                pair.compare(&format!("/api/v1/signals/{}", signal.id));
+                pair.compare(&format!("/api/v1/companies/{}", company.slug));
+            }
+            _ => pair.compare_walk(&format!("{filter}&limit={limit}")),
+        }
+    }
+    for target in [
+        "/api/v1/signals",
+        "/api/v1/signals?countOnly=true",
+        "/api/v1/filter-options",
+        "/api/v1/signals/1",
+        "/api/v1/companies/nobody",
+        "/api/v1/signals?limit=51",
+    ] {
+        pair.compare(target);
+    }
+    let asked = pair.asked.into_inner();
+    println!("{corpus} in {shards} shards: {queries} queries, {asked} answers, all the same");
+}
+
+#[test]
+fn a_cluster_answers_as_one_index_byte_for_byte() {
+    let rig = Rig::new();
+    let queries = number("SIGNALDEX_QUERIES", 40);
+    let signals = number("SIGNALDEX_SIGNALS", 3_000);
+    rig.generate("many", signals, number("SIGNALDEX_SEED", 1));
+    for shards in [1, 2, 3, 7] {
+        compare(&rig, "many", shards, queries);
+    }
+    rig.generate("few", FEW_SIGNALS, 2);
+    compare(&rig, "few", 7, queries.min(500));
+    let empty = (0..7).filter(|shard| {
+        let shard = rig.path("few-7-parts").join(shard.to_string());
+        let index = signaldex::Index::open(shard).expect("a shard");
+        index.snapshot().signal_count() == 0
+    });
+    assert!(empty.count() > 0, "no shard was empty");
+}

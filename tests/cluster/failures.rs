@@ -1,0 +1,174 @@
+//! Nodes that are killed or stopped: right answers from their replicas, or a refusal that names the
+//! shard; never a shorter answer, and never one that does not end.
+
+use std::time::{Duration, Instant};
+
+use signaldex::cluster::holders;
+
+use crate::client::Response;
+use crate::rig::{Cluster, NAMES, Rig, Served, Shape};
+
+const SHARDS: u32 = 4;
+
+/// What is asked again and again.
+const TARGETS: [&str; 5] = [
+    "/api/v1/signals?limit=50",
+    "/api/v1/signals?q=raises&limit=20",
+    "/api/v1/signals?limit=10&page=3",
+    "/api/v1/signals?countOnly=true&days=90",
+    "/api/v1/filter-options?q=new",
+];
+
+/// More than a deadline, for a machine that is busy with other things.
+const SLACK: Duration = Duration::from_secs(4);
+
+fn expected(whole: &Served) -> Vec<Vec<u8>> {
+    TARGETS
+        .iter()
+        .map(|target| whole.get(target).body)
+        .collect()
+}
+
+/// Asks a node for everything a few times; returns the longest time an answer took.
+fn ask(node: &Served, expected: &[Vec<u8>], rounds: usize) -> Duration {
+    let mut longest = Duration::ZERO;
+    for _ in 0..rounds {
+        for (target, expected) in TARGETS.iter().zip(expected) {
+            let started = Instant::now();
+            let answer = node.get(target);
+            longest = longest.max(started.elapsed());
+            assert_eq!(answer.status, 200, "{target}: {}", node.log());
+            assert!(answer.body == *expected, "{target}");
+        }
+    }
+    longest
+}
+
+fn start(rig: &Rig, shape: Shape) -> (Served, Cluster) {
+    rig.generate("corpus", 2_000, 5);
+    rig.publish("corpus", SHARDS, "store");
+    let whole = rig.serve_whole("corpus");
+    (whole, Cluster::start(rig, "cluster", "store", shape))
+}
+
+/// What happens to the queries of one node when a signal is sent to another.
+fn lose_a_replica(signal: &str) -> (Rig, Served, Cluster) {
+    let rig = Rig::new();
+    let shape = Shape::with_replicas(2);
+    let (whole, mut cluster) = start(&rig, shape);
+    let right = expected(&whole);
+    let before = ask(&cluster.nodes[0], &right, 3);
+    cluster.nodes[1].signal(signal);
+    let deadline = Duration::from_secs_f64(shape.deadline);
+    let at_once = ask(&cluster.nodes[0], &right, 1);
+    let after = ask(&cluster.nodes[0], &right, 5);
+    println!("{signal}: longest answer {before:?} before, {at_once:?} at once, {after:?} later");
+    assert!(at_once < deadline + SLACK, "{at_once:?}");
+    cluster.nodes[2].await_ready("");
+    ask(&cluster.nodes[2], &right, 2);
+    (rig, whole, cluster)
+}
+
+#[test]
+fn a_killed_node_with_a_replica_costs_no_answer() {
+    let (rig, whole, mut cluster) = lose_a_replica("KILL");
+    cluster.restart(&rig, 1);
+    cluster.await_ready("\"generation\":1");
+    ask(&cluster.nodes[1], &expected(&whole), 2);
+}
+
+#[test]
+fn a_stopped_node_with_a_replica_costs_no_answer() {
+    let (_rig, whole, mut cluster) = lose_a_replica("STOP");
+    cluster.nodes[1].signal("CONT");
+    cluster.await_ready("\"generation\":1");
+    ask(&cluster.nodes[1], &expected(&whole), 2);
+}
+
+/// The shards that only the second node holds.
+fn lost_shards() -> Vec<u32> {
+    let is_lost = |shard: &u32| holders(*shard, SHARDS, &NAMES, 1) == [1];
+    (0..SHARDS).filter(is_lost).collect()
+}
+
+fn names_a_lost_shard(answer: &Response) -> bool {
+    let detail = answer.json()["detail"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
+    let named = |shard: &u32| detail.starts_with(&format!("Shard {shard} of {SHARDS} "));
+    answer.status == 503 && lost_shards().iter().any(named)
+}
+
+/// What happens to the queries of one node when another that alone has its shards gets a signal.
+fn lose_shards(signal: &str) -> (Rig, Served, Cluster) {
+    assert!(!lost_shards().is_empty(), "the second node holds a shard");
+    let rig = Rig::new();
+    let shape = Shape {
+        deadline: 2.0,
+        patience: 1.0,
+        ..Shape::with_replicas(1)
+    };
+    let (whole, mut cluster) = start(&rig, shape);
+    let right = expected(&whole);
+    ask(&cluster.nodes[0], &right, 2);
+    cluster.nodes[1].signal(signal);
+    let node = &cluster.nodes[0];
+    let mut longest = Duration::ZERO;
+    for round in 0..4 {
+        for target in TARGETS {
+            let started = Instant::now();
+            let answer = node.get(target);
+            longest = longest.max(started.elapsed());
+            assert!(names_a_lost_shard(&answer), "{round} {target}: {answer:?}");
+            assert_eq!(answer.charged(), 0, "{target}");
+            assert!(answer.header("retry-after").is_some(), "{target}");
+        }
+    }
+    println!("{signal} without a replica: 503 after at most {longest:?}");
+    assert!(longest < Duration::from_secs_f64(shape.deadline) + SLACK);
+    node.await_readiness(|status, body| status == 503 && body.contains("has no live replica"));
+    ask_for_companies(&rig, node, &whole);
+    (rig, whole, cluster)
+}
+
+/// What lies in a shard that is there is answered.
+fn ask_for_companies(rig: &Rig, node: &Served, whole: &Served) {
+    let index = rig.index("corpus");
+    let snapshot = index.snapshot();
+    let mut answered = 0;
+    for company in snapshot.scan_companies().take(40) {
+        let slug = company.expect("a company").slug.into_owned();
+        let shard = signaldex::cluster::shard_of(&slug, SHARDS);
+        for target in [
+            format!("/api/v1/companies/{slug}"),
+            format!("/api/v1/signals?companySlug={slug}"),
+        ] {
+            let answer = node.get(&target);
+            match lost_shards().contains(&shard) {
+                true => assert!(names_a_lost_shard(&answer), "{target}: {answer:?}"),
+                false => {
+                    assert!(answer.body == whole.get(&target).body, "{target}");
+                    answered += 1;
+                }
+            }
+        }
+    }
+    assert!(answered > 0);
+}
+
+#[test]
+fn a_killed_node_without_a_replica_is_a_refusal_that_names_the_shard() {
+    let (rig, whole, mut cluster) = lose_shards("KILL");
+    cluster.restart(&rig, 1);
+    cluster.await_ready("\"generation\":1");
+    ask(&cluster.nodes[0], &expected(&whole), 2);
+}
+
+#[test]
+fn a_stopped_node_without_a_replica_is_a_refusal_that_names_the_shard() {
+    let (_rig, whole, mut cluster) = lose_shards("STOP");
+    cluster.nodes[1].signal("CONT");
+    cluster.await_ready("\"generation\":1");
+    ask(&cluster.nodes[0], &expected(&whole), 2);
+}

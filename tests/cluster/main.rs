@@ -1,0 +1,18 @@
+//! A cluster of real processes on loopback, compared with one index of everything.
+
+mod agreement;
+mod failures;
+mod generations;
+mod plans;
+mod rig;
+mod usage;
+
+#[path = "../service/client.rs"]
+#[allow(dead_code)]
+mod client;
+#[path = "../engine/oracle.rs"]
+#[allow(dead_code)]
+mod oracle;
+#[path = "../engine/questions.rs"]
+#[allow(dead_code)]
+mod questions;
