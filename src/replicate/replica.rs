@@ -50,7 +50,7 @@ pub(crate) enum Wanted {
     /// The newest that can be.
     Newest,
     /// This one and no other.
-    #[cfg(feature = "cluster")]
+    #[cfg_attr(not(feature = "cluster"), allow(dead_code))]
     Exactly(u64),
 }
 
@@ -198,7 +198,6 @@ impl Wanted {
     fn is(self, generation: u64) -> bool {
         match self {
             Wanted::Newest => true,
-            #[cfg(feature = "cluster")]
             Wanted::Exactly(wanted) => generation == wanted,
         }
     }
