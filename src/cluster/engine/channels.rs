@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use axum::http::HeaderMap;
 use datafusion::arrow::array::RecordBatch;
-use datafusion::common::{Result, exec_err};
+use datafusion::common::{DataFusionError, Result, exec_err};
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion_distributed::grpc::{BoxCloneSyncChannel, create_worker_client};
@@ -19,6 +19,7 @@ use datafusion_distributed::{
 };
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
+use tokio::sync::Notify;
 use tonic::transport::Endpoint;
 use url::Url;
 
@@ -88,6 +89,8 @@ fn unusable(address: &str, error: &dyn std::error::Error) -> Error {
 /// Who of a query has answered: the library says only that something is missing or wrong.
 pub(super) struct Watched {
     standings: Mutex<HashMap<usize, Standing>>,
+    /// Told when a node has failed: the library itself would go on waiting for the others.
+    failure: Notify,
     rows_received: Arc<AtomicU64>,
 }
 
@@ -109,6 +112,7 @@ impl Watched {
         }
         Watched {
             standings: Mutex::new(standings),
+            failure: Notify::new(),
             rows_received,
         }
     }
@@ -125,6 +129,17 @@ impl Watched {
             true => of(&|standing| standing.waiting > 0 || standing.expected > 0),
             false => failed,
         }
+    }
+
+    /// Ends when a node has failed.
+    pub(super) async fn failed(&self) {
+        self.failure.notified().await;
+    }
+
+    fn fail(&self, node: usize, error: &DataFusionError) {
+        tracing::debug!(node, %error, "a node has failed");
+        self.change(node, |standing| standing.failed = true);
+        self.failure.notify_one();
     }
 
     fn change(&self, node: usize, change: impl FnOnce(&mut Standing)) {
@@ -188,11 +203,7 @@ impl WorkerChannel for WatchedChannel {
             .client
             .coordinator_channel(headers, request, messages, metrics, context);
         let answer = channel.await;
-        if answer.is_err() {
-            self.watched
-                .change(self.node, |standing| standing.failed = true);
-        }
-        answer
+        answer.inspect_err(|error| self.watched.fail(self.node, error))
     }
 
     async fn execute_task(
@@ -206,10 +217,7 @@ impl WorkerChannel for WatchedChannel {
             .client
             .execute_task(headers, request, metrics, context)
             .await;
-        let streams = streams.inspect_err(|_| {
-            self.watched
-                .change(self.node, |standing| standing.failed = true);
-        })?;
+        let streams = streams.inspect_err(|error| self.watched.fail(self.node, error))?;
         self.watched.change(self.node, |standing| {
             standing.expected = 0;
             standing.waiting += streams.len();

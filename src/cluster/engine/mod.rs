@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use datafusion::common::exec_err;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion_distributed::RouteTasksEvent;
@@ -127,7 +128,13 @@ impl Engine {
             _ => Arc::clone(&self.rows_received),
         };
         let watched = Arc::new(Watched::new(tasks, rows));
-        let asked = self.ask_watched(question, tasks, &watched);
+        let asked = async {
+            tokio::select! {
+                biased;
+                answer = self.ask_watched(question, tasks, &watched) => answer,
+                () = watched.failed() => exec_err!("a node has failed"),
+            }
+        };
         let reason = match tokio::time::timeout(patience, asked).await {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(error)) => error.to_string(),
