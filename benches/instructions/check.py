@@ -105,4 +105,5 @@ def main():
     sys.exit("too many instructions, or a gain: mend it, or record it with --record")
 
 
-main()
+if __name__ == "__main__":
+    main()
