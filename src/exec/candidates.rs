@@ -310,13 +310,10 @@ impl Candidates {
         self.union_list.clear();
         for (place, posting) in postings.iter().enumerate() {
             let set = self.window.cut(posting.block(self.window.block()));
-            let is_short = match set {
-                BlockRows::Bits(_) => false,
-                BlockRows::Array(offsets) => {
-                    offsets.len() + self.union_list.len() <= UNION_LIST_MAX
-                }
-                BlockRows::List(rows) => rows.len() + self.union_list.len() <= UNION_LIST_MAX,
-            };
+            let listed = self.union_list.len();
+            let is_short = set
+                .listed()
+                .is_some_and(|rows| rows + listed <= UNION_LIST_MAX);
             if !is_short {
                 self.unite_from(&postings[place..]);
                 return Form::Bits;
@@ -345,13 +342,9 @@ impl Candidates {
         }
     }
 
+    /// Goes on with the list, as bits where lists are switched off.
     fn become_list(&mut self) {
         self.form = Form::List;
-        self.settle();
-    }
-
-    /// Turns a list into bits where lists are switched off.
-    fn settle(&mut self) {
         if !self.lists {
             self.bits[self.window.words()].fill(0);
             self.list

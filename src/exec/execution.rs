@@ -175,10 +175,13 @@ impl<'a> Execution<'a> {
         self.walks_lists
             && !self.is_impossible
             && self.required.is_empty()
-            && self.excluded.is_empty()
-            && self.ranges.is_empty()
-            && self.phrases.is_empty()
+            && self.has_nothing_else()
             && self.trace.is_none()
+    }
+
+    /// Whether nothing narrows what the required sets have in common.
+    fn has_nothing_else(&self) -> bool {
+        self.excluded.is_empty() && self.ranges.is_empty() && self.phrases.is_empty()
     }
 
     /// The rows of the leading set, where it is a short list: then matches are best found by walking
@@ -197,7 +200,7 @@ impl<'a> Execution<'a> {
 
     /// Looks at some rows of the leading list, so that only matches are left of them.
     pub(super) fn keep_walked(&mut self, batch: &mut Batch) {
-        if !self.is_list_alone() {
+        if self.required.len() > 1 || !self.has_nothing_else() {
             self.rows_checked += batch.rows().len() as u64;
             batch.retain(|row| self.leaves(row));
         }
@@ -207,13 +210,6 @@ impl<'a> Execution<'a> {
     pub(super) fn walked_matches(&self) -> Option<impl Iterator<Item = Row> + '_> {
         let rows = self.walked_rows()?.iter().copied().map(Row);
         Some(rows.filter(|&row| self.leaves(row)))
-    }
-
-    fn is_list_alone(&self) -> bool {
-        self.required.len() == 1
-            && self.excluded.is_empty()
-            && self.ranges.is_empty()
-            && self.phrases.is_empty()
     }
 
     /// Whether all that comes behind the leading set leaves a row.
@@ -421,10 +417,7 @@ impl<'a> Execution<'a> {
 
     /// The number of a block's matches.
     fn count_of(&mut self, block: u32) -> u32 {
-        let is_conjunction = self.excluded.is_empty()
-            && self.ranges.is_empty()
-            && self.phrases.is_empty()
-            && self.trace.is_none();
+        let is_conjunction = self.has_nothing_else() && self.trace.is_none();
         match self.required.as_slice() {
             [first, middle @ .., last] if is_conjunction => {
                 if middle.is_empty()

@@ -148,7 +148,7 @@ impl<'q> Plan<'q> {
     /// The sources whose rows are the matches, each row in one of them only: then their stored
     /// cardinalities add up to the count.
     pub(crate) fn as_stored_sources(&self) -> Option<&[Source]> {
-        let alone = self.excluded.is_empty() && self.ranges.is_empty() && self.phrases.is_empty();
+        let alone = self.has_nothing_else();
         let [step] = self.required.as_slice() else {
             return None;
         };
@@ -161,11 +161,12 @@ impl<'q> Plan<'q> {
 
     /// Whether every row matches.
     pub(crate) fn is_everything(&self) -> bool {
-        self.impossible.is_none()
-            && self.required.is_empty()
-            && self.excluded.is_empty()
-            && self.ranges.is_empty()
-            && self.phrases.is_empty()
+        self.impossible.is_none() && self.required.is_empty() && self.has_nothing_else()
+    }
+
+    /// Whether nothing narrows what the required steps have in common.
+    fn has_nothing_else(&self) -> bool {
+        self.excluded.is_empty() && self.ranges.is_empty() && self.phrases.is_empty()
     }
 }
 

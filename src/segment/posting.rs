@@ -299,6 +299,15 @@ impl Container {
 }
 
 impl<'a> BlockRows<'a> {
+    /// The number of rows where they are listed; bits would have to be counted.
+    pub(crate) fn listed(&self) -> Option<usize> {
+        match self {
+            BlockRows::List(rows) => Some(rows.len()),
+            BlockRows::Array(offsets) => Some(offsets.len()),
+            BlockRows::Bits(_) => None,
+        }
+    }
+
     /// Whether the row at `offset` of the block is among them.
     pub(crate) fn contains(&self, offset: u16) -> bool {
         match self {
