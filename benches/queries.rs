@@ -51,10 +51,7 @@ fn bench_pages(
         .iter()
         .map(|wanted| {
             let rank = wanted.middle_rank(snapshot, statistics, sample::AS_OF);
-            match statistics.id_before(rank.expect(WHOLE)) {
-                Some(id) => wanted.query_before(id, sample::AS_OF),
-                None => wanted.query(sample::AS_OF),
-            }
+            wanted.query_from(rank.expect(WHOLE), statistics, sample::AS_OF)
         })
         .collect();
     bench(group, "page", &first, |query| search(query).len());

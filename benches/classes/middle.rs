@@ -1,7 +1,7 @@
 //! Where the middle of an answer is.
 
 use signaldex::query::Order;
-use signaldex::{Result, Snapshot};
+use signaldex::{Query, Result, Snapshot};
 use time::Date;
 
 use super::{Statistics, Wanted};
@@ -20,6 +20,14 @@ impl Statistics {
 }
 
 impl Wanted {
+    /// The query for the page behind the `rank` newest signals.
+    pub(crate) fn query_from(&self, rank: usize, statistics: &Statistics, today: Date) -> Query {
+        match statistics.id_before(rank) {
+            Some(id) => self.query_before(id, today),
+            None => self.query(today),
+        }
+    }
+
     /// How many signals are newer than the place half way between the newest match and the oldest;
     /// half of all where nothing matches.
     ///

@@ -117,10 +117,7 @@ fn middle_pages(snapshot: &Snapshot, statistics: &Statistics, class: &Class) -> 
     let mut queries = Vec::new();
     for wanted in &class.queries {
         let rank = wanted.middle_rank(snapshot, statistics, sample::AS_OF)?;
-        queries.push(match statistics.id_before(rank) {
-            Some(id) => wanted.query_before(id, sample::AS_OF),
-            None => wanted.query(sample::AS_OF),
-        });
+        queries.push(wanted.query_from(rank, statistics, sample::AS_OF));
     }
     Ok(queries)
 }

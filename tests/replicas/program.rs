@@ -24,6 +24,15 @@ fn publish(directory: &Path, store: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+/// Serves on ports that are free.
+const SERVE: [&str; 5] = [
+    "serve",
+    "--addr",
+    "127.0.0.1:0",
+    "--admin-addr",
+    "127.0.0.1:0",
+];
+
 /// A service that is killed with the test.
 struct Served {
     process: Child,
@@ -33,13 +42,7 @@ struct Served {
 impl Served {
     fn start(rig: &Rig) -> Served {
         let mut process = program()
-            .args([
-                "serve",
-                "--addr",
-                "127.0.0.1:0",
-                "--admin-addr",
-                "127.0.0.1:0",
-            ])
+            .args(SERVE)
             .args(["--follow-interval", "0.05", "--log", "off", "--state"])
             .arg(rig.path("state.db"))
             .arg("--cache")
@@ -227,14 +230,8 @@ fn wrong_usage_and_stores_that_are_none_are_refused() {
         .expect("the program runs");
     assert_eq!(both.status.code(), Some(2));
     let empty = program()
-        .args([
-            "serve",
-            "--addr",
-            "127.0.0.1:0",
-            "--admin-addr",
-            "127.0.0.1:0",
-            "--follow",
-        ])
+        .args(SERVE)
+        .arg("--follow")
         .arg(rig.path("store"))
         .arg("--cache")
         .arg(rig.path("cache"))

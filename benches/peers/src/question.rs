@@ -94,23 +94,17 @@ impl Question {
         dictionary: &Dictionary,
         today: Date,
     ) -> Result<Question> {
-        let first = wanted.query(today);
         let first_rank = wanted.before.map_or(0, |id| statistics.rank_below(id));
         let middle_rank = wanted.middle_rank(snapshot, statistics, today)?;
-        let middle_place = Place::at(middle_rank, statistics);
-        let middle = match middle_place.before {
-            Some(id) => wanted.query_before(id, today),
-            None => first.clone(),
-        };
         Ok(Question {
             facets: facet_numbers(&wanted, dictionary)?,
             companies: company_numbers(&wanted, dictionary)?,
             days: wanted.dates.map(|dates| days(dates, today)),
+            first: wanted.query(today),
+            middle: wanted.query_from(middle_rank, statistics, today),
             wanted,
-            first,
-            middle,
             first_place: Place::at(first_rank, statistics),
-            middle_place,
+            middle_place: Place::at(middle_rank, statistics),
         })
     }
 

@@ -51,7 +51,7 @@ fn classes(corpus: &Corpus) -> Result<Vec<ClassTimes>> {
 /// What the index takes, and opening it in a process of its own.
 fn describe(text: &mut String, corpus: &Corpus, signals: u64) -> Result<()> {
     let statistics = corpus.snapshot()?.statistics();
-    let of_records = |name: &str| name == "Records" || name.ends_with("Records");
+    let of_records = |name: &str| name.ends_with("Records");
     let records = statistics.sections.iter().filter(|(name, _)| of_records(name));
     let without: u64 = statistics.bytes - records.map(|(_, bytes)| bytes).sum::<u64>();
     let opened = probe::own(signals)?;
