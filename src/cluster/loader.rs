@@ -4,16 +4,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-
-use tokio::sync::oneshot;
 
 use super::generation::{ClusterGeneration, shard_store};
 use super::holdings::{HeldGeneration, Holdings};
 use super::members::Members;
 use super::settings::ClusterSettings;
-use crate::replicate::{Replica, Store, Wanted};
+use crate::replicate::{Background, Replica, Store, Wanted};
 use crate::{Error, Result, Snapshot};
 
 /// Loads the shards of one node.
@@ -27,12 +24,6 @@ pub(super) struct Loader {
     replicas: HashMap<(u32, u32), Replica>,
     /// What was wrong the last time, so that it is told once.
     fault: Option<String>,
-}
-
-/// A loader at work, until this is dropped.
-pub(super) struct Loading {
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
 }
 
 impl Loader {
@@ -118,26 +109,9 @@ impl Loader {
         members: Arc<Members>,
         interval: Duration,
         grace: Duration,
-    ) -> Result<Loading> {
-        let failed = |error| Error::io("start a thread", error);
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(failed)?;
-        let (stop, stopped) = oneshot::channel();
-        let thread = thread::Builder::new().name("shards".to_owned());
-        let thread = thread.spawn(move || {
-            runtime.block_on(async {
-                tokio::select! {
-                    _ = stopped => {}
-                    () = self.follow(&members, interval, grace) => {}
-                }
-            });
-        });
-        Ok(Loading {
-            stop: Some(stop),
-            thread: Some(thread.map_err(failed)?),
-        })
+    ) -> Result<Background> {
+        let work = async move { self.follow(&members, interval, grace).await };
+        Background::start("shards", work).map_err(|error| Error::io("start a thread", error))
     }
 
     async fn follow(mut self, members: &Members, interval: Duration, grace: Duration) {
@@ -168,16 +142,5 @@ impl Loader {
             tracing::error!(fault, "the newest generation cannot be loaded");
         }
         self.fault = fault;
-    }
-}
-
-impl Drop for Loading {
-    /// Gives up what is under way, and waits until the thread has ended.
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            // A panic in the thread has been shown by then.
-            let _ = thread.join();
-        }
     }
 }

@@ -11,12 +11,12 @@ use tokio::task::JoinHandle;
 use super::coordinator::{Coordinator, Patience};
 use super::engine::{Engine, Own, Security, Shards};
 use super::holdings::Holdings;
-use super::loader::{Loader, Loading};
+use super::loader::Loader;
 use super::members::Members;
 use super::question::{Answer, Question};
 use super::settings::ClusterSettings;
 use crate::http::{Corpus, Limits, Service, State, StateError, Today};
-use crate::replicate::Store;
+use crate::replicate::{Background, Store};
 use crate::{Error, Filter, Query, Result};
 
 /// How a node behaves.
@@ -48,7 +48,7 @@ impl NodeOptions {
 pub struct Node {
     coordinator: Arc<Coordinator>,
     tasks: Vec<JoinHandle<()>>,
-    _loading: Loading,
+    _loading: Background,
 }
 
 impl Node {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::generation::{ClusterGeneration, PublishedShard, manifests, shard_store};
 use super::split::shard_folder;
-use crate::replicate::{PublishOptions, Store, publish};
+use crate::replicate::{PublishOptions, Store, publish, refuse_older};
 use crate::{Error, Index, Result};
 
 /// What was published.
@@ -36,15 +36,16 @@ pub async fn publish_cluster(
     generation: Option<u64>,
 ) -> Result<PublishedCluster> {
     let shards = count_shards(folder)?;
-    let newest = ClusterGeneration::newest_above(store, 0).await?;
-    let generation = generation.unwrap_or(newest.unwrap_or(0) + 1);
-    if newest.is_some_and(|newest| newest > generation) {
-        return Err(Error::taken(format!(
-            "generation {generation} is behind generation {}, which is published; a later one is \
-             needed",
-            newest.unwrap_or_default()
-        )));
-    }
+    let generation = match generation {
+        Some(generation) => {
+            refuse_older(&manifests(store), generation).await?;
+            generation
+        }
+        None => {
+            let newest = ClusterGeneration::newest_above(store, 0).await?;
+            newest.unwrap_or(0) + 1
+        }
+    };
     let mut report = PublishedCluster {
         generation,
         shards,

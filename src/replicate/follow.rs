@@ -1,22 +1,19 @@
 //! The thread in which a replica follows its store.
 
 use std::io;
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use tokio::sync::oneshot;
-
+use super::background::Background;
 use super::replica::{Progress, Replica};
 
 /// The longest time that a fault is left alone, which doubles each time: a generation that is damaged
 /// is not worth fetching every few seconds.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// A replica that follows its store until this is dropped.
+/// A replica that follows its store until this is dropped, which gives up what is under way.
 #[derive(Debug)]
 pub struct Follower {
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    _thread: Background,
 }
 
 impl Replica {
@@ -31,35 +28,9 @@ impl Replica {
         interval: Duration,
         report: impl FnMut(&Progress) + Send + 'static,
     ) -> io::Result<Follower> {
-        // A runtime of its own: files are written and hashed here, which must hold nobody up.
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        let (stop, stopped) = oneshot::channel();
-        let thread = thread::Builder::new().name("replica".to_owned());
-        let thread = thread.spawn(move || {
-            runtime.block_on(async {
-                tokio::select! {
-                    _ = stopped => {}
-                    () = follow(self, interval, report) => {}
-                }
-            });
-        })?;
         Ok(Follower {
-            stop: Some(stop),
-            thread: Some(thread),
+            _thread: Background::start("replica", follow(self, interval, report))?,
         })
-    }
-}
-
-impl Drop for Follower {
-    /// Gives up what is under way, and waits until the thread has ended.
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            // A panic in the thread has been shown by then.
-            let _ = thread.join();
-        }
     }
 }
 

@@ -37,6 +37,7 @@
 //! Objects are named by what they hold, so a generation that shares segments with the one before
 //! shares objects with it. `docs/replicas.md` says how to run replicas, and what is not done.
 
+mod background;
 mod digest;
 mod follow;
 mod origin;
@@ -47,7 +48,11 @@ mod store;
 
 pub use object_store;
 
+#[cfg(feature = "cluster")]
+pub(crate) use background::Background;
 pub use follow::Follower;
+#[cfg(feature = "cluster")]
+pub(crate) use publish::refuse_older;
 pub use publish::{PublishOptions, Published, publish};
 #[cfg(feature = "cluster")]
 pub(crate) use replica::Wanted;

@@ -97,7 +97,7 @@ fn check_generation(generation: u64) -> Result<()> {
 }
 
 /// Replicas go forward only, so whoever publishes behind the newest would publish to nobody.
-async fn refuse_older(store: &Store, generation: u64) -> Result<()> {
+pub(crate) async fn refuse_older(store: &Store, generation: u64) -> Result<()> {
     match store.generations_above(generation).await?.last() {
         None => Ok(()),
         Some(newest) => Err(Error::taken(format!(
