@@ -52,13 +52,14 @@ impl Batch {
 
     /// Adds the row at an offset of the block.
     pub(super) fn push(&mut self, offset: u16) {
-        self.push_row(self.block_start + u32::from(offset));
+        self.rows[self.end] = self.block_start + u32::from(offset);
+        self.end += 1;
     }
 
-    /// Adds a row.
-    pub(super) fn push_row(&mut self, row: u32) {
-        self.rows[self.end] = row;
-        self.end += 1;
+    /// Adds rows, as far as there is room.
+    pub(super) fn extend(&mut self, rows: impl Iterator<Item = u32>) {
+        let free = self.rows[self.end..self.most].iter_mut();
+        self.end += free.zip(rows).map(|(free, row)| *free = row).count();
     }
 
     /// Keeps those that pass a test.

@@ -1,19 +1,18 @@
 //! A plan bound to its segment, and the narrowing of one block.
 
-use std::cell::RefCell;
-use std::ops::{Deref, DerefMut};
 use std::time::Instant;
 
 use smallvec::SmallVec;
 
 use super::batch::Batch;
 use super::candidates::{self, CandidateRows, Candidates};
+use super::scratch::Scratch;
 use super::trace::{StepTrace, Trace};
 use super::window::{Window, WindowSize};
 use crate::plan::{Access, CodeRange, PhraseCheck, Plan, RangeColumn, Source, Strategies};
 use crate::segment::{
-    BLOCK_ROWS, Column, OrderedColumn, Posting, Row, Segment, Strings, TextField, Verdict,
-    block_count,
+    BLOCK_ROWS, Column, OrderedColumn, Posting, Postings, Row, Segment, Strings, TextField,
+    Verdict, block_count,
 };
 
 /// A union of at most this many rows is merged into one list before the first block. Sorting them
@@ -45,11 +44,7 @@ pub(crate) struct Execution<'a> {
     ranges: SmallVec<[BoundRange<'a>; 1]>,
     phrases: SmallVec<[BoundCheck<'a>; 1]>,
     is_impossible: bool,
-    block_ranges: bool,
-    compares_ranges: bool,
-    uses_block_orders: bool,
-    walks_lists: bool,
-    small_windows: bool,
+    strategies: &'a Strategies,
     candidates: Scratch,
     /// The rows that the candidates are among.
     window: Option<Window>,
@@ -57,7 +52,7 @@ pub(crate) struct Execution<'a> {
     open_ranges: SmallVec<[usize; 2]>,
     /// How many candidates have failed a range one by one.
     failures: u32,
-    trace: Option<Trace>,
+    trace: Option<Box<Trace>>,
     /// Rows that were looked at one by one.
     rows_checked: u64,
 }
@@ -98,66 +93,67 @@ struct BoundCheck<'a> {
 
 impl<'a> Execution<'a> {
     /// Binds a plan to its segment; `deleted` are rows to leave out.
+    #[inline(always)]
     pub(crate) fn new(
         segment: &'a Segment,
         plan: &'a Plan<'_>,
         deleted: Option<Posting<'a>>,
-        strategies: &Strategies,
+        strategies: &'a Strategies,
     ) -> Execution<'a> {
-        let operand = |access: &'a Access| Operand::bind(segment, access, strategies);
+        let sources = Sources {
+            segment,
+            postings: segment.postings(),
+        };
+        let operand = |access: &'a Access| Operand::bind(&sources, access, strategies);
         let mut candidates = Scratch::take();
         candidates.allow_lists(strategies.candidate_lists);
-        Execution {
+        let mut execution = Execution {
             segment,
-            required: plan
-                .required
-                .iter()
-                .map(|step| operand(&step.access))
-                .collect(),
-            excluded: plan
-                .excluded
-                .iter()
-                .map(|step| operand(&step.access))
-                .chain(deleted.map(Operand::One))
-                .collect(),
-            ranges: plan
-                .ranges
-                .iter()
-                .map(|step| BoundRange::bind(segment, step))
-                .collect(),
-            phrases: plan
-                .phrases
-                .iter()
-                .map(|step| BoundCheck::bind(segment, &step.check))
-                .collect(),
+            required: SmallVec::new(),
+            excluded: SmallVec::new(),
+            ranges: SmallVec::new(),
+            phrases: SmallVec::new(),
             is_impossible: plan.impossible.is_some(),
-            block_ranges: strategies.block_ranges,
-            compares_ranges: strategies.compared_ranges,
-            uses_block_orders: strategies.block_orders,
-            walks_lists: strategies.walked_lists,
-            small_windows: strategies.small_windows,
+            strategies,
             candidates,
             window: None,
             open_ranges: SmallVec::new(),
             failures: 0,
             trace: None,
             rows_checked: 0,
+        };
+        // Most of these lists are empty, and then a loop costs less than collecting.
+        for step in &plan.required {
+            execution.required.push(operand(&step.access));
         }
+        for step in &plan.excluded {
+            execution.excluded.push(operand(&step.access));
+        }
+        execution.excluded.extend(deleted.map(Operand::One));
+        for step in &plan.ranges {
+            execution.ranges.push(BoundRange::bind(segment, step));
+        }
+        for step in &plan.phrases {
+            execution
+                .phrases
+                .push(BoundCheck::bind(segment, &step.check));
+        }
+        execution
     }
 
     /// Keeps a trace from here on.
     pub(crate) fn trace(&mut self) {
         let steps =
             self.required.len() + self.ranges.len() + self.excluded.len() + self.phrases.len();
-        self.trace = Some(Trace {
+        self.trace = Some(Box::new(Trace {
             steps: vec![StepTrace::default(); steps],
             ..Trace::default()
-        });
+        }));
     }
 
     /// The trace, where one was kept.
     pub(crate) fn into_trace(mut self) -> Option<Trace> {
-        self.trace.take()
+        self.trace.take().map(|trace| *trace)
     }
 
     /// How many rows were looked at one by one so far.
@@ -172,11 +168,16 @@ impl<'a> Execution<'a> {
 
     /// Whether every row is a match. As with lists that are walked, not where a trace is kept.
     pub(super) fn is_everything(&self) -> bool {
-        self.walks_lists
+        self.strategies.walked_lists
             && !self.is_impossible
             && self.required.is_empty()
             && self.has_nothing_else()
             && self.trace.is_none()
+    }
+
+    /// Whether the leading set has nothing but matches.
+    fn is_only_required(&self) -> bool {
+        self.required.len() == 1 && self.has_nothing_else()
     }
 
     /// Whether nothing narrows what the required sets have in common.
@@ -184,8 +185,8 @@ impl<'a> Execution<'a> {
         self.excluded.is_empty() && self.ranges.is_empty() && self.phrases.is_empty()
     }
 
-    /// The rows of the leading set, where it is a short list: then matches are best found by walking
-    /// it. Not where a trace is kept, which tells how sets narrow each other.
+    /// The rows of the leading set, where it is a short list or all that there is: then matches are
+    /// best found by walking it. Not where a trace is kept, which tells how sets narrow each other.
     pub(super) fn walked_rows(&self) -> Option<&[u32]> {
         let rows: &[u32] = match self.required.first()? {
             _ if self.is_impossible => return None,
@@ -194,13 +195,14 @@ impl<'a> Execution<'a> {
             _ => return None,
         };
         let most = WALKED_ROWS_PER_BLOCK * block_count(self.segment.row_count());
-        let is_walked = self.walks_lists && self.trace.is_none() && rows.len() <= most as usize;
-        is_walked.then_some(rows)
+        let is_allowed = self.strategies.walked_lists && self.trace.is_none();
+        let is_short = rows.len() <= most as usize;
+        (is_allowed && (is_short || self.is_only_required())).then_some(rows)
     }
 
     /// Looks at some rows of the leading list, so that only matches are left of them.
     pub(super) fn keep_walked(&mut self, batch: &mut Batch) {
-        if self.required.len() > 1 || !self.has_nothing_else() {
+        if !self.is_only_required() {
             self.rows_checked += batch.rows().len() as u64;
             batch.retain(|row| self.leaves(row));
         }
@@ -222,7 +224,7 @@ impl<'a> Execution<'a> {
 
     /// How large the first window of a page is.
     pub(super) fn first_window_size(&self) -> WindowSize {
-        match self.small_windows {
+        match self.strategies.small_windows {
             true => WindowSize::FIRST,
             false => WindowSize::WHOLE,
         }
@@ -304,7 +306,7 @@ impl<'a> Execution<'a> {
     /// Starts with the rows in an open range where the block's order says that they are few, and the
     /// leading set has many.
     fn load_few_in_range(&mut self, window: Window) -> bool {
-        let is_allowed = self.uses_block_orders && self.trace.is_none() && window.is_whole();
+        let is_allowed = self.strategies.block_orders && self.trace.is_none() && window.is_whole();
         let block = window.block();
         let has_many = |set: &Operand<'_>| set.rows_in(block) >= LEAD_ROWS_MIN;
         if !is_allowed || !self.required.first().is_none_or(has_many) {
@@ -452,7 +454,7 @@ impl<'a> Execution<'a> {
 
     /// Keeps the candidates that are in all ranges, so that none is open any more.
     fn compare_ranges(&mut self) {
-        if !self.compares_ranges || self.trace.is_some() {
+        if !self.strategies.compared_ranges || self.trace.is_some() {
             return;
         }
         for &range in &self.open_ranges {
@@ -463,7 +465,7 @@ impl<'a> Execution<'a> {
     }
 
     fn ranges_allow(&self, block: u32) -> bool {
-        !self.block_ranges
+        !self.strategies.block_ranges
             || self
                 .ranges
                 .iter()
@@ -473,7 +475,7 @@ impl<'a> Execution<'a> {
     fn judge_ranges(&mut self, block: u32) {
         self.open_ranges.clear();
         for (place, range) in self.ranges.iter().enumerate() {
-            if !self.block_ranges || range.judge(block) != Verdict::All {
+            if !self.strategies.block_ranges || range.judge(block) != Verdict::All {
                 self.open_ranges.push(place);
             }
         }
@@ -501,20 +503,19 @@ impl<'a> Execution<'a> {
 }
 
 impl<'a> Operand<'a> {
-    fn bind(segment: &'a Segment, access: &'a Access, strategies: &Strategies) -> Operand<'a> {
+    fn bind(from: &Sources<'a>, access: &'a Access, strategies: &Strategies) -> Operand<'a> {
         match access {
-            Access::One(source) => Operand::One(posting(segment, *source)),
+            Access::One(source) => Operand::One(from.posting(*source)),
             Access::Rows(rows) => Operand::One(Posting::List(rows)),
             Access::Phrase { rarest, check } => Operand::Phrase(Box::new(BoundPhrase {
-                rarest: posting(segment, *rarest),
-                check: BoundCheck::bind(segment, check),
+                rarest: from.posting(*rarest),
+                check: BoundCheck::bind(from.segment, check),
             })),
             Access::Union(sources) => {
-                let total: usize = sources.iter().map(|&source| rows_of(segment, source)).sum();
-                let postings: Vec<Posting<'a>> = sources
-                    .iter()
-                    .map(|&source| posting(segment, source))
-                    .collect();
+                let total: usize = sources.iter().map(|&source| from.rows(source)).sum();
+                let sources = sources.iter();
+                let postings: Vec<Posting<'a>> =
+                    sources.map(|&source| from.posting(source)).collect();
                 match strategies.merged_unions && total <= MERGED_UNION_ROWS_MAX {
                     true => Operand::Merged(merge(&postings)),
                     false => Operand::Union(postings),
@@ -677,17 +678,26 @@ impl<'a> BoundCheck<'a> {
     }
 }
 
-fn posting(segment: &Segment, source: Source) -> Posting<'_> {
-    match source {
-        Source::Posting(id) => segment.postings().get(id),
-        Source::Company(company) => Posting::List(segment.company_rows(company)),
-    }
+/// Where sets of rows are bound from. The view of all postings is made once a query, since that
+/// takes as long as looking one up.
+struct Sources<'a> {
+    segment: &'a Segment,
+    postings: Postings<'a>,
 }
 
-fn rows_of(segment: &Segment, source: Source) -> usize {
-    match source {
-        Source::Posting(id) => segment.postings().cardinality(id) as usize,
-        Source::Company(company) => segment.company_rows(company).len(),
+impl<'a> Sources<'a> {
+    fn posting(&self, source: Source) -> Posting<'a> {
+        match source {
+            Source::Posting(id) => self.postings.get(id),
+            Source::Company(company) => Posting::List(self.segment.company_rows(company)),
+        }
+    }
+
+    fn rows(&self, source: Source) -> usize {
+        match source {
+            Source::Posting(id) => self.postings.cardinality(id) as usize,
+            Source::Company(company) => self.segment.company_rows(company).len(),
+        }
     }
 }
 
@@ -699,58 +709,4 @@ fn merge(postings: &[Posting<'_>]) -> Vec<u32> {
     rows.sort_unstable();
     rows.dedup();
     rows
-}
-
-/// Candidates borrowed from the thread's spare ones, so that a query allocates none.
-#[derive(Debug)]
-struct Scratch(Option<Candidates>);
-
-thread_local! {
-    static SPARE: RefCell<Vec<Candidates>> = const { RefCell::new(Vec::new()) };
-}
-
-/// How many spare candidates a thread keeps: enough for a query over that many segments.
-const SPARE_MAX: usize = 16;
-
-impl Scratch {
-    fn take() -> Scratch {
-        let spare = SPARE
-            .try_with(|spare| spare.borrow_mut().pop())
-            .ok()
-            .flatten();
-        Scratch(Some(spare.unwrap_or_default()))
-    }
-}
-
-impl Deref for Scratch {
-    type Target = Candidates;
-
-    fn deref(&self) -> &Candidates {
-        self.0
-            .as_ref()
-            .expect("candidates are only given back on drop")
-    }
-}
-
-impl DerefMut for Scratch {
-    fn deref_mut(&mut self) -> &mut Candidates {
-        self.0
-            .as_mut()
-            .expect("candidates are only given back on drop")
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let Some(candidates) = self.0.take() else {
-            return;
-        };
-        // A thread that is ending has no spare ones any more.
-        let _ = SPARE.try_with(|spare| {
-            let mut spare = spare.borrow_mut();
-            if spare.len() < SPARE_MAX {
-                spare.push(candidates);
-            }
-        });
-    }
 }

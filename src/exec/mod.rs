@@ -10,6 +10,7 @@ mod candidates;
 mod execution;
 mod facets;
 mod lists;
+mod scratch;
 mod stream;
 mod trace;
 mod window;

@@ -28,18 +28,20 @@ pub(crate) struct RowStream<'a> {
 pub(crate) struct Run<'s>(&'s [u32]);
 
 impl<'a> RowStream<'a> {
-    /// The matches among the rows from `start` to before `end`.
-    pub(crate) fn new(execution: Execution<'a>, order: Order, start: u32, end: u32) -> Self {
-        let first_size = execution.first_window_size();
-        RowStream {
+    /// The matches among some rows.
+    #[inline(always)]
+    pub(crate) fn new(execution: Execution<'a>, order: Order, rows: Range<u32>) -> Self {
+        let mut stream = RowStream {
             execution,
             order,
-            start,
-            end,
+            start: rows.start,
+            end: rows.end,
             window: None,
-            next_size: first_size,
+            next_size: WindowSize::FIRST,
             batch: Batch::new(),
-        }
+        };
+        stream.next_size = stream.execution.first_window_size();
+        stream
     }
 
     /// The next matches; empty where there are none any more. They stay the next ones until they
@@ -84,13 +86,12 @@ impl<'a> RowStream<'a> {
         match self.order {
             Order::OldestFirst => {
                 let behind = self.start + count;
-                (self.start..behind).for_each(|row| self.batch.push_row(row));
+                self.batch.extend(self.start..behind);
                 self.start = behind;
             }
             Order::NewestFirst => {
                 let first = self.end - count;
-                let rows = first..self.end;
-                rows.rev().for_each(|row| self.batch.push_row(row));
+                self.batch.extend((first..self.end).rev());
                 self.end = first;
             }
         }
@@ -105,11 +106,9 @@ impl<'a> RowStream<'a> {
             let start = rows.partition_point(|&row| row < self.start);
             let rows = &rows[start..rows.partition_point(|&row| row < self.end)];
             let room = self.batch.room();
-            let next = rows.iter().take(room);
-            let last = rows.iter().rev().take(room);
             match self.order {
-                Order::OldestFirst => next.for_each(|&row| self.batch.push_row(row)),
-                Order::NewestFirst => last.for_each(|&row| self.batch.push_row(row)),
+                Order::OldestFirst => self.batch.extend(rows.iter().copied()),
+                Order::NewestFirst => self.batch.extend(rows.iter().rev().copied()),
             }
             let last = self.batch.rows().last().filter(|_| rows.len() > room);
             match (self.order, last) {

@@ -65,16 +65,19 @@ impl LiveSegment {
     }
 
     /// Binds a plan.
+    #[inline(always)]
     pub(crate) fn execution<'a>(
         &'a self,
         plan: &'a Plan<'_>,
-        strategies: &Strategies,
+        strategies: &'a Strategies,
     ) -> Execution<'a> {
         Execution::new(&self.segment, plan, self.deleted.posting(), strategies)
     }
 
     /// The number of live rows that match.
-    pub(crate) fn count(&self, plan: &Plan<'_>, strategies: &Strategies) -> u64 {
+    pub(crate) fn count(&self, filter: &Filter, today: Date, strategies: &Strategies) -> u64 {
+        let mut plan = Plan::default();
+        plan.fill(filter, today, self, strategies);
         if strategies.stored_counts && plan.impossible.is_none() {
             if plan.is_everything() {
                 return self.live_rows();
@@ -85,6 +88,6 @@ impl LiveSegment {
                 return sources.iter().map(|&source| self.source_rows(source)).sum();
             }
         }
-        self.execution(plan, strategies).count()
+        self.execution(&plan, strategies).count()
     }
 }

@@ -169,12 +169,7 @@ impl Snapshot {
     /// Cost: proportional to the blocks that may hold matches, some hundred nanoseconds each; a
     /// single value is read from its stored count.
     pub fn count(&self, filter: &Filter, today: Date) -> Result<u64> {
-        let count = |live: &LiveSegment| {
-            live.count(
-                &live.plan(filter, today, &self.strategies),
-                &self.strategies,
-            )
-        };
+        let count = |live: &LiveSegment| live.count(filter, today, &self.strategies);
         Ok(self.segments.iter().map(count).sum())
     }
 

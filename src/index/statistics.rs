@@ -2,8 +2,6 @@
 
 use std::ops::RangeInclusive;
 
-use smallvec::SmallVec;
-
 use super::live::LiveSegment;
 use crate::plan::{
     CodeRange, Estimate, Pair, RangeColumn, Source, SourceStatistics, Statistics, TermStatistics,
@@ -16,7 +14,7 @@ impl LiveSegment {
     /// The number of rows of a source, deleted ones included.
     pub(crate) fn source_rows(&self, source: Source) -> u64 {
         match source {
-            Source::Posting(posting) => u64::from(self.segment.postings().cardinality(posting)),
+            Source::Posting(posting) => u64::from(self.segment.cardinality(posting)),
             Source::Company(company) => self.segment.company_rows(company).len() as u64,
         }
     }
@@ -60,12 +58,9 @@ impl Statistics for LiveSegment {
         }
     }
 
-    fn facet_values(&self, facet: Facet, key: &str) -> SmallVec<[SourceStatistics; 4]> {
-        let view = self.segment.facet(facet);
-        view.keys
-            .find(key)
-            .map(|value| self.posting(view.posting(value)))
-            .collect()
+    fn facet_values(&self, facet: Facet, key: &str) -> impl Iterator<Item = SourceStatistics> {
+        let postings = self.segment.facet_postings(facet, key);
+        postings.map(|posting| self.posting(posting))
     }
 
     fn company_by_slug(&self, slug: &str) -> Option<SourceStatistics> {
@@ -73,11 +68,9 @@ impl Statistics for LiveSegment {
         Some(self.describe(Source::Company(company)))
     }
 
-    fn companies_by_name(&self, name_key: &str) -> SmallVec<[SourceStatistics; 4]> {
+    fn companies_by_name(&self, name_key: &str) -> impl Iterator<Item = SourceStatistics> {
         let companies = self.segment.companies_by_name(name_key).iter();
-        companies
-            .map(|&company| self.describe(Source::Company(company)))
-            .collect()
+        companies.map(|&company| self.describe(Source::Company(company)))
     }
 
     fn rows_of_ids(&self, ids: &[SignalId]) -> Vec<u32> {

@@ -17,6 +17,7 @@ mod tests;
 use std::fmt;
 
 use smallvec::SmallVec;
+use time::Date;
 
 pub use estimate::Estimate;
 pub(crate) use explain::StepActual;
@@ -26,11 +27,11 @@ pub(crate) use statistics::{
 };
 pub use strategies::Strategies;
 
-use crate::query::{Facet, Phrase};
+use crate::query::{Facet, Filter, Phrase};
 use crate::segment::{EncodedPhrase, TextField};
 
 /// How to find a filter's rows in one segment.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Plan<'q> {
     /// What every row has to be in, in the order of application; the first one leads. Empty:
     /// every row is a candidate.
@@ -137,12 +138,26 @@ pub(crate) enum Clause<'q> {
 impl<'q> Plan<'q> {
     /// Plans a filter. See [`planner`].
     pub(crate) fn new(
-        filter: &'q crate::query::Filter,
-        today: time::Date,
+        filter: &'q Filter,
+        today: Date,
         statistics: &impl Statistics,
         strategies: &Strategies,
     ) -> Plan<'q> {
-        planner::plan(filter, today, statistics, strategies)
+        let mut plan = Plan::default();
+        plan.fill(filter, today, statistics, strategies);
+        plan
+    }
+
+    /// Makes an empty plan that of a filter, in its place: moving it takes as long as planning a
+    /// short filter.
+    pub(crate) fn fill(
+        &mut self,
+        filter: &'q Filter,
+        today: Date,
+        statistics: &impl Statistics,
+        strategies: &Strategies,
+    ) {
+        planner::plan(self, filter, today, statistics, strategies);
     }
 
     /// The sources whose rows are the matches, each row in one of them only: then their stored

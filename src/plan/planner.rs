@@ -7,37 +7,31 @@ use super::{
     Access, Clause, Estimate, Pair, PhraseCheck, PhraseStep, Plan, RangeColumn, RangeStep, Source,
     SourceStatistics, Statistics, Step, Strategies, TermStatistics,
 };
-use crate::query::{CompanyReference, Facet, Filter, Phrase};
+use crate::query::{CompanyReference, Facet, Filter, Phrase, ValueKeys};
 use crate::segment::{EncodedPhrase, TextField};
 use crate::signal::SignalId;
 
-/// Turns each part of the filter into steps, then orders them by cost. Stops at the first part
-/// that no row can fulfil.
+/// Turns each part of the filter into steps of an empty plan, then orders them by cost. Stops at the
+/// first part that no row can fulfil.
 pub(super) fn plan<'q, S: Statistics>(
+    plan: &mut Plan<'q>,
     filter: &'q Filter,
     today: Date,
     statistics: &S,
     strategies: &Strategies,
-) -> Plan<'q> {
-    let mut plan = Plan {
-        required: SmallVec::new(),
-        excluded: SmallVec::new(),
-        ranges: SmallVec::new(),
-        phrases: SmallVec::new(),
-        impossible: None,
-    };
+) {
     let mut planner = Planner {
         statistics,
         stored_pairs: strategies.stored_pairs,
-        plan: &mut plan,
+        plan,
     };
     if let Err(Impossible(clause)) = planner.add_all(filter, today) {
-        plan.impossible = Some(clause);
+        planner.plan.impossible = Some(clause);
     }
     if strategies.cost_order {
-        plan.required.sort_by_key(|step| step.estimate.expected);
+        let required = &mut planner.plan.required;
+        required.sort_by_key(|step| step.estimate.expected);
     }
-    plan
 }
 
 /// A clause that no row of the segment fulfils.
@@ -111,13 +105,20 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
 
     fn add_facet(&mut self, filter: &'q Filter, facet: Facet) -> Planned<'q> {
         let keys = filter.value_keys(facet);
+        if keys.is_empty() {
+            return Ok(());
+        }
+        self.add_values(facet, keys)
+    }
+
+    fn add_values(&mut self, facet: Facet, keys: ValueKeys<'q>) -> Planned<'q> {
         let Some(first) = keys.iter().next() else {
             return Ok(());
         };
-        let values: SmallVec<[SourceStatistics; 4]> = keys
-            .iter()
-            .flat_map(|key| self.statistics.facet_values(facet, key))
-            .collect();
+        let mut values: SmallVec<[SourceStatistics; 4]> = SmallVec::new();
+        for key in keys.iter() {
+            values.extend(self.statistics.facet_values(facet, key));
+        }
         self.require_any(Clause::Facet(facet, first, keys.len()), &values)
     }
 

@@ -2,8 +2,6 @@
 
 use std::ops::RangeInclusive;
 
-use smallvec::SmallVec;
-
 use super::{Estimate, RangeColumn};
 use crate::query::Facet;
 use crate::segment::{PostingId, TermNumber, TextField};
@@ -58,13 +56,13 @@ pub(crate) trait Statistics {
     fn title_pair(&self, first: &TermStatistics, second: &TermStatistics) -> Pair;
 
     /// The values of a facet with a key; several where they are written differently.
-    fn facet_values(&self, facet: Facet, key: &str) -> SmallVec<[SourceStatistics; 4]>;
+    fn facet_values(&self, facet: Facet, key: &str) -> impl Iterator<Item = SourceStatistics>;
 
     /// The company with a slug.
     fn company_by_slug(&self, slug: &str) -> Option<SourceStatistics>;
 
     /// The companies with a folded name.
-    fn companies_by_name(&self, name_key: &str) -> SmallVec<[SourceStatistics; 4]>;
+    fn companies_by_name(&self, name_key: &str) -> impl Iterator<Item = SourceStatistics>;
 
     /// The rows of ids, ascending.
     fn rows_of_ids(&self, ids: &[SignalId]) -> Vec<u32>;

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use smallvec::SmallVec;
 use time::macros::date;
 
 use super::*;
@@ -55,17 +54,14 @@ impl Statistics for MadeUp {
         }
     }
 
-    fn facet_values(&self, facet: Facet, key: &str) -> SmallVec<[SourceStatistics; 4]> {
-        let found = self
-            .values
-            .iter()
-            .find(|((f, k), _)| *f == facet && *k == key);
+    fn facet_values(&self, facet: Facet, key: &str) -> impl Iterator<Item = SourceStatistics> {
+        let mut values = self.values.iter();
+        let found = values.find(|((f, k), _)| *f == facet && *k == key);
         let rows = found.map_or(&[][..], |(_, rows)| rows).iter().enumerate();
-        rows.map(|(place, &rows)| {
+        rows.map(move |(place, &rows)| {
             let source = Source::Posting(PostingId(1_000 * (facet as u32 + 1) + place as u32));
             SourceStatistics { source, rows }
         })
-        .collect()
     }
 
     fn company_by_slug(&self, slug: &str) -> Option<SourceStatistics> {
@@ -76,8 +72,8 @@ impl Statistics for MadeUp {
         })
     }
 
-    fn companies_by_name(&self, name_key: &str) -> SmallVec<[SourceStatistics; 4]> {
-        self.company_by_slug(name_key).into_iter().collect()
+    fn companies_by_name(&self, name_key: &str) -> impl Iterator<Item = SourceStatistics> {
+        self.company_by_slug(name_key).into_iter()
     }
 
     fn rows_of_ids(&self, ids: &[SignalId]) -> Vec<u32> {

@@ -132,6 +132,7 @@ impl Filter {
     }
 
     /// The keys of which a signal has to have one; none where the facet is not filtered on.
+    #[inline]
     pub(crate) fn value_keys(&self, facet: Facet) -> ValueKeys<'_> {
         use ValueKeys::{Any, One};
         match facet {

@@ -38,7 +38,7 @@ pub use phrase::Phrase;
 
 use crate::signal::SignalId;
 
-pub(crate) use filter::CompanyReference;
+pub(crate) use filter::{CompanyReference, ValueKeys};
 #[cfg(feature = "http")]
 pub(crate) use list::join as join_list;
 
