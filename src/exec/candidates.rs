@@ -9,7 +9,7 @@ use super::batch::Batch;
 use super::lists;
 use super::window::Window;
 use crate::plan::CodeRange;
-use crate::segment::{BLOCK_WORDS, BlockBits, BlockRows, Column, Posting, Row, bits};
+use crate::segment::{BLOCK_WORDS, BlockBits, BlockRows, Column, Posting, bits};
 
 /// A union of this many rows or fewer in a block is probed by list rather than set as bits.
 /// The clearing of an 8 KiB bitset costs about as much as sorting this many offsets.
@@ -112,12 +112,37 @@ impl Candidates {
             self.bits[words.clone()].copy_from_slice(&set[words]);
             return;
         }
-        self.list.clear();
-        match self.window.cut(set) {
-            BlockRows::Array(offsets) => self.list.extend_from_slice(offsets),
-            set => set.for_each(|offset| self.list.push(offset)),
-        }
+        self.window.cut(set).list_into(&mut self.list);
         self.become_list();
+    }
+
+    /// The rows that are in both of two sets: less work than one after the other, since bits need
+    /// not be copied.
+    pub(super) fn load_both(&mut self, first: BlockRows<'_>, second: BlockRows<'_>) {
+        match (first, second) {
+            (BlockRows::Bits(first), BlockRows::Bits(second)) => {
+                let words = self.window.words();
+                self.form = Form::Bits;
+                bits::load_both(
+                    &mut self.bits[words.clone()],
+                    &first[words.clone()],
+                    &second[words],
+                );
+            }
+            (BlockRows::Bits(_), listed) => {
+                self.load(listed);
+                self.intersect(first);
+            }
+            (listed, _) => {
+                self.load(listed);
+                self.intersect(second);
+            }
+        }
+    }
+
+    /// Whether it is plain that none are left.
+    pub(super) fn are_none(&self) -> bool {
+        self.form == Form::List && self.list.is_empty()
     }
 
     /// Those of some rows of the block, which come in any order, that lie in the window.
@@ -152,14 +177,10 @@ impl Candidates {
             (Form::Bits, BlockRows::Bits(set)) => {
                 bits::intersect(&mut self.bits[words.clone()], &set[words]);
             }
-            (Form::Bits, BlockRows::Array(offsets)) => {
-                let offsets = offsets.iter().copied();
-                keep_set(&self.bits, offsets, &mut self.list);
-                self.become_list();
-            }
-            (Form::Bits, BlockRows::List(rows)) => {
-                let offsets = rows.iter().map(|&row| Row(row).offset());
-                keep_set(&self.bits, offsets, &mut self.list);
+            (Form::Bits, set) => {
+                set.list_into(&mut self.list);
+                let bits = &self.bits;
+                lists::retain_where(&mut self.list, |offset| bits::test(bits, offset));
                 self.become_list();
             }
             (Form::List, set) => self.retain_in(set, true),
@@ -461,12 +482,6 @@ fn count_set(set: &BlockBits, offsets: BlockRows<'_>) -> u32 {
     count
 }
 
-/// Lists the offsets that are set.
-fn keep_set(set: &BlockBits, offsets: impl Iterator<Item = u16>, list: &mut Vec<u16>) {
-    list.clear();
-    list.extend(offsets.filter(|&offset| bits::test(set, offset)));
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -533,6 +548,8 @@ mod tests {
                     if let Some(count) = count_both(first, second) {
                         prop_assert_eq!(count as usize, a.intersection(&b).count());
                     }
+                    candidates.load_both(first, second);
+                    prop_assert_eq!(listed(&candidates), a.intersection(&b).copied().collect::<Vec<_>>());
                     candidates.load(first);
                     candidates.intersect(second);
                     prop_assert_eq!(listed(&candidates), a.intersection(&b).copied().collect::<Vec<_>>());

@@ -279,18 +279,13 @@ impl<'a> Execution<'a> {
         }
         self.judge_ranges(block);
         self.candidates.enter(window);
-        let is_led_by_range = self.load_few_in_range(window);
-        for step in 0..self.required.len() {
-            let started = self.trace.as_ref().map(|_| Instant::now());
-            match step == 0 && !is_led_by_range {
-                true => self.required[step].load_into(&mut self.candidates, block),
-                false => self.required[step].narrow(&mut self.candidates, block),
+        for step in self.begin(window)..self.required.len() {
+            if self.candidates.are_none() {
+                return;
             }
+            let started = self.trace.as_ref().map(|_| Instant::now());
+            self.required[step].narrow(&mut self.candidates, block);
             self.note(step, started);
-        }
-        if self.required.is_empty() && !is_led_by_range {
-            let rows_in_block = self.segment.row_count() - block * BLOCK_ROWS;
-            self.candidates.fill(rows_in_block.min(BLOCK_ROWS));
         }
         let first = self.required.len() + self.ranges.len();
         for step in 0..self.excluded.len() {
@@ -300,6 +295,32 @@ impl<'a> Execution<'a> {
         }
         if self.failures >= FAILURES_MAX {
             self.compare_ranges();
+        }
+    }
+
+    /// Forms the first candidates of a window; returns how many of the required sets they are in.
+    fn begin(&mut self, window: Window) -> usize {
+        let block = window.block();
+        if self.load_few_in_range(window) {
+            return 0;
+        }
+        match self.required.as_slice() {
+            [] => {
+                let rows_in_block = self.segment.row_count() - block * BLOCK_ROWS;
+                self.candidates.fill(rows_in_block.min(BLOCK_ROWS));
+                0
+            }
+            [Operand::One(first), Operand::One(second), ..] if self.trace.is_none() => {
+                let candidates = &mut self.candidates;
+                candidates.load_both(first.block(block), second.block(block));
+                2
+            }
+            [first, ..] => {
+                let started = self.trace.as_ref().map(|_| Instant::now());
+                first.load_into(&mut self.candidates, block);
+                self.note(0, started);
+                1
+            }
         }
     }
 
@@ -421,26 +442,31 @@ impl<'a> Execution<'a> {
     fn count_of(&mut self, block: u32) -> u32 {
         let is_conjunction = self.has_nothing_else() && self.trace.is_none();
         match self.required.as_slice() {
-            [first, middle @ .., last] if is_conjunction => {
-                if middle.is_empty()
-                    && let (Operand::One(first), Operand::One(last)) = (first, last)
-                    && let Some(count) =
-                        candidates::count_both(first.block(block), last.block(block))
-                {
-                    return count;
-                }
-                self.candidates.enter(Window::whole(block));
-                first.load_into(&mut self.candidates, block);
-                for set in middle {
-                    set.narrow(&mut self.candidates, block);
-                }
-                last.count_in(&mut self.candidates, block)
+            [Operand::One(first), Operand::One(last)] if is_conjunction => {
+                candidates::count_both(first.block(block), last.block(block))
+                    .unwrap_or_else(|| self.count_of_conjunction(block))
             }
+            [_, .., _] if is_conjunction => self.count_of_conjunction(block),
             _ => {
                 self.enter(Window::whole(block));
                 self.settle();
                 self.candidate_count()
             }
+        }
+    }
+
+    /// The number of a block's rows that are in all of several required sets.
+    fn count_of_conjunction(&mut self, block: u32) -> u32 {
+        let window = Window::whole(block);
+        self.candidates.enter(window);
+        let last = self.required.len() - 1;
+        let begun = self.begin(window);
+        for set in &self.required[begun.min(last)..last] {
+            set.narrow(&mut self.candidates, block);
+        }
+        match begun > last {
+            true => self.candidates.count(),
+            false => self.required[last].count_in(&mut self.candidates, block),
         }
     }
 

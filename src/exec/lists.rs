@@ -1,13 +1,11 @@
 //! Lists of offsets against others: what stays of one, by walking both or leaping in the longer.
 
+use super::lanes::{self, Compared, LANES};
 use crate::segment::Row;
 
 /// From this ratio of lengths on, finding each offset of a list in an array by leaps is faster than
 /// comparing all of both (`benches/queries`, two or three terms).
 const GALLOP_RATIO: usize = 32;
-
-/// Offsets that are compared at once: a vector of 128 bits, which every processor has.
-const LANES: usize = 8;
 
 /// Keeps the offsets that pass a cheap test; without a branch, since it cannot be predicted.
 pub(super) fn retain_where(list: &mut Vec<u16>, keep: impl Fn(u16) -> bool) {
@@ -33,61 +31,23 @@ pub(super) fn retain_in_rows(list: &mut Vec<u16>, rows: &[u32], wanted: bool) {
     retain_from(list, 0, 0, rows, |&row| Row(row).offset(), wanted);
 }
 
-/// Compares eight offsets with eight at a time, all with all, which the compiler turns into vector
-/// instructions (Schlegel, Willhalm and Lehner, 2011), and the last few one by one.
+/// Compares eight with eight as long as both have as many, and the last few one by one.
 fn retain_in_lanes(list: &mut Vec<u16>, array: &[u16], wanted: bool) {
-    let (mut place, mut at, mut kept) = (0, 0, 0);
-    let mut found = [false; LANES];
-    // What lies in front of `kept` is decided; every round moves on in one of the two at least.
-    while let (Some(&offsets), Some(others)) = (
-        list[place..].first_chunk::<LANES>(),
-        array[at..].first_chunk::<LANES>(),
-    ) {
-        mark(&mut found, &offsets, others);
-        let (last, other_last) = (offsets[LANES - 1], others[LANES - 1]);
-        if last <= other_last {
-            kept = keep_lanes(list, kept, &offsets, &found, wanted);
-            found = [false; LANES];
-            place += LANES;
-        }
-        at += LANES * usize::from(other_last <= last);
-    }
+    let Compared {
+        mut place,
+        at,
+        mut kept,
+        found,
+    } = lanes::retain(list, array, wanted);
     // Lanes that were found before the array ran short stay found.
     for lane in 0..LANES.min(list.len() - place) {
         let offset = list[place + lane];
-        let is_found = found[lane] || array[at..].binary_search(&offset).is_ok();
+        let is_found = found >> lane & 1 == 1 || array[at..].binary_search(&offset).is_ok();
         list[kept] = offset;
         kept += usize::from(is_found == wanted);
     }
     place += LANES.min(list.len() - place);
     retain_from(list, kept, place, &array[at..], |&offset| offset, wanted);
-}
-
-/// Marks the offsets that are among the others.
-fn mark(found: &mut [bool; LANES], offsets: &[u16; LANES], others: &[u16; LANES]) {
-    for &other in others {
-        for lane in 0..LANES {
-            found[lane] |= offsets[lane] == other;
-        }
-    }
-}
-
-/// Keeps a run of offsets as they were found; most runs are dropped whole where few are wanted.
-fn keep_lanes(
-    list: &mut [u16],
-    mut kept: usize,
-    offsets: &[u16; LANES],
-    found: &[bool; LANES],
-    wanted: bool,
-) -> usize {
-    if wanted && *found == [false; LANES] {
-        return kept;
-    }
-    for lane in 0..LANES {
-        list[kept] = offsets[lane];
-        kept += usize::from(found[lane] == wanted);
-    }
-    kept
 }
 
 /// Walks the list from a place on, with `kept` offsets decided, and leaps in the other, which is

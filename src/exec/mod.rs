@@ -9,6 +9,7 @@ mod batch;
 mod candidates;
 mod execution;
 mod facets;
+mod lanes;
 mod lists;
 mod scratch;
 mod stream;

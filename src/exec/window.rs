@@ -100,10 +100,16 @@ impl Window {
         }
     }
 
+    /// The first window of a block reaches to one of its ends, where nothing is to be searched.
     fn part<'a, T>(&self, sorted: &'a [T], offset: impl Fn(&T) -> u16) -> &'a [T] {
-        let start = sorted.partition_point(|value| u32::from(offset(value)) < self.start);
-        let behind = &sorted[start..];
-        &behind[..behind.partition_point(|value| u32::from(offset(value)) < self.end)]
+        let from = match self.start {
+            0 => sorted,
+            start => &sorted[sorted.partition_point(|value| u32::from(offset(value)) < start)..],
+        };
+        match self.end {
+            BLOCK_ROWS => from,
+            end => &from[..from.partition_point(|value| u32::from(offset(value)) < end)],
+        }
     }
 }
 

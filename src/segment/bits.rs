@@ -107,6 +107,14 @@ pub(crate) fn intersect(bits: &mut [u64], other: &[u64]) {
     for_each_word(bits, other, |word, other| *word &= other);
 }
 
+/// Makes a set that of the rows that are in both of two others.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
+pub(crate) fn load_both(bits: &mut [u64], first: &[u64], second: &[u64]) {
+    for (word, (first, second)) in bits.iter_mut().zip(first.iter().zip(second)) {
+        *word = first & second;
+    }
+}
+
 /// Adds the rows of the other.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
 pub(crate) fn unite(bits: &mut [u64], other: &[u64]) {

@@ -336,6 +336,16 @@ impl<'a> BlockRows<'a> {
         }
     }
 
+    /// Makes a list that of the offsets, ascending.
+    pub(crate) fn list_into(&self, list: &mut Vec<u16>) {
+        list.clear();
+        match self {
+            BlockRows::List(rows) => list.extend(rows.iter().map(|&row| Row(row).offset())),
+            BlockRows::Array(offsets) => list.extend_from_slice(offsets),
+            BlockRows::Bits(bits) => super::bits::list(0, bits.as_slice(), list),
+        }
+    }
+
     /// The offsets, ascending.
     pub(crate) fn offsets(&self) -> impl Iterator<Item = u16> + use<'a> {
         let (list, array, bits) = match *self {
