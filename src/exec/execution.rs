@@ -92,53 +92,54 @@ struct BoundCheck<'a> {
 }
 
 impl<'a> Execution<'a> {
-    /// Binds a plan to its segment; `deleted` are rows to leave out.
+    /// What runs on a segment, once a plan is [bound](Self::bind).
     #[inline(always)]
-    pub(crate) fn new(
-        segment: &'a Segment,
-        plan: &'a Plan<'_>,
-        deleted: Option<Posting<'a>>,
-        strategies: &'a Strategies,
-    ) -> Execution<'a> {
-        let sources = Sources {
-            segment,
-            postings: segment.postings(),
-        };
-        let operand = |access: &'a Access| Operand::bind(&sources, access, strategies);
-        let mut candidates = Scratch::take();
-        candidates.allow_lists(strategies.candidate_lists);
-        let mut execution = Execution {
+    pub(crate) fn new(segment: &'a Segment, strategies: &'a Strategies) -> Execution<'a> {
+        Execution {
             segment,
             required: SmallVec::new(),
             excluded: SmallVec::new(),
             ranges: SmallVec::new(),
             phrases: SmallVec::new(),
-            is_impossible: plan.impossible.is_some(),
+            is_impossible: false,
             strategies,
-            candidates,
+            candidates: Scratch::take(),
             window: None,
             open_ranges: SmallVec::new(),
             failures: 0,
             trace: None,
             rows_checked: 0,
-        };
-        // Most of these lists are empty, and then a loop costs less than collecting.
-        for step in &plan.required {
-            execution.required.push(operand(&step.access));
         }
-        for step in &plan.excluded {
-            execution.excluded.push(operand(&step.access));
+    }
+
+    /// Binds a plan, in place: moving what was bound takes as long as binding it. `deleted` are rows
+    /// to leave out.
+    pub(crate) fn bind(&mut self, plan: &'a Plan<'_>, deleted: Option<Posting<'a>>) {
+        let (segment, strategies) = (self.segment, self.strategies);
+        self.is_impossible = plan.impossible.is_some();
+        self.candidates.allow_lists(strategies.candidate_lists);
+        if !plan.required.is_empty() || !plan.excluded.is_empty() {
+            let sources = Sources {
+                segment,
+                postings: segment.postings(),
+            };
+            let operand = |access: &'a Access| Operand::bind(&sources, access, strategies);
+            for step in &plan.required {
+                self.required.push(operand(&step.access));
+            }
+            for step in &plan.excluded {
+                self.excluded.push(operand(&step.access));
+            }
         }
-        execution.excluded.extend(deleted.map(Operand::One));
+        if let Some(deleted) = deleted {
+            self.excluded.push(Operand::One(deleted));
+        }
         for step in &plan.ranges {
-            execution.ranges.push(BoundRange::bind(segment, step));
+            self.ranges.push(BoundRange::bind(segment, step));
         }
         for step in &plan.phrases {
-            execution
-                .phrases
-                .push(BoundCheck::bind(segment, &step.check));
+            self.phrases.push(BoundCheck::bind(segment, &step.check));
         }
-        execution
     }
 
     /// Keeps a trace from here on.

@@ -31,17 +31,20 @@ impl<'a> RowStream<'a> {
     /// The matches among some rows.
     #[inline(always)]
     pub(crate) fn new(execution: Execution<'a>, order: Order, rows: Range<u32>) -> Self {
-        let mut stream = RowStream {
-            execution,
+        RowStream {
             order,
             start: rows.start,
             end: rows.end,
             window: None,
-            next_size: WindowSize::FIRST,
+            next_size: execution.first_window_size(),
             batch: Batch::new(),
-        };
-        stream.next_size = stream.execution.first_window_size();
-        stream
+            execution,
+        }
+    }
+
+    /// The execution, for a plan to be bound.
+    pub(crate) fn execution(&mut self) -> &mut Execution<'a> {
+        &mut self.execution
     }
 
     /// The next matches; empty where there are none any more. They stay the next ones until they

@@ -65,13 +65,14 @@ impl LiveSegment {
     }
 
     /// Binds a plan.
-    #[inline(always)]
     pub(crate) fn execution<'a>(
         &'a self,
         plan: &'a Plan<'_>,
         strategies: &'a Strategies,
     ) -> Execution<'a> {
-        Execution::new(&self.segment, plan, self.deleted.posting(), strategies)
+        let mut execution = Execution::new(&self.segment, strategies);
+        execution.bind(plan, self.deleted.posting());
+        execution
     }
 
     /// The number of live rows that match.
@@ -88,6 +89,8 @@ impl LiveSegment {
                 return sources.iter().map(|&source| self.source_rows(source)).sum();
             }
         }
-        self.execution(&plan, strategies).count()
+        let mut execution = Execution::new(&self.segment, strategies);
+        execution.bind(&plan, self.deleted.posting());
+        execution.count()
     }
 }

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use time::Date;
 
 use super::live::LiveSegment;
-use crate::exec::{RowStream, Run};
+use crate::exec::{Execution, RowStream, Run};
 use crate::plan::{Plan, Strategies};
 use crate::query::{Cursor, Order, Query, Start};
 use crate::segment::Row;
@@ -107,8 +107,9 @@ fn search_one(
 ) -> u64 {
     let mut plan = Plan::default();
     plan.fill(query.filter(), day, live, strategies);
-    let execution = live.execution(&plan, strategies);
+    let execution = Execution::new(&live.segment, strategies);
     let mut stream = RowStream::new(execution, query.order(), window(live, query));
+    stream.execution().bind(&plan, live.deleted.posting());
     page.collect(live, &mut stream);
     if !strategies.early_stop {
         Collected::everything().collect(live, &mut stream);

@@ -7,7 +7,7 @@ use super::{
     Access, Clause, Estimate, Pair, PhraseCheck, PhraseStep, Plan, RangeColumn, RangeStep, Source,
     SourceStatistics, Statistics, Step, Strategies, TermStatistics,
 };
-use crate::query::{CompanyReference, Facet, Filter, Phrase, ValueKeys};
+use crate::query::{CompanyReference, Facet, Filter, Phrase};
 use crate::segment::{EncodedPhrase, TextField};
 use crate::signal::SignalId;
 
@@ -50,7 +50,7 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         self.add_ids(filter.ids.as_deref())?;
         self.add_ids(filter.activity_ids.as_deref())?;
         self.add_companies(filter)?;
-        for facet in Facet::ALL {
+        for facet in filter.filtered_facets() {
             self.add_facet(filter, facet)?;
         }
         for phrase in &filter.company_words {
@@ -105,13 +105,6 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
 
     fn add_facet(&mut self, filter: &'q Filter, facet: Facet) -> Planned<'q> {
         let keys = filter.value_keys(facet);
-        if keys.is_empty() {
-            return Ok(());
-        }
-        self.add_values(facet, keys)
-    }
-
-    fn add_values(&mut self, facet: Facet, keys: ValueKeys<'q>) -> Planned<'q> {
         let Some(first) = keys.iter().next() else {
             return Ok(());
         };

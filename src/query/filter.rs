@@ -131,6 +131,27 @@ impl Filter {
         lifted
     }
 
+    /// The facets that are filtered on. Asked field by field, since most filters have few, and going
+    /// over all [`value_keys`](Self::value_keys) takes as long as all else about a short page.
+    #[inline]
+    pub(crate) fn filtered_facets(&self) -> impl Iterator<Item = Facet> + use<> {
+        let is_filtered = [
+            !self.categories.is_empty(),
+            self.country.is_some(),
+            self.industry.is_some(),
+            self.size.is_some(),
+            self.funding_stage.is_some(),
+            self.funding_currency.is_some(),
+            !self.hiring_types.is_empty(),
+            !self.job_functions.is_empty(),
+            !self.seniorities.is_empty(),
+            !self.employment_types.is_empty(),
+            !self.work_arrangements.is_empty(),
+        ];
+        let facets = Facet::ALL.into_iter().zip(is_filtered);
+        facets.filter_map(|(facet, is_filtered)| is_filtered.then_some(facet))
+    }
+
     /// The keys of which a signal has to have one; none where the facet is not filtered on.
     #[inline]
     pub(crate) fn value_keys(&self, facet: Facet) -> ValueKeys<'_> {

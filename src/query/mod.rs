@@ -38,7 +38,7 @@ pub use phrase::Phrase;
 
 use crate::signal::SignalId;
 
-pub(crate) use filter::{CompanyReference, ValueKeys};
+pub(crate) use filter::CompanyReference;
 #[cfg(feature = "http")]
 pub(crate) use list::join as join_list;
 

@@ -70,7 +70,7 @@ impl Container {
 }
 
 /// A view of all postings of a segment.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Postings<'a> {
     pub(crate) entries: &'a [PostingEntry],
     pub(crate) rows: &'a [u32],
@@ -250,6 +250,9 @@ impl<'a> Posting<'a> {
                 rows.get(first).map(|&row| Row(row).block())
             }
             Posting::Blocks { containers, .. } => {
+                if has_container_in_place(containers, block) {
+                    return Some(block);
+                }
                 let first = containers.partition_point(|entry| u32::from(entry.block) < block);
                 containers
                     .get(first)
@@ -266,6 +269,9 @@ impl<'a> Posting<'a> {
                 behind.checked_sub(1).map(|last| Row(rows[last]).block())
             }
             Posting::Blocks { containers, .. } => {
+                if has_container_in_place(containers, block) {
+                    return Some(block);
+                }
                 let behind = containers.partition_point(|entry| u32::from(entry.block) <= block);
                 behind
                     .checked_sub(1)
@@ -369,12 +375,15 @@ fn rows_of_block(rows: &[u32], block: u32) -> &[u32] {
     &rows[first..first + length]
 }
 
+/// Whether a block has a container, and every block before it: then the block's number is its place.
+fn has_container_in_place(containers: &[Container], block: u32) -> bool {
+    let in_place = containers.get(block as usize);
+    in_place.is_some_and(|container| u32::from(container.block) == block)
+}
+
 fn find_container(containers: &[Container], block: u32) -> Option<&Container> {
-    // Where every block up to this one has a container, the block's number is its place.
-    if let Some(container) = containers.get(block as usize)
-        && u32::from(container.block) == block
-    {
-        return Some(container);
+    if has_container_in_place(containers, block) {
+        return containers.get(block as usize);
     }
     let found = containers.binary_search_by_key(&block, |container| u32::from(container.block));
     found.ok().map(|place| &containers[place])
