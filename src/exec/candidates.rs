@@ -489,7 +489,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::segment::BLOCK_ROWS;
+    use crate::segment::{BLOCK_ROWS, Row};
 
     fn sets() -> impl Strategy<Value = BTreeSet<u16>> {
         prop_oneof![

@@ -201,6 +201,18 @@ impl<'a> Execution<'a> {
         (is_allowed && (is_short || self.is_only_required())).then_some(rows)
     }
 
+    /// The sets of a union of lists that is all that there is.
+    pub(super) fn walked_union(&self) -> Option<&[Posting<'a>]> {
+        let is_allowed = self.strategies.walked_lists && self.trace.is_none();
+        match self.required.as_slice() {
+            [Operand::Union(postings)] if is_allowed && self.has_nothing_else() => {
+                let are_lists = postings.iter().all(|posting| posting.as_list().is_some());
+                are_lists.then_some(postings)
+            }
+            _ => None,
+        }
+    }
+
     /// Looks at some rows of the leading list, so that only matches are left of them.
     pub(super) fn keep_walked(&mut self, batch: &mut Batch) {
         if !self.is_only_required() {

@@ -14,6 +14,7 @@ mod lists;
 mod scratch;
 mod stream;
 mod trace;
+mod union;
 mod window;
 
 pub(crate) use execution::Execution;

@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use super::batch::Batch;
 use super::execution::Execution;
+use super::union::ListUnion;
 use super::window::{Window, WindowSize};
 use crate::query::Order;
-use crate::segment::{BLOCK_ROWS, Row};
+use crate::segment::{BLOCK_ROWS, Posting, Row};
 
 /// Matching rows, a few at a time, in either order, from any row on.
 #[derive(Debug)]
@@ -55,6 +56,8 @@ impl<'a> RowStream<'a> {
                 self.take_all(wanted);
             } else if self.execution.walked_rows().is_some() {
                 self.walk(wanted);
+            } else if self.execution.walked_union().is_some() {
+                self.walk_union(wanted);
             } else {
                 self.find(wanted);
             }
@@ -113,13 +116,33 @@ impl<'a> RowStream<'a> {
                 Order::OldestFirst => self.batch.extend(rows.iter().copied()),
                 Order::NewestFirst => self.batch.extend(rows.iter().rev().copied()),
             }
-            let last = self.batch.rows().last().filter(|_| rows.len() > room);
-            match (self.order, last) {
-                (Order::OldestFirst, Some(&last)) => self.start = last + 1,
-                (Order::NewestFirst, Some(&last)) => self.end = last,
-                (_, None) => self.start = self.end,
-            }
+            let has_last = rows.len() <= room;
+            self.pass(has_last);
             self.execution.keep_walked(&mut self.batch);
+        }
+    }
+
+    /// Takes matches from several lists, row by row.
+    fn walk_union(&mut self, wanted: usize) {
+        // Every round looks at some rows, which are then behind it, or ends.
+        while self.start < self.end && self.batch.rows().is_empty() {
+            self.batch.begin(0, wanted);
+            let lists = self.execution.walked_union().unwrap_or_default();
+            let lists = lists.iter().filter_map(Posting::as_list);
+            self.batch
+                .extend(ListUnion::new(lists, &(self.start..self.end), self.order));
+            self.pass(self.batch.room() > 0);
+            self.execution.keep_walked(&mut self.batch);
+        }
+    }
+
+    /// Leaves the rows of the batch behind, and all others where the batch has the last ones.
+    fn pass(&mut self, has_last: bool) {
+        let last = self.batch.rows().last().filter(|_| !has_last);
+        match (self.order, last) {
+            (Order::OldestFirst, Some(&last)) => self.start = last + 1,
+            (Order::NewestFirst, Some(&last)) => self.end = last,
+            (_, None) => self.start = self.end,
         }
     }
 

@@ -224,6 +224,14 @@ impl<'a> Posting<'a> {
         }
     }
 
+    /// The rows, where they are one list.
+    pub(crate) fn as_list(&self) -> Option<&'a [u32]> {
+        match *self {
+            Posting::List(rows) => Some(rows),
+            Posting::Blocks { .. } => None,
+        }
+    }
+
     /// How many rows it has in a block, as stored.
     pub(crate) fn rows_in(&self, block: u32) -> usize {
         match *self {
