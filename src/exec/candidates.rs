@@ -420,7 +420,10 @@ impl CandidateRows<'_> {
                         batch.push(row as u16);
                         rest &= rest - 1;
                     }
-                    place += 1 + bits::unset_from(words, place + 1 - first_word);
+                    place += 1;
+                    if words.get(place - first_word) == Some(&0) {
+                        place += bits::unset_from(words, place - first_word);
+                    }
                     mask = u64::MAX;
                 }
             }
@@ -456,7 +459,10 @@ impl CandidateRows<'_> {
                         batch.push(row as u16);
                         rest ^= 1 << bit;
                     }
-                    behind = place - bits::unset_before(words, place);
+                    behind = place;
+                    if behind.checked_sub(1).is_some_and(|place| words[place] == 0) {
+                        behind -= bits::unset_before(words, behind);
+                    }
                     mask = u64::MAX;
                 }
             }
