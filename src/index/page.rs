@@ -9,7 +9,7 @@ use super::live::LiveSegment;
 use crate::exec::{RowStream, Run};
 use crate::plan::{Plan, Strategies};
 use crate::query::{Cursor, Order, Query, Start};
-use crate::segment::Row;
+use crate::segment::{Frames, Row};
 use crate::signal::SignalId;
 
 /// The signals that a query asked for, by id, and where to go on.
@@ -157,7 +157,7 @@ impl Collected {
     }
 
     /// Adds the next matches, rows of a segment with these ids.
-    fn extend(&mut self, segment: u32, ids: &[u64], run: Run<'_>) {
+    fn extend(&mut self, segment: u32, ids: Frames<'_>, run: Run<'_>) {
         let skipped = self.to_skip.min(run.len());
         self.to_skip -= skipped;
         let room = self.limit - self.ids.len();
@@ -169,8 +169,8 @@ impl Collected {
     }
 }
 
-fn id_at(ids: &[u64], row: Row) -> SignalId {
-    SignalId::new(ids[row.index()]).unwrap_or(SignalId::MIN)
+fn id_at(ids: Frames<'_>, row: Row) -> SignalId {
+    SignalId::new(ids.get(row.index())).unwrap_or(SignalId::MIN)
 }
 
 /// A plan a segment, made when the page first needs the segment. Boxed, as streams are, since moving
@@ -190,7 +190,7 @@ struct Matches<'a, 'q> {
 /// The matches of one segment.
 struct SegmentMatches<'a, 'q> {
     live: &'a LiveSegment,
-    ids: &'a [u64],
+    ids: Frames<'a>,
     plan: &'a OnceCell<Box<Plan<'q>>>,
     number: u32,
     stream: Option<Box<RowStream<'a>>>,
@@ -342,7 +342,7 @@ fn window(live: &LiveSegment, query: &Query) -> (u32, u32) {
     };
     let (ids, last) = (live.segment.ids(), cursor.last_id().get());
     match query.order() {
-        Order::NewestFirst => (0, ids.partition_point(|&id| id < last) as u32),
-        Order::OldestFirst => (ids.partition_point(|&id| id <= last) as u32, rows),
+        Order::NewestFirst => (0, ids.partition_point(|id| id < last) as u32),
+        Order::OldestFirst => (ids.partition_point(|id| id <= last) as u32, rows),
     }
 }

@@ -10,6 +10,7 @@ use super::column::{self, NO_CODE};
 use super::dictionary::{StringSections, Strings};
 use super::field::Field;
 use super::format::{SectionKind, SegmentWriter};
+use super::frames::FrameSections;
 use super::interner::Interner;
 use super::ordered;
 use super::pairs;
@@ -215,18 +216,22 @@ impl<W: Write> Assembly<W> {
         documents: impl Iterator<Item = &'t [u32]>,
         term_numbers: &[u32],
     ) -> Result<()> {
-        let mut streams = StringSections::default();
-        for document in documents {
+        let mut streams = Vec::new();
+        let ends = FrameSections::of(documents.map(|document| {
             for &term in document {
-                tokens::push(&mut streams.bytes, TermNumber(term_numbers[term as usize]));
+                tokens::push(&mut streams, TermNumber(term_numbers[term as usize]));
             }
-            streams.end()?;
-        }
-        self.write_strings(
-            [SectionKind::TokenEnds, SectionKind::Tokens],
+            streams.len() as u64
+        }));
+        self.write_frames(
+            [SectionKind::TokenEnds, SectionKind::TokenEndPlanes],
             field,
-            &streams,
-        )
+            &ends,
+        )?;
+        let number = field.number();
+        self.builder
+            .output
+            .section(SectionKind::Tokens, number, &streams)
     }
 
     /// Companies: slugs, whole names as keys and as they are shown, records, and the rows of each.
@@ -321,11 +326,12 @@ impl<W: Write> Assembly<W> {
 
     /// Ids and the places of records.
     fn write_rows(&mut self) -> Result<()> {
-        let ids: Vec<u64> = self.of_rows(|signal| signal.id.get()).collect();
-        let records: Vec<u64> = self.of_rows(|signal| signal.record).collect();
-        let output = &mut self.builder.output;
-        output.section(SectionKind::Ids, Field::None.number(), &ids)?;
-        output.section(SectionKind::SignalRecords, Field::None.number(), &records)
+        let ids = FrameSections::of(self.of_rows(|signal| signal.id.get()));
+        let records = FrameSections::of(self.of_rows(|signal| signal.record));
+        let id_kinds = [SectionKind::Ids, SectionKind::IdPlanes];
+        self.write_frames(id_kinds, Field::None, &ids)?;
+        let record_kinds = [SectionKind::SignalRecords, SectionKind::SignalRecordPlanes];
+        self.write_frames(record_kinds, Field::None, &records)
     }
 
     fn write_postings(mut self) -> Result<W> {
@@ -370,6 +376,17 @@ impl<W: Write> Assembly<W> {
         self.builder
             .output
             .section(bytes, field.number(), &sections.bytes)
+    }
+
+    fn write_frames(
+        &mut self,
+        [frames, planes]: [SectionKind; 2],
+        field: Field,
+        sections: &FrameSections,
+    ) -> Result<()> {
+        let output = &mut self.builder.output;
+        output.section(frames, field.number(), &sections.frames)?;
+        output.section(planes, field.number(), &sections.planes)
     }
 
     fn write_ordered_codes(&mut self, field: Field, codes: &[u32], values: usize) -> Result<()> {

@@ -14,6 +14,7 @@ mod column;
 mod dictionary;
 mod field;
 mod format;
+mod frames;
 mod interner;
 mod item;
 mod layout;
@@ -32,6 +33,7 @@ pub(crate) use bytes::Bytes;
 pub(crate) use column::{Column, NO_CODE};
 pub(crate) use dictionary::Strings;
 pub(crate) use field::Field;
+pub(crate) use frames::Frames;
 #[cfg(feature = "http")]
 pub(crate) use item::Shown;
 pub(crate) use ordered::{OrderedColumn, Verdict};
@@ -39,7 +41,7 @@ pub(crate) use pairs::is_frequent;
 pub(crate) use posting::{BlockRows, Posting, PostingId, PostingSections, Postings};
 pub(crate) use record::{check_company, check_signal};
 pub(crate) use row::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, Row, block_count};
-pub(crate) use tokens::{EncodedPhrase, TermNumber};
+pub(crate) use tokens::{EncodedPhrase, TermNumber, TokenStreams};
 
 use self::layout::Layout;
 use self::pairs::Pairs;
@@ -114,21 +116,20 @@ impl Segment {
     }
 
     /// The ids by row, ascending.
-    pub(crate) fn ids(&self) -> &[u64] {
-        self.layout.ids.view(&self.bytes)
+    pub(crate) fn ids(&self) -> Frames<'_> {
+        self.layout.ids.view(&self.bytes, self.layout.rows)
     }
 
     /// The id of a row.
     pub(crate) fn id(&self, row: Row) -> SignalId {
-        SignalId::new(self.ids()[row.index()]).unwrap_or(SignalId::MIN)
+        SignalId::new(self.ids().get(row.index())).unwrap_or(SignalId::MIN)
     }
 
     /// The row of an id.
     pub(crate) fn row(&self, id: SignalId) -> Option<Row> {
-        self.ids()
-            .binary_search(&id.get())
-            .ok()
-            .map(|row| Row(row as u32))
+        let ids = self.ids();
+        let row = ids.partition_point(|other| other < id.get());
+        (row < ids.len() && ids.get(row) == id.get()).then_some(Row(row as u32))
     }
 
     /// All postings.
@@ -175,8 +176,12 @@ impl Segment {
     }
 
     /// The token streams of a text field.
-    pub(crate) fn tokens(&self, field: TextField) -> Strings<'_> {
-        self.text_layout(field).tokens.view(&self.bytes)
+    pub(crate) fn tokens(&self, field: TextField) -> TokenStreams<'_> {
+        let texts = match field {
+            TextField::Title => self.layout.rows,
+            TextField::Name => self.layout.companies,
+        };
+        self.text_layout(field).tokens.view(&self.bytes, texts)
     }
 
     /// Day codes of rows.
@@ -253,7 +258,7 @@ impl Segment {
     /// The record is corrupt.
     #[cfg(feature = "http")]
     pub(crate) fn shown(&self, row: Row) -> Result<Shown<'_>> {
-        let place = self.layout.signal_records.view(&self.bytes)[row.index()];
+        let place = self.signal_records().get(row.index());
         let Some([before_name, behind_name]) = self.records().item(row.index(), place)? else {
             return Ok(Shown::Item(Box::new(self.item(row)?)));
         };
@@ -289,7 +294,7 @@ impl Segment {
     /// # Errors
     /// The record is corrupt.
     pub(crate) fn signal(&self, row: Row) -> Result<Signal<'_>> {
-        let place = self.layout.signal_records.view(&self.bytes)[row.index()];
+        let place = self.signal_records().get(row.index());
         let slug = self.company_slugs().get(self.company_of(row) as usize);
         self.records()
             .signal(row.index(), place, self.id(row), slug)
@@ -313,6 +318,13 @@ impl Segment {
     /// The length of the file in bytes.
     pub(crate) fn file_size(&self) -> u64 {
         self.bytes.len() as u64
+    }
+
+    /// Where each row's record starts.
+    fn signal_records(&self) -> Frames<'_> {
+        self.layout
+            .signal_records
+            .view(&self.bytes, self.layout.rows)
     }
 
     fn records(&self) -> Records<'_> {
