@@ -169,6 +169,8 @@ impl Collected {
     }
 }
 
+/// Inlined into the loop over the rows of a page, where a call would take longer than the look.
+#[inline(always)]
 fn id_at(ids: Frames<'_>, row: Row) -> SignalId {
     SignalId::new(ids.get(row.index())).unwrap_or(SignalId::MIN)
 }

@@ -11,6 +11,7 @@ use super::dictionary::{StringSections, Strings};
 use super::field::Field;
 use super::format::{SectionKind, SegmentWriter};
 use super::frames::FrameSections;
+use super::halves;
 use super::interner::Interner;
 use super::ordered;
 use super::pairs;
@@ -92,7 +93,10 @@ impl<W: Write> Assembly<W> {
         }
         self.write_strings([SectionKind::KeyEnds, SectionKind::Keys], field, &keys)?;
         self.write_strings([SectionKind::LabelEnds, SectionKind::Labels], field, &shown)?;
-        self.write_codes(field, &codes, order.len())
+        let bytes = halves::encode(&codes, order.len());
+        self.builder
+            .output
+            .section(SectionKind::Codes, field.number(), &bytes)
     }
 
     /// By row: the number of the facet's label plus one.
@@ -394,10 +398,6 @@ impl<W: Write> Assembly<W> {
         self.builder
             .output
             .section(SectionKind::BlockRanges, field.number(), &ranges)?;
-        self.write_codes(field, codes, values)
-    }
-
-    fn write_codes(&mut self, field: Field, codes: &[u32], values: usize) -> Result<()> {
         let bytes = column::encode(codes, values);
         self.builder
             .output

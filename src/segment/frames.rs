@@ -3,15 +3,16 @@
 //! Such numbers ascend, or nearly so, and take eight bytes where their neighbours differ by less
 //! than two bytes hold. So every 64 of them are a frame, which names its least number once, and of
 //! each number the difference is kept. This is "frame of reference" (Goldstein, Ramakrishnan and
-//! Shaft, Compressing relations and indexes, ICDE 1998). Differences are not packed to the bit:
-//! they are cut into planes of 16 bits, as many as the greatest difference of the frame needs, so
-//! that any number is read without touching another.
+//! Shaft, Compressing relations and indexes, ICDE 1998). Differences are not packed to the bit: two
+//! bytes of each are in the frame, so that any number is read with one look at one place, and what
+//! few frames need more have it in planes, of 16 bits of each difference.
 //!
 //! ```text
 //! a frame     8   the least of its numbers
 //!             4   its first plane
-//!             4   how many planes it has: 0 to 4
-//! a plane   128   16 bits of each difference of one frame, the lowest in the frame's first plane
+//!             4   how many planes it has: 0 to 3
+//!           128   the lowest 16 bits of each difference
+//! a plane   128   the next 16 bits of each difference of a frame
 //! ```
 //!
 //! Numbers need not ascend, though searching does; those far apart take eight bytes as before, and
@@ -21,21 +22,22 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::{Error, Result};
 
-/// Numbers of a frame. A frame costs 16 bytes, a quarter of a byte a number at 64, and less than
-/// that is not worth having; yet 64 records, of some 600 bytes each, still lie within the 65,536
-/// bytes that one plane tells apart, where 128 would not.
+/// Numbers of a frame. What it costs beside the differences, 16 bytes, is a quarter of a byte a
+/// number at 64; and 64 records, of some 600 bytes each, still lie within the 65,536 bytes that two
+/// bytes tell apart, where 128 would not.
 const FRAME_NUMBERS: usize = 64;
 
 /// Planes of a frame whose differences need all of a `u64`.
-const PLANES_MAX: u32 = u64::BITS / u16::BITS;
+const PLANES_MAX: u32 = u64::BITS / u16::BITS - 1;
 
-/// What the numbers of a frame have in common. Part of the format.
+/// Numbers next to each other. Part of the format.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Frame {
     least: u64,
     first_plane: u32,
     planes: u32,
+    lowest: Plane,
 }
 
 /// Sixteen bits of each difference of a frame. Part of the format.
@@ -66,17 +68,50 @@ impl<'a> Frames<'a> {
 
     /// The number at a place, which has to be below [`len`](Self::len).
     ///
-    /// Cost: reads the frame and, of most, one plane.
+    /// Cost: reads the frame and, of few, planes.
     #[inline]
     pub(crate) fn get(self, place: usize) -> u64 {
         debug_assert!(place < self.len, "{place} of {}", self.len);
-        let frame = self.frames[place / FRAME_NUMBERS];
-        frame.least + self.difference(frame, place % FRAME_NUMBERS)
+        let frame = &self.frames[place / FRAME_NUMBERS];
+        let place = place % FRAME_NUMBERS;
+        let number = frame.least + u64::from(frame.lowest[place]);
+        match frame.planes {
+            0 => number,
+            _ => number + self.above_lowest(frame, place),
+        }
+    }
+
+    /// The number before a place, 0 before the first, and the one at it: a span, where the numbers
+    /// are ends.
+    ///
+    /// Cost: for most places little more than [`get`](Self::get).
+    #[inline]
+    pub(crate) fn span(self, place: usize) -> (u64, u64) {
+        let frame = &self.frames[place / FRAME_NUMBERS];
+        match place % FRAME_NUMBERS {
+            place if place > 0 && frame.planes == 0 => {
+                let number = |place: usize| frame.least + u64::from(frame.lowest[place]);
+                (number(place - 1), number(place))
+            }
+            _ => self.span_of_two_frames(place),
+        }
+    }
+
+    /// Apart, so that [`span`](Self::span) is short.
+    #[inline(never)]
+    fn span_of_two_frames(self, place: usize) -> (u64, u64) {
+        let before = place.checked_sub(1);
+        (before.map_or(0, |before| self.get(before)), self.get(place))
     }
 
     /// The numbers in order.
-    pub(crate) fn iter(self) -> impl Iterator<Item = u64> + Clone + 'a {
+    pub(crate) fn iter(self) -> impl Iterator<Item = u64> {
         (0..self.len).map(move |place| self.get(place))
+    }
+
+    /// The last number.
+    pub(crate) fn last(self) -> Option<u64> {
+        self.len.checked_sub(1).map(|place| self.get(place))
     }
 
     /// The first place, of numbers that ascend, whose number `before` does not hold for. It has to
@@ -106,7 +141,7 @@ impl<'a> Frames<'a> {
         let is_whole = |frame: &Frame| {
             let is_next = frame.first_plane as usize == planes && frame.planes <= PLANES_MAX;
             planes += frame.planes as usize;
-            is_next && planes <= self.planes.len() && self.fits(*frame)
+            is_next && planes <= self.planes.len() && self.fits(frame)
         };
         let holds = self.frames.len() == self.len.div_ceil(FRAME_NUMBERS)
             && self.frames.iter().all(is_whole)
@@ -120,20 +155,26 @@ impl<'a> Frames<'a> {
     }
 
     /// Whether no number of a frame exceeds a `u64`, those behind the last of all included.
-    fn fits(self, frame: Frame) -> bool {
-        let greatest = (0..FRAME_NUMBERS).map(|place| self.difference(frame, place));
-        let greatest = greatest.max().unwrap_or(0);
-        frame.least.checked_add(greatest).is_some()
+    fn fits(self, frame: &Frame) -> bool {
+        // With less than 64 bits each, neither the least number nor a difference reaches half way.
+        let is_low = frame.planes < PLANES_MAX && frame.least.leading_zeros() > 0;
+        let fits = |place: usize| {
+            let difference = u64::from(frame.lowest[place]) + self.above_lowest(frame, place);
+            frame.least.checked_add(difference).is_some()
+        };
+        is_low || (0..FRAME_NUMBERS).all(fits)
     }
 
+    /// What the planes of a frame add to a difference.
     #[inline]
-    fn difference(self, frame: Frame, place: usize) -> u64 {
+    fn above_lowest(self, frame: &Frame, place: usize) -> u64 {
         let first = frame.first_plane as usize;
+        let bits = |plane: &Plane, number: u32| u64::from(plane[place]) << (number * u16::BITS);
         match &self.planes[first..first + frame.planes as usize] {
-            [plane] => u64::from(plane[place]),
-            planes => planes.iter().rfold(0, |above, plane| {
-                above << u16::BITS | u64::from(plane[place])
-            }),
+            [] => 0,
+            [one] => bits(one, 1),
+            [one, two] => bits(one, 1) | bits(two, 2),
+            [one, two, three, ..] => bits(one, 1) | bits(two, 2) | bits(three, 3),
         }
     }
 }
@@ -163,19 +204,21 @@ impl FrameSections {
 
     fn push(&mut self, numbers: &[u64], least: u64, greatest: u64) {
         let bits = u64::BITS - (greatest - least).leading_zeros();
-        let planes = bits.div_ceil(u16::BITS);
+        let planes = bits.div_ceil(u16::BITS).saturating_sub(1);
+        let plane = |number: u32| {
+            let mut shorts = [0; FRAME_NUMBERS];
+            for (short, kept) in shorts.iter_mut().zip(numbers) {
+                *short = ((kept - least) >> (number * u16::BITS)) as u16;
+            }
+            shorts
+        };
         self.frames.push(Frame {
             least,
             first_plane: self.planes.len() as u32,
             planes,
+            lowest: plane(0),
         });
-        for plane in 0..planes {
-            let mut shorts = [0; FRAME_NUMBERS];
-            for (short, number) in shorts.iter_mut().zip(numbers) {
-                *short = ((number - least) >> (plane * u16::BITS)) as u16;
-            }
-            self.planes.push(shorts);
-        }
+        self.planes.extend((1..=planes).map(plane));
     }
 }
 
@@ -215,6 +258,10 @@ mod tests {
             let frames = sections.view(numbers.len());
             frames.validate().unwrap();
             prop_assert_eq!(frames.len(), numbers.len());
+            let spans: Vec<_> = (0..numbers.len()).map(|place| frames.span(place)).collect();
+            let before = std::iter::once(0).chain(numbers.iter().copied());
+            prop_assert_eq!(spans, before.zip(numbers.iter().copied()).collect::<Vec<_>>());
+            prop_assert_eq!(frames.last(), numbers.last().copied());
             prop_assert_eq!(frames.iter().collect::<Vec<_>>(), numbers);
         }
 
@@ -266,23 +313,24 @@ mod tests {
     fn a_frame_takes_the_planes_that_it_needs() {
         let planes = |numbers: &[u64]| FrameSections::of(numbers.iter().copied()).planes.len();
         assert_eq!(planes(&[]), 0);
-        assert_eq!(planes(&[7; 64]), 0);
-        assert_eq!(planes(&[7, 7 + 0xFFFF]), 1);
-        assert_eq!(planes(&[7 + 0x1_0000, 7]), 2);
-        assert_eq!(planes(&[0, u64::from(u32::MAX) + 1]), 3);
-        assert_eq!(planes(&[u64::MAX, 0]), 4);
-        assert_eq!(planes(&(0..65).collect::<Vec<u64>>()), 1);
-        assert_eq!(planes(&(0..66).collect::<Vec<u64>>()), 2);
+        assert_eq!(planes(&[7, 7 + 0xFFFF]), 0);
+        assert_eq!(planes(&[7 + 0x1_0000, 7]), 1);
+        assert_eq!(planes(&[0, u64::from(u32::MAX) + 1]), 2);
+        assert_eq!(planes(&[u64::MAX, 0]), 3);
+        let far_apart = |count| (0..count).map(|number| number << 32).collect::<Vec<u64>>();
+        assert_eq!(planes(&far_apart(64)), 2);
+        assert_eq!(planes(&far_apart(65)), 2);
+        assert_eq!(planes(&far_apart(66)), 4);
     }
 
     #[test]
     fn validation_finds_what_is_broken() {
-        let numbers = || (0..200).map(|number| u64::MAX - 70_000 + 350 * number);
+        let numbers = || (0..200).map(|number| u64::MAX - 500_000 + 2_000 * number);
         type Change = fn(&mut FrameSections);
         let changes: [Change; 9] = [
             |sections| sections.frames.truncate(3),
             |sections| sections.frames.push(Frame::zeroed()),
-            |sections| sections.planes.truncate(3),
+            |sections| sections.planes.truncate(2),
             |sections| sections.planes.push(Plane::zeroed()),
             |sections| sections.frames[1].first_plane = 0,
             |sections| sections.frames[1].first_plane = u32::MAX,

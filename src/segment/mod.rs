@@ -15,6 +15,7 @@ mod dictionary;
 mod field;
 mod format;
 mod frames;
+mod halves;
 mod interner;
 mod item;
 mod layout;
@@ -34,6 +35,7 @@ pub(crate) use column::{Column, NO_CODE};
 pub(crate) use dictionary::Strings;
 pub(crate) use field::Field;
 pub(crate) use frames::Frames;
+pub(crate) use halves::FacetColumn;
 #[cfg(feature = "http")]
 pub(crate) use item::Shown;
 pub(crate) use ordered::{OrderedColumn, Verdict};
@@ -75,7 +77,7 @@ pub(crate) struct FacetView<'a> {
     /// What is shown.
     pub(crate) labels: Strings<'a>,
     /// The value of each row.
-    pub(crate) column: Column<'a>,
+    pub(crate) column: FacetColumn<'a>,
     first_posting: u32,
 }
 
@@ -147,10 +149,14 @@ impl Segment {
     /// The values of a facet.
     pub(crate) fn facet(&self, facet: Facet) -> FacetView<'_> {
         let layout = &self.layout.facets[facet as usize];
+        let keys = layout.keys.view(&self.bytes);
+        let codes = layout.codes.view(&self.bytes);
+        // The length was checked when the segment was opened.
+        let column = FacetColumn::new(codes, self.layout.rows, keys.len());
         FacetView {
-            keys: layout.keys.view(&self.bytes),
+            keys,
             labels: layout.labels.view(&self.bytes),
-            column: self.column(&layout.codes),
+            column: column.unwrap_or(FacetColumn::empty()),
             first_posting: layout.first_posting,
         }
     }

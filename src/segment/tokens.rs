@@ -33,17 +33,14 @@ impl<'a> TokenStreams<'a> {
     /// The stream of a text.
     #[inline]
     pub(crate) fn get(&self, place: usize) -> &'a [u8] {
-        let start = match place {
-            0 => 0,
-            _ => self.ends.get(place - 1),
-        };
-        &self.bytes[start as usize..self.ends.get(place) as usize]
+        let (start, end) = self.ends.span(place);
+        &self.bytes[start as usize..end as usize]
     }
 
     /// Checks that the ends ascend and stay within the bytes, so that no view can fail.
     pub(super) fn validate(&self) -> Result<()> {
         self.ends.validate()?;
-        let last = self.ends.iter().last().unwrap_or(0);
+        let last = self.ends.last().unwrap_or(0);
         match self.ends.iter().is_sorted() && last == self.bytes.len() as u64 {
             true => Ok(()),
             false => Err(Error::corrupt(

@@ -5,7 +5,7 @@
 
 use super::field::{NAME_POSTINGS, PAIR_POSTINGS, POSTING_FIELDS, TITLE_POSTINGS};
 use super::row::block_count;
-use super::{Column, OrderedColumn, Segment, TextField, ensure};
+use super::{Column, FacetColumn, OrderedColumn, Segment, TextField, ensure};
 use crate::Result;
 use crate::query::Facet;
 use crate::signal::SignalId;
@@ -36,15 +36,14 @@ impl Segment {
 
     fn validate_ids(&self) -> Result<()> {
         let ids = self.ids();
-        let rows = ids.len();
         ids.validate()?;
         ensure(
             ids.iter().is_sorted_by(|a, b| a < b),
             "the ids are out of order",
         )?;
-        let in_range = |row| SignalId::new(ids.get(row)).is_some();
+        let in_range = |id: Option<u64>| id.is_none_or(|id| SignalId::new(id).is_some());
         ensure(
-            rows == 0 || (in_range(0) && in_range(rows - 1)),
+            in_range(ids.iter().next()) && in_range(ids.last()),
             "an id is out of range",
         )?;
         self.signal_records().validate()
@@ -72,9 +71,10 @@ impl Segment {
             view.keys.len() == postings && view.labels.len() == postings,
             "a facet does not have one posting for each value",
         )?;
-        Column::new(
+        FacetColumn::new(
             self.layout.facets[facet as usize].codes.view(&self.bytes),
             self.row_count(),
+            view.len(),
         )?;
         view.column.validate(view.len())
     }
