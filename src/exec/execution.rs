@@ -11,7 +11,7 @@ use super::trace::{StepTrace, Trace};
 use super::window::{Window, WindowSize};
 use crate::plan::{Access, CodeRange, PhraseCheck, Plan, RangeColumn, Source, Strategies};
 use crate::segment::{
-    BLOCK_ROWS, Column, OrderedColumn, Posting, Postings, Row, Segment, Strings, TextField,
+    BLOCK_ROWS, Column, OrderedColumn, Posting, Postings, Row, Segment, TextField, TokenStreams,
     Verdict, block_count,
 };
 
@@ -86,7 +86,7 @@ struct BoundRange<'a> {
 #[derive(Debug)]
 struct BoundCheck<'a> {
     check: &'a PhraseCheck,
-    streams: Strings<'a>,
+    streams: TokenStreams<'a>,
     /// The company of each row, where streams go by company.
     companies: Option<Column<'a>>,
 }

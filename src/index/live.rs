@@ -27,7 +27,8 @@ impl LiveSegment {
 
     /// Whether a row is there, live, and that of an id.
     pub(crate) fn has(&self, row: Row, id: SignalId) -> bool {
-        let is_of_id = self.segment.ids().get(row.index()) == Some(&id.get());
+        let ids = self.segment.ids();
+        let is_of_id = row.index() < ids.len() && ids.get(row.index()) == id.get();
         is_of_id && !(self.deleted.is_some() && self.deleted.contains(row))
     }
 

@@ -10,7 +10,7 @@ use super::live::LiveSegment;
 use crate::exec::{Execution, RowStream, Run};
 use crate::plan::{Plan, Strategies};
 use crate::query::{Cursor, Order, Query, Start};
-use crate::segment::Row;
+use crate::segment::{Frames, Row};
 use crate::signal::SignalId;
 
 /// The signals that a query asked for, by id, and where to go on.
@@ -209,7 +209,7 @@ impl Collected {
     }
 
     /// Adds the next matches, rows of a segment with these ids.
-    fn extend(&mut self, segment: u32, ids: &[u64], run: Run<'_>) {
+    fn extend(&mut self, segment: u32, ids: Frames<'_>, run: Run<'_>) {
         let skipped = self.to_skip.min(run.len());
         self.to_skip -= skipped;
         let room = self.limit - self.ids.len();
@@ -221,8 +221,10 @@ impl Collected {
     }
 }
 
-fn id_at(ids: &[u64], row: Row) -> SignalId {
-    SignalId::new(ids[row.index()]).unwrap_or(SignalId::MIN)
+/// Inlined into the loop over the rows of a page, where a call would take longer than the look.
+#[inline(always)]
+fn id_at(ids: Frames<'_>, row: Row) -> SignalId {
+    SignalId::new(ids.get(row.index())).unwrap_or(SignalId::MIN)
 }
 
 /// A plan a segment, made when the page first needs the segment. Boxed, as streams are, since moving
@@ -242,7 +244,7 @@ struct Matches<'a, 'q> {
 /// The matches of one segment.
 struct SegmentMatches<'a, 'q> {
     live: &'a LiveSegment,
-    ids: &'a [u64],
+    ids: Frames<'a>,
     plan: &'a OnceCell<Box<Plan<'q>>>,
     number: u32,
     stream: Option<Box<RowStream<'a>>>,
@@ -394,7 +396,7 @@ fn window(live: &LiveSegment, query: &Query) -> Range<u32> {
     };
     let (ids, last) = (live.segment.ids(), cursor.last_id().get());
     match query.order() {
-        Order::NewestFirst => 0..ids.partition_point(|&id| id < last) as u32,
-        Order::OldestFirst => ids.partition_point(|&id| id <= last) as u32..rows,
+        Order::NewestFirst => 0..ids.partition_point(|id| id < last) as u32,
+        Order::OldestFirst => ids.partition_point(|id| id <= last) as u32..rows,
     }
 }

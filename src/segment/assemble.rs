@@ -10,6 +10,8 @@ use super::column::{self, NO_CODE};
 use super::dictionary::{StringSections, Strings};
 use super::field::Field;
 use super::format::{SectionKind, SegmentWriter};
+use super::frames::FrameSections;
+use super::halves;
 use super::interner::Interner;
 use super::ordered;
 use super::pairs;
@@ -91,7 +93,10 @@ impl<W: Write> Assembly<W> {
         }
         self.write_strings([SectionKind::KeyEnds, SectionKind::Keys], field, &keys)?;
         self.write_strings([SectionKind::LabelEnds, SectionKind::Labels], field, &shown)?;
-        self.write_codes(field, &codes, order.len())
+        let bytes = halves::encode(&codes, order.len());
+        self.builder
+            .output
+            .section(SectionKind::Codes, field.number(), &bytes)
     }
 
     /// By row: the number of the facet's label plus one.
@@ -215,18 +220,22 @@ impl<W: Write> Assembly<W> {
         documents: impl Iterator<Item = &'t [u32]>,
         term_numbers: &[u32],
     ) -> Result<()> {
-        let mut streams = StringSections::default();
-        for document in documents {
+        let mut streams = Vec::new();
+        let ends = FrameSections::of(documents.map(|document| {
             for &term in document {
-                tokens::push(&mut streams.bytes, TermNumber(term_numbers[term as usize]));
+                tokens::push(&mut streams, TermNumber(term_numbers[term as usize]));
             }
-            streams.end()?;
-        }
-        self.write_strings(
-            [SectionKind::TokenEnds, SectionKind::Tokens],
+            streams.len() as u64
+        }));
+        self.write_frames(
+            [SectionKind::TokenEnds, SectionKind::TokenEndPlanes],
             field,
-            &streams,
-        )
+            &ends,
+        )?;
+        let number = field.number();
+        self.builder
+            .output
+            .section(SectionKind::Tokens, number, &streams)
     }
 
     /// Companies: slugs, whole names as keys and as they are shown, records, and the rows of each.
@@ -321,11 +330,12 @@ impl<W: Write> Assembly<W> {
 
     /// Ids and the places of records.
     fn write_rows(&mut self) -> Result<()> {
-        let ids: Vec<u64> = self.of_rows(|signal| signal.id.get()).collect();
-        let records: Vec<u64> = self.of_rows(|signal| signal.record).collect();
-        let output = &mut self.builder.output;
-        output.section(SectionKind::Ids, Field::None.number(), &ids)?;
-        output.section(SectionKind::SignalRecords, Field::None.number(), &records)
+        let ids = FrameSections::of(self.of_rows(|signal| signal.id.get()));
+        let records = FrameSections::of(self.of_rows(|signal| signal.record));
+        let id_kinds = [SectionKind::Ids, SectionKind::IdPlanes];
+        self.write_frames(id_kinds, Field::None, &ids)?;
+        let record_kinds = [SectionKind::SignalRecords, SectionKind::SignalRecordPlanes];
+        self.write_frames(record_kinds, Field::None, &records)
     }
 
     fn write_postings(mut self) -> Result<W> {
@@ -372,15 +382,22 @@ impl<W: Write> Assembly<W> {
             .section(bytes, field.number(), &sections.bytes)
     }
 
+    fn write_frames(
+        &mut self,
+        [frames, planes]: [SectionKind; 2],
+        field: Field,
+        sections: &FrameSections,
+    ) -> Result<()> {
+        let output = &mut self.builder.output;
+        output.section(frames, field.number(), &sections.frames)?;
+        output.section(planes, field.number(), &sections.planes)
+    }
+
     fn write_ordered_codes(&mut self, field: Field, codes: &[u32], values: usize) -> Result<()> {
         let ranges = ordered::block_ranges(codes);
         self.builder
             .output
             .section(SectionKind::BlockRanges, field.number(), &ranges)?;
-        self.write_codes(field, codes, values)
-    }
-
-    fn write_codes(&mut self, field: Field, codes: &[u32], values: usize) -> Result<()> {
         let bytes = column::encode(codes, values);
         self.builder
             .output

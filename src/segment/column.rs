@@ -1,4 +1,5 @@
-//! Columns: one small code a row, for range edges and for counting facet values.
+//! Columns: one small code a row, for range edges and for counting facet values. Facets of few
+//! values have shorter ones ([`halves`](super::halves)).
 //!
 //! A column stores codes, not values: 0 means none, `n` means the value at place `n - 1` of the
 //! field's sorted values. Codes therefore compare as their values do, and take one, two or four

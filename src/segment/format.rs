@@ -48,7 +48,7 @@ compile_error!("segments are viewed in place as little-endian integers");
 /// What a section holds. The numbers are part of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum SectionKind {
-    /// `u64` ids, ascending.
+    /// The frames of the ids, which ascend.
     Ids,
     /// One `PostingEntry` a posting.
     Postings,
@@ -78,7 +78,7 @@ pub(crate) enum SectionKind {
     Days,
     /// `f64` amounts that amount codes stand for.
     Amounts,
-    /// `u32` ends of the token streams of titles or names.
+    /// The frames of the ends of the token streams of titles or names.
     TokenEnds,
     /// The token streams.
     Tokens,
@@ -86,7 +86,7 @@ pub(crate) enum SectionKind {
     CompanyStarts,
     /// `u32` rows, company by company.
     CompanyRows,
-    /// `u64` places of the signals' records, by row.
+    /// The frames of the places of the signals' records, by row.
     SignalRecords,
     /// `u64` places of the companies' records, by company.
     CompanyRecords,
@@ -100,6 +100,12 @@ pub(crate) enum SectionKind {
     BucketPlaces,
     /// `u16` places of each block's rows in the block, by ascending code.
     BlockOrder,
+    /// The planes of the ids.
+    IdPlanes,
+    /// The planes of the ends of token streams.
+    TokenEndPlanes,
+    /// The planes of the places of the signals' records.
+    SignalRecordPlanes,
 }
 
 /// Which field a section belongs to, for the kinds that exist once a field. Part of the format.

@@ -10,9 +10,11 @@ use super::buckets::Buckets;
 use super::dictionary::{Dictionary, Strings};
 use super::field::{Field, NAME_POSTINGS, PAIR_POSTINGS, POSTING_FIELDS, TITLE_POSTINGS};
 use super::format::{self, FieldNumber, SectionKind, Table};
+use super::frames::{Frame, Frames, Plane};
 use super::ordered::BlockRange;
 use super::posting::{Container, PostingEntry};
 use super::row::{BlockBits, SEGMENT_ROWS_MAX};
+use super::tokens::TokenStreams;
 use crate::query::Facet;
 use crate::{Error, Result};
 
@@ -28,6 +30,36 @@ impl<T: Pod> Section<T> {
     /// size of `T` when the layout was read.
     pub(super) fn view<'a>(&self, bytes: &'a [u8]) -> &'a [T] {
         bytemuck::cast_slice(&bytes[self.range.clone()])
+    }
+}
+
+/// Numbers in frames: a section of frames and one of planes.
+#[derive(Debug)]
+pub(super) struct FramesLayout {
+    frames: Section<Frame>,
+    planes: Section<Plane>,
+}
+
+impl FramesLayout {
+    pub(super) fn view<'a>(&self, bytes: &'a [u8], len: u32) -> Frames<'a> {
+        let (frames, planes) = (self.frames.view(bytes), self.planes.view(bytes));
+        Frames::new(frames, planes, len as usize)
+    }
+}
+
+/// Token streams: numbers in frames for their ends, and a section of bytes.
+#[derive(Debug)]
+pub(super) struct TokensLayout {
+    ends: FramesLayout,
+    bytes: Section<u8>,
+}
+
+impl TokensLayout {
+    pub(super) fn view<'a>(&self, bytes: &'a [u8], texts: u32) -> TokenStreams<'a> {
+        TokenStreams {
+            ends: self.ends.view(bytes, texts),
+            bytes: self.bytes.view(bytes),
+        }
     }
 }
 
@@ -76,7 +108,7 @@ pub(super) struct FacetLayout {
 pub(super) struct TextLayout {
     pub(super) keys: DictionaryLayout,
     pub(super) order: Section<u32>,
-    pub(super) tokens: StringsLayout,
+    pub(super) tokens: TokensLayout,
     pub(super) first_posting: u32,
 }
 
@@ -92,7 +124,7 @@ pub(super) struct Layout {
     pub(super) rows: u32,
     pub(super) companies: u32,
     pub(super) field_postings: Vec<u32>,
-    pub(super) ids: Section<u64>,
+    pub(super) ids: FramesLayout,
     pub(super) posting_entries: Section<PostingEntry>,
     pub(super) posting_rows: Section<u32>,
     pub(super) containers: Section<Container>,
@@ -116,7 +148,7 @@ pub(super) struct Layout {
     pub(super) company_rows: Section<u32>,
     pub(super) company_codes: Section<u8>,
     pub(super) company_records: Section<u64>,
-    pub(super) signal_records: Section<u64>,
+    pub(super) signal_records: FramesLayout,
     pub(super) records: Section<u8>,
     /// Name and length of each section.
     pub(super) sizes: Vec<(String, u64)>,
@@ -145,7 +177,7 @@ impl Layout {
         Ok(Layout {
             rows: table.rows,
             companies: table.companies,
-            ids: sections.take(SectionKind::Ids, none)?,
+            ids: sections.frames(SectionKind::Ids, SectionKind::IdPlanes, none)?,
             posting_entries: sections.take(SectionKind::Postings, none)?,
             posting_rows: sections.take(SectionKind::PostingRows, none)?,
             containers: sections.take(SectionKind::Containers, none)?,
@@ -171,7 +203,11 @@ impl Layout {
             company_rows: sections.take(SectionKind::CompanyRows, Field::Company)?,
             company_codes: sections.take(SectionKind::Codes, Field::Company)?,
             company_records: sections.take(SectionKind::CompanyRecords, none)?,
-            signal_records: sections.take(SectionKind::SignalRecords, none)?,
+            signal_records: sections.frames(
+                SectionKind::SignalRecords,
+                SectionKind::SignalRecordPlanes,
+                none,
+            )?,
             records: sections.take(SectionKind::Records, none)?,
             sizes: section_sizes(&table),
             field_postings: table.field_postings,
@@ -251,6 +287,18 @@ impl Sections {
         })
     }
 
+    fn frames(
+        &mut self,
+        frames: SectionKind,
+        planes: SectionKind,
+        field: Field,
+    ) -> Result<FramesLayout> {
+        Ok(FramesLayout {
+            frames: self.take(frames, field)?,
+            planes: self.take(planes, field)?,
+        })
+    }
+
     fn keys(&mut self, field: Field) -> Result<StringsLayout> {
         self.strings(SectionKind::KeyEnds, SectionKind::Keys, field)
     }
@@ -271,7 +319,10 @@ impl Sections {
         Ok(TextLayout {
             keys: self.dictionary(field)?,
             order: self.take(SectionKind::KeyOrder, field)?,
-            tokens: self.strings(SectionKind::TokenEnds, SectionKind::Tokens, field)?,
+            tokens: TokensLayout {
+                ends: self.frames(SectionKind::TokenEnds, SectionKind::TokenEndPlanes, field)?,
+                bytes: self.take(SectionKind::Tokens, field)?,
+            },
             first_posting,
         })
     }

@@ -14,6 +14,8 @@ mod column;
 mod dictionary;
 mod field;
 mod format;
+mod frames;
+mod halves;
 mod interner;
 mod item;
 mod layout;
@@ -32,6 +34,8 @@ pub(crate) use bytes::Bytes;
 pub(crate) use column::{Column, NO_CODE};
 pub(crate) use dictionary::Strings;
 pub(crate) use field::Field;
+pub(crate) use frames::Frames;
+pub(crate) use halves::FacetColumn;
 #[cfg(feature = "http")]
 pub(crate) use item::Shown;
 pub(crate) use ordered::{OrderedColumn, Verdict};
@@ -39,7 +43,7 @@ pub(crate) use pairs::is_frequent;
 pub(crate) use posting::{BlockRows, Posting, PostingId, PostingSections, Postings};
 pub(crate) use record::{check_company, check_signal};
 pub(crate) use row::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, Row, block_count};
-pub(crate) use tokens::{EncodedPhrase, TermNumber};
+pub(crate) use tokens::{EncodedPhrase, TermNumber, TokenStreams};
 
 use self::layout::Layout;
 use self::pairs::Pairs;
@@ -73,7 +77,7 @@ pub(crate) struct FacetView<'a> {
     /// What is shown.
     pub(crate) labels: Strings<'a>,
     /// The value of each row.
-    pub(crate) column: Column<'a>,
+    pub(crate) column: FacetColumn<'a>,
     first_posting: u32,
 }
 
@@ -114,21 +118,20 @@ impl Segment {
     }
 
     /// The ids by row, ascending.
-    pub(crate) fn ids(&self) -> &[u64] {
-        self.layout.ids.view(&self.bytes)
+    pub(crate) fn ids(&self) -> Frames<'_> {
+        self.layout.ids.view(&self.bytes, self.layout.rows)
     }
 
     /// The id of a row.
     pub(crate) fn id(&self, row: Row) -> SignalId {
-        SignalId::new(self.ids()[row.index()]).unwrap_or(SignalId::MIN)
+        SignalId::new(self.ids().get(row.index())).unwrap_or(SignalId::MIN)
     }
 
     /// The row of an id.
     pub(crate) fn row(&self, id: SignalId) -> Option<Row> {
-        self.ids()
-            .binary_search(&id.get())
-            .ok()
-            .map(|row| Row(row as u32))
+        let ids = self.ids();
+        let row = ids.partition_point(|other| other < id.get());
+        (row < ids.len() && ids.get(row) == id.get()).then_some(Row(row as u32))
     }
 
     /// All postings.
@@ -151,10 +154,14 @@ impl Segment {
     /// The values of a facet.
     pub(crate) fn facet(&self, facet: Facet) -> FacetView<'_> {
         let layout = &self.layout.facets[facet as usize];
+        let keys = layout.keys.view(&self.bytes);
+        let codes = layout.codes.view(&self.bytes);
+        // The length was checked when the segment was opened.
+        let column = FacetColumn::new(codes, self.layout.rows, keys.len());
         FacetView {
-            keys: layout.keys.view(&self.bytes),
+            keys,
             labels: layout.labels.view(&self.bytes),
-            column: self.column(&layout.codes),
+            column: column.unwrap_or(FacetColumn::empty()),
             first_posting: layout.first_posting,
         }
     }
@@ -194,8 +201,12 @@ impl Segment {
     }
 
     /// The token streams of a text field.
-    pub(crate) fn tokens(&self, field: TextField) -> Strings<'_> {
-        self.text_layout(field).tokens.view(&self.bytes)
+    pub(crate) fn tokens(&self, field: TextField) -> TokenStreams<'_> {
+        let texts = match field {
+            TextField::Title => self.layout.rows,
+            TextField::Name => self.layout.companies,
+        };
+        self.text_layout(field).tokens.view(&self.bytes, texts)
     }
 
     /// Day codes of rows.
@@ -272,7 +283,7 @@ impl Segment {
     /// The record is corrupt.
     #[cfg(feature = "http")]
     pub(crate) fn shown(&self, row: Row) -> Result<Shown<'_>> {
-        let place = self.layout.signal_records.view(&self.bytes)[row.index()];
+        let place = self.signal_records().get(row.index());
         let Some([before_name, behind_name]) = self.records().item(row.index(), place)? else {
             return Ok(Shown::Item(Box::new(self.item(row)?)));
         };
@@ -308,7 +319,7 @@ impl Segment {
     /// # Errors
     /// The record is corrupt.
     pub(crate) fn signal(&self, row: Row) -> Result<Signal<'_>> {
-        let place = self.layout.signal_records.view(&self.bytes)[row.index()];
+        let place = self.signal_records().get(row.index());
         let slug = self.company_slugs().get(self.company_of(row) as usize);
         self.records()
             .signal(row.index(), place, self.id(row), slug)
@@ -332,6 +343,13 @@ impl Segment {
     /// The length of the file in bytes.
     pub(crate) fn file_size(&self) -> u64 {
         self.bytes.len() as u64
+    }
+
+    /// Where each row's record starts.
+    fn signal_records(&self) -> Frames<'_> {
+        self.layout
+            .signal_records
+            .view(&self.bytes, self.layout.rows)
     }
 
     fn records(&self) -> Records<'_> {

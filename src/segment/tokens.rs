@@ -5,7 +5,8 @@
 //! then a run of bytes: it occurs where its own encoding occurs behind the end of a term, without
 //! decoding anything.
 
-use super::dictionary::Strings;
+use super::frames::Frames;
+use crate::{Error, Result};
 
 /// The number of a term in its field: 0 for the most frequent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,6 +22,34 @@ pub(crate) fn push(stream: &mut Vec<u8>, term: TermNumber) {
     stream.push(rest as u8);
 }
 
+/// A view of the token streams of a field, one behind the other, with the end of each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TokenStreams<'a> {
+    pub(super) ends: Frames<'a>,
+    pub(super) bytes: &'a [u8],
+}
+
+impl<'a> TokenStreams<'a> {
+    /// The stream of a text.
+    #[inline]
+    pub(crate) fn get(&self, place: usize) -> &'a [u8] {
+        let (start, end) = self.ends.span(place);
+        &self.bytes[start as usize..end as usize]
+    }
+
+    /// Checks that the ends ascend and stay within the bytes, so that no view can fail.
+    pub(super) fn validate(&self) -> Result<()> {
+        self.ends.validate()?;
+        let last = self.ends.last().unwrap_or(0);
+        match self.ends.iter().is_sorted() && last == self.bytes.len() as u64 {
+            true => Ok(()),
+            false => Err(Error::corrupt(
+                "the ends of token streams are out of order or out of bounds",
+            )),
+        }
+    }
+}
+
 /// A phrase as it stands in a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct EncodedPhrase(Vec<u8>);
@@ -34,8 +63,8 @@ impl EncodedPhrase {
     }
 
     /// Whether the phrase occurs in the stream of `place`. Cost: a scan of its few bytes.
-    pub(crate) fn occurs(&self, streams: &Strings<'_>, place: usize) -> bool {
-        let stream = streams.bytes(place);
+    pub(crate) fn occurs(&self, streams: &TokenStreams<'_>, place: usize) -> bool {
+        let stream = streams.get(place);
         let length = self.0.len();
         if stream.len() < length {
             return false;
@@ -53,7 +82,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::segment::dictionary::StringSections;
+    use crate::segment::frames::FrameSections;
 
     /// The terms of a stream, or `None` where it ends within a term or a term does not fit.
     fn decode(stream: &[u8]) -> Option<Vec<TermNumber>> {
@@ -84,16 +113,29 @@ mod tests {
             if changed || phrase.is_empty() {
                 phrase.push(127);
             }
-            let mut sections = StringSections::default();
-            text.iter().for_each(|&term| push(&mut sections.bytes, TermNumber(term)));
-            sections.end().unwrap();
-            let streams = Strings::new(&sections.ends, &sections.bytes);
+            let mut bytes = Vec::new();
+            text.iter().for_each(|&term| push(&mut bytes, TermNumber(term)));
+            let ends = FrameSections::of([bytes.len() as u64]);
+            let streams = TokenStreams { ends: ends.view(1), bytes: &bytes };
             let encoded = EncodedPhrase::new(phrase.iter().map(|&term| TermNumber(term)));
             let expected = text.windows(phrase.len()).any(|window| window == phrase);
             prop_assert_eq!(encoded.occurs(&streams, 0), expected);
-            let decoded = decode(streams.bytes(0)).unwrap();
+            let decoded = decode(streams.get(0)).unwrap();
             prop_assert_eq!(decoded.into_iter().map(|term| term.0).collect::<Vec<_>>(), text);
         }
+    }
+
+    #[test]
+    fn validation_finds_what_is_broken() {
+        let is_valid = |ends: &[u64], bytes: &[u8]| {
+            let ends = FrameSections::of(ends.iter().copied());
+            let ends = ends.view(3);
+            TokenStreams { ends, bytes }.validate().is_ok()
+        };
+        assert!(is_valid(&[1, 1, 3], &[0; 3]));
+        assert!(!is_valid(&[2, 1, 3], &[0; 3]));
+        assert!(!is_valid(&[1, 1, 3], &[0; 2]));
+        assert!(!is_valid(&[1, 1, 3], &[0; 4]));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use super::field::{NAME_POSTINGS, PAIR_POSTINGS, POSTING_FIELDS, TITLE_POSTINGS};
 use super::row::block_count;
-use super::{Column, OrderedColumn, Segment, TextField, ensure};
+use super::{Column, FacetColumn, OrderedColumn, Segment, TextField, ensure};
 use crate::Result;
 use crate::query::Facet;
 use crate::signal::SignalId;
@@ -18,9 +18,9 @@ impl Segment {
         for facet in Facet::ALL {
             self.validate_facet(facet)?;
         }
-        self.validate_text(TextField::Title, self.row_count())?;
+        self.validate_text(TextField::Title)?;
         self.validate_pairs()?;
-        self.validate_text(TextField::Name, self.company_count())?;
+        self.validate_text(TextField::Name)?;
         self.validate_ordered(self.day_column(), self.days().len())?;
         self.validate_ordered(self.amount_column(), self.amounts().len())?;
         ensure(
@@ -36,16 +36,17 @@ impl Segment {
 
     fn validate_ids(&self) -> Result<()> {
         let ids = self.ids();
-        let rows = self.row_count() as usize;
-        ensure(ids.len() == rows, "there is not one id for each row")?;
-        ensure(ids.is_sorted_by(|a, b| a < b), "the ids are out of order")?;
-        let in_range = |id: Option<&u64>| id.is_none_or(|&id| SignalId::new(id).is_some());
+        ids.validate()?;
         ensure(
-            in_range(ids.first()) && in_range(ids.last()),
+            ids.iter().is_sorted_by(|a, b| a < b),
+            "the ids are out of order",
+        )?;
+        let in_range = |id: Option<u64>| id.is_none_or(|id| SignalId::new(id).is_some());
+        ensure(
+            in_range(ids.iter().next()) && in_range(ids.last()),
             "an id is out of range",
         )?;
-        let records = self.layout.signal_records.view(&self.bytes).len();
-        ensure(records == rows, "there is not one record for each row")
+        self.signal_records().validate()
     }
 
     fn validate_postings(&self) -> Result<()> {
@@ -70,14 +71,15 @@ impl Segment {
             view.keys.len() == postings && view.labels.len() == postings,
             "a facet does not have one posting for each value",
         )?;
-        Column::new(
+        FacetColumn::new(
             self.layout.facets[facet as usize].codes.view(&self.bytes),
             self.row_count(),
+            view.len(),
         )?;
         view.column.validate(view.len())
     }
 
-    fn validate_text(&self, field: TextField, documents: u32) -> Result<()> {
+    fn validate_text(&self, field: TextField) -> Result<()> {
         let layout = self.text_layout(field);
         let dictionary = layout.keys.view(&self.bytes);
         dictionary.validate()?;
@@ -93,12 +95,7 @@ impl Segment {
         )?;
         let in_range = order.iter().all(|&number| (number as usize) < postings);
         ensure(in_range, "a term has a number without a posting")?;
-        let tokens = self.tokens(field);
-        tokens.validate_ends()?;
-        ensure(
-            tokens.len() == documents as usize,
-            "there is not one token stream for each text",
-        )
+        self.tokens(field).validate()
     }
 
     fn validate_pairs(&self) -> Result<()> {

@@ -29,7 +29,7 @@ impl Segment {
             let company = self.company(self.company_of(row))?;
             let mut record = Vec::new();
             record::write_signal(&mut record, &signal);
-            let place = self.layout.signal_records.view(&self.bytes)[row.index()];
+            let place = self.signal_records().get(row.index());
             self.verify_record(place, &record, format_args!("signal {}", signal.id))?;
             self.verify_row(row, &signal, &company, &mut expected)
                 .map_err(|rule| Error::corrupt(format!("signal {}: {rule}", signal.id)))?;
@@ -76,7 +76,7 @@ impl Segment {
             [] => Vec::new(),
             _ => self.stream_of(TextField::Name, &company.name),
         };
-        let stream = self.tokens(TextField::Name).bytes(number as usize);
+        let stream = self.tokens(TextField::Name).get(number as usize);
         rule(expected == stream, "its name's terms are others")?;
         let listed = self
             .company_rows(number)
@@ -117,7 +117,7 @@ impl Segment {
             return Err("the column of amounts has another amount".into());
         }
         if self.stream_of(TextField::Title, &signal.title)
-            != self.tokens(TextField::Title).bytes(row.index())
+            != self.tokens(TextField::Title).get(row.index())
         {
             return Err("the title's terms are others".into());
         }

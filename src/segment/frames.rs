@@ -1,0 +1,350 @@
+//! Numbers kept as differences to the least of their frame: ids by row, places in other sections.
+//!
+//! Such numbers ascend, or nearly so, and take eight bytes where their neighbours differ by less
+//! than two bytes hold. So every 64 of them are a frame, which names its least number once, and of
+//! each number the difference is kept. This is "frame of reference" (Goldstein, Ramakrishnan and
+//! Shaft, Compressing relations and indexes, ICDE 1998). Differences are not packed to the bit: two
+//! bytes of each are in the frame, so that any number is read with one look at one place, and what
+//! few frames need more have it in planes, of 16 bits of each difference.
+//!
+//! ```text
+//! a frame     8   the least of its numbers
+//!             4   its first plane
+//!             4   how many planes it has: 0 to 3
+//!           128   the lowest 16 bits of each difference
+//! a plane   128   the next 16 bits of each difference of a frame
+//! ```
+//!
+//! Numbers need not ascend, though searching does; those far apart take eight bytes as before, and
+//! a quarter of one for the frame.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::{Error, Result};
+
+/// Numbers of a frame. What it costs beside the differences, 16 bytes, is a quarter of a byte a
+/// number at 64; and 64 records, of some 600 bytes each, still lie within the 65,536 bytes that two
+/// bytes tell apart, where 128 would not.
+const FRAME_NUMBERS: usize = 64;
+
+/// Planes of a frame whose differences need all of a `u64`.
+const PLANES_MAX: u32 = u64::BITS / u16::BITS - 1;
+
+/// Numbers next to each other. Part of the format.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Frame {
+    least: u64,
+    first_plane: u32,
+    planes: u32,
+    lowest: Plane,
+}
+
+/// Sixteen bits of each difference of a frame. Part of the format.
+pub(crate) type Plane = [u16; FRAME_NUMBERS];
+
+/// A view of numbers in frames.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frames<'a> {
+    frames: &'a [Frame],
+    planes: &'a [Plane],
+    len: usize,
+}
+
+impl<'a> Frames<'a> {
+    /// A view of `len` numbers, of sections that have been or will be validated.
+    pub(super) fn new(frames: &'a [Frame], planes: &'a [Plane], len: usize) -> Frames<'a> {
+        Frames {
+            frames,
+            planes,
+            len,
+        }
+    }
+
+    /// The number of numbers.
+    pub(crate) fn len(self) -> usize {
+        self.len
+    }
+
+    /// The number at a place, which has to be below [`len`](Self::len).
+    ///
+    /// Cost: reads the frame and, of few, planes.
+    #[inline]
+    pub(crate) fn get(self, place: usize) -> u64 {
+        debug_assert!(place < self.len, "{place} of {}", self.len);
+        let frame = &self.frames[place / FRAME_NUMBERS];
+        let place = place % FRAME_NUMBERS;
+        let number = frame.least + u64::from(frame.lowest[place]);
+        match frame.planes {
+            0 => number,
+            _ => number + self.above_lowest(frame, place),
+        }
+    }
+
+    /// The number before a place, 0 before the first, and the one at it: a span, where the numbers
+    /// are ends.
+    ///
+    /// Cost: for most places little more than [`get`](Self::get).
+    #[inline]
+    pub(crate) fn span(self, place: usize) -> (u64, u64) {
+        let frame = &self.frames[place / FRAME_NUMBERS];
+        match place % FRAME_NUMBERS {
+            place if place > 0 && frame.planes == 0 => {
+                let number = |place: usize| frame.least + u64::from(frame.lowest[place]);
+                (number(place - 1), number(place))
+            }
+            _ => self.span_of_two_frames(place),
+        }
+    }
+
+    /// Apart, so that [`span`](Self::span) is short.
+    #[inline(never)]
+    fn span_of_two_frames(self, place: usize) -> (u64, u64) {
+        let before = place.checked_sub(1);
+        (before.map_or(0, |before| self.get(before)), self.get(place))
+    }
+
+    /// The numbers in order.
+    pub(crate) fn iter(self) -> impl Iterator<Item = u64> {
+        (0..self.len).map(move |place| self.get(place))
+    }
+
+    /// The last number.
+    pub(crate) fn last(self) -> Option<u64> {
+        self.len.checked_sub(1).map(|place| self.get(place))
+    }
+
+    /// The first place, of numbers that ascend, whose number `before` does not hold for. It has to
+    /// hold for none behind one that it does not hold for.
+    ///
+    /// Cost: a binary search of the frames and one within a frame.
+    pub(crate) fn partition_point(self, before: impl Fn(u64) -> bool) -> usize {
+        // The point is in the last frame that starts before it, or at that frame's end.
+        let frames = self.frames.partition_point(|frame| before(frame.least));
+        let mut low = frames.saturating_sub(1) * FRAME_NUMBERS;
+        let mut high = self.len.min(frames * FRAME_NUMBERS);
+        // Everything below `low` lies before the point, everything from `high` on behind it; the
+        // distance shrinks in every round.
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match before(self.get(middle)) {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        low
+    }
+
+    /// Checks everything but the order, so that no view can fail.
+    pub(super) fn validate(self) -> Result<()> {
+        let mut planes = 0;
+        let is_whole = |frame: &Frame| {
+            let is_next = frame.first_plane as usize == planes && frame.planes <= PLANES_MAX;
+            planes += frame.planes as usize;
+            is_next && planes <= self.planes.len() && self.fits(frame)
+        };
+        let holds = self.frames.len() == self.len.div_ceil(FRAME_NUMBERS)
+            && self.frames.iter().all(is_whole)
+            && planes == self.planes.len();
+        match holds {
+            true => Ok(()),
+            false => Err(Error::corrupt(
+                "the frames of numbers are out of order or out of bounds",
+            )),
+        }
+    }
+
+    /// Whether no number of a frame exceeds a `u64`, those behind the last of all included.
+    fn fits(self, frame: &Frame) -> bool {
+        // With less than 64 bits each, neither the least number nor a difference reaches half way.
+        let is_low = frame.planes < PLANES_MAX && frame.least.leading_zeros() > 0;
+        let fits = |place: usize| {
+            let difference = u64::from(frame.lowest[place]) + self.above_lowest(frame, place);
+            frame.least.checked_add(difference).is_some()
+        };
+        is_low || (0..FRAME_NUMBERS).all(fits)
+    }
+
+    /// What the planes of a frame add to a difference.
+    #[inline]
+    fn above_lowest(self, frame: &Frame, place: usize) -> u64 {
+        let first = frame.first_plane as usize;
+        let bits = |plane: &Plane, number: u32| u64::from(plane[place]) << (number * u16::BITS);
+        match &self.planes[first..first + frame.planes as usize] {
+            [] => 0,
+            [one] => bits(one, 1),
+            [one, two] => bits(one, 1) | bits(two, 2),
+            [one, two, three, ..] => bits(one, 1) | bits(two, 2) | bits(three, 3),
+        }
+    }
+}
+
+/// The sections that numbers are written to.
+#[derive(Debug, Default)]
+pub(super) struct FrameSections {
+    pub(super) frames: Vec<Frame>,
+    pub(super) planes: Vec<Plane>,
+}
+
+impl FrameSections {
+    /// Cuts numbers into frames.
+    pub(super) fn of(numbers: impl IntoIterator<Item = u64>) -> FrameSections {
+        let mut sections = FrameSections::default();
+        let mut numbers = numbers.into_iter();
+        let mut frame = Vec::with_capacity(FRAME_NUMBERS);
+        loop {
+            frame.clear();
+            frame.extend(numbers.by_ref().take(FRAME_NUMBERS));
+            let (Some(&least), Some(&greatest)) = (frame.iter().min(), frame.iter().max()) else {
+                return sections;
+            };
+            sections.push(&frame, least, greatest);
+        }
+    }
+
+    fn push(&mut self, numbers: &[u64], least: u64, greatest: u64) {
+        let bits = u64::BITS - (greatest - least).leading_zeros();
+        let planes = bits.div_ceil(u16::BITS).saturating_sub(1);
+        let plane = |number: u32| {
+            let mut shorts = [0; FRAME_NUMBERS];
+            for (short, kept) in shorts.iter_mut().zip(numbers) {
+                *short = ((kept - least) >> (number * u16::BITS)) as u16;
+            }
+            shorts
+        };
+        self.frames.push(Frame {
+            least,
+            first_plane: self.planes.len() as u32,
+            planes,
+            lowest: plane(0),
+        });
+        self.planes.extend((1..=planes).map(plane));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    impl FrameSections {
+        pub(crate) fn view(&self, len: usize) -> Frames<'_> {
+            Frames::new(&self.frames, &self.planes, len)
+        }
+    }
+
+    /// Numbers in any order: close together, equal, and apart by any power of two.
+    fn numbers() -> impl Strategy<Value = Vec<u64>> {
+        let gap = prop_oneof![
+            8 => 0..3_u64,
+            4 => 0..2_000_u64,
+            1 => (0..64_u32).prop_map(|bit| 1 << bit),
+        ];
+        let start = prop_oneof![Just(0), any::<u64>()];
+        (start, prop::collection::vec(gap, 0..300)).prop_map(|(start, gaps)| {
+            let next = |number: &mut u64, gap| {
+                *number = number.wrapping_add(gap);
+                Some(*number)
+            };
+            gaps.into_iter().scan(start, next).collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn frames_are_a_list(numbers in numbers()) {
+            let sections = FrameSections::of(numbers.iter().copied());
+            let frames = sections.view(numbers.len());
+            frames.validate().unwrap();
+            prop_assert_eq!(frames.len(), numbers.len());
+            let spans: Vec<_> = (0..numbers.len()).map(|place| frames.span(place)).collect();
+            let before = std::iter::once(0).chain(numbers.iter().copied());
+            prop_assert_eq!(spans, before.zip(numbers.iter().copied()).collect::<Vec<_>>());
+            prop_assert_eq!(frames.last(), numbers.last().copied());
+            prop_assert_eq!(frames.iter().collect::<Vec<_>>(), numbers);
+        }
+
+        #[test]
+        fn ascending_numbers_are_searched_as_a_list_is(
+            mut numbers in numbers(),
+            probe in any::<prop::sample::Index>(),
+            offset in 0..3_u64,
+        ) {
+            numbers.sort_unstable();
+            let sections = FrameSections::of(numbers.iter().copied());
+            let frames = sections.view(numbers.len());
+            let near = match numbers.is_empty() {
+                true => 0,
+                false => numbers[probe.index(numbers.len())],
+            };
+            let probe = near.wrapping_add(offset).wrapping_sub(1);
+            prop_assert_eq!(
+                frames.partition_point(|number| number < probe),
+                numbers.partition_point(|&number| number < probe)
+            );
+            prop_assert_eq!(
+                frames.partition_point(|number| number <= probe),
+                numbers.partition_point(|&number| number <= probe)
+            );
+        }
+
+        #[test]
+        fn damaged_frames_are_refused_or_read(
+            numbers in numbers(),
+            place in any::<prop::sample::Index>(),
+            bit in 0..8_u32,
+            missing_planes in 0..2_usize,
+        ) {
+            let mut sections = FrameSections::of(numbers.iter().copied());
+            let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut sections.frames);
+            if !bytes.is_empty() {
+                bytes[place.index(bytes.len())] ^= 1 << bit;
+            }
+            let planes = sections.planes.len().saturating_sub(missing_planes);
+            let frames = Frames::new(&sections.frames, &sections.planes[..planes], numbers.len());
+            if frames.validate().is_ok() {
+                prop_assert_eq!(frames.iter().count(), numbers.len());
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_takes_the_planes_that_it_needs() {
+        let planes = |numbers: &[u64]| FrameSections::of(numbers.iter().copied()).planes.len();
+        assert_eq!(planes(&[]), 0);
+        assert_eq!(planes(&[7, 7 + 0xFFFF]), 0);
+        assert_eq!(planes(&[7 + 0x1_0000, 7]), 1);
+        assert_eq!(planes(&[0, u64::from(u32::MAX) + 1]), 2);
+        assert_eq!(planes(&[u64::MAX, 0]), 3);
+        let far_apart = |count| (0..count).map(|number| number << 32).collect::<Vec<u64>>();
+        assert_eq!(planes(&far_apart(64)), 2);
+        assert_eq!(planes(&far_apart(65)), 2);
+        assert_eq!(planes(&far_apart(66)), 4);
+    }
+
+    #[test]
+    fn validation_finds_what_is_broken() {
+        let numbers = || (0..200).map(|number| u64::MAX - 500_000 + 2_000 * number);
+        type Change = fn(&mut FrameSections);
+        let changes: [Change; 9] = [
+            |sections| sections.frames.truncate(3),
+            |sections| sections.frames.push(Frame::zeroed()),
+            |sections| sections.planes.truncate(2),
+            |sections| sections.planes.push(Plane::zeroed()),
+            |sections| sections.frames[1].first_plane = 0,
+            |sections| sections.frames[1].first_plane = u32::MAX,
+            |sections| sections.frames[3].planes = u32::MAX,
+            |sections| sections.frames[3].least = u64::MAX,
+            |sections| sections.frames.swap(1, 2),
+        ];
+        let whole = FrameSections::of(numbers());
+        assert!(whole.view(200).validate().is_ok());
+        assert!(whole.view(300).validate().is_err());
+        for change in changes {
+            let mut sections = FrameSections::of(numbers());
+            change(&mut sections);
+            assert!(sections.view(200).validate().is_err());
+        }
+    }
+}

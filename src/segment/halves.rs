@@ -1,0 +1,139 @@
+//! The columns of facets: two codes a byte where a facet has few values, as most have.
+//!
+//! They are a type of their own because nobody asks for ranges of a facet's codes: those of few rows
+//! are read one by one, and where there are many rows, bitsets are counted instead. Then half the
+//! bytes are half the cache lines.
+
+use super::column::{self, Column};
+use super::row::Row;
+use crate::{Error, Result};
+
+/// The most values whose codes take half a byte, none being a code too.
+const HALVES_VALUES_MAX: usize = 15;
+
+/// A view of the codes of a facet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum FacetColumn<'a> {
+    /// At most 15 values.
+    Halves(Halves<'a>),
+    /// More.
+    Whole(Column<'a>),
+}
+
+/// Codes of half a byte: that of an even row in the lower half, of the next row in the upper.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Halves<'a>(&'a [u8]);
+
+impl<'a> FacetColumn<'a> {
+    /// A view of a column of `rows` rows, for a facet of `values` values.
+    pub(super) fn new(bytes: &'a [u8], rows: u32, values: usize) -> Result<FacetColumn<'a>> {
+        if values > HALVES_VALUES_MAX {
+            return Column::new(bytes, rows).map(FacetColumn::Whole);
+        }
+        match bytes.len() == rows.div_ceil(2) as usize {
+            true => Ok(FacetColumn::Halves(Halves(bytes))),
+            false => Err(Error::corrupt(
+                "the length of a column does not match the rows",
+            )),
+        }
+    }
+
+    /// A column of no rows.
+    pub(super) fn empty() -> FacetColumn<'a> {
+        FacetColumn::Halves(Halves(&[]))
+    }
+
+    /// The code of a row.
+    #[inline]
+    pub(crate) fn get(&self, row: Row) -> u32 {
+        match self {
+            FacetColumn::Halves(codes) => codes.get(row.index()) as u32,
+            FacetColumn::Whole(column) => column.get(row),
+        }
+    }
+
+    /// Checks that no code exceeds the number of values.
+    pub(super) fn validate(&self, values: usize) -> Result<()> {
+        let holds = match self {
+            FacetColumn::Halves(codes) => codes.greatest() <= values,
+            FacetColumn::Whole(column) => return column.validate(values),
+        };
+        match holds {
+            true => Ok(()),
+            false => Err(Error::corrupt("a column has a code without a value")),
+        }
+    }
+}
+
+impl<'a> Halves<'a> {
+    /// The code at a place.
+    #[inline]
+    pub(crate) fn get(self, place: usize) -> usize {
+        usize::from(self.0[place / 2] >> (place % 2 * 4) & 0xF)
+    }
+
+    /// The codes from the first row of a block on.
+    pub(crate) fn starting_at(self, block: u32) -> Halves<'a> {
+        Halves(&self.0[Row::of(block, 0).index() / 2..])
+    }
+
+    /// The greatest code, that behind the last of an odd number of rows included.
+    fn greatest(self) -> usize {
+        let greater = |codes: &u8| (codes & 0xF).max(codes >> 4);
+        self.0.iter().map(greater).max().unwrap_or(0).into()
+    }
+}
+
+/// The codes of a facet of `values` values, in the width that they need.
+pub(super) fn encode(codes: &[u32], values: usize) -> Vec<u8> {
+    if values > HALVES_VALUES_MAX {
+        return column::encode(codes, values);
+    }
+    let pairs = codes.chunks(2);
+    pairs
+        .map(|pair| pair[0] as u8 | (pair.get(1).map_or(0, |&code| code as u8) << 4))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn codes_are_read_as_written(
+            codes in prop::collection::vec(0_u32..=15, 0..40),
+            values in 15_usize..=16,
+        ) {
+            let rows = codes.len() as u32;
+            let bytes = encode(&codes, values);
+            let column = FacetColumn::new(&bytes, rows, values).unwrap();
+            prop_assert!(column.validate(values).is_ok());
+            let read: Vec<u32> = (0..rows).map(|row| column.get(Row(row))).collect();
+            prop_assert_eq!(&read, &codes);
+            prop_assert_eq!(matches!(column, FacetColumn::Halves(_)), values == 15);
+        }
+
+        #[test]
+        fn codes_without_a_value_are_refused(
+            codes in prop::collection::vec(0_u32..=15, 0..10),
+            values in 0_usize..=15,
+        ) {
+            let bytes = encode(&codes, values);
+            let column = FacetColumn::new(&bytes, codes.len() as u32, values).unwrap();
+            let are_values = codes.iter().all(|&code| code as usize <= values);
+            prop_assert_eq!(column.validate(values).is_ok(), are_values);
+        }
+    }
+
+    #[test]
+    fn a_column_is_as_long_as_its_rows() {
+        assert!(FacetColumn::new(&[0; 2], 3, 15).is_ok());
+        assert!(FacetColumn::new(&[0; 2], 5, 15).is_err());
+        assert!(FacetColumn::new(&[0; 2], 2, 15).is_err());
+        assert!(FacetColumn::new(&[0; 2], 2, 16).is_ok());
+        assert!(FacetColumn::new(&[0; 2], 3, 16).is_err());
+    }
+}
