@@ -44,6 +44,11 @@ impl SignalId {
         }
     }
 
+    /// The id of a number that was checked before: that of a segment's rows when it was opened.
+    pub(crate) const fn of_checked(number: u64) -> SignalId {
+        SignalId(number)
+    }
+
     /// The number.
     pub const fn get(self) -> u64 {
         self.0

@@ -92,6 +92,12 @@ impl Candidates {
         self.window = window;
     }
 
+    /// No rows.
+    pub(super) fn clear(&mut self) {
+        self.list.clear();
+        self.form = Form::List;
+    }
+
     /// All rows of the window, in a block of `rows` rows.
     pub(super) fn fill(&mut self, rows: u32) {
         let words = self.window.words();
@@ -407,6 +413,8 @@ impl CandidateRows<'_> {
                     .for_each(|&row| batch.push(row));
             }
             CandidateRows::Bits { first_word, words } => {
+                // Words may be those of a part of the window only.
+                let offset = offset.max(*first_word as u32 * 64);
                 let mut place = (offset / 64) as usize;
                 let mut mask = u64::MAX << (offset % 64);
                 // Every round looks at one word, the first from the offset on.
@@ -442,9 +450,13 @@ impl CandidateRows<'_> {
                     .for_each(|&row| batch.push(row));
             }
             CandidateRows::Bits { first_word, words } => {
-                let Some(last) = offset.checked_sub(1) else {
+                let behind = (first_word + words.len()) as u32 * 64;
+                let Some(last) = offset.min(behind).checked_sub(1) else {
                     return;
                 };
+                if ((last / 64) as usize) < *first_word {
+                    return;
+                }
                 let mut mask = u64::MAX >> (63 - last % 64);
                 let mut behind = (last / 64) as usize + 1 - first_word;
                 // Every round looks at one word, the last before the offset.

@@ -1,5 +1,6 @@
 //! A plan bound to its segment, and the narrowing of one block.
 
+use std::ops::Range;
 use std::time::Instant;
 
 use smallvec::SmallVec;
@@ -291,8 +292,12 @@ impl<'a> Execution<'a> {
             trace.blocks_visited += u64::from(before.map(|window| window.block()) != Some(block));
         }
         self.judge_ranges(block);
-        self.candidates.enter(window);
-        for step in self.begin(window)..self.required.len() {
+        let part = self.narrowed(window);
+        self.candidates.enter(part);
+        if part.is_empty() {
+            return self.candidates.clear();
+        }
+        for step in self.begin(part)..self.required.len() {
             if self.candidates.are_none() {
                 return;
             }
@@ -520,6 +525,17 @@ impl<'a> Execution<'a> {
         }
     }
 
+    /// The part of a window that may have rows in all open ranges.
+    fn narrowed(&self, window: Window) -> Window {
+        let ranges = self.open_ranges.iter().map(|&range| &self.ranges[range]);
+        match self.strategies.block_ranges {
+            true => ranges.fold(window, |part, range| {
+                part.within(&range.span(window.block()))
+            }),
+            false => window,
+        }
+    }
+
     fn skip(&mut self, blocks: u64) {
         if let Some(trace) = &mut self.trace {
             trace.blocks_skipped += blocks;
@@ -676,6 +692,11 @@ impl<'a> BoundRange<'a> {
 
     fn judge(&self, block: u32) -> Verdict {
         self.ordered.blocks[block as usize].judge(self.codes)
+    }
+
+    /// Where the block's rows in the ranges are, as far as its stretches tell.
+    fn span(&self, block: u32) -> Range<u32> {
+        self.ordered.span(block, self.codes)
     }
 
     /// The offsets of a block's rows in the ranges, where the block is kept in order.

@@ -225,6 +225,11 @@ impl<'s> Run<'s> {
         self.0.iter().copied().map(Row)
     }
 
+    /// The places of the matches in the segment.
+    pub(crate) fn places(&self) -> &'s [u32] {
+        self.0
+    }
+
     /// The matches at some places, all of which have to be there.
     pub(crate) fn part(&self, places: Range<usize>) -> Run<'s> {
         Run(&self.0[places])

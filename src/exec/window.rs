@@ -82,6 +82,21 @@ impl Window {
         self.end
     }
 
+    /// The part of it that lies in a span of offsets, which is in whole words as well.
+    pub(super) fn within(&self, span: &Range<u32>) -> Window {
+        let start = self.start.max(span.start);
+        Window {
+            block: self.block,
+            start,
+            end: self.end.min(span.end).max(start),
+        }
+    }
+
+    /// Whether it has no rows.
+    pub(super) fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
     /// The words of the block's bitset.
     pub(super) fn words(&self) -> Range<usize> {
         (self.start / 64) as usize..(self.end / 64) as usize

@@ -215,7 +215,13 @@ impl Collected {
         let room = self.limit - self.ids.len();
         self.has_more = run.len() - skipped > room;
         let shown = run.part(skipped..run.len().min(skipped + room));
-        self.ids.extend(shown.rows().map(|row| id_at(ids, row)));
+        let before = self.ids.len();
+        self.ids.resize(before + shown.len(), SignalId::MIN);
+        ids.read(
+            shown.places(),
+            &mut self.ids[before..],
+            SignalId::of_checked,
+        );
         self.places
             .extend(shown.rows().map(|row| Place { segment, row }));
     }
@@ -224,7 +230,7 @@ impl Collected {
 /// Inlined into the loop over the rows of a page, where a call would take longer than the look.
 #[inline(always)]
 fn id_at(ids: Frames<'_>, row: Row) -> SignalId {
-    SignalId::new(ids.get(row.index())).unwrap_or(SignalId::MIN)
+    SignalId::of_checked(ids.get(row.index()))
 }
 
 /// A plan a segment, made when the page first needs the segment. Boxed, as streams are, since moving

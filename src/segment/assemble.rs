@@ -91,7 +91,7 @@ impl<W: Write> Assembly<W> {
             keys.push(facet.key(strings.get(label as usize)).as_bytes())?;
             shown.push(strings.bytes(label as usize))?;
         }
-        self.write_strings([SectionKind::KeyEnds, SectionKind::Keys], field, &keys)?;
+        self.write_dictionary(field, &keys)?;
         self.write_strings([SectionKind::LabelEnds, SectionKind::Labels], field, &shown)?;
         let bytes = halves::encode(&codes, order.len());
         self.builder
@@ -309,6 +309,9 @@ impl<W: Write> Assembly<W> {
         self.builder
             .output
             .section(SectionKind::BlockOrder, Field::Date.number(), &order)?;
+        let stretches = ordered::stretch_ranges(&codes);
+        let output = &mut self.builder.output;
+        output.section(SectionKind::StretchRanges, Field::Date.number(), &stretches)?;
         self.write_ordered_codes(Field::Date, &codes, values.len())
     }
 

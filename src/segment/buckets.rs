@@ -79,7 +79,31 @@ impl<'a> Buckets<'a> {
 
 /// The bucket of a key. Part of the format.
 fn bucket_of(key: &[u8], count: usize) -> usize {
-    crc32c::crc32c(key) as usize & (count - 1)
+    (hash(key) >> 32) as usize & (count - 1)
+}
+
+/// Mixes a key eight bytes at a time, as FxHash does: turn, add, multiply. A look-up takes as long
+/// as all else of it with a checksum of CRC-32C instead (`benches/queries`, 20 companies). Nothing
+/// rests on keys being spread: those of one bucket are searched.
+fn hash(key: &[u8]) -> u64 {
+    /// Half of its bits are set, with no pattern: the golden ratio's.
+    const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mix = |hash: u64, word: u64| (hash.rotate_left(26) ^ word).wrapping_mul(MULTIPLIER);
+    let (words, rest) = key.as_chunks();
+    let words = words.iter().map(|&word| u64::from_le_bytes(word));
+    mix(words.fold(key.len() as u64, mix), last_word(key, rest))
+}
+
+/// The bytes behind the last whole word; those of the word before are added where there are some,
+/// since reading eight bytes takes less than reading a few.
+fn last_word(key: &[u8], rest: &[u8]) -> u64 {
+    match (key.last_chunk(), rest) {
+        (_, []) => 0,
+        (Some(&last), _) => u64::from_le_bytes(last),
+        (None, rest) => rest
+            .iter()
+            .fold(0, |word, &byte| word << 8 | u64::from(byte)),
+    }
 }
 
 /// The sections of buckets.
@@ -129,8 +153,8 @@ mod tests {
     proptest! {
         #[test]
         fn buckets_find_what_a_search_finds(
-            mut keys in prop::collection::vec("[a-c]{0,4}", 0..60),
-            probe in "[a-d]{0,4}",
+            mut keys in prop::collection::vec("[a-c]{0,4}|a{0,9}b{0,9}", 0..60),
+            probe in "[a-d]{0,4}|a{0,9}b{0,9}",
         ) {
             keys.sort();
             let sections = strings(&keys);
@@ -138,7 +162,8 @@ mod tests {
             let BucketSections { starts, places } = BucketSections::of(&keys);
             let buckets = Buckets { starts: &starts, places: &places };
             buckets.validate(&keys).unwrap();
-            let expected: Vec<usize> = keys.find(&probe).collect();
+            let is_probe = |&place: &usize| keys.bytes(place) == probe.as_bytes();
+            let expected: Vec<usize> = (0..keys.len()).filter(is_probe).collect();
             prop_assert_eq!(buckets.find(&keys, probe.as_bytes()).collect::<Vec<_>>(), expected);
         }
     }

@@ -60,20 +60,6 @@ impl<'a> Strings<'a> {
         std::str::from_utf8(self.bytes(place)).unwrap_or_default()
     }
 
-    /// The places of a key among sorted strings: empty where it is absent, more than one where it
-    /// stands repeatedly. Cost: two binary searches.
-    pub(crate) fn find(&self, key: &str) -> Range<usize> {
-        let first = self.partition_point(0, |other| other < key.as_bytes());
-        if first == self.len() || self.bytes(first) != key.as_bytes() {
-            return first..first;
-        }
-        let last = match first + 1 < self.len() && self.bytes(first + 1) == key.as_bytes() {
-            true => self.partition_point(first, |other| other <= key.as_bytes()),
-            false => first + 1,
-        };
-        first..last
-    }
-
     /// Checks that the ends ascend and stay within the bytes, so that no view can fail.
     pub(crate) fn validate_ends(&self) -> Result<()> {
         let total = self.ends.last().map_or(0, |&end| end as usize);
@@ -106,20 +92,6 @@ impl<'a> Strings<'a> {
             false => Err(Error::corrupt("a dictionary is out of order")),
         }
     }
-
-    fn partition_point(&self, from: usize, before: impl Fn(&[u8]) -> bool) -> usize {
-        let (mut low, mut high) = (from, self.len());
-        // Everything below `low` lies before the point, everything from `high` on behind it; the
-        // distance shrinks in every round.
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match before(self.bytes(middle)) {
-                true => low = middle + 1,
-                false => high = middle,
-            }
-        }
-        low
-    }
 }
 
 /// The sections that strings are written to.
@@ -147,31 +119,7 @@ impl StringSections {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    proptest! {
-        #[test]
-        fn find_agrees_with_a_scan(mut keys in prop::collection::vec("[a-c]{0,3}", 0..40), probe in "[a-d]{0,3}") {
-            keys.sort();
-            let mut sections = StringSections::default();
-            for key in &keys {
-                sections.push(key.as_bytes()).unwrap();
-            }
-            let strings = Strings::new(&sections.ends, &sections.bytes);
-            strings.validate_ends().unwrap();
-            strings.validate_text().unwrap();
-            strings.validate_order().unwrap();
-            let found = strings.find(&probe);
-            let expected: Vec<usize> =
-                (0..keys.len()).filter(|&place| keys[place] == probe).collect();
-            prop_assert_eq!(found.clone().collect::<Vec<_>>(), expected);
-            for place in found {
-                prop_assert_eq!(strings.get(place), probe.as_str());
-            }
-        }
-    }
 
     #[test]
     fn validation_finds_what_is_broken() {

@@ -106,6 +106,8 @@ pub(crate) enum SectionKind {
     TokenEndPlanes,
     /// The planes of the places of the signals' records.
     SignalRecordPlanes,
+    /// The least and greatest code of each stretch of 2,048 rows.
+    StretchRanges,
 }
 
 /// Which field a section belongs to, for the kinds that exist once a field. Part of the format.

@@ -74,11 +74,59 @@ impl<'a> Frames<'a> {
         debug_assert!(place < self.len, "{place} of {}", self.len);
         let frame = &self.frames[place / FRAME_NUMBERS];
         let place = place % FRAME_NUMBERS;
-        let number = frame.least + u64::from(frame.lowest[place]);
-        match frame.planes {
-            0 => number,
-            _ => number + self.above_lowest(frame, place),
+        let difference = match frame.planes {
+            0 => u64::from(frame.lowest[place]),
+            _ => frame.difference(self.planes_of(frame).iter(), place),
+        };
+        frame.least + difference
+    }
+
+    /// Reads the numbers at some places, as many as there are slots for. Places next to each other are
+    /// best in the same frame.
+    ///
+    /// Cost: half of that of [`get`](Self::get) for each, where most are.
+    #[inline]
+    pub(crate) fn read<T>(self, places: &[u32], slots: &mut [T], to: impl Fn(u64) -> T) {
+        let count = places.len().min(slots.len());
+        let (places, slots) = (&places[..count], &mut slots[..count]);
+        let mut next = 0;
+        // Every round reads one number at least, and all behind it that are in its frame.
+        while next < count {
+            let number = places[next] as usize / FRAME_NUMBERS;
+            let frame = &self.frames[number];
+            if frame.planes > 0 {
+                next += self.read_with_planes(number, &places[next..], &mut slots[next..], &to);
+                continue;
+            }
+            while next < count && places[next] as usize / FRAME_NUMBERS == number {
+                let place = places[next] as usize % FRAME_NUMBERS;
+                slots[next] = to(frame.least + u64::from(frame.lowest[place]));
+                next += 1;
+            }
         }
+    }
+
+    /// Reads numbers of a frame that has planes; how many is asked once. Apart, so that the rest of
+    /// [`read`](Self::read) is short.
+    #[inline(never)]
+    fn read_with_planes<T>(
+        self,
+        number: usize,
+        places: &[u32],
+        slots: &mut [T],
+        to: &impl Fn(u64) -> T,
+    ) -> usize {
+        let is_in_frame = |place: &&u32| **place as usize / FRAME_NUMBERS == number;
+        let count = places.iter().take_while(is_in_frame).count();
+        let (places, slots) = (&places[..count], &mut slots[..count]);
+        let frame = &self.frames[number];
+        match self.planes_of(frame) {
+            [] => frame.read([], places, slots, to),
+            [one] => frame.read([one], places, slots, to),
+            [one, two] => frame.read([one, two], places, slots, to),
+            [one, two, three, ..] => frame.read([one, two, three], places, slots, to),
+        }
+        count
     }
 
     /// The number before a place, 0 before the first, and the one at it: a span, where the numbers
@@ -122,15 +170,14 @@ impl<'a> Frames<'a> {
         // The point is in the last frame that starts before it, or at that frame's end.
         let frames = self.frames.partition_point(|frame| before(frame.least));
         let mut low = frames.saturating_sub(1) * FRAME_NUMBERS;
-        let mut high = self.len.min(frames * FRAME_NUMBERS);
-        // Everything below `low` lies before the point, everything from `high` on behind it; the
-        // distance shrinks in every round.
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match before(self.get(middle)) {
-                true => low = middle + 1,
-                false => high = middle,
-            }
+        let mut size = self.len.min(frames * FRAME_NUMBERS) - low;
+        // Everything below `low` lies before the point, everything from `low + size` on behind it.
+        // Which half goes on cannot be predicted, so that it is calculated.
+        while size > 0 {
+            let half = size / 2;
+            let is_before = usize::from(before(self.get(low + half)));
+            low += is_before * (half + 1);
+            size = half - is_before * (1 - size % 2);
         }
         low
     }
@@ -159,23 +206,43 @@ impl<'a> Frames<'a> {
         // With less than 64 bits each, neither the least number nor a difference reaches half way.
         let is_low = frame.planes < PLANES_MAX && frame.least.leading_zeros() > 0;
         let fits = |place: usize| {
-            let difference = u64::from(frame.lowest[place]) + self.above_lowest(frame, place);
+            let difference = frame.difference(self.planes_of(frame).iter(), place);
             frame.least.checked_add(difference).is_some()
         };
         is_low || (0..FRAME_NUMBERS).all(fits)
     }
 
-    /// What the planes of a frame add to a difference.
-    #[inline]
-    fn above_lowest(self, frame: &Frame, place: usize) -> u64 {
+    fn planes_of(self, frame: &Frame) -> &'a [Plane] {
         let first = frame.first_plane as usize;
-        let bits = |plane: &Plane, number: u32| u64::from(plane[place]) << (number * u16::BITS);
-        match &self.planes[first..first + frame.planes as usize] {
-            [] => 0,
-            [one] => bits(one, 1),
-            [one, two] => bits(one, 1) | bits(two, 2),
-            [one, two, three, ..] => bits(one, 1) | bits(two, 2) | bits(three, 3),
+        &self.planes[first..first + frame.planes as usize]
+    }
+}
+
+impl Frame {
+    /// Reads the numbers at some places of the frame, which has these planes.
+    #[inline(always)]
+    fn read<T, const PLANES: usize>(
+        &self,
+        planes: [&Plane; PLANES],
+        places: &[u32],
+        slots: &mut [T],
+        to: &impl Fn(u64) -> T,
+    ) {
+        for (&place, slot) in places.iter().zip(slots) {
+            let place = place as usize % FRAME_NUMBERS;
+            *slot = to(self.least + self.difference(planes.into_iter(), place));
         }
+    }
+
+    /// What the number at a place of the frame, which has these planes, exceeds the least by.
+    #[inline(always)]
+    fn difference<'p>(
+        &self,
+        planes: impl DoubleEndedIterator<Item = &'p Plane>,
+        place: usize,
+    ) -> u64 {
+        let add = |bits: u64, plane: &Plane| bits << u16::BITS | u64::from(plane[place]);
+        add(planes.rev().fold(0, add), &self.lowest)
     }
 }
 

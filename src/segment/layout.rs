@@ -98,7 +98,7 @@ impl DictionaryLayout {
 
 #[derive(Debug)]
 pub(super) struct FacetLayout {
-    pub(super) keys: StringsLayout,
+    pub(super) keys: DictionaryLayout,
     pub(super) labels: StringsLayout,
     pub(super) codes: Section<u8>,
     pub(super) first_posting: u32,
@@ -136,6 +136,7 @@ pub(super) struct Layout {
     pub(super) first_pair_posting: u32,
     pub(super) names: TextLayout,
     pub(super) days: OrderedLayout,
+    pub(super) day_stretches: Section<BlockRange>,
     pub(super) day_order: Section<u16>,
     pub(super) day_values: Section<i32>,
     pub(super) amounts: OrderedLayout,
@@ -163,7 +164,7 @@ impl Layout {
         let facet = |facet: Facet, sections: &mut Sections| {
             let field = Field::Facet(facet);
             Ok(FacetLayout {
-                keys: sections.keys(field)?,
+                keys: sections.dictionary(field)?,
                 labels: sections.labels(field)?,
                 codes: sections.take(SectionKind::Codes, field)?,
                 first_posting: table.field_postings[facet as usize],
@@ -191,6 +192,7 @@ impl Layout {
             first_pair_posting: table.field_postings[PAIR_POSTINGS],
             names: sections.text(Field::Name, table.field_postings[NAME_POSTINGS])?,
             days: sections.ordered(Field::Date)?,
+            day_stretches: sections.take(SectionKind::StretchRanges, Field::Date)?,
             day_order: sections.take(SectionKind::BlockOrder, Field::Date)?,
             day_values: sections.take(SectionKind::Days, Field::Date)?,
             amounts: sections.ordered(Field::Amount)?,

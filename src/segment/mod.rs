@@ -124,7 +124,7 @@ impl Segment {
 
     /// The id of a row.
     pub(crate) fn id(&self, row: Row) -> SignalId {
-        SignalId::new(self.ids().get(row.index())).unwrap_or(SignalId::MIN)
+        SignalId::of_checked(self.ids().get(row.index()))
     }
 
     /// The row of an id.
@@ -154,7 +154,7 @@ impl Segment {
     /// The values of a facet.
     pub(crate) fn facet(&self, facet: Facet) -> FacetView<'_> {
         let layout = &self.layout.facets[facet as usize];
-        let keys = layout.keys.view(&self.bytes);
+        let keys = layout.keys.keys.view(&self.bytes);
         let codes = layout.codes.view(&self.bytes);
         // The length was checked when the segment was opened.
         let column = FacetColumn::new(codes, self.layout.rows, keys.len());
@@ -215,6 +215,7 @@ impl Segment {
         OrderedColumn {
             column: self.column(&layout.codes),
             blocks: layout.blocks.view(&self.bytes),
+            stretches: Some(self.layout.day_stretches.view(&self.bytes)),
             order: Some(self.layout.day_order.view(&self.bytes)),
         }
     }
@@ -230,6 +231,7 @@ impl Segment {
         OrderedColumn {
             column: self.column(&layout.codes),
             blocks: layout.blocks.view(&self.bytes),
+            stretches: None,
             order: None,
         }
     }

@@ -3,14 +3,20 @@
 //! Signals arrive roughly by date, so most blocks lie inside or outside a range of dates as a whole:
 //! their least and greatest codes tell. A few signals arrive late, years even, and make every block
 //! a block at the edge; the order of a block's rows by code finds those few without reading the rest.
+//! Of the block that a range of recent dates starts in, its stretches tell where.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use bytemuck::{Pod, Zeroable};
 
 use super::column::{Column, NO_CODE};
 use super::row::{BLOCK_ROWS, Row};
 use crate::{Error, Result};
+
+/// Rows of a stretch, of which there are 32 in a block. Looking through them takes some 30
+/// nanoseconds, and a stretch at the edge a quarter of a microsecond (`benches/queries`, country +
+/// size + last days).
+const STRETCH_ROWS: u32 = 2048;
 
 /// A view of a column whose codes ascend with its values.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +25,8 @@ pub(crate) struct OrderedColumn<'a> {
     pub(crate) column: Column<'a>,
     /// The least and greatest code of each block.
     pub(crate) blocks: &'a [BlockRange],
+    /// The least and greatest code of each stretch, where they are kept.
+    pub(super) stretches: Option<&'a [BlockRange]>,
     /// The offsets of each block's rows, by ascending code, where they are kept.
     pub(super) order: Option<&'a [u16]>,
 }
@@ -32,6 +40,25 @@ impl<'a> OrderedColumn<'a> {
         let start = order.partition_point(|&offset| code(offset) < *range.start());
         let behind = &order[start..];
         Some(&behind[..behind.partition_point(|&offset| code(offset) <= *range.end())])
+    }
+
+    /// Where a block's rows with a code in one of the ranges are, as far as its stretches tell:
+    /// offsets in whole words.
+    pub(crate) fn span(&self, block: u32, ranges: &[RangeInclusive<u32>]) -> Range<u32> {
+        let Some(stretches) = self.stretches_of(block) else {
+            return 0..BLOCK_ROWS;
+        };
+        let has_some = |stretch: &BlockRange| stretch.judge(ranges) != Verdict::None;
+        let first = stretches.iter().position(has_some).unwrap_or(0);
+        let last = stretches.iter().rposition(has_some);
+        let behind = last.map_or(first, |last| last + 1);
+        first as u32 * STRETCH_ROWS..behind as u32 * STRETCH_ROWS
+    }
+
+    fn stretches_of(&self, block: u32) -> Option<&'a [BlockRange]> {
+        const STRETCHES: usize = (BLOCK_ROWS / STRETCH_ROWS) as usize;
+        let behind = self.stretches?.get(block as usize * STRETCHES..)?;
+        Some(&behind[..behind.len().min(STRETCHES)])
     }
 
     fn order_of(&self, block: u32) -> Option<&'a [u16]> {
@@ -64,7 +91,7 @@ impl<'a> OrderedColumn<'a> {
     }
 }
 
-/// The least and greatest code of a block, so that a range can skip it or take it whole. Rows
+/// The least and greatest code of a block or a stretch, so that a range can skip it or take it whole. Rows
 /// without a value count as code 0. Part of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
@@ -105,13 +132,25 @@ impl BlockRange {
 
 /// The ranges of a column's blocks.
 pub(crate) fn block_ranges(codes: &[u32]) -> Vec<BlockRange> {
-    codes
-        .chunks(BLOCK_ROWS as usize)
-        .map(|block| BlockRange {
-            least: block.iter().copied().min().unwrap_or(NO_CODE),
-            greatest: block.iter().copied().max().unwrap_or(NO_CODE),
-        })
-        .collect()
+    ranges_of(codes.chunks(BLOCK_ROWS as usize))
+}
+
+/// The ranges of the stretches of a column's blocks.
+pub(crate) fn stretch_ranges(codes: &[u32]) -> Vec<BlockRange> {
+    ranges_of(codes.chunks(STRETCH_ROWS as usize))
+}
+
+fn ranges_of<'c>(parts: impl Iterator<Item = &'c [u32]>) -> Vec<BlockRange> {
+    let range = |part: &[u32]| BlockRange {
+        least: part.iter().copied().min().unwrap_or(NO_CODE),
+        greatest: part.iter().copied().max().unwrap_or(NO_CODE),
+    };
+    parts.map(range).collect()
+}
+
+/// How many stretches the rows of a segment have.
+pub(crate) fn stretch_count(rows: u32) -> u32 {
+    rows.div_ceil(STRETCH_ROWS)
 }
 
 /// The offsets of each block's rows, by ascending code; those of one code ascend.
@@ -142,8 +181,11 @@ mod tests {
         ) {
             let codes: Vec<u8> = (0..rows).map(|row| (row.wrapping_mul(seed | 1) >> 13) as u8).collect();
             let wide: Vec<u32> = codes.iter().map(|&code| u32::from(code)).collect();
-            let (blocks, mut order) = (block_ranges(&wide), block_order(&wide));
-            let ordered = OrderedColumn { column: Column::One(&codes), blocks: &blocks, order: Some(&order) };
+            let (blocks, stretches, mut order) = (block_ranges(&wide), stretch_ranges(&wide), block_order(&wide));
+            fn view<'v>(codes: &'v [u8], [blocks, stretches]: [&'v [BlockRange]; 2], order: &'v [u16]) -> OrderedColumn<'v> {
+                OrderedColumn { column: Column::One(codes), blocks, stretches: Some(stretches), order: Some(order) }
+            }
+            let ordered = view(&codes, [&blocks, &stretches], &order);
             ordered.validate_order(rows).unwrap();
             let range = bounds.0.min(bounds.1)..=bounds.0.max(bounds.1);
             for block in 0..blocks.len() as u32 {
@@ -152,12 +194,17 @@ mod tests {
                 let in_block = &wide[Row::of(block, 0).index()..];
                 let expected: Vec<u16> = in_block.iter().take(BLOCK_ROWS as usize).enumerate()
                     .filter(|(_, code)| range.contains(code)).map(|(offset, _)| offset as u16).collect();
+                let span = ordered.span(block, std::slice::from_ref(&range));
+                prop_assert!(expected.iter().all(|&offset| span.contains(&offset.into())));
+                if let (Some(&first), Some(&last)) = (expected.first(), expected.last()) {
+                    prop_assert!(u32::from(first) < span.start + STRETCH_ROWS);
+                    prop_assert!(u32::from(last) + STRETCH_ROWS >= span.end);
+                }
                 prop_assert_eq!(found, expected);
             }
             if rows > 1 {
                 order.swap(0, 1);
-                let ordered = OrderedColumn { column: Column::One(&codes), blocks: &blocks, order: Some(&order) };
-                prop_assert!(ordered.validate_order(rows).is_err());
+                prop_assert!(view(&codes, [&blocks, &stretches], &order).validate_order(rows).is_err());
             }
         }
     }

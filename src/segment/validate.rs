@@ -4,6 +4,7 @@
 //! cannot go wrong, whoever wrote them. They name the first broken rule.
 
 use super::field::{NAME_POSTINGS, PAIR_POSTINGS, POSTING_FIELDS, TITLE_POSTINGS};
+use super::ordered::stretch_count;
 use super::row::block_count;
 use super::{Column, FacetColumn, OrderedColumn, Segment, TextField, ensure};
 use crate::Result;
@@ -60,22 +61,17 @@ impl Segment {
     }
 
     fn validate_facet(&self, facet: Facet) -> Result<()> {
+        let layout = &self.layout.facets[facet as usize];
+        layout.keys.view(&self.bytes).validate()?;
         let view = self.facet(facet);
-        for strings in [view.keys, view.labels] {
-            strings.validate_ends()?;
-            strings.validate_text()?;
-        }
-        view.keys.validate_order()?;
+        view.labels.validate_ends()?;
+        view.labels.validate_text()?;
         let postings = self.posting_count(facet as usize);
         ensure(
             view.keys.len() == postings && view.labels.len() == postings,
             "a facet does not have one posting for each value",
         )?;
-        FacetColumn::new(
-            self.layout.facets[facet as usize].codes.view(&self.bytes),
-            self.row_count(),
-            view.len(),
-        )?;
+        FacetColumn::new(layout.codes.view(&self.bytes), self.row_count(), view.len())?;
         view.column.validate(view.len())
     }
 
@@ -112,6 +108,13 @@ impl Segment {
         ensure(
             ordered.blocks.len() == blocks,
             "there is not one range for each block",
+        )?;
+        let stretches = stretch_count(self.row_count()) as usize;
+        ensure(
+            ordered
+                .stretches
+                .is_none_or(|ranges| ranges.len() == stretches),
+            "there is not one range for each stretch",
         )?;
         let length = match ordered.column {
             Column::One(codes) => codes.len(),

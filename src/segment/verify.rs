@@ -195,9 +195,10 @@ impl Segment {
             .map(|row| ordered.column.get(Row(row)))
             .collect();
         let ranges = super::ordered::block_ranges(&codes);
+        let stretches = super::ordered::stretch_ranges(&codes);
         ensure(
-            ranges == ordered.blocks,
-            "the ranges of blocks are not those of their rows",
+            ranges == ordered.blocks && ordered.stretches.is_none_or(|kept| stretches == kept),
+            "the ranges of blocks or stretches are not those of their rows",
         )
     }
 }
