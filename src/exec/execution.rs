@@ -32,10 +32,6 @@ const FEW_IN_RANGE_MAX: usize = 2048;
 /// sets leave takes no longer than finding the range in it, about 300 nanoseconds.
 const LEAD_ROWS_MIN: usize = 4096;
 
-/// So many candidates may fail one by one before all of a window are compared at once: a page that
-/// is soon full needs only a few.
-const FAILURES_MAX: u32 = 256;
-
 /// A plan, ready to run on its segment.
 #[derive(Debug)]
 pub(crate) struct Execution<'a> {
@@ -51,8 +47,6 @@ pub(crate) struct Execution<'a> {
     window: Option<Window>,
     /// The ranges that the current block neither fails nor fulfils as a whole.
     open_ranges: SmallVec<[usize; 2]>,
-    /// How many candidates have failed a range one by one.
-    failures: u32,
     trace: Option<Box<Trace>>,
     /// Rows that were looked at one by one.
     rows_checked: u64,
@@ -107,7 +101,6 @@ impl<'a> Execution<'a> {
             candidates: Scratch::take(),
             window: None,
             open_ranges: SmallVec::new(),
-            failures: 0,
             trace: None,
             rows_checked: 0,
         }
@@ -311,9 +304,7 @@ impl<'a> Execution<'a> {
             self.excluded[step].subtract(&mut self.candidates, block);
             self.note(first + step, started);
         }
-        if self.failures >= FAILURES_MAX {
-            self.compare_ranges();
-        }
+        self.compare_ranges();
     }
 
     /// Forms the first candidates of a window; returns how many of the required sets they are in.
@@ -384,9 +375,6 @@ impl<'a> Execution<'a> {
             return;
         }
         batch.retain(|row| self.passes(row));
-        if self.failures >= FAILURES_MAX {
-            self.compare_ranges();
-        }
     }
 
     /// Whether a candidate of the window is a match.
@@ -398,7 +386,6 @@ impl<'a> Execution<'a> {
             let passes = self.ranges[range].contains(row);
             self.note_row(self.required.len() + range, passes, started);
             if !passes {
-                self.failures += 1;
                 return false;
             }
         }
@@ -422,10 +409,6 @@ impl<'a> Execution<'a> {
         let block = window.block();
         if self.trace.is_some() {
             return self.settle_traced(block);
-        }
-        self.compare_ranges();
-        if self.is_settled() {
-            return;
         }
         let (ranges, phrases) = (&self.ranges, &self.phrases);
         let open_ranges = &self.open_ranges;
@@ -496,7 +479,8 @@ impl<'a> Execution<'a> {
             .retain(|offset| kept.binary_search(&offset).is_ok());
     }
 
-    /// Keeps the candidates that are in all ranges, so that none is open any more.
+    /// Keeps the candidates that are in all ranges, so that none is open any more. Done for a page as
+    /// well, however few candidates it needs: one that fails takes as long as comparing twenty.
     fn compare_ranges(&mut self) {
         if !self.strategies.compared_ranges || self.trace.is_some() {
             return;
