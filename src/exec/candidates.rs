@@ -5,6 +5,8 @@
 
 use std::ops::{Deref, DerefMut};
 
+use smallvec::SmallVec;
+
 use super::batch::Batch;
 use super::lists;
 use super::window::Window;
@@ -164,6 +166,10 @@ impl Candidates {
 
     /// The rows of any of some postings.
     pub(super) fn load_union(&mut self, postings: &[Posting<'_>]) {
+        if let Some(sets) = self.all_bits(postings) {
+            self.form = Form::Bits;
+            return bits::unite_all(&mut self.bits[self.window.words()], &sets, false);
+        }
         match self.form_union(postings) {
             Form::List => {
                 std::mem::swap(&mut self.list, &mut self.union_list);
@@ -212,6 +218,11 @@ impl Candidates {
 
     /// Keeps the candidates that are in any of some postings.
     pub(super) fn intersect_union(&mut self, postings: &[Posting<'_>]) {
+        if self.form == Form::Bits
+            && let Some(sets) = self.all_bits(postings)
+        {
+            return bits::unite_all(&mut self.bits[self.window.words()], &sets, true);
+        }
         match self.form_union(postings) {
             Form::List => {
                 let union = std::mem::take(&mut self.union_list);
@@ -330,6 +341,15 @@ impl Candidates {
             BlockRows::Array(offsets) => lists::retain_in_array(list, offsets, wanted),
             BlockRows::List(rows) => lists::retain_in_rows(list, rows, wanted),
         }
+    }
+
+    /// The window's words of some postings, where all are bits.
+    fn all_bits<'p>(&self, postings: &[Posting<'p>]) -> Option<SmallVec<[&'p [u64]; 8]>> {
+        let words = |posting: &Posting<'p>| match posting.block(self.window.block()) {
+            BlockRows::Bits(set) => Some(&set[self.window.words()]),
+            BlockRows::Array(_) | BlockRows::List(_) => None,
+        };
+        postings.iter().map(words).collect()
     }
 
     /// Unites the postings' rows of the window, as the smaller of list and bits.

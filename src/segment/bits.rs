@@ -121,6 +121,33 @@ pub(crate) fn unite(bits: &mut [u64], other: &[u64]) {
     for_each_word(bits, other, |word, other| *word |= other);
 }
 
+/// Makes a set that of the rows that are in any of some sets, or keeps those of its rows that are;
+/// each word is written once. The sets are at least as long.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
+pub(crate) fn unite_all(bits: &mut [u64], sets: &[&[u64]], keeps: bool) {
+    let united = |words: &mut [u64], any: &[u64]| {
+        for (word, any) in words.iter_mut().zip(any) {
+            *word = if keeps { *word & any } else { *any };
+        }
+    };
+    let (stretches, rest) = bits.as_chunks_mut::<STRETCH_WORDS>();
+    for (number, words) in stretches.iter_mut().enumerate() {
+        let mut any = [0; STRETCH_WORDS];
+        for set in sets {
+            let (stretches, _) = set.as_chunks::<STRETCH_WORDS>();
+            for (any, word) in any.iter_mut().zip(&stretches[number]) {
+                *any |= word;
+            }
+        }
+        united(words, &any);
+    }
+    let first = stretches.len() * STRETCH_WORDS;
+    for (place, word) in (first..).zip(rest) {
+        let any = sets.iter().fold(0, |any, set| any | set[place]);
+        united(std::slice::from_mut(word), &[any]);
+    }
+}
+
 /// Removes the rows of the other.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
 pub(crate) fn subtract(bits: &mut [u64], other: &[u64]) {
