@@ -81,41 +81,37 @@ impl<'a> Frames<'a> {
         frame.least + difference
     }
 
-    /// Reads the numbers at some places, as many as there are slots for. Places next to each other are
-    /// best in the same frame.
+    /// Reads the numbers at some places, as many as there are slots for.
     ///
-    /// Cost: half of that of [`get`](Self::get) for each, where most are.
+    /// Cost: less than that of [`get`](Self::get) for each where frames have planes.
     #[inline]
     pub(crate) fn read<T>(self, places: &[u32], slots: &mut [T], to: impl Fn(u64) -> T) {
         let count = places.len().min(slots.len());
         let (places, slots) = (&places[..count], &mut slots[..count]);
         let mut next = 0;
-        // Every round reads one number at least, and all behind it that are in its frame.
+        // Every round reads one number at least.
         while next < count {
-            let number = places[next] as usize / FRAME_NUMBERS;
-            let frame = &self.frames[number];
-            if frame.planes > 0 {
-                next += self.read_with_planes(number, &places[next..], &mut slots[next..], &to);
-                continue;
-            }
-            while next < count && places[next] as usize / FRAME_NUMBERS == number {
-                let place = places[next] as usize % FRAME_NUMBERS;
-                slots[next] = to(frame.least + u64::from(frame.lowest[place]));
+            let place = places[next] as usize;
+            let frame = &self.frames[place / FRAME_NUMBERS];
+            if frame.planes == 0 {
+                slots[next] = to(frame.least + u64::from(frame.lowest[place % FRAME_NUMBERS]));
                 next += 1;
+            } else {
+                next += self.read_with_planes(&places[next..], &mut slots[next..], &to);
             }
         }
     }
 
-    /// Reads numbers of a frame that has planes; how many is asked once. Apart, so that the rest of
-    /// [`read`](Self::read) is short.
+    /// Reads the numbers at the first places that are in one frame, which has planes; how many is asked
+    /// once. Returns how many were read. Apart, so that the rest of [`read`](Self::read) is short.
     #[inline(never)]
     fn read_with_planes<T>(
         self,
-        number: usize,
         places: &[u32],
         slots: &mut [T],
         to: &impl Fn(u64) -> T,
     ) -> usize {
+        let number = places[0] as usize / FRAME_NUMBERS;
         let is_in_frame = |place: &&u32| **place as usize / FRAME_NUMBERS == number;
         let count = places.iter().take_while(is_in_frame).count();
         let (places, slots) = (&places[..count], &mut slots[..count]);
