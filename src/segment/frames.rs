@@ -105,12 +105,7 @@ impl<'a> Frames<'a> {
     /// Reads the numbers at the first places that are in one frame, which has planes; how many is asked
     /// once. Returns how many were read. Apart, so that the rest of [`read`](Self::read) is short.
     #[inline(never)]
-    fn read_with_planes<T>(
-        self,
-        places: &[u32],
-        slots: &mut [T],
-        to: &impl Fn(u64) -> T,
-    ) -> usize {
+    fn read_with_planes<T>(self, places: &[u32], slots: &mut [T], to: &impl Fn(u64) -> T) -> usize {
         let number = places[0] as usize / FRAME_NUMBERS;
         let is_in_frame = |place: &&u32| **place as usize / FRAME_NUMBERS == number;
         let count = places.iter().take_while(is_in_frame).count();

@@ -91,8 +91,8 @@ fn compare(
 fn answer(engine: &dyn Engine, question: &Question, dictionary: &Dictionary) -> Result<Answer> {
     let mut prepared = engine.prepare(question)?;
     Ok(Answer {
-        first: prepared.page(Start::First)?,
-        middle: prepared.page(Start::Middle)?,
+        first: prepared.page(Start::First)?.ids(),
+        middle: prepared.page(Start::Middle)?.ids(),
         count: prepared.count()?,
         facets: prepared.facets()?.tally(dictionary),
     })

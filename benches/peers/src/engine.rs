@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use signaldex::Facets;
 use signaldex::query::Facet;
+use signaldex::{Facets, Page};
 
 use crate::Result;
 use crate::question::{Question, Start};
@@ -30,7 +30,7 @@ pub trait Engine {
 /// A question that is ready to be asked.
 pub trait Prepared {
     /// The ids of the first matches from a start on, newest first.
-    fn page(&mut self, start: Start) -> Result<Vec<u64>>;
+    fn page(&mut self, start: Start) -> Result<PageAnswer>;
 
     /// The number of matches, wherever the page starts.
     fn count(&mut self) -> Result<u64>;
@@ -42,6 +42,14 @@ pub trait Prepared {
     fn records(&mut self) -> Result<Option<usize>> {
         Ok(None)
     }
+}
+
+/// The ids of a page as the engine gives them; they are made alike outside of what is measured.
+pub enum PageAnswer {
+    /// Numbers in order.
+    Numbers(Vec<u64>),
+    /// A page of signaldex.
+    Page(Page),
 }
 
 /// Facet counts as the engine gives them; they are made alike outside of what is measured.
@@ -62,6 +70,16 @@ impl Tally {
     /// Zeros for so many values of each facet.
     pub fn new(value_bounds: &[usize; FACETS]) -> Tally {
         Tally(value_bounds.map(|bound| vec![0; bound]))
+    }
+}
+
+impl PageAnswer {
+    /// The ids as numbers.
+    pub fn ids(&self) -> Vec<u64> {
+        match self {
+            PageAnswer::Numbers(ids) => ids.clone(),
+            PageAnswer::Page(page) => page.ids().iter().map(|id| id.get()).collect(),
+        }
     }
 }
 

@@ -52,7 +52,10 @@ fn classes(corpus: &Corpus) -> Result<Vec<ClassTimes>> {
 fn describe(text: &mut String, corpus: &Corpus, signals: u64) -> Result<()> {
     let statistics = corpus.snapshot()?.statistics();
     let of_records = |name: &str| name.ends_with("Records");
-    let records = statistics.sections.iter().filter(|(name, _)| of_records(name));
+    let records = statistics
+        .sections
+        .iter()
+        .filter(|(name, _)| of_records(name));
     let without: u64 = statistics.bytes - records.map(|(_, bytes)| bytes).sum::<u64>();
     let opened = probe::own(signals)?;
     let per_signal = |bytes: u64| bytes as f64 / signals as f64;
@@ -126,7 +129,10 @@ fn answers(snapshot: &Arc<Snapshot>, queries: &[Query], threads: usize) -> f64 {
     let answered: u64 = std::thread::scope(|scope| {
         let work = |_| scope.spawn(|| answer_for_a_while(snapshot, queries));
         let threads: Vec<_> = (0..threads).map(work).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap_or(0)).sum()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or(0))
+            .sum()
     });
     answered as f64 / started.elapsed().as_secs_f64()
 }

@@ -27,7 +27,7 @@ use signaldex::query::Facet;
 
 use super::roaring::{Bitmaps, Name};
 use crate::Result;
-use crate::engine::{Engine, FacetAnswer, Prepared};
+use crate::engine::{Engine, FacetAnswer, PageAnswer, Prepared};
 use crate::question::{Question, Start};
 use crate::record::FACETS;
 
@@ -227,8 +227,8 @@ struct Asked<'e> {
 }
 
 impl Prepared for Asked<'_> {
-    fn page(&mut self, _start: Start) -> Result<Vec<u64>> {
-        Ok(Vec::new())
+    fn page(&mut self, _start: Start) -> Result<PageAnswer> {
+        Ok(PageAnswer::Numbers(Vec::new()))
     }
 
     fn count(&mut self) -> Result<u64> {

@@ -12,7 +12,7 @@ use roaring::{MultiOps, RoaringBitmap};
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
-use crate::engine::{Build, Engine, FacetAnswer, PAGE, Prepared, Tally};
+use crate::engine::{Build, Engine, FacetAnswer, PAGE, PageAnswer, Prepared, Tally};
 use crate::question::{Question, Start};
 use crate::record::{FACETS, NONE, Record};
 
@@ -252,7 +252,7 @@ struct Asked<'e> {
 }
 
 impl Prepared for Asked<'_> {
-    fn page(&mut self, start: Start) -> Result<Vec<u64>> {
+    fn page(&mut self, start: Start) -> Result<PageAnswer> {
         let (engine, question) = (self.engine, self.question);
         let rows = engine.candidates(question, None);
         let is_plain = has_only_sets(question);
@@ -260,7 +260,7 @@ impl Prepared for Asked<'_> {
             .range(question.rank(start)..)
             .filter(|&row| is_plain || engine.passes(question, row));
         let ids = found.take(PAGE).map(|row| engine.maps.ids[row as usize]);
-        Ok(ids.collect())
+        Ok(PageAnswer::Numbers(ids.collect()))
     }
 
     fn count(&mut self) -> Result<u64> {

@@ -7,7 +7,7 @@ use signaldex::{Index, Snapshot, sample};
 use time::Date;
 
 use crate::Result;
-use crate::engine::{Engine, FacetAnswer, Prepared};
+use crate::engine::{Engine, FacetAnswer, PageAnswer, Prepared};
 use crate::question::{Question, Start};
 
 /// A snapshot to ask.
@@ -37,13 +37,12 @@ struct Asked<'e> {
 }
 
 impl Prepared for Asked<'_> {
-    fn page(&mut self, start: Start) -> Result<Vec<u64>> {
+    fn page(&mut self, start: Start) -> Result<PageAnswer> {
         let query = match start {
             Start::First => &self.question.first,
             Start::Middle => &self.question.middle,
         };
-        let page = self.snapshot.search(query, self.today)?;
-        Ok(page.ids().iter().map(|id| id.get()).collect())
+        Ok(PageAnswer::Page(self.snapshot.search(query, self.today)?))
     }
 
     fn count(&mut self) -> Result<u64> {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{CachedStatement, Connection, OpenFlags, params};
 
 use crate::Result;
-use crate::engine::{Build, Engine, FacetAnswer, PAGE, Prepared, Tally};
+use crate::engine::{Build, Engine, FacetAnswer, PAGE, PageAnswer, Prepared, Tally};
 use crate::question::{Question, Start};
 use crate::record::{FACETS, NONE, Record};
 
@@ -354,14 +354,14 @@ struct Asked<'e> {
 }
 
 impl Prepared for Asked<'_> {
-    fn page(&mut self, start: Start) -> Result<Vec<u64>> {
+    fn page(&mut self, start: Start) -> Result<PageAnswer> {
         let before = self.question.before(start);
         let mut rows = self.page.query([before.map_or(i64::MIN, rowid)])?;
         let mut ids = Vec::with_capacity(PAGE);
         while let Some(row) = rows.next()? {
             ids.push(id(row.get(0)?));
         }
-        Ok(ids)
+        Ok(PageAnswer::Numbers(ids))
     }
 
     fn count(&mut self) -> Result<u64> {

@@ -19,7 +19,7 @@ use tantivy::schema::{
 use tantivy::{DocSet, Index, Searcher, SegmentReader, TERMINATED, TantivyDocument, Term};
 
 use crate::Result;
-use crate::engine::{Build, Engine, FacetAnswer, PAGE, Prepared, Tally};
+use crate::engine::{Build, Engine, FacetAnswer, PAGE, PageAnswer, Prepared, Tally};
 use crate::question::{Question, Start};
 use crate::record::{FACETS, NONE, Record};
 
@@ -266,7 +266,7 @@ struct Asked<'e> {
 }
 
 impl Prepared for Asked<'_> {
-    fn page(&mut self, start: Start) -> Result<Vec<u64>> {
+    fn page(&mut self, start: Start) -> Result<PageAnswer> {
         let weight = self.engine.weight(&*self.query)?;
         let mut matches = weight.scorer(self.engine.segment(), 1.0)?;
         let first = self.question.rank(start);
@@ -279,7 +279,7 @@ impl Prepared for Asked<'_> {
             ids.push(self.engine.ids.get_val(document));
             document = matches.advance();
         }
-        Ok(ids)
+        Ok(PageAnswer::Numbers(ids))
     }
 
     fn count(&mut self) -> Result<u64> {
