@@ -10,7 +10,8 @@ pub struct Strategies {
     /// Apply the rarest set first. Off: in the order of the filter's parts.
     pub cost_order: bool,
     /// Pass over blocks whose least and greatest dates or amounts cannot match, and take blocks
-    /// whole that cannot fail. Off: look at every candidate row.
+    /// whole that cannot fail, and look only where stretches of a block may have some. Off: look at
+    /// every candidate row.
     pub block_ranges: bool,
     /// Find the rows of a block in a range of dates by their order, where they are few. Off: by
     /// comparing dates.
@@ -22,7 +23,8 @@ pub struct Strategies {
     pub early_stop: bool,
     /// Carry few candidates of a block as a list. Off: always as a bitset.
     pub candidate_lists: bool,
-    /// Walk a short list that leads, or all rows, row by row. Off: go block by block.
+    /// Walk a short list that leads, lists that are all that there is, or all rows, row by row. Off:
+    /// go block by block.
     pub walked_lists: bool,
     /// Look at small windows of a block first for a page. Off: always at whole blocks.
     pub small_windows: bool,
