@@ -368,7 +368,7 @@ impl<W: Write> Assembly<W> {
         let output = &mut self.builder.output;
         let number = field.number();
         output.section(SectionKind::BucketStarts, number, &buckets.starts)?;
-        output.section(SectionKind::BucketPlaces, number, &buckets.places)
+        output.section(SectionKind::BucketEntries, number, &buckets.entries)
     }
 
     fn write_strings(

@@ -94,10 +94,10 @@ pub(crate) enum SectionKind {
     Records,
     /// `u64` pairs of terms, ascending: the number of the first in the upper half.
     Pairs,
-    /// `u32` start of each bucket of a dictionary among its places, and the end of the last.
+    /// `u32` start of each bucket of a dictionary among its entries, and the end of the last.
     BucketStarts,
-    /// `u32` places of a dictionary's keys, bucket by bucket.
-    BucketPlaces,
+    /// `u32` entries of a dictionary's keys, bucket by bucket: places, and parts of hashes.
+    BucketEntries,
     /// `u16` places of each block's rows in the block, by ascending code.
     BlockOrder,
     /// The planes of the ids.

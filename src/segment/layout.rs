@@ -81,7 +81,7 @@ impl StringsLayout {
 pub(super) struct DictionaryLayout {
     pub(super) keys: StringsLayout,
     bucket_starts: Section<u32>,
-    bucket_places: Section<u32>,
+    bucket_entries: Section<u32>,
 }
 
 impl DictionaryLayout {
@@ -90,7 +90,7 @@ impl DictionaryLayout {
             keys: self.keys.view(bytes),
             buckets: Buckets {
                 starts: self.bucket_starts.view(bytes),
-                places: self.bucket_places.view(bytes),
+                entries: self.bucket_entries.view(bytes),
             },
         }
     }
@@ -313,7 +313,7 @@ impl Sections {
         Ok(DictionaryLayout {
             keys: self.keys(field)?,
             bucket_starts: self.take(SectionKind::BucketStarts, field)?,
-            bucket_places: self.take(SectionKind::BucketPlaces, field)?,
+            bucket_entries: self.take(SectionKind::BucketEntries, field)?,
         })
     }
 
