@@ -10,6 +10,7 @@ use super::candidates::Candidates;
 pub(super) struct Scratch(Option<Box<Candidates>>);
 
 thread_local! {
+    #[expect(clippy::vec_box, reason = "they are lent out, and a box is moved faster than candidates")]
     static SPARE: RefCell<Vec<Box<Candidates>>> = const { RefCell::new(Vec::new()) };
 }
 
