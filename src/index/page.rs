@@ -402,7 +402,7 @@ fn window(live: &LiveSegment, query: &Query) -> Range<u32> {
     };
     let (ids, last) = (live.segment.ids(), cursor.last_id().get());
     match query.order() {
-        Order::NewestFirst => 0..ids.partition_point(|id| id < last) as u32,
-        Order::OldestFirst => ids.partition_point(|id| id <= last) as u32..rows,
+        Order::NewestFirst => 0..ids.count_below(last) as u32,
+        Order::OldestFirst => ids.count_below(last + 1) as u32..rows,
     }
 }

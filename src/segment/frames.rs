@@ -153,24 +153,43 @@ impl<'a> Frames<'a> {
         self.len.checked_sub(1).map(|place| self.get(place))
     }
 
-    /// The first place, of numbers that ascend, whose number `before` does not hold for. It has to
-    /// hold for none behind one that it does not hold for.
+    /// How many numbers are below a bound, where numbers ascend.
     ///
-    /// Cost: a binary search of the frames and one within a frame.
-    pub(crate) fn partition_point(self, before: impl Fn(u64) -> bool) -> usize {
-        // The point is in the last frame that starts before it, or at that frame's end.
-        let frames = self.frames.partition_point(|frame| before(frame.least));
+    /// Cost: a guess among the frames and a few steps from there, and a binary search of one.
+    pub(crate) fn count_below(self, bound: u64) -> usize {
+        let frames = self.frames_below(bound);
         let mut low = frames.saturating_sub(1) * FRAME_NUMBERS;
         let mut size = self.len.min(frames * FRAME_NUMBERS) - low;
-        // Everything below `low` lies before the point, everything from `low + size` on behind it.
-        // Which half goes on cannot be predicted, so that it is calculated.
+        // Everything below `low` is below the bound, everything from `low + size` on is not. Which
+        // half goes on cannot be predicted, so that it is calculated.
         while size > 0 {
             let half = size / 2;
-            let is_before = usize::from(before(self.get(low + half)));
-            low += is_before * (half + 1);
-            size = half - is_before * (1 - size % 2);
+            let is_below = usize::from(self.get(low + half) < bound);
+            low += is_below * (half + 1);
+            size = half - is_below * (1 - size % 2);
         }
         low
+    }
+
+    /// How many frames start below a bound.
+    fn frames_below(self, bound: u64) -> usize {
+        let is_below = |frame: &Frame| frame.least < bound;
+        // The first of each run are few, and in the caches.
+        let runs = self.frames.chunks(FRAMES_OF_RUN);
+        let (mut low, mut high) = (0, runs.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match is_below(&self.frames[middle * FRAMES_OF_RUN]) {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        let Some(first) = low.checked_sub(1).map(|run| run * FRAMES_OF_RUN) else {
+            return 0;
+        };
+        let run = &self.frames[first..self.frames.len().min(first + FRAMES_OF_RUN)];
+        let (from, behind) = around(run, guess(run, bound), is_below);
+        first + from + run[from..behind].partition_point(is_below)
     }
 
     /// Checks everything but the order, so that no view can fail.
@@ -207,6 +226,42 @@ impl<'a> Frames<'a> {
         let first = frame.first_plane as usize;
         &self.planes[first..first + frame.planes as usize]
     }
+}
+
+/// Frames that a bound is guessed among: those of a block of rows.
+const FRAMES_OF_RUN: usize = 1024;
+
+/// About where the frames of a run reach a bound that is above its first, if their numbers grow
+/// evenly ("interpolation search", Perl, Itai and Avni, 1978).
+fn guess(run: &[Frame], bound: u64) -> usize {
+    let (first, last) = (run[0].least, run[run.len() - 1].least);
+    let share = (bound - first) as f64 / (last.saturating_sub(first) as f64 + 1.0);
+    ((share * run.len() as f64) as usize).min(run.len() - 1)
+}
+
+/// A part of the run that the frames below a bound end in, found from a guess by doubling steps.
+fn around(run: &[Frame], guess: usize, is_below: impl Fn(&Frame) -> bool) -> (usize, usize) {
+    let mut step = 1;
+    if is_below(&run[guess]) {
+        let mut from = guess + 1;
+        // Everything before `from` is below.
+        while let Some(frame) = run.get(guess + step)
+            && is_below(frame)
+        {
+            from = guess + step + 1;
+            step *= 2;
+        }
+        return (from, run.len().min(guess + step));
+    }
+    let mut behind = guess;
+    // Nothing from `behind` on is below.
+    while let Some(place) = guess.checked_sub(step)
+        && !is_below(&run[place])
+    {
+        behind = place;
+        step *= 2;
+    }
+    (guess.saturating_sub(step), behind)
 }
 
 impl Frame {
@@ -338,12 +393,8 @@ mod tests {
             };
             let probe = near.wrapping_add(offset).wrapping_sub(1);
             prop_assert_eq!(
-                frames.partition_point(|number| number < probe),
+                frames.count_below(probe),
                 numbers.partition_point(|&number| number < probe)
-            );
-            prop_assert_eq!(
-                frames.partition_point(|number| number <= probe),
-                numbers.partition_point(|&number| number <= probe)
             );
         }
 
@@ -363,6 +414,32 @@ mod tests {
             let frames = Frames::new(&sections.frames, &sections.planes[..planes], numbers.len());
             if frames.validate().is_ok() {
                 prop_assert_eq!(frames.iter().count(), numbers.len());
+            }
+        }
+    }
+
+    #[test]
+    fn bounds_are_found_however_unevenly_numbers_grow() {
+        let count = 3 * FRAMES_OF_RUN * FRAME_NUMBERS + 5;
+        let growths: [fn(u64) -> u64; 4] = [
+            |place| 7 + 3 * place,
+            |place| place * place,
+            |place| 5 + place / 1_000,
+            |place| place + (place / 50_000) * (1 << 61),
+        ];
+        for growth in growths {
+            let numbers: Vec<u64> = (0..count as u64).map(growth).collect();
+            let sections = FrameSections::of(numbers.iter().copied());
+            let frames = sections.view(numbers.len());
+            for &number in numbers.iter().step_by(997) {
+                for bound in [number.saturating_sub(1), number, number + 1] {
+                    let expected = numbers.partition_point(|&number| number < bound);
+                    assert_eq!(frames.count_below(bound), expected, "{bound}");
+                }
+            }
+            for bound in [0, 1, u64::MAX] {
+                let expected = numbers.partition_point(|&number| number < bound);
+                assert_eq!(frames.count_below(bound), expected, "{bound}");
             }
         }
     }

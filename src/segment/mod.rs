@@ -130,7 +130,7 @@ impl Segment {
     /// The row of an id.
     pub(crate) fn row(&self, id: SignalId) -> Option<Row> {
         let ids = self.ids();
-        let row = ids.partition_point(|other| other < id.get());
+        let row = ids.count_below(id.get());
         (row < ids.len() && ids.get(row) == id.get()).then_some(Row(row as u32))
     }
 
