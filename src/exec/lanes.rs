@@ -1,6 +1,6 @@
-//! Two sorted lists of offsets, eight of the one against eight of the other at a time.
+//! Two sorted lists of offsets, eight of the one against eight or sixteen of the other at a time.
 //!
-//! Comparing all of eight with all of eight takes no branch on what they are (Schlegel, Willhalm and
+//! Comparing all of eight with all of the others takes no branch on what they are (Schlegel, Willhalm and
 //! Lehner, "Fast Sorted-Set Intersection using SIMD Instructions", 2011). Processors with AVX-512
 //! do it in about 25 instructions and pack what is kept in another; for others the loops are plain,
 //! and the compiler makes vectors of them.
@@ -145,5 +145,51 @@ mod vectors {
     #[target_feature(enable = "avx512f,avx512vl,avx512vbmi2")]
     pub(super) fn packed(offsets: [u16; LANES], keep: u8) -> [u16; LANES] {
         bytemuck::cast(_mm_maskz_compress_epi16(keep, bytemuck::cast(offsets)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sorted(most: usize) -> impl Strategy<Value = Vec<u16>> {
+        prop::collection::btree_set(0_u16..400, 0..most).prop_map(|set| set.into_iter().collect())
+    }
+
+    proptest! {
+        #[test]
+        fn lanes_decide_as_sets_do(list in sorted(200), array in sorted(300), wanted in any::<bool>()) {
+            let among: BTreeSet<u16> = array.iter().copied().collect();
+            let mut kept = list.clone();
+            let compared = retain(&mut kept, &array, wanted);
+            let (decided, rest) = list.split_at(compared.place);
+            let expected: Vec<u16> =
+                decided.iter().copied().filter(|offset| among.contains(offset) == wanted).collect();
+            prop_assert_eq!(&kept[..compared.kept], expected);
+            prop_assert_eq!(&kept[compared.place..], rest);
+            for (lane, offset) in rest.iter().enumerate() {
+                let is_found = lane < LANES && compared.found >> lane & 1 == 1;
+                let is_behind = array[compared.at..].contains(offset);
+                prop_assert_eq!(is_found || is_behind, among.contains(offset));
+            }
+        }
+
+        /// What other processors do, whatever this one is.
+        #[test]
+        fn plain_lanes_find_and_pack(
+            offsets in prop::array::uniform8(0_u16..30),
+            others in prop::array::uniform8(0_u16..30),
+        ) {
+            let found = common(&offsets, &others);
+            let expected: Vec<u16> =
+                offsets.iter().copied().filter(|offset| others.contains(offset)).collect();
+            let mut list = [0; 2 * LANES];
+            let kept = pack(&mut list, 3, &offsets, found);
+            prop_assert_eq!(&list[3..kept], expected);
+        }
     }
 }
