@@ -197,7 +197,8 @@ impl<'a> Execution<'a> {
 
     /// The sets of a union of lists that is all that there is.
     pub(super) fn walked_union(&self) -> Option<&[Posting<'a>]> {
-        let is_allowed = self.strategies.walked_lists && self.trace.is_none();
+        let is_allowed =
+            self.strategies.walked_lists && !self.is_impossible && self.trace.is_none();
         match self.required.as_slice() {
             [Operand::Union(postings)] if is_allowed && self.has_nothing_else() => {
                 let are_lists = postings.iter().all(|posting| posting.as_list().is_some());

@@ -216,3 +216,21 @@ fn an_empty_index_answers_everything_with_nothing() {
     }
     assert_eq!(snapshot.company_count(), corpus.company_count());
 }
+
+#[test]
+fn a_word_that_occurs_nowhere_leaves_nothing_of_a_union() {
+    let corpus = Corpus::new(12, 5).expect("a size within bounds");
+    let snapshot = corpus_index(&corpus).snapshot();
+    for (name, strategies) in Strategies::each_off() {
+        let snapshot = snapshot.with_strategies(strategies);
+        for text in [
+            "categories=funding,hiring,partnership,award&q=nowhere-at-all",
+            "categories=funding,hiring&country=Nowhere",
+        ] {
+            for order in [Order::NewestFirst, Order::OldestFirst] {
+                let query = valid(builder(text).order(order));
+                compare_page(&snapshot, &query, corpus.as_of(), &[], name);
+            }
+        }
+    }
+}
