@@ -137,13 +137,9 @@ impl Candidates {
                     &second[words],
                 );
             }
-            (BlockRows::Bits(_), listed) => {
+            (other @ BlockRows::Bits(_), listed) | (listed, other) => {
                 self.load(listed);
-                self.intersect(first);
-            }
-            (listed, _) => {
-                self.load(listed);
-                self.intersect(second);
+                self.intersect(other);
             }
         }
     }

@@ -161,13 +161,15 @@ impl<'a> Execution<'a> {
         self.segment
     }
 
-    /// Whether every row is a match. As with lists that are walked, not where a trace is kept.
+    /// Whether rows may be walked one by one. Not where a part of the filter has no rows, so that none
+    /// is a match, and not where a trace is kept, which tells how sets narrow each other.
+    fn may_walk(&self) -> bool {
+        self.strategies.walked_lists && !self.is_impossible && self.trace.is_none()
+    }
+
+    /// Whether every row is a match.
     pub(super) fn is_everything(&self) -> bool {
-        self.strategies.walked_lists
-            && !self.is_impossible
-            && self.required.is_empty()
-            && self.has_nothing_else()
-            && self.trace.is_none()
+        self.may_walk() && self.required.is_empty() && self.has_nothing_else()
     }
 
     /// Whether the leading set has nothing but matches.
@@ -181,28 +183,25 @@ impl<'a> Execution<'a> {
     }
 
     /// The rows of the leading set, where it is a short list or all that there is: then matches are
-    /// best found by walking it. Not where a trace is kept, which tells how sets narrow each other.
+    /// best found by walking it.
     pub(super) fn walked_rows(&self) -> Option<&[u32]> {
         let rows: &[u32] = match self.required.first()? {
-            _ if self.is_impossible => return None,
+            _ if !self.may_walk() => return None,
             Operand::One(Posting::List(rows)) => rows,
             Operand::Merged(rows) => rows,
             _ => return None,
         };
         let most = WALKED_ROWS_PER_BLOCK * block_count(self.segment.row_count());
-        let is_allowed = self.strategies.walked_lists && self.trace.is_none();
         let is_short = rows.len() <= most as usize;
-        (is_allowed && (is_short || self.is_only_required())).then_some(rows)
+        (is_short || self.is_only_required()).then_some(rows)
     }
 
-    /// The sets of a union of lists that is all that there is.
-    pub(super) fn walked_union(&self) -> Option<&[Posting<'a>]> {
-        let is_allowed =
-            self.strategies.walked_lists && !self.is_impossible && self.trace.is_none();
+    /// The lists of a union that is all that there is: each of their rows is a match.
+    pub(super) fn walked_union(&self) -> Option<impl Iterator<Item = &'a [u32]> + '_> {
         match self.required.as_slice() {
-            [Operand::Union(postings)] if is_allowed && self.has_nothing_else() => {
+            [Operand::Union(postings)] if self.may_walk() && self.has_nothing_else() => {
                 let are_lists = postings.iter().all(|posting| posting.as_list().is_some());
-                are_lists.then_some(postings)
+                are_lists.then(|| postings.iter().filter_map(Posting::as_list))
             }
             _ => None,
         }

@@ -12,7 +12,7 @@ use multiversion::target::match_target;
 pub(super) const LANES: usize = 8;
 
 /// How far two lists were compared, until one of them had too few offsets left.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Compared {
     /// The first offset of the list that is not decided.
     pub(super) place: usize,

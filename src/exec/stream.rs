@@ -7,7 +7,7 @@ use super::execution::Execution;
 use super::union::ListUnion;
 use super::window::{Window, WindowSize};
 use crate::query::Order;
-use crate::segment::{BLOCK_ROWS, Posting, Row};
+use crate::segment::{BLOCK_ROWS, Row};
 
 /// Matching rows, a few at a time, in either order, from any row on.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(crate) struct RowStream<'a> {
     /// The window whose candidates are formed.
     window: Option<Window>,
     next_size: WindowSize,
+    /// The lists that are walked, where several are.
+    union: Option<ListUnion<'a>>,
     /// Matches that have been found and are not among the rows above any more.
     batch: Batch,
 }
@@ -37,6 +39,7 @@ impl<'a> RowStream<'a> {
             start: rows.start,
             end: rows.end,
             window: None,
+            union: None,
             next_size: execution.first_window_size(),
             batch: Batch::new(),
             execution,
@@ -56,7 +59,7 @@ impl<'a> RowStream<'a> {
                 self.take_all(wanted);
             } else if self.execution.walked_rows().is_some() {
                 self.walk(wanted);
-            } else if self.execution.walked_union().is_some() {
+            } else if self.union.is_some() || self.begin_union() {
                 self.walk_union(wanted);
             } else {
                 self.find(wanted);
@@ -116,33 +119,29 @@ impl<'a> RowStream<'a> {
                 Order::OldestFirst => self.batch.extend(rows.iter().copied()),
                 Order::NewestFirst => self.batch.extend(rows.iter().rev().copied()),
             }
-            let has_last = rows.len() <= room;
-            self.pass(has_last);
+            let last = self.batch.rows().last().filter(|_| rows.len() > room);
+            match (self.order, last) {
+                (Order::OldestFirst, Some(&last)) => self.start = last + 1,
+                (Order::NewestFirst, Some(&last)) => self.end = last,
+                (_, None) => self.start = self.end,
+            }
             self.execution.keep_walked(&mut self.batch);
         }
     }
 
-    /// Takes matches from several lists, row by row.
+    /// Begins to walk several lists, where they are all that there is.
+    fn begin_union(&mut self) -> bool {
+        let rows = self.start..self.end;
+        let lists = self.execution.walked_union();
+        self.union = lists.map(|lists| ListUnion::new(lists, &rows, self.order));
+        self.union.is_some()
+    }
+
+    /// Takes the next rows of several lists.
     fn walk_union(&mut self, wanted: usize) {
-        // Every round looks at some rows, which are then behind it, or ends.
-        while self.start < self.end && self.batch.rows().is_empty() {
-            self.batch.begin(0, wanted);
-            let lists = self.execution.walked_union().unwrap_or_default();
-            let lists = lists.iter().filter_map(Posting::as_list);
-            self.batch
-                .extend(ListUnion::new(lists, &(self.start..self.end), self.order));
-            self.pass(self.batch.room() > 0);
-            self.execution.keep_walked(&mut self.batch);
-        }
-    }
-
-    /// Leaves the rows of the batch behind, and all others where the batch has the last ones.
-    fn pass(&mut self, has_last: bool) {
-        let last = self.batch.rows().last().filter(|_| !has_last);
-        match (self.order, last) {
-            (Order::OldestFirst, Some(&last)) => self.start = last + 1,
-            (Order::NewestFirst, Some(&last)) => self.end = last,
-            (_, None) => self.start = self.end,
+        self.batch.begin(0, wanted);
+        if let Some(union) = &mut self.union {
+            self.batch.extend(union);
         }
     }
 

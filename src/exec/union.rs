@@ -9,6 +9,7 @@ const NO_HEAD: u64 = 0;
 
 /// The rows of several lists in an order, each once. Cost: about ten nanoseconds a row among twenty
 /// lists, however long they are.
+#[derive(Debug)]
 pub(super) struct ListUnion<'a> {
     /// What is left of each list behind its next row.
     rest: Vec<&'a [u32]>,
@@ -57,6 +58,7 @@ impl Iterator for ListUnion<'_> {
 /// A tree of contestants, the greater of two at each place above them. Which wins cannot be
 /// predicted, so that a heap, which asks, takes three times as long (`benches/queries`, 20
 /// companies).
+#[derive(Debug)]
 struct Tournament {
     /// The winner at place 1; those below place `n` at `2n` and `2n + 1`; contestants last.
     tree: Vec<u64>,

@@ -27,9 +27,7 @@ impl LiveSegment {
 
     /// Whether a row is there, live, and that of an id.
     pub(crate) fn has(&self, row: Row, id: SignalId) -> bool {
-        let ids = self.segment.ids();
-        let is_of_id = row.index() < ids.len() && ids.get(row.index()) == id.get();
-        is_of_id && !(self.deleted.is_some() && self.deleted.contains(row))
+        self.segment.is_of(row, id) && !(self.deleted.is_some() && self.deleted.contains(row))
     }
 
     /// The live row of an id.
@@ -90,8 +88,6 @@ impl LiveSegment {
                 return sources.iter().map(|&source| self.source_rows(source)).sum();
             }
         }
-        let mut execution = Execution::new(&self.segment, strategies);
-        execution.bind(&plan, self.deleted.posting());
-        execution.count()
+        self.execution(&plan, strategies).count()
     }
 }

@@ -61,12 +61,7 @@ impl<'a> Frames<'a> {
         }
     }
 
-    /// The number of numbers.
-    pub(crate) fn len(self) -> usize {
-        self.len
-    }
-
-    /// The number at a place, which has to be below [`len`](Self::len).
+    /// The number at a place, which has to be that of one of the numbers.
     ///
     /// Cost: reads the frame and, of few, planes.
     #[inline]
@@ -370,7 +365,7 @@ mod tests {
             let sections = FrameSections::of(numbers.iter().copied());
             let frames = sections.view(numbers.len());
             frames.validate().unwrap();
-            prop_assert_eq!(frames.len(), numbers.len());
+            prop_assert_eq!(frames.len, numbers.len());
             let spans: Vec<_> = (0..numbers.len()).map(|place| frames.span(place)).collect();
             let before = std::iter::once(0).chain(numbers.iter().copied());
             prop_assert_eq!(spans, before.zip(numbers.iter().copied()).collect::<Vec<_>>());

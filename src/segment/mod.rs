@@ -129,9 +129,13 @@ impl Segment {
 
     /// The row of an id.
     pub(crate) fn row(&self, id: SignalId) -> Option<Row> {
-        let ids = self.ids();
-        let row = ids.count_below(id.get());
-        (row < ids.len() && ids.get(row) == id.get()).then_some(Row(row as u32))
+        let row = Row(self.ids().count_below(id.get()) as u32);
+        self.is_of(row, id).then_some(row)
+    }
+
+    /// Whether there is a row of that number, and it is that of an id.
+    pub(crate) fn is_of(&self, row: Row, id: SignalId) -> bool {
+        row.0 < self.row_count() && self.id(row) == id
     }
 
     /// All postings.

@@ -70,7 +70,7 @@ impl Container {
 }
 
 /// A view of all postings of a segment.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Postings<'a> {
     pub(crate) entries: &'a [PostingEntry],
     pub(crate) rows: &'a [u32],
