@@ -11,6 +11,7 @@ use super::batch::Batch;
 use super::lists;
 use super::window::Window;
 use crate::plan::CodeRange;
+use crate::query::Order;
 use crate::segment::{BLOCK_WORDS, BlockBits, BlockRows, Column, Posting, bits};
 
 /// A union of this many rows or fewer in a block is probed by list rather than set as bits.
@@ -21,6 +22,14 @@ const UNION_LIST_MAX: usize = 32;
 /// than those of each candidate: that takes about 6 microseconds a block, against a nanosecond a
 /// candidate and what listing it takes.
 const COMPARED_MIN: u32 = 64;
+
+/// So many offsets in no order are sorted into a list rather than set as bits: that takes about as
+/// long as clearing a bitset and finding what is set in it.
+const SORTED_MAX: usize = 128;
+
+/// Of so many listed candidates each is looked up in all sets of a union, two cycles a set, rather than
+/// the sets united, some 400 cycles each (`benches/queries`, five categories + dates).
+const PROBED_MAX: usize = 200;
 
 /// Candidate rows of a window. Reused from window to window and from query to query: it is 16 KiB
 /// and more, and a page touches few blocks. Of the bits, only the window's words mean something.
@@ -152,6 +161,15 @@ impl Candidates {
     /// Those of some rows of the block, which come in any order, that lie in the window.
     pub(super) fn load_offsets(&mut self, parts: &[&[u16]]) {
         let words = self.window.words();
+        if self.lists && parts.iter().map(|part| part.len()).sum::<usize>() <= SORTED_MAX {
+            let offsets = parts.iter().copied().flatten().copied();
+            let is_inside = |offset: &u16| words.contains(&usize::from(offset / 64));
+            self.list.clear();
+            self.list.extend(offsets.filter(is_inside));
+            self.list.sort_unstable();
+            self.form = Form::List;
+            return;
+        }
         self.form = Form::Bits;
         self.bits[words.clone()].fill(0);
         let offsets = parts.iter().copied().flatten();
@@ -214,10 +232,19 @@ impl Candidates {
 
     /// Keeps the candidates that are in any of some postings.
     pub(super) fn intersect_union(&mut self, postings: &[Posting<'_>]) {
-        if self.form == Form::Bits
-            && let Some(sets) = self.all_bits(postings)
-        {
-            return bits::unite_all(&mut self.bits[self.window.words()], &sets, true);
+        match self.all_bits(postings) {
+            Some(sets) if self.form == Form::Bits => {
+                return bits::unite_all(&mut self.bits[self.window.words()], &sets, true);
+            }
+            Some(sets) if self.list.len() <= PROBED_MAX => {
+                let first = self.window.words().start;
+                return lists::retain_where(&mut self.list, |offset| {
+                    let place = usize::from(offset / 64) - first;
+                    let any = sets.iter().fold(0, |any, set| any | set[place]);
+                    any >> (offset % 64) & 1 == 1
+                });
+            }
+            _ => {}
         }
         match self.form_union(postings) {
             Form::List => {
@@ -327,7 +354,9 @@ impl Candidates {
         }
     }
 
-    /// Keeps the listed candidates that are in a set, or those that are not.
+    /// Keeps the listed candidates that are in a set, or those that are not. Inlined, so that no row
+    /// asks which.
+    #[inline(always)]
     fn retain_in(&mut self, set: BlockRows<'_>, wanted: bool) {
         let list = &mut self.list;
         match set {
@@ -419,36 +448,29 @@ impl CandidateRows<'_> {
     }
 
     /// The first candidates from an offset on, before another, as many as the batch takes.
-    pub(super) fn collect_from(&self, offset: u32, end: u32, batch: &mut Batch) {
+    pub(super) fn collect_from(&self, start: u32, end: u32, batch: &mut Batch) {
         match self {
             CandidateRows::List(list) => {
-                let first = list.partition_point(|&other| u32::from(other) < offset);
-                let rows = list[first..].iter();
-                rows.take_while(|&&row| u32::from(row) < end)
-                    .take(batch.room())
-                    .for_each(|&row| batch.push(row));
+                batch.push_all(between(list, start, end), Order::OldestFirst);
             }
             CandidateRows::Bits { first_word, words } => {
-                // Words may be those of a part of the window only.
-                let offset = offset.max(*first_word as u32 * 64);
-                let mut place = (offset / 64) as usize;
-                let mut mask = u64::MAX << (offset % 64);
-                // Every round looks at one word, the first from the offset on.
-                while let Some(word) = words.get(place - first_word) {
-                    let mut rest = word & mask;
+                let (first, behind) = (*first_word as u32 * 64, words.len());
+                let (start, end) = (start.saturating_sub(first), end.saturating_sub(first));
+                let behind = behind.min(end.div_ceil(64) as usize);
+                let mut place = (start / 64) as usize;
+                // Every round looks at one word, and passes over those that have nothing.
+                while place < behind {
+                    let mut rest = word_between(words, place, start, end);
                     while rest != 0 {
-                        let row = place as u32 * 64 + rest.trailing_zeros();
-                        if batch.room() == 0 || row >= end {
+                        if !batch.push((first + place as u32 * 64 + rest.trailing_zeros()) as u16) {
                             return;
                         }
-                        batch.push(row as u16);
                         rest &= rest - 1;
                     }
                     place += 1;
-                    if words.get(place - first_word) == Some(&0) {
-                        place += bits::unset_from(words, place - first_word);
+                    if words.get(place) == Some(&0) {
+                        place += bits::unset_from(words, place);
                     }
-                    mask = u64::MAX;
                 }
             }
         }
@@ -456,46 +478,54 @@ impl CandidateRows<'_> {
 
     /// The last candidates before an offset, down to another, descending, as many as the batch
     /// takes.
-    pub(super) fn collect_before(&self, offset: u32, start: u32, batch: &mut Batch) {
+    pub(super) fn collect_before(&self, end: u32, start: u32, batch: &mut Batch) {
         match self {
             CandidateRows::List(list) => {
-                let behind = list.partition_point(|&other| u32::from(other) < offset);
-                let rows = list[..behind].iter().rev();
-                rows.take_while(|&&row| u32::from(row) >= start)
-                    .take(batch.room())
-                    .for_each(|&row| batch.push(row));
+                batch.push_all(between(list, start, end), Order::NewestFirst);
             }
             CandidateRows::Bits { first_word, words } => {
-                let behind = (first_word + words.len()) as u32 * 64;
-                let Some(last) = offset.min(behind).checked_sub(1) else {
-                    return;
-                };
-                if ((last / 64) as usize) < *first_word {
-                    return;
-                }
-                let mut mask = u64::MAX >> (63 - last % 64);
-                let mut behind = (last / 64) as usize + 1 - first_word;
-                // Every round looks at one word, the last before the offset.
-                while let Some(place) = behind.checked_sub(1) {
-                    let mut rest = words[place] & mask;
+                let (first, behind) = (*first_word as u32 * 64, words.len());
+                let (start, end) = (start.saturating_sub(first), end.saturating_sub(first));
+                let mut behind = behind.min(end.div_ceil(64) as usize);
+                // Every round looks at one word, and passes over those that have nothing.
+                while behind > (start / 64) as usize {
+                    let place = behind - 1;
+                    let mut rest = word_between(words, place, start, end);
                     while rest != 0 {
                         let bit = 63 - rest.leading_zeros();
-                        let row = (first_word + place) as u32 * 64 + bit;
-                        if batch.room() == 0 || row < start {
+                        if !batch.push((first + place as u32 * 64 + bit) as u16) {
                             return;
                         }
-                        batch.push(row as u16);
                         rest ^= 1 << bit;
                     }
                     behind = place;
-                    if behind.checked_sub(1).is_some_and(|place| words[place] == 0) {
-                        behind -= bits::unset_before(words, behind);
+                    if place > 0 && words[place - 1] == 0 {
+                        behind -= bits::unset_before(words, place);
                     }
-                    mask = u64::MAX;
                 }
             }
         }
     }
+}
+
+/// Those of some ascending offsets that are at or behind one and before another.
+fn between(offsets: &[u16], start: u32, end: u32) -> &[u16] {
+    let before = |bound: u32| offsets.partition_point(|&offset| u32::from(offset) < bound);
+    let behind = before(end);
+    &offsets[before(start).min(behind)..behind]
+}
+
+/// A word of some, of which only the bits from one on and before another are left.
+fn word_between(words: &[u64], place: usize, start: u32, end: u32) -> u64 {
+    let first = place as u32 * 64;
+    let mut word = words[place];
+    if start > first {
+        word &= u64::MAX << (start - first);
+    }
+    if end < first + 64 {
+        word &= u64::MAX >> (first + 64 - end);
+    }
+    word
 }
 
 /// The number of rows that are in two sets of a block, where that needs no copy of either.

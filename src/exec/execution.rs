@@ -41,12 +41,16 @@ pub(crate) struct Execution<'a> {
     ranges: SmallVec<[BoundRange<'a>; 1]>,
     phrases: SmallVec<[BoundCheck<'a>; 1]>,
     is_impossible: bool,
+    /// Which share of the rows is expected to match.
+    expected_share: f64,
     strategies: &'a Strategies,
     candidates: Scratch,
     /// The rows that the candidates are among.
     window: Option<Window>,
     /// The ranges that the current block neither fails nor fulfils as a whole.
     open_ranges: SmallVec<[usize; 2]>,
+    /// What the current block's order tells of the first open range that it is kept for.
+    in_range: InRange<'a>,
     trace: Option<Box<Trace>>,
     /// Rows that were looked at one by one.
     rows_checked: u64,
@@ -71,6 +75,17 @@ struct BoundPhrase<'a> {
 
 /// Offsets of a block's rows, in any order, for each range of codes.
 type RangeOffsets<'a> = SmallVec<[&'a [u16]; 2]>;
+
+/// How many of a block's rows are in an open range.
+#[derive(Debug)]
+enum InRange<'a> {
+    /// Not looked up.
+    Unknown,
+    /// So few that they are better set one by one; where the range stands among the open ones.
+    Few(usize, RangeOffsets<'a>),
+    /// So many.
+    Many(usize),
+}
 
 #[derive(Debug)]
 struct BoundRange<'a> {
@@ -97,10 +112,12 @@ impl<'a> Execution<'a> {
             ranges: SmallVec::new(),
             phrases: SmallVec::new(),
             is_impossible: false,
+            expected_share: 1.0,
             strategies,
             candidates: Scratch::take(),
             window: None,
             open_ranges: SmallVec::new(),
+            in_range: InRange::Unknown,
             trace: None,
             rows_checked: 0,
         }
@@ -111,6 +128,7 @@ impl<'a> Execution<'a> {
     pub(crate) fn bind(&mut self, plan: &'a Plan<'_>, deleted: Option<Posting<'a>>) {
         let (segment, strategies) = (self.segment, self.strategies);
         self.is_impossible = plan.impossible.is_some();
+        self.expected_share = plan.expected_share(segment.row_count());
         self.candidates.allow_lists(strategies.candidate_lists);
         if !plan.required.is_empty() || !plan.excluded.is_empty() {
             let sources = Sources {
@@ -229,11 +247,23 @@ impl<'a> Execution<'a> {
             && self.phrases.iter().all(|phrase| phrase.passes(row))
     }
 
-    /// How large the first window of a page is.
-    pub(super) fn first_window_size(&self) -> WindowSize {
+    /// How large the first window of a page is that wants so many matches.
+    pub(super) fn first_window_size(&self, wanted: usize) -> WindowSize {
         match self.strategies.small_windows {
-            true => WindowSize::FIRST,
+            true => WindowSize::of(wanted, self.expected_share),
             false => WindowSize::WHOLE,
+        }
+    }
+
+    /// How large the next window of a page is in the block that was opened, where its order says
+    /// that it has so many rows in the range that there is no need to look at all.
+    pub(super) fn size_among_many(&self, wanted: usize) -> Option<WindowSize> {
+        match self.in_range {
+            InRange::Many(rows) if self.strategies.small_windows => {
+                let share = rows as f64 / f64::from(BLOCK_ROWS);
+                Some(WindowSize::of(wanted, self.expected_share * share))
+            }
+            _ => None,
         }
     }
 
@@ -276,16 +306,65 @@ impl<'a> Execution<'a> {
         None
     }
 
-    /// Forms the candidates of a window: what all sets leave. Which of them are matches is left to
-    /// [`keep_matches`](Self::keep_matches) or [`settle`](Self::settle).
-    pub(crate) fn enter(&mut self, window: Window) {
+    /// Judges the ranges in a block that a window of some size is of; returns where its rows in all
+    /// of them are, as far as is known.
+    pub(super) fn open(&mut self, block: u32, size: WindowSize) -> Range<u32> {
+        self.open_ranges.clear();
+        let mut span = 0..BLOCK_ROWS;
+        for (place, range) in self.ranges.iter().enumerate() {
+            if !self.strategies.block_ranges {
+                self.open_ranges.push(place);
+            } else if range.judge(block) != Verdict::All {
+                self.open_ranges.push(place);
+                let of_range = range.span(block);
+                span = span.start.max(of_range.start)..span.end.min(of_range.end);
+            }
+        }
+        self.in_range = match size.is_large() && !span.is_empty() {
+            true => self.look_up_order(block),
+            false => InRange::Unknown,
+        };
+        span
+    }
+
+    /// How many rows the block's order says are in an open range, unless the leading set has few.
+    fn look_up_order(&self, block: u32) -> InRange<'a> {
+        let has_many = |set: &Operand<'_>| set.rows_in(block) >= LEAD_ROWS_MIN;
+        let is_allowed = self.strategies.block_orders && self.trace.is_none();
+        if !is_allowed || !self.required.first().is_none_or(has_many) {
+            return InRange::Unknown;
+        }
+        let mut ranges = self.open_ranges.iter().enumerate();
+        let found = ranges.find_map(|(place, &range)| {
+            let offsets = self.ranges[range].offsets(block)?;
+            let rows = offsets.iter().map(|offsets| offsets.len()).sum();
+            Some((place, offsets, rows))
+        });
+        match found {
+            None => InRange::Unknown,
+            Some((place, offsets, rows)) if rows <= FEW_IN_RANGE_MAX => {
+                InRange::Few(place, offsets)
+            }
+            Some((_, _, rows)) => InRange::Many(rows),
+        }
+    }
+
+    /// Forms the candidates of a whole block; as [`enter`](Self::enter).
+    pub(super) fn enter_block(&mut self, block: u32) {
+        let span = self.open(block, WindowSize::WHOLE);
+        self.enter(Window::whole(block), &span);
+    }
+
+    /// Forms the candidates of a window of the block that was opened, which are in the span: what
+    /// all sets leave. Which of them are matches is left to [`keep_matches`](Self::keep_matches) or
+    /// [`settle`](Self::settle).
+    pub(super) fn enter(&mut self, window: Window, span: &Range<u32>) {
         let block = window.block();
         let before = self.window.replace(window);
         if let Some(trace) = &mut self.trace {
             trace.blocks_visited += u64::from(before.map(|window| window.block()) != Some(block));
         }
-        self.judge_ranges(block);
-        let part = self.narrowed(window);
+        let part = window.within(span);
         self.candidates.enter(part);
         if part.is_empty() {
             return self.candidates.clear();
@@ -310,7 +389,9 @@ impl<'a> Execution<'a> {
     /// Forms the first candidates of a window; returns how many of the required sets they are in.
     fn begin(&mut self, window: Window) -> usize {
         let block = window.block();
-        if self.load_few_in_range(window) {
+        if let InRange::Few(place, offsets) = &self.in_range {
+            self.open_ranges.remove(*place);
+            self.candidates.load_offsets(offsets);
             return 0;
         }
         match self.required.as_slice() {
@@ -331,32 +412,6 @@ impl<'a> Execution<'a> {
                 1
             }
         }
-    }
-
-    /// Starts with the rows in an open range where the block's order says that they are few, and the
-    /// leading set has many.
-    fn load_few_in_range(&mut self, window: Window) -> bool {
-        let is_allowed = self.strategies.block_orders && self.trace.is_none() && window.is_whole();
-        let block = window.block();
-        let has_many = |set: &Operand<'_>| set.rows_in(block) >= LEAD_ROWS_MIN;
-        if !is_allowed || !self.required.first().is_none_or(has_many) {
-            return false;
-        }
-        let few = self
-            .open_ranges
-            .iter()
-            .enumerate()
-            .find_map(|(place, &range)| {
-                let offsets = self.ranges[range].offsets(block)?;
-                let rows: usize = offsets.iter().map(|offsets| offsets.len()).sum();
-                (rows <= FEW_IN_RANGE_MAX).then_some((place, offsets))
-            });
-        let Some((place, offsets)) = few else {
-            return false;
-        };
-        self.open_ranges.remove(place);
-        self.candidates.load_offsets(&offsets);
-        true
     }
 
     /// The window's candidates.
@@ -449,7 +504,7 @@ impl<'a> Execution<'a> {
             }
             [_, .., _] if is_conjunction => self.count_of_conjunction(block),
             _ => {
-                self.enter(Window::whole(block));
+                self.enter_block(block);
                 self.settle();
                 self.candidate_count()
             }
@@ -498,26 +553,6 @@ impl<'a> Execution<'a> {
                 .ranges
                 .iter()
                 .all(|range| range.judge(block) != Verdict::None)
-    }
-
-    fn judge_ranges(&mut self, block: u32) {
-        self.open_ranges.clear();
-        for (place, range) in self.ranges.iter().enumerate() {
-            if !self.strategies.block_ranges || range.judge(block) != Verdict::All {
-                self.open_ranges.push(place);
-            }
-        }
-    }
-
-    /// The part of a window that may have rows in all open ranges.
-    fn narrowed(&self, window: Window) -> Window {
-        let ranges = self.open_ranges.iter().map(|&range| &self.ranges[range]);
-        match self.strategies.block_ranges {
-            true => ranges.fold(window, |part, range| {
-                part.within(&range.span(window.block()))
-            }),
-            false => window,
-        }
     }
 
     fn skip(&mut self, blocks: u64) {

@@ -2,7 +2,6 @@
 
 use super::candidates::CandidateRows;
 use super::execution::Execution;
-use super::window::Window;
 use crate::query::Facet;
 use crate::segment::{BlockBits, BlockRows, Column, FacetColumn, FacetView, Postings, Row, bits};
 
@@ -47,7 +46,7 @@ pub(crate) fn tally(
     let mut listed = Vec::new();
     let mut next = execution.block_at_or_after(0);
     while let Some(block) = next {
-        execution.enter(Window::whole(block));
+        execution.enter_block(block);
         execution.settle();
         let candidates = execution.candidate_count();
         listed.clear();

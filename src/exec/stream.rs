@@ -19,7 +19,8 @@ pub(crate) struct RowStream<'a> {
     end: u32,
     /// The window whose candidates are formed.
     window: Option<Window>,
-    next_size: WindowSize,
+    /// That of the next window, once there was a first.
+    next_size: Option<WindowSize>,
     /// The lists that are walked, where several are.
     union: Option<ListUnion<'a>>,
     /// Matches that have been found and are not among the rows above any more.
@@ -40,7 +41,7 @@ impl<'a> RowStream<'a> {
             end: rows.end,
             window: None,
             union: None,
-            next_size: execution.first_window_size(),
+            next_size: None,
             batch: Batch::new(),
             execution,
         }
@@ -115,10 +116,7 @@ impl<'a> RowStream<'a> {
             let start = rows.partition_point(|&row| row < self.start);
             let rows = &rows[start..rows.partition_point(|&row| row < self.end)];
             let room = self.batch.room();
-            match self.order {
-                Order::OldestFirst => self.batch.extend(rows.iter().copied()),
-                Order::NewestFirst => self.batch.extend(rows.iter().rev().copied()),
-            }
+            self.batch.extend_from(rows, self.order);
             let last = self.batch.rows().last().filter(|_| rows.len() > room);
             match (self.order, last) {
                 (Order::OldestFirst, Some(&last)) => self.start = last + 1,
@@ -145,11 +143,13 @@ impl<'a> RowStream<'a> {
         }
     }
 
-    /// Takes matches from the next window that has some.
+    /// Takes matches from the next window that has some. Apart, so that [`run`](Self::run) is short
+    /// where nothing has to be found.
+    #[inline(never)]
     fn find(&mut self, wanted: usize) {
         // Every round looks at some rows, which are then behind it, or ends.
         while self.start < self.end && self.batch.rows().is_empty() {
-            let Some(window) = self.window.or_else(|| self.enter_window()) else {
+            let Some(window) = self.window.or_else(|| self.enter_window(wanted)) else {
                 self.start = self.end;
                 return;
             };
@@ -183,26 +183,33 @@ impl<'a> RowStream<'a> {
     }
 
     /// Forms the candidates of the next window.
-    fn enter_window(&mut self) -> Option<Window> {
+    fn enter_window(&mut self, wanted: usize) -> Option<Window> {
         let (first, last) = (Row(self.start), Row(self.end - 1));
         let block = match self.order {
             Order::OldestFirst => self.execution.block_at_or_after(first.block()),
             Order::NewestFirst => self.execution.block_at_or_before(last.block()),
         };
         let block = block.filter(|block| (first.block()..=last.block()).contains(block))?;
-        let size = self.next_size;
-        let window = match self.order {
-            Order::OldestFirst => {
-                let offset = self.start.saturating_sub(block * BLOCK_ROWS);
-                Window::from(block, offset, size)
-            }
-            Order::NewestFirst => {
-                let offset = (self.end - block * BLOCK_ROWS).min(BLOCK_ROWS);
-                Window::before(block, offset, size)
-            }
+        let size = match self.next_size {
+            Some(size) => size,
+            None => self.execution.first_window_size(wanted),
         };
-        self.next_size = size.greater();
-        self.execution.enter(window);
+        let span = self.execution.open(block, size);
+        let block_start = block * BLOCK_ROWS;
+        let (offset, edge) = match self.order {
+            Order::OldestFirst => (self.start.saturating_sub(block_start), 0),
+            Order::NewestFirst => ((self.end - block_start).min(BLOCK_ROWS), BLOCK_ROWS),
+        };
+        let size = match self.execution.size_among_many(wanted) {
+            Some(among_many) if offset == edge => among_many,
+            _ => size,
+        };
+        let window = match self.order {
+            Order::OldestFirst => Window::from(block, offset, size, &span),
+            Order::NewestFirst => Window::before(block, offset, size, &span),
+        };
+        self.next_size = Some(size.greater());
+        self.execution.enter(window, &span);
         self.window = Some(window);
         Some(window)
     }

@@ -1,15 +1,23 @@
 //! The part of a block that is narrowed at once.
 //!
-//! A count looks at whole blocks. A page starts with a small window, since where matches are common
-//! a sixteenth of a block has more than it needs, and takes greater ones as long as it is not full.
+//! A count looks at whole blocks. A page starts with a window that is expected to have as many matches
+//! as it needs, and takes greater ones as long as it is not full.
 
 use std::ops::Range;
 
 use crate::segment::{BLOCK_ROWS, BlockRows, Row};
 
-/// The rows of the first window of a page: 64 words of bits. Half as many make pages of common
-/// matches no faster, and those of rarer ones slower (`benches/queries`).
-const FIRST_ROWS: u32 = 1 << 12;
+/// The least rows of a window: 16 words of bits. Half as many make pages of common matches no faster
+/// (`benches/queries`).
+const LEAST_ROWS: u32 = 1 << 10;
+
+/// How many times the matches that are wanted a first window is expected to have, so that it seldom
+/// takes another. With 1.25 and with 2 pages take one percent longer (`benches/queries`).
+const SPARE: f64 = 1.5;
+
+/// The rows of a large window. Comparing all of its codes takes a microsecond, finding a range in the
+/// order of its block 300 nanoseconds (`benches/queries`, five categories + dates).
+const LARGE_ROWS: u32 = 1 << 14;
 
 /// How much greater the next window is.
 const GROWTH: u32 = 4;
@@ -37,22 +45,25 @@ impl Window {
         }
     }
 
-    /// The rows of a block from an offset on, as many as the size says, in whole words.
-    pub(super) fn from(block: u32, offset: u32, size: WindowSize) -> Window {
+    /// The rows of a block from an offset on, as many of a span as the size says, in whole words.
+    /// Those outside of the span are left behind on the way.
+    pub(super) fn from(block: u32, offset: u32, size: WindowSize, span: &Range<u32>) -> Window {
         let start = offset / 64 * 64;
+        let end = start.max(span.start) + size.0;
         Window {
             block,
             start,
-            end: (start + size.0).min(BLOCK_ROWS),
+            end: if end < span.end { end } else { BLOCK_ROWS },
         }
     }
 
-    /// The rows of a block before an offset, as many as the size says, in whole words.
-    pub(super) fn before(block: u32, offset: u32, size: WindowSize) -> Window {
+    /// The rows of a block before an offset; as [`from`](Self::from).
+    pub(super) fn before(block: u32, offset: u32, size: WindowSize, span: &Range<u32>) -> Window {
         let end = offset.next_multiple_of(64);
+        let start = end.min(span.end).saturating_sub(size.0);
         Window {
             block,
-            start: end.saturating_sub(size.0),
+            start: if start > span.start { start } else { 0 },
             end,
         }
     }
@@ -129,11 +140,19 @@ impl Window {
 }
 
 impl WindowSize {
-    /// The size to begin with.
-    pub(super) const FIRST: WindowSize = WindowSize(FIRST_ROWS);
+    /// The size in which so many matches are expected, where a share of all rows matches.
+    pub(super) fn of(wanted: usize, share: f64) -> WindowSize {
+        let rows = (wanted as f64 * SPARE / share) as u32;
+        WindowSize(rows.clamp(LEAST_ROWS, BLOCK_ROWS).next_multiple_of(64))
+    }
 
     /// A whole block.
     pub(super) const WHOLE: WindowSize = WindowSize(BLOCK_ROWS);
+
+    /// Whether asking the block's order takes less than comparing codes.
+    pub(super) fn is_large(self) -> bool {
+        self.0 >= LARGE_ROWS
+    }
 
     /// The size behind this one.
     pub(super) fn greater(self) -> WindowSize {
@@ -149,18 +168,34 @@ mod tests {
 
     proptest! {
         #[test]
-        fn windows_cover_a_block_from_both_sides(offset in 0..=BLOCK_ROWS) {
-            let (mut at, mut size) = (offset, WindowSize::FIRST);
+        fn windows_cover_a_block_from_both_sides(
+            offset in 0..=BLOCK_ROWS,
+            bounds in (0..=BLOCK_ROWS / 64, 0..=BLOCK_ROWS / 64),
+        ) {
+            let span = bounds.0.min(bounds.1) * 64..bounds.0.max(bounds.1) * 64;
+            let is_in_size = |window: &Window, size: WindowSize| {
+                let part = window.within(&span);
+                part.end() - part.start() <= size.0 + 64
+            };
+            let (mut at, mut size) = (offset, WindowSize(LEAST_ROWS));
             while at < BLOCK_ROWS {
-                let window = Window::from(7, at, size);
-                prop_assert!(window.start() <= at && at < window.end());
+                let window = Window::from(7, at, size, &span);
+                prop_assert!(window.start() <= at && at < window.end() && is_in_size(&window, size));
                 (at, size) = (window.end(), size.greater());
             }
-            let (mut at, mut size) = (offset, WindowSize::FIRST);
+            let (mut at, mut size) = (offset, WindowSize(LEAST_ROWS));
             while at > 0 {
-                let window = Window::before(7, at, size);
-                prop_assert!(window.start() < at && at <= window.end());
+                let window = Window::before(7, at, size, &span);
+                prop_assert!(window.start() < at && at <= window.end() && is_in_size(&window, size));
                 (at, size) = (window.start(), size.greater());
+            }
+        }
+
+        #[test]
+        fn a_size_is_one_of_a_window(wanted in 0_usize..2_000, share in 0.0..1.0) {
+            for share in [share, 0.0, f64::MIN_POSITIVE] {
+                let size = WindowSize::of(wanted, share);
+                prop_assert!((LEAST_ROWS..=BLOCK_ROWS).contains(&size.0) && size.0 % 64 == 0);
             }
         }
 
@@ -169,7 +204,7 @@ mod tests {
             offsets in prop::collection::btree_set(any::<u16>(), 0..200),
             offset in 0..BLOCK_ROWS,
         ) {
-            let window = Window::from(3, offset, WindowSize::FIRST);
+            let window = Window::from(3, offset, WindowSize(LEAST_ROWS), &(0..BLOCK_ROWS));
             let offsets: Vec<u16> = offsets.into_iter().collect();
             let rows: Vec<u32> = offsets.iter().map(|&offset| Row::of(3, offset).0).collect();
             let is_inside = |offset: u16| (window.start()..window.end()).contains(&offset.into());

@@ -174,6 +174,21 @@ impl<'q> Plan<'q> {
         }
     }
 
+    /// Which share of a segment's rows is expected to match, if the parts of the filter have nothing
+    /// to do with each other. Dates are left out: rows come in about their order, so that those of
+    /// other dates lie elsewhere.
+    pub(crate) fn expected_share(&self, rows: u32) -> f64 {
+        let share = |estimate: &Estimate| estimate.expected as f64 / f64::from(rows);
+        let required: f64 = self
+            .required
+            .iter()
+            .map(|step| share(&step.estimate))
+            .product();
+        let ranges = self.ranges.iter();
+        let amounts = ranges.filter(|step| step.column == RangeColumn::Amount);
+        required * amounts.map(|step| share(&step.estimate)).product::<f64>()
+    }
+
     /// Whether every row matches.
     pub(crate) fn is_everything(&self) -> bool {
         self.impossible.is_none() && self.required.is_empty() && self.has_nothing_else()
