@@ -10,7 +10,7 @@ use super::candidates::{self, CandidateRows, Candidates};
 use super::scratch::Scratch;
 use super::trace::{StepTrace, Trace};
 use super::window::{Window, WindowSize};
-use crate::plan::{Access, CodeRange, PhraseCheck, Plan, RangeColumn, Source, Strategies};
+use crate::plan::{Access, CodeRange, PhraseCheck, Plan, RangeColumn, Source, Step, Strategies};
 use crate::segment::{
     BLOCK_ROWS, Column, OrderedColumn, Posting, Postings, Row, Segment, TextField, TokenStreams,
     Verdict, block_count,
@@ -18,7 +18,7 @@ use crate::segment::{
 
 /// A union of at most this many rows is merged into one list before the first block. Sorting them
 /// takes about 3 microseconds; it saves a search in every set per block.
-const MERGED_UNION_ROWS_MAX: usize = 256;
+const MERGED_UNION_ROWS_MAX: u64 = 256;
 
 /// A leading list of at most so many rows a block is walked row by row: forming a block's candidates
 /// takes longer than looking that many rows up in the other sets.
@@ -135,12 +135,12 @@ impl<'a> Execution<'a> {
                 segment,
                 postings: segment.postings(),
             };
-            let operand = |access: &'a Access| Operand::bind(&sources, access, strategies);
+            let operand = |step: &'a Step<'_>| Operand::bind(&sources, step, strategies);
             for step in &plan.required {
-                self.required.push(operand(&step.access));
+                self.required.push(operand(step));
             }
             for step in &plan.excluded {
-                self.excluded.push(operand(&step.access));
+                self.excluded.push(operand(step));
             }
         }
         if let Some(deleted) = deleted {
@@ -215,14 +215,16 @@ impl<'a> Execution<'a> {
     }
 
     /// The lists of a union that is all that there is: each of their rows is a match.
-    pub(super) fn walked_union(&self) -> Option<impl Iterator<Item = &'a [u32]> + '_> {
-        match self.required.as_slice() {
-            [Operand::Union(postings)] if self.may_walk() && self.has_nothing_else() => {
-                let are_lists = postings.iter().all(|posting| posting.as_list().is_some());
-                are_lists.then(|| postings.iter().filter_map(Posting::as_list))
-            }
-            _ => None,
+    pub(super) fn walked_union(&self) -> Option<Vec<&'a [u32]>> {
+        let [Operand::Union(postings)] = self.required.as_slice() else {
+            return None;
+        };
+        if !self.may_walk() || !self.has_nothing_else() {
+            return None;
         }
+        let lists = || postings.iter().map(Posting::as_list);
+        let are_lists = lists().all(|list| list.is_some());
+        are_lists.then(|| lists().map(Option::unwrap_or_default).collect())
     }
 
     /// Looks at some rows of the leading list, so that only matches are left of them.
@@ -577,8 +579,8 @@ impl<'a> Execution<'a> {
 }
 
 impl<'a> Operand<'a> {
-    fn bind(from: &Sources<'a>, access: &'a Access, strategies: &Strategies) -> Operand<'a> {
-        match access {
+    fn bind(from: &Sources<'a>, step: &'a Step<'_>, strategies: &Strategies) -> Operand<'a> {
+        match &step.access {
             Access::One(source) => Operand::One(from.posting(*source)),
             Access::Rows(rows) => Operand::One(Posting::List(rows)),
             Access::Phrase { rarest, check } => Operand::Phrase(Box::new(BoundPhrase {
@@ -586,11 +588,11 @@ impl<'a> Operand<'a> {
                 check: BoundCheck::bind(from.segment, check),
             })),
             Access::Union(sources) => {
-                let total: usize = sources.iter().map(|&source| from.rows(source)).sum();
                 let sources = sources.iter();
                 let postings: Vec<Posting<'a>> =
                     sources.map(|&source| from.posting(source)).collect();
-                match strategies.merged_unions && total <= MERGED_UNION_ROWS_MAX {
+                let is_short = step.estimate.max <= MERGED_UNION_ROWS_MAX;
+                match strategies.merged_unions && is_short {
                     true => Operand::Merged(merge(&postings)),
                     false => Operand::Union(postings),
                 }
@@ -769,13 +771,6 @@ impl<'a> Sources<'a> {
         match source {
             Source::Posting(id) => self.postings.get(id),
             Source::Company(company) => Posting::List(self.segment.company_rows(company)),
-        }
-    }
-
-    fn rows(&self, source: Source) -> usize {
-        match source {
-            Source::Posting(id) => self.postings.cardinality(id) as usize,
-            Source::Company(company) => self.segment.company_rows(company).len(),
         }
     }
 }

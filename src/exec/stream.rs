@@ -6,8 +6,9 @@ use super::batch::Batch;
 use super::execution::Execution;
 use super::union::ListUnion;
 use super::window::{Window, WindowSize};
+use crate::plan::{Plan, Strategies};
 use crate::query::Order;
-use crate::segment::{BLOCK_ROWS, Row};
+use crate::segment::{BLOCK_ROWS, Posting, Row, Segment};
 
 /// Matching rows, a few at a time, in either order, from any row on.
 #[derive(Debug)]
@@ -32,10 +33,17 @@ pub(crate) struct RowStream<'a> {
 pub(crate) struct Run<'s>(&'s [u32]);
 
 impl<'a> RowStream<'a> {
-    /// The matches among some rows.
+    /// The matches among some rows of a segment, once a plan is [bound](Self::bind). Made in its
+    /// place: moving it takes as long as a short plan.
     #[inline(always)]
-    pub(crate) fn new(execution: Execution<'a>, order: Order, rows: Range<u32>) -> Self {
+    pub(crate) fn new(
+        segment: &'a Segment,
+        strategies: &'a Strategies,
+        order: Order,
+        rows: Range<u32>,
+    ) -> Self {
         RowStream {
+            execution: Execution::new(segment, strategies),
             order,
             start: rows.start,
             end: rows.end,
@@ -43,13 +51,12 @@ impl<'a> RowStream<'a> {
             union: None,
             next_size: None,
             batch: Batch::new(),
-            execution,
         }
     }
 
-    /// The execution, for a plan to be bound.
-    pub(crate) fn execution(&mut self) -> &mut Execution<'a> {
-        &mut self.execution
+    /// Binds a plan; as [`Execution::bind`].
+    pub(crate) fn bind(&mut self, plan: &'a Plan<'_>, deleted: Option<Posting<'a>>) {
+        self.execution.bind(plan, deleted);
     }
 
     /// The next matches; empty where there are none any more. They stay the next ones until they

@@ -20,17 +20,15 @@ pub(super) struct ListUnion<'a> {
 
 impl<'a> ListUnion<'a> {
     /// Those of the lists' rows that are among some rows. The lists ascend.
-    pub(super) fn new(
-        lists: impl Iterator<Item = &'a [u32]>,
-        rows: &Range<u32>,
-        order: Order,
-    ) -> ListUnion<'a> {
-        let mut rest: Vec<&[u32]> = lists.map(|list| part(list, rows)).collect();
-        let heads = rest.iter_mut().enumerate();
-        let next = Tournament::new(heads.map(|(place, rest)| take_next(rest, place, order)));
+    pub(super) fn new(mut lists: Vec<&'a [u32]>, rows: &Range<u32>, order: Order) -> ListUnion<'a> {
+        let rest = lists.iter_mut().enumerate();
+        let heads = rest.map(|(place, rest)| {
+            *rest = part(rest, rows);
+            take_next(rest, place, order)
+        });
         ListUnion {
-            next,
-            rest,
+            next: Tournament::new(heads),
+            rest: lists,
             order,
             last: None,
         }
@@ -67,7 +65,8 @@ struct Tournament {
 impl Tournament {
     fn new(contestants: impl ExactSizeIterator<Item = u64>) -> Tournament {
         let count = contestants.len().next_power_of_two();
-        let mut tree = vec![NO_HEAD; count];
+        let mut tree = Vec::with_capacity(2 * count);
+        tree.resize(count, NO_HEAD);
         tree.extend(contestants);
         tree.resize(2 * count, NO_HEAD);
         for place in (1..count).rev() {
@@ -147,7 +146,7 @@ mod tests {
         ) {
             let lists: Vec<Vec<u32>> = sets.iter().map(|set| set.iter().copied().collect()).collect();
             let rows = start..start + length;
-            let union = |order| ListUnion::new(lists.iter().map(Vec::as_slice), &rows, order);
+            let union = |order| ListUnion::new(lists.iter().map(Vec::as_slice).collect(), &rows, order);
             let expected: BTreeSet<u32> =
                 sets.iter().flatten().copied().filter(|row| rows.contains(row)).collect();
             let ascending: Vec<u32> = expected.iter().copied().collect();

@@ -195,7 +195,7 @@ mod tests {
         fn a_size_is_one_of_a_window(wanted in 0_usize..2_000, share in 0.0..1.0) {
             for share in [share, 0.0, f64::MIN_POSITIVE] {
                 let size = WindowSize::of(wanted, share);
-                prop_assert!((LEAST_ROWS..=BLOCK_ROWS).contains(&size.0) && size.0 % 64 == 0);
+                prop_assert!((LEAST_ROWS..=BLOCK_ROWS).contains(&size.0) && size.0.is_multiple_of(64));
             }
         }
 

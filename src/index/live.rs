@@ -82,10 +82,10 @@ impl LiveSegment {
             if plan.is_everything() {
                 return self.live_rows();
             }
-            if let Some(sources) = plan.as_stored_sources()
+            if let Some(count) = plan.stored_count()
                 && self.deleted.row_count() == 0
             {
-                return sources.iter().map(|&source| self.source_rows(source)).sum();
+                return count;
             }
         }
         self.execution(&plan, strategies).count()

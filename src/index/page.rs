@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use time::Date;
 
 use super::live::LiveSegment;
-use crate::exec::{Execution, RowStream, Run};
+use crate::exec::{RowStream, Run};
 use crate::plan::{Plan, Strategies};
 use crate::query::{Cursor, Order, Query, Start};
 use crate::segment::{Frames, Row};
@@ -107,9 +107,9 @@ fn search_one(
 ) -> u64 {
     let mut plan = Plan::default();
     plan.fill(query.filter(), day, live, strategies);
-    let execution = Execution::new(&live.segment, strategies);
-    let mut stream = RowStream::new(execution, query.order(), window(live, query));
-    stream.execution().bind(&plan, live.deleted.posting());
+    let rows = window(live, query);
+    let mut stream = RowStream::new(&live.segment, strategies, query.order(), rows);
+    stream.bind(&plan, live.deleted.posting());
     page.collect(live, &mut stream);
     if !strategies.early_stop {
         Collected::everything().collect(live, &mut stream);
@@ -357,9 +357,10 @@ impl<'a, 'q> SegmentMatches<'a, 'q> {
         let plan = self
             .plan
             .get_or_init(|| Box::new(live.plan(query.filter(), day, strategies)));
-        let execution = live.execution(plan, strategies);
         let rows = window(live, query);
-        let mut stream = Box::new(RowStream::new(execution, query.order(), rows));
+        let stream = RowStream::new(&live.segment, strategies, query.order(), rows);
+        let mut stream = Box::new(stream);
+        stream.bind(plan, live.deleted.posting());
         if is_traced {
             stream.trace();
         }

@@ -6,28 +6,16 @@ use super::live::LiveSegment;
 use crate::plan::{
     CodeRange, Estimate, Pair, RangeColumn, Source, SourceStatistics, Statistics, TermStatistics,
 };
-use crate::query::Facet;
+use crate::query::{CompanyReference, Facet};
 use crate::segment::{BLOCK_ROWS, PostingId, TextField, Verdict, is_frequent};
 use crate::signal::SignalId;
 
 impl LiveSegment {
-    /// The number of rows of a source, deleted ones included.
-    pub(crate) fn source_rows(&self, source: Source) -> u64 {
-        match source {
-            Source::Posting(posting) => u64::from(self.segment.cardinality(posting)),
-            Source::Company(company) => self.segment.company_rows(company).len() as u64,
-        }
-    }
-
-    fn describe(&self, source: Source) -> SourceStatistics {
-        SourceStatistics {
-            source,
-            rows: self.source_rows(source),
-        }
-    }
-
     fn posting(&self, posting: PostingId) -> SourceStatistics {
-        self.describe(Source::Posting(posting))
+        SourceStatistics {
+            source: Source::Posting(posting),
+            rows: self.segment.cardinality(posting).into(),
+        }
     }
 }
 
@@ -63,14 +51,29 @@ impl Statistics for LiveSegment {
         postings.map(|posting| self.posting(posting))
     }
 
-    fn company_by_slug(&self, slug: &str) -> Option<SourceStatistics> {
-        let company = LiveSegment::company_by_slug(self, slug)?;
-        Some(self.describe(Source::Company(company)))
+    fn company(&self, slug: &str) -> Option<SourceStatistics> {
+        let company = self.company_by_slug(slug)?;
+        Some(SourceStatistics {
+            source: Source::Company(company),
+            rows: self.segment.company_rows(company).len() as u64,
+        })
     }
 
-    fn companies_by_name(&self, name_key: &str) -> impl Iterator<Item = SourceStatistics> {
-        let companies = self.segment.companies_by_name(name_key).iter();
-        companies.map(|&company| self.describe(Source::Company(company)))
+    fn companies(&self, references: &[CompanyReference]) -> Vec<SourceStatistics> {
+        let companies = self.segment.companies();
+        let mut found = Vec::with_capacity(2 * references.len());
+        for CompanyReference { slug, name_key } in references {
+            let is_live = |&company: &u32| !self.deleted.contains_company(company);
+            found.extend(companies.by_slug(slug).filter(is_live));
+            found.extend(companies.by_name(name_key));
+        }
+        found.sort_unstable();
+        found.dedup();
+        let describe = |company| SourceStatistics {
+            source: Source::Company(company),
+            rows: companies.row_count(company).into(),
+        };
+        found.into_iter().map(describe).collect()
     }
 
     fn rows_of_ids(&self, ids: &[SignalId]) -> Vec<u32> {

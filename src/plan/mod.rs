@@ -160,18 +160,18 @@ impl<'q> Plan<'q> {
         planner::plan(self, filter, today, statistics, strategies);
     }
 
-    /// The sources whose rows are the matches, each row in one of them only: then their stored
-    /// cardinalities add up to the count.
-    pub(crate) fn as_stored_sources(&self) -> Option<&[Source]> {
-        let alone = self.has_nothing_else();
+    /// The number of matches, deleted ones included, where stored numbers tell: those of one source,
+    /// or of several that share no row.
+    pub(crate) fn stored_count(&self) -> Option<u64> {
         let [step] = self.required.as_slice() else {
             return None;
         };
-        match &step.access {
-            Access::One(source) if alone => Some(std::slice::from_ref(source)),
-            Access::Union(sources) if alone && step.clause.has_one_value_a_row() => Some(sources),
-            _ => None,
-        }
+        let is_stored = match &step.access {
+            Access::One(_) => true,
+            Access::Union(_) => step.clause.has_one_value_a_row(),
+            Access::Rows(_) | Access::Phrase { .. } => false,
+        };
+        (is_stored && self.has_nothing_else()).then_some(step.estimate.max)
     }
 
     /// Which share of a segment's rows is expected to match, if the parts of the filter have nothing

@@ -4,10 +4,10 @@ use smallvec::SmallVec;
 use time::Date;
 
 use super::{
-    Access, Clause, Estimate, Pair, PhraseCheck, PhraseStep, Plan, RangeColumn, RangeStep, Source,
+    Access, Clause, Estimate, Pair, PhraseCheck, PhraseStep, Plan, RangeColumn, RangeStep,
     SourceStatistics, Statistics, Step, Strategies, TermStatistics,
 };
-use crate::query::{CompanyReference, Facet, Filter, Phrase};
+use crate::query::{Facet, Filter, Phrase};
 use crate::segment::{EncodedPhrase, TextField};
 use crate::signal::SignalId;
 
@@ -78,29 +78,14 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
 
     fn add_companies(&mut self, filter: &'q Filter) -> Planned<'q> {
         if let Some(slug) = &filter.company_slug {
-            let company = self.statistics.company_by_slug(slug);
+            let company = self.statistics.company(slug);
             self.require_any(Clause::CompanySlug(slug), company.as_slice())?;
         }
         if !filter.companies.is_empty() {
-            let companies = self.companies(&filter.companies);
+            let companies = self.statistics.companies(&filter.companies);
             self.require_any(Clause::Companies(filter.companies.len()), &companies)?;
         }
         Ok(())
-    }
-
-    /// The companies that are meant, each once.
-    fn companies(&self, references: &[CompanyReference]) -> Vec<SourceStatistics> {
-        let mut companies: Vec<SourceStatistics> = Vec::new();
-        for reference in references {
-            companies.extend(self.statistics.company_by_slug(&reference.slug));
-            companies.extend(self.statistics.companies_by_name(&reference.name_key));
-        }
-        companies.sort_by_key(|company| match company.source {
-            Source::Company(number) => number,
-            Source::Posting(posting) => posting.0,
-        });
-        companies.dedup();
-        companies
     }
 
     fn add_facet(&mut self, filter: &'q Filter, facet: Facet) -> Planned<'q> {
@@ -126,10 +111,17 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
             TextField::Title => Clause::TitleWord(word),
             TextField::Name => Clause::NameWord(word),
         };
+        let term = |word: &'q str| {
+            let term = self.statistics.term(field, word);
+            term.ok_or(Impossible(word_clause(word)))
+        };
+        if let [word] = phrase.terms() {
+            let source = term(word)?.source;
+            return self.require_source(word_clause(word), source);
+        }
         let mut terms = Terms::new();
         for word in phrase.terms() {
-            let term = self.statistics.term(field, word);
-            terms.push(term.ok_or(Impossible(word_clause(word)))?);
+            terms.push(term(word)?);
         }
         let sources = self.phrase_sources(field, &terms);
         let sources = sources.ok_or(Impossible(clause))?;
@@ -153,20 +145,29 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
             return Ok(());
         }
         let clause = Clause::TitleAny(alternatives);
-        let mut rarest: SmallVec<[SourceStatistics; 4]> = SmallVec::new();
-        let mut any_of = SmallVec::new();
+        let mut rarest: SmallVec<[SourceStatistics; 6]> = SmallVec::new();
         let mut needs_check = false;
         for phrase in alternatives {
-            let Some((terms, sources)) = self.title_phrase(phrase) else {
-                continue;
-            };
-            needs_check |= sources.needs_check;
-            any_of.push(encoded(&terms));
-            rarest.push(sources.rarest());
+            match phrase.terms() {
+                [word] => {
+                    let term = self.statistics.term(TextField::Title, word);
+                    rarest.extend(term.map(|term| term.source));
+                }
+                _ => {
+                    if let Some((_, sources)) = self.title_phrase(phrase) {
+                        needs_check |= sources.needs_check;
+                        rarest.push(sources.rarest());
+                    }
+                }
+            }
         }
         self.require_any(clause, &rarest)?;
         if needs_check {
             let most = rarest.iter().map(|source| source.rows).sum();
+            let known = alternatives
+                .iter()
+                .filter_map(|phrase| self.title_phrase(phrase));
+            let any_of = known.map(|(terms, _)| encoded(&terms)).collect();
             self.plan.phrases.push(PhraseStep {
                 clause,
                 check: PhraseCheck {

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::{Estimate, RangeColumn};
-use crate::query::Facet;
+use crate::query::{CompanyReference, Facet};
 use crate::segment::{PostingId, TermNumber, TextField};
 use crate::signal::SignalId;
 
@@ -59,10 +59,10 @@ pub(crate) trait Statistics {
     fn facet_values(&self, facet: Facet, key: &str) -> impl Iterator<Item = SourceStatistics>;
 
     /// The company with a slug.
-    fn company_by_slug(&self, slug: &str) -> Option<SourceStatistics>;
+    fn company(&self, slug: &str) -> Option<SourceStatistics>;
 
-    /// The companies with a folded name.
-    fn companies_by_name(&self, name_key: &str) -> impl Iterator<Item = SourceStatistics>;
+    /// The companies that are meant, by slug or by folded name, each once.
+    fn companies(&self, references: &[CompanyReference]) -> Vec<SourceStatistics>;
 
     /// The rows of ids, ascending.
     fn rows_of_ids(&self, ids: &[SignalId]) -> Vec<u32>;

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use time::macros::date;
 
 use super::*;
-use crate::query::Filter;
+use crate::query::{CompanyReference, Filter};
 use crate::segment::{PostingId, TermNumber};
 use crate::signal::SignalId;
 
@@ -64,7 +64,7 @@ impl Statistics for MadeUp {
         })
     }
 
-    fn company_by_slug(&self, slug: &str) -> Option<SourceStatistics> {
+    fn company(&self, slug: &str) -> Option<SourceStatistics> {
         let place = self.companies.keys().position(|other| *other == slug)? as u32;
         Some(SourceStatistics {
             source: Source::Company(place),
@@ -72,8 +72,9 @@ impl Statistics for MadeUp {
         })
     }
 
-    fn companies_by_name(&self, name_key: &str) -> impl Iterator<Item = SourceStatistics> {
-        self.company_by_slug(name_key).into_iter()
+    fn companies(&self, references: &[CompanyReference]) -> Vec<SourceStatistics> {
+        let found = references.iter().filter_map(|one| self.company(&one.slug));
+        found.collect()
     }
 
     fn rows_of_ids(&self, ids: &[SignalId]) -> Vec<u32> {

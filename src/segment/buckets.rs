@@ -45,7 +45,8 @@ impl<'a> Buckets<'a> {
             return 0..0;
         };
         // Keys are sorted, so that equal ones stand next to each other.
-        first..first + (first..).take_while(is_key).count()
+        let behind = first + 1;
+        first..behind + (behind..).take_while(is_key).count()
     }
 
     /// Checks that every key is in its bucket once.
@@ -106,12 +107,16 @@ fn hash(key: &[u8]) -> u32 {
 }
 
 /// The bytes behind the last whole word; those of the word before are added where there are some,
-/// since reading eight bytes takes less than reading a few.
+/// since reading eight bytes takes less than reading a few. So does reading four twice.
 fn last_word(key: &[u8], rest: &[u8]) -> u64 {
-    match (key.last_chunk(), rest) {
-        (_, []) => 0,
-        (Some(&last), _) => u64::from_le_bytes(last),
-        (None, rest) => rest
+    match (key.last_chunk(), key.first_chunk(), key.last_chunk()) {
+        _ if rest.is_empty() => 0,
+        (Some(&last), ..) => u64::from_le_bytes(last),
+        (None, Some(&first), Some(&last)) => {
+            let first = u64::from(u32::from_be_bytes(first));
+            first << (8 * (rest.len() - 4)) | u64::from(u32::from_be_bytes(last))
+        }
+        _ => rest
             .iter()
             .fold(0, |word, &byte| word << 8 | u64::from(byte)),
     }

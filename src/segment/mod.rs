@@ -45,6 +45,7 @@ pub(crate) use record::{check_company, check_signal};
 pub(crate) use row::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, Row, block_count};
 pub(crate) use tokens::{EncodedPhrase, TermNumber, TokenStreams};
 
+use self::dictionary::Dictionary;
 use self::layout::Layout;
 use self::pairs::Pairs;
 use self::record::{Records, Verified};
@@ -79,6 +80,35 @@ pub(crate) struct FacetView<'a> {
     /// The value of each row.
     pub(crate) column: FacetColumn<'a>,
     first_posting: u32,
+}
+
+/// A view of how companies are found, made once for many of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Companies<'a> {
+    slugs: Dictionary<'a>,
+    /// Folded names.
+    name_keys: Dictionary<'a>,
+    /// The companies by folded name.
+    name_order: &'a [u32],
+    /// Where the rows of each company start, and the end of the last.
+    starts: &'a [u32],
+}
+
+impl<'a> Companies<'a> {
+    /// The number of the company with a slug.
+    pub(crate) fn by_slug(&self, slug: &str) -> Option<u32> {
+        self.slugs.find(slug).next().map(|place| place as u32)
+    }
+
+    /// The numbers of the companies with a folded name, ascending.
+    pub(crate) fn by_name(&self, name_key: &str) -> &'a [u32] {
+        &self.name_order[self.name_keys.find(name_key)]
+    }
+
+    /// The number of a company's rows.
+    pub(crate) fn row_count(&self, company: u32) -> u32 {
+        self.starts[company as usize + 1] - self.starts[company as usize]
+    }
 }
 
 impl Segment {
@@ -140,13 +170,13 @@ impl Segment {
 
     /// All postings.
     pub(crate) fn postings(&self) -> Postings<'_> {
-        let layout = &self.layout;
+        let (layout, bytes) = (&self.layout, &*self.bytes);
         Postings {
-            entries: layout.posting_entries.view(&self.bytes),
-            rows: layout.posting_rows.view(&self.bytes),
-            containers: layout.containers.view(&self.bytes),
-            arrays: layout.arrays.view(&self.bytes),
-            bitsets: layout.bitsets.view(&self.bytes),
+            entries: layout.posting_entries.view(bytes),
+            rows: layout.posting_rows.view(bytes),
+            containers: layout.containers.view(bytes),
+            arrays: layout.arrays.view(bytes),
+            bitsets: layout.bitsets.view(bytes),
         }
     }
 
@@ -255,7 +285,7 @@ impl Segment {
         self.column(&self.layout.company_codes)
     }
 
-    /// The rows of a company, ascending.
+    /// The rows of a company, ascending. Cost: less than that of a view of all companies.
     pub(crate) fn company_rows(&self, company: u32) -> &[u32] {
         let starts = self.layout.company_starts.view(&self.bytes);
         let rows = self.layout.company_rows.view(&self.bytes);
@@ -267,20 +297,21 @@ impl Segment {
         self.layout.company_slugs.keys.view(&self.bytes)
     }
 
-    /// The number of the company with a slug.
+    /// The number of the company with a slug. Cost: less than that of a view of all companies.
     pub(crate) fn company_by_slug(&self, slug: &str) -> Option<u32> {
         let slugs = self.layout.company_slugs.view(&self.bytes);
         slugs.find(slug).next().map(|place| place as u32)
     }
 
-    /// The numbers of the companies with a folded name, ascending.
-    pub(crate) fn companies_by_name(&self, name_key: &str) -> &[u32] {
-        let places = self
-            .layout
-            .company_name_keys
-            .view(&self.bytes)
-            .find(name_key);
-        &self.layout.company_name_order.view(&self.bytes)[places]
+    /// How companies are found.
+    pub(crate) fn companies(&self) -> Companies<'_> {
+        let (layout, bytes) = (&self.layout, &*self.bytes);
+        Companies {
+            slugs: layout.company_slugs.view(bytes),
+            name_keys: layout.company_name_keys.view(bytes),
+            name_order: layout.company_name_order.view(bytes),
+            starts: layout.company_starts.view(bytes),
+        }
     }
 
     /// A row as an answer shows it.

@@ -70,7 +70,7 @@ impl Segment {
             self.company_name(number) == company.name,
             "its name is another",
         )?;
-        let named = self.companies_by_name(&text::fold_value(&company.name));
+        let named = self.companies().by_name(&text::fold_value(&company.name));
         rule(named.contains(&number), "it is not found by its name")?;
         let expected = match self.company_rows(number) {
             [] => Vec::new(),
