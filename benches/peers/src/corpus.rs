@@ -119,17 +119,21 @@ impl Corpus {
         Ok(builds)
     }
 
-    /// Builds signaldex alone, unless it is there.
-    pub fn build_alone(&self) -> Result<()> {
+    /// Builds signaldex and what the limit reads, unless they are there.
+    pub fn build_without_peers(&self) -> Result<()> {
         let folder = Kind::Signaldex.folder(&self.folder);
-        if Index::open(&folder).is_ok() {
-            return Ok(());
+        if Index::open(&folder).is_err() {
+            if folder.exists() {
+                std::fs::remove_dir_all(&folder)?;
+            }
+            std::fs::create_dir_all(&self.folder)?;
+            self.build_own()?;
         }
-        if folder.exists() {
-            std::fs::remove_dir_all(&folder)?;
+        if !Kind::Limit.folder(&self.folder).exists() {
+            let (snapshot, dictionary) = (self.snapshot()?, Dictionary::of(&*self.snapshot()?)?);
+            build_peer(Kind::Roaring.build(&self.folder)?, &snapshot, &dictionary)?;
         }
-        std::fs::create_dir_all(&self.folder)?;
-        self.build_own().map(drop)
+        Ok(())
     }
 
     /// Opens all engines.

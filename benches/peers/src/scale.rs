@@ -1,4 +1,5 @@
-//! How signaldex alone grows: ten times the signals, and two threads instead of one.
+//! How signaldex alone grows: ten times the signals, beside how what any count has to do grows, and two
+//! threads instead of one.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ pub fn run(signals: u64) -> Result<()> {
     let mut measured = Vec::new();
     for size in sizes {
         let corpus = Corpus::generated(size);
-        corpus.build_alone()?;
+        corpus.build_without_peers()?;
         measured.push(classes(&corpus)?);
         describe(&mut text, &corpus, size)?;
     }
@@ -44,8 +45,15 @@ pub fn run(signals: u64) -> Result<()> {
 
 fn classes(corpus: &Corpus) -> Result<Vec<ClassTimes>> {
     let asked = corpus.questions()?;
-    let own = corpus.open_one(Kind::Signaldex, asked.dictionary.value_bounds())?;
-    measure::classes(&[(Kind::Signaldex, own)], &asked.classes)
+    let open = |kind: Kind| {
+        Ok((
+            kind,
+            corpus.open_one(kind, asked.dictionary.value_bounds())?,
+        ))
+    };
+    let engines = [Kind::Signaldex, Kind::Limit].map(open);
+    let engines = engines.into_iter().collect::<Result<Vec<_>>>()?;
+    measure::classes(&engines, &asked.classes)
 }
 
 /// What the index takes, and opening it in a process of its own.
@@ -72,20 +80,34 @@ fn describe(text: &mut String, corpus: &Corpus, signals: u64) -> Result<()> {
 }
 
 fn compare(text: &mut String, task: Task, small: &[ClassTimes], large: &[ClassTimes]) {
+    let (titles, rule) = match task {
+        Task::Count => (" limit | of ten times as many | factor |", "--:|--:|--:|"),
+        _ => ("", ""),
+    };
     let _ = writeln!(
         text,
-        "\n## {}\n\n| class | matches | median | of ten times as many | matches | factor |\n\
-         |---|--:|--:|--:|--:|--:|",
+        "\n## {}\n\n| class | matches | median | of ten times as many | matches | factor |{titles}\n\
+         |---|--:|--:|--:|--:|--:|{rule}",
         task.title()
     );
-    let mut factors = Vec::new();
+    let kinds: &[Kind] = match task {
+        Task::Count => &[Kind::Signaldex, Kind::Limit],
+        _ => &[Kind::Signaldex],
+    };
+    let mut factors = vec![Vec::new(); kinds.len()];
     for (small, large) in small.iter().zip(large) {
-        let median = |class: &ClassTimes| Some(class.tasks.get(&task)?[&Kind::Signaldex].median);
-        let (Some(of_small), Some(of_large)) = (median(small), median(large)) else {
+        let medians = |kind: &Kind| {
+            let median = |class: &ClassTimes| Some(class.tasks.get(&task)?[kind].median);
+            Some((median(small)?, median(large)?))
+        };
+        let Some(medians) = kinds.iter().map(medians).collect::<Option<Vec<_>>>() else {
             continue;
         };
-        factors.push(of_large / of_small);
-        let _ = writeln!(
+        for (factors, (of_small, of_large)) in factors.iter_mut().zip(&medians) {
+            factors.push(of_large / of_small);
+        }
+        let (of_small, of_large) = medians[0];
+        let _ = write!(
             text,
             "| {} | {} | {} | {} | {} | {:.2} |",
             small.class,
@@ -95,9 +117,17 @@ fn compare(text: &mut String, task: Task, small: &[ClassTimes], large: &[ClassTi
             large.matches,
             of_large / of_small,
         );
+        for (of_small, of_large) in &medians[1..] {
+            let (small, large) = (figure(*of_small), figure(*of_large));
+            let _ = write!(text, " {small} | {large} | {:.2} |", of_large / of_small);
+        }
+        text.push('\n');
     }
-    let mean = geometric_mean(factors.iter().copied());
-    let _ = writeln!(text, "| geometric mean | | | | | {mean:.2} |");
+    let means = factors
+        .iter()
+        .map(|factors| geometric_mean(factors.iter().copied()));
+    let means: Vec<String> = means.map(|mean| format!("{mean:.2} |")).collect();
+    let _ = writeln!(text, "| geometric mean | | | | | {}", means.join(" | | "));
 }
 
 /// Pages and counts of all classes a second, by one thread and by two.
