@@ -148,8 +148,15 @@ impl Filter {
             !self.employment_types.is_empty(),
             !self.work_arrangements.is_empty(),
         ];
-        let facets = Facet::ALL.into_iter().zip(is_filtered);
-        facets.filter_map(|(facet, is_filtered)| is_filtered.then_some(facet))
+        let places = is_filtered.into_iter().enumerate();
+        let mut left = places.fold(0_u16, |left, (place, is_filtered)| {
+            left | u16::from(is_filtered) << place
+        });
+        std::iter::from_fn(move || {
+            let facet = Facet::ALL.get(left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(*facet)
+        })
     }
 
     /// The keys of which a signal has to have one; none where the facet is not filtered on.
