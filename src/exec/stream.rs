@@ -233,11 +233,6 @@ impl<'s> Run<'s> {
         self.0.get(place).copied().map(Row)
     }
 
-    /// The matches.
-    pub(crate) fn rows(self) -> impl Iterator<Item = Row> + 's {
-        self.0.iter().copied().map(Row)
-    }
-
     /// The places of the matches in the segment.
     pub(crate) fn places(&self) -> &'s [u32] {
         self.0

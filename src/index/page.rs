@@ -25,13 +25,44 @@ pub struct Page {
 /// Where the signals of a page are, so that their records need not be looked for. A place is only
 /// good in the snapshot of the page and is checked; pages of the same ids are the same.
 #[derive(Clone, Debug, Default)]
-struct Places(Vec<Place>);
+struct Places {
+    /// The row of each signal in its segment.
+    rows: Vec<u32>,
+    /// Segments, by their places in the snapshot, each with how many rows are of it before the next.
+    segments: SmallVec<[(u32, usize); 1]>,
+}
 
 /// A row of a segment, by the segment's place in the snapshot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) segment: u32,
     pub(super) row: Row,
+}
+
+impl Places {
+    fn with_capacity(rows: usize) -> Places {
+        Places {
+            rows: Vec::with_capacity(rows),
+            segments: SmallVec::new(),
+        }
+    }
+
+    fn extend(&mut self, segment: u32, rows: &[u32]) {
+        self.rows.extend_from_slice(rows);
+        match self.segments.last_mut() {
+            Some((last, count)) if *last == segment => *count += rows.len(),
+            _ => self.segments.push((segment, rows.len())),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Place> + '_ {
+        let segments = self.segments.iter();
+        let segments = segments.flat_map(|&(segment, count)| std::iter::repeat_n(segment, count));
+        let rows = self.rows.iter().copied().map(Row);
+        segments
+            .zip(rows)
+            .map(|(segment, row)| Place { segment, row })
+    }
 }
 
 impl PartialEq for Places {
@@ -55,7 +86,7 @@ impl Page {
 
     /// The ids with where they were found.
     pub(super) fn places(&self) -> impl Iterator<Item = (SignalId, Place)> + '_ {
-        self.ids.iter().copied().zip(self.places.0.iter().copied())
+        self.ids.iter().copied().zip(self.places.iter())
     }
 
     /// The number of signals.
@@ -92,7 +123,7 @@ pub(super) fn search(
             .map(|&last| Cursor::new(query.filter_fingerprint(), query.order(), day, last)),
         rows_checked,
         ids: page.ids,
-        places: Places(page.places),
+        places: page.places,
     }
 }
 
@@ -151,7 +182,7 @@ pub(super) fn trace(
 /// The part of all matches that a page shows.
 struct Collected {
     ids: Vec<SignalId>,
-    places: Vec<Place>,
+    places: Places,
     /// How many matches come before the page.
     to_skip: usize,
     limit: usize,
@@ -164,7 +195,7 @@ impl Collected {
         let limit = query.limit();
         Collected {
             ids: Vec::with_capacity(limit),
-            places: Vec::with_capacity(limit),
+            places: Places::with_capacity(limit),
             to_skip: match query.start() {
                 Start::Page(number) => (usize::from(*number) - 1) * limit,
                 Start::First | Start::After(_) => 0,
@@ -178,7 +209,7 @@ impl Collected {
     fn everything() -> Collected {
         Collected {
             ids: Vec::new(),
-            places: Vec::new(),
+            places: Places::default(),
             to_skip: usize::MAX,
             limit: 0,
             has_more: false,
@@ -222,8 +253,7 @@ impl Collected {
             &mut self.ids[before..],
             SignalId::of_checked,
         );
-        self.places
-            .extend(shown.rows().map(|row| Place { segment, row }));
+        self.places.extend(segment, shown.places());
     }
 }
 

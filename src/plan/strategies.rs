@@ -26,7 +26,8 @@ pub struct Strategies {
     /// Walk a short list that leads, lists that are all that there is, or all rows, row by row. Off:
     /// go block by block.
     pub walked_lists: bool,
-    /// Look at small windows of a block first for a page. Off: always at whole blocks.
+    /// Look at windows of a block for a page, the first as large as its matches should need. Off: always
+    /// at whole blocks.
     pub small_windows: bool,
     /// Count a single value, or everything, by its stored cardinality. Off: by visiting.
     pub stored_counts: bool,

@@ -76,23 +76,31 @@ impl<'a> Frames<'a> {
         frame.least + difference
     }
 
-    /// Reads the numbers at some places, as many as there are slots for.
+    /// Reads the numbers at some places, which ascend or descend, as many as there are slots for.
     ///
-    /// Cost: less than that of [`get`](Self::get) for each where frames have planes.
+    /// Cost: less than that of [`get`](Self::get) for each where frames have planes or the places are
+    /// next to each other.
     #[inline]
     pub(crate) fn read<T>(self, places: &[u32], slots: &mut [T], to: impl Fn(u64) -> T) {
         let count = places.len().min(slots.len());
         let (places, slots) = (&places[..count], &mut slots[..count]);
+        let (Some(&first), Some(&last)) = (places.first(), places.last()) else {
+            return;
+        };
+        let are_neighbours = first.abs_diff(last) as usize + 1 == count;
         let mut next = 0;
         // Every round reads one number at least.
         while next < count {
             let place = places[next] as usize;
             let frame = &self.frames[place / FRAME_NUMBERS];
-            if frame.planes == 0 {
-                slots[next] = to(frame.least + u64::from(frame.lowest[place % FRAME_NUMBERS]));
-                next += 1;
-            } else {
+            let place = place % FRAME_NUMBERS;
+            if frame.planes > 0 {
                 next += self.read_with_planes(&places[next..], &mut slots[next..], &to);
+            } else if are_neighbours {
+                next += frame.read_neighbours(place, last < first, &mut slots[next..], &to);
+            } else {
+                slots[next] = to(frame.least + u64::from(frame.lowest[place]));
+                next += 1;
             }
         }
     }
@@ -260,6 +268,30 @@ fn around(run: &[Frame], guess: usize, is_below: impl Fn(&Frame) -> bool) -> (us
 }
 
 impl Frame {
+    /// Reads the numbers from a place of the frame on, which has no planes, upwards or downwards, as
+    /// many as there are; returns how many.
+    fn read_neighbours<T>(
+        &self,
+        place: usize,
+        descends: bool,
+        slots: &mut [T],
+        to: &impl Fn(u64) -> T,
+    ) -> usize {
+        let number = |&lowest: &u16| to(self.least + u64::from(lowest));
+        let read = |(slot, lowest): (&mut T, &u16)| *slot = number(lowest);
+        let lowest = match descends {
+            true => &self.lowest[..=place],
+            false => &self.lowest[place..],
+        };
+        let count = lowest.len().min(slots.len());
+        let slots = slots[..count].iter_mut();
+        match descends {
+            true => slots.zip(lowest.iter().rev()).for_each(read),
+            false => slots.zip(lowest).for_each(read),
+        }
+        count
+    }
+
     /// Reads the numbers at some places of the frame, which has these planes.
     #[inline(always)]
     fn read<T, const PLANES: usize>(
@@ -371,6 +403,28 @@ mod tests {
             prop_assert_eq!(spans, before.zip(numbers.iter().copied()).collect::<Vec<_>>());
             prop_assert_eq!(frames.last(), numbers.last().copied());
             prop_assert_eq!(frames.iter().collect::<Vec<_>>(), numbers);
+        }
+
+        #[test]
+        fn some_numbers_are_read_as_each_is(
+            numbers in numbers(),
+            bounds in any::<[prop::sample::Index; 2]>(),
+            step in 1_usize..4,
+            descends in any::<bool>(),
+            slots in 0_usize..300,
+        ) {
+            let sections = FrameSections::of(numbers.iter().copied());
+            let frames = sections.view(numbers.len());
+            let [start, end] = bounds.map(|bound| bound.index(numbers.len() + 1));
+            let mut places: Vec<u32> = (start as u32..end as u32).step_by(step).collect();
+            if descends {
+                places.reverse();
+            }
+            let mut read = vec![0; slots];
+            frames.read(&places, &mut read, |number| number);
+            let mut expected: Vec<u64> = places.iter().map(|&place| numbers[place as usize]).collect();
+            expected.resize(slots, 0);
+            prop_assert_eq!(read, expected);
         }
 
         #[test]
