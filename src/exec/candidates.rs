@@ -23,12 +23,12 @@ const UNION_LIST_MAX: usize = 32;
 /// candidate and what listing it takes.
 const COMPARED_MIN: u32 = 64;
 
-/// So many offsets in no order are sorted into a list rather than set as bits: that takes about as
-/// long as clearing a bitset and finding what is set in it.
+/// So few offsets in no order are sorted into a list rather than set as bits, which would have to be
+/// cleared and searched as well (`benches/queries`, five categories + dates).
 const SORTED_MAX: usize = 128;
 
-/// Of so many listed candidates each is looked up in all sets of a union, two cycles a set, rather than
-/// the sets united, some 400 cycles each (`benches/queries`, five categories + dates).
+/// Of so few listed candidates each is looked up in all sets of a union, about half a nanosecond a set,
+/// rather than the sets united, some 130 nanoseconds each (`benches/queries`, five categories + dates).
 const PROBED_MAX: usize = 200;
 
 /// Candidate rows of a window. Reused from window to window and from query to query: it is 16 KiB

@@ -147,19 +147,20 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         let clause = Clause::TitleAny(alternatives);
         let mut rarest: SmallVec<[SourceStatistics; 6]> = SmallVec::new();
         let mut needs_check = false;
+        // What is to be checked is encoded only once that is known: most alternatives are words.
         for phrase in alternatives {
-            match phrase.terms() {
+            let known = match phrase.terms() {
                 [word] => {
                     let term = self.statistics.term(TextField::Title, word);
-                    rarest.extend(term.map(|term| term.source));
+                    term.map(|term| (term.source, false))
                 }
                 _ => {
-                    if let Some((_, sources)) = self.title_phrase(phrase) {
-                        needs_check |= sources.needs_check;
-                        rarest.push(sources.rarest());
-                    }
+                    let found = self.title_phrase(phrase);
+                    found.map(|(_, sources)| (sources.rarest(), sources.needs_check))
                 }
-            }
+            };
+            rarest.extend(known.map(|(source, _)| source));
+            needs_check |= known.is_some_and(|(_, needs_check)| needs_check);
         }
         self.require_any(clause, &rarest)?;
         if needs_check {
