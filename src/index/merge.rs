@@ -59,6 +59,8 @@ const SEGMENTS_MAX: usize = 64;
 pub(super) fn compact(core: &WriterCore) -> Result<()> {
     // A merge in the background may take the segments first; then there are fewer the next time.
     loop {
+        // A writer that has failed says so even where there is nothing left to merge.
+        drop(core.lock()?);
         let snapshot = core.snapshot();
         let is_compact = match snapshot.segments.as_slice() {
             [] => true,

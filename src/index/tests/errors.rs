@@ -104,6 +104,9 @@ fn interruptions_and_short_writes_do_no_harm() {
 #[test]
 fn a_writer_that_failed_to_sync_refuses_until_it_is_opened_again() {
     let (disk, index, mut writer) = prepared();
+    // Then nothing happens in the background, and nothing is left to compact.
+    writer.wait_for_merges();
+    writer.compact().expect("the disk is whole");
     // The third operation of a commit is the sync of the new segment.
     disk.fail(Some(Fault {
         operation: 2,
