@@ -24,7 +24,7 @@ pub fn against_scan(signals: u64) -> Result<()> {
     std::fs::create_dir_all(corpus.folder())?;
     corpus.build(true)?;
     let asked = corpus.questions()?;
-    let engines = corpus.open(&asked.dictionary)?;
+    let engines = corpus.open(&Kind::ALL, &asked.dictionary)?;
     let snapshot = corpus.snapshot()?;
     let records: Vec<Found<'_>> = snapshot.scan().collect::<signaldex::Result<_>>()?;
     let mut questions = 0;

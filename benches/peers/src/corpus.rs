@@ -110,7 +110,8 @@ impl Corpus {
             Kind::Signaldex,
             self.measured(Kind::Signaldex, || self.build_own())?,
         );
-        let (snapshot, dictionary) = (self.snapshot()?, Dictionary::of(&*self.snapshot()?)?);
+        let snapshot = self.snapshot()?;
+        let dictionary = Dictionary::of(&snapshot)?;
         for kind in Kind::ALL.into_iter().filter(|kind| kind.is_built()) {
             let build = || build_peer(kind.build(&self.folder)?, &snapshot, &dictionary);
             builds.insert(kind, self.measured(kind, build)?);
@@ -130,16 +131,21 @@ impl Corpus {
             self.build_own()?;
         }
         if !Kind::Limit.folder(&self.folder).exists() {
-            let (snapshot, dictionary) = (self.snapshot()?, Dictionary::of(&*self.snapshot()?)?);
+            let snapshot = self.snapshot()?;
+            let dictionary = Dictionary::of(&snapshot)?;
             build_peer(Kind::Roaring.build(&self.folder)?, &snapshot, &dictionary)?;
         }
         Ok(())
     }
 
-    /// Opens all engines.
-    pub fn open(&self, dictionary: &Dictionary) -> Result<Vec<(Kind, Box<dyn Engine>)>> {
-        let open = |kind: Kind| Ok((kind, self.open_one(kind, dictionary.value_bounds())?));
-        Kind::ALL.into_iter().map(open).collect()
+    /// Opens some engines.
+    pub fn open(
+        &self,
+        kinds: &[Kind],
+        dictionary: &Dictionary,
+    ) -> Result<Vec<(Kind, Box<dyn Engine>)>> {
+        let open = |&kind: &Kind| Ok((kind, self.open_one(kind, dictionary.value_bounds())?));
+        kinds.iter().map(open).collect()
     }
 
     /// Opens one engine.

@@ -106,7 +106,7 @@ fn run(source: &Source) -> Result<()> {
     let corpus = Corpus::of(source)?;
     let builds = corpus.build(source.rebuild)?;
     let asked = corpus.questions()?;
-    let engines = corpus.open(&asked.dictionary)?;
+    let engines = corpus.open(&Kind::ALL, &asked.dictionary)?;
     check::agreement(&engines, &asked)?;
     let classes = measure::classes(&engines, &asked.classes)?;
     drop(engines);

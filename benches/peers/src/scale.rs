@@ -45,14 +45,7 @@ pub fn run(signals: u64) -> Result<()> {
 
 fn classes(corpus: &Corpus) -> Result<Vec<ClassTimes>> {
     let asked = corpus.questions()?;
-    let open = |kind: Kind| {
-        Ok((
-            kind,
-            corpus.open_one(kind, asked.dictionary.value_bounds())?,
-        ))
-    };
-    let engines = [Kind::Signaldex, Kind::Limit].map(open);
-    let engines = engines.into_iter().collect::<Result<Vec<_>>>()?;
+    let engines = corpus.open(&[Kind::Signaldex, Kind::Limit], &asked.dictionary)?;
     measure::classes(&engines, &asked.classes)
 }
 
@@ -80,20 +73,19 @@ fn describe(text: &mut String, corpus: &Corpus, signals: u64) -> Result<()> {
 }
 
 fn compare(text: &mut String, task: Task, small: &[ClassTimes], large: &[ClassTimes]) {
-    let (titles, rule) = match task {
-        Task::Count => (" limit | of ten times as many | factor |", "--:|--:|--:|"),
-        _ => ("", ""),
+    let kinds: &[Kind] = match task {
+        Task::Count => &[Kind::Signaldex, Kind::Limit],
+        _ => &[Kind::Signaldex],
     };
+    let others = kinds.len() - 1;
+    let titles = " limit | of ten times as many | factor |".repeat(others);
+    let rule = "--:|--:|--:|".repeat(others);
     let _ = writeln!(
         text,
         "\n## {}\n\n| class | matches | median | of ten times as many | matches | factor |{titles}\n\
          |---|--:|--:|--:|--:|--:|{rule}",
         task.title()
     );
-    let kinds: &[Kind] = match task {
-        Task::Count => &[Kind::Signaldex, Kind::Limit],
-        _ => &[Kind::Signaldex],
-    };
     let mut factors = vec![Vec::new(); kinds.len()];
     for (small, large) in small.iter().zip(large) {
         let medians = |kind: &Kind| {
