@@ -6,19 +6,14 @@ use std::time::Instant;
 use smallvec::SmallVec;
 
 use super::batch::Batch;
-use super::candidates::{self, CandidateRows, Candidates};
+use super::candidates::{self, CandidateRows};
+use super::companies;
+use super::operand::{BoundCheck, Operand, Sources};
 use super::scratch::Scratch;
 use super::trace::{StepTrace, Trace};
 use super::window::{Window, WindowSize};
-use crate::plan::{Access, CodeRange, PhraseCheck, Plan, RangeColumn, Source, Step, Strategies};
-use crate::segment::{
-    BLOCK_ROWS, Column, OrderedColumn, Posting, Postings, Row, Segment, TextField, TokenStreams,
-    Verdict, block_count,
-};
-
-/// A union of at most this many rows is merged into one list before the first block. Sorting them
-/// takes about 3 microseconds; it saves a search in every set per block.
-const MERGED_UNION_ROWS_MAX: u64 = 256;
+use crate::plan::{Access, CodeRange, Plan, RangeColumn, Step, Strategies};
+use crate::segment::{BLOCK_ROWS, OrderedColumn, Posting, Row, Segment, Verdict, block_count};
 
 /// A leading list of at most so many rows a block is walked row by row: forming a block's candidates
 /// takes longer than looking that many rows up in the other sets.
@@ -56,23 +51,6 @@ pub(crate) struct Execution<'a> {
     rows_checked: u64,
 }
 
-/// A set of rows, bound to its segment.
-#[derive(Debug)]
-enum Operand<'a> {
-    One(Posting<'a>),
-    Union(Vec<Posting<'a>>),
-    /// A union that was merged beforehand.
-    Merged(Vec<u32>),
-    Phrase(Box<BoundPhrase<'a>>),
-}
-
-/// The rows of a phrase, which few filters have as a set: only those that exclude one.
-#[derive(Debug)]
-struct BoundPhrase<'a> {
-    rarest: Posting<'a>,
-    check: BoundCheck<'a>,
-}
-
 /// Offsets of a block's rows, in any order, for each range of codes.
 type RangeOffsets<'a> = SmallVec<[&'a [u16]; 2]>;
 
@@ -91,14 +69,6 @@ enum InRange<'a> {
 struct BoundRange<'a> {
     ordered: OrderedColumn<'a>,
     codes: &'a [CodeRange],
-}
-
-#[derive(Debug)]
-struct BoundCheck<'a> {
-    check: &'a PhraseCheck,
-    streams: TokenStreams<'a>,
-    /// The company of each row, where streams go by company.
-    companies: Option<Column<'a>>,
 }
 
 impl<'a> Execution<'a> {
@@ -136,8 +106,17 @@ impl<'a> Execution<'a> {
                 postings: segment.postings(),
             };
             let operand = |step: &'a Step<'_>| Operand::bind(&sources, step, strategies);
-            for step in &plan.required {
-                self.required.push(operand(step));
+            match plan.required.split_first() {
+                Some((lead, others))
+                    if let Access::OfCompanies(rows) = &lead.access
+                        && self.trace.is_none() =>
+                {
+                    let others: SmallVec<[Operand<'_>; 2]> = others.iter().map(operand).collect();
+                    self.rows_checked += rows.len() as u64;
+                    let rows = companies::narrowed(rows, &others);
+                    self.required.push(Operand::Merged(rows));
+                }
+                _ => self.required.extend(plan.required.iter().map(operand)),
             }
             for step in &plan.excluded {
                 self.excluded.push(operand(step));
@@ -152,16 +131,16 @@ impl<'a> Execution<'a> {
         for step in &plan.phrases {
             self.phrases.push(BoundCheck::bind(segment, &step.check));
         }
+        if let Some(trace) = &mut self.trace {
+            let steps =
+                self.required.len() + self.ranges.len() + self.excluded.len() + self.phrases.len();
+            trace.steps.resize(steps, StepTrace::default());
+        }
     }
 
-    /// Keeps a trace from here on.
+    /// Keeps a trace of the plan that is bound next.
     pub(crate) fn trace(&mut self) {
-        let steps =
-            self.required.len() + self.ranges.len() + self.excluded.len() + self.phrases.len();
-        self.trace = Some(Box::new(Trace {
-            steps: vec![StepTrace::default(); steps],
-            ..Trace::default()
-        }));
+        self.trace = Some(Box::default());
     }
 
     /// The trace, where one was kept.
@@ -578,127 +557,6 @@ impl<'a> Execution<'a> {
     }
 }
 
-impl<'a> Operand<'a> {
-    fn bind(from: &Sources<'a>, step: &'a Step<'_>, strategies: &Strategies) -> Operand<'a> {
-        match &step.access {
-            Access::One(source) => Operand::One(from.posting(*source)),
-            Access::Rows(rows) => Operand::One(Posting::List(rows)),
-            Access::Phrase { rarest, check } => Operand::Phrase(Box::new(BoundPhrase {
-                rarest: from.posting(*rarest),
-                check: BoundCheck::bind(from.segment, check),
-            })),
-            Access::Union(sources) => {
-                let sources = sources.iter();
-                let postings: Vec<Posting<'a>> =
-                    sources.map(|&source| from.posting(source)).collect();
-                let is_short = step.estimate.max <= MERGED_UNION_ROWS_MAX;
-                match strategies.merged_unions && is_short {
-                    true => Operand::Merged(merge(&postings)),
-                    false => Operand::Union(postings),
-                }
-            }
-        }
-    }
-
-    fn load_into(&self, candidates: &mut Candidates, block: u32) {
-        match self {
-            Operand::Union(postings) => candidates.load_union(postings),
-            _ => candidates.load(self.posting().block(block)),
-        }
-        self.check_phrase(candidates, block);
-    }
-
-    fn narrow(&self, candidates: &mut Candidates, block: u32) {
-        match self {
-            Operand::Union(postings) => candidates.intersect_union(postings),
-            _ => candidates.intersect(self.posting().block(block)),
-        }
-        self.check_phrase(candidates, block);
-    }
-
-    /// The number of candidates that are in the set; which of them are left is not said.
-    fn count_in(&self, candidates: &mut Candidates, block: u32) -> u32 {
-        match self {
-            Operand::One(posting) => candidates.count_in(posting.block(block)),
-            _ => {
-                self.narrow(candidates, block);
-                candidates.count()
-            }
-        }
-    }
-
-    fn subtract(&self, candidates: &mut Candidates, block: u32) {
-        match self {
-            Operand::Union(postings) => {
-                postings
-                    .iter()
-                    .for_each(|posting| candidates.subtract(posting.block(block)));
-            }
-            Operand::Phrase(phrase) => candidates
-                .subtract_where(phrase.rarest.block(block), |offset| {
-                    phrase.check.passes(Row::of(block, offset))
-                }),
-            _ => candidates.subtract(self.posting().block(block)),
-        }
-    }
-
-    fn next_block(&self, block: u32) -> Option<u32> {
-        match self {
-            Operand::Union(postings) => postings
-                .iter()
-                .filter_map(|posting| posting.next_block(block))
-                .min(),
-            _ => self.posting().next_block(block),
-        }
-    }
-
-    fn previous_block(&self, block: u32) -> Option<u32> {
-        match self {
-            Operand::Union(postings) => postings
-                .iter()
-                .filter_map(|posting| posting.previous_block(block))
-                .max(),
-            _ => self.posting().previous_block(block),
-        }
-    }
-
-    /// How many of a block's rows are in the set; at most so many of a union's.
-    fn rows_in(&self, block: u32) -> usize {
-        match self {
-            Operand::Union(postings) => {
-                let rows = postings.iter().map(|posting| posting.rows_in(block));
-                rows.sum()
-            }
-            _ => self.posting().rows_in(block),
-        }
-    }
-
-    fn contains(&self, row: Row) -> bool {
-        match self {
-            Operand::Union(postings) => postings.iter().any(|posting| posting.contains(row)),
-            Operand::Phrase(phrase) => phrase.rarest.contains(row) && phrase.check.passes(row),
-            _ => self.posting().contains(row),
-        }
-    }
-
-    /// The one posting that all rows are in; a union has none, and no rows here.
-    fn posting(&self) -> Posting<'_> {
-        match self {
-            Operand::One(posting) => *posting,
-            Operand::Merged(rows) => Posting::List(rows),
-            Operand::Phrase(phrase) => phrase.rarest,
-            Operand::Union(_) => Posting::List(&[]),
-        }
-    }
-
-    /// Keeps the candidates in which a phrase occurs, where that is what the operand asks.
-    fn check_phrase(&self, candidates: &mut Candidates, block: u32) {
-        if let Operand::Phrase(phrase) = self {
-            candidates.retain(|offset| phrase.check.passes(Row::of(block, offset)));
-        }
-    }
-}
-
 impl<'a> BoundRange<'a> {
     fn bind(segment: &'a Segment, step: &'a crate::plan::RangeStep<'_>) -> BoundRange<'a> {
         let ordered = match step.column {
@@ -732,55 +590,4 @@ impl<'a> BoundRange<'a> {
         let code = self.ordered.column.get(row);
         self.codes.iter().any(|codes| codes.contains(&code))
     }
-}
-
-impl<'a> BoundCheck<'a> {
-    fn bind(segment: &'a Segment, check: &'a PhraseCheck) -> BoundCheck<'a> {
-        let companies = match check.field {
-            TextField::Title => None,
-            TextField::Name => Some(segment.company_column()),
-        };
-        BoundCheck {
-            check,
-            streams: segment.tokens(check.field),
-            companies,
-        }
-    }
-
-    fn passes(&self, row: Row) -> bool {
-        let place = match &self.companies {
-            None => row.index(),
-            Some(companies) => companies.get(row) as usize - 1,
-        };
-        self.check
-            .any_of
-            .iter()
-            .any(|phrase| phrase.occurs(&self.streams, place))
-    }
-}
-
-/// Where sets of rows are bound from. The view of all postings is made once a query, since that
-/// takes as long as looking one up.
-struct Sources<'a> {
-    segment: &'a Segment,
-    postings: Postings<'a>,
-}
-
-impl<'a> Sources<'a> {
-    fn posting(&self, source: Source) -> Posting<'a> {
-        match source {
-            Source::Posting(id) => self.postings.get(id),
-            Source::Company(company) => Posting::List(self.segment.company_rows(company)),
-        }
-    }
-}
-
-fn merge(postings: &[Posting<'_>]) -> Vec<u32> {
-    let mut rows: Vec<u32> = Vec::new();
-    for posting in postings {
-        rows.extend(posting.rows().map(|row| row.0));
-    }
-    rows.sort_unstable();
-    rows.dedup();
-    rows
 }

@@ -7,8 +7,9 @@ use crate::segment::Row;
 /// comparing all of both (`benches/queries`, two or three terms).
 const GALLOP_RATIO: usize = 32;
 
-/// Keeps the offsets that pass a cheap test; without a branch, since it cannot be predicted.
-pub(super) fn retain_where(list: &mut Vec<u16>, keep: impl Fn(u16) -> bool) {
+/// Keeps the offsets or rows that pass a cheap test; without a branch, since it cannot be predicted.
+#[inline]
+pub(super) fn retain_where<T: Copy>(list: &mut Vec<T>, keep: impl Fn(T) -> bool) {
     let mut kept = 0;
     for place in 0..list.len() {
         let offset = list[place];

@@ -7,16 +7,19 @@
 
 mod batch;
 mod candidates;
+mod companies;
 mod execution;
 mod facets;
 mod lanes;
 mod lists;
+mod operand;
 mod scratch;
 mod stream;
 mod trace;
 mod union;
 mod window;
 
+pub(crate) use companies::rows_of_companies;
 pub(crate) use execution::Execution;
 pub(crate) use facets::{FacetTally, tally};
 pub(crate) use stream::{RowStream, Run};

@@ -81,7 +81,7 @@ impl<'a> RowStream<'a> {
         self.batch.take(count);
     }
 
-    /// Keeps a trace from here on.
+    /// Keeps a trace; as [`Execution::trace`].
     pub(crate) fn trace(&mut self) {
         self.execution.trace();
     }

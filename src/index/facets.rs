@@ -147,7 +147,7 @@ fn tally(
     today: Date,
     strategies: &Strategies,
 ) -> Vec<FacetTally> {
-    let plan = live.plan(filter, today, strategies);
+    let plan = live.plan(filter, today, strategies, None);
     if strategies.stored_counts && plan.is_everything() {
         return group.iter().map(|&facet| stored(live, facet)).collect();
     }

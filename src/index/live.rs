@@ -53,14 +53,15 @@ impl LiveSegment {
         (!self.deleted.contains_company(company)).then_some(company)
     }
 
-    /// Plans a filter.
+    /// Plans a filter; as [`Plan::fill`].
     pub(crate) fn plan<'q>(
         &self,
         filter: &'q Filter,
         today: Date,
         strategies: &Strategies,
+        wanted: Option<usize>,
     ) -> Plan<'q> {
-        Plan::new(filter, today, self, strategies)
+        Plan::new(filter, today, self, strategies, wanted)
     }
 
     /// Binds a plan.
@@ -74,10 +75,22 @@ impl LiveSegment {
         execution
     }
 
+    /// Binds a plan, to keep a trace of it.
+    pub(crate) fn traced_execution<'a>(
+        &'a self,
+        plan: &'a Plan<'_>,
+        strategies: &'a Strategies,
+    ) -> Execution<'a> {
+        let mut execution = Execution::new(&self.segment, strategies);
+        execution.trace();
+        execution.bind(plan, self.deleted.posting());
+        execution
+    }
+
     /// The number of live rows that match.
     pub(crate) fn count(&self, filter: &Filter, today: Date, strategies: &Strategies) -> u64 {
         let mut plan = Plan::default();
-        plan.fill(filter, today, self, strategies);
+        plan.fill(filter, today, self, strategies, None);
         if strategies.stored_counts && plan.impossible.is_none() {
             if plan.is_everything() {
                 return self.live_rows();

@@ -137,7 +137,8 @@ fn search_one(
     page: &mut Collected,
 ) -> u64 {
     let mut plan = Plan::default();
-    plan.fill(query.filter(), day, live, strategies);
+    let wanted = Some(page.wanted());
+    plan.fill(query.filter(), day, live, strategies, wanted);
     let rows = window(live, query);
     let mut stream = RowStream::new(&live.segment, strategies, query.order(), rows);
     stream.bind(&plan, live.deleted.posting());
@@ -327,7 +328,14 @@ impl<'a, 'q> Matches<'a, 'q> {
         {
             let first = &mut self.segments[segment];
             if first.stream.is_none() {
-                first.start(self.query, self.day, self.strategies, self.is_traced);
+                let wanted = Some(page.wanted());
+                first.start(
+                    self.query,
+                    self.day,
+                    self.strategies,
+                    wanted,
+                    self.is_traced,
+                );
             }
             first.hand_on(page, order, rival);
         }
@@ -382,18 +390,25 @@ struct Leader {
 }
 
 impl<'a, 'q> SegmentMatches<'a, 'q> {
-    fn start(&mut self, query: &'q Query, day: Date, strategies: &'a Strategies, is_traced: bool) {
+    fn start(
+        &mut self,
+        query: &'q Query,
+        day: Date,
+        strategies: &'a Strategies,
+        wanted: Option<usize>,
+        is_traced: bool,
+    ) {
         let live = self.live;
         let plan = self
             .plan
-            .get_or_init(|| Box::new(live.plan(query.filter(), day, strategies)));
+            .get_or_init(|| Box::new(live.plan(query.filter(), day, strategies, wanted)));
         let rows = window(live, query);
         let stream = RowStream::new(&live.segment, strategies, query.order(), rows);
         let mut stream = Box::new(stream);
-        stream.bind(plan, live.deleted.posting());
         if is_traced {
             stream.trace();
         }
+        stream.bind(plan, live.deleted.posting());
         self.stream = Some(stream);
     }
 

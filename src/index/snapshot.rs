@@ -361,9 +361,8 @@ impl Snapshot {
     }
 
     fn explain_segment(&self, live: &LiveSegment, query: &Query, day: Date) -> SegmentExplanation {
-        let plan = live.plan(query.filter(), day, &self.strategies);
-        let mut execution = live.execution(&plan, &self.strategies);
-        execution.trace();
+        let plan = live.plan(query.filter(), day, &self.strategies, None);
+        let mut execution = live.traced_execution(&plan, &self.strategies);
         let matches = execution.count();
         let trace: Trace = execution.into_trace().unwrap_or_default();
         let actuals: Vec<StepActual> = trace

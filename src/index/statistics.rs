@@ -2,9 +2,13 @@
 
 use std::ops::RangeInclusive;
 
+use smallvec::SmallVec;
+
 use super::live::LiveSegment;
+use crate::exec::rows_of_companies;
 use crate::plan::{
-    CodeRange, Estimate, Pair, RangeColumn, Source, SourceStatistics, Statistics, TermStatistics,
+    CodeRange, CompanyFacet, Estimate, Pair, RangeColumn, Source, SourceStatistics, Statistics,
+    TermStatistics,
 };
 use crate::query::{CompanyReference, Facet};
 use crate::segment::{BLOCK_ROWS, PostingId, TextField, Verdict, is_frequent};
@@ -74,6 +78,19 @@ impl Statistics for LiveSegment {
             rows: companies.row_count(company).into(),
         };
         found.into_iter().map(describe).collect()
+    }
+
+    fn rows_of_companies(&self, facets: &[CompanyFacet], most: usize) -> Option<Vec<u32>> {
+        let of_companies = |facet: Facet, source: &Source| match source {
+            Source::Posting(posting) => self.segment.company_posting(facet, *posting),
+            Source::Company(_) => None,
+        };
+        let sets = facets.iter().map(|(facet, sources)| {
+            let postings = sources.iter().map(|source| of_companies(*facet, source));
+            postings.collect::<Option<_>>()
+        });
+        let sets: SmallVec<[_; 3]> = sets.collect::<Option<_>>()?;
+        rows_of_companies(&self.segment, &sets, most)
     }
 
     fn rows_of_ids(&self, ids: &[SignalId]) -> Vec<u32> {

@@ -6,6 +6,7 @@
 //! what postings cannot decide is left to **checks** on the rows that remain (the edges of ranges,
 //! the order of words in phrases). A phrase thus adds a source for each of its words and a check.
 
+mod companies;
 mod estimate;
 mod explain;
 mod planner;
@@ -19,6 +20,7 @@ use std::fmt;
 use smallvec::SmallVec;
 use time::Date;
 
+pub(crate) use companies::CompanyFacet;
 pub use estimate::Estimate;
 pub(crate) use explain::StepActual;
 pub use explain::{Explanation, SegmentExplanation, StepExplanation};
@@ -63,6 +65,8 @@ pub(crate) enum Access {
     Union(SmallVec<[Source; 4]>),
     /// These rows, ascending.
     Rows(Vec<u32>),
+    /// These rows, those of one company after those of another.
+    OfCompanies(Vec<u32>),
     /// The rows of a phrase: those of its rarest word, checked one by one.
     Phrase {
         /// The source of the rarest word.
@@ -129,6 +133,8 @@ pub(crate) enum Clause<'q> {
     Dates,
     /// Amounts.
     Amounts(Option<f64>, Option<f64>),
+    /// Values of all facets of companies that a filter has.
+    OfCompanies(&'q Filter),
     /// Ids.
     Ids(usize),
     /// Rows that were deleted or replaced since the segment was written.
@@ -136,32 +142,34 @@ pub(crate) enum Clause<'q> {
 }
 
 impl<'q> Plan<'q> {
-    /// Plans a filter. See [`planner`].
+    /// Plans a filter; as [`fill`](Self::fill).
     pub(crate) fn new(
         filter: &'q Filter,
         today: Date,
         statistics: &impl Statistics,
         strategies: &Strategies,
+        wanted: Option<usize>,
     ) -> Plan<'q> {
         let mut plan = Plan::default();
-        plan.fill(filter, today, statistics, strategies);
+        plan.fill(filter, today, statistics, strategies, wanted);
         plan
     }
 
-    /// Makes an empty plan that of a filter, in its place: moving it takes as long as planning a
-    /// short filter.
+    /// Makes an empty plan that of a filter of which so many matches are wanted, or all. In its
+    /// place: moving it takes as long as planning a short filter. See [`planner`].
     pub(crate) fn fill(
         &mut self,
         filter: &'q Filter,
         today: Date,
         statistics: &impl Statistics,
         strategies: &Strategies,
+        wanted: Option<usize>,
     ) {
-        planner::plan(self, filter, today, statistics, strategies);
+        planner::plan(self, filter, today, statistics, strategies, wanted);
     }
 
-    /// The number of matches, deleted ones included, where stored numbers tell: those of one source,
-    /// or of several that share no row.
+    /// The number of matches, deleted ones included, where it is known: that of one source, of several
+    /// that share no row, or of rows that were found while planning.
     pub(crate) fn stored_count(&self) -> Option<u64> {
         let [step] = self.required.as_slice() else {
             return None;
@@ -169,6 +177,7 @@ impl<'q> Plan<'q> {
         let is_stored = match &step.access {
             Access::One(_) => true,
             Access::Union(_) => step.clause.has_one_value_a_row(),
+            Access::OfCompanies(_) => true,
             Access::Rows(_) | Access::Phrase { .. } => false,
         };
         (is_stored && self.has_nothing_else()).then_some(step.estimate.max)
@@ -200,7 +209,14 @@ impl<'q> Plan<'q> {
     }
 }
 
-impl Clause<'_> {
+impl<'q> Clause<'q> {
+    /// What a filter says of a facet.
+    fn of_facet(filter: &'q Filter, facet: Facet) -> Option<Clause<'q>> {
+        let keys = filter.value_keys(facet);
+        let first = keys.iter().next()?;
+        Some(Clause::Facet(facet, first, keys.len()))
+    }
+
     /// Whether a row has at most one of the values that the clause is about: it has one company, and
     /// one value of a facet.
     fn has_one_value_a_row(&self) -> bool {
@@ -237,6 +253,15 @@ impl fmt::Display for Clause<'_> {
                 f.write_str("amount")?;
                 min.map_or(Ok(()), |min| write!(f, " from {min}"))?;
                 max.map_or(Ok(()), |max| write!(f, " to {max}"))
+            }
+            Clause::OfCompanies(filter) => {
+                let facets = Facet::OF_COMPANY.into_iter();
+                let clauses = facets.filter_map(|facet| Clause::of_facet(filter, facet));
+                for (place, clause) in clauses.enumerate() {
+                    f.write_str(if place == 0 { "" } else { ", " })?;
+                    clause.fmt(f)?;
+                }
+                Ok(())
             }
             Clause::Ids(count) => write!(f, "id is one of {count}"),
             Clause::Deleted => f.write_str("deleted"),

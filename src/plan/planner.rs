@@ -12,20 +12,25 @@ use crate::segment::{EncodedPhrase, TextField};
 use crate::signal::SignalId;
 
 /// Turns each part of the filter into steps of an empty plan, then orders them by cost. Stops at the
-/// first part that no row can fulfil.
+/// first part that no row can fulfil. Of so many matches that are wanted, or all, a page ends early.
 pub(super) fn plan<'q, S: Statistics>(
     plan: &mut Plan<'q>,
     filter: &'q Filter,
     today: Date,
     statistics: &S,
     strategies: &Strategies,
+    wanted: Option<usize>,
 ) {
     let mut planner = Planner {
         statistics,
         stored_pairs: strategies.stored_pairs,
         plan,
     };
-    if let Err(Impossible(clause)) = planner.add_all(filter, today) {
+    let mut added = planner.add_all(filter, today);
+    if strategies.company_sets {
+        added = added.and_then(|()| planner.lead_by_companies(filter, wanted));
+    }
+    if let Err(Impossible(clause)) = added {
         planner.plan.impossible = Some(clause);
     }
     if strategies.cost_order {
@@ -289,6 +294,27 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
             sources,
             needs_check,
         })
+    }
+
+    /// Puts the rows of companies in place of the facets of companies, where there are several and
+    /// the companies that are left have few rows.
+    fn lead_by_companies(&mut self, filter: &'q Filter, wanted: Option<usize>) -> Planned<'q> {
+        let row_count = self.statistics.row_count();
+        let Some((facets, most)) = self.plan.company_facets(row_count, wanted) else {
+            return Ok(());
+        };
+        let Some(rows) = self.statistics.rows_of_companies(&facets, most) else {
+            return Ok(());
+        };
+        self.plan.required.retain(|step| !step.is_of_companies());
+        let estimate = Estimate::exact(rows.len() as u64);
+        self.require(
+            Clause::OfCompanies(filter),
+            Access::OfCompanies(rows),
+            estimate,
+        )?;
+        self.plan.required.rotate_right(1);
+        Ok(())
     }
 
     fn require_source(&mut self, clause: Clause<'q>, source: SourceStatistics) -> Planned<'q> {

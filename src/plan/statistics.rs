@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{Estimate, RangeColumn};
+use super::{CompanyFacet, Estimate, RangeColumn};
 use crate::query::{CompanyReference, Facet};
 use crate::segment::{PostingId, TermNumber, TextField};
 use crate::signal::SignalId;
@@ -63,6 +63,10 @@ pub(crate) trait Statistics {
 
     /// The companies that are meant, by slug or by folded name, each once.
     fn companies(&self, references: &[CompanyReference]) -> Vec<SourceStatistics>;
+
+    /// The rows of the companies that have a value of each facet; the sources are those of the values.
+    /// `None` where there are more rows than `most`.
+    fn rows_of_companies(&self, facets: &[CompanyFacet], most: usize) -> Option<Vec<u32>>;
 
     /// The rows of ids, ascending.
     fn rows_of_ids(&self, ids: &[SignalId]) -> Vec<u32>;

@@ -35,6 +35,9 @@ pub struct Strategies {
     pub stored_pairs: bool,
     /// Merge a union of few rows into one list beforehand. Off: unite block by block.
     pub merged_unions: bool,
+    /// Find the companies that facets leave, and look only at their rows, where they are few. Off:
+    /// look at the rows with each value.
+    pub company_sets: bool,
     /// Count a facet's values in a block of many candidates by intersecting bitsets. Off: by
     /// reading the column.
     pub intersected_facets: bool,
@@ -54,6 +57,7 @@ impl Strategies {
         stored_counts: true,
         stored_pairs: true,
         merged_unions: true,
+        company_sets: true,
         intersected_facets: true,
     };
 
@@ -70,6 +74,7 @@ impl Strategies {
         stored_counts: false,
         stored_pairs: false,
         merged_unions: false,
+        company_sets: false,
         intersected_facets: false,
     };
 
@@ -153,6 +158,13 @@ impl Strategies {
                 "merged_unions off",
                 Strategies {
                     merged_unions: false,
+                    ..all
+                },
+            ),
+            (
+                "company_sets off",
+                Strategies {
+                    company_sets: false,
                     ..all
                 },
             ),

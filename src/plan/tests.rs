@@ -77,6 +77,11 @@ impl Statistics for MadeUp {
         found.collect()
     }
 
+    fn rows_of_companies(&self, facets: &[CompanyFacet], most: usize) -> Option<Vec<u32>> {
+        let rows = (0..10 * facets.len() as u32).collect::<Vec<_>>();
+        (rows.len() <= most).then_some(rows)
+    }
+
     fn rows_of_ids(&self, ids: &[SignalId]) -> Vec<u32> {
         ids.iter()
             .map(|id| id.get() as u32)
@@ -119,6 +124,9 @@ fn made_up() -> MadeUp {
         pairs: BTreeMap::from([(["a", "of"], 700), (["of", "a"], 0)]),
         values: BTreeMap::from([
             ((Facet::Country, "germany"), vec![80_000]),
+            ((Facet::Country, "iceland"), vec![4_000]),
+            ((Facet::Industry, "building"), vec![50_000]),
+            ((Facet::Industry, "fishing"), vec![20_000]),
             ((Facet::Country, "france"), vec![50_000, 2]),
             ((Facet::Category, "funding"), vec![120_000]),
             ((Facet::Category, "hiring"), vec![250_000]),
@@ -130,7 +138,7 @@ fn made_up() -> MadeUp {
 /// The plan of a query string, a line a step, as strategy, clause and estimate.
 fn planned(text: &str, strategies: &Strategies) -> Vec<String> {
     let filter = Filter::parse(text).expect("a valid filter");
-    let plan = Plan::new(&filter, date!(2026 - 06 - 30), &made_up(), strategies);
+    let plan = Plan::new(&filter, date!(2026 - 06 - 30), &made_up(), strategies, None);
     if let Some(clause) = plan.impossible {
         return vec![format!("impossible: {clause}")];
     }
@@ -197,6 +205,45 @@ fn several_values_are_a_union_within_bounds() {
             "check order of words: title has any of \"nowhere\", \"series a\", \"zebra\" ~ 4501 (0..9003)",
         ]
     );
+}
+
+#[test]
+fn facets_of_companies_are_found_among_companies_where_few_are_left() {
+    let of_few = "country=iceland&industry=fishing&q=a&categories=funding";
+    assert_eq!(
+        planned(of_few, &Strategies::ALL),
+        [
+            "lead with companies: country is \"iceland\", industry is \"fishing\" ~ 20",
+            "intersect a posting: category is \"funding\" ~ 120000",
+            "intersect a posting: title has \"a\" ~ 300000",
+        ]
+    );
+    let strategies = Strategies {
+        company_sets: false,
+        ..Strategies::ALL
+    };
+    for (text, strategies) in [
+        (of_few, strategies),
+        // One facet alone, or values that many have.
+        ("country=iceland&q=a", Strategies::ALL),
+        ("country=germany&industry=building", Strategies::ALL),
+    ] {
+        let steps = planned(text, &strategies);
+        assert!(steps[0].starts_with("lead with a posting"), "{steps:?}");
+    }
+}
+
+#[test]
+fn a_page_that_ends_early_goes_block_by_block() {
+    let filter = Filter::parse("country=iceland&industry=building").expect("a valid filter");
+    let leads_with_companies = |wanted| {
+        let day = date!(2026 - 06 - 30);
+        let plan = Plan::new(&filter, day, &made_up(), &Strategies::ALL, wanted);
+        matches!(plan.required[0].access, Access::OfCompanies(_))
+    };
+    assert!(leads_with_companies(None));
+    assert!(leads_with_companies(Some(51)));
+    assert!(!leads_with_companies(Some(1)));
 }
 
 #[test]

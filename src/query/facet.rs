@@ -53,6 +53,9 @@ impl Facet {
         Facet::WorkArrangement,
     ];
 
+    /// The facets whose value is the company's, and thus the same for all its signals.
+    pub(crate) const OF_COMPANY: [Facet; 3] = [Facet::Country, Facet::Industry, Facet::Size];
+
     /// The label of a signal's value, or `None` where it has none (absent or blank).
     pub fn label<'r>(
         self,
@@ -65,9 +68,9 @@ impl Facet {
         }
     }
 
-    /// Whether the value is the company's, and thus the same for all its signals.
+    /// Whether the value is the company's.
     pub(crate) fn is_of_company(self) -> bool {
-        matches!(self, Facet::Country | Facet::Industry | Facet::Size)
+        Facet::OF_COMPANY.contains(&self)
     }
 
     /// The label of a company's value; `None` for facets of the signal itself.

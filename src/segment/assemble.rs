@@ -32,6 +32,7 @@ pub(super) fn finish<W: Write>(builder: SegmentBuilder<W>) -> Result<W> {
         company_order,
         postings: PostingSections::default(),
         field_postings: Vec::new(),
+        companies_by_value: Vec::new(),
         builder,
     };
     assembly.company_of_row = assembly
@@ -47,6 +48,7 @@ pub(super) fn finish<W: Write>(builder: SegmentBuilder<W>) -> Result<W> {
     }
     assembly.write_titles()?;
     assembly.write_names()?;
+    assembly.push_company_postings();
     assembly.write_companies()?;
     assembly.write_days()?;
     assembly.write_amounts()?;
@@ -68,6 +70,8 @@ struct Assembly<W> {
     postings: PostingSections,
     /// The first posting of each field.
     field_postings: Vec<u32>,
+    /// The companies with each value, of each facet of companies.
+    companies_by_value: Vec<Groups>,
 }
 
 impl<W: Write> Assembly<W> {
@@ -84,7 +88,11 @@ impl<W: Write> Assembly<W> {
         let field = Field::Facet(facet);
         self.begin_field();
         let groups = Groups::new(order.len(), codes.iter().map(|&code| code.checked_sub(1)));
-        self.push_postings(&groups);
+        self.push_postings(&groups, self.row_count);
+        if facet.is_of_company() {
+            let companies = self.group_companies(&codes, order.len());
+            self.companies_by_value.push(companies);
+        }
         let mut keys = StringSections::default();
         let mut shown = StringSections::default();
         for &label in &order {
@@ -97,6 +105,17 @@ impl<W: Write> Assembly<W> {
         self.builder
             .output
             .section(SectionKind::Codes, field.number(), &bytes)
+    }
+
+    /// The companies with each of some values, by the codes of their rows. Those without rows are left
+    /// out, since their values may have no number.
+    fn group_companies(&self, codes: &[u32], values: usize) -> Groups {
+        let mut code_of_company = vec![NO_CODE; self.company_order.len()];
+        for (&company, &code) in self.company_of_row.iter().zip(codes) {
+            code_of_company[company as usize] = code;
+        }
+        let codes = code_of_company.iter();
+        Groups::new(values, codes.map(|&code| code.checked_sub(1)))
     }
 
     /// By row: the number of the facet's label plus one.
@@ -411,9 +430,18 @@ impl<W: Write> Assembly<W> {
         self.field_postings.push(self.postings.entries.len() as u32);
     }
 
-    fn push_postings(&mut self, groups: &Groups) {
+    /// The postings of each of some values, of a segment's rows or companies.
+    fn push_postings(&mut self, groups: &Groups, count: u32) {
         for value in 0..groups.len() {
-            self.postings.push(groups.rows(value), self.row_count);
+            self.postings.push(groups.rows(value), count);
+        }
+    }
+
+    /// For each facet of companies: the companies with each value.
+    fn push_company_postings(&mut self) {
+        for groups in std::mem::take(&mut self.companies_by_value) {
+            self.begin_field();
+            self.push_postings(&groups, self.company_order.len() as u32);
         }
     }
 

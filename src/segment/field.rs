@@ -35,8 +35,16 @@ pub(super) const TITLE_POSTINGS: usize = Facet::ALL.len();
 pub(super) const PAIR_POSTINGS: usize = TITLE_POSTINGS + 1;
 /// The place of the names' terms.
 pub(super) const NAME_POSTINGS: usize = PAIR_POSTINGS + 1;
-/// How many fields have postings.
-pub(super) const POSTING_FIELDS: usize = NAME_POSTINGS + 1;
+/// The place of the first facet of companies, whose postings list companies; the others follow.
+pub(super) const COMPANY_POSTINGS: usize = NAME_POSTINGS + 1;
+/// How many fields have postings, those that list companies counted by themselves.
+pub(super) const POSTING_FIELDS: usize = COMPANY_POSTINGS + Facet::OF_COMPANY.len();
+
+/// The place of a facet's postings of companies among the fields that have postings.
+pub(super) fn company_field(facet: Facet) -> Option<usize> {
+    let place = Facet::OF_COMPANY.iter().position(|&other| other == facet);
+    place.map(|place| COMPANY_POSTINGS + place)
+}
 
 impl Field {
     /// The number that stands in the section table.

@@ -8,7 +8,9 @@ use bytemuck::Pod;
 
 use super::buckets::Buckets;
 use super::dictionary::{Dictionary, Strings};
-use super::field::{Field, NAME_POSTINGS, PAIR_POSTINGS, POSTING_FIELDS, TITLE_POSTINGS};
+use super::field::{
+    Field, NAME_POSTINGS, PAIR_POSTINGS, POSTING_FIELDS, TITLE_POSTINGS, company_field,
+};
 use super::format::{self, FieldNumber, SectionKind, Table};
 use super::frames::{Frame, Frames, Plane};
 use super::ordered::BlockRange;
@@ -102,6 +104,8 @@ pub(super) struct FacetLayout {
     pub(super) labels: StringsLayout,
     pub(super) codes: Section<u8>,
     pub(super) first_posting: u32,
+    /// The first posting of companies, where the value is the company's.
+    pub(super) first_company_posting: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -168,6 +172,8 @@ impl Layout {
                 labels: sections.labels(field)?,
                 codes: sections.take(SectionKind::Codes, field)?,
                 first_posting: table.field_postings[facet as usize],
+                first_company_posting: company_field(facet)
+                    .map(|place| table.field_postings[place]),
             })
         };
         let facets: Vec<FacetLayout> = Facet::ALL

@@ -40,7 +40,9 @@ pub(crate) use halves::FacetColumn;
 pub(crate) use item::Shown;
 pub(crate) use ordered::{OrderedColumn, Verdict};
 pub(crate) use pairs::is_frequent;
-pub(crate) use posting::{BlockRows, Posting, PostingId, PostingSections, Postings};
+pub(crate) use posting::{
+    ARRAY_ROWS_MAX, BlockRows, Posting, PostingId, PostingSections, Postings,
+};
 pub(crate) use record::{check_company, check_signal};
 pub(crate) use row::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, Row, block_count};
 pub(crate) use tokens::{EncodedPhrase, TermNumber, TokenStreams};
@@ -92,6 +94,22 @@ pub(crate) struct Companies<'a> {
     name_order: &'a [u32],
     /// Where the rows of each company start, and the end of the last.
     starts: &'a [u32],
+}
+
+/// A view of the rows of each company.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowsByCompany<'a> {
+    /// Where the rows of each company start, and the end of the last.
+    starts: &'a [u32],
+    rows: &'a [u32],
+}
+
+impl<'a> RowsByCompany<'a> {
+    /// The rows of a company, ascending.
+    pub(crate) fn get(&self, company: u32) -> &'a [u32] {
+        let company = company as usize;
+        &self.rows[self.starts[company] as usize..self.starts[company + 1] as usize]
+    }
 }
 
 impl<'a> Companies<'a> {
@@ -214,6 +232,14 @@ impl Segment {
         values.map(move |value| PostingId(first + value as u32))
     }
 
+    /// The posting of companies with a value of a facet, by that of its rows; `None` where the value is
+    /// the signal's.
+    pub(crate) fn company_posting(&self, facet: Facet, posting: PostingId) -> Option<PostingId> {
+        let layout = &self.layout.facets[facet as usize];
+        let first = layout.first_company_posting;
+        first.map(|first| PostingId(first + posting.0 - layout.first_posting))
+    }
+
     /// The posting and the number of a term.
     pub(crate) fn term(&self, field: TextField, term: &str) -> Option<(PostingId, TermNumber)> {
         let layout = self.text_layout(field);
@@ -285,11 +311,17 @@ impl Segment {
         self.column(&self.layout.company_codes)
     }
 
-    /// The rows of a company, ascending. Cost: less than that of a view of all companies.
+    /// The rows of a company, ascending.
     pub(crate) fn company_rows(&self, company: u32) -> &[u32] {
-        let starts = self.layout.company_starts.view(&self.bytes);
-        let rows = self.layout.company_rows.view(&self.bytes);
-        &rows[starts[company as usize] as usize..starts[company as usize + 1] as usize]
+        self.rows_by_company().get(company)
+    }
+
+    /// The rows of companies, for many of them.
+    pub(crate) fn rows_by_company(&self) -> RowsByCompany<'_> {
+        RowsByCompany {
+            starts: self.layout.company_starts.view(&self.bytes),
+            rows: self.layout.company_rows.view(&self.bytes),
+        }
     }
 
     /// Company slugs; the place is the company's number.

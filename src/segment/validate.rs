@@ -3,7 +3,9 @@
 //! Checksums say that the bytes are those that were written; these checks say that reading them
 //! cannot go wrong, whoever wrote them. They name the first broken rule.
 
-use super::field::{NAME_POSTINGS, PAIR_POSTINGS, POSTING_FIELDS, TITLE_POSTINGS};
+use super::field::{
+    COMPANY_POSTINGS, NAME_POSTINGS, PAIR_POSTINGS, POSTING_FIELDS, TITLE_POSTINGS, company_field,
+};
 use super::ordered::stretch_count;
 use super::row::block_count;
 use super::{Column, FacetColumn, OrderedColumn, Segment, TextField, ensure};
@@ -57,7 +59,9 @@ impl Segment {
             postings.entries.len() == total,
             "the number of postings is not as recorded",
         )?;
-        postings.validate(self.row_count())
+        let of_companies = self.layout.field_postings[COMPANY_POSTINGS] as usize;
+        postings.validate(0..of_companies, self.row_count())?;
+        postings.validate(of_companies..total, self.company_count())
     }
 
     fn validate_facet(&self, facet: Facet) -> Result<()> {
@@ -70,6 +74,11 @@ impl Segment {
         ensure(
             view.keys.len() == postings && view.labels.len() == postings,
             "a facet does not have one posting for each value",
+        )?;
+        let of_companies = company_field(facet).map(|place| self.posting_count(place));
+        ensure(
+            of_companies.is_none_or(|of_companies| of_companies == postings),
+            "a facet does not have one posting of companies for each value",
         )?;
         FacetColumn::new(layout.codes.view(&self.bytes), self.row_count(), view.len())?;
         view.column.validate(view.len())

@@ -23,6 +23,7 @@ impl Segment {
         }
         for number in 0..self.company_count() {
             self.verify_company(number)?;
+            self.expect_company(number, &mut expected);
         }
         for row in (0..self.row_count()).map(Row) {
             let signal = self.signal(row)?;
@@ -83,6 +84,22 @@ impl Segment {
             .iter()
             .all(|&row| self.company_of(Row(row)) == number);
         rule(listed, "it lists a row of another company")
+    }
+
+    /// A company with rows is in the posting of each value that they have.
+    fn expect_company(&self, number: u32, expected: &mut ExpectedPostings) {
+        let Some(&row) = self.company_rows(number).first() else {
+            return;
+        };
+        for facet in Facet::OF_COMPANY {
+            let view = self.facet(facet);
+            let value = view.column.get(Row(row)).checked_sub(1);
+            let posting = value.map(|value| view.posting(value as usize));
+            let posting = posting.and_then(|posting| self.company_posting(facet, posting));
+            posting
+                .into_iter()
+                .for_each(|posting| expected.add(posting, Row(number)));
+        }
     }
 
     fn verify_row(
@@ -203,7 +220,7 @@ impl Segment {
     }
 }
 
-/// The rows that each posting should have, gathered record by record.
+/// The rows that each posting should have, or companies, gathered record by record.
 #[derive(Default)]
 struct ExpectedPostings(BTreeMap<PostingId, Vec<u32>>);
 

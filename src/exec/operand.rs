@@ -1,0 +1,228 @@
+//! The sets of rows that an execution narrows by, bound to their segment.
+
+use super::candidates::Candidates;
+use super::companies;
+use super::lists::retain_where;
+use crate::plan::{Access, PhraseCheck, Source, Step, Strategies};
+use crate::segment::{Column, Posting, Postings, Row, Segment, TextField, TokenStreams};
+
+/// A union of at most this many rows is merged into one list before the first block. Sorting them
+/// takes about 3 microseconds; it saves a search in every set per block.
+const MERGED_UNION_ROWS_MAX: u64 = 256;
+
+/// A set of rows, bound to its segment.
+#[derive(Debug)]
+pub(super) enum Operand<'a> {
+    One(Posting<'a>),
+    Union(Vec<Posting<'a>>),
+    /// A union that was merged beforehand, or the rows of companies.
+    Merged(Vec<u32>),
+    Phrase(Box<BoundPhrase<'a>>),
+}
+
+/// The rows of a phrase, which few filters have as a set: only those that exclude one.
+#[derive(Debug)]
+pub(super) struct BoundPhrase<'a> {
+    rarest: Posting<'a>,
+    check: BoundCheck<'a>,
+}
+
+/// The check of a phrase.
+#[derive(Debug)]
+pub(super) struct BoundCheck<'a> {
+    check: &'a PhraseCheck,
+    streams: TokenStreams<'a>,
+    /// The company of each row, where streams go by company.
+    companies: Option<Column<'a>>,
+}
+
+impl<'a> Operand<'a> {
+    pub(super) fn bind(
+        from: &Sources<'a>,
+        step: &'a Step<'_>,
+        strategies: &Strategies,
+    ) -> Operand<'a> {
+        match &step.access {
+            Access::One(source) => Operand::One(from.posting(*source)),
+            Access::Rows(rows) => Operand::One(Posting::List(rows)),
+            Access::OfCompanies(rows) => Operand::Merged(companies::narrowed(rows, &[])),
+            Access::Phrase { rarest, check } => Operand::Phrase(Box::new(BoundPhrase {
+                rarest: from.posting(*rarest),
+                check: BoundCheck::bind(from.segment, check),
+            })),
+            Access::Union(sources) => {
+                let sources = sources.iter();
+                let postings: Vec<Posting<'a>> =
+                    sources.map(|&source| from.posting(source)).collect();
+                let is_short = step.estimate.max <= MERGED_UNION_ROWS_MAX;
+                match strategies.merged_unions && is_short {
+                    true => Operand::Merged(merge(&postings)),
+                    false => Operand::Union(postings),
+                }
+            }
+        }
+    }
+
+    pub(super) fn load_into(&self, candidates: &mut Candidates, block: u32) {
+        match self {
+            Operand::Union(postings) => candidates.load_union(postings),
+            _ => candidates.load(self.posting().block(block)),
+        }
+        self.check_phrase(candidates, block);
+    }
+
+    pub(super) fn narrow(&self, candidates: &mut Candidates, block: u32) {
+        match self {
+            Operand::Union(postings) => candidates.intersect_union(postings),
+            _ => candidates.intersect(self.posting().block(block)),
+        }
+        self.check_phrase(candidates, block);
+    }
+
+    /// The number of candidates that are in the set; which of them are left is not said.
+    pub(super) fn count_in(&self, candidates: &mut Candidates, block: u32) -> u32 {
+        match self {
+            Operand::One(posting) => candidates.count_in(posting.block(block)),
+            _ => {
+                self.narrow(candidates, block);
+                candidates.count()
+            }
+        }
+    }
+
+    pub(super) fn subtract(&self, candidates: &mut Candidates, block: u32) {
+        match self {
+            Operand::Union(postings) => {
+                postings
+                    .iter()
+                    .for_each(|posting| candidates.subtract(posting.block(block)));
+            }
+            Operand::Phrase(phrase) => candidates
+                .subtract_where(phrase.rarest.block(block), |offset| {
+                    phrase.check.passes(Row::of(block, offset))
+                }),
+            _ => candidates.subtract(self.posting().block(block)),
+        }
+    }
+
+    pub(super) fn next_block(&self, block: u32) -> Option<u32> {
+        match self {
+            Operand::Union(postings) => postings
+                .iter()
+                .filter_map(|posting| posting.next_block(block))
+                .min(),
+            _ => self.posting().next_block(block),
+        }
+    }
+
+    pub(super) fn previous_block(&self, block: u32) -> Option<u32> {
+        match self {
+            Operand::Union(postings) => postings
+                .iter()
+                .filter_map(|posting| posting.previous_block(block))
+                .max(),
+            _ => self.posting().previous_block(block),
+        }
+    }
+
+    /// How many of a block's rows are in the set; at most so many of a union's.
+    pub(super) fn rows_in(&self, block: u32) -> usize {
+        match self {
+            Operand::Union(postings) => {
+                let rows = postings.iter().map(|posting| posting.rows_in(block));
+                rows.sum()
+            }
+            _ => self.posting().rows_in(block),
+        }
+    }
+
+    /// Whether it is one posting with bits in its first block, and thus in most.
+    pub(super) fn is_bits(&self) -> bool {
+        matches!(self, Operand::One(posting) if posting.is_bits())
+    }
+
+    /// Keeps those of some rows that are in the set. Nothing waits for the look at one row, so that all
+    /// are on their way at once.
+    pub(super) fn retain(&self, rows: &mut Vec<u32>) {
+        match self {
+            Operand::One(posting) => retain_where(rows, |row| posting.contains(Row(row))),
+            _ => retain_where(rows, |row| self.contains(Row(row))),
+        }
+    }
+
+    pub(super) fn contains(&self, row: Row) -> bool {
+        match self {
+            Operand::Union(postings) => postings.iter().any(|posting| posting.contains(row)),
+            Operand::Phrase(phrase) => phrase.rarest.contains(row) && phrase.check.passes(row),
+            _ => self.posting().contains(row),
+        }
+    }
+
+    /// The one posting that all rows are in; a union has none, and no rows here.
+    fn posting(&self) -> Posting<'_> {
+        match self {
+            Operand::One(posting) => *posting,
+            Operand::Merged(rows) => Posting::List(rows),
+            Operand::Phrase(phrase) => phrase.rarest,
+            Operand::Union(_) => Posting::List(&[]),
+        }
+    }
+
+    /// Keeps the candidates in which a phrase occurs, where that is what the operand asks.
+    fn check_phrase(&self, candidates: &mut Candidates, block: u32) {
+        if let Operand::Phrase(phrase) = self {
+            candidates.retain(|offset| phrase.check.passes(Row::of(block, offset)));
+        }
+    }
+}
+
+impl<'a> BoundCheck<'a> {
+    pub(super) fn bind(segment: &'a Segment, check: &'a PhraseCheck) -> BoundCheck<'a> {
+        let companies = match check.field {
+            TextField::Title => None,
+            TextField::Name => Some(segment.company_column()),
+        };
+        BoundCheck {
+            check,
+            streams: segment.tokens(check.field),
+            companies,
+        }
+    }
+
+    pub(super) fn passes(&self, row: Row) -> bool {
+        let place = match &self.companies {
+            None => row.index(),
+            Some(companies) => companies.get(row) as usize - 1,
+        };
+        self.check
+            .any_of
+            .iter()
+            .any(|phrase| phrase.occurs(&self.streams, place))
+    }
+}
+
+/// Where sets of rows are bound from. The view of all postings is made once a query, since that
+/// takes as long as looking one up.
+pub(super) struct Sources<'a> {
+    pub(super) segment: &'a Segment,
+    pub(super) postings: Postings<'a>,
+}
+
+impl<'a> Sources<'a> {
+    fn posting(&self, source: Source) -> Posting<'a> {
+        match source {
+            Source::Posting(id) => self.postings.get(id),
+            Source::Company(company) => Posting::List(self.segment.company_rows(company)),
+        }
+    }
+}
+
+fn merge(postings: &[Posting<'_>]) -> Vec<u32> {
+    let mut rows: Vec<u32> = Vec::new();
+    for posting in postings {
+        rows.extend(posting.rows().map(|row| row.0));
+    }
+    rows.sort_unstable();
+    rows.dedup();
+    rows
+}
