@@ -1,7 +1,9 @@
 //! A few matches, taken at once, since asking for each anew takes longer than using it.
 
+use std::ops::Range;
+
 use crate::query::Order;
-use crate::segment::{BLOCK_ROWS, Row};
+use crate::segment::{BLOCK_ROWS, Row, bits};
 
 /// Rows that are taken at once: a page of the usual length and one more.
 const BATCH_ROWS: usize = 64;
@@ -9,7 +11,7 @@ const BATCH_ROWS: usize = 64;
 /// The next matches, in the order in which they are wanted.
 #[derive(Debug)]
 pub(super) struct Batch {
-    rows: [u32; BATCH_ROWS],
+    rows: [u32; BATCH_ROWS + bits::SPARE_SLOTS],
     next: usize,
     end: usize,
     /// How many may be taken.
@@ -21,7 +23,7 @@ pub(super) struct Batch {
 impl Batch {
     pub(super) fn new() -> Batch {
         Batch {
-            rows: [0; BATCH_ROWS],
+            rows: [0; BATCH_ROWS + bits::SPARE_SLOTS],
             next: 0,
             end: 0,
             most: 0,
@@ -51,15 +53,22 @@ impl Batch {
         self.most - self.end
     }
 
-    /// Adds the row at an offset of the block; returns whether there was room.
-    #[inline]
-    pub(super) fn push(&mut self, offset: u16) -> bool {
-        let Some(free) = self.rows[..self.most].get_mut(self.end) else {
-            return false;
+    /// Adds the first rows in an order of those that are set in some words of the block between two
+    /// offsets, as far as there is room; `first` is the offset of the first word's first row.
+    pub(super) fn push_bits(
+        &mut self,
+        words: &[u64],
+        offsets: Range<u32>,
+        first: u32,
+        order: Order,
+    ) {
+        let base = self.block_start + first;
+        let slots = &mut self.rows[self.end..self.most + bits::SPARE_SLOTS];
+        let listed = match order {
+            Order::OldestFirst => bits::first_rows(words, offsets, base, slots),
+            Order::NewestFirst => bits::last_rows(words, offsets, base, slots),
         };
-        *free = self.block_start + u32::from(offset);
-        self.end += 1;
-        true
+        self.end = self.most.min(self.end + listed);
     }
 
     /// Adds the rows at the first of some ascending offsets of the block in an order, as far as there

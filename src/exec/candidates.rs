@@ -3,7 +3,7 @@
 //! Many candidates are a bitset, few are a list of offsets. The form follows from the data: a
 //! bitset narrowed by a list becomes a list, since the result cannot be longer.
 
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 
 use smallvec::SmallVec;
 
@@ -436,7 +436,19 @@ pub(crate) enum CandidateRows<'a> {
     Bits { first_word: usize, words: &'a [u64] },
 }
 
-impl CandidateRows<'_> {
+impl<'a> CandidateRows<'a> {
+    /// The rows of a set in a block; none of a list of rows, which is walked otherwise.
+    pub(super) fn of_block(rows: BlockRows<'a>) -> CandidateRows<'a> {
+        match rows {
+            BlockRows::Bits(words) => CandidateRows::Bits {
+                first_word: 0,
+                words,
+            },
+            BlockRows::Array(offsets) => CandidateRows::List(offsets),
+            BlockRows::List(_) => CandidateRows::List(&[]),
+        }
+    }
+
     /// Calls `visit` with each offset, ascending.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(u16)) {
         match self {
@@ -447,85 +459,37 @@ impl CandidateRows<'_> {
         }
     }
 
-    /// The first candidates from an offset on, before another, as many as the batch takes.
-    pub(super) fn collect_from(&self, start: u32, end: u32, batch: &mut Batch) {
+    /// The first candidates between two offsets in an order, as many as the batch takes.
+    #[inline]
+    pub(super) fn collect(&self, offsets: &Range<u32>, order: Order, batch: &mut Batch) {
         match self {
-            CandidateRows::List(list) => {
-                batch.push_all(between(list, start, end), Order::OldestFirst);
-            }
+            CandidateRows::List(list) => batch.push_all(between(list, offsets), order),
             CandidateRows::Bits { first_word, words } => {
-                let (first, behind) = (*first_word as u32 * 64, words.len());
-                let (start, end) = (start.saturating_sub(first), end.saturating_sub(first));
-                let behind = behind.min(end.div_ceil(64) as usize);
-                let mut place = (start / 64) as usize;
-                // Every round looks at one word, and passes over those that have nothing.
-                while place < behind {
-                    let mut rest = word_between(words, place, start, end);
-                    while rest != 0 {
-                        if !batch.push((first + place as u32 * 64 + rest.trailing_zeros()) as u16) {
-                            return;
-                        }
-                        rest &= rest - 1;
-                    }
-                    place += 1;
-                    if words.get(place) == Some(&0) {
-                        place += bits::unset_from(words, place);
-                    }
-                }
-            }
-        }
-    }
-
-    /// The last candidates before an offset, down to another, descending, as many as the batch
-    /// takes.
-    pub(super) fn collect_before(&self, end: u32, start: u32, batch: &mut Batch) {
-        match self {
-            CandidateRows::List(list) => {
-                batch.push_all(between(list, start, end), Order::NewestFirst);
-            }
-            CandidateRows::Bits { first_word, words } => {
-                let (first, behind) = (*first_word as u32 * 64, words.len());
-                let (start, end) = (start.saturating_sub(first), end.saturating_sub(first));
-                let mut behind = behind.min(end.div_ceil(64) as usize);
-                // Every round looks at one word, and passes over those that have nothing.
-                while behind > (start / 64) as usize {
-                    let place = behind - 1;
-                    let mut rest = word_between(words, place, start, end);
-                    while rest != 0 {
-                        let bit = 63 - rest.leading_zeros();
-                        if !batch.push((first + place as u32 * 64 + bit) as u16) {
-                            return;
-                        }
-                        rest ^= 1 << bit;
-                    }
-                    behind = place;
-                    if place > 0 && words[place - 1] == 0 {
-                        behind -= bits::unset_before(words, place);
-                    }
-                }
+                let first = *first_word as u32 * 64;
+                let inside = offsets.start.saturating_sub(first)..offsets.end.saturating_sub(first);
+                batch.push_bits(words, inside, first, order);
             }
         }
     }
 }
 
-/// Those of some ascending offsets that are at or behind one and before another.
-fn between(offsets: &[u16], start: u32, end: u32) -> &[u16] {
-    let before = |bound: u32| offsets.partition_point(|&offset| u32::from(offset) < bound);
-    let behind = before(end);
-    &offsets[before(start).min(behind)..behind]
-}
-
-/// A word of some, of which only the bits from one on and before another are left.
-fn word_between(words: &[u64], place: usize, start: u32, end: u32) -> u64 {
-    let first = place as u32 * 64;
-    let mut word = words[place];
-    if start > first {
-        word &= u64::MAX << (start - first);
+/// Those of some ascending offsets that are between two.
+fn between<'o>(offsets: &'o [u16], between: &Range<u32>) -> &'o [u16] {
+    let is_before = |bound: u32| move |&offset: &u16| u32::from(offset) < bound;
+    // Most often all are: then nothing is to be searched.
+    let behind = match offsets.last() {
+        Some(last) if !is_before(between.end)(last) => {
+            offsets.partition_point(is_before(between.end))
+        }
+        _ => offsets.len(),
+    };
+    let offsets = &offsets[..behind];
+    match offsets.first() {
+        Some(first) if is_before(between.start)(first) => {
+            &offsets[offsets.partition_point(is_before(between.start))..]
+        }
+        _ => offsets,
     }
-    if end < first + 64 {
-        word &= u64::MAX >> (first + 64 - end);
-    }
-    word
 }
 
 /// The number of rows that are in two sets of a block, where that needs no copy of either.
@@ -651,10 +615,10 @@ mod tests {
                 let mut batch = Batch::new();
                 batch.begin(0, wanted);
                 let most = wanted.min(batch.room());
-                rows.collect_from(start, end, &mut batch);
+                rows.collect(&(start..end), Order::OldestFirst, &mut batch);
                 prop_assert_eq!(batch.rows(), &inside[..inside.len().min(most)]);
                 batch.begin(0, wanted);
-                rows.collect_before(end, start, &mut batch);
+                rows.collect(&(start..end), Order::NewestFirst, &mut batch);
                 let last: Vec<u32> = inside.iter().rev().take(most).copied().collect();
                 prop_assert_eq!(batch.rows(), last);
             }

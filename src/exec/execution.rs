@@ -23,8 +23,8 @@ const WALKED_ROWS_PER_BLOCK: u32 = 16;
 /// nanosecond each, and comparing the codes of the whole block four microseconds.
 const FEW_IN_RANGE_MAX: usize = 2048;
 
-/// With fewer rows of a block in the leading set, the block's order is not asked: comparing what the
-/// sets leave takes no longer than finding the range in it, about 300 nanoseconds.
+/// With fewer rows of a block in the leading set, the block's order is not asked: those that it says are
+/// in the range are seldom less (`benches/queries`, country + size + last days).
 const LEAD_ROWS_MIN: usize = 4096;
 
 /// A plan, ready to run on its segment.
@@ -116,7 +116,11 @@ impl<'a> Execution<'a> {
                     let rows = companies::narrowed(rows, &others);
                     self.required.push(Operand::Merged(rows));
                 }
-                _ => self.required.extend(plan.required.iter().map(operand)),
+                _ => {
+                    for step in &plan.required {
+                        self.required.push(operand(step));
+                    }
+                }
             }
             for step in &plan.excluded {
                 self.excluded.push(operand(step));
@@ -191,6 +195,14 @@ impl<'a> Execution<'a> {
         let most = WALKED_ROWS_PER_BLOCK * block_count(self.segment.row_count());
         let is_short = rows.len() <= most as usize;
         (is_short || self.is_only_required()).then_some(rows)
+    }
+
+    /// The posting that is all that there is: each of its rows is a match.
+    pub(super) fn only_posting(&self) -> Option<Posting<'a>> {
+        match self.required.first()? {
+            Operand::One(posting) if self.may_walk() && self.is_only_required() => Some(*posting),
+            _ => None,
+        }
     }
 
     /// The lists of a union that is all that there is: each of their rows is a match.
@@ -287,9 +299,8 @@ impl<'a> Execution<'a> {
         None
     }
 
-    /// Judges the ranges in a block that a window of some size is of; returns where its rows in all
-    /// of them are, as far as is known.
-    pub(super) fn open(&mut self, block: u32, size: WindowSize) -> Range<u32> {
+    /// Judges the ranges in a block; returns where its rows in all of them are, as far as is known.
+    pub(super) fn open(&mut self, block: u32) -> Range<u32> {
         self.open_ranges.clear();
         let mut span = 0..BLOCK_ROWS;
         for (place, range) in self.ranges.iter().enumerate() {
@@ -301,9 +312,9 @@ impl<'a> Execution<'a> {
                 span = span.start.max(of_range.start)..span.end.min(of_range.end);
             }
         }
-        self.in_range = match size.is_large() && !span.is_empty() {
-            true => self.look_up_order(block),
-            false => InRange::Unknown,
+        self.in_range = match span.is_empty() {
+            true => InRange::Unknown,
+            false => self.look_up_order(block),
         };
         span
     }
@@ -332,7 +343,7 @@ impl<'a> Execution<'a> {
 
     /// Forms the candidates of a whole block; as [`enter`](Self::enter).
     pub(super) fn enter_block(&mut self, block: u32) {
-        let span = self.open(block, WindowSize::WHOLE);
+        let span = self.open(block);
         self.enter(Window::whole(block), &span);
     }
 

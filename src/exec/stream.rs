@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::batch::Batch;
+use super::candidates::CandidateRows;
 use super::execution::Execution;
 use super::union::ListUnion;
 use super::window::{Window, WindowSize};
@@ -67,6 +68,8 @@ impl<'a> RowStream<'a> {
                 self.take_all(wanted);
             } else if self.execution.walked_rows().is_some() {
                 self.walk(wanted);
+            } else if let Some(posting) = self.execution.only_posting() {
+                self.walk_blocks(posting, wanted);
             } else if self.union.is_some() || self.begin_union() {
                 self.walk_union(wanted);
             } else {
@@ -134,6 +137,27 @@ impl<'a> RowStream<'a> {
         }
     }
 
+    /// Takes matches from the next block of a posting that has some.
+    fn walk_blocks(&mut self, posting: Posting<'a>, wanted: usize) {
+        // Every round looks at some rows, which are then behind it, or ends.
+        while self.start < self.end && self.batch.rows().is_empty() {
+            let (first, last) = (Row(self.start).block(), Row(self.end - 1).block());
+            let block = match self.order {
+                Order::OldestFirst => posting.next_block(first),
+                Order::NewestFirst => posting.previous_block(last),
+            };
+            let Some(block) = block.filter(|block| (first..=last).contains(block)) else {
+                self.start = self.end;
+                return;
+            };
+            self.batch.begin(block, wanted);
+            let offsets = self.offsets_left(Window::whole(block));
+            let rows = CandidateRows::of_block(posting.block(block));
+            rows.collect(&offsets, self.order, &mut self.batch);
+            self.leave_behind(block, &offsets);
+        }
+    }
+
     /// Begins to walk several lists, where they are all that there is.
     fn begin_union(&mut self) -> bool {
         let rows = self.start..self.end;
@@ -161,32 +185,36 @@ impl<'a> RowStream<'a> {
                 return;
             };
             self.batch.begin(window.block(), wanted);
-            self.collect(window);
+            let offsets = self.offsets_left(window);
+            let candidates = self.execution.candidates();
+            candidates.collect(&offsets, self.order, &mut self.batch);
+            if self.leave_behind(window.block(), &offsets) {
+                self.window = None;
+            }
             self.execution.keep_matches(&mut self.batch);
         }
     }
 
-    /// Collects the next candidates of the window, and leaves it where it has no more.
-    fn collect(&mut self, window: Window) {
+    /// The offsets of a window that have not been looked at.
+    fn offsets_left(&self, window: Window) -> Range<u32> {
         let first = window.block() * BLOCK_ROWS;
         let start = self.start.saturating_sub(first).max(window.start());
-        let end = (self.end - first).min(window.end());
-        let candidates = self.execution.candidates();
-        match self.order {
-            Order::OldestFirst => candidates.collect_from(start, end, &mut self.batch),
-            Order::NewestFirst => candidates.collect_before(end, start, &mut self.batch),
-        }
-        let is_last = self.batch.room() > 0;
-        let last = self.batch.rows().last().filter(|_| !is_last);
+        start..(self.end - first).min(window.end())
+    }
+
+    /// Leaves what was looked at behind: some offsets of a block, up to the last row of the batch where
+    /// that is full. Returns whether it was all of them.
+    fn leave_behind(&mut self, block: u32, offsets: &Range<u32>) -> bool {
+        let first = block * BLOCK_ROWS;
+        let is_all = self.batch.room() > 0;
+        let last = self.batch.rows().last().filter(|_| !is_all);
         match (self.order, last) {
             (Order::OldestFirst, Some(&last)) => self.start = last + 1,
-            (Order::OldestFirst, None) => self.start = first + end,
+            (Order::OldestFirst, None) => self.start = first + offsets.end,
             (Order::NewestFirst, Some(&last)) => self.end = last,
-            (Order::NewestFirst, None) => self.end = first + start,
+            (Order::NewestFirst, None) => self.end = first + offsets.start,
         }
-        if is_last {
-            self.window = None;
-        }
+        is_all
     }
 
     /// Forms the candidates of the next window.
@@ -201,7 +229,7 @@ impl<'a> RowStream<'a> {
             Some(size) => size,
             None => self.execution.first_window_size(wanted),
         };
-        let span = self.execution.open(block, size);
+        let span = self.execution.open(block);
         let block_start = block * BLOCK_ROWS;
         let (offset, edge) = match self.order {
             Order::OldestFirst => (self.start.saturating_sub(block_start), 0),

@@ -15,10 +15,6 @@ const LEAST_ROWS: u32 = 1 << 10;
 /// takes another. With 1.25 and with 2 pages take one percent longer (`benches/queries`).
 const SPARE: f64 = 1.5;
 
-/// The rows of a large window. Comparing all of its codes takes a microsecond, finding a range in the
-/// order of its block 300 nanoseconds (`benches/queries`, five categories + dates).
-const LARGE_ROWS: u32 = 1 << 14;
-
 /// How much greater the next window is.
 const GROWTH: u32 = 4;
 
@@ -148,11 +144,6 @@ impl WindowSize {
 
     /// A whole block.
     pub(super) const WHOLE: WindowSize = WindowSize(BLOCK_ROWS);
-
-    /// Whether asking the block's order takes less than comparing codes.
-    pub(super) fn is_large(self) -> bool {
-        self.0 >= LARGE_ROWS
-    }
 
     /// The size behind this one.
     pub(super) fn greater(self) -> WindowSize {

@@ -13,6 +13,7 @@ use super::format::{SectionKind, SegmentWriter};
 use super::frames::FrameSections;
 use super::halves;
 use super::interner::Interner;
+use super::order::OrderSections;
 use super::ordered;
 use super::pairs;
 use super::posting::PostingSections;
@@ -324,13 +325,14 @@ impl<W: Write> Assembly<W> {
         self.builder
             .output
             .section(SectionKind::Days, Field::Date.number(), &values)?;
-        let order = ordered::block_order(&codes);
-        self.builder
-            .output
-            .section(SectionKind::BlockOrder, Field::Date.number(), &order)?;
+        let orders = OrderSections::of(&codes, &ordered::block_ranges(&codes));
         let stretches = ordered::stretch_ranges(&codes);
+        let field = Field::Date.number();
         let output = &mut self.builder.output;
-        output.section(SectionKind::StretchRanges, Field::Date.number(), &stretches)?;
+        output.section(SectionKind::BlockOrder, field, &orders.offsets)?;
+        output.section(SectionKind::OrderTableEnds, field, &orders.table_ends)?;
+        output.section(SectionKind::OrderStarts, field, &orders.starts)?;
+        output.section(SectionKind::StretchRanges, field, &stretches)?;
         self.write_ordered_codes(Field::Date, &codes, values.len())
     }
 

@@ -3,6 +3,8 @@
 //! The loops are plain; `multiversion` compiles each for the vector instructions of several
 //! generations of processors and picks at run time, since nobody builds for their own processor.
 
+use std::ops::Range;
+
 use multiversion::multiversion;
 
 use super::row::BlockBits;
@@ -69,24 +71,99 @@ impl Iterator for WordOnes {
     }
 }
 
-/// How many words from a place on can be passed over, since nothing is set in them: whole stretches,
-/// so that looking for few rows among many words takes a fraction of looking at each.
-pub(crate) fn unset_from(words: &[u64], place: usize) -> usize {
-    let (stretches, _) = words.get(place..).unwrap_or_default().as_chunks();
-    unset_words(stretches.iter())
+/// Slots behind the rows that are wanted, which the last word's may take.
+pub(crate) const SPARE_SLOTS: usize = 64;
+
+/// Rows of a word that are listed without asking how many it has: in sets of which a page lists bits
+/// most words have less, and how many cannot be predicted (`benches/queries`, frequent term).
+const UNASKED_ROWS: usize = 4;
+
+/// Lists the first rows that are set in some words of a block, between two offsets: their numbers,
+/// `base` being that of the first word's first row. Stops once all slots but the spare ones are full;
+/// returns how many were listed, which may be more.
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512vl+bmi1+bmi2+lzcnt+popcnt",
+    "x86_64+avx2+bmi1+bmi2+lzcnt+popcnt"
+))]
+pub(crate) fn first_rows(words: &[u64], offsets: Range<u32>, base: u32, rows: &mut [u32]) -> usize {
+    list_rows::<false>(words, offsets, base, rows)
 }
 
-/// How many words before a place can be passed over; as [`unset_from`].
-pub(crate) fn unset_before(words: &[u64], place: usize) -> usize {
-    let (_, stretches) = words[..place].as_rchunks();
-    unset_words(stretches.iter().rev())
+/// Lists the last rows, descending; as [`first_rows`].
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512vl+bmi1+bmi2+lzcnt+popcnt",
+    "x86_64+avx2+bmi1+bmi2+lzcnt+popcnt"
+))]
+pub(crate) fn last_rows(words: &[u64], offsets: Range<u32>, base: u32, rows: &mut [u32]) -> usize {
+    list_rows::<true>(words, offsets, base, rows)
 }
 
-/// How many words the first stretches have in which nothing is set.
-fn unset_words<'w>(stretches: impl Iterator<Item = &'w [u64; PASSED_WORDS]>) -> usize {
-    let is_unset =
-        |stretch: &&[u64; PASSED_WORDS]| stretch.iter().fold(0, |any, word| any | word) == 0;
-    PASSED_WORDS * stretches.take_while(is_unset).count()
+#[inline(always)]
+fn list_rows<const DESCENDS: bool>(
+    words: &[u64],
+    offsets: Range<u32>,
+    base: u32,
+    rows: &mut [u32],
+) -> usize {
+    let mut place = (offsets.start / 64) as usize;
+    let mut behind = words.len().min(offsets.end.div_ceil(64) as usize);
+    let mut count = 0;
+    // Every round passes over some words.
+    while place < behind {
+        let length = PASSED_WORDS.min(behind - place);
+        let from = if DESCENDS { behind - length } else { place };
+        let mut set_words = 0;
+        for (place, &word) in words[from..from + length].iter().enumerate() {
+            set_words |= u64::from(word != 0) << place;
+        }
+        while set_words != 0 {
+            let place = from + take_bit::<DESCENDS>(&mut set_words) as usize;
+            let first = place as u32 * 64;
+            let mut word = between(words[place], first, &offsets);
+            let set = word.count_ones() as usize;
+            let Some(slots) = rows
+                .get_mut(count..)
+                .and_then(|rows| rows.first_chunk_mut::<64>())
+            else {
+                return count;
+            };
+            for slot in &mut slots[..UNASKED_ROWS] {
+                *slot = base + first + take_bit::<DESCENDS>(&mut word);
+            }
+            for slot in slots.iter_mut().take(set).skip(UNASKED_ROWS) {
+                *slot = base + first + take_bit::<DESCENDS>(&mut word);
+            }
+            count += set;
+        }
+        match DESCENDS {
+            true => behind = from,
+            false => place = from + length,
+        }
+    }
+    count
+}
+
+/// Clears the last or first bit that is set in a word and returns its place, or anything below 64.
+#[inline(always)]
+fn take_bit<const LAST: bool>(word: &mut u64) -> u32 {
+    let place = match LAST {
+        true => word.leading_zeros() ^ 63,
+        false => word.trailing_zeros(),
+    } % 64;
+    *word &= !(1 << place);
+    place
+}
+
+/// Those bits of the word from a first offset on that are between two.
+#[inline(always)]
+fn between(mut word: u64, first: u32, offsets: &Range<u32>) -> u64 {
+    if offsets.start > first {
+        word &= u64::MAX << (offsets.start - first);
+    }
+    if offsets.end < first + 64 {
+        word &= u64::MAX >> (first + 64 - offsets.end);
+    }
+    word
 }
 
 /// The number of rows that are set.

@@ -108,6 +108,10 @@ pub(crate) enum SectionKind {
     SignalRecordPlanes,
     /// The least and greatest code of each stretch of 2,048 rows.
     StretchRanges,
+    /// `u32` end of each block's table among the starts of codes in its order.
+    OrderTableEnds,
+    /// `u16` start of each code in its block's order, block by block.
+    OrderStarts,
 }
 
 /// Which field a section belongs to, for the kinds that exist once a field. Part of the format.

@@ -19,6 +19,7 @@ mod halves;
 mod interner;
 mod item;
 mod layout;
+mod order;
 mod ordered;
 mod pairs;
 mod posting;
@@ -49,6 +50,7 @@ pub(crate) use tokens::{EncodedPhrase, TermNumber, TokenStreams};
 
 use self::dictionary::Dictionary;
 use self::layout::Layout;
+use self::order::BlockOrders;
 use self::pairs::Pairs;
 use self::record::{Records, Verified};
 use crate::query::Facet;
@@ -276,7 +278,11 @@ impl Segment {
             column: self.column(&layout.codes),
             blocks: layout.blocks.view(&self.bytes),
             stretches: Some(self.layout.day_stretches.view(&self.bytes)),
-            order: Some(self.layout.day_order.view(&self.bytes)),
+            orders: Some(BlockOrders {
+                offsets: self.layout.day_order.view(&self.bytes),
+                table_ends: self.layout.day_table_ends.view(&self.bytes),
+                starts: self.layout.day_starts.view(&self.bytes),
+            }),
         }
     }
 
@@ -292,7 +298,7 @@ impl Segment {
             column: self.column(&layout.codes),
             blocks: layout.blocks.view(&self.bytes),
             stretches: None,
-            order: None,
+            orders: None,
         }
     }
 

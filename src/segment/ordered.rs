@@ -10,8 +10,8 @@ use std::ops::{Range, RangeInclusive};
 use bytemuck::{Pod, Zeroable};
 
 use super::column::{Column, NO_CODE};
-use super::row::{BLOCK_ROWS, Row};
-use crate::{Error, Result};
+use super::order::BlockOrders;
+use super::row::BLOCK_ROWS;
 
 /// Rows of a stretch, of which there are 32 in a block. Looking through them takes some 30
 /// nanoseconds, and a stretch at the edge a quarter of a microsecond (`benches/queries`, country +
@@ -27,19 +27,16 @@ pub(crate) struct OrderedColumn<'a> {
     pub(crate) blocks: &'a [BlockRange],
     /// The least and greatest code of each stretch, where they are kept.
     pub(super) stretches: Option<&'a [BlockRange]>,
-    /// The offsets of each block's rows, by ascending code, where they are kept.
-    pub(super) order: Option<&'a [u16]>,
+    /// The order of each block's rows, where it is kept.
+    pub(super) orders: Option<BlockOrders<'a>>,
 }
 
 impl<'a> OrderedColumn<'a> {
     /// The offsets of a block's rows with a code in the range, by ascending code, where the order
-    /// is kept. Cost: two binary searches.
+    /// is kept; as [`BlockOrders::offsets_in`].
     pub(crate) fn offsets_in(&self, block: u32, range: &RangeInclusive<u32>) -> Option<&'a [u16]> {
-        let order = self.order_of(block)?;
-        let code = |offset: u16| self.column.get(Row::of(block, offset));
-        let start = order.partition_point(|&offset| code(offset) < *range.start());
-        let behind = &order[start..];
-        Some(&behind[..behind.partition_point(|&offset| code(offset) <= *range.end())])
+        let within = self.blocks[block as usize];
+        Some(self.orders?.offsets_in(block, range, within, &self.column))
     }
 
     /// Where a block's rows with a code in one of the ranges are, as far as its stretches tell:
@@ -59,35 +56,6 @@ impl<'a> OrderedColumn<'a> {
         const STRETCHES: usize = (BLOCK_ROWS / STRETCH_ROWS) as usize;
         let behind = self.stretches?.get(block as usize * STRETCHES..)?;
         Some(&behind[..behind.len().min(STRETCHES)])
-    }
-
-    fn order_of(&self, block: u32) -> Option<&'a [u16]> {
-        let first = Row::of(block, 0).index();
-        let behind = self.order?.get(first..)?;
-        Some(&behind[..behind.len().min(BLOCK_ROWS as usize)])
-    }
-
-    /// Checks that the order of each block has every row once, and ascends.
-    pub(super) fn validate_order(&self, rows: u32) -> Result<()> {
-        let length = self.order.map_or(rows as usize, <[u16]>::len);
-        let holds = length == rows as usize
-            && (0..self.blocks.len() as u32).all(|block| self.is_ordered(block));
-        match holds {
-            true => Ok(()),
-            false => Err(Error::corrupt(
-                "the rows of a block are not ordered by code",
-            )),
-        }
-    }
-
-    /// Codes ascend, and offsets of one code do: then no offset is there twice.
-    fn is_ordered(&self, block: u32) -> bool {
-        let Some(order) = self.order_of(block) else {
-            return true;
-        };
-        let is_inside = |&offset: &u16| usize::from(offset) < order.len();
-        let key = |&offset: &u16| (self.column.get(Row::of(block, offset)), offset);
-        order.iter().all(is_inside) && order.is_sorted_by(|a, b| key(a) < key(b))
     }
 }
 
@@ -153,17 +121,6 @@ pub(crate) fn stretch_count(rows: u32) -> u32 {
     rows.div_ceil(STRETCH_ROWS)
 }
 
-/// The offsets of each block's rows, by ascending code; those of one code ascend.
-pub(crate) fn block_order(codes: &[u32]) -> Vec<u16> {
-    let mut order = Vec::with_capacity(codes.len());
-    for block in codes.chunks(BLOCK_ROWS as usize) {
-        let start = order.len();
-        order.extend((0..block.len()).map(|offset| offset as u16));
-        order[start..].sort_by_key(|&offset| block[usize::from(offset)]);
-    }
-    order
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -174,29 +131,21 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(32))]
 
         #[test]
-        fn a_block_finds_the_rows_in_a_range(
+        fn a_span_holds_the_rows_in_a_range(
             rows in 1_u32..150_000,
             bounds in (0_u32..300, 0_u32..300),
             seed in any::<u32>(),
         ) {
             let codes: Vec<u8> = (0..rows).map(|row| (row.wrapping_mul(seed | 1) >> 13) as u8).collect();
             let wide: Vec<u32> = codes.iter().map(|&code| u32::from(code)).collect();
-            let (blocks, stretches, mut order) = (block_ranges(&wide), stretch_ranges(&wide), block_order(&wide));
-            fn view<'v>(codes: &'v [u8], [blocks, stretches]: [&'v [BlockRange]; 2], order: &'v [u16]) -> OrderedColumn<'v> {
-                OrderedColumn { column: Column::One(codes), blocks, stretches: Some(stretches), order: Some(order) }
-            }
-            let ordered = view(&codes, [&blocks, &stretches], &order);
-            ordered.validate_order(rows).unwrap();
+            let (blocks, stretches) = (block_ranges(&wide), stretch_ranges(&wide));
+            let column = Column::One(&codes);
+            let ordered = OrderedColumn { column, blocks: &blocks, stretches: Some(&stretches), orders: None };
             let range = bounds.0.min(bounds.1)..=bounds.0.max(bounds.1);
-            for block in 0..blocks.len() as u32 {
-                let mut found = ordered.offsets_in(block, &range).unwrap().to_vec();
-                found.sort_unstable();
-                let in_block = &wide[Row::of(block, 0).index()..];
-                let expected: Vec<u16> = in_block.iter().take(BLOCK_ROWS as usize).enumerate()
-                    .filter(|(_, code)| range.contains(code)).map(|(offset, _)| offset as u16).collect();
+            for (block, in_block) in (0..).zip(wide.chunks(BLOCK_ROWS as usize)) {
                 let span = ordered.span(block, std::slice::from_ref(&range));
-                prop_assert!(expected.iter().all(|&offset| span.contains(&offset.into())));
-                prop_assert_eq!(found, expected);
+                let mut offsets = (0..).zip(in_block).filter(|(_, code)| range.contains(code));
+                prop_assert!(offsets.all(|(offset, _)| span.contains(&offset)));
                 // A stretch may have codes on both sides of a range and none in it, but not of one
                 // that begins with the least code.
                 let below = 0..=*range.end();
@@ -204,10 +153,6 @@ mod tests {
                 let is_below = |row: u32| in_block.get(row as usize).is_some_and(|code| below.contains(code));
                 let mut ends = [span.start..span.start + STRETCH_ROWS, span.end.saturating_sub(STRETCH_ROWS)..span.end].into_iter();
                 prop_assert!(span.is_empty() || ends.all(|mut rows| rows.any(is_below)));
-            }
-            if rows > 1 {
-                order.swap(0, 1);
-                prop_assert!(view(&codes, [&blocks, &stretches], &order).validate_order(rows).is_err());
             }
         }
     }

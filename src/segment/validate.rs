@@ -135,7 +135,9 @@ impl Segment {
             "a column is shorter than the rows",
         )?;
         ordered.column.validate(values)?;
-        ordered.validate_order(self.row_count())
+        ordered.orders.map_or(Ok(()), |orders| {
+            orders.validate(self.row_count(), &ordered.column, ordered.blocks)
+        })
     }
 
     fn validate_companies(&self) -> Result<()> {

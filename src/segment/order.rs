@@ -1,0 +1,212 @@
+//! The order of each block's rows by code, and where each code starts in it.
+//!
+//! A block of recent signals has a few late ones, whose dates are years before. Their rows are next to
+//! each other in the block's order; a table by code tells where, since a binary search would look at
+//! a code far away for each of its sixteen steps.
+
+use std::ops::RangeInclusive;
+
+use super::column::Column;
+use super::ordered::BlockRange;
+use super::row::{BLOCK_ROWS, Row};
+use crate::{Error, Result};
+
+/// The most codes of a block, used or not, for which there is a table: it takes two bytes a code, and
+/// thus no more than the order itself. With more, the order is searched.
+const TABLE_CODES_MAX: u32 = BLOCK_ROWS;
+
+/// A view of the orders of a column's blocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockOrders<'a> {
+    /// The offsets of each block's rows, by ascending code; those of one code ascend.
+    pub(super) offsets: &'a [u16],
+    /// Where the table of each block ends among the starts.
+    pub(super) table_ends: &'a [u32],
+    /// By block and by code, from the block's least to its greatest: how many of its rows come before.
+    pub(super) starts: &'a [u16],
+}
+
+impl<'a> BlockOrders<'a> {
+    /// The offsets of a block's rows with a code in the range, by ascending code. Cost: two looks at
+    /// the block's table, or two binary searches where it has none.
+    pub(super) fn offsets_in(
+        &self,
+        block: u32,
+        codes: &RangeInclusive<u32>,
+        within: BlockRange,
+        column: &Column<'_>,
+    ) -> &'a [u16] {
+        let order = self.of_block(block);
+        let table = self.table(block);
+        let start_of = |code: u32| match table.get(code.saturating_sub(within.least) as usize) {
+            _ if code > within.greatest => order.len(),
+            Some(&start) => usize::from(start),
+            None => order.partition_point(|&offset| column.get(Row::of(block, offset)) < code),
+        };
+        let (first, last) = (*codes.start(), *codes.end());
+        let behind = last.checked_add(1).map_or(order.len(), start_of);
+        &order[start_of(first).min(behind)..behind]
+    }
+
+    /// Checks that the order of each block has every row once and ascends, and that its table says
+    /// where codes start.
+    pub(super) fn validate(
+        &self,
+        rows: u32,
+        column: &Column<'_>,
+        ranges: &[BlockRange],
+    ) -> Result<()> {
+        let holds = self.offsets.len() == rows as usize
+            && self.table_ends.len() == ranges.len()
+            && self.table_ends.is_sorted()
+            && self.table_ends.last().map_or(0, |&end| end as usize) == self.starts.len()
+            && (0..)
+                .zip(ranges)
+                .all(|(block, range)| self.is_ordered(block, range, column));
+        match holds {
+            true => Ok(()),
+            false => Err(Error::corrupt(
+                "the rows of a block are not ordered by code",
+            )),
+        }
+    }
+
+    /// Codes ascend, and offsets of one code do: then no offset is there twice.
+    fn is_ordered(&self, block: u32, range: &BlockRange, column: &Column<'_>) -> bool {
+        let order = self.of_block(block);
+        let is_inside = |&offset: &u16| usize::from(offset) < order.len();
+        let code = |&offset: &u16| column.get(Row::of(block, offset));
+        order.iter().all(is_inside)
+            && order.is_sorted_by(|a, b| (code(a), a) < (code(b), b))
+            && self.table(block).len() == table_length(range)
+            && starts_at(order.iter().map(code), range).eq(self.table(block).iter().copied())
+    }
+
+    fn of_block(&self, block: u32) -> &'a [u16] {
+        let behind = &self.offsets[Row::of(block, 0).index()..];
+        &behind[..behind.len().min(BLOCK_ROWS as usize)]
+    }
+
+    fn table(&self, block: u32) -> &'a [u16] {
+        let block = block as usize;
+        let start = block
+            .checked_sub(1)
+            .map_or(0, |before| self.table_ends[before]);
+        &self.starts[start as usize..self.table_ends[block] as usize]
+    }
+}
+
+/// How many codes a block's table has.
+fn table_length(range: &BlockRange) -> usize {
+    let codes = range.greatest.saturating_sub(range.least);
+    if codes < TABLE_CODES_MAX {
+        codes as usize + 1
+    } else {
+        0
+    }
+}
+
+/// How many of some ascending codes come before each code of a block's table.
+fn starts_at(
+    codes: impl Iterator<Item = u32> + Clone,
+    range: &BlockRange,
+) -> impl Iterator<Item = u16> {
+    let least = range.least;
+    let mut codes = codes.peekable();
+    let mut before = 0_u32;
+    (0..table_length(range) as u32).map(move |place| {
+        while codes.next_if(|&code| code < least + place).is_some() {
+            before += 1;
+        }
+        before as u16
+    })
+}
+
+/// The sections of orders.
+#[derive(Debug, Default)]
+pub(super) struct OrderSections {
+    pub(super) offsets: Vec<u16>,
+    pub(super) table_ends: Vec<u32>,
+    pub(super) starts: Vec<u16>,
+}
+
+impl OrderSections {
+    /// Orders the rows of each block, whose codes are in these ranges.
+    pub(super) fn of(codes: &[u32], ranges: &[BlockRange]) -> OrderSections {
+        let mut sections = OrderSections::default();
+        for (block, range) in codes.chunks(BLOCK_ROWS as usize).zip(ranges) {
+            let first = sections.offsets.len();
+            sections
+                .offsets
+                .extend((0..block.len()).map(|offset| offset as u16));
+            let order = &mut sections.offsets[first..];
+            order.sort_by_key(|&offset| block[usize::from(offset)]);
+            let ascending = order.iter().map(|&offset| block[usize::from(offset)]);
+            sections.starts.extend(starts_at(ascending, range));
+            sections.table_ends.push(sections.starts.len() as u32);
+        }
+        sections
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::ordered::block_ranges;
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn a_block_finds_the_rows_in_a_range(
+            rows in 1_u32..150_000,
+            spread in prop_oneof![Just(0_u32), 1_u32..300, 60_000_u32..80_000, any::<u32>()],
+            bounds in (any::<u32>(), any::<u32>()),
+            seed in any::<u32>(),
+        ) {
+            let code = |row: u32| row.wrapping_mul(seed | 1).rotate_left(13) % spread.max(1);
+            let codes: Vec<u32> = (0..rows).map(code).collect();
+            let ranges = block_ranges(&codes);
+            let mut sections = OrderSections::of(&codes, &ranges);
+            let column = Column::Four(&codes);
+            let orders = sections.view();
+            orders.validate(rows, &column, &ranges).unwrap();
+            let (a, b) = (bounds.0 % spread.saturating_add(9).max(1), bounds.1 % spread.saturating_add(9).max(1));
+            for wanted in [a.min(b)..=a.max(b), a..=a, a.saturating_add(1)..=a, 0..=u32::MAX] {
+                for (block, in_block) in (0..).zip(codes.chunks(BLOCK_ROWS as usize)) {
+                    let found = orders.offsets_in(block, &wanted, ranges[block as usize], &column);
+                    let mut found = found.to_vec();
+                    found.sort_unstable();
+                    let offsets = in_block.iter().enumerate().filter(|(_, code)| wanted.contains(code));
+                    prop_assert_eq!(found, offsets.map(|(offset, _)| offset as u16).collect::<Vec<_>>());
+                }
+            }
+            if let Some(start) = sections.starts.last_mut() {
+                *start ^= 1;
+                prop_assert!(sections.view().validate(rows, &column, &ranges).is_err());
+                *sections.starts.last_mut().unwrap() ^= 1;
+            }
+            if rows > 1 {
+                sections.offsets.swap(0, 1);
+                prop_assert!(sections.view().validate(rows, &column, &ranges).is_err());
+            }
+        }
+    }
+
+    impl OrderSections {
+        fn view(&self) -> BlockOrders<'_> {
+            let OrderSections {
+                offsets,
+                table_ends,
+                starts,
+            } = self;
+            BlockOrders {
+                offsets,
+                table_ends,
+                starts,
+            }
+        }
+    }
+}
