@@ -463,32 +463,13 @@ impl<'a> CandidateRows<'a> {
     #[inline]
     pub(super) fn collect(&self, offsets: &Range<u32>, order: Order, batch: &mut Batch) {
         match self {
-            CandidateRows::List(list) => batch.push_all(between(list, offsets), order),
+            CandidateRows::List(list) => batch.push_all(lists::between(list, offsets), order),
             CandidateRows::Bits { first_word, words } => {
                 let first = *first_word as u32 * 64;
                 let inside = offsets.start.saturating_sub(first)..offsets.end.saturating_sub(first);
                 batch.push_bits(words, inside, first, order);
             }
         }
-    }
-}
-
-/// Those of some ascending offsets that are between two.
-fn between<'o>(offsets: &'o [u16], between: &Range<u32>) -> &'o [u16] {
-    let is_before = |bound: u32| move |&offset: &u16| u32::from(offset) < bound;
-    // Most often all are: then nothing is to be searched.
-    let behind = match offsets.last() {
-        Some(last) if !is_before(between.end)(last) => {
-            offsets.partition_point(is_before(between.end))
-        }
-        _ => offsets.len(),
-    };
-    let offsets = &offsets[..behind];
-    match offsets.first() {
-        Some(first) if is_before(between.start)(first) => {
-            &offsets[offsets.partition_point(is_before(between.start))..]
-        }
-        _ => offsets,
     }
 }
 

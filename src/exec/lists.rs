@@ -1,11 +1,30 @@
 //! Lists of offsets against others: what stays of one, by walking both or leaping in the longer.
 
+use std::ops::Range;
+
 use super::lanes::{self, Compared, LANES};
 use crate::segment::Row;
 
 /// From this ratio of lengths on, finding each offset of a list in an array by leaps is faster than
 /// comparing all of both (`benches/queries`, two or three terms).
 const GALLOP_RATIO: usize = 32;
+
+/// Those of some ascending rows or offsets that are between two; most often all are, and nothing is to be
+/// searched.
+pub(super) fn between<'v, T: Copy + Into<u32>>(values: &'v [T], bounds: &Range<u32>) -> &'v [T] {
+    let from = match values.first() {
+        Some(&first) if first.into() < bounds.start => {
+            &values[values.partition_point(|&value| value.into() < bounds.start)..]
+        }
+        _ => values,
+    };
+    match from.last() {
+        Some(&last) if last.into() >= bounds.end => {
+            &from[..from.partition_point(|&value| value.into() < bounds.end)]
+        }
+        _ => from,
+    }
+}
 
 /// Keeps the offsets or rows that pass a cheap test; without a branch, since it cannot be predicted.
 #[inline]

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::batch::Batch;
 use super::candidates::CandidateRows;
 use super::execution::Execution;
+use super::lists::between;
 use super::union::ListUnion;
 use super::window::{Window, WindowSize};
 use crate::plan::{Plan, Strategies};
@@ -123,8 +124,7 @@ impl<'a> RowStream<'a> {
         while self.start < self.end && self.batch.rows().is_empty() {
             self.batch.begin(0, wanted);
             let rows = self.execution.walked_rows().unwrap_or_default();
-            let start = rows.partition_point(|&row| row < self.start);
-            let rows = &rows[start..rows.partition_point(|&row| row < self.end)];
+            let rows = between(rows, &(self.start..self.end));
             let room = self.batch.room();
             self.batch.extend_from(rows, self.order);
             let last = self.batch.rows().last().filter(|_| rows.len() > room);

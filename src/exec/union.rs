@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::lists::between;
 use crate::query::Order;
 
 /// What a list without further rows has as its next.
@@ -23,7 +24,7 @@ impl<'a> ListUnion<'a> {
     pub(super) fn new(mut lists: Vec<&'a [u32]>, rows: &Range<u32>, order: Order) -> ListUnion<'a> {
         let rest = lists.iter_mut().enumerate();
         let heads = rest.map(|(place, rest)| {
-            *rest = part(rest, rows);
+            *rest = between(rest, rows);
             take_next(rest, place, order)
         });
         ListUnion {
@@ -88,20 +89,6 @@ impl Tournament {
             place /= 2;
             self.tree[place] = winner;
         }
-    }
-}
-
-/// Those of a list's rows that are among some rows; a list seldom reaches beyond them.
-fn part<'a>(list: &'a [u32], rows: &Range<u32>) -> &'a [u32] {
-    let from = match list.first() {
-        Some(&first) if first < rows.start => {
-            &list[list.partition_point(|&row| row < rows.start)..]
-        }
-        _ => list,
-    };
-    match from.last() {
-        Some(&last) if last >= rows.end => &from[..from.partition_point(|&row| row < rows.end)],
-        _ => from,
     }
 }
 

@@ -66,11 +66,12 @@ impl Statistics for LiveSegment {
     fn companies(&self, references: &[CompanyReference]) -> Vec<SourceStatistics> {
         let companies = self.segment.companies();
         let mut found = Vec::with_capacity(2 * references.len());
-        for CompanyReference { slug, name_key } in references {
-            let is_live = |&company: &u32| !self.deleted.contains_company(company);
-            found.extend(companies.by_slug(slug).filter(is_live));
-            found.extend(companies.by_name(name_key));
-        }
+        let is_live = |&company: &u32| !self.deleted.contains_company(company);
+        let slugs = references.iter().map(|reference| &*reference.slug);
+        companies.by_slugs(slugs, &mut found);
+        found.retain(is_live);
+        let name_keys = references.iter().map(|reference| &*reference.name_key);
+        companies.by_names(name_keys, &mut found);
         found.sort_unstable();
         found.dedup();
         let describe = |company| SourceStatistics {

@@ -17,6 +17,9 @@ const KEYS_PER_BUCKET: usize = 2;
 /// In a bucket of so many keys each is compared: most differ in length, which is seen at once.
 const SCANNED_KEYS_MAX: usize = 8;
 
+/// Look-ups that are made side by side.
+const LOOKUPS: usize = 10;
+
 /// A view of the buckets of a dictionary.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Buckets<'a> {
@@ -30,8 +33,15 @@ impl<'a> Buckets<'a> {
     /// The places of a key: empty where it is absent, more than one where it stands repeatedly.
     /// Cost: about 20 nanoseconds.
     pub(super) fn find(&self, keys: &Strings<'_>, key: &[u8]) -> Range<usize> {
-        let (hash, mask) = (hash(key), place_mask(keys.len()));
+        let hash = hash(key);
         let entries = self.bucket(hash as usize & (self.count() - 1));
+        self.find_in(keys, key, hash, entries)
+    }
+
+    /// The places of a key of some hash in its bucket.
+    #[inline(always)]
+    fn find_in(&self, keys: &Strings<'_>, key: &[u8], hash: u32, entries: &[u32]) -> Range<usize> {
+        let mask = place_mask(keys.len());
         let place = |entry: u32| (entry & mask) as usize;
         let is_key = |&place: &usize| place < keys.len() && keys.bytes(place) == key;
         let behind = match entries.len() <= SCANNED_KEYS_MAX {
@@ -47,6 +57,41 @@ impl<'a> Buckets<'a> {
         // Keys are sorted, so that equal ones stand next to each other.
         let behind = first + 1;
         first..behind + (behind..).take_while(is_key).count()
+    }
+
+    /// Calls `visit` with the places of each of several keys; as [`find`](Self::find), in less time.
+    ///
+    /// A look-up waits for memory several times, for what the step before says. So the first steps of
+    /// some look-ups are made before the last of the first: then the processor waits for all at once.
+    pub(super) fn find_each<'k>(
+        &self,
+        keys: &Strings<'_>,
+        mut wanted: impl Iterator<Item = &'k [u8]>,
+        mut visit: impl FnMut(Range<usize>),
+    ) {
+        let mask = place_mask(keys.len());
+        let mut started: [(&[u8], u32, &[u32]); LOOKUPS] = [(&[], 0, &[]); LOOKUPS];
+        loop {
+            let mut count = 0;
+            for (slot, key) in started.iter_mut().zip(wanted.by_ref().take(LOOKUPS)) {
+                let hash = hash(key);
+                *slot = (key, hash, self.bucket(hash as usize & (self.count() - 1)));
+                count += 1;
+            }
+            let started = &started[..count];
+            let mut ends = [0; LOOKUPS];
+            for ((_, _, entries), end) in started.iter().zip(&mut ends) {
+                let place = entries.first().map_or(0, |entry| entry & mask);
+                *end = keys.end(place as usize);
+            }
+            std::hint::black_box(ends);
+            started
+                .iter()
+                .for_each(|&(key, hash, entries)| visit(self.find_in(keys, key, hash, entries)));
+            if count < LOOKUPS {
+                return;
+            }
+        }
     }
 
     /// Checks that every key is in its bucket once.
@@ -184,7 +229,12 @@ mod tests {
             buckets.validate(&keys).unwrap();
             let is_probe = |&place: &usize| keys.bytes(place) == probe.as_bytes();
             let expected: Vec<usize> = (0..keys.len()).filter(is_probe).collect();
-            prop_assert_eq!(buckets.find(&keys, probe.as_bytes()).collect::<Vec<_>>(), expected);
+            let found = buckets.find(&keys, probe.as_bytes());
+            let several = (0..keys.len()).map(|place| keys.bytes(place)).chain([probe.as_bytes()]);
+            let mut each = Vec::new();
+            buckets.find_each(&keys, several.clone(), |places| each.push(places));
+            prop_assert_eq!(each, several.map(|key| buckets.find(&keys, key)).collect::<Vec<_>>());
+            prop_assert_eq!(found.collect::<Vec<_>>(), expected);
         }
     }
 

@@ -18,6 +18,16 @@ impl Dictionary<'_> {
         self.buckets.find(&self.keys, key.as_bytes())
     }
 
+    /// Calls `visit` with the places of each of several keys; as [`find`](Self::find), in less time.
+    pub(crate) fn find_each<'k>(
+        &self,
+        keys: impl Iterator<Item = &'k str>,
+        visit: impl FnMut(Range<usize>),
+    ) {
+        self.buckets
+            .find_each(&self.keys, keys.map(str::as_bytes), visit);
+    }
+
     /// Checks everything, so that no view can fail and every key is found.
     pub(crate) fn validate(&self) -> Result<()> {
         self.keys.validate_ends()?;
@@ -53,6 +63,11 @@ impl<'a> Strings<'a> {
             self.ends[place - 1] as usize
         };
         &self.bytes[start..self.ends[place] as usize]
+    }
+
+    /// Where a string ends; 0 where there is none.
+    pub(super) fn end(&self, place: usize) -> u32 {
+        self.ends.get(place).copied().unwrap_or(0)
     }
 
     /// A string; empty where it is not UTF-8, which validation excludes for keys and labels.

@@ -115,14 +115,21 @@ impl<'a> RowsByCompany<'a> {
 }
 
 impl<'a> Companies<'a> {
-    /// The number of the company with a slug.
-    pub(crate) fn by_slug(&self, slug: &str) -> Option<u32> {
-        self.slugs.find(slug).next().map(|place| place as u32)
+    /// Adds the numbers of the companies with any of some slugs.
+    pub(crate) fn by_slugs<'k>(&self, slugs: impl Iterator<Item = &'k str>, found: &mut Vec<u32>) {
+        self.slugs.find_each(slugs, |places| {
+            found.extend(places.map(|place| place as u32))
+        });
     }
 
-    /// The numbers of the companies with a folded name, ascending.
-    pub(crate) fn by_name(&self, name_key: &str) -> &'a [u32] {
-        &self.name_order[self.name_keys.find(name_key)]
+    /// Adds the numbers of the companies with any of some folded names.
+    pub(crate) fn by_names<'k>(
+        &self,
+        name_keys: impl Iterator<Item = &'k str>,
+        found: &mut Vec<u32>,
+    ) {
+        self.name_keys
+            .find_each(name_keys, |places| found.extend(&self.name_order[places]));
     }
 
     /// The number of a company's rows.

@@ -71,7 +71,10 @@ impl Segment {
             self.company_name(number) == company.name,
             "its name is another",
         )?;
-        let named = self.companies().by_name(&text::fold_value(&company.name));
+        let name_key = text::fold_value(&company.name);
+        let mut named = Vec::new();
+        self.companies()
+            .by_names(std::iter::once(&*name_key), &mut named);
         rule(named.contains(&number), "it is not found by its name")?;
         let expected = match self.company_rows(number) {
             [] => Vec::new(),
