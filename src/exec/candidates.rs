@@ -205,8 +205,7 @@ impl Candidates {
             }
             (Form::Bits, set) => {
                 set.list_into(&mut self.list);
-                let bits = &self.bits;
-                lists::retain_where(&mut self.list, |offset| bits::test(bits, offset));
+                lists::retain_in_bits(&mut self.list, &self.bits, true);
                 self.become_list();
             }
             (Form::List, set) => self.retain_in(set, true),
@@ -256,10 +255,7 @@ impl Candidates {
                 let words = self.window.words();
                 bits::intersect(&mut self.bits[words.clone()], &self.union_bits[words]);
             }
-            Form::Bits => {
-                let union = &self.union_bits;
-                lists::retain_where(&mut self.list, |offset| bits::test(union, offset));
-            }
+            Form::Bits => lists::retain_in_bits(&mut self.list, &self.union_bits, true),
         }
     }
 
@@ -360,9 +356,7 @@ impl Candidates {
     fn retain_in(&mut self, set: BlockRows<'_>, wanted: bool) {
         let list = &mut self.list;
         match set {
-            BlockRows::Bits(set) => {
-                lists::retain_where(list, |offset| bits::test(set, offset) == wanted);
-            }
+            BlockRows::Bits(set) => lists::retain_in_bits(list, set, wanted),
             BlockRows::Array(offsets) => lists::retain_in_array(list, offsets, wanted),
             BlockRows::List(rows) => lists::retain_in_rows(list, rows, wanted),
         }

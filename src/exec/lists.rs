@@ -3,11 +3,12 @@
 use std::ops::Range;
 
 use super::lanes::{self, Compared, LANES};
-use crate::segment::Row;
+use super::probes;
+use crate::segment::{BlockBits, BlockRows, Row};
 
-/// From this ratio of lengths on, finding each offset of a list in an array by leaps is faster than
-/// comparing all of both (`benches/queries`, two or three terms).
-const GALLOP_RATIO: usize = 32;
+/// From this ratio of lengths on, looking up each offset of a list in an array is faster than comparing
+/// all of both (`benches/queries`, conjunction without a hit).
+const LOOK_UP_RATIO: usize = 8;
 
 /// Those of some ascending rows or offsets that are between two; most often all are, and nothing is to be
 /// searched.
@@ -38,11 +39,20 @@ pub(super) fn retain_where<T: Copy>(list: &mut Vec<T>, keep: impl Fn(T) -> bool)
     list.truncate(kept);
 }
 
+/// Keeps the offsets of the list that are set, or those that are not.
+pub(super) fn retain_in_bits(list: &mut Vec<u16>, set: &BlockBits, wanted: bool) {
+    let kept = probes::retain(list, set, wanted);
+    list.truncate(kept);
+}
+
 /// Keeps the offsets of the list that stand in an array, or those that do not.
 pub(super) fn retain_in_array(list: &mut Vec<u16>, array: &[u16], wanted: bool) {
-    match array.len() / GALLOP_RATIO <= list.len() {
+    match array.len() / LOOK_UP_RATIO <= list.len() {
         true => retain_in_lanes(list, array, wanted),
-        false => retain_from(list, 0, 0, array, |&offset| offset, wanted),
+        false => {
+            let array = BlockRows::Array(array);
+            retain_where(list, |offset| array.contains(offset) == wanted);
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod facets;
 mod lanes;
 mod lists;
 mod operand;
+mod probes;
 mod scratch;
 mod stream;
 mod trace;
