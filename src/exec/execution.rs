@@ -105,25 +105,10 @@ impl<'a> Execution<'a> {
                 segment,
                 postings: segment.postings(),
             };
-            let operand = |step: &'a Step<'_>| Operand::bind(&sources, step, strategies);
-            match plan.required.split_first() {
-                Some((lead, others))
-                    if let Access::OfCompanies(rows) = &lead.access
-                        && self.trace.is_none() =>
-                {
-                    let others: SmallVec<[Operand<'_>; 2]> = others.iter().map(operand).collect();
-                    self.rows_checked += rows.len() as u64;
-                    let rows = companies::narrowed(rows, &others);
-                    self.required.push(Operand::Merged(rows));
-                }
-                _ => {
-                    for step in &plan.required {
-                        self.required.push(operand(step));
-                    }
-                }
-            }
+            self.bind_required(&plan.required, &sources);
             for step in &plan.excluded {
-                self.excluded.push(operand(step));
+                self.excluded
+                    .push(Operand::bind(&sources, step, strategies));
             }
         }
         if let Some(deleted) = deleted {
@@ -139,6 +124,25 @@ impl<'a> Execution<'a> {
             let steps =
                 self.required.len() + self.ranges.len() + self.excluded.len() + self.phrases.len();
             trace.steps.resize(steps, StepTrace::default());
+        }
+    }
+
+    /// Binds the required sets. Rows of companies that lead are narrowed by the others at once, unless
+    /// a trace is to tell how they narrow each other.
+    #[inline(always)]
+    fn bind_required(&mut self, steps: &'a [Step<'_>], sources: &Sources<'a>) {
+        let operand = |step: &'a Step<'_>| Operand::bind(sources, step, self.strategies);
+        if let Some((lead, others)) = steps.split_first()
+            && let Access::OfCompanies(rows) = &lead.access
+            && self.trace.is_none()
+        {
+            let others: SmallVec<[Operand<'_>; 2]> = others.iter().map(operand).collect();
+            self.rows_checked += rows.len() as u64;
+            let rows = companies::narrowed(rows, &others);
+            return self.required.push(Operand::Merged(rows));
+        }
+        for step in steps {
+            self.required.push(operand(step));
         }
     }
 

@@ -1,4 +1,5 @@
-//! Lists of offsets against others: what stays of one, by walking both or leaping in the longer.
+//! Lists of offsets against others: what stays of one, by comparing both, or by looking up or leaping in
+//! the longer.
 
 use std::ops::Range;
 

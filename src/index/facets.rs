@@ -152,7 +152,7 @@ fn tally(
         return group.iter().map(|&facet| stored(live, facet)).collect();
     }
     exec::tally(
-        live.execution(&plan, strategies),
+        live.execution(&plan, strategies, false),
         group,
         strategies.intersected_facets,
     )

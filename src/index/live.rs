@@ -64,25 +64,17 @@ impl LiveSegment {
         Plan::new(filter, today, self, strategies, wanted)
     }
 
-    /// Binds a plan.
+    /// Binds a plan, and keeps a trace of it where that is asked for.
     pub(crate) fn execution<'a>(
         &'a self,
         plan: &'a Plan<'_>,
         strategies: &'a Strategies,
+        is_traced: bool,
     ) -> Execution<'a> {
         let mut execution = Execution::new(&self.segment, strategies);
-        execution.bind(plan, self.deleted.posting());
-        execution
-    }
-
-    /// Binds a plan, to keep a trace of it.
-    pub(crate) fn traced_execution<'a>(
-        &'a self,
-        plan: &'a Plan<'_>,
-        strategies: &'a Strategies,
-    ) -> Execution<'a> {
-        let mut execution = Execution::new(&self.segment, strategies);
-        execution.trace();
+        if is_traced {
+            execution.trace();
+        }
         execution.bind(plan, self.deleted.posting());
         execution
     }
@@ -101,6 +93,6 @@ impl LiveSegment {
                 return count;
             }
         }
-        self.execution(&plan, strategies).count()
+        self.execution(&plan, strategies, false).count()
     }
 }

@@ -362,7 +362,7 @@ impl Snapshot {
 
     fn explain_segment(&self, live: &LiveSegment, query: &Query, day: Date) -> SegmentExplanation {
         let plan = live.plan(query.filter(), day, &self.strategies, None);
-        let mut execution = live.traced_execution(&plan, &self.strategies);
+        let mut execution = live.execution(&plan, &self.strategies, true);
         let matches = execution.count();
         let trace: Trace = execution.into_trace().unwrap_or_default();
         let actuals: Vec<StepActual> = trace

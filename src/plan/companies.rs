@@ -46,8 +46,8 @@ impl Plan<'_> {
         Some((facets.collect(), most as usize))
     }
 
-    /// How many rows of companies, of which so many are expected, take as long to look at as going
-    /// block by block.
+    /// How many rows of companies, of which so many are expected, take as long to look at as walking
+    /// the leading set or going block by block.
     fn company_rows_max(&self, rows: u64, expected: f64, wanted: Option<usize>) -> f64 {
         let estimates = self.required.iter().map(|step| step.estimate.expected);
         let leading = estimates.min().unwrap_or(rows) as f64;
@@ -58,7 +58,7 @@ impl Plan<'_> {
             .iter()
             .filter(|step| step.column == RangeColumn::Date);
         let inside = dates.map(|step| step.estimate.min as f64 / rows as f64);
-        let whole = blocks * block_cost(leading / blocks) * inside.product::<f64>();
+        let whole = leading.min(blocks * block_cost(leading / blocks)) * inside.product::<f64>();
         // A page ends where it is full: the earlier, the more rows the companies have.
         let matching = self.expected_share(rows as u32) * rows as f64 / expected;
         let of_page = wanted.map(|wanted| (whole * wanted as f64 / matching).sqrt());

@@ -136,7 +136,10 @@ fn required_strategy(access: &Access, leads: bool) -> (&'static str, &'static st
         (Access::Union(_), false) => ("intersect a union", "more rows than the step before"),
         (Access::Rows(_), true) => ("lead with listed rows", "the fewest rows of all steps"),
         (Access::Rows(_), false) => ("intersect listed rows", "more rows than the step before"),
-        (Access::OfCompanies(_), _) => ("lead with companies", "all that their facets leave"),
+        (Access::OfCompanies(_), true) => ("lead with companies", "few are left of all"),
+        (Access::OfCompanies(_), false) => {
+            ("intersect companies", "more rows than the step before")
+        }
         (Access::Phrase { .. }, true) => ("lead with a phrase", "the fewest rows of all steps"),
         (Access::Phrase { .. }, false) => ("intersect a phrase", "more rows than the step before"),
     }

@@ -23,8 +23,8 @@ pub struct Strategies {
     pub early_stop: bool,
     /// Carry few candidates of a block as a list. Off: always as a bitset.
     pub candidate_lists: bool,
-    /// Walk a short list that leads, lists that are all that there is, or all rows, row by row. Off:
-    /// go block by block.
+    /// Walk a short list that leads, a posting or lists that are all that there is, or all rows. Off:
+    /// form the candidates of each block.
     pub walked_lists: bool,
     /// Look at windows of a block for a page, the first as large as its matches should need. Off: always
     /// at whole blocks.

@@ -224,8 +224,9 @@ fn facets_of_companies_are_found_among_companies_where_few_are_left() {
     };
     for (text, strategies) in [
         (of_few, strategies),
-        // One facet alone, or values that many have.
+        // One facet alone, values that many have, or a word that few have.
         ("country=iceland&q=a", Strategies::ALL),
+        ("country=iceland&industry=fishing&q=zebra", Strategies::ALL),
         ("country=germany&industry=building", Strategies::ALL),
     ] {
         let steps = planned(text, &strategies);
