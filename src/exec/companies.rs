@@ -4,8 +4,11 @@
 //! signals. So a filter by country, industry and size is answered among the companies first, where it
 //! leaves few: their rows are then all that has to be looked at.
 
+use std::ops::Range;
+
 use smallvec::SmallVec;
 
+use super::lists::retain_where;
 use super::operand::Operand;
 use super::scratch::Scratch;
 use super::window::Window;
@@ -58,13 +61,14 @@ pub(crate) fn rows_of_companies(
     Some(rows)
 }
 
-/// Those of some rows that are in all of several sets, the rarest first, ascending. Sorting takes longer
-/// than looking, so that it comes last.
-pub(super) fn narrowed(rows: &[u32], sets: &[Operand<'_>]) -> Vec<u32> {
+/// Those of some rows that are in a range and in all of several sets, the rarest first, ascending.
+/// Sorting takes longer than looking, so that it comes last.
+pub(super) fn narrowed(rows: &[u32], range: &Range<u32>, sets: &[Operand<'_>]) -> Vec<u32> {
     // A look at bits takes a third of one at a list, and few rows pass either.
     let (bits, lists): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) =
         sets.iter().partition(|set| set.is_bits());
     let mut rows = rows.to_vec();
+    retain_where(&mut rows, |row| range.contains(&row));
     for set in bits.iter().chain(&lists) {
         set.retain(&mut rows);
     }
@@ -131,7 +135,7 @@ mod tests {
             let expected: Vec<u32> = (0..signals.len() as u32).filter(is_meant).collect();
             let found = rows_of_companies(&segment, &sets, most);
             prop_assert_eq!(found.is_some(), expected.len() <= most);
-            let found = found.map(|rows| narrowed(&rows, &[]));
+            let found = found.map(|rows| narrowed(&rows, &(0..u32::MAX), &[]));
             prop_assert!(found.is_none_or(|found| found == expected));
         }
 
@@ -139,13 +143,16 @@ mod tests {
         fn narrowed_rows_are_in_all_sets(
             rows in prop::collection::btree_set(0_u32..300, 0..100),
             sets in prop::collection::vec(prop::collection::btree_set(0_u32..300, 0..200), 0..4),
+            range in (0_u32..300, 0_u32..300),
         ) {
+            let range = range.0..range.1;
             let mut expected: BTreeSet<u32> = rows.clone();
+            expected.retain(|row| range.contains(row));
             sets.iter().for_each(|set| expected.retain(|row| set.contains(row)));
             let lists: Vec<Vec<u32>> = sets.iter().map(|set| set.iter().copied().collect()).collect();
             let sets: Vec<Operand<'_>> = lists.iter().map(|list| Operand::One(Posting::List(list))).collect();
             let rows: Vec<u32> = rows.into_iter().rev().collect();
-            prop_assert_eq!(narrowed(&rows, &sets), expected.into_iter().collect::<Vec<_>>());
+            prop_assert_eq!(narrowed(&rows, &range, &sets), expected.into_iter().collect::<Vec<_>>());
         }
     }
 }

@@ -93,9 +93,14 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// Binds a plan, in place: moving what was bound takes as long as binding it. `deleted` are rows
-    /// to leave out.
-    pub(crate) fn bind(&mut self, plan: &'a Plan<'_>, deleted: Option<Posting<'a>>) {
+    /// Binds a plan, in place: moving what was bound takes as long as binding it. `rows` are those that
+    /// may be asked for; `deleted` are to be left out.
+    pub(crate) fn bind(
+        &mut self,
+        plan: &'a Plan<'_>,
+        rows: &Range<u32>,
+        deleted: Option<Posting<'a>>,
+    ) {
         let (segment, strategies) = (self.segment, self.strategies);
         self.is_impossible = plan.impossible.is_some();
         self.expected_share = plan.expected_share(segment.row_count());
@@ -105,7 +110,7 @@ impl<'a> Execution<'a> {
                 segment,
                 postings: segment.postings(),
             };
-            self.bind_required(&plan.required, &sources);
+            self.bind_required(&plan.required, rows, &sources);
             for step in &plan.excluded {
                 self.excluded
                     .push(Operand::bind(&sources, step, strategies));
@@ -130,7 +135,7 @@ impl<'a> Execution<'a> {
     /// Binds the required sets. Rows of companies that lead are narrowed by the others at once, unless
     /// a trace is to tell how they narrow each other.
     #[inline(always)]
-    fn bind_required(&mut self, steps: &'a [Step<'_>], sources: &Sources<'a>) {
+    fn bind_required(&mut self, steps: &'a [Step<'_>], range: &Range<u32>, sources: &Sources<'a>) {
         let operand = |step: &'a Step<'_>| Operand::bind(sources, step, self.strategies);
         if let Some((lead, others)) = steps.split_first()
             && let Access::OfCompanies(rows) = &lead.access
@@ -138,7 +143,7 @@ impl<'a> Execution<'a> {
         {
             let others: SmallVec<[Operand<'_>; 2]> = others.iter().map(operand).collect();
             self.rows_checked += rows.len() as u64;
-            let rows = companies::narrowed(rows, &others);
+            let rows = companies::narrowed(rows, range, &others);
             return self.required.push(Operand::Merged(rows));
         }
         for step in steps {

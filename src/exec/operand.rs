@@ -45,7 +45,9 @@ impl<'a> Operand<'a> {
         match &step.access {
             Access::One(source) => Operand::One(from.posting(*source)),
             Access::Rows(rows) => Operand::One(Posting::List(rows)),
-            Access::OfCompanies(rows) => Operand::Merged(companies::narrowed(rows, &[])),
+            Access::OfCompanies(rows) => {
+                Operand::Merged(companies::narrowed(rows, &(0..u32::MAX), &[]))
+            }
             Access::Phrase { rarest, check } => Operand::Phrase(Box::new(BoundPhrase {
                 rarest: from.posting(*rarest),
                 check: BoundCheck::bind(from.segment, check),

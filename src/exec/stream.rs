@@ -58,7 +58,8 @@ impl<'a> RowStream<'a> {
 
     /// Binds a plan; as [`Execution::bind`].
     pub(crate) fn bind(&mut self, plan: &'a Plan<'_>, deleted: Option<Posting<'a>>) {
-        self.execution.bind(plan, deleted);
+        let rows = self.start..self.end;
+        self.execution.bind(plan, &rows, deleted);
     }
 
     /// The next matches; empty where there are none any more. They stay the next ones until they

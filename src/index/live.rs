@@ -75,7 +75,8 @@ impl LiveSegment {
         if is_traced {
             execution.trace();
         }
-        execution.bind(plan, self.deleted.posting());
+        let rows = 0..self.segment.row_count();
+        execution.bind(plan, &rows, self.deleted.posting());
         execution
     }
 
