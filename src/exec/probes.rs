@@ -4,6 +4,8 @@
 //! bits of 2,048 rows, for sixteen offsets at once, in a third of the time. Where offsets are further
 //! apart, and by other processors, they are looked up one by one.
 
+use std::ops::Range;
+
 use multiversion::multiversion;
 use multiversion::target::match_target;
 
@@ -28,9 +30,9 @@ const ROWS_PER_OFFSET_MAX: usize = 128;
     "x86_64+avx512f+avx512bw+avx512vl+avx512vbmi+avx512vbmi2+bmi1+bmi2+popcnt"
 ))]
 pub(super) fn retain(list: &mut [u16], set: &BlockBits, wanted: bool) -> usize {
-    let (mut place, mut kept) = (0, 0);
-    match_target! {
+    let (place, kept) = match_target! {
         "x86_64+avx512f+avx512bw+avx512vl+avx512vbmi+avx512vbmi2+bmi1+bmi2+popcnt" => {
+            let (mut place, mut kept) = (0, 0);
             let dropped = if wanted { 0 } else { u16::MAX };
             let is_dense = match *list {
                 [first, .., last] => usize::from(last - first) < list.len() * ROWS_PER_OFFSET_MAX,
@@ -47,20 +49,30 @@ pub(super) fn retain(list: &mut [u16], set: &BlockBits, wanted: bool) -> usize {
                     place += LANES;
                     continue;
                 }
-                for offset in &offsets[..LANES / 2] {
-                    list[kept] = *offset;
-                    kept += usize::from(bits::test(set, *offset) == wanted);
-                }
+                kept = retain_each(list, place..place + LANES / 2, kept, set, wanted);
                 place += LANES / 2;
             }
+            (place, kept)
         }
-        _ => {}
-    }
-    while place < list.len() {
+        _ => (0, 0),
+    };
+    retain_each(list, place..list.len(), kept, set, wanted)
+}
+
+/// Looks up the offsets at some places one by one, with `kept` of those before kept; returns how many are
+/// then.
+#[inline(always)]
+fn retain_each(
+    list: &mut [u16],
+    places: Range<usize>,
+    mut kept: usize,
+    set: &BlockBits,
+    wanted: bool,
+) -> usize {
+    for place in places {
         let offset = list[place];
         list[kept] = offset;
         kept += usize::from(bits::test(set, offset) == wanted);
-        place += 1;
     }
     kept
 }

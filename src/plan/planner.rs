@@ -12,7 +12,7 @@ use crate::segment::{EncodedPhrase, TextField};
 use crate::signal::SignalId;
 
 /// Turns each part of the filter into steps of an empty plan, then orders them by cost. Stops at the
-/// first part that no row can fulfil. Of so many matches that are wanted, or all, a page ends early.
+/// first part that no row can fulfil. `wanted` is how many matches are of interest; `None`: all.
 pub(super) fn plan<'q, S: Statistics>(
     plan: &mut Plan<'q>,
     filter: &'q Filter,

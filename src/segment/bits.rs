@@ -123,7 +123,7 @@ fn list_rows<const DESCENDS: bool>(
             let set = word.count_ones() as usize;
             let Some(slots) = rows
                 .get_mut(count..)
-                .and_then(|rows| rows.first_chunk_mut::<64>())
+                .and_then(|rows| rows.first_chunk_mut::<SPARE_SLOTS>())
             else {
                 return count;
             };

@@ -94,8 +94,7 @@ pub(crate) struct Companies<'a> {
     name_keys: Dictionary<'a>,
     /// The companies by folded name.
     name_order: &'a [u32],
-    /// Where the rows of each company start, and the end of the last.
-    starts: &'a [u32],
+    rows: RowsByCompany<'a>,
 }
 
 /// A view of the rows of each company.
@@ -134,7 +133,7 @@ impl<'a> Companies<'a> {
 
     /// The number of a company's rows.
     pub(crate) fn row_count(&self, company: u32) -> u32 {
-        self.starts[company as usize + 1] - self.starts[company as usize]
+        self.rows.get(company).len() as u32
     }
 }
 
@@ -355,7 +354,7 @@ impl Segment {
             slugs: layout.company_slugs.view(bytes),
             name_keys: layout.company_name_keys.view(bytes),
             name_order: layout.company_name_order.view(bytes),
-            starts: layout.company_starts.view(bytes),
+            rows: self.rows_by_company(),
         }
     }
 

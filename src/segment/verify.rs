@@ -98,10 +98,9 @@ impl Segment {
             let view = self.facet(facet);
             let value = view.column.get(Row(row)).checked_sub(1);
             let posting = value.map(|value| view.posting(value as usize));
-            let posting = posting.and_then(|posting| self.company_posting(facet, posting));
-            posting
-                .into_iter()
-                .for_each(|posting| expected.add(posting, Row(number)));
+            if let Some(posting) = posting.and_then(|rows| self.company_posting(facet, rows)) {
+                expected.add(posting, Row(number));
+            }
         }
     }
 
