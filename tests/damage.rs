@@ -62,7 +62,12 @@ fn answers(directory: &Path, corpus: &Corpus) -> Result<(Vec<Vec<SignalId>>, usi
         "country=Germany",
     ] {
         let query = Query::parse(text).expect("a valid query");
-        pages.push(snapshot.search(&query, corpus.as_of())?.ids().to_vec());
+        pages.push(
+            snapshot
+                .search(&query, corpus.as_of())?
+                .ids()
+                .collect::<Vec<_>>(),
+        );
     }
     let mut bytes = 0;
     for found in snapshot.scan() {

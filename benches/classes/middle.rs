@@ -42,7 +42,7 @@ impl Wanted {
         let one_oldest = self.builder().order(Order::OldestFirst).limit(1);
         let oldest = snapshot.search(&super::wanted::built(one_oldest), today)?;
         let newest = snapshot.search(&self.query(today), today)?;
-        Ok(match (newest.ids().first(), oldest.ids().first()) {
+        Ok(match (newest.ids().next(), oldest.ids().next()) {
             (Some(newest), Some(oldest)) => {
                 let rank = |id: u64| statistics.rank_below(id);
                 (rank(newest.get()) + rank(oldest.get())) / 2

@@ -116,7 +116,7 @@ fn lone_row(id: u64, bytes: Vec<u8>) -> Row {
 
 fn rows(snapshot: &Snapshot, query: &Query, today: time::Date, with_items: bool) -> Result<Answer> {
     let page = snapshot.search(query, today)?;
-    let ids = page.ids().iter().map(|id| id.get());
+    let ids = page.ids().map(|id| id.get());
     if !with_items {
         return Ok(Answer::Rows(
             ids.map(|id| lone_row(id, Vec::new())).collect(),

@@ -106,10 +106,7 @@ impl<'a> Execution<'a> {
         self.expected_share = plan.expected_share(segment.row_count());
         self.candidates.allow_lists(strategies.candidate_lists);
         if !plan.required.is_empty() || !plan.excluded.is_empty() {
-            let sources = Sources {
-                segment,
-                postings: segment.postings(),
-            };
+            let sources = Sources::of(segment);
             self.bind_required(&plan.required, rows, &sources);
             for step in &plan.excluded {
                 self.excluded
@@ -152,13 +149,13 @@ impl<'a> Execution<'a> {
     }
 
     /// Keeps a trace of the plan that is bound next.
-    pub(crate) fn trace(&mut self) {
+    pub(crate) fn keep_trace(&mut self) {
         self.trace = Some(Box::default());
     }
 
     /// The trace, where one was kept.
-    pub(crate) fn into_trace(mut self) -> Option<Trace> {
-        self.trace.take().map(|trace| *trace)
+    pub(crate) fn trace(&self) -> Option<&Trace> {
+        self.trace.as_deref()
     }
 
     /// How many rows were looked at one by one so far.
@@ -175,11 +172,6 @@ impl<'a> Execution<'a> {
     /// is a match, and not where a trace is kept, which tells how sets narrow each other.
     fn may_walk(&self) -> bool {
         self.strategies.walked_lists && !self.is_impossible && self.trace.is_none()
-    }
-
-    /// Whether every row is a match.
-    pub(super) fn is_everything(&self) -> bool {
-        self.may_walk() && self.required.is_empty() && self.has_nothing_else()
     }
 
     /// Whether the leading set has nothing but matches.
@@ -204,27 +196,6 @@ impl<'a> Execution<'a> {
         let most = WALKED_ROWS_PER_BLOCK * block_count(self.segment.row_count());
         let is_short = rows.len() <= most as usize;
         (is_short || self.is_only_required()).then_some(rows)
-    }
-
-    /// The posting that is all that there is: each of its rows is a match.
-    pub(super) fn only_posting(&self) -> Option<Posting<'a>> {
-        match self.required.first()? {
-            Operand::One(posting) if self.may_walk() && self.is_only_required() => Some(*posting),
-            _ => None,
-        }
-    }
-
-    /// The lists of a union that is all that there is: each of their rows is a match.
-    pub(super) fn walked_union(&self) -> Option<Vec<&'a [u32]>> {
-        let [Operand::Union(postings)] = self.required.as_slice() else {
-            return None;
-        };
-        if !self.may_walk() || !self.has_nothing_else() {
-            return None;
-        }
-        let lists = || postings.iter().map(Posting::as_list);
-        let are_lists = lists().all(|list| list.is_some());
-        are_lists.then(|| lists().map(Option::unwrap_or_default).collect())
     }
 
     /// Looks at some rows of the leading list, so that only matches are left of them.

@@ -5,6 +5,7 @@
 //! only a row itself can tell (the edge of a range, the order of words) is looked at last, and
 //! for a page only as far as the page goes.
 
+mod ahead;
 mod batch;
 mod candidates;
 mod companies;
@@ -18,10 +19,11 @@ mod scratch;
 mod stream;
 mod trace;
 mod union;
+mod walk;
 mod window;
 
 pub(crate) use companies::rows_of_companies;
 pub(crate) use execution::Execution;
 pub(crate) use facets::{FacetTally, tally};
-pub(crate) use stream::{RowStream, Run};
-pub(crate) use trace::Trace;
+pub(crate) use stream::{RowStream, Run, Runs};
+pub(crate) use walk::{Walk, Walked};

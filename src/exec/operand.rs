@@ -206,12 +206,19 @@ impl<'a> BoundCheck<'a> {
 /// Where sets of rows are bound from. The view of all postings is made once a query, since that
 /// takes as long as looking one up.
 pub(super) struct Sources<'a> {
-    pub(super) segment: &'a Segment,
-    pub(super) postings: Postings<'a>,
+    segment: &'a Segment,
+    postings: Postings<'a>,
 }
 
 impl<'a> Sources<'a> {
-    fn posting(&self, source: Source) -> Posting<'a> {
+    pub(super) fn of(segment: &'a Segment) -> Sources<'a> {
+        Sources {
+            segment,
+            postings: segment.postings(),
+        }
+    }
+
+    pub(super) fn posting(&self, source: Source) -> Posting<'a> {
         match source {
             Source::Posting(id) => self.postings.get(id),
             Source::Company(company) => Posting::List(self.segment.company_rows(company)),

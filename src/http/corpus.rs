@@ -184,7 +184,7 @@ fn page<'s>(snapshot: &'s Snapshot, query: &Query, today: Date) -> Result<FoundP
         items.push(item?);
     }
     Ok(FoundPage {
-        ids: page.ids().to_vec(),
+        ids: page.ids().collect(),
         items,
         next_cursor: page.next_cursor().cloned(),
         rows_checked: page.rows_checked(),

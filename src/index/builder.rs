@@ -26,7 +26,7 @@ use crate::{Error, Result};
 ///
 /// let today = time::macros::date!(2026 - 06 - 30);
 /// let page = index.snapshot().search(&Query::parse("q=\"series a\"")?, today)?;
-/// assert_eq!(page.ids(), [id]);
+/// assert!(page.ids().eq([id]));
 /// # Ok(())
 /// # }
 /// ```

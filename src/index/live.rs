@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::deleted::Deleted;
-use crate::exec::Execution;
+use crate::exec::{Execution, Walked};
 use crate::plan::{Plan, Strategies};
 use crate::query::Filter;
 use crate::segment::{Row, Segment};
@@ -64,6 +64,17 @@ impl LiveSegment {
         Plan::new(filter, today, self, strategies, wanted)
     }
 
+    /// What a plan comes to, where its rows can be walked.
+    #[inline(always)]
+    pub(crate) fn walked<'a>(
+        &'a self,
+        plan: &'a Plan<'_>,
+        strategies: &Strategies,
+    ) -> Option<Walked<'a>> {
+        let may_walk = strategies.walked_lists && !self.deleted.is_some();
+        may_walk.then(|| Walked::of(plan, &self.segment)).flatten()
+    }
+
     /// Binds a plan, and keeps a trace of it where that is asked for.
     pub(crate) fn execution<'a>(
         &'a self,
@@ -73,7 +84,7 @@ impl LiveSegment {
     ) -> Execution<'a> {
         let mut execution = Execution::new(&self.segment, strategies);
         if is_traced {
-            execution.trace();
+            execution.keep_trace();
         }
         let rows = 0..self.segment.row_count();
         execution.bind(plan, &rows, self.deleted.posting());

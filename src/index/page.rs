@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use time::Date;
 
 use super::live::LiveSegment;
-use crate::exec::{RowStream, Run};
+use crate::exec::{RowStream, Run, Runs, Walk};
 use crate::plan::{Plan, Strategies};
 use crate::query::{Cursor, Order, Query, Start};
 use crate::segment::{Frames, Row};
@@ -16,20 +16,17 @@ use crate::signal::SignalId;
 /// The signals that a query asked for, by id, and where to go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    ids: Vec<SignalId>,
-    places: Places,
+    hits: Vec<Hit>,
     next_cursor: Option<Cursor>,
     rows_checked: u64,
 }
 
-/// Where the signals of a page are, so that their records need not be looked for. A place is only
-/// good in the snapshot of the page and is checked; pages of the same ids are the same.
-#[derive(Clone, Debug, Default)]
-struct Places {
-    /// The row of each signal in its segment.
-    rows: Vec<u32>,
-    /// Segments, by their places in the snapshot, each with how many rows are of it before the next.
-    segments: SmallVec<[(u32, usize); 1]>,
+/// A signal of a page, and where it is, so that its record need not be looked for. The place is only
+/// good in the snapshot of the page and is checked; hits of the same id are the same.
+#[derive(Clone, Copy, Debug)]
+struct Hit {
+    id: SignalId,
+    place: Place,
 }
 
 /// A row of a segment, by the segment's place in the snapshot.
@@ -39,44 +36,18 @@ pub(super) struct Place {
     pub(super) row: Row,
 }
 
-impl Places {
-    fn with_capacity(rows: usize) -> Places {
-        Places {
-            rows: Vec::with_capacity(rows),
-            segments: SmallVec::new(),
-        }
-    }
-
-    fn extend(&mut self, segment: u32, rows: &[u32]) {
-        self.rows.extend_from_slice(rows);
-        match self.segments.last_mut() {
-            Some((last, count)) if *last == segment => *count += rows.len(),
-            _ => self.segments.push((segment, rows.len())),
-        }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = Place> + '_ {
-        let segments = self.segments.iter();
-        let segments = segments.flat_map(|&(segment, count)| std::iter::repeat_n(segment, count));
-        let rows = self.rows.iter().copied().map(Row);
-        segments
-            .zip(rows)
-            .map(|(segment, row)| Place { segment, row })
+impl PartialEq for Hit {
+    fn eq(&self, other: &Hit) -> bool {
+        self.id == other.id
     }
 }
 
-impl PartialEq for Places {
-    fn eq(&self, _: &Places) -> bool {
-        true
-    }
-}
-
-impl Eq for Places {}
+impl Eq for Hit {}
 
 impl Page {
     /// The ids, in the query's order; at most its limit.
-    pub fn ids(&self) -> &[SignalId] {
-        &self.ids
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = SignalId> + '_ {
+        self.hits.iter().map(|hit| hit.id)
     }
 
     /// Where the next page starts; `None` exactly when no further signal matches.
@@ -86,17 +57,17 @@ impl Page {
 
     /// The ids with where they were found.
     pub(super) fn places(&self) -> impl Iterator<Item = (SignalId, Place)> + '_ {
-        self.ids.iter().copied().zip(self.places.iter())
+        self.hits.iter().map(|hit| (hit.id, hit.place))
     }
 
     /// The number of signals.
     pub fn len(&self) -> usize {
-        self.ids.len()
+        self.hits.len()
     }
 
     /// Whether nothing matches.
     pub fn is_empty(&self) -> bool {
-        self.ids.is_empty()
+        self.hits.is_empty()
     }
 
     /// How many rows had to be looked at one by one; the rest was decided by sets.
@@ -117,13 +88,12 @@ pub(super) fn search(
         [only] => search_one(only, query, day, strategies, &mut page),
         _ => search_all(segments, query, day, strategies, &mut page),
     };
-    let last = page.ids.last().filter(|_| page.has_more);
+    let last = page.hits.last().filter(|_| page.has_more);
     Page {
         next_cursor: last
-            .map(|&last| Cursor::new(query.filter_fingerprint(), query.order(), day, last)),
+            .map(|last| Cursor::new(query.filter_fingerprint(), query.order(), day, last.id)),
         rows_checked,
-        ids: page.ids,
-        places: page.places,
+        hits: page.hits,
     }
 }
 
@@ -139,14 +109,13 @@ fn search_one(
     let mut plan = Plan::default();
     let wanted = Some(page.wanted());
     plan.fill(query.filter(), day, live, strategies, wanted);
-    let rows = window(live, query);
-    let mut stream = RowStream::new(&live.segment, strategies, query.order(), rows);
-    stream.bind(&plan, live.deleted.posting());
-    page.collect(live, &mut stream);
-    if !strategies.early_stop {
-        Collected::everything().collect(live, &mut stream);
+    let (order, rows) = (query.order(), window(live, query));
+    if let Some(walked) = live.walked(&plan, strategies) {
+        return page.collect_all(live, &mut Walk::new(walked, order, rows), strategies);
     }
-    stream.rows_checked()
+    let mut stream = RowStream::new(&live.segment, strategies, order, rows);
+    stream.bind(&plan, live.deleted.posting());
+    page.collect_all(live, &mut stream, strategies)
 }
 
 /// Collects the matches of several segments; returns as [`search_one`].
@@ -182,8 +151,7 @@ pub(super) fn trace(
 
 /// The part of all matches that a page shows.
 struct Collected {
-    ids: Vec<SignalId>,
-    places: Places,
+    hits: Vec<Hit>,
     /// How many matches come before the page.
     to_skip: usize,
     limit: usize,
@@ -195,8 +163,7 @@ impl Collected {
     fn new(query: &Query) -> Collected {
         let limit = query.limit();
         Collected {
-            ids: Vec::with_capacity(limit),
-            places: Places::with_capacity(limit),
+            hits: Vec::with_capacity(limit),
             to_skip: match query.start() {
                 Start::Page(number) => (usize::from(*number) - 1) * limit,
                 Start::First | Start::After(_) => 0,
@@ -209,8 +176,7 @@ impl Collected {
     /// Sees every match and shows none.
     fn everything() -> Collected {
         Collected {
-            ids: Vec::new(),
-            places: Places::default(),
+            hits: Vec::new(),
             to_skip: usize::MAX,
             limit: 0,
             has_more: false,
@@ -221,19 +187,37 @@ impl Collected {
     fn wanted(&self) -> usize {
         match self.has_more {
             true => 0,
-            false => self.to_skip.saturating_add(self.limit - self.ids.len() + 1),
+            false => self
+                .to_skip
+                .saturating_add(self.limit - self.hits.len() + 1),
         }
     }
 
+    /// Collects the matches of a segment that is alone, and looks at those that are not shown as well
+    /// where there is no early stop. Returns how many rows were looked at one by one.
+    #[inline(always)]
+    fn collect_all(
+        &mut self,
+        live: &LiveSegment,
+        matches: &mut impl Runs,
+        strategies: &Strategies,
+    ) -> u64 {
+        self.collect(live, matches);
+        if !strategies.early_stop {
+            Collected::everything().collect(live, matches);
+        }
+        matches.rows_checked()
+    }
+
     /// Collects the matches of a segment that is alone.
-    fn collect(&mut self, live: &LiveSegment, stream: &mut RowStream<'_>) {
+    fn collect(&mut self, live: &LiveSegment, matches: &mut impl Runs) {
         let ids = live.segment.ids();
         // Every round takes some matches, or finds that there are no more.
         while self.wanted() > 0 {
-            let run = stream.run(self.wanted());
+            let run = matches.run(self.wanted());
             let count = run.len();
             self.extend(0, ids, run);
-            stream.take(count);
+            matches.take(count);
             if count == 0 {
                 return;
             }
@@ -244,17 +228,20 @@ impl Collected {
     fn extend(&mut self, segment: u32, ids: Frames<'_>, run: Run<'_>) {
         let skipped = self.to_skip.min(run.len());
         self.to_skip -= skipped;
-        let room = self.limit - self.ids.len();
+        let room = self.limit - self.hits.len();
         self.has_more = run.len() - skipped > room;
         let shown = run.part(skipped..run.len().min(skipped + room));
-        let before = self.ids.len();
-        self.ids.resize(before + shown.len(), SignalId::MIN);
-        ids.read(
-            shown.places(),
-            &mut self.ids[before..],
-            SignalId::of_checked,
-        );
-        self.places.extend(segment, shown.places());
+        let before = self.hits.len();
+        // Ids are read together, which takes less than one by one.
+        self.hits.extend(shown.places().iter().map(|&row| Hit {
+            id: SignalId::MIN,
+            place: Place {
+                segment,
+                row: Row(row),
+            },
+        }));
+        let set = |hit: &mut Hit, id| hit.id = SignalId::of_checked(id);
+        ids.read(shown.places(), &mut self.hits[before..], set);
     }
 }
 
@@ -284,7 +271,7 @@ struct SegmentMatches<'a, 'q> {
     ids: Frames<'a>,
     plan: &'a OnceCell<Box<Plan<'q>>>,
     number: u32,
-    stream: Option<Box<RowStream<'a>>>,
+    stream: Option<Box<dyn Runs + 'a>>,
     /// An id that the next match does not come before; `None` where there is no further one.
     bound: Option<SignalId>,
 }
@@ -362,18 +349,17 @@ impl<'a, 'q> Matches<'a, 'q> {
         leader.map(|(segment, _)| Leader { segment, rival })
     }
 
-    fn streams(&self) -> impl Iterator<Item = &RowStream<'a>> {
+    fn streams(&self) -> impl Iterator<Item = &(dyn Runs + 'a)> {
         let segments = self.segments.iter();
         segments.filter_map(|segment| segment.stream.as_deref())
     }
 
     fn rows_checked(&self) -> u64 {
-        self.streams().map(RowStream::rows_checked).sum()
+        self.streams().map(|stream| stream.rows_checked()).sum()
     }
 
-    fn blocks(self) -> (u64, u64) {
-        let streams = self.segments.into_iter().filter_map(|found| found.stream);
-        let traces = streams.filter_map(|stream| stream.into_execution().into_trace());
+    fn blocks(&self) -> (u64, u64) {
+        let traces = self.streams().filter_map(|stream| stream.trace());
         traces.fold((0, 0), |(visited, skipped), trace| {
             (
                 visited + trace.blocks_visited,
@@ -402,11 +388,17 @@ impl<'a, 'q> SegmentMatches<'a, 'q> {
         let plan = self
             .plan
             .get_or_init(|| Box::new(live.plan(query.filter(), day, strategies, wanted)));
-        let rows = window(live, query);
-        let stream = RowStream::new(&live.segment, strategies, query.order(), rows);
-        let mut stream = Box::new(stream);
+        let (order, rows) = (query.order(), window(live, query));
+        let walked = (!is_traced)
+            .then(|| live.walked(plan, strategies))
+            .flatten();
+        if let Some(walked) = walked {
+            self.stream = Some(Box::new(Walk::new(walked, order, rows)));
+            return;
+        }
+        let mut stream = Box::new(RowStream::new(&live.segment, strategies, order, rows));
         if is_traced {
-            stream.trace();
+            stream.keep_trace();
         }
         stream.bind(plan, live.deleted.posting());
         self.stream = Some(stream);

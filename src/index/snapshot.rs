@@ -8,7 +8,6 @@ use super::facets::{self, Facets};
 use super::live::LiveSegment;
 use super::page::{self, Page, Place};
 use crate::Result;
-use crate::exec::Trace;
 use crate::plan::{Explanation, SegmentExplanation, StepActual, Strategies};
 use crate::query::dates::day_of_number;
 use crate::query::{Filter, Query, Start};
@@ -364,7 +363,7 @@ impl Snapshot {
         let plan = live.plan(query.filter(), day, &self.strategies, None);
         let mut execution = live.execution(&plan, &self.strategies, true);
         let matches = execution.count();
-        let trace: Trace = execution.into_trace().unwrap_or_default();
+        let trace = execution.trace().cloned().unwrap_or_default();
         let actuals: Vec<StepActual> = trace
             .steps
             .iter()

@@ -171,16 +171,14 @@ impl<'q> Plan<'q> {
     /// The number of matches, deleted ones included, where it is known: that of one source, of several
     /// that share no row, or of rows that were found while planning.
     pub(crate) fn stored_count(&self) -> Option<u64> {
-        let [step] = self.required.as_slice() else {
-            return None;
-        };
+        let step = self.only_step()?;
         let is_stored = match &step.access {
             Access::One(_) => true,
             Access::Union(_) => step.clause.has_one_value_a_row(),
             Access::OfCompanies(_) => true,
             Access::Rows(_) | Access::Phrase { .. } => false,
         };
-        (is_stored && self.has_nothing_else()).then_some(step.estimate.max)
+        is_stored.then_some(step.estimate.max)
     }
 
     /// Which share of a segment's rows is expected to match, if the parts of the filter have nothing
@@ -196,6 +194,14 @@ impl<'q> Plan<'q> {
         let ranges = self.ranges.iter();
         let amounts = ranges.filter(|step| step.column == RangeColumn::Amount);
         required * amounts.map(|step| share(&step.estimate)).product::<f64>()
+    }
+
+    /// The only step, where the rows of its set are the matches.
+    pub(crate) fn only_step(&self) -> Option<&Step<'q>> {
+        match self.required.as_slice() {
+            [step] if self.impossible.is_none() && self.has_nothing_else() => Some(step),
+            _ => None,
+        }
     }
 
     /// Whether every row matches.

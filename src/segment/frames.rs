@@ -81,44 +81,90 @@ impl<'a> Frames<'a> {
     /// Cost: less than that of [`get`](Self::get) for each where frames have planes or the places are
     /// next to each other.
     #[inline]
-    pub(crate) fn read<T>(self, places: &[u32], slots: &mut [T], to: impl Fn(u64) -> T) {
+    pub(crate) fn read<T>(self, places: &[u32], slots: &mut [T], set: impl Fn(&mut T, u64)) {
         let count = places.len().min(slots.len());
         let (places, slots) = (&places[..count], &mut slots[..count]);
         let (Some(&first), Some(&last)) = (places.first(), places.last()) else {
             return;
         };
-        let are_neighbours = first.abs_diff(last) as usize + 1 == count;
+        if first.abs_diff(last) as usize + 1 == count {
+            return self.read_neighbours(first as usize, last < first, slots, &set);
+        }
         let mut next = 0;
         // Every round reads one number at least.
         while next < count {
             let place = places[next] as usize;
             let frame = &self.frames[place / FRAME_NUMBERS];
-            let place = place % FRAME_NUMBERS;
             if frame.planes > 0 {
-                next += self.read_with_planes(&places[next..], &mut slots[next..], &to);
-            } else if are_neighbours {
-                next += frame.read_neighbours(place, last < first, &mut slots[next..], &to);
-            } else {
-                slots[next] = to(frame.least + u64::from(frame.lowest[place]));
-                next += 1;
+                next += self.read_with_planes(&places[next..], &mut slots[next..], &set);
+                continue;
             }
+            let lowest = frame.lowest[place % FRAME_NUMBERS];
+            set(&mut slots[next], frame.least + u64::from(lowest));
+            next += 1;
+        }
+    }
+
+    /// Reads the numbers from a place on, upwards or downwards, as many as there are slots for.
+    fn read_neighbours<T>(
+        self,
+        first: usize,
+        descends: bool,
+        mut slots: &mut [T],
+        set: &impl Fn(&mut T, u64),
+    ) {
+        let mut place = first;
+        // Every round reads one number at least.
+        while !slots.is_empty() {
+            let frame = &self.frames[place / FRAME_NUMBERS];
+            let in_frame = place % FRAME_NUMBERS;
+            let most = match descends {
+                true => in_frame + 1,
+                false => FRAME_NUMBERS - in_frame,
+            };
+            let (now, rest) = slots.split_at_mut(most.min(slots.len()));
+            let count = now.len();
+            let from = if descends {
+                in_frame + 1 - count
+            } else {
+                in_frame
+            };
+            match self.planes_of(frame) {
+                [] => frame.read_span([], from, descends, now, set),
+                [one] => frame.read_span([one], from, descends, now, set),
+                [one, two] => frame.read_span([one, two], from, descends, now, set),
+                [one, two, three, ..] => {
+                    frame.read_span([one, two, three], from, descends, now, set)
+                }
+            }
+            place = if descends {
+                place.wrapping_sub(count)
+            } else {
+                place + count
+            };
+            slots = rest;
         }
     }
 
     /// Reads the numbers at the first places that are in one frame, which has planes; how many is asked
     /// once. Returns how many were read. Apart, so that the rest of [`read`](Self::read) is short.
     #[inline(never)]
-    fn read_with_planes<T>(self, places: &[u32], slots: &mut [T], to: &impl Fn(u64) -> T) -> usize {
+    fn read_with_planes<T>(
+        self,
+        places: &[u32],
+        slots: &mut [T],
+        set: &impl Fn(&mut T, u64),
+    ) -> usize {
         let number = places[0] as usize / FRAME_NUMBERS;
         let is_in_frame = |place: &&u32| **place as usize / FRAME_NUMBERS == number;
         let count = places.iter().take_while(is_in_frame).count();
         let (places, slots) = (&places[..count], &mut slots[..count]);
         let frame = &self.frames[number];
         match self.planes_of(frame) {
-            [] => frame.read([], places, slots, to),
-            [one] => frame.read([one], places, slots, to),
-            [one, two] => frame.read([one, two], places, slots, to),
-            [one, two, three, ..] => frame.read([one, two, three], places, slots, to),
+            [] => frame.read([], places, slots, set),
+            [one] => frame.read([one], places, slots, set),
+            [one, two] => frame.read([one, two], places, slots, set),
+            [one, two, three, ..] => frame.read([one, two, three], places, slots, set),
         }
         count
     }
@@ -268,28 +314,34 @@ fn around(run: &[Frame], guess: usize, is_below: impl Fn(&Frame) -> bool) -> (us
 }
 
 impl Frame {
-    /// Reads the numbers from a place of the frame on, which has no planes, upwards or downwards, as
-    /// many as there are; returns how many.
-    fn read_neighbours<T>(
+    /// Reads the numbers from a place of the frame on, which has these planes; the last first where
+    /// places descend.
+    #[inline(always)]
+    fn read_span<T, const PLANES: usize>(
         &self,
-        place: usize,
+        planes: [&Plane; PLANES],
+        from: usize,
         descends: bool,
         slots: &mut [T],
-        to: &impl Fn(u64) -> T,
-    ) -> usize {
-        let number = |&lowest: &u16| to(self.least + u64::from(lowest));
-        let read = |(slot, lowest): (&mut T, &u16)| *slot = number(lowest);
-        let lowest = match descends {
-            true => &self.lowest[..=place],
-            false => &self.lowest[place..],
+        set: &impl Fn(&mut T, u64),
+    ) {
+        let span = from..from + slots.len();
+        let planes = planes.map(|plane| &plane[span.clone()]);
+        let read = |(place, (slot, &lowest)): (usize, (&mut T, &u16))| {
+            let add = |bits: u64, plane: &&[u16]| bits << u16::BITS | u64::from(plane[place]);
+            let difference = planes.iter().rev().fold(0, add) << u16::BITS | u64::from(lowest);
+            set(slot, self.least + difference);
         };
-        let count = lowest.len().min(slots.len());
-        let slots = slots[..count].iter_mut();
+        let lowest = self.lowest[span.clone()].iter();
         match descends {
-            true => slots.zip(lowest.iter().rev()).for_each(read),
-            false => slots.zip(lowest).for_each(read),
+            true => slots
+                .iter_mut()
+                .rev()
+                .zip(lowest)
+                .enumerate()
+                .for_each(read),
+            false => slots.iter_mut().zip(lowest).enumerate().for_each(read),
         }
-        count
     }
 
     /// Reads the numbers at some places of the frame, which has these planes.
@@ -299,11 +351,14 @@ impl Frame {
         planes: [&Plane; PLANES],
         places: &[u32],
         slots: &mut [T],
-        to: &impl Fn(u64) -> T,
+        set: &impl Fn(&mut T, u64),
     ) {
         for (&place, slot) in places.iter().zip(slots) {
             let place = place as usize % FRAME_NUMBERS;
-            *slot = to(self.least + self.difference(planes.into_iter(), place));
+            set(
+                slot,
+                self.least + self.difference(planes.into_iter(), place),
+            );
         }
     }
 
@@ -421,7 +476,7 @@ mod tests {
                 places.reverse();
             }
             let mut read = vec![0; slots];
-            frames.read(&places, &mut read, |number| number);
+            frames.read(&places, &mut read, |slot, number| *slot = number);
             let mut expected: Vec<u64> = places.iter().map(|&place| numbers[place as usize]).collect();
             expected.resize(slots, 0);
             prop_assert_eq!(read, expected);

@@ -95,7 +95,8 @@ fn compare_page(
         .search(query, today)
         .expect("an index that was just built is whole");
     let (ids, has_more) = Oracle::page(matches, query);
-    assert_eq!(page.ids(), ids, "page of {query:?}; {context}");
+    let shown: Vec<SignalId> = page.ids().collect();
+    assert_eq!(shown, ids, "page of {query:?}; {context}");
     assert_eq!(
         page.next_cursor().is_some(),
         has_more,

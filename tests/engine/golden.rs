@@ -348,7 +348,7 @@ fn answers_on_the_sample_are_as_recorded() {
         let count = snapshot
             .count(parsed.filter(), today)
             .expect("a whole index");
-        let ids: Vec<String> = page.ids().iter().map(ToString::to_string).collect();
+        let ids: Vec<String> = page.ids().map(|id| id.to_string()).collect();
         let next = page
             .next_cursor()
             .map_or("none".to_owned(), ToString::to_string);

@@ -58,7 +58,7 @@ impl Fixture {
                 .snapshot()
                 .search(&query, self.today)
                 .expect("a whole index");
-            ids.extend_from_slice(page.ids());
+            ids.extend(page.ids());
             assert!(
                 ids.len() <= self.oracle.records.len(),
                 "a walk ends: {text}"

@@ -64,7 +64,7 @@ fn described(snapshot: &Snapshot) -> String {
         let count = snapshot
             .count(parsed.filter(), TODAY)
             .expect("a whole index");
-        let ids: Vec<u64> = page.ids().iter().map(|id| id.get()).take(12).collect();
+        let ids: Vec<u64> = page.ids().map(|id| id.get()).take(12).collect();
         writeln!(text, "{query}: {count}, {ids:?}").expect("memory");
     }
     let mut lines = Vec::new();

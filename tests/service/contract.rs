@@ -100,7 +100,7 @@ fn every_parameter_is_served_as_the_library_understands_it() {
         );
         let wanted = Query::parse(&query).expect("a valid example");
         let page = snapshot.search(&wanted, sample::AS_OF).expect("a page");
-        let expected: Vec<String> = page.ids().iter().map(ToString::to_string).collect();
+        let expected: Vec<String> = page.ids().map(|id| id.to_string()).collect();
         let answer = rig.search(&query);
         assert_eq!(answer.status, 200, "{query}");
         assert_eq!(answer.items(), expected, "{query}");

@@ -78,7 +78,7 @@ impl PageAnswer {
     pub fn ids(&self) -> Vec<u64> {
         match self {
             PageAnswer::Numbers(ids) => ids.clone(),
-            PageAnswer::Page(page) => page.ids().iter().map(|id| id.get()).collect(),
+            PageAnswer::Page(page) => page.ids().map(|id| id.get()).collect(),
         }
     }
 }

@@ -159,7 +159,7 @@ impl Model {
             let page = snapshot
                 .search(&query.expect("a valid query"), TODAY)
                 .expect("whole");
-            ids.extend_from_slice(page.ids());
+            ids.extend(page.ids());
             assert!(ids.len() <= self.signals.len(), "a walk ends, {context}");
             cursor = page.next_cursor().cloned();
             if cursor.is_none() {

@@ -125,7 +125,7 @@ fn find(
     let (count, count_time) = timed(|| snapshot.count(query.filter(), today))?;
     // The company's details, which a search of the interface leaves out, are worth a second look-up
     // to whoever reads.
-    let signals = page.ids().iter().map(|&id| snapshot.signal(id));
+    let signals = page.ids().map(|id| snapshot.signal(id));
     let signals: Vec<_> = signals
         .filter_map(Result::transpose)
         .collect::<Result<_, _>>()?;
