@@ -71,7 +71,7 @@ impl<'a> Frames<'a> {
         let place = place % FRAME_NUMBERS;
         let difference = match frame.planes {
             0 => u64::from(frame.lowest[place]),
-            _ => frame.difference(self.planes_of(frame).iter(), place),
+            _ => self.difference(frame, place),
         };
         frame.least + difference
     }
@@ -90,18 +90,14 @@ impl<'a> Frames<'a> {
         if first.abs_diff(last) as usize + 1 == count {
             return self.read_neighbours(first as usize, last < first, slots, &set);
         }
-        let mut next = 0;
-        // Every round reads one number at least.
-        while next < count {
-            let place = places[next] as usize;
-            let frame = &self.frames[place / FRAME_NUMBERS];
+        for (&place, slot) in places.iter().zip(slots) {
+            let frame = &self.frames[place as usize / FRAME_NUMBERS];
+            let in_frame = place as usize % FRAME_NUMBERS;
             if frame.planes > 0 {
-                next += self.read_with_planes(&places[next..], &mut slots[next..], &set);
+                set(slot, frame.least + self.difference(frame, in_frame));
                 continue;
             }
-            let lowest = frame.lowest[place % FRAME_NUMBERS];
-            set(&mut slots[next], frame.least + u64::from(lowest));
-            next += 1;
+            set(slot, frame.least + u64::from(frame.lowest[in_frame]));
         }
     }
 
@@ -144,29 +140,6 @@ impl<'a> Frames<'a> {
             };
             slots = rest;
         }
-    }
-
-    /// Reads the numbers at the first places that are in one frame, which has planes; how many is asked
-    /// once. Returns how many were read. Apart, so that the rest of [`read`](Self::read) is short.
-    #[inline(never)]
-    fn read_with_planes<T>(
-        self,
-        places: &[u32],
-        slots: &mut [T],
-        set: &impl Fn(&mut T, u64),
-    ) -> usize {
-        let number = places[0] as usize / FRAME_NUMBERS;
-        let is_in_frame = |place: &&u32| **place as usize / FRAME_NUMBERS == number;
-        let count = places.iter().take_while(is_in_frame).count();
-        let (places, slots) = (&places[..count], &mut slots[..count]);
-        let frame = &self.frames[number];
-        match self.planes_of(frame) {
-            [] => frame.read([], places, slots, set),
-            [one] => frame.read([one], places, slots, set),
-            [one, two] => frame.read([one, two], places, slots, set),
-            [one, two, three, ..] => frame.read([one, two, three], places, slots, set),
-        }
-        count
     }
 
     /// The number before a place, 0 before the first, and the one at it: a span, where the numbers
@@ -271,6 +244,12 @@ impl<'a> Frames<'a> {
         is_low || (0..FRAME_NUMBERS).all(fits)
     }
 
+    /// What a number of a frame with planes exceeds its least by. Apart, so that reading others is short.
+    #[inline(never)]
+    fn difference(self, frame: &Frame, place: usize) -> u64 {
+        frame.difference(self.planes_of(frame).iter(), place)
+    }
+
     fn planes_of(self, frame: &Frame) -> &'a [Plane] {
         let first = frame.first_plane as usize;
         &self.planes[first..first + frame.planes as usize]
@@ -341,24 +320,6 @@ impl Frame {
                 .enumerate()
                 .for_each(read),
             false => slots.iter_mut().zip(lowest).enumerate().for_each(read),
-        }
-    }
-
-    /// Reads the numbers at some places of the frame, which has these planes.
-    #[inline(always)]
-    fn read<T, const PLANES: usize>(
-        &self,
-        planes: [&Plane; PLANES],
-        places: &[u32],
-        slots: &mut [T],
-        set: &impl Fn(&mut T, u64),
-    ) {
-        for (&place, slot) in places.iter().zip(slots) {
-            let place = place as usize % FRAME_NUMBERS;
-            set(
-                slot,
-                self.least + self.difference(planes.into_iter(), place),
-            );
         }
     }
 
