@@ -152,18 +152,8 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         let clause = Clause::TitleAny(alternatives);
         let mut rarest: SmallVec<[SourceStatistics; 6]> = SmallVec::new();
         let mut needs_check = false;
-        // What is to be checked is encoded only once that is known: most alternatives are words.
         for phrase in alternatives {
-            let known = match phrase.terms() {
-                [word] => {
-                    let term = self.statistics.term(TextField::Title, word);
-                    term.map(|term| (term.source, false))
-                }
-                _ => {
-                    let found = self.title_phrase(phrase);
-                    found.map(|(_, sources)| (sources.rarest(), sources.needs_check))
-                }
-            };
+            let known = self.rarest_of(phrase);
             rarest.extend(known.map(|(source, _)| source));
             needs_check |= known.is_some_and(|(_, needs_check)| needs_check);
         }
@@ -227,13 +217,13 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
 
     /// A phrase that occurs nowhere excludes nothing.
     fn exclude_phrase(&mut self, phrase: &'q Phrase) {
-        let Some((terms, sources)) = self.title_phrase(phrase) else {
+        let Some((rarest, needs_check)) = self.rarest_of(phrase) else {
             return;
         };
-        let rarest = sources.rarest();
-        let (access, estimate) = match sources.needs_check {
-            false => (Access::One(rarest.source), Estimate::exact(rarest.rows)),
-            true => {
+        let checked = needs_check.then(|| self.title_phrase(phrase)).flatten();
+        let (access, estimate) = match checked {
+            None => (Access::One(rarest.source), Estimate::exact(rarest.rows)),
+            Some((terms, _)) => {
                 let access = Access::Phrase {
                     rarest: rarest.source,
                     check: phrase_check(TextField::Title, &terms),
@@ -246,6 +236,17 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
             access,
             estimate,
         });
+    }
+
+    /// The rarest source of a title phrase, and whether its rows may still lack the phrase; unless it is
+    /// known to occur nowhere. Most phrases are a word, of which no more has to be known.
+    fn rarest_of(&self, phrase: &Phrase) -> Option<(SourceStatistics, bool)> {
+        if let [word] = phrase.terms() {
+            let term = self.statistics.term(TextField::Title, word)?;
+            return Some((term.source, false));
+        }
+        let (_, sources) = self.title_phrase(phrase)?;
+        Some((sources.rarest(), sources.needs_check))
     }
 
     /// The terms of a title phrase and where its rows are, unless it is known to occur nowhere.
