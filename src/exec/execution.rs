@@ -31,8 +31,8 @@ const LEAD_ROWS_MIN: usize = 4096;
 #[derive(Debug)]
 pub(crate) struct Execution<'a> {
     segment: &'a Segment,
-    required: SmallVec<[Operand<'a>; 2]>,
-    excluded: SmallVec<[Operand<'a>; 1]>,
+    required: SmallVec<[Operand<'a>; 4]>,
+    excluded: SmallVec<[Operand<'a>; 2]>,
     ranges: SmallVec<[BoundRange<'a>; 1]>,
     phrases: SmallVec<[BoundCheck<'a>; 1]>,
     is_impossible: bool,

@@ -1,4 +1,4 @@
-//! Matches that need not be looked for: all rows, those of a posting, or those of several lists.
+//! Matches that need not be looked for: all rows, those of a posting, or those of some companies.
 //!
 //! A page of one word, of one company or of all signals takes a fifth less than with all that narrowing
 //! needs (`benches/queries`, rare term).
@@ -12,7 +12,7 @@ use super::operand::Sources;
 use super::stream::{Run, Runs};
 use super::union::ListUnion;
 use super::window::Window;
-use crate::plan::{Access, Plan};
+use crate::plan::{self, Access, Plan};
 use crate::query::Order;
 use crate::segment::{Posting, Segment};
 
@@ -23,8 +23,8 @@ pub(crate) enum Walked<'a> {
     Everything,
     /// Those of a posting.
     Posting(Posting<'a>),
-    /// Those of several lists.
-    Union(Vec<&'a [u32]>),
+    /// Those of companies, one list each.
+    Companies(Vec<&'a [u32]>),
 }
 
 /// The rows of a set, a few at a time, in either order, from any row on.
@@ -51,16 +51,16 @@ impl<'a> Walked<'a> {
         if plan.is_everything() {
             return Some(Walked::Everything);
         }
-        let sources = || Sources::of(segment);
         match &plan.only_step()?.access {
-            Access::One(source) => Some(Walked::Posting(sources().posting(*source))),
+            Access::One(source) => Some(Walked::Posting(Sources::of(segment).posting(*source))),
             Access::Rows(rows) => Some(Walked::Posting(Posting::List(rows))),
             Access::Union(union) => {
-                let sources = sources();
-                let lists = union
-                    .iter()
-                    .map(|&source| sources.posting(source).as_list());
-                lists.collect::<Option<_>>().map(Walked::Union)
+                let rows = |source: &plan::Source| match source {
+                    plan::Source::Company(company) => Some(segment.company_rows(*company)),
+                    plan::Source::Posting(_) => None,
+                };
+                let lists = union.iter().map(rows).collect::<Option<_>>()?;
+                Some(Walked::Companies(lists))
             }
             Access::OfCompanies(_) | Access::Phrase { .. } => None,
         }
@@ -75,7 +75,7 @@ impl<'a> Walk<'a> {
             source: match walked {
                 Walked::Everything => Source::Everything,
                 Walked::Posting(posting) => Source::Posting(posting),
-                Walked::Union(lists) => Source::Union(ListUnion::new(lists, &rows, order)),
+                Walked::Companies(lists) => Source::Union(ListUnion::new(lists, &rows, order)),
             },
             ahead: Ahead::new(order, rows),
             batch: Batch::new(),

@@ -37,9 +37,9 @@ use crate::segment::{EncodedPhrase, TextField};
 pub(crate) struct Plan<'q> {
     /// What every row has to be in, in the order of application; the first one leads. Empty:
     /// every row is a candidate.
-    pub(crate) required: SmallVec<[Step<'q>; 2]>,
+    pub(crate) required: SmallVec<[Step<'q>; 4]>,
     /// What no row may be in.
-    pub(crate) excluded: SmallVec<[Step<'q>; 1]>,
+    pub(crate) excluded: SmallVec<[Step<'q>; 2]>,
     /// What is decided by columns, block by block and then row by row.
     pub(crate) ranges: SmallVec<[RangeStep<'q>; 1]>,
     /// What is decided by reading token streams, row by row.

@@ -23,7 +23,7 @@ pub struct Strategies {
     pub early_stop: bool,
     /// Carry few candidates of a block as a list. Off: always as a bitset.
     pub candidate_lists: bool,
-    /// Walk a short list that leads, a posting or lists that are all that there is, or all rows. Off:
+    /// Walk a short list that leads, a posting or companies that are all that there is, or all rows. Off:
     /// form the candidates of each block.
     pub walked_lists: bool,
     /// Look at windows of a block for a page, the first as large as its matches should need. Off: always

@@ -232,14 +232,6 @@ impl<'a> Posting<'a> {
         }
     }
 
-    /// The rows, where they are one list.
-    pub(crate) fn as_list(&self) -> Option<&'a [u32]> {
-        match *self {
-            Posting::List(rows) => Some(rows),
-            Posting::Blocks { .. } => None,
-        }
-    }
-
     /// Whether the rows of its first block are bits.
     pub(crate) fn is_bits(&self) -> bool {
         match self {
