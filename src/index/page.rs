@@ -231,17 +231,14 @@ impl Collected {
         let room = self.limit - self.hits.len();
         self.has_more = run.len() - skipped > room;
         let shown = run.part(skipped..run.len().min(skipped + room));
-        let before = self.hits.len();
-        // Ids are read together, which takes less than one by one.
-        self.hits.extend(shown.places().iter().map(|&row| Hit {
-            id: SignalId::MIN,
+        let hit = |row, id| Hit {
+            id: SignalId::of_checked(id),
             place: Place {
                 segment,
                 row: Row(row),
             },
-        }));
-        let set = |hit: &mut Hit, id| hit.id = SignalId::of_checked(id);
-        ids.read(shown.places(), &mut self.hits[before..], set);
+        };
+        ids.read(shown.places(), &mut self.hits, hit);
     }
 }
 

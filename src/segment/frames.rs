@@ -18,6 +18,8 @@
 //! Numbers need not ascend, though searching does; those far apart take eight bytes as before, and
 //! a quarter of one for the frame.
 
+use std::ops::Range;
+
 use bytemuck::{Pod, Zeroable};
 
 use crate::{Error, Result};
@@ -76,69 +78,52 @@ impl<'a> Frames<'a> {
         frame.least + difference
     }
 
-    /// Reads the numbers at some places, which ascend or descend, as many as there are slots for.
+    /// Appends what is made of the numbers at some places, which ascend or descend.
     ///
-    /// Cost: less than that of [`get`](Self::get) for each where frames have planes or the places are
-    /// next to each other.
+    /// Cost: less than that of [`get`](Self::get) for each where the places are next to each other.
     #[inline]
-    pub(crate) fn read<T>(self, places: &[u32], slots: &mut [T], set: impl Fn(&mut T, u64)) {
-        let count = places.len().min(slots.len());
-        let (places, slots) = (&places[..count], &mut slots[..count]);
+    pub(crate) fn read<T>(self, places: &[u32], into: &mut Vec<T>, to: impl Fn(u32, u64) -> T) {
         let (Some(&first), Some(&last)) = (places.first(), places.last()) else {
             return;
         };
-        if first.abs_diff(last) as usize + 1 == count {
-            return self.read_neighbours(first as usize, last < first, slots, &set);
+        if first.abs_diff(last) as usize + 1 == places.len() {
+            return self.read_neighbours(first, last, into, &to);
         }
-        for (&place, slot) in places.iter().zip(slots) {
+        into.extend(places.iter().map(|&place| {
             let frame = &self.frames[place as usize / FRAME_NUMBERS];
             let in_frame = place as usize % FRAME_NUMBERS;
             if frame.planes > 0 {
-                set(slot, frame.least + self.difference(frame, in_frame));
-                continue;
+                return to(place, frame.least + self.difference(frame, in_frame));
             }
-            set(slot, frame.least + u64::from(frame.lowest[in_frame]));
-        }
+            to(place, frame.least + u64::from(frame.lowest[in_frame]))
+        }));
     }
 
-    /// Reads the numbers from a place on, upwards or downwards, as many as there are slots for.
+    /// Appends what is made of the numbers from a place to another, upwards or downwards.
     fn read_neighbours<T>(
         self,
-        first: usize,
-        descends: bool,
-        mut slots: &mut [T],
-        set: &impl Fn(&mut T, u64),
+        first: u32,
+        last: u32,
+        into: &mut Vec<T>,
+        to: &impl Fn(u32, u64) -> T,
     ) {
-        let mut place = first;
-        // Every round reads one number at least.
-        while !slots.is_empty() {
-            let frame = &self.frames[place / FRAME_NUMBERS];
-            let in_frame = place % FRAME_NUMBERS;
-            let most = match descends {
-                true => in_frame + 1,
-                false => FRAME_NUMBERS - in_frame,
+        let numbers = FRAME_NUMBERS as u32;
+        let (low, high, descends) = (first.min(last), first.max(last), last < first);
+        let frames = low / numbers..=high / numbers;
+        for step in 0..=frames.end() - frames.start() {
+            let number = match descends {
+                true => frames.end() - step,
+                false => frames.start() + step,
             };
-            let (now, rest) = slots.split_at_mut(most.min(slots.len()));
-            let count = now.len();
-            let from = if descends {
-                in_frame + 1 - count
-            } else {
-                in_frame
-            };
+            let start = number * numbers;
+            let places = low.max(start)..(high + 1).min(start.saturating_add(numbers));
+            let frame = &self.frames[number as usize];
             match self.planes_of(frame) {
-                [] => frame.read_span([], from, descends, now, set),
-                [one] => frame.read_span([one], from, descends, now, set),
-                [one, two] => frame.read_span([one, two], from, descends, now, set),
-                [one, two, three, ..] => {
-                    frame.read_span([one, two, three], from, descends, now, set)
-                }
+                [] => frame.read([], places, descends, into, to),
+                [one] => frame.read([one], places, descends, into, to),
+                [one, two] => frame.read([one, two], places, descends, into, to),
+                [one, two, three, ..] => frame.read([one, two, three], places, descends, into, to),
             }
-            place = if descends {
-                place.wrapping_sub(count)
-            } else {
-                place + count
-            };
-            slots = rest;
         }
     }
 
@@ -293,33 +278,29 @@ fn around(run: &[Frame], guess: usize, is_below: impl Fn(&Frame) -> bool) -> (us
 }
 
 impl Frame {
-    /// Reads the numbers from a place of the frame on, which has these planes; the last first where
-    /// places descend.
+    /// Appends what is made of the numbers at neighbouring places of the frame, which has these planes.
     #[inline(always)]
-    fn read_span<T, const PLANES: usize>(
+    fn read<T, const PLANES: usize>(
         &self,
         planes: [&Plane; PLANES],
-        from: usize,
+        places: Range<u32>,
         descends: bool,
-        slots: &mut [T],
-        set: &impl Fn(&mut T, u64),
+        into: &mut Vec<T>,
+        to: &impl Fn(u32, u64) -> T,
     ) {
-        let span = from..from + slots.len();
+        let start = places.start as usize % FRAME_NUMBERS;
+        let span = start..start + places.len();
         let planes = planes.map(|plane| &plane[span.clone()]);
-        let read = |(place, (slot, &lowest)): (usize, (&mut T, &u16))| {
-            let add = |bits: u64, plane: &&[u16]| bits << u16::BITS | u64::from(plane[place]);
+        let read = |(place, &lowest): (u32, &u16)| {
+            let in_span = (place - places.start) as usize;
+            let add = |bits: u64, plane: &&[u16]| bits << u16::BITS | u64::from(plane[in_span]);
             let difference = planes.iter().rev().fold(0, add) << u16::BITS | u64::from(lowest);
-            set(slot, self.least + difference);
+            to(place, self.least + difference)
         };
-        let lowest = self.lowest[span.clone()].iter();
+        let numbers = places.clone().zip(&self.lowest[span.clone()]);
         match descends {
-            true => slots
-                .iter_mut()
-                .rev()
-                .zip(lowest)
-                .enumerate()
-                .for_each(read),
-            false => slots.iter_mut().zip(lowest).enumerate().for_each(read),
+            true => into.extend(numbers.rev().map(read)),
+            false => into.extend(numbers.map(read)),
         }
     }
 
@@ -427,7 +408,6 @@ mod tests {
             bounds in any::<[prop::sample::Index; 2]>(),
             step in 1_usize..4,
             descends in any::<bool>(),
-            slots in 0_usize..300,
         ) {
             let sections = FrameSections::of(numbers.iter().copied());
             let frames = sections.view(numbers.len());
@@ -436,10 +416,10 @@ mod tests {
             if descends {
                 places.reverse();
             }
-            let mut read = vec![0; slots];
-            frames.read(&places, &mut read, |slot, number| *slot = number);
-            let mut expected: Vec<u64> = places.iter().map(|&place| numbers[place as usize]).collect();
-            expected.resize(slots, 0);
+            let mut read = Vec::new();
+            frames.read(&places, &mut read, |place, number| (place, number));
+            let expected: Vec<(u32, u64)> =
+                places.iter().map(|&place| (place, numbers[place as usize])).collect();
             prop_assert_eq!(read, expected);
         }
 
