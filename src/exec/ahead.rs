@@ -9,7 +9,7 @@ use crate::query::Order;
 use crate::segment::{BLOCK_ROWS, Row};
 
 /// What lies ahead of a page in its order: rows from one to before another.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Ahead {
     order: Order,
     start: u32,

@@ -11,7 +11,7 @@ const NO_HEAD: u64 = 0;
 /// The rows of several lists in an order, each once. Cost: about ten nanoseconds a row among twenty
 /// lists, however long they are.
 #[derive(Debug)]
-pub(super) struct ListUnion<'a> {
+pub(crate) struct ListUnion<'a> {
     /// What is left of each list behind its next row.
     rest: Vec<&'a [u32]>,
     next: Tournament,

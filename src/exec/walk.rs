@@ -12,7 +12,7 @@ use super::operand::Sources;
 use super::stream::{Run, Runs};
 use super::union::ListUnion;
 use super::window::Window;
-use crate::plan::{self, Access, Plan};
+use crate::plan::{Access, Plan, Source};
 use crate::query::Order;
 use crate::segment::{Posting, Segment};
 
@@ -23,44 +23,42 @@ pub(crate) enum Walked<'a> {
     Everything,
     /// Those of a posting.
     Posting(Posting<'a>),
-    /// Those of companies, one list each.
-    Companies(Vec<&'a [u32]>),
+    /// Those of companies.
+    Companies(ListUnion<'a>),
 }
 
 /// The rows of a set, a few at a time, in either order, from any row on.
 #[derive(Debug)]
 pub(crate) struct Walk<'a> {
-    source: Source<'a>,
+    walked: Walked<'a>,
     ahead: Ahead,
     /// Rows that have been found and do not lie ahead any more.
     batch: Batch,
 }
 
-/// Where the next rows come from.
-#[derive(Debug)]
-enum Source<'a> {
-    Everything,
-    Posting(Posting<'a>),
-    Union(ListUnion<'a>),
-}
-
 impl<'a> Walked<'a> {
-    /// What a plan comes to on its segment, of which no row is deleted, where that can be walked.
+    /// What a plan comes to on its segment, of which no row is deleted, where that can be walked in an
+    /// order among some rows.
     #[inline(always)]
-    pub(crate) fn of(plan: &'a Plan<'_>, segment: &'a Segment) -> Option<Walked<'a>> {
+    pub(crate) fn of(
+        plan: &'a Plan<'_>,
+        segment: &'a Segment,
+        order: Order,
+        rows: &Range<u32>,
+    ) -> Option<Walked<'a>> {
         if plan.is_everything() {
             return Some(Walked::Everything);
         }
         match &plan.only_step()?.access {
             Access::One(source) => Some(Walked::Posting(Sources::of(segment).posting(*source))),
-            Access::Rows(rows) => Some(Walked::Posting(Posting::List(rows))),
+            Access::Rows(listed) => Some(Walked::Posting(Posting::List(listed))),
             Access::Union(union) => {
-                let rows = |source: &plan::Source| match source {
-                    plan::Source::Company(company) => Some(segment.company_rows(*company)),
-                    plan::Source::Posting(_) => None,
+                let rows_of = |source: &Source| match source {
+                    Source::Company(company) => Some(segment.company_rows(*company)),
+                    Source::Posting(_) => None,
                 };
-                let lists = union.iter().map(rows).collect::<Option<_>>()?;
-                Some(Walked::Companies(lists))
+                let lists = union.iter().map(rows_of).collect::<Option<_>>()?;
+                Some(Walked::Companies(ListUnion::new(lists, rows, order)))
             }
             Access::OfCompanies(_) | Access::Phrase { .. } => None,
         }
@@ -68,15 +66,12 @@ impl<'a> Walked<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Those of a set's rows that are among some rows.
+    /// Those of a set's rows that are among some rows; of companies the order and the rows are those that
+    /// their walk was made for.
     #[inline(always)]
     pub(crate) fn new(walked: Walked<'a>, order: Order, rows: Range<u32>) -> Walk<'a> {
         Walk {
-            source: match walked {
-                Walked::Everything => Source::Everything,
-                Walked::Posting(posting) => Source::Posting(posting),
-                Walked::Companies(lists) => Source::Union(ListUnion::new(lists, &rows, order)),
-            },
+            walked,
             ahead: Ahead::new(order, rows),
             batch: Batch::new(),
         }
@@ -107,13 +102,13 @@ impl Runs for Walk<'_> {
     fn run(&mut self, wanted: usize) -> Run<'_> {
         if self.batch.rows().is_empty() {
             self.batch.begin(0, wanted);
-            match &mut self.source {
-                Source::Everything => self.ahead.take(&mut self.batch),
-                Source::Union(union) => self.batch.extend(union),
-                &mut Source::Posting(Posting::List(rows)) => {
+            match &mut self.walked {
+                Walked::Everything => self.ahead.take(&mut self.batch),
+                Walked::Companies(union) => self.batch.extend(union),
+                &mut Walked::Posting(Posting::List(rows)) => {
                     self.ahead.take_listed(rows, &mut self.batch);
                 }
-                &mut Source::Posting(posting) => self.take_from_block(posting, wanted),
+                &mut Walked::Posting(posting) => self.take_from_block(posting, wanted),
             }
         }
         Run(self.batch.rows())

@@ -1,11 +1,12 @@
 //! A segment as part of a snapshot: with the rows that were deleted since it was written.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::deleted::Deleted;
 use crate::exec::{Execution, Walked};
 use crate::plan::{Plan, Strategies};
-use crate::query::Filter;
+use crate::query::{Filter, Order};
 use crate::segment::{Row, Segment};
 use crate::signal::SignalId;
 use time::Date;
@@ -64,15 +65,19 @@ impl LiveSegment {
         Plan::new(filter, today, self, strategies, wanted)
     }
 
-    /// What a plan comes to, where its rows can be walked.
+    /// What a plan comes to, where its rows can be walked; as [`Walked::of`].
     #[inline(always)]
     pub(crate) fn walked<'a>(
         &'a self,
         plan: &'a Plan<'_>,
         strategies: &Strategies,
+        order: Order,
+        rows: &Range<u32>,
     ) -> Option<Walked<'a>> {
         let may_walk = strategies.walked_lists && !self.deleted.is_some();
-        may_walk.then(|| Walked::of(plan, &self.segment)).flatten()
+        may_walk
+            .then(|| Walked::of(plan, &self.segment, order, rows))
+            .flatten()
     }
 
     /// Binds a plan, and keeps a trace of it where that is asked for.

@@ -110,7 +110,7 @@ fn search_one(
     let wanted = Some(page.wanted());
     plan.fill(query.filter(), day, live, strategies, wanted);
     let (order, rows) = (query.order(), window(live, query));
-    if let Some(walked) = live.walked(&plan, strategies) {
+    if let Some(walked) = live.walked(&plan, strategies, order, &rows) {
         return page.collect_all(live, &mut Walk::new(walked, order, rows), strategies);
     }
     let mut stream = RowStream::new(&live.segment, strategies, order, rows);
@@ -387,7 +387,7 @@ impl<'a, 'q> SegmentMatches<'a, 'q> {
             .get_or_init(|| Box::new(live.plan(query.filter(), day, strategies, wanted)));
         let (order, rows) = (query.order(), window(live, query));
         let walked = (!is_traced)
-            .then(|| live.walked(plan, strategies))
+            .then(|| live.walked(plan, strategies, order, &rows))
             .flatten();
         if let Some(walked) = walked {
             self.stream = Some(Box::new(Walk::new(walked, order, rows)));

@@ -153,9 +153,11 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         let mut rarest: SmallVec<[SourceStatistics; 6]> = SmallVec::new();
         let mut needs_check = false;
         for phrase in alternatives {
-            let known = self.rarest_of(phrase);
-            rarest.extend(known.map(|(source, _)| source));
-            needs_check |= known.is_some_and(|(_, needs_check)| needs_check);
+            let Some((source, check)) = self.rarest_of(phrase) else {
+                continue;
+            };
+            rarest.push(source);
+            needs_check |= check.is_some();
         }
         self.require_any(clause, &rarest)?;
         if needs_check {
@@ -217,16 +219,15 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
 
     /// A phrase that occurs nowhere excludes nothing.
     fn exclude_phrase(&mut self, phrase: &'q Phrase) {
-        let Some((rarest, needs_check)) = self.rarest_of(phrase) else {
+        let Some((rarest, check)) = self.rarest_of(phrase) else {
             return;
         };
-        let checked = needs_check.then(|| self.title_phrase(phrase)).flatten();
-        let (access, estimate) = match checked {
+        let (access, estimate) = match check {
             None => (Access::One(rarest.source), Estimate::exact(rarest.rows)),
-            Some((terms, _)) => {
+            Some(check) => {
                 let access = Access::Phrase {
                     rarest: rarest.source,
-                    check: phrase_check(TextField::Title, &terms),
+                    check,
                 };
                 (access, Estimate::phrase(rarest.rows))
             }
@@ -238,15 +239,16 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         });
     }
 
-    /// The rarest source of a title phrase, and whether its rows may still lack the phrase; unless it is
-    /// known to occur nowhere. Most phrases are a word, of which no more has to be known.
-    fn rarest_of(&self, phrase: &Phrase) -> Option<(SourceStatistics, bool)> {
+    /// The rarest source of a title phrase, and the check of its rows where they may still lack the phrase;
+    /// unless it is known to occur nowhere. Most phrases are a word, of which no more has to be known.
+    fn rarest_of(&self, phrase: &Phrase) -> Option<(SourceStatistics, Option<PhraseCheck>)> {
         if let [word] = phrase.terms() {
             let term = self.statistics.term(TextField::Title, word)?;
-            return Some((term.source, false));
+            return Some((term.source, None));
         }
-        let (_, sources) = self.title_phrase(phrase)?;
-        Some((sources.rarest(), sources.needs_check))
+        let (terms, sources) = self.title_phrase(phrase)?;
+        let check = || phrase_check(TextField::Title, &terms);
+        Some((sources.rarest(), sources.needs_check.then(check)))
     }
 
     /// The terms of a title phrase and where its rows are, unless it is known to occur nowhere.
