@@ -1,9 +1,9 @@
 //! Two sorted lists of offsets, eight of the one against eight or sixteen of the other at a time.
 //!
 //! Comparing all of eight with all of the others takes no branch on what they are (Schlegel, Willhalm and
-//! Lehner, "Fast Sorted-Set Intersection using SIMD Instructions", 2011). Processors with AVX-512
-//! do it in about 25 instructions and pack what is kept in another; for others the loops are plain,
-//! and the compiler makes vectors of them.
+//! Lehner, "Fast Sorted-Set Intersection using SIMD Instructions", 2011). Processors with AVX2 or
+//! AVX-512 do it in some thirty instructions and pack what is kept in a few more; for others the loops
+//! are plain, and the compiler makes vectors of them.
 
 use multiversion::multiversion;
 use multiversion::target::match_target;
@@ -25,13 +25,17 @@ pub(super) struct Compared {
 }
 
 /// Keeps the offsets of a list that stand in an array, or those that do not, eight by eight.
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl+avx512vbmi2+popcnt"))]
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512vl+avx512vbmi2+popcnt",
+    "x86_64+avx2+popcnt"
+))]
 pub(super) fn retain(list: &mut [u16], array: &[u16], wanted: bool) -> Compared {
     /// Offsets of the array that are looked at in a round. In vectors a round mostly waits for where
     /// the next one starts, so that twice as many as of the list, which is the shorter one, save a
     /// quarter (`benches/queries`, conjunction without a hit).
     const OTHERS: usize = match_target! {
         "x86_64+avx512f+avx512bw+avx512vl+avx512vbmi2+popcnt" => 2 * LANES,
+        "x86_64+avx2+popcnt" => 2 * LANES,
         _ => LANES,
     };
     let dropped = if wanted { 0 } else { u8::MAX };
@@ -45,24 +49,23 @@ pub(super) fn retain(list: &mut [u16], array: &[u16], wanted: bool) -> Compared 
         let is_decided = last <= other_last;
         at += OTHERS * usize::from(other_last <= last);
         let offsets = *offsets;
-        match_target! {
-            "x86_64+avx512f+avx512bw+avx512vl+avx512vbmi2+popcnt" => {
-                // Which list moves on cannot be predicted; that nothing is kept mostly can.
-                found |= vectors::common(offsets, *others);
-                let keep = if is_decided { found ^ dropped } else { 0 };
-                found = if is_decided { 0 } else { found };
-                if keep != 0 {
-                    list[kept..kept + LANES].copy_from_slice(&vectors::packed(offsets, keep));
-                    kept += keep.count_ones() as usize;
+        found |= match_target! {
+            "x86_64+avx512f+avx512bw+avx512vl+avx512vbmi2+popcnt" => avx512::common(offsets, *others),
+            "x86_64+avx2+popcnt" => avx2::common(offsets, *others),
+            _ => common(offsets, *others),
+        };
+        // Which list moves on cannot be predicted; that nothing is kept mostly can.
+        let keep = if is_decided { found ^ dropped } else { 0 };
+        found = if is_decided { 0 } else { found };
+        if keep != 0 {
+            kept = match_target! {
+                "x86_64+avx512f+avx512bw+avx512vl+avx512vbmi2+popcnt" => {
+                    list[kept..kept + LANES].copy_from_slice(&avx512::packed(offsets, keep));
+                    kept + keep.count_ones() as usize
                 }
-            }
-            _ => {
-                found |= common(&offsets, others);
-                if is_decided {
-                    kept = pack(list, kept, &offsets, found ^ dropped);
-                    found = 0;
-                }
-            }
+                "x86_64+avx2+popcnt" => avx2::pack(list, kept, offsets, keep),
+                _ => pack(list, kept, offsets, keep),
+            };
         }
         place += LANES * usize::from(is_decided);
     }
@@ -76,9 +79,9 @@ pub(super) fn retain(list: &mut [u16], array: &[u16], wanted: bool) -> Compared 
 
 /// Which of the offsets are among the others, lowest first.
 #[inline(always)]
-fn common(offsets: &[u16; LANES], others: &[u16; LANES]) -> u8 {
+fn common(offsets: [u16; LANES], others: [u16; LANES]) -> u8 {
     let mut found = [false; LANES];
-    for &other in others {
+    for other in others {
         for lane in 0..LANES {
             found[lane] |= offsets[lane] == other;
         }
@@ -89,22 +92,19 @@ fn common(offsets: &[u16; LANES], others: &[u16; LANES]) -> u8 {
     })
 }
 
-/// Writes some of eight offsets behind what was kept of the list; most often there are none.
+/// Writes some of eight offsets behind what was kept of the list.
 #[inline(always)]
-fn pack(list: &mut [u16], mut kept: usize, offsets: &[u16; LANES], keep: u8) -> usize {
-    if keep == 0 {
-        return kept;
-    }
-    for (lane, &offset) in offsets.iter().enumerate() {
+fn pack(list: &mut [u16], mut kept: usize, offsets: [u16; LANES], keep: u8) -> usize {
+    for (lane, offset) in offsets.into_iter().enumerate() {
         list[kept] = offset;
         kept += usize::from(keep >> lane & 1);
     }
     kept
 }
 
-/// The same in vectors.
+/// The same in vectors of 512 bits.
 #[cfg(target_arch = "x86_64")]
-mod vectors {
+mod avx512 {
     use std::arch::x86_64::{
         __m512i, _mm_maskz_compress_epi16, _mm512_broadcast_i32x4, _mm512_broadcast_i64x4,
         _mm512_cmpeq_epi16_mask, _mm512_permutexvar_epi16, _mm512_set_epi64,
@@ -148,6 +148,92 @@ mod vectors {
     }
 }
 
+/// The same in vectors of 256 bits.
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use std::arch::x86_64::{
+        __m256i, _mm_movemask_epi8, _mm_or_si128, _mm_packs_epi16, _mm_shuffle_epi8,
+        _mm256_alignr_epi8, _mm256_broadcastsi128_si256, _mm256_castsi256_si128,
+        _mm256_cmpeq_epi16, _mm256_extracti128_si256, _mm256_or_si256,
+    };
+
+    use super::LANES;
+
+    /// Lanes that are packed at once.
+    const HALF: usize = LANES / 2;
+
+    /// The bytes of each choice of four offsets, and any behind them.
+    const CHOICES: [[u8; 2 * HALF]; 1 << HALF] = choices();
+
+    const fn choices() -> [[u8; 2 * HALF]; 1 << HALF] {
+        let mut choices = [[0; 2 * HALF]; 1 << HALF];
+        let mut keep = 0;
+        while keep < choices.len() {
+            let (mut lane, mut kept) = (0, 0);
+            while lane < HALF {
+                if keep >> lane & 1 == 1 {
+                    choices[keep][2 * kept] = 2 * lane as u8;
+                    choices[keep][2 * kept + 1] = 2 * lane as u8 + 1;
+                    kept += 1;
+                }
+                lane += 1;
+            }
+            keep += 1;
+        }
+        choices
+    }
+
+    /// As [`common`](super::common): the offsets twice over against all turns of either eight of the
+    /// others.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn common(offsets: [u16; LANES], others: [u16; 2 * LANES]) -> u8 {
+        let offsets = _mm256_broadcastsi128_si256(bytemuck::cast(offsets));
+        let others: __m256i = bytemuck::cast(others);
+        let found = either(
+            either(
+                either(equal::<0>(offsets, others), equal::<2>(offsets, others)),
+                either(equal::<4>(offsets, others), equal::<6>(offsets, others)),
+            ),
+            either(
+                either(equal::<8>(offsets, others), equal::<10>(offsets, others)),
+                either(equal::<12>(offsets, others), equal::<14>(offsets, others)),
+            ),
+        );
+        let upper = _mm256_extracti128_si256::<1>(found);
+        let found = _mm_or_si128(_mm256_castsi256_si128(found), upper);
+        _mm_movemask_epi8(_mm_packs_epi16(found, found)) as u8
+    }
+
+    /// The lanes that are equal to the others, turned by so many bytes.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn equal<const BYTES: i32>(offsets: __m256i, others: __m256i) -> __m256i {
+        _mm256_cmpeq_epi16(offsets, _mm256_alignr_epi8::<BYTES>(others, others))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn either(a: __m256i, b: __m256i) -> __m256i {
+        _mm256_or_si256(a, b)
+    }
+
+    /// As [`pack`](super::pack), four by four.
+    #[inline]
+    #[target_feature(enable = "avx2,popcnt")]
+    pub(super) fn pack(list: &mut [u16], kept: usize, offsets: [u16; LANES], keep: u8) -> usize {
+        let (lower, upper) = (keep & 0xF, keep >> HALF);
+        let upper_bytes = u64::from_le_bytes(CHOICES[usize::from(upper)]) + 0x0808_0808_0808_0808;
+        let bytes = [u64::from_le_bytes(CHOICES[usize::from(lower)]), upper_bytes];
+        let packed = _mm_shuffle_epi8(bytemuck::cast(offsets), bytemuck::cast(bytes));
+        let packed: [[u16; HALF]; 2] = bytemuck::cast(packed);
+        let middle = kept + lower.count_ones() as usize;
+        list[kept..kept + HALF].copy_from_slice(&packed[0]);
+        list[middle..middle + HALF].copy_from_slice(&packed[1]);
+        middle + upper.count_ones() as usize
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -184,11 +270,11 @@ mod tests {
             offsets in prop::array::uniform8(0_u16..30),
             others in prop::array::uniform8(0_u16..30),
         ) {
-            let found = common(&offsets, &others);
+            let found = common(offsets, others);
             let expected: Vec<u16> =
                 offsets.iter().copied().filter(|offset| others.contains(offset)).collect();
             let mut list = [0; 2 * LANES];
-            let kept = pack(&mut list, 3, &offsets, found);
+            let kept = pack(&mut list, 3, offsets, found);
             prop_assert_eq!(&list[3..kept], expected);
         }
     }
