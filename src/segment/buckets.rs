@@ -5,7 +5,7 @@
 //! as there is room for, so that another key is seldom looked at. Within a bucket places ascend, and
 //! so do their keys: a corpus made so that all keys have one hash falls back to a binary search.
 
-use std::ops::Range;
+use smallvec::SmallVec;
 
 use super::dictionary::Strings;
 use crate::{Error, Result};
@@ -30,36 +30,13 @@ pub(crate) struct Buckets<'a> {
 }
 
 impl<'a> Buckets<'a> {
-    /// The places of a key: empty where it is absent, more than one where it stands repeatedly.
-    /// Cost: about 20 nanoseconds.
-    pub(super) fn find(&self, keys: &Strings<'_>, key: &[u8]) -> Range<usize> {
-        let hash = hash(key);
-        let entries = self.bucket(hash as usize & (self.count() - 1));
-        self.find_in(keys, key, hash, entries)
+    /// The place of a key, the first of those where it stands repeatedly. Cost: about 20 nanoseconds.
+    pub(super) fn find(&self, keys: &Strings<'_>, key: &[u8]) -> Option<usize> {
+        self.look_up(keys, key).find(keys)
     }
 
-    /// The places of a key of some hash in its bucket.
-    #[inline(always)]
-    fn find_in(&self, keys: &Strings<'_>, key: &[u8], hash: u32, entries: &[u32]) -> Range<usize> {
-        let mask = place_mask(keys.len());
-        let place = |entry: u32| (entry & mask) as usize;
-        let is_key = |&place: &usize| place < keys.len() && keys.bytes(place) == key;
-        let behind = match entries.len() <= SCANNED_KEYS_MAX {
-            true => 0,
-            false => entries.partition_point(|&entry| keys.bytes(place(entry)) < key),
-        };
-        let mut candidates = entries[behind..].iter().take(SCANNED_KEYS_MAX);
-        let has_hash = |entry: u32| (entry ^ hash) & !mask == 0;
-        let found = candidates.find(|&&entry| has_hash(entry) && is_key(&place(entry)));
-        let Some(first) = found.map(|&entry| place(entry)) else {
-            return 0..0;
-        };
-        // Keys are sorted, so that equal ones stand next to each other.
-        let behind = first + 1;
-        first..behind + (behind..).take_while(is_key).count()
-    }
-
-    /// Calls `visit` with the places of each of several keys; as [`find`](Self::find), in less time.
+    /// Calls `visit` with the place of each of several keys, where it has one; as [`find`](Self::find), in
+    /// less time.
     ///
     /// A look-up waits for memory several times, for what the step before says. So the first steps of
     /// some look-ups are made before the last of the first: then the processor waits for all at once.
@@ -67,31 +44,37 @@ impl<'a> Buckets<'a> {
         &self,
         keys: &Strings<'_>,
         mut wanted: impl Iterator<Item = &'k [u8]>,
-        mut visit: impl FnMut(Range<usize>),
+        mut visit: impl FnMut(usize),
     ) {
-        let mask = place_mask(keys.len());
-        let mut started: [(&[u8], u32, &[u32]); LOOKUPS] = [(&[], 0, &[]); LOOKUPS];
+        let mut started: SmallVec<[Lookup<'_>; LOOKUPS]> = SmallVec::new();
         loop {
-            let mut count = 0;
-            for (slot, key) in started.iter_mut().zip(wanted.by_ref().take(LOOKUPS)) {
-                let hash = hash(key);
-                *slot = (key, hash, self.bucket(hash as usize & (self.count() - 1)));
-                count += 1;
-            }
-            let started = &started[..count];
+            let next = wanted.by_ref().take(LOOKUPS);
+            started.extend(next.map(|key| self.look_up(keys, key)));
             // What is read here is read again, from a cache by then; nothing else is made of it.
-            let mut ends = [0; LOOKUPS];
-            for ((_, _, entries), end) in started.iter().zip(&mut ends) {
-                let place = entries.first().map_or(0, |entry| entry & mask);
-                *end = keys.end(place as usize);
+            for lookup in &started {
+                std::hint::black_box(keys.end(lookup.first_place()));
             }
-            std::hint::black_box(ends);
-            started
-                .iter()
-                .for_each(|&(key, hash, entries)| visit(self.find_in(keys, key, hash, entries)));
-            if count < LOOKUPS {
+            let found = started.iter().filter_map(|lookup| lookup.find(keys));
+            found.for_each(&mut visit);
+            if started.len() < LOOKUPS {
                 return;
             }
+            started.clear();
+        }
+    }
+
+    /// Starts to look up a key.
+    #[inline(always)]
+    fn look_up<'k>(&self, keys: &Strings<'_>, key: &'k [u8]) -> Lookup<'k>
+    where
+        'a: 'k,
+    {
+        let hash = hash(key);
+        Lookup {
+            key,
+            hash,
+            entries: self.bucket(hash as usize & (self.count() - 1)),
+            mask: place_mask(keys.len()),
         }
     }
 
@@ -131,6 +114,48 @@ impl<'a> Buckets<'a> {
     }
 }
 
+/// A key that is looked up, and its bucket.
+#[derive(Clone, Copy)]
+struct Lookup<'k> {
+    key: &'k [u8],
+    hash: u32,
+    entries: &'k [u32],
+    /// The bits of an entry that are the place.
+    mask: u32,
+}
+
+impl Lookup<'_> {
+    /// The first place in the bucket, which is that of the key more often than not.
+    fn first_place(&self) -> usize {
+        self.entries.first().map_or(0, |entry| entry & self.mask) as usize
+    }
+
+    /// The first place of the key.
+    #[inline(always)]
+    fn find(&self, keys: &Strings<'_>) -> Option<usize> {
+        if self.entries.len() > SCANNED_KEYS_MAX {
+            return self.search(keys);
+        }
+        let found = self.entries.iter().find(|&&entry| self.is_key(keys, entry));
+        found.map(|entry| (entry & self.mask) as usize)
+    }
+
+    /// As [`find`](Self::find), in a bucket of many keys.
+    #[inline(never)]
+    fn search(&self, keys: &Strings<'_>) -> Option<usize> {
+        let place = |entry: u32| (entry & self.mask) as usize;
+        let is_below = |&entry: &u32| keys.bytes(place(entry)) < self.key;
+        let entry = *self.entries.get(self.entries.partition_point(is_below))?;
+        self.is_key(keys, entry).then(|| place(entry))
+    }
+
+    #[inline(always)]
+    fn is_key(&self, keys: &Strings<'_>, entry: u32) -> bool {
+        let has_hash = (entry ^ self.hash) & !self.mask == 0;
+        has_hash && keys.bytes((entry & self.mask) as usize) == self.key
+    }
+}
+
 /// The bits of an entry that are the place, among so many keys. Part of the format.
 fn place_mask(keys: usize) -> u32 {
     match keys.saturating_sub(1) as u32 {
@@ -147,9 +172,12 @@ fn hash(key: &[u8]) -> u32 {
     /// Half of its bits are set, with no pattern: the golden ratio's.
     const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
     let mix = |hash: u64, word: u64| (hash.rotate_left(26) ^ word).wrapping_mul(MULTIPLIER);
-    let (words, rest) = key.as_chunks();
-    let words = words.iter().map(|&word| u64::from_le_bytes(word));
-    (mix(words.fold(key.len() as u64, mix), last_word(key, rest)) >> 32) as u32
+    let (mut hash, mut rest) = (key.len() as u64, key);
+    while let Some((&word, behind)) = rest.split_first_chunk() {
+        hash = mix(hash, u64::from_le_bytes(word));
+        rest = behind;
+    }
+    (mix(hash, last_word(key, rest)) >> 32) as u32
 }
 
 /// The bytes behind the last whole word; those of the word before are added where there are some,
@@ -233,9 +261,11 @@ mod tests {
             let found = buckets.find(&keys, probe.as_bytes());
             let several = (0..keys.len()).map(|place| keys.bytes(place)).chain([probe.as_bytes()]);
             let mut each = Vec::new();
-            buckets.find_each(&keys, several.clone(), |places| each.push(places));
-            prop_assert_eq!(each, several.map(|key| buckets.find(&keys, key)).collect::<Vec<_>>());
-            prop_assert_eq!(found.collect::<Vec<_>>(), expected);
+            buckets.find_each(&keys, several.clone(), |place| each.push(place));
+            prop_assert_eq!(each, several.filter_map(|key| buckets.find(&keys, key)).collect::<Vec<_>>());
+            prop_assert_eq!(found, expected.first().copied());
+            let run = found.map_or(0..0, |first| keys.run(first));
+            prop_assert_eq!(run.collect::<Vec<_>>(), expected);
         }
     }
 

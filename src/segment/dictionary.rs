@@ -13,19 +13,25 @@ pub(crate) struct Dictionary<'a> {
 }
 
 impl Dictionary<'_> {
-    /// The places of a key: empty where it is absent, more than one where it stands repeatedly.
-    pub(crate) fn find(&self, key: &str) -> Range<usize> {
+    /// The place of a key, the first of those where it stands repeatedly.
+    pub(crate) fn find(&self, key: &str) -> Option<usize> {
         self.buckets.find(&self.keys, key.as_bytes())
     }
 
-    /// Calls `visit` with the places of each of several keys; as [`find`](Self::find), in less time.
+    /// Calls `visit` with the place of each of several keys, where it has one; as [`find`](Self::find),
+    /// in less time.
     pub(crate) fn find_each<'k>(
         &self,
         keys: impl Iterator<Item = &'k str>,
-        visit: impl FnMut(Range<usize>),
+        visit: impl FnMut(usize),
     ) {
         self.buckets
             .find_each(&self.keys, keys.map(str::as_bytes), visit);
+    }
+
+    /// The places of the key that stands first at a place, where keys may stand repeatedly.
+    pub(crate) fn run(&self, first: usize) -> Range<usize> {
+        self.keys.run(first)
     }
 
     /// Checks everything, so that no view can fail and every key is found.
@@ -63,6 +69,12 @@ impl<'a> Strings<'a> {
             self.ends[place - 1] as usize
         };
         &self.bytes[start..self.ends[place] as usize]
+    }
+
+    /// The places of strings that are equal to the one at a place and stand behind it, that one included.
+    pub(super) fn run(&self, first: usize) -> Range<usize> {
+        let is_equal = |&place: &usize| self.bytes(place) == self.bytes(first);
+        first..first + 1 + (first + 1..self.len()).take_while(is_equal).count()
     }
 
     /// Where a string ends; 0 where there is none.

@@ -116,9 +116,8 @@ impl<'a> RowsByCompany<'a> {
 impl<'a> Companies<'a> {
     /// Adds the numbers of the companies with any of some slugs.
     pub(crate) fn by_slugs<'k>(&self, slugs: impl Iterator<Item = &'k str>, found: &mut Vec<u32>) {
-        self.slugs.find_each(slugs, |places| {
-            found.extend(places.map(|place| place as u32))
-        });
+        self.slugs
+            .find_each(slugs, |place| found.push(place as u32));
     }
 
     /// Adds the numbers of the companies with any of some folded names.
@@ -127,8 +126,9 @@ impl<'a> Companies<'a> {
         name_keys: impl Iterator<Item = &'k str>,
         found: &mut Vec<u32>,
     ) {
-        self.name_keys
-            .find_each(name_keys, |places| found.extend(&self.name_order[places]));
+        self.name_keys.find_each(name_keys, |first| {
+            found.extend(&self.name_order[self.name_keys.run(first)]);
+        });
     }
 
     /// The number of a company's rows.
@@ -233,10 +233,8 @@ impl Segment {
         key: &str,
     ) -> impl Iterator<Item = PostingId> + use<> {
         let layout = &self.layout.facets[facet as usize];
-        let (values, first) = (
-            layout.keys.view(&self.bytes).find(key),
-            layout.first_posting,
-        );
+        let (keys, first) = (layout.keys.view(&self.bytes), layout.first_posting);
+        let values = keys.find(key).map_or(0..0, |value| keys.run(value));
         values.map(move |value| PostingId(first + value as u32))
     }
 
@@ -251,7 +249,7 @@ impl Segment {
     /// The posting and the number of a term.
     pub(crate) fn term(&self, field: TextField, term: &str) -> Option<(PostingId, TermNumber)> {
         let layout = self.text_layout(field);
-        let place = layout.keys.view(&self.bytes).find(term).next()?;
+        let place = layout.keys.view(&self.bytes).find(term)?;
         let number = layout.order.view(&self.bytes)[place];
         Some((PostingId(layout.first_posting + number), TermNumber(number)))
     }
@@ -344,7 +342,7 @@ impl Segment {
     /// The number of the company with a slug. Cost: less than that of a view of all companies.
     pub(crate) fn company_by_slug(&self, slug: &str) -> Option<u32> {
         let slugs = self.layout.company_slugs.view(&self.bytes);
-        slugs.find(slug).next().map(|place| place as u32)
+        slugs.find(slug).map(|place| place as u32)
     }
 
     /// How companies are found.
