@@ -206,7 +206,11 @@ pub(super) struct BucketSections {
 impl BucketSections {
     /// Sorts the places of keys by bucket.
     pub(super) fn of(keys: &Strings<'_>) -> BucketSections {
-        let count = (keys.len() / KEYS_PER_BUCKET).next_power_of_two();
+        BucketSections::in_buckets(keys, (keys.len() / KEYS_PER_BUCKET).next_power_of_two())
+    }
+
+    /// Sorts the places of keys into so many buckets, a power of two.
+    fn in_buckets(keys: &Strings<'_>, count: usize) -> BucketSections {
         let hashes: Vec<u32> = (0..keys.len())
             .map(|place| hash(keys.bytes(place)))
             .collect();
@@ -253,19 +257,23 @@ mod tests {
             keys.sort();
             let sections = strings(&keys);
             let keys = Strings::new(&sections.ends, &sections.bytes);
-            let BucketSections { starts, entries } = BucketSections::of(&keys);
-            let buckets = Buckets { starts: &starts, entries: &entries };
-            buckets.validate(&keys).unwrap();
             let is_probe = |&place: &usize| keys.bytes(place) == probe.as_bytes();
             let expected: Vec<usize> = (0..keys.len()).filter(is_probe).collect();
-            let found = buckets.find(&keys, probe.as_bytes());
             let several = (0..keys.len()).map(|place| keys.bytes(place)).chain([probe.as_bytes()]);
-            let mut each = Vec::new();
-            buckets.find_each(&keys, several.clone(), |place| each.push(place));
-            prop_assert_eq!(each, several.filter_map(|key| buckets.find(&keys, key)).collect::<Vec<_>>());
-            prop_assert_eq!(found, expected.first().copied());
-            let run = found.map_or(0..0, |first| keys.run(first));
-            prop_assert_eq!(run.collect::<Vec<_>>(), expected);
+            // All in one bucket is what a corpus made for that comes to.
+            for sections in [BucketSections::of(&keys), BucketSections::in_buckets(&keys, 1)] {
+                let BucketSections { starts, entries } = &sections;
+                let buckets = Buckets { starts, entries };
+                buckets.validate(&keys).unwrap();
+                let found = buckets.find(&keys, probe.as_bytes());
+                prop_assert_eq!(found, expected.first().copied());
+                let run = found.map_or(0..0, |first| keys.run(first));
+                prop_assert_eq!(run.collect::<Vec<_>>(), expected.clone());
+                let mut each = Vec::new();
+                buckets.find_each(&keys, several.clone(), |place| each.push(place));
+                let found = several.clone().filter_map(|key| buckets.find(&keys, key));
+                prop_assert_eq!(each, found.collect::<Vec<_>>());
+            }
         }
     }
 
