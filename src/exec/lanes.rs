@@ -8,6 +8,8 @@
 use multiversion::multiversion;
 use multiversion::target::match_target;
 
+use super::pack;
+
 /// Offsets of the list that are decided at once.
 pub(super) const LANES: usize = 8;
 
@@ -59,12 +61,9 @@ pub(super) fn retain(list: &mut [u16], array: &[u16], wanted: bool) -> Compared 
         found = if is_decided { 0 } else { found };
         if keep != 0 {
             kept = match_target! {
-                "x86_64+avx512f+avx512bw+avx512vl+avx512vbmi2+popcnt" => {
-                    list[kept..kept + LANES].copy_from_slice(&avx512::packed(offsets, keep));
-                    kept + keep.count_ones() as usize
-                }
-                "x86_64+avx2+popcnt" => avx2::pack(list, kept, offsets, keep),
-                _ => pack(list, kept, offsets, keep),
+                "x86_64+avx512f+avx512bw+avx512vl+avx512vbmi2+popcnt" => pack::avx512(list, kept, offsets, keep),
+                "x86_64+avx2+popcnt" => pack::avx2(list, kept, offsets, keep),
+                _ => pack::plain(list, kept, offsets, keep),
             };
         }
         place += LANES * usize::from(is_decided);
@@ -92,22 +91,12 @@ fn common(offsets: [u16; LANES], others: [u16; LANES]) -> u8 {
     })
 }
 
-/// Writes some of eight offsets behind what was kept of the list.
-#[inline(always)]
-fn pack(list: &mut [u16], mut kept: usize, offsets: [u16; LANES], keep: u8) -> usize {
-    for (lane, offset) in offsets.into_iter().enumerate() {
-        list[kept] = offset;
-        kept += usize::from(keep >> lane & 1);
-    }
-    kept
-}
-
 /// The same in vectors of 512 bits.
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
     use std::arch::x86_64::{
-        __m512i, _mm_maskz_compress_epi16, _mm512_broadcast_i32x4, _mm512_broadcast_i64x4,
-        _mm512_cmpeq_epi16_mask, _mm512_permutexvar_epi16, _mm512_set_epi64,
+        __m512i, _mm512_broadcast_i32x4, _mm512_broadcast_i64x4, _mm512_cmpeq_epi16_mask,
+        _mm512_permutexvar_epi16, _mm512_set_epi64,
     };
 
     use super::LANES;
@@ -139,49 +128,18 @@ mod avx512 {
         let places = _mm512_set_epi64(d, d, c, c, b, b, a, a);
         _mm512_cmpeq_epi16_mask(offsets, _mm512_permutexvar_epi16(places, others))
     }
-
-    /// The offsets that are kept, and anything behind them.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512vl,avx512vbmi2")]
-    pub(super) fn packed(offsets: [u16; LANES], keep: u8) -> [u16; LANES] {
-        bytemuck::cast(_mm_maskz_compress_epi16(keep, bytemuck::cast(offsets)))
-    }
 }
 
 /// The same in vectors of 256 bits.
 #[cfg(target_arch = "x86_64")]
-mod avx2 {
+pub(super) mod avx2 {
     use std::arch::x86_64::{
-        __m256i, _mm_movemask_epi8, _mm_or_si128, _mm_packs_epi16, _mm_shuffle_epi8,
-        _mm256_alignr_epi8, _mm256_broadcastsi128_si256, _mm256_castsi256_si128,
-        _mm256_cmpeq_epi16, _mm256_extracti128_si256, _mm256_or_si256,
+        __m256i, _mm_movemask_epi8, _mm_or_si128, _mm_packs_epi16, _mm256_alignr_epi8,
+        _mm256_broadcastsi128_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi16,
+        _mm256_extracti128_si256, _mm256_or_si256,
     };
 
     use super::LANES;
-
-    /// Lanes that are packed at once.
-    const HALF: usize = LANES / 2;
-
-    /// The bytes of each choice of four offsets, and any behind them.
-    const CHOICES: [[u8; 2 * HALF]; 1 << HALF] = choices();
-
-    const fn choices() -> [[u8; 2 * HALF]; 1 << HALF] {
-        let mut choices = [[0; 2 * HALF]; 1 << HALF];
-        let mut keep = 0;
-        while keep < choices.len() {
-            let (mut lane, mut kept) = (0, 0);
-            while lane < HALF {
-                if keep >> lane & 1 == 1 {
-                    choices[keep][2 * kept] = 2 * lane as u8;
-                    choices[keep][2 * kept + 1] = 2 * lane as u8 + 1;
-                    kept += 1;
-                }
-                lane += 1;
-            }
-            keep += 1;
-        }
-        choices
-    }
 
     /// As [`common`](super::common): the offsets twice over against all turns of either eight of the
     /// others.
@@ -217,21 +175,6 @@ mod avx2 {
     fn either(a: __m256i, b: __m256i) -> __m256i {
         _mm256_or_si256(a, b)
     }
-
-    /// As [`pack`](super::pack), four by four.
-    #[inline]
-    #[target_feature(enable = "avx2,popcnt")]
-    pub(super) fn pack(list: &mut [u16], kept: usize, offsets: [u16; LANES], keep: u8) -> usize {
-        let (lower, upper) = (keep & 0xF, keep >> HALF);
-        let upper_bytes = u64::from_le_bytes(CHOICES[usize::from(upper)]) + 0x0808_0808_0808_0808;
-        let bytes = [u64::from_le_bytes(CHOICES[usize::from(lower)]), upper_bytes];
-        let packed = _mm_shuffle_epi8(bytemuck::cast(offsets), bytemuck::cast(bytes));
-        let packed: [[u16; HALF]; 2] = bytemuck::cast(packed);
-        let middle = kept + lower.count_ones() as usize;
-        list[kept..kept + HALF].copy_from_slice(&packed[0]);
-        list[middle..middle + HALF].copy_from_slice(&packed[1]);
-        middle + upper.count_ones() as usize
-    }
 }
 
 #[cfg(test)]
@@ -241,6 +184,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn by_eight(offsets: [u16; LANES], others: [u16; 2 * LANES]) -> u8 {
+        let halves = others.as_chunks().0.iter();
+        halves.fold(0, |found, &half| found | common(offsets, half))
+    }
+
+    #[multiversion(targets("x86_64+avx2"))]
+    fn by_avx2(offsets: [u16; LANES], others: [u16; 2 * LANES]) -> u8 {
+        match_target! {
+            "x86_64+avx2" => avx2::common(offsets, others),
+            _ => by_eight(offsets, others),
+        }
+    }
 
     fn sorted(most: usize) -> impl Strategy<Value = Vec<u16>> {
         prop::collection::btree_set(0_u16..400, 0..most).prop_map(|set| set.into_iter().collect())
@@ -264,18 +220,17 @@ mod tests {
             }
         }
 
-        /// What other processors do, whatever this one is.
+        /// In each of the ways that the processor has.
         #[test]
-        fn plain_lanes_find_and_pack(
+        fn offsets_are_found(
             offsets in prop::array::uniform8(0_u16..30),
-            others in prop::array::uniform8(0_u16..30),
+            others in prop::array::uniform16(0_u16..30),
         ) {
-            let found = common(offsets, others);
-            let expected: Vec<u16> =
-                offsets.iter().copied().filter(|offset| others.contains(offset)).collect();
-            let mut list = [0; 2 * LANES];
-            let kept = pack(&mut list, 3, offsets, found);
-            prop_assert_eq!(&list[3..kept], expected);
+            for found in [by_eight(offsets, others), by_avx2(offsets, others)] {
+                for (lane, offset) in offsets.iter().enumerate() {
+                    prop_assert_eq!(found >> lane & 1 == 1, others.contains(offset));
+                }
+            }
         }
     }
 }

@@ -14,6 +14,7 @@ mod facets;
 mod lanes;
 mod lists;
 mod operand;
+mod pack;
 mod probes;
 mod scratch;
 mod stream;

@@ -1,14 +1,17 @@
 //! A sorted list of offsets against bits: sixteen at a time where they are close together.
 //!
 //! Looking up one offset takes ten instructions. Processors with AVX-512 pick bytes out of 256, the
-//! bits of 2,048 rows, for sixteen offsets at once, in a third of the time. Where offsets are further
-//! apart, and by other processors, they are looked up one by one.
+//! bits of 2,048 rows, for sixteen offsets at once, in a third of the time. Those with AVX2 look up eight
+//! and pack what is kept of them, a third less than keeping one by one. Where offsets are further
+//! apart, and by other processors, they are looked up and kept one by one.
 
 use std::ops::Range;
 
 use multiversion::multiversion;
 use multiversion::target::match_target;
 
+#[cfg(target_arch = "x86_64")]
+use super::{lanes, pack};
 use crate::segment::{BlockBits, bits};
 
 /// Offsets that are looked up at once.
@@ -27,7 +30,8 @@ const ROWS_PER_OFFSET_MAX: usize = 128;
 /// Keeps the offsets of a list that are set, or those that are not; returns how many, which then stand
 /// at its start.
 #[multiversion(targets(
-    "x86_64+avx512f+avx512bw+avx512vl+avx512vbmi+avx512vbmi2+bmi1+bmi2+popcnt"
+    "x86_64+avx512f+avx512bw+avx512vl+avx512vbmi+avx512vbmi2+bmi1+bmi2+popcnt",
+    "x86_64+avx2+bmi1+bmi2+popcnt"
 ))]
 pub(super) fn retain(list: &mut [u16], set: &BlockBits, wanted: bool) -> usize {
     let (place, kept) = match_target! {
@@ -51,6 +55,18 @@ pub(super) fn retain(list: &mut [u16], set: &BlockBits, wanted: bool) -> usize {
                 }
                 kept = retain_each(list, place..place + LANES / 2, kept, set, wanted);
                 place += LANES / 2;
+            }
+            (place, kept)
+        }
+        "x86_64+avx2+bmi1+bmi2+popcnt" => {
+            let (mut place, mut kept) = (0, 0);
+            let dropped = if wanted { 0 } else { u8::MAX };
+            while let Some(&offsets) = list[place..].first_chunk() {
+                let keep = vectors::set_of(offsets, set) ^ dropped;
+                if keep != 0 {
+                    kept = pack::avx2(list, kept, offsets, keep);
+                }
+                place += offsets.len();
             }
             (place, kept)
         }
@@ -87,7 +103,23 @@ mod vectors {
         _mm512_castsi128_si512, _mm512_castsi512_si128, _mm512_permutex2var_epi8,
     };
 
-    use super::{LANES, WORDS};
+    use super::{BlockBits, LANES, WORDS, lanes};
+
+    /// Which of eight offsets are set, lowest first. They are taken from two words, since taking each from
+    /// the vector that it is packed in takes twice as long.
+    #[inline(always)]
+    pub(super) fn set_of(offsets: [u16; lanes::LANES], set: &BlockBits) -> u8 {
+        let halves: [u64; 2] = bytemuck::cast(offsets);
+        let mut found = 0;
+        for half in halves.into_iter().rev() {
+            for lane in (0..lanes::LANES / 2).rev() {
+                let offset = half >> (u16::BITS as usize * lane);
+                let is_set = set[offset as usize / 64 % set.len()] >> (offset % 64) & 1;
+                found = found << 1 | is_set;
+            }
+        }
+        found as u8
+    }
 
     /// Which of the offsets lie in some words, the first of whose rows has an offset as well, and
     /// which of those are set there.

@@ -231,7 +231,7 @@ impl Collected {
         let room = self.limit - self.hits.len();
         self.has_more = run.len() - skipped > room;
         let shown = run.part(skipped..run.len().min(skipped + room));
-        let hit = |row, id| Hit {
+        let hit = move |row, id| Hit {
             id: SignalId::of_checked(id),
             place: Place {
                 segment,

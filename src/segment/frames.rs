@@ -91,7 +91,7 @@ impl<'a> Frames<'a> {
         }
         // As `get`, but with two ends: where both kinds meet again, a page takes up to a tenth longer
         // (`benches/queries`, frequent term).
-        into.extend(places.iter().map(|&place| {
+        into.extend(places.iter().map(move |&place| {
             let frame = &self.frames[place as usize / FRAME_NUMBERS];
             let in_frame = place as usize % FRAME_NUMBERS;
             if frame.planes > 0 {

@@ -1,0 +1,138 @@
+//! Those of eight offsets that are kept, written one behind the other into the list that they come from.
+//!
+//! Each way takes the offsets, which of them are kept, lowest first, and how many were kept before; it
+//! returns how many are kept then. What stands behind those is overwritten: the eight are decided.
+
+use super::lanes::LANES;
+
+/// One by one.
+#[inline(always)]
+pub(super) fn plain(list: &mut [u16], mut kept: usize, offsets: [u16; LANES], keep: u8) -> usize {
+    for (lane, offset) in offsets.into_iter().enumerate() {
+        list[kept] = offset;
+        kept += usize::from(keep >> lane & 1);
+    }
+    kept
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use vectors::{avx2, avx512};
+
+#[cfg(target_arch = "x86_64")]
+mod vectors {
+    use std::arch::x86_64::{_mm_maskz_compress_epi16, _mm_shuffle_epi8};
+
+    use super::LANES;
+
+    /// Offsets that AVX2 packs at once.
+    const HALF: usize = LANES / 2;
+
+    /// The bytes of each choice of four offsets, and any behind them: 128 bytes in all, where choices of
+    /// eight take 4,096.
+    const CHOICES: [[u8; 2 * HALF]; 1 << HALF] = choices();
+
+    const fn choices() -> [[u8; 2 * HALF]; 1 << HALF] {
+        let mut choices = [[0; 2 * HALF]; 1 << HALF];
+        let mut keep = 0;
+        while keep < choices.len() {
+            let (mut lane, mut kept) = (0, 0);
+            while lane < HALF {
+                if keep >> lane & 1 == 1 {
+                    choices[keep][2 * kept] = 2 * lane as u8;
+                    choices[keep][2 * kept + 1] = 2 * lane as u8 + 1;
+                    kept += 1;
+                }
+                lane += 1;
+            }
+            keep += 1;
+        }
+        choices
+    }
+
+    /// All at once.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512vl,avx512vbmi2,popcnt")]
+    pub(in crate::exec) fn avx512(
+        list: &mut [u16],
+        kept: usize,
+        offsets: [u16; LANES],
+        keep: u8,
+    ) -> usize {
+        let packed: [u16; LANES] =
+            bytemuck::cast(_mm_maskz_compress_epi16(keep, bytemuck::cast(offsets)));
+        list[kept..kept + LANES].copy_from_slice(&packed);
+        kept + keep.count_ones() as usize
+    }
+
+    /// Four by four.
+    #[inline]
+    #[target_feature(enable = "avx2,popcnt")]
+    pub(in crate::exec) fn avx2(
+        list: &mut [u16],
+        kept: usize,
+        offsets: [u16; LANES],
+        keep: u8,
+    ) -> usize {
+        /// The upper four lie behind the bytes of the lower four.
+        const UPPER: u64 = u64::from_le_bytes([2 * HALF as u8; 8]);
+        let (lower, upper) = (keep & 0xF, keep >> HALF);
+        let bytes = |choice: u8| u64::from_le_bytes(CHOICES[usize::from(choice)]);
+        let bytes = [bytes(lower), bytes(upper) + UPPER];
+        let packed = _mm_shuffle_epi8(bytemuck::cast(offsets), bytemuck::cast(bytes));
+        let [first, second]: [[u16; HALF]; 2] = bytemuck::cast(packed);
+        let middle = kept + lower.count_ones() as usize;
+        list[kept..kept + HALF].copy_from_slice(&first);
+        list[middle..middle + HALF].copy_from_slice(&second);
+        middle + upper.count_ones() as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use multiversion::multiversion;
+    use multiversion::target::match_target;
+
+    use super::*;
+
+    type Pack = fn(&mut [u16], usize, [u16; LANES], u8) -> usize;
+
+    /// Every choice, behind some offsets that were kept before.
+    fn packs_every_choice(pack: Pack) {
+        let offsets: [u16; LANES] = std::array::from_fn(|lane| 0x0101 * (lane as u16 + 7));
+        for keep in 0..=u8::MAX {
+            let mut list = vec![3, 4, 5];
+            list.extend([0; LANES]);
+            let kept = pack(&mut list, 3, offsets, keep);
+            let chosen = (0..LANES).filter(|lane| keep >> lane & 1 == 1);
+            let expected: Vec<u16> = [3, 4, 5]
+                .into_iter()
+                .chain(chosen.map(|lane| offsets[lane]))
+                .collect();
+            assert_eq!(list[..kept], expected, "{keep:#b}");
+        }
+    }
+
+    #[multiversion(targets("x86_64+avx512f+avx512vl+avx512vbmi2+popcnt"))]
+    fn by_avx512(list: &mut [u16], kept: usize, offsets: [u16; LANES], keep: u8) -> usize {
+        match_target! {
+            "x86_64+avx512f+avx512vl+avx512vbmi2+popcnt" => avx512(list, kept, offsets, keep),
+            _ => plain(list, kept, offsets, keep),
+        }
+    }
+
+    #[multiversion(targets("x86_64+avx2+popcnt"))]
+    fn by_avx2(list: &mut [u16], kept: usize, offsets: [u16; LANES], keep: u8) -> usize {
+        match_target! {
+            "x86_64+avx2+popcnt" => avx2(list, kept, offsets, keep),
+            _ => plain(list, kept, offsets, keep),
+        }
+    }
+
+    /// In each of the ways that the processor has.
+    #[test]
+    fn offsets_are_packed() {
+        [plain, by_avx2, by_avx512]
+            .into_iter()
+            .for_each(packs_every_choice);
+    }
+}
