@@ -57,6 +57,9 @@ enum Command {
         /// Signals of the smaller corpus.
         #[arg(long, default_value_t = 1_000_000)]
         signals: u64,
+        /// What the names of the results end with: those of another machine.
+        #[arg(long)]
+        label: Option<String>,
     },
     /// Opens one engine in a process of its own and says what that takes.
     #[command(hide = true)]
@@ -87,13 +90,16 @@ struct Source {
     /// Builds all engines again.
     #[arg(long)]
     rebuild: bool,
+    /// What the names of the results end with: those of another machine.
+    #[arg(long)]
+    label: Option<String>,
 }
 
 fn main() -> Result<()> {
     match Arguments::parse().command {
         Command::Check { signals } => check::against_scan(signals),
         Command::Run(source) => run(&source),
-        Command::Scale { signals } => scale::run(signals),
+        Command::Scale { signals, label } => scale::run(signals, label.as_deref()),
         Command::Probe { source, engine } => {
             let kind = Kind::ALL.get(engine).ok_or("there is no such engine")?;
             probe::print(&Corpus::of(&source)?, *kind)
@@ -119,9 +125,10 @@ fn run(source: &Source) -> Result<()> {
         opens: probe::all(source)?,
         classes,
     };
-    let path = results_folder().join(format!("{}.json", corpus.name()));
+    let name = labelled(&corpus.name(), source.label.as_deref());
+    let path = results_folder().join(format!("{name}.json"));
     std::fs::write(path, serde_json::to_string_pretty(&results)? + "\n")?;
-    publish(&corpus.name())
+    publish(&name)
 }
 
 /// Writes the table and the plots of results.
@@ -133,6 +140,11 @@ fn publish(name: &str) -> Result<()> {
     println!("{table}");
     std::fs::write(folder.join(format!("{name}.md")), table)?;
     plot::draw(&results, &folder, name)
+}
+
+/// A name of results, those of another machine with its label.
+fn labelled(name: &str, label: Option<&str>) -> String {
+    label.map_or(name.into(), |label| format!("{name}-{label}"))
 }
 
 fn results_folder() -> PathBuf {

@@ -208,18 +208,27 @@ fn median_of_matches(contestant: &mut Contestant<'_>) -> Result<u64> {
     Ok(counts[counts.len() / 2])
 }
 
-/// The processor, and how busy the machine was: this run makes a load of one.
+/// The processor, what its vectors and second-level cache are, and how busy the machine was: this run makes
+/// a load of one.
 pub fn machine() -> Result<String> {
     let processors = std::fs::read_to_string("/proc/cpuinfo")?;
-    let line = processors
-        .lines()
-        .find(|line| line.starts_with("model name"));
-    let name = line.and_then(|line| line.split(": ").nth(1));
+    let of_first = |key: &str| {
+        let line = processors.lines().find(|line| line.starts_with(key))?;
+        line.split(": ").nth(1)
+    };
+    let name = of_first("model name").unwrap_or("unknown processor");
+    let vectors = match of_first("flags").unwrap_or_default() {
+        flags if flags.contains("avx512_vbmi2") => "AVX-512",
+        flags if flags.contains("avx2") => "AVX2",
+        _ => "no AVX2",
+    };
+    let cache = std::fs::read_to_string("/sys/devices/system/cpu/cpu0/cache/index2/size");
+    let cache = cache.map_or("unknown".into(), |size| size.trim().replace('K', " KiB"));
     let loads = std::fs::read_to_string("/proc/loadavg")?;
     let load = loads.split(' ').nth(1).unwrap_or_default();
     Ok(format!(
-        "{}, load average {load} over the last five minutes (this run makes 1)",
-        name.unwrap_or("unknown processor"),
+        "{name} with {vectors}, second-level cache {cache}, load average {load} over the last five minutes \
+         (this run makes 1)",
     ))
 }
 

@@ -11,13 +11,13 @@ use crate::corpus::Corpus;
 use crate::engines::Kind;
 use crate::measure::{self, ClassTimes, Task};
 use crate::report::{figure, geometric_mean};
-use crate::{Result, probe, results_folder};
+use crate::{Result, labelled, probe, results_folder};
 
 /// How long each number of threads answers queries.
 const TIME: Duration = Duration::from_secs(5);
 
 /// Measures a corpus of so many signals beside one of ten times as many, and writes the table.
-pub fn run(signals: u64) -> Result<()> {
+pub fn run(signals: u64, label: Option<&str>) -> Result<()> {
     let sizes = [signals, 10 * signals];
     let mut text = format!(
         "# Alone: {} and {} generated signals\n\n{}, {}. Medians over all queries of a class, in \
@@ -39,7 +39,8 @@ pub fn run(signals: u64) -> Result<()> {
     }
     two_threads(&mut text, &Corpus::generated(signals))?;
     println!("{text}");
-    std::fs::write(results_folder().join("alone.md"), text)?;
+    let name = labelled("alone", label);
+    std::fs::write(results_folder().join(format!("{name}.md")), text)?;
     Ok(())
 }
 
