@@ -132,11 +132,11 @@ mod avx512 {
 
 /// The same in vectors of 256 bits.
 #[cfg(target_arch = "x86_64")]
-pub(super) mod avx2 {
+mod avx2 {
     use std::arch::x86_64::{
         __m256i, _mm_movemask_epi8, _mm_or_si128, _mm_packs_epi16, _mm256_alignr_epi8,
         _mm256_broadcastsi128_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi16,
-        _mm256_extracti128_si256, _mm256_or_si256,
+        _mm256_extracti128_si256, _mm256_or_si256 as either,
     };
 
     use super::LANES;
@@ -168,12 +168,6 @@ pub(super) mod avx2 {
     #[target_feature(enable = "avx2")]
     fn equal<const BYTES: i32>(offsets: __m256i, others: __m256i) -> __m256i {
         _mm256_cmpeq_epi16(offsets, _mm256_alignr_epi8::<BYTES>(others, others))
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn either(a: __m256i, b: __m256i) -> __m256i {
-        _mm256_or_si256(a, b)
     }
 }
 
