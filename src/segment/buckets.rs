@@ -115,7 +115,6 @@ impl<'a> Buckets<'a> {
 }
 
 /// A key that is looked up, and its bucket.
-#[derive(Clone, Copy)]
 struct Lookup<'k> {
     key: &'k [u8],
     hash: u32,
@@ -127,7 +126,7 @@ struct Lookup<'k> {
 impl Lookup<'_> {
     /// The first place in the bucket, which is that of the key more often than not.
     fn first_place(&self) -> usize {
-        self.entries.first().map_or(0, |entry| entry & self.mask) as usize
+        self.entries.first().map_or(0, |&entry| self.place(entry))
     }
 
     /// The first place of the key.
@@ -137,22 +136,26 @@ impl Lookup<'_> {
             return self.search(keys);
         }
         let found = self.entries.iter().find(|&&entry| self.is_key(keys, entry));
-        found.map(|entry| (entry & self.mask) as usize)
+        found.map(|&entry| self.place(entry))
     }
 
     /// As [`find`](Self::find), in a bucket of many keys.
     #[inline(never)]
     fn search(&self, keys: &Strings<'_>) -> Option<usize> {
-        let place = |entry: u32| (entry & self.mask) as usize;
-        let is_below = |&entry: &u32| keys.bytes(place(entry)) < self.key;
+        let is_below = |&entry: &u32| keys.bytes(self.place(entry)) < self.key;
         let entry = *self.entries.get(self.entries.partition_point(is_below))?;
-        self.is_key(keys, entry).then(|| place(entry))
+        self.is_key(keys, entry).then(|| self.place(entry))
     }
 
     #[inline(always)]
     fn is_key(&self, keys: &Strings<'_>, entry: u32) -> bool {
         let has_hash = (entry ^ self.hash) & !self.mask == 0;
-        has_hash && keys.bytes((entry & self.mask) as usize) == self.key
+        has_hash && keys.bytes(self.place(entry)) == self.key
+    }
+
+    #[inline(always)]
+    fn place(&self, entry: u32) -> usize {
+        (entry & self.mask) as usize
     }
 }
 

@@ -51,7 +51,13 @@ enum Command {
         signals: u64,
     },
     /// Builds what is missing, compares all answers, measures, and writes the results.
-    Run(Source),
+    Run {
+        #[command(flatten)]
+        source: Source,
+        /// What the names of the results end with: those of another machine.
+        #[arg(long)]
+        label: Option<String>,
+    },
     /// Measures signaldex alone: ten times the signals, and two threads.
     Scale {
         /// Signals of the smaller corpus.
@@ -90,15 +96,12 @@ struct Source {
     /// Builds all engines again.
     #[arg(long)]
     rebuild: bool,
-    /// What the names of the results end with: those of another machine.
-    #[arg(long)]
-    label: Option<String>,
 }
 
 fn main() -> Result<()> {
     match Arguments::parse().command {
         Command::Check { signals } => check::against_scan(signals),
-        Command::Run(source) => run(&source),
+        Command::Run { source, label } => run(&source, label.as_deref()),
         Command::Scale { signals, label } => scale::run(signals, label.as_deref()),
         Command::Probe { source, engine } => {
             let kind = Kind::ALL.get(engine).ok_or("there is no such engine")?;
@@ -108,7 +111,7 @@ fn main() -> Result<()> {
     }
 }
 
-fn run(source: &Source) -> Result<()> {
+fn run(source: &Source, label: Option<&str>) -> Result<()> {
     let corpus = Corpus::of(source)?;
     let builds = corpus.build(source.rebuild)?;
     let asked = corpus.questions()?;
@@ -125,7 +128,7 @@ fn run(source: &Source) -> Result<()> {
         opens: probe::all(source)?,
         classes,
     };
-    let name = labelled(&corpus.name(), source.label.as_deref());
+    let name = labelled(&corpus.name(), label);
     let path = results_folder().join(format!("{name}.json"));
     std::fs::write(path, serde_json::to_string_pretty(&results)? + "\n")?;
     publish(&name)

@@ -35,7 +35,6 @@ pub fn own(signals: u64) -> Result<Opened> {
         signals,
         corpus: None,
         rebuild: false,
-        label: None,
     };
     let own = Kind::ALL.iter().position(|&kind| kind == Kind::Signaldex);
     in_process(&source, own.unwrap_or_default())
