@@ -50,7 +50,7 @@ impl LiveSegment {
 
     /// The live company with a slug, by number.
     pub(crate) fn company_by_slug(&self, slug: &str) -> Option<u32> {
-        let company = self.segment.company_by_slug(slug)?;
+        let company = self.segment.company_keys().by_slug(slug)?;
         (!self.deleted.contains_company(company)).then_some(company)
     }
 

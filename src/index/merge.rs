@@ -205,8 +205,8 @@ fn deleted_since(
             );
         }
         for company in current.deleted.companies() - input.deleted.companies() {
-            let slug = input.segment.company_slugs().get(company as usize);
-            companies.extend(merged.segment.company_by_slug(slug));
+            let slug = input.segment.company_keys().slug(company);
+            companies.extend(merged.segment.company_keys().by_slug(slug));
         }
     }
     (rows, companies.into_iter().collect())

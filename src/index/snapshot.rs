@@ -91,7 +91,7 @@ impl Snapshot {
     pub(super) fn signals_of(&self, slug: &str) -> Vec<SignalId> {
         let mut ids = Vec::new();
         for live in &self.segments {
-            if let Some(company) = live.segment.company_by_slug(slug) {
+            if let Some(company) = live.segment.company_keys().by_slug(slug) {
                 ids.extend(live.company_rows(company).map(|row| live.segment.id(row)));
             }
         }
@@ -217,7 +217,7 @@ impl Snapshot {
         };
         let (mut signal_count, mut latest) = (0, None);
         for live in &self.segments {
-            let Some(number) = live.segment.company_by_slug(slug) else {
+            let Some(number) = live.segment.company_keys().by_slug(slug) else {
                 continue;
             };
             let (days, column) = (live.segment.days(), live.segment.day_column().column);
@@ -259,10 +259,10 @@ impl Snapshot {
         let segments = self.segments.iter().enumerate();
         segments.flat_map(|(place, live)| {
             let newer = &self.segments[place + 1..];
-            let slugs = live.segment.company_slugs();
+            let keys = live.segment.company_keys();
             (0..live.segment.company_count())
                 .filter(move |&company| {
-                    let slug = slugs.get(company as usize);
+                    let slug = keys.slug(company);
                     !live.deleted.contains_company(company)
                         && newer
                             .iter()

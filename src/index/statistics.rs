@@ -64,19 +64,21 @@ impl Statistics for LiveSegment {
     }
 
     fn companies(&self, references: &[CompanyReference]) -> Vec<SourceStatistics> {
-        let companies = self.segment.companies();
+        let keys = self.segment.company_keys();
         let mut found = Vec::with_capacity(2 * references.len());
         let is_live = |&company: &u32| !self.deleted.contains_company(company);
-        let slugs = references.iter().map(|reference| &*reference.slug);
-        companies.by_slugs(slugs, &mut found);
+        let given = references.iter().map(|reference| &*reference.slug);
+        keys.by_slugs_or_names(given, &mut found);
+        let folded = references.iter();
+        let folded = folded.filter_map(|reference| reference.name_key.as_deref());
+        keys.by_names(folded, &mut found);
         found.retain(is_live);
-        let name_keys = references.iter().map(|reference| &*reference.name_key);
-        companies.by_names(name_keys, &mut found);
         found.sort_unstable();
         found.dedup();
+        let rows = self.segment.rows_by_company();
         let describe = |company| SourceStatistics {
             source: Source::Company(company),
-            rows: companies.row_count(company).into(),
+            rows: rows.get(company).len() as u64,
         };
         found.into_iter().map(describe).collect()
     }

@@ -527,7 +527,8 @@ fn value_key(facet: Facet, text: &str) -> Result<String, ValueFault> {
 
 fn companies(items: Vec<String>) -> Vec<CompanyReference> {
     let reference = |slug: String| {
-        let name_key = text::fold_value(&slug).into_owned();
+        let folded = text::fold_value(&slug);
+        let name_key = (folded != slug).then(|| folded.into_owned());
         CompanyReference { slug, name_key }
     };
     sorted(items.into_iter().map(reference).collect())

@@ -54,8 +54,15 @@ pub struct Filter {
 pub(crate) struct CompanyReference {
     /// As typed: compared with slugs exactly.
     pub(crate) slug: String,
-    /// Folded: compared with folded names.
-    pub(crate) name_key: String,
+    /// Folded, where that is another text: what is compared with folded names.
+    pub(crate) name_key: Option<String>,
+}
+
+impl CompanyReference {
+    fn means(&self, company: &Company<'_>) -> bool {
+        let name_key = self.name_key.as_ref().unwrap_or(&self.slug);
+        self.slug == company.slug || *name_key == text::fold_value(&company.name)
+    }
 }
 
 /// The last 7, 30 or 90 days, today included.
@@ -189,10 +196,9 @@ impl Filter {
             .company_slug
             .as_ref()
             .is_none_or(|slug| *slug == company.slug);
-        let is_meant = |reference: &CompanyReference| {
-            reference.slug == company.slug || reference.name_key == text::fold_value(&company.name)
-        };
-        is_the_one && (self.companies.is_empty() || self.companies.iter().any(is_meant))
+        let mut references = self.companies.iter();
+        let is_meant = |reference: &CompanyReference| reference.means(company);
+        is_the_one && (self.companies.is_empty() || references.any(is_meant))
     }
 
     fn matches_facet(&self, facet: Facet, signal: &Signal<'_>, company: &Company<'_>) -> bool {

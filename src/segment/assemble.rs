@@ -100,7 +100,7 @@ impl<W: Write> Assembly<W> {
             keys.push(facet.key(strings.get(label as usize)).as_bytes())?;
             shown.push(strings.bytes(label as usize))?;
         }
-        self.write_dictionary(field, &keys)?;
+        self.write_keys(field, &keys)?;
         self.write_strings([SectionKind::LabelEnds, SectionKind::Labels], field, &shown)?;
         let bytes = halves::encode(&codes, order.len());
         self.builder
@@ -227,7 +227,7 @@ impl<W: Write> Assembly<W> {
             .iter()
             .map(|&term| order.term_numbers[term as usize])
             .collect();
-        self.write_dictionary(field, &keys)?;
+        self.write_keys(field, &keys)?;
         self.builder
             .output
             .section(SectionKind::KeyOrder, field.number(), &numbers)?;
@@ -258,23 +258,16 @@ impl<W: Write> Assembly<W> {
             .section(SectionKind::Tokens, number, &streams)
     }
 
-    /// Companies: slugs, whole names as keys and as they are shown, records, and the rows of each.
+    /// Companies: what they are found by, names as they are shown, records, and the rows of each.
     fn write_companies(&mut self) -> Result<()> {
-        let mut slugs = StringSections::default();
-        let strings = self.builder.slugs.strings();
-        for &arrival in &self.company_order {
-            slugs.push(strings.bytes(arrival as usize))?;
-        }
-        self.write_dictionary(Field::CompanySlug, &slugs)?;
-
         let companies = &self.builder.companies;
-        let name_of =
-            |number: &u32| &*companies[self.company_order[*number as usize] as usize].name_key;
-        let mut by_name: Vec<u32> = (0..self.company_order.len() as u32).collect();
-        by_name.sort_by(|a, b| name_of(a).cmp(name_of(b)).then(a.cmp(b)));
-        let mut name_keys = StringSections::default();
-        for number in &by_name {
-            name_keys.push(name_of(number).as_bytes())?;
+        let mut keys = StringSections::default();
+        let slugs = self.builder.slugs.strings();
+        for &arrival in &self.company_order {
+            keys.push(slugs.bytes(arrival as usize))?;
+        }
+        for &arrival in &self.company_order {
+            keys.push(companies[arrival as usize].name_key.as_bytes())?;
         }
         let mut names = StringSections::default();
         for &arrival in &self.company_order {
@@ -285,11 +278,10 @@ impl<W: Write> Assembly<W> {
             .iter()
             .map(|&arrival| companies[arrival as usize].record)
             .collect();
-        self.write_dictionary(Field::CompanyName, &name_keys)?;
+        self.write_keys(Field::CompanyKey, &keys)?;
         let label_ends = [SectionKind::LabelEnds, SectionKind::Labels];
         self.write_strings(label_ends, Field::CompanyName, &names)?;
         let output = &mut self.builder.output;
-        output.section(SectionKind::KeyOrder, Field::CompanyName.number(), &by_name)?;
         output.section(SectionKind::CompanyRecords, Field::None.number(), &records)?;
         self.write_company_rows()
     }
@@ -383,7 +375,7 @@ impl<W: Write> Assembly<W> {
     }
 
     /// Sorted keys, and their buckets.
-    fn write_dictionary(&mut self, field: Field, keys: &StringSections) -> Result<()> {
+    fn write_keys(&mut self, field: Field, keys: &StringSections) -> Result<()> {
         self.write_strings([SectionKind::KeyEnds, SectionKind::Keys], field, keys)?;
         let buckets = BucketSections::of(&Strings::new(&keys.ends, &keys.bytes));
         let output = &mut self.builder.output;

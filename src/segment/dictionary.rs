@@ -1,11 +1,11 @@
-//! Dictionaries: sorted keys, viewed in place.
+//! Dictionaries: keys and strings, viewed in place.
 
 use std::ops::Range;
 
 use super::buckets::Buckets;
 use crate::{Error, Result};
 
-/// Sorted keys, found by their hashes.
+/// Keys, found by their hashes; sorted but for those of companies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dictionary<'a> {
     pub(super) keys: Strings<'a>,
@@ -18,9 +18,8 @@ impl Dictionary<'_> {
         self.buckets.find(&self.keys, key.as_bytes())
     }
 
-    /// Calls `visit` with the place of each of several keys, where it has one; as [`find`](Self::find),
-    /// in less time.
-    pub(crate) fn find_each<'k>(
+    /// Calls `visit` with all places of each of several keys, in less time than one by one.
+    pub(super) fn find_each<'k>(
         &self,
         keys: impl Iterator<Item = &'k str>,
         visit: impl FnMut(usize),
@@ -29,17 +28,22 @@ impl Dictionary<'_> {
             .find_each(&self.keys, keys.map(str::as_bytes), visit);
     }
 
-    /// The places of the key that stands first at a place, where keys may stand repeatedly.
+    /// The places of the key that stands first at a place, where sorted keys may stand repeatedly.
     pub(crate) fn run(&self, first: usize) -> Range<usize> {
         self.keys.run(first)
     }
 
-    /// Checks everything, so that no view can fail and every key is found.
+    /// Checks everything but the order, so that no view can fail and every key is found.
     pub(crate) fn validate(&self) -> Result<()> {
         self.keys.validate_ends()?;
         self.keys.validate_text()?;
-        self.keys.validate_order()?;
         self.buckets.validate(&self.keys)
+    }
+
+    /// As [`validate`](Self::validate), of keys that are sorted.
+    pub(crate) fn validate_sorted(&self) -> Result<()> {
+        self.validate()?;
+        self.keys.validate_order()
     }
 }
 
@@ -147,6 +151,13 @@ impl StringSections {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_is_all_of_one_string() {
+        let strings = Strings::new(&[1, 2, 3, 5, 6], b"abbbcc");
+        let runs = [0..1, 1..3, 2..3, 3..4, 4..5];
+        assert_eq!([0, 1, 2, 3, 4].map(|first| strings.run(first)), runs);
+    }
 
     #[test]
     fn validation_finds_what_is_broken() {

@@ -12,10 +12,9 @@ pub(crate) enum Field {
     Title,
     /// The company's name: dictionary, postings (of signals), token streams by company.
     Name,
-    /// The company's slug: a dictionary whose places are the companies' numbers.
-    CompanySlug,
-    /// The company's whole name: a dictionary of folded names with the company of each entry, and
-    /// the names as they are shown, by company.
+    /// What a company is found by: slugs and behind them folded names, both by company.
+    CompanyKey,
+    /// The company's whole name, as it is shown, by company.
     CompanyName,
     /// The date: days and a column.
     Date,
@@ -54,7 +53,7 @@ impl Field {
             Field::Facet(facet) => facet as FieldNumber,
             Field::Title => first_behind,
             Field::Name => first_behind + 1,
-            Field::CompanySlug => first_behind + 2,
+            Field::CompanyKey => first_behind + 2,
             Field::CompanyName => first_behind + 3,
             Field::Date => first_behind + 4,
             Field::Amount => first_behind + 5,

@@ -11,6 +11,7 @@ mod buckets;
 mod builder;
 mod bytes;
 mod column;
+mod companies;
 mod dictionary;
 mod field;
 mod format;
@@ -48,7 +49,7 @@ pub(crate) use record::{check_company, check_signal};
 pub(crate) use row::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, Row, block_count};
 pub(crate) use tokens::{EncodedPhrase, TermNumber, TokenStreams};
 
-use self::dictionary::Dictionary;
+use self::companies::{CompanyKeys, RowsByCompany};
 use self::layout::Layout;
 use self::order::BlockOrders;
 use self::pairs::Pairs;
@@ -84,57 +85,6 @@ pub(crate) struct FacetView<'a> {
     /// The value of each row.
     pub(crate) column: FacetColumn<'a>,
     first_posting: u32,
-}
-
-/// A view of how companies are found, made once for many of them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Companies<'a> {
-    slugs: Dictionary<'a>,
-    /// Folded names.
-    name_keys: Dictionary<'a>,
-    /// The companies by folded name.
-    name_order: &'a [u32],
-    rows: RowsByCompany<'a>,
-}
-
-/// A view of the rows of each company.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RowsByCompany<'a> {
-    /// Where the rows of each company start, and the end of the last.
-    starts: &'a [u32],
-    rows: &'a [u32],
-}
-
-impl<'a> RowsByCompany<'a> {
-    /// The rows of a company, ascending.
-    pub(crate) fn get(&self, company: u32) -> &'a [u32] {
-        let company = company as usize;
-        &self.rows[self.starts[company] as usize..self.starts[company + 1] as usize]
-    }
-}
-
-impl<'a> Companies<'a> {
-    /// Adds the numbers of the companies with any of some slugs.
-    pub(crate) fn by_slugs<'k>(&self, slugs: impl Iterator<Item = &'k str>, found: &mut Vec<u32>) {
-        self.slugs
-            .find_each(slugs, |place| found.push(place as u32));
-    }
-
-    /// Adds the numbers of the companies with any of some folded names.
-    pub(crate) fn by_names<'k>(
-        &self,
-        name_keys: impl Iterator<Item = &'k str>,
-        found: &mut Vec<u32>,
-    ) {
-        self.name_keys.find_each(name_keys, |first| {
-            found.extend(&self.name_order[self.name_keys.run(first)]);
-        });
-    }
-
-    /// The number of a company's rows.
-    pub(crate) fn row_count(&self, company: u32) -> u32 {
-        self.rows.get(company).len() as u32
-    }
 }
 
 impl Segment {
@@ -334,26 +284,9 @@ impl Segment {
         }
     }
 
-    /// Company slugs; the place is the company's number.
-    pub(crate) fn company_slugs(&self) -> Strings<'_> {
-        self.layout.company_slugs.keys.view(&self.bytes)
-    }
-
-    /// The number of the company with a slug. Cost: less than that of a view of all companies.
-    pub(crate) fn company_by_slug(&self, slug: &str) -> Option<u32> {
-        let slugs = self.layout.company_slugs.view(&self.bytes);
-        slugs.find(slug).map(|place| place as u32)
-    }
-
-    /// How companies are found.
-    pub(crate) fn companies(&self) -> Companies<'_> {
-        let (layout, bytes) = (&self.layout, &*self.bytes);
-        Companies {
-            slugs: layout.company_slugs.view(bytes),
-            name_keys: layout.company_name_keys.view(bytes),
-            name_order: layout.company_name_order.view(bytes),
-            rows: self.rows_by_company(),
-        }
+    /// What companies are found by.
+    pub(crate) fn company_keys(&self) -> CompanyKeys<'_> {
+        CompanyKeys(self.layout.company_keys.view(&self.bytes))
     }
 
     /// A row as an answer shows it.
@@ -399,7 +332,7 @@ impl Segment {
     /// The record is corrupt.
     pub(crate) fn signal(&self, row: Row) -> Result<Signal<'_>> {
         let place = self.signal_records().get(row.index());
-        let slug = self.company_slugs().get(self.company_of(row) as usize);
+        let slug = self.company_keys().slug(self.company_of(row));
         self.records()
             .signal(row.index(), place, self.id(row), slug)
     }

@@ -66,7 +66,7 @@ impl Segment {
 
     fn validate_facet(&self, facet: Facet) -> Result<()> {
         let layout = &self.layout.facets[facet as usize];
-        layout.keys.view(&self.bytes).validate()?;
+        layout.keys.view(&self.bytes).validate_sorted()?;
         let view = self.facet(facet);
         view.labels.validate_ends()?;
         view.labels.validate_text()?;
@@ -87,7 +87,7 @@ impl Segment {
     fn validate_text(&self, field: TextField) -> Result<()> {
         let layout = self.text_layout(field);
         let dictionary = layout.keys.view(&self.bytes);
-        dictionary.validate()?;
+        dictionary.validate_sorted()?;
         let keys = dictionary.keys;
         let order = layout.order.view(&self.bytes);
         let postings = self.posting_count(match field {
@@ -143,27 +143,13 @@ impl Segment {
     fn validate_companies(&self) -> Result<()> {
         let layout = &self.layout;
         let companies = self.company_count() as usize;
-        let slugs = layout.company_slugs.view(&self.bytes);
-        let name_keys = layout.company_name_keys.view(&self.bytes);
-        slugs.validate()?;
-        name_keys.validate()?;
+        self.company_keys().validate(companies)?;
         let names = layout.company_names.view(&self.bytes);
         names.validate_ends()?;
         names.validate_text()?;
-        for strings in [slugs.keys, name_keys.keys, names] {
-            ensure(
-                strings.len() == companies,
-                "there is not one name for each company",
-            )?;
-        }
-        let slugs = slugs.keys;
-        let are_distinct = (1..companies).all(|place| slugs.bytes(place - 1) < slugs.bytes(place));
-        ensure(are_distinct, "two companies have one slug")?;
-        let order = layout.company_name_order.view(&self.bytes);
-        let in_range = order.iter().all(|&number| (number as usize) < companies);
         ensure(
-            order.len() == companies && in_range,
-            "a name belongs to no company",
+            names.len() == companies,
+            "there is not one name for each company",
         )?;
         let records = layout.company_records.view(&self.bytes);
         ensure(

@@ -1,0 +1,165 @@
+//! Companies: how they are found, by slug or by whole name, and the rows of each.
+
+use super::dictionary::Dictionary;
+use super::ensure;
+use crate::Result;
+
+/// What companies are found by: their slugs, ascending, by number, and behind them their folded names,
+/// by number as well.
+///
+/// One table finds both. Whoever asks for a company gives a slug or a name, without saying which, and
+/// most of what is given reads the same when it is folded: one look-up does then.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CompanyKeys<'a>(pub(super) Dictionary<'a>);
+
+impl<'a> CompanyKeys<'a> {
+    /// The slug of a company.
+    pub(crate) fn slug(&self, company: u32) -> &'a str {
+        self.0.keys.get(company as usize)
+    }
+
+    /// The folded name of a company.
+    pub(crate) fn name_key(&self, company: u32) -> &'a str {
+        self.0.keys.get(self.company_count() + company as usize)
+    }
+
+    /// The company with a slug.
+    pub(crate) fn by_slug(&self, slug: &str) -> Option<u32> {
+        // The first place of a key is found, and slugs come first.
+        let first = self.0.find(slug)?;
+        (first < self.company_count()).then_some(first as u32)
+    }
+
+    /// Adds the companies that have any of some texts as their slug or as their folded name.
+    pub(crate) fn by_slugs_or_names<'k>(
+        &self,
+        texts: impl Iterator<Item = &'k str>,
+        found: &mut Vec<u32>,
+    ) {
+        let companies = self.company_count();
+        self.0.find_each(texts, |place| {
+            found.push(place.checked_sub(companies).unwrap_or(place) as u32);
+        });
+    }
+
+    /// Adds the companies with any of some folded names.
+    pub(crate) fn by_names<'k>(
+        &self,
+        name_keys: impl Iterator<Item = &'k str>,
+        found: &mut Vec<u32>,
+    ) {
+        let companies = self.company_count();
+        self.0.find_each(name_keys, |place| {
+            found.extend(place.checked_sub(companies).map(|company| company as u32));
+        });
+    }
+
+    /// Checks everything, so that no view can fail, a slug is of one company and every key is found.
+    pub(super) fn validate(&self, companies: usize) -> Result<()> {
+        self.0.validate()?;
+        let keys = &self.0.keys;
+        ensure(
+            keys.len() == 2 * companies,
+            "there is not one slug and one name for each company",
+        )?;
+        let are_distinct = (1..companies).all(|place| keys.bytes(place - 1) < keys.bytes(place));
+        ensure(are_distinct, "two companies have one slug")
+    }
+
+    fn company_count(&self) -> usize {
+        self.0.keys.len() / 2
+    }
+}
+
+/// A view of the rows of each company.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowsByCompany<'a> {
+    /// Where the rows of each company start, and the end of the last.
+    pub(super) starts: &'a [u32],
+    pub(super) rows: &'a [u32],
+}
+
+impl<'a> RowsByCompany<'a> {
+    /// The rows of a company, ascending.
+    pub(crate) fn get(&self, company: u32) -> &'a [u32] {
+        let company = company as usize;
+        &self.rows[self.starts[company] as usize..self.starts[company + 1] as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::buckets::{BucketSections, Buckets};
+    use super::super::dictionary::{StringSections, Strings};
+    use super::*;
+    use crate::segment::{Segment, SegmentBuilder};
+    use crate::signal::Company;
+
+    fn segment(companies: &[(&str, &str)]) -> Segment {
+        let mut builder = SegmentBuilder::new(Vec::new()).unwrap();
+        for &(slug, name) in companies {
+            builder.add_company(&Company::new(slug, name)).unwrap();
+        }
+        Segment::from_bytes(&builder.finish().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn companies_are_found_by_slug_and_by_folded_name() {
+        let companies = [
+            ("acme", "Zeta"),
+            ("beta", "ACME"),
+            ("Zeta", "acme"),
+            ("zoo", "Zoo"),
+        ];
+        let segment = segment(&companies);
+        let keys = segment.company_keys();
+        let slugs = |found: Vec<u32>| -> Vec<&str> {
+            found
+                .into_iter()
+                .map(|company| keys.slug(company))
+                .collect()
+        };
+        let by_either = |text| {
+            let mut found = Vec::new();
+            keys.by_slugs_or_names([text].into_iter(), &mut found);
+            slugs(found)
+        };
+        let by_name = |text| {
+            let mut found = Vec::new();
+            keys.by_names([text].into_iter(), &mut found);
+            slugs(found)
+        };
+        assert_eq!(by_either("acme"), ["acme", "Zeta", "beta"]);
+        assert_eq!(by_name("acme"), ["Zeta", "beta"]);
+        assert_eq!(by_either("Zeta"), ["Zeta"]);
+        assert_eq!(by_name("Zeta"), [""; 0]);
+        assert_eq!(by_either("zeta"), ["acme"]);
+        assert_eq!(by_either("zoo"), ["zoo", "zoo"]);
+        assert_eq!(by_either("nobody"), [""; 0]);
+        assert_eq!(keys.by_slug("beta"), Some(2));
+        assert_eq!(keys.by_slug("ACME"), None);
+        assert_eq!(keys.by_slug("zeta"), None, "that is a name");
+        assert_eq!(keys.name_key(2), "acme");
+    }
+    #[test]
+    fn validation_finds_what_is_broken() {
+        let fault = |keys: &[&str]| {
+            let mut sections = StringSections::default();
+            keys.iter()
+                .for_each(|key| sections.push(key.as_bytes()).unwrap());
+            let keys = Strings::new(&sections.ends, &sections.bytes);
+            let BucketSections { starts, entries } = &BucketSections::of(&keys);
+            let buckets = Buckets { starts, entries };
+            let found = CompanyKeys(Dictionary { keys, buckets }).validate(2);
+            found.err().map(|error| error.to_string())
+        };
+        assert_eq!(fault(&["acme", "acne", "b", "a"]), None);
+        let twice = fault(&["acme", "acme", "b", "a"]);
+        assert_eq!(twice.as_deref(), Some("two companies have one slug"));
+        let unordered = fault(&["acne", "acme", "b", "a"]);
+        assert_eq!(unordered, twice);
+        let nameless = fault(&["acme", "acne", "b"]);
+        let rule = "there is not one slug and one name for each company";
+        assert_eq!(nameless.as_deref(), Some(rule));
+    }
+}
