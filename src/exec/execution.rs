@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::batch::Batch;
 use super::candidates::{self, CandidateRows};
 use super::companies;
-use super::operand::{BoundCheck, Operand, Sources};
+use super::operand::{BoundCheck, Operand};
 use super::scratch::Scratch;
 use super::trace::{StepTrace, Trace};
 use super::window::{Window, WindowSize};
@@ -67,7 +67,7 @@ enum InRange<'a> {
 
 #[derive(Debug)]
 struct BoundRange<'a> {
-    ordered: OrderedColumn<'a>,
+    ordered: &'a OrderedColumn<'a>,
     codes: &'a [CodeRange],
 }
 
@@ -105,13 +105,9 @@ impl<'a> Execution<'a> {
         self.is_impossible = plan.impossible.is_some();
         self.expected_share = plan.expected_share(segment.row_count());
         self.candidates.allow_lists(strategies.candidate_lists);
-        if !plan.required.is_empty() || !plan.excluded.is_empty() {
-            let sources = Sources::of(segment);
-            self.bind_required(&plan.required, rows, &sources);
-            for step in &plan.excluded {
-                self.excluded
-                    .push(Operand::bind(&sources, step, strategies));
-            }
+        self.bind_required(&plan.required, rows);
+        for step in &plan.excluded {
+            self.excluded.push(Operand::bind(segment, step, strategies));
         }
         if let Some(deleted) = deleted {
             self.excluded.push(Operand::One(deleted));
@@ -132,8 +128,8 @@ impl<'a> Execution<'a> {
     /// Binds the required sets. Rows of companies that lead are narrowed by the others at once, unless
     /// a trace is to tell how they narrow each other.
     #[inline(always)]
-    fn bind_required(&mut self, steps: &'a [Step<'_>], range: &Range<u32>, sources: &Sources<'a>) {
-        let operand = |step: &'a Step<'_>| Operand::bind(sources, step, self.strategies);
+    fn bind_required(&mut self, steps: &'a [Step<'_>], range: &Range<u32>) {
+        let operand = |step: &'a Step<'_>| Operand::bind(self.segment, step, self.strategies);
         if let Some((lead, others)) = steps.split_first()
             && let Access::OfCompanies(rows) = &lead.access
             && self.trace.is_none()

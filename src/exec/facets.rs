@@ -32,7 +32,8 @@ pub(crate) fn tally(
 ) -> Vec<FacetTally> {
     let segment = execution.segment();
     let postings = segment.postings();
-    let views: Vec<FacetView<'_>> = facets.iter().map(|&facet| segment.facet(facet)).collect();
+    let views = facets.iter().map(|&facet| segment.facet(facet));
+    let views: Vec<&FacetView<'_>> = views.collect();
     // Code 0, no value, is counted too and cut off at the end, which saves a branch a row.
     let mut by_code: Vec<Vec<u64>> = views.iter().map(|view| vec![0; view.len() + 1]).collect();
     if let Some(matches) = execution.walked_matches() {
@@ -56,10 +57,10 @@ pub(crate) fn tally(
                     if let Ok(set) = <&BlockBits>::try_from(words)
                         && intersect
                         && candidates >= WEIGHED_CANDIDATES_MIN
-                        && intersection_cost(view, &postings, block)
+                        && intersection_cost(view, postings, block)
                             < candidates + candidates / 2 =>
                 {
-                    count_by_intersection(view, &postings, block, set, counts);
+                    count_by_intersection(view, postings, block, set, counts);
                 }
                 CandidateRows::List(list) => count_by_column(&view.column, block, list, counts),
                 CandidateRows::Bits { first_word, words } => {

@@ -4,7 +4,7 @@ use super::candidates::Candidates;
 use super::companies;
 use super::lists::retain_where;
 use crate::plan::{Access, PhraseCheck, Source, Step, Strategies};
-use crate::segment::{Column, Posting, Postings, Row, Segment, TextField, TokenStreams};
+use crate::segment::{Column, Posting, Row, Segment, TextField, TokenStreams};
 
 /// A union of at most this many rows is merged into one list before the first block. Sorting them
 /// takes about 3 microseconds; it saves a search in every set per block.
@@ -38,24 +38,23 @@ pub(super) struct BoundCheck<'a> {
 
 impl<'a> Operand<'a> {
     pub(super) fn bind(
-        from: &Sources<'a>,
+        segment: &'a Segment,
         step: &'a Step<'_>,
         strategies: &Strategies,
     ) -> Operand<'a> {
         match &step.access {
-            Access::One(source) => Operand::One(from.posting(*source)),
+            Access::One(source) => Operand::One(rows_of(segment, *source)),
             Access::Rows(rows) => Operand::One(Posting::List(rows)),
             Access::OfCompanies(rows) => {
                 Operand::Merged(companies::narrowed(rows, &(0..u32::MAX), &[]))
             }
             Access::Phrase { rarest, check } => Operand::Phrase(Box::new(BoundPhrase {
-                rarest: from.posting(*rarest),
-                check: BoundCheck::bind(from.segment, check),
+                rarest: rows_of(segment, *rarest),
+                check: BoundCheck::bind(segment, check),
             })),
             Access::Union(sources) => {
-                let sources = sources.iter();
-                let postings: Vec<Posting<'a>> =
-                    sources.map(|&source| from.posting(source)).collect();
+                let postings = sources.iter().map(|&source| rows_of(segment, source));
+                let postings: Vec<Posting<'a>> = postings.collect();
                 let is_short = step.estimate.max <= MERGED_UNION_ROWS_MAX;
                 match strategies.merged_unions && is_short {
                     true => Operand::Merged(merge(&postings)),
@@ -203,26 +202,11 @@ impl<'a> BoundCheck<'a> {
     }
 }
 
-/// Where sets of rows are bound from. The view of all postings is made once a query, since that
-/// takes as long as looking one up.
-pub(super) struct Sources<'a> {
-    segment: &'a Segment,
-    postings: Postings<'a>,
-}
-
-impl<'a> Sources<'a> {
-    pub(super) fn of(segment: &'a Segment) -> Sources<'a> {
-        Sources {
-            segment,
-            postings: segment.postings(),
-        }
-    }
-
-    pub(super) fn posting(&self, source: Source) -> Posting<'a> {
-        match source {
-            Source::Posting(id) => self.postings.get(id),
-            Source::Company(company) => Posting::List(self.segment.company_rows(company)),
-        }
+/// The rows of a source.
+pub(super) fn rows_of(segment: &Segment, source: Source) -> Posting<'_> {
+    match source {
+        Source::Posting(id) => segment.postings().get(id),
+        Source::Company(company) => Posting::List(segment.company_rows(company)),
     }
 }
 

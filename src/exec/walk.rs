@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::ahead::Ahead;
 use super::batch::Batch;
 use super::candidates::CandidateRows;
-use super::operand::Sources;
+use super::operand::rows_of;
 use super::stream::{Run, Runs};
 use super::union::ListUnion;
 use super::window::Window;
@@ -50,14 +50,14 @@ impl<'a> Walked<'a> {
             return Some(Walked::Everything);
         }
         match &plan.only_step()?.access {
-            Access::One(source) => Some(Walked::Posting(Sources::of(segment).posting(*source))),
+            Access::One(source) => Some(Walked::Posting(rows_of(segment, *source))),
             Access::Rows(listed) => Some(Walked::Posting(Posting::List(listed))),
             Access::Union(union) => {
-                let rows_of = |source: &Source| match source {
+                let listed = |source: &Source| match source {
                     Source::Company(company) => Some(segment.company_rows(*company)),
                     Source::Posting(_) => None,
                 };
-                let lists = union.iter().map(rows_of).collect::<Option<_>>()?;
+                let lists = union.iter().map(listed).collect::<Option<_>>()?;
                 Some(Walked::Companies(ListUnion::new(lists, rows, order)))
             }
             Access::OfCompanies(_) | Access::Phrase { .. } => None,

@@ -12,7 +12,17 @@ pub(crate) struct Dictionary<'a> {
     pub(super) buckets: Buckets<'a>,
 }
 
-impl Dictionary<'_> {
+impl<'a> Dictionary<'a> {
+    /// The number of keys.
+    pub(crate) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// A key.
+    pub(crate) fn get(&self, place: usize) -> &'a str {
+        self.keys.get(place)
+    }
+
     /// The place of a key, the first of those where it stands repeatedly.
     pub(crate) fn find(&self, key: &str) -> Option<usize> {
         self.buckets.find(&self.keys, key.as_bytes())

@@ -20,7 +20,6 @@
 //! file of many gigabytes opens without being read whole.
 
 use std::io::Write;
-use std::ops::Range;
 
 use bytemuck::Pod;
 use serde::{Deserialize, Serialize};
@@ -275,22 +274,21 @@ pub(crate) fn read_table(file: &[u8]) -> Result<Table> {
     decode_table(table)
 }
 
-/// Checks a section's bounds and checksum, and returns where it stands.
-pub(crate) fn check_section(file: &[u8], entry: &SectionEntry) -> Result<Range<usize>> {
+/// Checks a section's bounds and checksum, and returns its bytes.
+pub(crate) fn check_section<'a>(file: &'a [u8], entry: &SectionEntry) -> Result<&'a [u8]> {
     let end = entry.offset.checked_add(entry.length);
-    let range = end
+    let section = end
         .filter(|&end| end <= file.len() as u64 && entry.offset.is_multiple_of(SECTION_ALIGNMENT))
-        .map(|end| entry.offset as usize..end as usize)
+        .map(|end| &file[entry.offset as usize..end as usize])
         .ok_or_else(|| Error::corrupt(format!("section {entry:?} lies outside the file")))?;
-    let verified = entry.kind == SectionKind::Records
-        || crc32c::crc32c(&file[range.clone()]) == entry.checksum;
+    let verified = entry.kind == SectionKind::Records || crc32c::crc32c(section) == entry.checksum;
     if !verified {
         let SectionEntry { kind, field, .. } = entry;
         return Err(Error::corrupt(format!(
             "section {kind:?} of field {field} does not match its checksum"
         )));
     }
-    Ok(range)
+    Ok(section)
 }
 
 fn check_header(file: &[u8]) -> Result<()> {

@@ -290,19 +290,17 @@ impl Frame {
         into: &mut Vec<T>,
         to: &impl Fn(u32, u64) -> T,
     ) {
-        let start = places.start as usize % FRAME_NUMBERS;
-        let span = start..start + places.len();
-        let planes = planes.map(|plane| &plane[span.clone()]);
-        let read = |(place, &lowest): (u32, &u16)| {
-            let in_span = (place - places.start) as usize;
-            let add = |bits: u64, plane: &&[u16]| bits << u16::BITS | u64::from(plane[in_span]);
-            let difference = planes.iter().rev().fold(0, add) << u16::BITS | u64::from(lowest);
-            to(place, self.least + difference)
+        let least = self.least;
+        let read = |place: u32| {
+            let in_frame = place as usize % FRAME_NUMBERS;
+            let add = |bits: u64, plane: &&Plane| bits << u16::BITS | u64::from(plane[in_frame]);
+            let higher = planes.iter().rev().fold(0, add);
+            let difference = higher << u16::BITS | u64::from(self.lowest[in_frame]);
+            to(place, least + difference)
         };
-        let numbers = places.clone().zip(&self.lowest[span.clone()]);
         match descends {
-            true => into.extend(numbers.rev().map(read)),
-            false => into.extend(numbers.map(read)),
+            true => into.extend(places.rev().map(read)),
+            false => into.extend(places.map(read)),
         }
     }
 

@@ -38,11 +38,6 @@ impl<'a> FacetColumn<'a> {
         }
     }
 
-    /// A column of no rows.
-    pub(super) fn empty() -> FacetColumn<'a> {
-        FacetColumn::Halves(Halves(&[]))
-    }
-
     /// The code of a row.
     #[inline]
     pub(crate) fn get(&self, row: Row) -> u32 {

@@ -19,7 +19,6 @@ mod frames;
 mod halves;
 mod interner;
 mod item;
-mod layout;
 mod order;
 mod ordered;
 mod pairs;
@@ -29,12 +28,12 @@ mod row;
 mod tokens;
 mod validate;
 mod verify;
+mod views;
 
 pub use builder::Added;
 pub(crate) use builder::SegmentBuilder;
 pub(crate) use bytes::Bytes;
 pub(crate) use column::{Column, NO_CODE};
-pub(crate) use dictionary::Strings;
 pub(crate) use field::Field;
 pub(crate) use frames::Frames;
 pub(crate) use halves::FacetColumn;
@@ -48,12 +47,11 @@ pub(crate) use posting::{
 pub(crate) use record::{check_company, check_signal};
 pub(crate) use row::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, Row, block_count};
 pub(crate) use tokens::{EncodedPhrase, TermNumber, TokenStreams};
+pub(crate) use views::FacetView;
 
 use self::companies::{CompanyKeys, RowsByCompany};
-use self::layout::Layout;
-use self::order::BlockOrders;
-use self::pairs::Pairs;
 use self::record::{Records, Verified};
+use self::views::{TextView, ViewedBytes, Views};
 use crate::query::Facet;
 use crate::signal::{Company, Item, Signal, SignalId};
 use crate::{Error, Result};
@@ -61,8 +59,7 @@ use crate::{Error, Result};
 /// An open segment.
 #[derive(Debug)]
 pub(crate) struct Segment {
-    bytes: Bytes,
-    layout: Layout,
+    bytes: ViewedBytes,
     verified: Verified,
 }
 
@@ -73,18 +70,6 @@ pub(crate) enum TextField {
     Title,
     /// Company names; token streams go by company, postings by row.
     Name,
-}
-
-/// A view of a facet's values: value `n` has posting `first_posting + n` and code `n + 1`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FacetView<'a> {
-    /// What values are compared by; sorted.
-    pub(crate) keys: Strings<'a>,
-    /// What is shown.
-    pub(crate) labels: Strings<'a>,
-    /// The value of each row.
-    pub(crate) column: FacetColumn<'a>,
-    first_posting: u32,
 }
 
 impl Segment {
@@ -100,32 +85,30 @@ impl Segment {
     ///
     /// Cost: one pass over everything but the records.
     pub(crate) fn new(bytes: Bytes) -> Result<Segment> {
-        let layout = Layout::read(&bytes)?;
         let mut segment = Segment {
-            bytes,
-            layout,
+            bytes: ViewedBytes::try_new(bytes, |bytes| Views::read(bytes))?,
             verified: Verified::none(0),
         };
         segment.validate()?;
         // Only now are the counts known to be those of real sections.
-        let records = segment.layout.rows as usize + segment.layout.companies as usize;
+        let records = segment.row_count() as usize + segment.company_count() as usize;
         segment.verified = Verified::none(records);
         Ok(segment)
     }
 
     /// The number of rows.
     pub(crate) fn row_count(&self) -> u32 {
-        self.layout.rows
+        self.views().rows
     }
 
     /// The number of companies.
     pub(crate) fn company_count(&self) -> u32 {
-        self.layout.companies
+        self.views().companies
     }
 
     /// The ids by row, ascending.
     pub(crate) fn ids(&self) -> Frames<'_> {
-        self.layout.ids.view(&self.bytes, self.layout.rows)
+        self.views().ids
     }
 
     /// The id of a row.
@@ -145,35 +128,18 @@ impl Segment {
     }
 
     /// All postings.
-    pub(crate) fn postings(&self) -> Postings<'_> {
-        let (layout, bytes) = (&self.layout, &*self.bytes);
-        Postings {
-            entries: layout.posting_entries.view(bytes),
-            rows: layout.posting_rows.view(bytes),
-            containers: layout.containers.view(bytes),
-            arrays: layout.arrays.view(bytes),
-            bitsets: layout.bitsets.view(bytes),
-        }
+    pub(crate) fn postings(&self) -> &Postings<'_> {
+        &self.views().postings
     }
 
-    /// The number of rows of a posting, as stored. Cost: less than that of a view of all.
+    /// The number of rows of a posting.
     pub(crate) fn cardinality(&self, id: PostingId) -> u32 {
-        self.layout.posting_entries.view(&self.bytes)[id.0 as usize].cardinality()
+        self.postings().cardinality(id)
     }
 
     /// The values of a facet.
-    pub(crate) fn facet(&self, facet: Facet) -> FacetView<'_> {
-        let layout = &self.layout.facets[facet as usize];
-        let keys = layout.keys.keys.view(&self.bytes);
-        let codes = layout.codes.view(&self.bytes);
-        // The length was checked when the segment was opened.
-        let column = FacetColumn::new(codes, self.layout.rows, keys.len());
-        FacetView {
-            keys,
-            labels: layout.labels.view(&self.bytes),
-            column: column.unwrap_or(FacetColumn::empty()),
-            first_posting: layout.first_posting,
-        }
+    pub(crate) fn facet(&self, facet: Facet) -> &FacetView<'_> {
+        self.views().facet(facet)
     }
 
     /// The postings of a facet's values with a key.
@@ -182,8 +148,11 @@ impl Segment {
         facet: Facet,
         key: &str,
     ) -> impl Iterator<Item = PostingId> + use<> {
-        let layout = &self.layout.facets[facet as usize];
-        let (keys, first) = (layout.keys.view(&self.bytes), layout.first_posting);
+        let FacetView {
+            keys,
+            first_posting: first,
+            ..
+        } = *self.facet(facet);
         let values = keys.find(key).map_or(0..0, |value| keys.run(value));
         values.map(move |value| PostingId(first + value as u32))
     }
@@ -191,74 +160,46 @@ impl Segment {
     /// The posting of companies with a value of a facet, by that of its rows; `None` where the value is
     /// the signal's.
     pub(crate) fn company_posting(&self, facet: Facet, posting: PostingId) -> Option<PostingId> {
-        let layout = &self.layout.facets[facet as usize];
-        let first = layout.first_company_posting;
-        first.map(|first| PostingId(first + posting.0 - layout.first_posting))
+        let view = self.facet(facet);
+        let first = view.first_company_posting;
+        first.map(|first| PostingId(first + posting.0 - view.first_posting))
     }
 
     /// The posting and the number of a term.
     pub(crate) fn term(&self, field: TextField, term: &str) -> Option<(PostingId, TermNumber)> {
-        let layout = self.text_layout(field);
-        let place = layout.keys.view(&self.bytes).find(term)?;
-        let number = layout.order.view(&self.bytes)[place];
-        Some((PostingId(layout.first_posting + number), TermNumber(number)))
+        let text = self.text(field);
+        let number = text.order[text.keys.find(term)?];
+        Some((PostingId(text.first_posting + number), TermNumber(number)))
     }
 
     /// The posting of two words next to each other in titles, where it is kept and not empty.
     pub(crate) fn title_pair(&self, first: TermNumber, second: TermNumber) -> Option<PostingId> {
-        self.title_pairs().find(first, second)
-    }
-
-    fn title_pairs(&self) -> Pairs<'_> {
-        Pairs {
-            keys: self.layout.title_pairs.view(&self.bytes),
-            first_posting: self.layout.first_pair_posting,
-        }
+        self.views().title_pairs.find(first, second)
     }
 
     /// The token streams of a text field.
     pub(crate) fn tokens(&self, field: TextField) -> TokenStreams<'_> {
-        let texts = match field {
-            TextField::Title => self.layout.rows,
-            TextField::Name => self.layout.companies,
-        };
-        self.text_layout(field).tokens.view(&self.bytes, texts)
+        self.text(field).tokens
     }
 
     /// Day codes of rows.
-    pub(crate) fn day_column(&self) -> OrderedColumn<'_> {
-        let layout = &self.layout.days;
-        OrderedColumn {
-            column: self.column(&layout.codes),
-            blocks: layout.blocks.view(&self.bytes),
-            stretches: Some(self.layout.day_stretches.view(&self.bytes)),
-            orders: Some(BlockOrders {
-                offsets: self.layout.day_order.view(&self.bytes),
-                table_ends: self.layout.day_table_ends.view(&self.bytes),
-                starts: self.layout.day_starts.view(&self.bytes),
-            }),
-        }
+    pub(crate) fn day_column(&self) -> &OrderedColumn<'_> {
+        &self.views().day_column
     }
 
     /// The days that day codes stand for: code `n` for the day at `n - 1`.
     pub(crate) fn days(&self) -> &[i32] {
-        self.layout.day_values.view(&self.bytes)
+        self.views().days
     }
 
     /// Amount codes of rows.
-    pub(crate) fn amount_column(&self) -> OrderedColumn<'_> {
-        let layout = &self.layout.amounts;
-        OrderedColumn {
-            column: self.column(&layout.codes),
-            blocks: layout.blocks.view(&self.bytes),
-            stretches: None,
-            orders: None,
-        }
+    pub(crate) fn amount_column(&self) -> &OrderedColumn<'_> {
+        &self.views().amount_column
     }
 
     /// The amounts that amount codes stand for: code `n` for the amount at `n - 1`.
     pub(crate) fn amounts(&self) -> &[f64] {
-        self.layout.amount_values.view(&self.bytes)
+        self.views().amounts
     }
 
     /// The company of a row, by number.
@@ -268,7 +209,7 @@ impl Segment {
 
     /// Company numbers of rows, plus one.
     pub(crate) fn company_column(&self) -> Column<'_> {
-        self.column(&self.layout.company_codes)
+        self.views().company_column
     }
 
     /// The rows of a company, ascending.
@@ -277,16 +218,13 @@ impl Segment {
     }
 
     /// The rows of companies, for many of them.
-    pub(crate) fn rows_by_company(&self) -> RowsByCompany<'_> {
-        RowsByCompany {
-            starts: self.layout.company_starts.view(&self.bytes),
-            rows: self.layout.company_rows.view(&self.bytes),
-        }
+    pub(crate) fn rows_by_company(&self) -> &RowsByCompany<'_> {
+        &self.views().rows_by_company
     }
 
     /// What companies are found by.
-    pub(crate) fn company_keys(&self) -> CompanyKeys<'_> {
-        CompanyKeys(self.layout.company_keys.view(&self.bytes))
+    pub(crate) fn company_keys(&self) -> &CompanyKeys<'_> {
+        &self.views().company_keys
     }
 
     /// A row as an answer shows it.
@@ -295,13 +233,16 @@ impl Segment {
     /// The record is corrupt.
     #[cfg(feature = "http")]
     pub(crate) fn shown(&self, row: Row) -> Result<Shown<'_>> {
-        let place = self.signal_records().get(row.index());
+        let place = self.views().signal_records.get(row.index());
         let Some([before_name, behind_name]) = self.records().item(row.index(), place)? else {
             return Ok(Shown::Item(Box::new(self.item(row)?)));
         };
         Ok(Shown::Stored {
             before_name,
-            company_name: self.company_names().bytes(self.company_of(row) as usize),
+            company_name: self
+                .views()
+                .company_names
+                .bytes(self.company_of(row) as usize),
             behind_name,
         })
     }
@@ -319,11 +260,7 @@ impl Segment {
 
     /// The name of a company, as its record has it.
     pub(crate) fn company_name(&self, company: u32) -> &str {
-        self.company_names().get(company as usize)
-    }
-
-    fn company_names(&self) -> Strings<'_> {
-        self.layout.company_names.view(&self.bytes)
+        self.views().company_names.get(company as usize)
     }
 
     /// The record of a row.
@@ -331,7 +268,7 @@ impl Segment {
     /// # Errors
     /// The record is corrupt.
     pub(crate) fn signal(&self, row: Row) -> Result<Signal<'_>> {
-        let place = self.signal_records().get(row.index());
+        let place = self.views().signal_records.get(row.index());
         let slug = self.company_keys().slug(self.company_of(row));
         self.records()
             .signal(row.index(), place, self.id(row), slug)
@@ -342,57 +279,38 @@ impl Segment {
     /// # Errors
     /// The record is corrupt.
     pub(crate) fn company(&self, company: u32) -> Result<Company<'_>> {
-        let place = self.layout.company_records.view(&self.bytes)[company as usize];
-        let record = self.layout.rows as usize + company as usize;
+        let place = self.views().company_records[company as usize];
+        let record = self.row_count() as usize + company as usize;
         self.records().company(record, place)
     }
 
     /// The name and length in bytes of each section, for reports.
     pub(crate) fn section_sizes(&self) -> impl Iterator<Item = (String, u64)> + '_ {
-        self.layout.sizes.iter().cloned()
+        self.views().sizes.iter().cloned()
     }
 
     /// The length of the file in bytes.
     pub(crate) fn file_size(&self) -> u64 {
-        self.bytes.len() as u64
-    }
-
-    /// Where each row's record starts.
-    fn signal_records(&self) -> Frames<'_> {
-        self.layout
-            .signal_records
-            .view(&self.bytes, self.layout.rows)
+        self.bytes.borrow_owner().len() as u64
     }
 
     fn records(&self) -> Records<'_> {
         Records {
-            bytes: self.layout.records.view(&self.bytes),
+            bytes: self.views().records,
             verified: &self.verified,
         }
     }
 
-    fn column(&self, codes: &layout::Section<u8>) -> Column<'_> {
-        // The length was checked when the segment was opened.
-        Column::new(codes.view(&self.bytes), self.layout.rows).unwrap_or(Column::One(&[]))
-    }
-
-    fn text_layout(&self, field: TextField) -> &layout::TextLayout {
+    fn text(&self, field: TextField) -> &TextView<'_> {
         match field {
-            TextField::Title => &self.layout.titles,
-            TextField::Name => &self.layout.names,
+            TextField::Title => &self.views().titles,
+            TextField::Name => &self.views().names,
         }
     }
-}
 
-impl FacetView<'_> {
-    /// The number of values.
-    pub(crate) fn len(&self) -> usize {
-        self.keys.len()
-    }
-
-    /// The posting of a value.
-    pub(crate) fn posting(&self, value: usize) -> PostingId {
-        PostingId(self.first_posting + value as u32)
+    #[inline(always)]
+    fn views(&self) -> &Views<'_> {
+        self.bytes.borrow_dependent()
     }
 }
 

@@ -44,13 +44,6 @@ pub(crate) struct PostingEntry {
     shape: u32,
 }
 
-impl PostingEntry {
-    /// The number of rows.
-    pub(super) fn cardinality(&self) -> u32 {
-        self.cardinality
-    }
-}
-
 const SHAPE_SINGLE: u32 = 0;
 const SHAPE_LIST: u32 = 1;
 const SHAPE_BLOCKS: u32 = 2;

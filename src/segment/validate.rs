@@ -3,12 +3,14 @@
 //! Checksums say that the bytes are those that were written; these checks say that reading them
 //! cannot go wrong, whoever wrote them. They name the first broken rule.
 
+use super::companies::RowsByCompany;
 use super::field::{
     COMPANY_POSTINGS, NAME_POSTINGS, PAIR_POSTINGS, POSTING_FIELDS, TITLE_POSTINGS, company_field,
 };
 use super::ordered::stretch_count;
 use super::row::block_count;
-use super::{Column, FacetColumn, OrderedColumn, Segment, TextField, ensure};
+use super::views::TextView;
+use super::{OrderedColumn, Segment, TextField, ensure};
 use crate::Result;
 use crate::query::Facet;
 use crate::signal::SignalId;
@@ -49,25 +51,24 @@ impl Segment {
             in_range(ids.iter().next()) && in_range(ids.last()),
             "an id is out of range",
         )?;
-        self.signal_records().validate()
+        self.views().signal_records.validate()
     }
 
     fn validate_postings(&self) -> Result<()> {
         let postings = self.postings();
-        let total = self.layout.field_postings[POSTING_FIELDS] as usize;
+        let total = self.views().field_postings[POSTING_FIELDS] as usize;
         ensure(
             postings.entries.len() == total,
             "the number of postings is not as recorded",
         )?;
-        let of_companies = self.layout.field_postings[COMPANY_POSTINGS] as usize;
+        let of_companies = self.views().field_postings[COMPANY_POSTINGS] as usize;
         postings.validate(0..of_companies, self.row_count())?;
         postings.validate(of_companies..total, self.company_count())
     }
 
     fn validate_facet(&self, facet: Facet) -> Result<()> {
-        let layout = &self.layout.facets[facet as usize];
-        layout.keys.view(&self.bytes).validate_sorted()?;
         let view = self.facet(facet);
+        view.keys.validate_sorted()?;
         view.labels.validate_ends()?;
         view.labels.validate_text()?;
         let postings = self.posting_count(facet as usize);
@@ -80,16 +81,17 @@ impl Segment {
             of_companies.is_none_or(|of_companies| of_companies == postings),
             "a facet does not have one posting of companies for each value",
         )?;
-        FacetColumn::new(layout.codes.view(&self.bytes), self.row_count(), view.len())?;
         view.column.validate(view.len())
     }
 
     fn validate_text(&self, field: TextField) -> Result<()> {
-        let layout = self.text_layout(field);
-        let dictionary = layout.keys.view(&self.bytes);
-        dictionary.validate_sorted()?;
-        let keys = dictionary.keys;
-        let order = layout.order.view(&self.bytes);
+        let TextView {
+            keys,
+            order,
+            tokens,
+            ..
+        } = self.text(field);
+        keys.validate_sorted()?;
         let postings = self.posting_count(match field {
             TextField::Title => TITLE_POSTINGS,
             TextField::Name => NAME_POSTINGS,
@@ -100,11 +102,11 @@ impl Segment {
         )?;
         let in_range = order.iter().all(|&number| (number as usize) < postings);
         ensure(in_range, "a term has a number without a posting")?;
-        self.tokens(field).validate()
+        tokens.validate()
     }
 
     fn validate_pairs(&self) -> Result<()> {
-        let pairs = self.title_pairs();
+        let pairs = &self.views().title_pairs;
         ensure(
             pairs.keys.len() == self.posting_count(PAIR_POSTINGS),
             "there is not one posting for each pair of words",
@@ -112,7 +114,7 @@ impl Segment {
         pairs.validate(self.posting_count(TITLE_POSTINGS))
     }
 
-    fn validate_ordered(&self, ordered: OrderedColumn<'_>, values: usize) -> Result<()> {
+    fn validate_ordered(&self, ordered: &OrderedColumn<'_>, values: usize) -> Result<()> {
         let blocks = block_count(self.row_count()) as usize;
         ensure(
             ordered.blocks.len() == blocks,
@@ -125,15 +127,6 @@ impl Segment {
                 .is_none_or(|ranges| ranges.len() == stretches),
             "there is not one range for each stretch",
         )?;
-        let length = match ordered.column {
-            Column::One(codes) => codes.len(),
-            Column::Two(codes) => codes.len(),
-            Column::Four(codes) => codes.len(),
-        };
-        ensure(
-            length == self.row_count() as usize,
-            "a column is shorter than the rows",
-        )?;
         ordered.column.validate(values)?;
         ordered.orders.map_or(Ok(()), |orders| {
             orders.validate(self.row_count(), &ordered.column, ordered.blocks)
@@ -141,27 +134,24 @@ impl Segment {
     }
 
     fn validate_companies(&self) -> Result<()> {
-        let layout = &self.layout;
         let companies = self.company_count() as usize;
         self.company_keys().validate(companies)?;
-        let names = layout.company_names.view(&self.bytes);
+        let names = &self.views().company_names;
         names.validate_ends()?;
         names.validate_text()?;
         ensure(
             names.len() == companies,
             "there is not one name for each company",
         )?;
-        let records = layout.company_records.view(&self.bytes);
         ensure(
-            records.len() == companies,
+            self.views().company_records.len() == companies,
             "there is not one record for each company",
         )?;
         self.validate_company_rows(companies)
     }
 
     fn validate_company_rows(&self, companies: usize) -> Result<()> {
-        let starts = self.layout.company_starts.view(&self.bytes);
-        let rows = self.layout.company_rows.view(&self.bytes);
+        let RowsByCompany { starts, rows } = *self.rows_by_company();
         let row_count = self.row_count();
         let spans_all = starts.len() == companies + 1
             && starts.is_sorted()
@@ -181,7 +171,6 @@ impl Segment {
             )?;
         }
         let column = self.company_column();
-        Column::new(self.layout.company_codes.view(&self.bytes), row_count)?;
         column.validate(companies)?;
         let each_has_one = (0..row_count).all(|row| column.get(super::Row(row)) != super::NO_CODE);
         ensure(each_has_one, "a row has no company")
@@ -189,7 +178,7 @@ impl Segment {
 
     /// The number of postings of the field at a place of the posting fields.
     fn posting_count(&self, place: usize) -> usize {
-        let starts = &self.layout.field_postings;
+        let starts = &self.views().field_postings;
         (starts[place + 1] - starts[place]) as usize
     }
 }

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use super::posting::PostingId;
 use super::record;
 use super::tokens::{self, TermNumber};
-use super::{Field, Row, Segment, TextField, ensure};
+use super::{FacetView, Field, Row, Segment, TextField, ensure};
 use crate::query::Facet;
 use crate::query::dates::day_number;
 use crate::signal::{Company, Signal};
@@ -19,7 +19,7 @@ impl Segment {
     pub(crate) fn verify(&self) -> Result<()> {
         let mut expected = ExpectedPostings::default();
         for facet in Facet::ALL {
-            self.verify_keys(facet)?;
+            verify_keys(facet, self.facet(facet))?;
         }
         for number in 0..self.company_count() {
             self.verify_company(number)?;
@@ -30,7 +30,7 @@ impl Segment {
             let company = self.company(self.company_of(row))?;
             let mut record = Vec::new();
             record::write_signal(&mut record, &signal);
-            let place = self.signal_records().get(row.index());
+            let place = self.views().signal_records.get(row.index());
             self.verify_record(place, &record, format_args!("signal {}", signal.id))?;
             self.verify_row(row, &signal, &company, &mut expected)
                 .map_err(|rule| Error::corrupt(format!("signal {}: {rule}", signal.id)))?;
@@ -45,21 +45,11 @@ impl Segment {
         ensure(is_whole, &format!("{of}: its record is written otherwise"))
     }
 
-    /// A value is found by its key, which follows from its label.
-    fn verify_keys(&self, facet: Facet) -> Result<()> {
-        let view = self.facet(facet);
-        let is_found = |value| facet.key(view.labels.get(value)) == view.keys.get(value);
-        ensure(
-            (0..view.len()).all(is_found),
-            &format!("a value of {facet:?} is found by another key"),
-        )
-    }
-
     fn verify_company(&self, number: u32) -> Result<()> {
         let company = self.company(number)?;
         let mut record = Vec::new();
         record::write_company(&mut record, &company);
-        let place = self.layout.company_records.view(&self.bytes)[number as usize];
+        let place = self.views().company_records[number as usize];
         self.verify_record(place, &record, format_args!("company {:?}", company.slug))?;
         let rule =
             |holds, rule: &str| ensure(holds, &format!("company {:?}: {rule}", company.slug));
@@ -234,39 +224,36 @@ impl ExpectedPostings {
     }
 }
 
+/// A value is found by its key, which follows from its label.
+fn verify_keys(facet: Facet, view: &FacetView<'_>) -> Result<()> {
+    let is_found = |value| facet.key(view.labels.get(value)) == view.keys.get(value);
+    ensure(
+        (0..view.len()).all(is_found),
+        &format!("a value of {facet:?} is found by another key"),
+    )
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::dictionary::Strings;
     use super::*;
-    use crate::segment::{Bytes, SegmentBuilder};
+    use crate::segment::SegmentBuilder;
     use crate::signal::SignalId;
-
-    /// A segment in which every `from` reads `to`, which is as long, behind the back of the checksums.
-    fn altered(from: &[u8], to: &[u8]) -> Segment {
-        let mut builder = SegmentBuilder::new(Vec::new()).unwrap();
-        for (slug, country) in [("acme", "Germany"), ("acne", "France")] {
-            let mut company = Company::new(slug, "A");
-            company.country = Some(country.into());
-            builder.add_company(&company).unwrap();
-        }
-        let signal = Signal::new(SignalId::MIN, "acme", "Hiring");
-        builder.add_signal(&signal).unwrap();
-        let mut segment = Segment::from_bytes(&builder.finish().unwrap()).unwrap();
-        let Bytes::Owned { words, .. } = &mut segment.bytes else {
-            unreachable!("it is in memory");
-        };
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(words);
-        for start in 0..bytes.len() - from.len() {
-            if bytes[start..].starts_with(from) {
-                bytes[start..start + to.len()].copy_from_slice(to);
-            }
-        }
-        segment
-    }
 
     #[test]
     fn a_value_has_to_be_found_by_the_key_of_its_label() {
-        assert!(altered(b"germany", b"germany").verify().is_ok());
-        let error = altered(b"germany", b"germane").verify().unwrap_err();
+        let mut builder = SegmentBuilder::new(Vec::new()).unwrap();
+        let mut company = Company::new("acme", "Acme");
+        company.country = Some("Germany".into());
+        builder.add_company(&company).unwrap();
+        let signal = Signal::new(SignalId::MIN, "acme", "Hiring");
+        builder.add_signal(&signal).unwrap();
+        let segment = Segment::from_bytes(&builder.finish().unwrap()).unwrap();
+        let view = *segment.facet(Facet::Country);
+        assert!(verify_keys(Facet::Country, &view).is_ok());
+        let labels = Strings::new(&[7], b"Germane");
+        let altered = FacetView { labels, ..view };
+        let error = verify_keys(Facet::Country, &altered).unwrap_err();
         assert_eq!(
             error.to_string(),
             "a value of Country is found by another key"
