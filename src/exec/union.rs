@@ -8,15 +8,14 @@ use crate::query::Order;
 /// What a list without further rows has as its next.
 const NO_HEAD: u64 = 0;
 
-/// The rows of several lists in an order, each once. Cost: about ten nanoseconds a row among twenty
-/// lists, however long they are.
+/// The rows of several lists, no two of which share a row, in an order. Cost: about ten nanoseconds a
+/// row among twenty lists, however long they are.
 #[derive(Debug)]
 pub(crate) struct ListUnion<'a> {
     /// What is left of each list behind its next row.
     rest: Vec<&'a [u32]>,
     next: Tournament,
     order: Order,
-    last: Option<u32>,
 }
 
 impl<'a> ListUnion<'a> {
@@ -31,7 +30,6 @@ impl<'a> ListUnion<'a> {
             next: Tournament::new(heads),
             rest: lists,
             order,
-            last: None,
         }
     }
 }
@@ -39,18 +37,13 @@ impl<'a> ListUnion<'a> {
 impl Iterator for ListUnion<'_> {
     type Item = u32;
 
+    #[inline(always)]
     fn next(&mut self) -> Option<u32> {
-        // Every round takes a row out of a list.
-        loop {
-            let head = self.next.greatest().filter(|&head| head != NO_HEAD)?;
-            let place = head as u32 as usize - 1;
-            let next = take_next(&mut self.rest[place], place, self.order);
-            self.next.replace(place, next);
-            let row = row_of(head, self.order);
-            if self.last.replace(row) != Some(row) {
-                return Some(row);
-            }
-        }
+        let head = Some(self.next.greatest).filter(|&head| head != NO_HEAD)?;
+        let place = head as u32 as usize - 1;
+        let next = take_next(&mut self.rest[place], place, self.order);
+        self.next.replace(place, next);
+        Some(row_of(head, self.order))
     }
 }
 
@@ -59,36 +52,38 @@ impl Iterator for ListUnion<'_> {
 /// companies).
 #[derive(Debug)]
 struct Tournament {
-    /// The winner at place 1; those below place `n` at `2n` and `2n + 1`; contestants last.
-    tree: Vec<u64>,
+    /// Those below place `n` are the `n`-th pair, contestants last; there is nobody in the first one.
+    pairs: Vec<[u64; 2]>,
+    greatest: u64,
 }
 
 impl Tournament {
     fn new(contestants: impl ExactSizeIterator<Item = u64>) -> Tournament {
-        let count = contestants.len().next_power_of_two();
-        let mut tree = Vec::with_capacity(2 * count);
-        tree.resize(count, NO_HEAD);
-        tree.extend(contestants);
-        tree.resize(2 * count, NO_HEAD);
-        for place in (1..count).rev() {
-            tree[place] = tree[2 * place].max(tree[2 * place + 1]);
+        let count = contestants.len().next_power_of_two().max(2);
+        let mut pairs = vec![[NO_HEAD; 2]; count];
+        for (number, contestant) in contestants.enumerate() {
+            pairs[(count + number) / 2][number % 2] = contestant;
         }
-        Tournament { tree }
-    }
-
-    fn greatest(&self) -> Option<u64> {
-        self.tree.get(1).copied()
+        for place in (2..count).rev() {
+            let [left, right] = pairs[place];
+            pairs[place / 2][place % 2] = left.max(right);
+        }
+        let [left, right] = pairs[1];
+        let greatest = left.max(right);
+        Tournament { pairs, greatest }
     }
 
     fn replace(&mut self, contestant: usize, by: u64) {
-        let mut place = self.tree.len() / 2 + contestant;
+        let mut place = self.pairs.len() + contestant;
         let mut winner = by;
-        self.tree[place] = winner;
         while place > 1 {
-            winner = winner.max(self.tree[place ^ 1]);
+            let pair = &mut self.pairs[place / 2];
+            let other = pair[1 - place % 2];
+            pair[place % 2] = winner;
+            winner = winner.max(other);
             place /= 2;
-            self.tree[place] = winner;
         }
+        self.greatest = winner;
     }
 }
 
@@ -118,8 +113,6 @@ fn row_of(head: u64, order: Order) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use proptest::prelude::*;
 
     use super::*;
@@ -127,19 +120,22 @@ mod tests {
     proptest! {
         #[test]
         fn a_union_of_lists_is_the_union_of_sets(
-            sets in prop::collection::vec(prop::collection::btree_set(0_u32..60, 0..40), 0..8),
+            list_of_row in prop::collection::vec(prop::option::of(0_usize..8), 0..60),
+            list_count in 0_usize..9,
             start in prop_oneof![Just(0), 0_u32..60],
             length in 0_u32..70,
         ) {
-            let lists: Vec<Vec<u32>> = sets.iter().map(|set| set.iter().copied().collect()).collect();
+            let of_list = |list| (0..).zip(&list_of_row).filter(move |(_, of)| **of == Some(list));
+            let lists: Vec<Vec<u32>> =
+                (0..list_count).map(|list| of_list(list).map(|(row, _)| row).collect()).collect();
             let rows = start..start + length;
             let union = |order| ListUnion::new(lists.iter().map(Vec::as_slice).collect(), &rows, order);
-            let expected: BTreeSet<u32> =
-                sets.iter().flatten().copied().filter(|row| rows.contains(row)).collect();
-            let ascending: Vec<u32> = expected.iter().copied().collect();
-            let descending: Vec<u32> = expected.iter().rev().copied().collect();
-            prop_assert_eq!(union(Order::OldestFirst).collect::<Vec<_>>(), ascending);
-            prop_assert_eq!(union(Order::NewestFirst).collect::<Vec<_>>(), descending);
+            let mut expected: Vec<u32> = lists.concat();
+            expected.retain(|row| rows.contains(row));
+            expected.sort_unstable();
+            prop_assert_eq!(&union(Order::OldestFirst).collect::<Vec<_>>(), &expected);
+            expected.reverse();
+            prop_assert_eq!(union(Order::NewestFirst).collect::<Vec<_>>(), expected);
         }
     }
 }
