@@ -374,7 +374,7 @@ impl<W: Write> Assembly<W> {
         )
     }
 
-    /// Sorted keys, and their buckets.
+    /// Keys, and their buckets.
     fn write_keys(&mut self, field: Field, keys: &StringSections) -> Result<()> {
         self.write_strings([SectionKind::KeyEnds, SectionKind::Keys], field, keys)?;
         let buckets = BucketSections::of(&Strings::new(&keys.ends, &keys.bytes));

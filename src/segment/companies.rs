@@ -30,7 +30,8 @@ impl<'a> CompanyKeys<'a> {
         (first < self.company_count()).then_some(first as u32)
     }
 
-    /// Adds the companies that have any of some texts as their slug or as their folded name.
+    /// Adds the companies that have any of some texts as their slug or as their folded name. A text that
+    /// is not folded is no folded name: folding what is folded changes nothing.
     pub(crate) fn by_slugs_or_names<'k>(
         &self,
         texts: impl Iterator<Item = &'k str>,
@@ -141,6 +142,7 @@ mod tests {
         assert_eq!(keys.by_slug("zeta"), None, "that is a name");
         assert_eq!(keys.name_key(2), "acme");
     }
+
     #[test]
     fn validation_finds_what_is_broken() {
         let fault = |keys: &[&str]| {
