@@ -8,7 +8,6 @@ use std::collections::HashMap;
 use bytemuck::Pod;
 use self_cell::self_cell;
 
-use super::Bytes;
 use super::buckets::Buckets;
 use super::column::Column;
 use super::companies::{CompanyKeys, RowsByCompany};
@@ -25,6 +24,7 @@ use super::pairs::Pairs;
 use super::posting::{PostingId, Postings};
 use super::row::SEGMENT_ROWS_MAX;
 use super::tokens::TokenStreams;
+use super::{Bytes, TextField};
 use crate::query::Facet;
 use crate::{Error, Result};
 
@@ -120,20 +120,12 @@ impl<'a> Views<'a> {
             facets: facets
                 .try_into()
                 .map_err(|_| Error::corrupt("a segment has every facet once"))?,
-            titles: sections.text(
-                Field::Title,
-                table.rows,
-                table.field_postings[TITLE_POSTINGS],
-            )?,
+            titles: sections.text(TextField::Title, &table)?,
             title_pairs: Pairs {
                 keys: sections.take(SectionKind::Pairs, Field::TitlePair)?,
                 first_posting: table.field_postings[PAIR_POSTINGS],
             },
-            names: sections.text(
-                Field::Name,
-                table.companies,
-                table.field_postings[NAME_POSTINGS],
-            )?,
+            names: sections.text(TextField::Name, &table)?,
             day_column: sections.days(table.rows)?,
             days: sections.take(SectionKind::Days, Field::Date)?,
             amount_column: sections.ordered(Field::Amount, table.rows)?,
@@ -274,7 +266,12 @@ impl<'a> Sections<'a> {
         })
     }
 
-    fn text(&mut self, field: Field, texts: u32, first_posting: u32) -> Result<TextView<'a>> {
+    fn text(&mut self, field: TextField, table: &Table) -> Result<TextView<'a>> {
+        let (texts, postings) = match field {
+            TextField::Title => (table.rows, TITLE_POSTINGS),
+            TextField::Name => (table.companies, NAME_POSTINGS),
+        };
+        let field = Field::from(field);
         let ends = [SectionKind::TokenEnds, SectionKind::TokenEndPlanes];
         Ok(TextView {
             keys: self.dictionary(field)?,
@@ -283,7 +280,7 @@ impl<'a> Sections<'a> {
                 ends: self.frames(ends, field, texts)?,
                 bytes: self.take(SectionKind::Tokens, field)?,
             },
-            first_posting,
+            first_posting: table.field_postings[postings],
         })
     }
 
