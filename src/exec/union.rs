@@ -39,7 +39,7 @@ impl Iterator for ListUnion<'_> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<u32> {
-        let head = Some(self.next.greatest).filter(|&head| head != NO_HEAD)?;
+        let head = Some(self.next.greatest()).filter(|&head| head != NO_HEAD)?;
         let place = head as u32 as usize - 1;
         let next = take_next(&mut self.rest[place], place, self.order);
         self.next.replace(place, next);
@@ -52,25 +52,27 @@ impl Iterator for ListUnion<'_> {
 /// companies).
 #[derive(Debug)]
 struct Tournament {
-    /// Those below place `n` are the `n`-th pair, contestants last; there is nobody in the first one.
+    /// The winner is at place 1, those below place `n` at `2n` and `2n + 1`, contestants last; each pair
+    /// holds an even place and the odd one behind it.
     pairs: Vec<[u64; 2]>,
-    greatest: u64,
 }
 
 impl Tournament {
     fn new(contestants: impl ExactSizeIterator<Item = u64>) -> Tournament {
-        let count = contestants.len().next_power_of_two().max(2);
+        let count = contestants.len().next_power_of_two();
         let mut pairs = vec![[NO_HEAD; 2]; count];
-        for (number, contestant) in contestants.enumerate() {
-            pairs[(count + number) / 2][number % 2] = contestant;
+        for (place, contestant) in (count..).zip(contestants) {
+            pairs[place / 2][place % 2] = contestant;
         }
-        for place in (2..count).rev() {
+        for place in (1..count).rev() {
             let [left, right] = pairs[place];
             pairs[place / 2][place % 2] = left.max(right);
         }
-        let [left, right] = pairs[1];
-        let greatest = left.max(right);
-        Tournament { pairs, greatest }
+        Tournament { pairs }
+    }
+
+    fn greatest(&self) -> u64 {
+        self.pairs[0][1]
     }
 
     fn replace(&mut self, contestant: usize, by: u64) {
@@ -83,7 +85,7 @@ impl Tournament {
             winner = winner.max(other);
             place /= 2;
         }
-        self.greatest = winner;
+        self.pairs[0][1] = winner;
     }
 }
 

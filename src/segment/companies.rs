@@ -15,12 +15,12 @@ pub(crate) struct CompanyKeys<'a>(pub(super) Dictionary<'a>);
 impl<'a> CompanyKeys<'a> {
     /// The slug of a company.
     pub(crate) fn slug(&self, company: u32) -> &'a str {
-        self.0.keys.get(company as usize)
+        self.0.get(company as usize)
     }
 
     /// The folded name of a company.
     pub(crate) fn name_key(&self, company: u32) -> &'a str {
-        self.0.keys.get(self.company_count() + company as usize)
+        self.0.get(self.company_count() + company as usize)
     }
 
     /// The company with a slug.
@@ -68,7 +68,7 @@ impl<'a> CompanyKeys<'a> {
     }
 
     fn company_count(&self) -> usize {
-        self.0.keys.len() / 2
+        self.0.len() / 2
     }
 }
 

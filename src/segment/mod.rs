@@ -139,7 +139,7 @@ impl Segment {
 
     /// The values of a facet.
     pub(crate) fn facet(&self, facet: Facet) -> &FacetView<'_> {
-        self.views().facet(facet)
+        &self.views().facets[facet as usize]
     }
 
     /// The postings of a facet's values with a key.

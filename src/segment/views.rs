@@ -148,10 +148,6 @@ impl<'a> Views<'a> {
             field_postings: table.field_postings,
         })
     }
-
-    pub(super) fn facet(&self, facet: Facet) -> &FacetView<'a> {
-        &self.facets[facet as usize]
-    }
 }
 
 fn check_counts(table: &Table) -> Result<()> {
