@@ -107,7 +107,17 @@ impl Storage for Directory {
     }
 
     fn lock(&self) -> Result<Box<dyn Debug + Send + Sync>> {
-        let path = self.path(LOCK);
+        Ok(Box::new(DirectoryLock::take(self.path(LOCK))?))
+    }
+}
+
+/// The locked file. Closing it would not be enough: a process that was forked off meanwhile has the same
+/// open file, and with it the lock, until it runs its own program.
+#[derive(Debug)]
+struct DirectoryLock(File);
+
+impl DirectoryLock {
+    fn take(path: PathBuf) -> Result<DirectoryLock> {
         let file = OpenOptions::new()
             .write(true)
             .create(true)
@@ -115,15 +125,41 @@ impl Storage for Directory {
             .open(&path);
         let file = file.map_err(|error| Error::io("open the lock", error).at(&path))?;
         match file.try_lock() {
-            Ok(()) => Ok(Box::new(file)),
+            Ok(()) => Ok(DirectoryLock(file)),
             Err(TryLockError::WouldBlock) => Err(Error::locked().at(&path)),
             Err(TryLockError::Error(error)) => Err(Error::io("take the lock", error).at(&path)),
         }
     }
 }
 
+impl Drop for DirectoryLock {
+    fn drop(&mut self) {
+        // Where this fails, the lock still ends with the last process that has the file open.
+        let _ = self.0.unlock();
+    }
+}
+
 impl NewFile for File {
     fn sync(&mut self) -> io::Result<()> {
         self.sync_all()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A second handle of the same open file is what a forked process has.
+    #[test]
+    fn a_lock_ends_with_its_holder_though_the_file_is_open_elsewhere() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join(LOCK);
+        let lock = DirectoryLock::take(path.clone()).expect("nobody has it");
+        let inherited = lock.0.try_clone().expect("a second handle");
+        let error = DirectoryLock::take(path.clone()).expect_err("it is held");
+        assert!(error.is_locked(), "{error}");
+        drop(lock);
+        DirectoryLock::take(path).expect("nobody has it any more");
+        drop(inherited);
     }
 }
