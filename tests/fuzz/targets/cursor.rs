@@ -104,7 +104,7 @@ fn ask(filter: &str, cursor: &Cursor, index: &Index) {
                 .snapshot()
                 .search(&query, TODAY)
                 .expect("pages read no records");
-            assert!(page.ids().iter().all(|&id| id < cursor.last_id()));
+            assert!(page.ids().all(|id| id < cursor.last_id()));
             let matching = index.snapshot().count(query.filter(), cursor.day());
             assert!(page.len() as u64 <= matching.expect("counts read no records"));
             if let Some(next) = page.next_cursor() {
