@@ -247,11 +247,7 @@ impl<W: Write> Assembly<W> {
             }
             streams.len() as u64
         }));
-        self.write_frames(
-            [SectionKind::TokenEnds, SectionKind::TokenEndPlanes],
-            field,
-            &ends,
-        )?;
+        self.write_frames(field, &ends)?;
         let number = field.number();
         self.builder
             .output
@@ -348,10 +344,8 @@ impl<W: Write> Assembly<W> {
     fn write_rows(&mut self) -> Result<()> {
         let ids = FrameSections::of(self.of_rows(|signal| signal.id.get()));
         let records = FrameSections::of(self.of_rows(|signal| signal.record));
-        let id_kinds = [SectionKind::Ids, SectionKind::IdPlanes];
-        self.write_frames(id_kinds, Field::None, &ids)?;
-        let record_kinds = [SectionKind::SignalRecords, SectionKind::SignalRecordPlanes];
-        self.write_frames(record_kinds, Field::None, &records)
+        self.write_frames(Field::Id, &ids)?;
+        self.write_frames(Field::SignalRecord, &records)
     }
 
     fn write_postings(mut self) -> Result<W> {
@@ -398,15 +392,10 @@ impl<W: Write> Assembly<W> {
             .section(bytes, field.number(), &sections.bytes)
     }
 
-    fn write_frames(
-        &mut self,
-        [frames, planes]: [SectionKind; 2],
-        field: Field,
-        sections: &FrameSections,
-    ) -> Result<()> {
-        let output = &mut self.builder.output;
-        output.section(frames, field.number(), &sections.frames)?;
-        output.section(planes, field.number(), &sections.planes)
+    fn write_frames(&mut self, field: Field, sections: &FrameSections) -> Result<()> {
+        let (output, field) = (&mut self.builder.output, field.number());
+        output.section(SectionKind::Frames, field, &sections.frames)?;
+        output.section(SectionKind::WideFrames, field, &sections.wide)
     }
 
     fn write_ordered_codes(&mut self, field: Field, codes: &[u32], values: usize) -> Result<()> {

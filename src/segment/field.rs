@@ -24,6 +24,10 @@ pub(crate) enum Field {
     Company,
     /// Two words next to each other in a title: their numbers, and postings.
     TitlePair,
+    /// The signal's id, by row.
+    Id,
+    /// Where the signal's record is, by row.
+    SignalRecord,
     /// What belongs to no field.
     None,
 }
@@ -59,6 +63,8 @@ impl Field {
             Field::Amount => first_behind + 5,
             Field::Company => first_behind + 6,
             Field::TitlePair => first_behind + 7,
+            Field::Id => first_behind + 8,
+            Field::SignalRecord => first_behind + 9,
             Field::None => 0xFFFF,
         }
     }

@@ -47,8 +47,8 @@ compile_error!("segments are viewed in place as little-endian integers");
 /// What a section holds. The numbers are part of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum SectionKind {
-    /// The frames of the ids, which ascend.
-    Ids,
+    /// The frames of numbers: of ids, of ends of token streams, of places of records.
+    Frames,
     /// One `PostingEntry` a posting.
     Postings,
     /// `u32` rows of the postings that list them.
@@ -77,16 +77,14 @@ pub(crate) enum SectionKind {
     Days,
     /// `f64` amounts that amount codes stand for.
     Amounts,
-    /// The frames of the ends of the token streams of titles or names.
-    TokenEnds,
+    /// 64 `u64` numbers a wide frame.
+    WideFrames,
     /// The token streams.
     Tokens,
     /// `u32` start of each company's rows, and the end of the last.
     CompanyStarts,
     /// `u32` rows, company by company.
     CompanyRows,
-    /// The frames of the places of the signals' records, by row.
-    SignalRecords,
     /// `u64` places of the companies' records, by company.
     CompanyRecords,
     /// The records themselves, each with a checksum of its own.
@@ -99,12 +97,6 @@ pub(crate) enum SectionKind {
     BucketEntries,
     /// `u16` places of each block's rows in the block, by ascending code.
     BlockOrder,
-    /// The planes of the ids.
-    IdPlanes,
-    /// The planes of the ends of token streams.
-    TokenEndPlanes,
-    /// The planes of the places of the signals' records.
-    SignalRecordPlanes,
     /// The least and greatest code of each stretch of 2,048 rows.
     StretchRanges,
     /// `u32` end of each block's table among the starts of codes in its order.

@@ -2,22 +2,19 @@
 //!
 //! Such numbers ascend, or nearly so, and take eight bytes where their neighbours differ by less
 //! than two bytes hold. So every 64 of them are a frame, which names its least number once, and of
-//! each number the difference is kept. This is "frame of reference" (Goldstein, Ramakrishnan and
-//! Shaft, Compressing relations and indexes, ICDE 1998). Differences are not packed to the bit: two
-//! bytes of each are in the frame, so that any number is read with one look at one place, and what
-//! few frames need more have it in planes, of 16 bits of each difference.
+//! each number the difference is kept, in two bytes. This is "frame of reference" (Goldstein,
+//! Ramakrishnan and Shaft, Compressing relations and indexes, ICDE 1998). Differences are not packed
+//! to the bit, so that any number is read with one look at its frame. A frame with a greater
+//! difference is wide: its numbers are kept as they are.
 //!
 //! ```text
-//! a frame     8   the least of its numbers
-//!             4   its first plane
-//!             4   how many planes it has: 0 to 3
-//!           128   the lowest 16 bits of each difference
-//! a plane   128   the next 16 bits of each difference of a frame
+//! a frame         8   the least of its numbers
+//!                 8   0, or of a wide frame which wide one it is, counted from 1
+//!               128   the differences; 0 in a wide one
+//! a wide frame  512   the numbers
 //! ```
-//!
-//! Numbers need not ascend, though searching does; those far apart take eight bytes as before, and
-//! a quarter of one for the frame.
 
+use std::hint::cold_path;
 use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
@@ -29,75 +26,74 @@ use crate::{Error, Result};
 /// bytes tell apart, where 128 would not.
 const FRAME_NUMBERS: usize = 64;
 
-/// Planes of a frame whose differences need all of a `u64`.
-const PLANES_MAX: u32 = u64::BITS / u16::BITS - 1;
-
 /// Numbers next to each other. Part of the format.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Frame {
     least: u64,
-    first_plane: u32,
-    planes: u32,
-    lowest: Plane,
+    /// The number of its wide frame plus one, 0 where it is not wide.
+    wide: u64,
+    differences: [u16; FRAME_NUMBERS],
 }
 
-/// Sixteen bits of each difference of a frame. Part of the format.
-pub(crate) type Plane = [u16; FRAME_NUMBERS];
+/// The numbers of a frame that differ by more than two bytes hold. Part of the format.
+pub(crate) type WideFrame = [u64; FRAME_NUMBERS];
 
 /// A view of numbers in frames.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frames<'a> {
-    frames: &'a [Frame],
-    planes: &'a [Plane],
-    len: usize,
+    pub(super) frames: &'a [Frame],
+    pub(super) wide: &'a [WideFrame],
+    pub(super) len: usize,
 }
 
-impl<'a> Frames<'a> {
-    /// A view of `len` numbers, of sections that have been or will be validated.
-    pub(super) fn new(frames: &'a [Frame], planes: &'a [Plane], len: usize) -> Frames<'a> {
-        Frames {
-            frames,
-            planes,
-            len,
-        }
-    }
-
+impl Frames<'_> {
     /// The number at a place, which has to be that of one of the numbers.
     ///
-    /// Cost: reads the frame and, of few, planes.
+    /// Cost: reads the frame and the difference, or of few the wide frame.
     #[inline]
     pub(crate) fn get(self, place: usize) -> u64 {
         debug_assert!(place < self.len, "{place} of {}", self.len);
         let frame = &self.frames[place / FRAME_NUMBERS];
-        let place = place % FRAME_NUMBERS;
-        let difference = match frame.planes {
-            0 => u64::from(frame.lowest[place]),
-            _ => self.difference(frame, place),
-        };
-        frame.least + difference
+        match frame.wide {
+            0 => frame.least + u64::from(frame.differences[place % FRAME_NUMBERS]),
+            _ => self.wide_number(frame, place),
+        }
     }
 
     /// Appends what is made of the numbers at some places, which ascend or descend.
     ///
-    /// Cost: less than that of [`get`](Self::get) for each where the places are next to each other.
+    /// Cost: less than that of [`get`](Self::get) for each, least where the places are next to each other.
     #[inline]
-    pub(crate) fn read<T>(self, places: &[u32], into: &mut Vec<T>, to: impl Fn(u32, u64) -> T) {
+    pub(crate) fn read<T>(
+        self,
+        places: &[u32],
+        into: &mut Vec<T>,
+        to: impl Fn(u32, u64) -> T + Copy,
+    ) {
         let (Some(&first), Some(&last)) = (places.first(), places.last()) else {
             return;
         };
         if first.abs_diff(last) as usize + 1 == places.len() {
-            return self.read_neighbours(first, last, into, &to);
+            return self.read_neighbours(first, last, into, to);
         }
-        // As `get`, but with two ends: where both kinds meet again, a page takes up to a tenth longer
-        // (`benches/queries`, frequent term).
+        assert!((first.max(last) as usize) < self.len, "places of numbers");
+        // A loop without calls and panics, since with either its variables are kept in memory, and a
+        // page takes up to a tenth longer (`benches/queries`, frequent term). What is not there, which
+        // validation excludes, would be 0.
         into.extend(places.iter().map(move |&place| {
-            let frame = &self.frames[place as usize / FRAME_NUMBERS];
             let in_frame = place as usize % FRAME_NUMBERS;
-            if frame.planes > 0 {
-                return to(place, frame.least + self.difference(frame, in_frame));
-            }
-            to(place, frame.least + u64::from(frame.lowest[in_frame]))
+            let number = match self.frames.get(place as usize / FRAME_NUMBERS) {
+                Some(frame) if frame.wide == 0 => frame
+                    .least
+                    .wrapping_add(u64::from(frame.differences[in_frame])),
+                frame => {
+                    cold_path();
+                    let wide = frame.and_then(|frame| self.wide.get(frame.wide as usize - 1));
+                    wide.map_or(0, |wide| wide[in_frame])
+                }
+            };
+            to(place, number)
         }));
     }
 
@@ -107,24 +103,43 @@ impl<'a> Frames<'a> {
         first: u32,
         last: u32,
         into: &mut Vec<T>,
-        to: &impl Fn(u32, u64) -> T,
+        to: impl Fn(u32, u64) -> T + Copy,
     ) {
-        let numbers = FRAME_NUMBERS as u32;
-        let (low, high, descends) = (first.min(last), first.max(last), last < first);
-        let frames = low / numbers..=high / numbers;
-        for step in 0..=frames.end() - frames.start() {
-            let number = match descends {
-                true => frames.end() - step,
-                false => frames.start() + step,
-            };
-            let start = number * numbers;
-            let places = low.max(start)..(high + 1).min(start.saturating_add(numbers));
-            let frame = &self.frames[number as usize];
-            match self.planes_of(frame) {
-                [] => frame.read([], places, descends, into, to),
-                [one] => frame.read([one], places, descends, into, to),
-                [one, two] => frame.read([one, two], places, descends, into, to),
-                [one, two, three, ..] => frame.read([one, two, three], places, descends, into, to),
+        const NUMBERS: u32 = FRAME_NUMBERS as u32;
+        let mut place = first;
+        // Every round reads those of a frame.
+        loop {
+            let frame = place / NUMBERS * NUMBERS;
+            let end = last.clamp(frame, frame + (NUMBERS - 1));
+            let places = place.min(end)..place.max(end) + 1;
+            self.read_of_frame(places, last < first, into, to);
+            if end == last {
+                return;
+            }
+            place = if last < first { end - 1 } else { end + 1 };
+        }
+    }
+
+    /// Appends what is made of the numbers at some places of a frame.
+    fn read_of_frame<T>(
+        self,
+        places: Range<u32>,
+        descends: bool,
+        into: &mut Vec<T>,
+        to: impl Fn(u32, u64) -> T + Copy,
+    ) {
+        let frame = &self.frames[places.start as usize / FRAME_NUMBERS];
+        let start = places.start as usize % FRAME_NUMBERS;
+        let in_frame = start..start + places.len();
+        match frame.wide.checked_sub(1) {
+            None => {
+                let numbers = frame.differences[in_frame].iter();
+                let numbers = numbers.map(|&difference| frame.least + u64::from(difference));
+                extend(into, places.zip(numbers), descends, to);
+            }
+            Some(wide) => {
+                let numbers = self.wide[wide as usize][in_frame].iter().copied();
+                extend(into, places.zip(numbers), descends, to);
             }
         }
     }
@@ -137,8 +152,8 @@ impl<'a> Frames<'a> {
     pub(crate) fn span(self, place: usize) -> (u64, u64) {
         let frame = &self.frames[place / FRAME_NUMBERS];
         match place % FRAME_NUMBERS {
-            place if place > 0 && frame.planes == 0 => {
-                let number = |place: usize| frame.least + u64::from(frame.lowest[place]);
+            place if place > 0 && frame.wide == 0 => {
+                let number = |place: usize| frame.least + u64::from(frame.differences[place]);
                 (number(place - 1), number(place))
             }
             _ => self.span_of_two_frames(place),
@@ -203,15 +218,14 @@ impl<'a> Frames<'a> {
 
     /// Checks everything but the order, so that no view can fail.
     pub(super) fn validate(self) -> Result<()> {
-        let mut planes = 0;
+        let mut wide = 0;
         let is_whole = |frame: &Frame| {
-            let is_next = frame.first_plane as usize == planes && frame.planes <= PLANES_MAX;
-            planes += frame.planes as usize;
-            is_next && planes <= self.planes.len() && self.fits(frame)
+            wide += u64::from(frame.wide > 0);
+            (frame.wide == 0 || frame.wide == wide) && frame.fits()
         };
         let holds = self.frames.len() == self.len.div_ceil(FRAME_NUMBERS)
             && self.frames.iter().all(is_whole)
-            && planes == self.planes.len();
+            && wide == self.wide.len() as u64;
         match holds {
             true => Ok(()),
             false => Err(Error::corrupt(
@@ -220,26 +234,33 @@ impl<'a> Frames<'a> {
         }
     }
 
-    /// Whether no number of a frame exceeds a `u64`, those behind the last of all included.
-    fn fits(self, frame: &Frame) -> bool {
-        // With less than 64 bits each, neither the least number nor a difference reaches half way.
-        let is_low = frame.planes < PLANES_MAX && frame.least.leading_zeros() > 0;
-        let fits = |place: usize| {
-            let difference = frame.difference(self.planes_of(frame).iter(), place);
-            frame.least.checked_add(difference).is_some()
-        };
-        is_low || (0..FRAME_NUMBERS).all(fits)
-    }
-
-    /// What a number of a frame with planes exceeds its least by. Apart, so that reading others is short.
+    /// A number of a wide frame. Apart, so that reading those of others is short.
     #[inline(never)]
-    fn difference(self, frame: &Frame, place: usize) -> u64 {
-        frame.difference(self.planes_of(frame).iter(), place)
+    fn wide_number(self, frame: &Frame, place: usize) -> u64 {
+        self.wide[frame.wide as usize - 1][place % FRAME_NUMBERS]
     }
+}
 
-    fn planes_of(self, frame: &Frame) -> &'a [Plane] {
-        let first = frame.first_plane as usize;
-        &self.planes[first..first + frame.planes as usize]
+impl Frame {
+    /// Whether no number exceeds a `u64`.
+    fn fits(&self) -> bool {
+        let fits = |&difference: &u16| self.least.checked_add(u64::from(difference)).is_some();
+        fits(&u16::MAX) || self.differences.iter().all(fits)
+    }
+}
+
+/// Appends what is made of numbers and their places, in their order or the other way round.
+#[inline(always)]
+fn extend<T>(
+    into: &mut Vec<T>,
+    numbers: impl DoubleEndedIterator<Item = (u32, u64)>,
+    descends: bool,
+    to: impl Fn(u32, u64) -> T,
+) {
+    let read = |(place, number)| to(place, number);
+    match descends {
+        true => into.extend(numbers.rev().map(read)),
+        false => into.extend(numbers.map(read)),
     }
 }
 
@@ -279,48 +300,11 @@ fn around(run: &[Frame], guess: usize, is_below: impl Fn(&Frame) -> bool) -> (us
     (guess.saturating_sub(step), behind)
 }
 
-impl Frame {
-    /// Appends what is made of the numbers at neighbouring places of the frame, which has these planes.
-    #[inline(always)]
-    fn read<T, const PLANES: usize>(
-        &self,
-        planes: [&Plane; PLANES],
-        places: Range<u32>,
-        descends: bool,
-        into: &mut Vec<T>,
-        to: &impl Fn(u32, u64) -> T,
-    ) {
-        let least = self.least;
-        let read = |place: u32| {
-            let in_frame = place as usize % FRAME_NUMBERS;
-            let add = |bits: u64, plane: &&Plane| bits << u16::BITS | u64::from(plane[in_frame]);
-            let higher = planes.iter().rev().fold(0, add);
-            let difference = higher << u16::BITS | u64::from(self.lowest[in_frame]);
-            to(place, least + difference)
-        };
-        match descends {
-            true => into.extend(places.rev().map(read)),
-            false => into.extend(places.map(read)),
-        }
-    }
-
-    /// What the number at a place of the frame, which has these planes, exceeds the least by.
-    #[inline(always)]
-    fn difference<'p>(
-        &self,
-        planes: impl DoubleEndedIterator<Item = &'p Plane>,
-        place: usize,
-    ) -> u64 {
-        let add = |bits: u64, plane: &Plane| bits << u16::BITS | u64::from(plane[place]);
-        add(planes.rev().fold(0, add), &self.lowest)
-    }
-}
-
 /// The sections that numbers are written to.
 #[derive(Debug, Default)]
 pub(super) struct FrameSections {
     pub(super) frames: Vec<Frame>,
-    pub(super) planes: Vec<Plane>,
+    pub(super) wide: Vec<WideFrame>,
 }
 
 impl FrameSections {
@@ -335,27 +319,34 @@ impl FrameSections {
             let (Some(&least), Some(&greatest)) = (frame.iter().min(), frame.iter().max()) else {
                 return sections;
             };
-            sections.push(&frame, least, greatest);
+            match greatest - least <= u64::from(u16::MAX) {
+                true => sections.push(&frame, least),
+                false => sections.push_wide(&frame, least),
+            }
         }
     }
 
-    fn push(&mut self, numbers: &[u64], least: u64, greatest: u64) {
-        let bits = u64::BITS - (greatest - least).leading_zeros();
-        let planes = bits.div_ceil(u16::BITS).saturating_sub(1);
-        let plane = |number: u32| {
-            let mut shorts = [0; FRAME_NUMBERS];
-            for (short, kept) in shorts.iter_mut().zip(numbers) {
-                *short = ((kept - least) >> (number * u16::BITS)) as u16;
-            }
-            shorts
-        };
+    fn push(&mut self, numbers: &[u64], least: u64) {
+        let mut differences = [0; FRAME_NUMBERS];
+        for (difference, number) in differences.iter_mut().zip(numbers) {
+            *difference = (number - least) as u16;
+        }
         self.frames.push(Frame {
             least,
-            first_plane: self.planes.len() as u32,
-            planes,
-            lowest: plane(0),
+            wide: 0,
+            differences,
         });
-        self.planes.extend((1..=planes).map(plane));
+    }
+
+    fn push_wide(&mut self, numbers: &[u64], least: u64) {
+        let mut wide = [0; FRAME_NUMBERS];
+        wide[..numbers.len()].copy_from_slice(numbers);
+        self.wide.push(wide);
+        self.frames.push(Frame {
+            least,
+            wide: self.wide.len() as u64,
+            differences: [0; FRAME_NUMBERS],
+        });
     }
 }
 
@@ -367,7 +358,11 @@ mod tests {
 
     impl FrameSections {
         pub(crate) fn view(&self, len: usize) -> Frames<'_> {
-            Frames::new(&self.frames, &self.planes, len)
+            Frames {
+                frames: &self.frames,
+                wide: &self.wide,
+                len,
+            }
         }
     }
 
@@ -448,15 +443,17 @@ mod tests {
             numbers in numbers(),
             place in any::<prop::sample::Index>(),
             bit in 0..8_u32,
-            missing_planes in 0..2_usize,
+            is_wide_missing in any::<bool>(),
         ) {
             let mut sections = FrameSections::of(numbers.iter().copied());
             let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut sections.frames);
             if !bytes.is_empty() {
                 bytes[place.index(bytes.len())] ^= 1 << bit;
             }
-            let planes = sections.planes.len().saturating_sub(missing_planes);
-            let frames = Frames::new(&sections.frames, &sections.planes[..planes], numbers.len());
+            if is_wide_missing {
+                sections.wide.pop();
+            }
+            let frames = sections.view(numbers.len());
             if frames.validate().is_ok() {
                 prop_assert_eq!(frames.iter().count(), numbers.len());
             }
@@ -490,17 +487,16 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_takes_the_planes_that_it_needs() {
-        let planes = |numbers: &[u64]| FrameSections::of(numbers.iter().copied()).planes.len();
-        assert_eq!(planes(&[]), 0);
-        assert_eq!(planes(&[7, 7 + 0xFFFF]), 0);
-        assert_eq!(planes(&[7 + 0x1_0000, 7]), 1);
-        assert_eq!(planes(&[0, u64::from(u32::MAX) + 1]), 2);
-        assert_eq!(planes(&[u64::MAX, 0]), 3);
-        let far_apart = |count| (0..count).map(|number| number << 32).collect::<Vec<u64>>();
-        assert_eq!(planes(&far_apart(64)), 2);
-        assert_eq!(planes(&far_apart(65)), 2);
-        assert_eq!(planes(&far_apart(66)), 4);
+    fn frames_are_wide_where_two_bytes_do_not_do() {
+        let wide = |numbers: &[u64]| FrameSections::of(numbers.iter().copied()).wide.len();
+        assert_eq!(wide(&[]), 0);
+        assert_eq!(wide(&[7, 7 + 0xFFFF]), 0);
+        assert_eq!(wide(&[7 + 0x1_0000, 7]), 1);
+        assert_eq!(wide(&[u64::MAX, 0]), 1);
+        let far_apart = |count| (0..count).map(|number| number << 16).collect::<Vec<u64>>();
+        assert_eq!(wide(&far_apart(64)), 1);
+        assert_eq!(wide(&far_apart(65)), 1);
+        assert_eq!(wide(&far_apart(66)), 2);
     }
 
     #[test]
@@ -510,11 +506,11 @@ mod tests {
         let changes: [Change; 9] = [
             |sections| sections.frames.truncate(3),
             |sections| sections.frames.push(Frame::zeroed()),
-            |sections| sections.planes.truncate(2),
-            |sections| sections.planes.push(Plane::zeroed()),
-            |sections| sections.frames[1].first_plane = 0,
-            |sections| sections.frames[1].first_plane = u32::MAX,
-            |sections| sections.frames[3].planes = u32::MAX,
+            |sections| sections.wide.truncate(2),
+            |sections| sections.wide.push(WideFrame::zeroed()),
+            |sections| sections.frames[1].wide = 0,
+            |sections| sections.frames[1].wide = u64::MAX,
+            |sections| sections.frames[3].wide = 4,
             |sections| sections.frames[3].least = u64::MAX,
             |sections| sections.frames.swap(1, 2),
         ];

@@ -115,7 +115,7 @@ impl<'a> Views<'a> {
         Ok(Views {
             rows: table.rows,
             companies: table.companies,
-            ids: sections.frames([SectionKind::Ids, SectionKind::IdPlanes], none, table.rows)?,
+            ids: sections.frames(Field::Id, table.rows)?,
             postings: sections.postings()?,
             facets: facets
                 .try_into()
@@ -138,11 +138,7 @@ impl<'a> Views<'a> {
             },
             company_column: sections.column(Field::Company, table.rows)?,
             company_records: sections.take(SectionKind::CompanyRecords, none)?,
-            signal_records: sections.frames(
-                [SectionKind::SignalRecords, SectionKind::SignalRecordPlanes],
-                none,
-                table.rows,
-            )?,
+            signal_records: sections.frames(Field::SignalRecord, table.rows)?,
             records: sections.take(SectionKind::Records, none)?,
             sizes: section_sizes(&table),
             field_postings: table.field_postings,
@@ -214,14 +210,12 @@ impl<'a> Sections<'a> {
         ))
     }
 
-    fn frames(
-        &mut self,
-        [frames, planes]: [SectionKind; 2],
-        field: Field,
-        numbers: u32,
-    ) -> Result<Frames<'a>> {
-        let (frames, planes) = (self.take(frames, field)?, self.take(planes, field)?);
-        Ok(Frames::new(frames, planes, numbers as usize))
+    fn frames(&mut self, field: Field, numbers: u32) -> Result<Frames<'a>> {
+        Ok(Frames {
+            frames: self.take(SectionKind::Frames, field)?,
+            wide: self.take(SectionKind::WideFrames, field)?,
+            len: numbers as usize,
+        })
     }
 
     fn postings(&mut self) -> Result<Postings<'a>> {
@@ -268,12 +262,11 @@ impl<'a> Sections<'a> {
             TextField::Name => (table.companies, NAME_POSTINGS),
         };
         let field = Field::from(field);
-        let ends = [SectionKind::TokenEnds, SectionKind::TokenEndPlanes];
         Ok(TextView {
             keys: self.dictionary(field)?,
             order: self.take(SectionKind::KeyOrder, field)?,
             tokens: TokenStreams {
-                ends: self.frames(ends, field, texts)?,
+                ends: self.frames(field, texts)?,
                 bytes: self.take(SectionKind::Tokens, field)?,
             },
             first_posting: table.field_postings[postings],

@@ -3,14 +3,20 @@
 
 use std::ops::Range;
 
-/// Number of the kind of section that holds the places of signals' records.
-const SIGNAL_RECORDS: u32 = 19;
+/// Numbers of the kind and the field of the section that holds the places of signals' records, in frames.
+const SIGNAL_RECORDS: (u32, u16) = (0, 20);
+
+/// Bytes of a frame in front of its differences: the least number, and whether it is wide.
+const FRAME_HEAD_BYTES: usize = 8 + 8;
+
+/// Bytes of a frame, with 64 differences of two bytes.
+const FRAME_BYTES: usize = FRAME_HEAD_BYTES + 2 * 64;
 
 /// Number of the kind of section that holds the places of companies' records.
-const COMPANY_RECORDS: u32 = 20;
+const COMPANY_RECORDS: u32 = 19;
 
 /// Number of the kind of section that holds the records.
-pub const RECORDS: u32 = 21;
+pub const RECORDS: u32 = 20;
 
 /// Bytes of a record in front of its fields: the checksum and the length.
 const RECORD_FRAME_BYTES: usize = 8;
@@ -159,16 +165,24 @@ impl Parts {
         file
     }
 
-    /// The places of the numbers that say where records stand: section and place in it.
-    pub fn record_pointers(&self) -> Vec<(usize, usize)> {
-        let lines = self.table.lines.iter().enumerate();
-        let pointing = lines.filter(|(_, line)| points_at_records(line.kind));
-        pointing
-            .flat_map(|(section, _)| {
-                let count = self.sections[section].len() / 8;
-                (0..count).map(move |place| (section, place * 8))
-            })
-            .collect()
+    /// The numbers that say where records stand.
+    pub fn record_pointers(&self) -> Vec<Pointer> {
+        let lines = self.table.lines.iter().zip(&self.sections).enumerate();
+        let pointers = lines.flat_map(|(section, (line, bytes))| {
+            let places = pointers_in(line, bytes.len()).into_iter();
+            places.map(move |place| Pointer { section, place })
+        });
+        pointers.collect()
+    }
+
+    /// Where a pointer points.
+    pub fn pointed_at(&self, pointer: Pointer) -> u64 {
+        pointer.place.read(&self.sections[pointer.section])
+    }
+
+    /// Lets a pointer point at another place, as far as it can say it.
+    pub fn point(&mut self, pointer: Pointer, at: u64) {
+        pointer.place.write(&mut self.sections[pointer.section], at);
     }
 
     /// The place of the section of records.
@@ -178,6 +192,64 @@ impl Parts {
             .iter()
             .position(|line| line.kind == RECORDS)
     }
+}
+
+/// A number that says where a record stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Pointer {
+    section: usize,
+    place: Place,
+}
+
+/// Where a number is in its section.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// By itself.
+    Plain(usize),
+    /// As the difference to the least of its frame. Frames of a small segment's records are not wide.
+    InFrame { least: usize, difference: usize },
+}
+
+impl Place {
+    fn read(self, section: &[u8]) -> u64 {
+        let number = |at: usize| take_u64(&mut &section[at..]).unwrap_or_default();
+        match self {
+            Place::Plain(at) => number(at),
+            Place::InFrame { least, difference } => {
+                let difference = take_u16(&mut &section[difference..]).unwrap_or_default();
+                number(least).wrapping_add(difference.into())
+            }
+        }
+    }
+
+    fn write(self, section: &mut [u8], number: u64) {
+        match self {
+            Place::Plain(at) => section[at..at + 8].copy_from_slice(&number.to_le_bytes()),
+            Place::InFrame { least, difference } => {
+                let least = Place::Plain(least).read(section);
+                let new = number.wrapping_sub(least) as u16;
+                section[difference..difference + 2].copy_from_slice(&new.to_le_bytes());
+            }
+        }
+    }
+}
+
+/// The places in a section, of so many bytes, of the numbers that say where records stand.
+fn pointers_in(line: &Line, length: usize) -> Vec<Place> {
+    if line.kind == COMPANY_RECORDS {
+        return (0..length / 8)
+            .map(|number| Place::Plain(number * 8))
+            .collect();
+    }
+    if (line.kind, line.field) != SIGNAL_RECORDS {
+        return Vec::new();
+    }
+    let frames = (0..length / FRAME_BYTES).map(|frame| frame * FRAME_BYTES);
+    let numbers = frames.flat_map(|least| {
+        let differences = (least + FRAME_HEAD_BYTES..least + FRAME_BYTES).step_by(2);
+        differences.map(move |difference| Place::InFrame { least, difference })
+    });
+    numbers.collect()
 }
 
 /// Makes magic numbers, lengths and checksums right, as far as the file can still be read.
@@ -232,13 +304,12 @@ fn repair_records(file: &mut [u8], table: &Table) {
     let Some(records) = records.and_then(|line| line.range(length)) else {
         return;
     };
-    let pointing = table
-        .lines
-        .iter()
-        .filter(|line| points_at_records(line.kind));
-    let places: Vec<u64> = pointing
-        .filter_map(|line| line.range(length))
-        .flat_map(|range| numbers(&file[range]))
+    let sections = table.lines.iter().filter_map(|line| {
+        let section = &file[line.range(length)?];
+        Some((section, pointers_in(line, section.len())))
+    });
+    let places: Vec<u64> = sections
+        .flat_map(|(section, pointers)| pointers.into_iter().map(|place| place.read(section)))
         .collect();
     let records = &mut file[records];
     for place in places {
@@ -249,18 +320,10 @@ fn repair_records(file: &mut [u8], table: &Table) {
     }
 }
 
-fn points_at_records(kind: u32) -> bool {
-    kind == SIGNAL_RECORDS || kind == COMPANY_RECORDS
-}
-
 fn table_range(file: &[u8]) -> Option<Range<usize>> {
     let end = file.len().checked_sub(FOOTER_BYTES)?;
     let start = usize::try_from(take_u64(&mut &file[end..])?).ok()?;
     (start <= end).then_some(start..end)
-}
-
-fn numbers(mut bytes: &[u8]) -> Vec<u64> {
-    std::iter::from_fn(|| take_u64(&mut bytes)).collect()
 }
 
 /// Takes a number from the front.
@@ -302,6 +365,20 @@ mod tests {
     fn what_is_taken_apart_is_put_together() {
         let parts = Parts::of(SEED).expect("a whole file");
         assert!(parts.assemble() == SEED);
+    }
+
+    #[test]
+    fn every_pointer_points_at_a_record_and_can_be_changed() {
+        let mut parts = Parts::of(SEED).expect("a whole file");
+        let records = parts.sections[parts.records().expect("records")].clone();
+        let pointers = parts.record_pointers();
+        assert!(pointers.len() >= (parts.table.rows + parts.table.companies) as usize);
+        for &pointer in &pointers {
+            assert!(record_range(&records, parts.pointed_at(pointer)).is_some());
+        }
+        let end = records.len() as u64;
+        parts.point(pointers[1], end);
+        assert_eq!(parts.pointed_at(pointers[1]), end);
     }
 
     #[test]

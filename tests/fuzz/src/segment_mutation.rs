@@ -94,8 +94,8 @@ fn change_record(parts: &mut Parts, random: &mut Random, blind: Blind<'_>) {
     let (Some(records), false) = (parts.records(), pointers.is_empty()) else {
         return;
     };
-    let (section, place) = pointers[random.below(pointers.len())];
-    let old = number_at(&parts.sections[section], place, 8);
+    let pointer = pointers[random.below(pointers.len())];
+    let old = parts.pointed_at(pointer);
     let Some(range) = record_range(&parts.sections[records], old) else {
         return;
     };
@@ -107,7 +107,7 @@ fn change_record(parts: &mut Parts, random: &mut Random, blind: Blind<'_>) {
     }
     let new = parts.sections[records].len() as u64;
     parts.sections[records].extend(record);
-    parts.sections[section][place..place + 8].copy_from_slice(&new.to_le_bytes());
+    parts.point(pointer, new);
 }
 
 fn change_counts(table: &mut Table, random: &mut Random) {
@@ -236,9 +236,9 @@ fn number_at(bytes: &[u8], place: usize, width: usize) -> u64 {
 /// The bytes of a number in a section of a kind.
 fn width_of(kind: u32) -> usize {
     match kind {
-        0 | 5 | 14 | 19 | 20 => 8,
-        3 | 4 => 2,
-        7 | 9 | 11 | 16 | 21 => 1,
+        0 | 5 | 14 | 15 | 19 | 21 => 8,
+        3 | 4 | 24 | 27 => 2,
+        7 | 9 | 11 | 16 | 20 => 1,
         _ => 4,
     }
 }
