@@ -12,7 +12,7 @@ use super::lists;
 use super::window::Window;
 use crate::plan::CodeRange;
 use crate::query::Order;
-use crate::segment::{BLOCK_WORDS, BlockBits, BlockRows, Column, Posting, bits};
+use crate::segment::{BLOCK_WORDS, BlockBits, BlockRows, Column, Posting, bits, retain_where};
 
 /// A union of this many rows or fewer in a block is probed by list rather than set as bits.
 /// The clearing of an 8 KiB bitset costs about as much as sorting this many offsets.
@@ -237,7 +237,7 @@ impl Candidates {
             }
             Some(sets) if self.list.len() <= PROBED_MAX => {
                 let first = self.window.words().start;
-                return lists::retain_where(&mut self.list, |offset| {
+                return retain_where(&mut self.list, |offset| {
                     let place = usize::from(offset / 64) - first;
                     let any = sets.iter().fold(0, |any, set| any | set[place]);
                     any >> (offset % 64) & 1 == 1

@@ -8,11 +8,10 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::lists::retain_where;
 use super::operand::Operand;
 use super::scratch::Scratch;
 use super::window::Window;
-use crate::segment::{PostingId, Row, Segment};
+use crate::segment::{PostingId, Row, Segment, retain_where};
 
 /// The rows of the companies that are in a posting of each of several sets, company by company; `None`
 /// where they are more than `most`. The first set leads.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::lanes::{self, Compared, LANES};
 use super::probes;
-use crate::segment::{BlockBits, BlockRows, Row};
+use crate::segment::{BlockBits, BlockRows, Row, retain_where};
 
 /// From this ratio of lengths on, looking up each offset of a list in an array is faster than comparing
 /// all of both (`benches/queries`, conjunction without a hit).
@@ -26,18 +26,6 @@ pub(super) fn between<'v, T: Copy + Into<u32>>(values: &'v [T], bounds: &Range<u
         }
         _ => from,
     }
-}
-
-/// Keeps the offsets or rows that pass a cheap test; without a branch, since it cannot be predicted.
-#[inline]
-pub(super) fn retain_where<T: Copy>(list: &mut Vec<T>, keep: impl Fn(T) -> bool) {
-    let mut kept = 0;
-    for place in 0..list.len() {
-        let offset = list[place];
-        list[kept] = offset;
-        kept += usize::from(keep(offset));
-    }
-    list.truncate(kept);
 }
 
 /// Keeps the offsets of the list that are set, or those that are not.

@@ -2,9 +2,8 @@
 
 use super::candidates::Candidates;
 use super::companies;
-use super::lists::retain_where;
 use crate::plan::{Access, PhraseCheck, Source, Step, Strategies};
-use crate::segment::{Column, Posting, Row, Segment, TextField, TokenStreams};
+use crate::segment::{Column, Posting, Row, Segment, TextField, TokenStreams, retain_where};
 
 /// A union of at most this many rows is merged into one list before the first block. Sorting them
 /// takes about 3 microseconds; it saves a search in every set per block.

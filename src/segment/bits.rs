@@ -39,16 +39,37 @@ pub(crate) fn ones(first_word: usize, words: &[u64]) -> impl Iterator<Item = u16
     })
 }
 
-/// Lists the rows that are set in some words of a block, ascending, behind what the list has. Cost:
-/// half that of asking [`ones`] for each.
+/// Lists the rows that are set in some words of a block, ascending, behind what the list has.
+///
+/// Cost: a third of that of asking [`ones`] for each, and less where few are set
+/// (`benches/queries`, stage + currency + amounts + term).
 pub(crate) fn list(first_word: usize, words: &[u64], offsets: &mut Vec<u16>) {
-    offsets.reserve(count(words) as usize);
-    for (place, &word) in (first_word..).zip(words) {
-        let ones = WordOnes {
-            word,
-            base: place as u16 * 64,
-        };
-        ones.for_each(|offset| offsets.push(offset));
+    let listed = offsets.len();
+    offsets.resize(listed + count(words) as usize, 0);
+    list_offsets(first_word, words, &mut offsets[listed..]);
+}
+
+/// Fills the slots, of which there are as many as rows that are set.
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512vl+bmi1+bmi2+lzcnt+popcnt",
+    "x86_64+avx2+bmi1+bmi2+lzcnt+popcnt"
+))]
+fn list_offsets(first_word: usize, words: &[u64], slots: &mut [u16]) {
+    let mut slots = slots.iter_mut();
+    for (first_word, words) in (first_word..).step_by(64).zip(words.chunks(64)) {
+        // Words without rows are passed over together, since which they are cannot be predicted.
+        let mut set_words = 0;
+        for (place, &word) in words.iter().enumerate() {
+            set_words |= u64::from(word != 0) << place;
+        }
+        while set_words != 0 {
+            let place = take_bit::<false>(&mut set_words) as usize;
+            let first = (first_word + place) as u32 * 64;
+            let mut word = words[place];
+            for slot in slots.by_ref().take(word.count_ones() as usize) {
+                *slot = (first + take_bit::<false>(&mut word)) as u16;
+            }
+        }
     }
 }
 

@@ -169,20 +169,45 @@ fn keep<T: Code>(codes: &[T], ranges: &[RangeInclusive<u32>], bits: &mut [u64]) 
     }
 }
 
-/// Keeps offsets without a branch, since codes cannot be predicted.
+/// Keeps the offsets whose codes are in one of the ranges; of most filters there is one.
 fn retain<T: Code>(codes: &[T], ranges: &[RangeInclusive<u32>], offsets: &mut Vec<u16>) {
-    let mut kept = 0;
-    for place in 0..offsets.len() {
-        let offset = offsets[place];
-        let code = codes[usize::from(offset)];
-        let is_inside = ranges.iter().fold(false, |is_inside, range| {
-            let (start, end) = (T::saturating(*range.start()), T::saturating(*range.end()));
-            is_inside | ((start <= code) & (code <= end))
-        });
-        offsets[kept] = offset;
-        kept += usize::from(is_inside);
+    let code = |offset: u16| codes[usize::from(offset)];
+    match ranges {
+        [only] => {
+            let bounds = bounds(only);
+            retain_where(offsets, |offset| is_between(code(offset), bounds));
+        }
+        _ => retain_where(offsets, |offset| {
+            let is_inside = |range| is_between(code(offset), bounds(range));
+            ranges
+                .iter()
+                .fold(false, |any, range| any | is_inside(range))
+        }),
     }
-    offsets.truncate(kept);
+}
+
+/// The ends of a range in the width of a column.
+fn bounds<T: Code>(range: &RangeInclusive<u32>) -> (T, T) {
+    (T::saturating(*range.start()), T::saturating(*range.end()))
+}
+
+/// Without a branch.
+#[inline(always)]
+fn is_between<T: Code>(code: T, (start, end): (T, T)) -> bool {
+    (start <= code) & (code <= end)
+}
+
+/// Keeps the offsets or rows of a list that pass a cheap test; without a branch, since it cannot be
+/// predicted.
+#[inline]
+pub(crate) fn retain_where<T: Copy>(list: &mut Vec<T>, keep: impl Fn(T) -> bool) {
+    let mut kept = 0;
+    for place in 0..list.len() {
+        let value = list[place];
+        list[kept] = value;
+        kept += usize::from(keep(value));
+    }
+    list.truncate(kept);
 }
 
 /// The rows of a word whose codes are in one of the ranges.
@@ -190,9 +215,9 @@ fn retain<T: Code>(codes: &[T], ranges: &[RangeInclusive<u32>], offsets: &mut Ve
 fn inside<T: Code>(codes: &[T; 64], ranges: &[RangeInclusive<u32>]) -> u64 {
     let mut is_inside = [0_u8; 64];
     for range in ranges {
-        let (start, end) = (T::saturating(*range.start()), T::saturating(*range.end()));
+        let bounds = bounds(range);
         for (is_inside, &code) in is_inside.iter_mut().zip(codes) {
-            *is_inside |= u8::from((start <= code) & (code <= end));
+            *is_inside |= u8::from(is_between(code, bounds));
         }
     }
     packed(&is_inside)

@@ -33,7 +33,7 @@ mod views;
 pub use builder::Added;
 pub(crate) use builder::SegmentBuilder;
 pub(crate) use bytes::Bytes;
-pub(crate) use column::{Column, NO_CODE};
+pub(crate) use column::{Column, NO_CODE, retain_where};
 pub(crate) use field::Field;
 pub(crate) use frames::Frames;
 pub(crate) use halves::FacetColumn;
