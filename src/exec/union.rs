@@ -39,53 +39,61 @@ impl Iterator for ListUnion<'_> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<u32> {
-        let head = Some(self.next.greatest()).filter(|&head| head != NO_HEAD)?;
+        let head = Some(self.next.winner()).filter(|&head| head != NO_HEAD)?;
         let place = head as u32 as usize - 1;
         let next = take_next(&mut self.rest[place], place, self.order);
-        self.next.replace(place, next);
+        self.next.replace_winner(place, next);
         Some(row_of(head, self.order))
     }
 }
 
-/// A tree of contestants, the greater of two at each place above them. Which wins cannot be
-/// predicted, so that a heap, which asks, takes three times as long (`benches/queries`, 20
-/// companies).
+/// A tree of matches, each of which keeps its loser ("tree of losers", Knuth, The Art of Computer
+/// Programming, volume 3, 5.4.1): whoever takes the winner's place meets only these on its way up. Who
+/// wins cannot be predicted, so that a heap, which asks, takes three times as long (`benches/queries`,
+/// 20 companies).
 #[derive(Debug)]
 struct Tournament {
-    /// The winner is at place 1, those below place `n` at `2n` and `2n + 1`, contestants last; each pair
-    /// holds an even place and the odd one behind it.
-    pairs: Vec<[u64; 2]>,
+    winner: u64,
+    /// The final is at place 1, the matches whose winners met at place `n` at `2n` and `2n + 1`.
+    losers: Vec<u64>,
 }
 
 impl Tournament {
     fn new(contestants: impl ExactSizeIterator<Item = u64>) -> Tournament {
         let count = contestants.len().next_power_of_two();
-        let mut pairs = vec![[NO_HEAD; 2]; count];
-        for (place, contestant) in (count..).zip(contestants) {
-            pairs[place / 2][place % 2] = contestant;
+        let mut tree = vec![NO_HEAD; 2 * count];
+        for (place, contestant) in tree[count..].iter_mut().zip(contestants) {
+            *place = contestant;
         }
         for place in (1..count).rev() {
-            let [left, right] = pairs[place];
-            pairs[place / 2][place % 2] = left.max(right);
+            tree[place] = tree[2 * place].max(tree[2 * place + 1]);
         }
-        Tournament { pairs }
+        let winner = tree[1];
+        // From the final down, a match still finds its winners below.
+        for place in 1..count {
+            tree[place] = tree[2 * place].min(tree[2 * place + 1]);
+        }
+        tree.truncate(count);
+        Tournament {
+            winner,
+            losers: tree,
+        }
     }
 
-    fn greatest(&self) -> u64 {
-        self.pairs[0][1]
+    fn winner(&self) -> u64 {
+        self.winner
     }
 
-    fn replace(&mut self, contestant: usize, by: u64) {
-        let mut place = self.pairs.len() + contestant;
+    /// Puts another in the place of the winner, which is that of so many contestants.
+    fn replace_winner(&mut self, contestant: usize, by: u64) {
+        let mut place = (self.losers.len() + contestant) / 2;
         let mut winner = by;
-        while place > 1 {
-            let pair = &mut self.pairs[place / 2];
-            let other = pair[1 - place % 2];
-            pair[place % 2] = winner;
-            winner = winner.max(other);
+        while place > 0 {
+            let loser = &mut self.losers[place];
+            (winner, *loser) = (winner.max(*loser), winner.min(*loser));
             place /= 2;
         }
-        self.pairs[0][1] = winner;
+        self.winner = winner;
     }
 }
 

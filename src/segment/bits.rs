@@ -12,8 +12,10 @@ use super::row::BlockBits;
 /// The words of a page's smallest window.
 const STRETCH_WORDS: usize = 64;
 
-/// Words that are passed over at once where nothing is set: a cache line.
-const PASSED_WORDS: usize = 8;
+/// Words that are passed over at once where nothing is set: as many as the bits of one that says which
+/// have some. With eight, pages of few matches take up to a tenth longer (`benches/queries`, two or
+/// three terms).
+const PASSED_WORDS: usize = 64;
 
 /// Whether a row is set.
 pub(crate) fn test(bits: &BlockBits, offset: u16) -> bool {
@@ -56,7 +58,8 @@ pub(crate) fn list(first_word: usize, words: &[u64], offsets: &mut Vec<u16>) {
 ))]
 fn list_offsets(first_word: usize, words: &[u64], slots: &mut [u16]) {
     let mut slots = slots.iter_mut();
-    for (first_word, words) in (first_word..).step_by(64).zip(words.chunks(64)) {
+    let first_words = (first_word..).step_by(PASSED_WORDS);
+    for (first_word, words) in first_words.zip(words.chunks(PASSED_WORDS)) {
         // Words without rows are passed over together, since which they are cannot be predicted.
         let mut set_words = 0;
         for (place, &word) in words.iter().enumerate() {
