@@ -54,7 +54,7 @@ impl Iterator for ListUnion<'_> {
 #[derive(Debug)]
 struct Tournament {
     winner: u64,
-    /// The final is at place 1, the matches whose winners met at place `n` at `2n` and `2n + 1`.
+    /// The final is at place 1, the matches whose winners met at place `n` are at `2n` and `2n + 1`.
     losers: Vec<u64>,
 }
 
@@ -84,7 +84,7 @@ impl Tournament {
         self.winner
     }
 
-    /// Puts another in the place of the winner, which is that of so many contestants.
+    /// Puts another in the place of the winner, which is the contestant of this number.
     fn replace_winner(&mut self, contestant: usize, by: u64) {
         let mut place = (self.losers.len() + contestant) / 2;
         let mut winner = by;

@@ -43,8 +43,8 @@ pub(crate) fn ones(first_word: usize, words: &[u64]) -> impl Iterator<Item = u16
 
 /// Lists the rows that are set in some words of a block, ascending, behind what the list has.
 ///
-/// Cost: a third of that of asking [`ones`] for each, and less where few are set
-/// (`benches/queries`, stage + currency + amounts + term).
+/// Cost: half of that of asking [`ones`] for each, and less where few are set (`benches/queries`, stage
+/// + currency + amounts + term).
 pub(crate) fn list(first_word: usize, words: &[u64], offsets: &mut Vec<u16>) {
     let listed = offsets.len();
     offsets.resize(listed + count(words) as usize, 0);
@@ -60,11 +60,7 @@ fn list_offsets(first_word: usize, words: &[u64], slots: &mut [u16]) {
     let mut slots = slots.iter_mut();
     let first_words = (first_word..).step_by(PASSED_WORDS);
     for (first_word, words) in first_words.zip(words.chunks(PASSED_WORDS)) {
-        // Words without rows are passed over together, since which they are cannot be predicted.
-        let mut set_words = 0;
-        for (place, &word) in words.iter().enumerate() {
-            set_words |= u64::from(word != 0) << place;
-        }
+        let mut set_words = words_with_rows(words);
         while set_words != 0 {
             let place = take_bit::<false>(&mut set_words) as usize;
             let first = (first_word + place) as u32 * 64;
@@ -136,10 +132,7 @@ fn list_rows<const DESCENDS: bool>(
     while place < behind {
         let length = PASSED_WORDS.min(behind - place);
         let from = if DESCENDS { behind - length } else { place };
-        let mut set_words = 0;
-        for (place, &word) in words[from..from + length].iter().enumerate() {
-            set_words |= u64::from(word != 0) << place;
-        }
+        let mut set_words = words_with_rows(&words[from..from + length]);
         while set_words != 0 {
             let place = from + take_bit::<DESCENDS>(&mut set_words) as usize;
             let first = place as u32 * 64;
@@ -165,6 +158,15 @@ fn list_rows<const DESCENDS: bool>(
         }
     }
     count
+}
+
+/// Which of up to 64 words have rows, the first lowest: asked together, since it cannot be predicted.
+#[inline(always)]
+fn words_with_rows(words: &[u64]) -> u64 {
+    let words = words.iter().enumerate();
+    words.fold(0, |with_rows, (place, &word)| {
+        with_rows | u64::from(word != 0) << place
+    })
 }
 
 /// Clears the last or first bit that is set in a word and returns its place, or anything below 64.
