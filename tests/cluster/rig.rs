@@ -5,6 +5,7 @@ use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use signaldex::Index;
@@ -321,10 +322,19 @@ pub(crate) fn write_settings(path: &Path, store: &Path, replicas: usize, ports: 
     fs::write(path, settings.to_string()).expect("a written file");
 }
 
-/// A port that was free a moment ago: a node has to know those of the others before they start.
+/// A port that is free, and stays so: a node has to know those of the others before they start. It is
+/// from below those that the system gives to whoever names none, which start at 32,768.
 pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-    listener.local_addr().expect("an address").port()
+    const FIRST: u16 = 20_000;
+    const PORTS: u16 = 12_000;
+    static ASKED: AtomicU16 = AtomicU16::new(0);
+    let of_process = (std::process::id() % u32::from(PORTS)) as u16;
+    let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+    let mut ports = (0..PORTS).map(|_| {
+        let asked = ASKED.fetch_add(1, Ordering::Relaxed) % PORTS;
+        FIRST + (of_process + asked) % PORTS
+    });
+    ports.find(is_free).expect("a free port")
 }
 
 /// A number from the environment, for runs that are longer than usual.
