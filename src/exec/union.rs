@@ -39,7 +39,7 @@ impl Iterator for ListUnion<'_> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<u32> {
-        let head = Some(self.next.winner()).filter(|&head| head != NO_HEAD)?;
+        let head = Some(self.next.winner).filter(|&head| head != NO_HEAD)?;
         let place = head as u32 as usize - 1;
         let next = take_next(&mut self.rest[place], place, self.order);
         self.next.replace_winner(place, next);
@@ -78,10 +78,6 @@ impl Tournament {
             winner,
             losers: tree,
         }
-    }
-
-    fn winner(&self) -> u64 {
-        self.winner
     }
 
     /// Puts another in the place of the winner, which is the contestant of this number.

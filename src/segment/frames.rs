@@ -56,7 +56,7 @@ impl Frames<'_> {
         debug_assert!(place < self.len, "{place} of {}", self.len);
         let frame = &self.frames[place / FRAME_NUMBERS];
         match frame.wide {
-            0 => frame.least + u64::from(frame.differences[place % FRAME_NUMBERS]),
+            0 => frame.number(place % FRAME_NUMBERS),
             _ => self.wide_number(frame, place),
         }
     }
@@ -84,9 +84,7 @@ impl Frames<'_> {
         into.extend(places.iter().map(move |&place| {
             let in_frame = place as usize % FRAME_NUMBERS;
             let number = match self.frames.get(place as usize / FRAME_NUMBERS) {
-                Some(frame) if frame.wide == 0 => frame
-                    .least
-                    .wrapping_add(u64::from(frame.differences[in_frame])),
+                Some(frame) if frame.wide == 0 => frame.number(in_frame),
                 frame => {
                     cold_path();
                     let wide = frame.and_then(|frame| self.wide.get(frame.wide as usize - 1));
@@ -152,10 +150,7 @@ impl Frames<'_> {
     pub(crate) fn span(self, place: usize) -> (u64, u64) {
         let frame = &self.frames[place / FRAME_NUMBERS];
         match place % FRAME_NUMBERS {
-            place if place > 0 && frame.wide == 0 => {
-                let number = |place: usize| frame.least + u64::from(frame.differences[place]);
-                (number(place - 1), number(place))
-            }
+            place if place > 0 && frame.wide == 0 => (frame.number(place - 1), frame.number(place)),
             _ => self.span_of_two_frames(place),
         }
     }
@@ -242,6 +237,12 @@ impl Frames<'_> {
 }
 
 impl Frame {
+    /// A number of a frame that is not wide.
+    #[inline(always)]
+    fn number(&self, in_frame: usize) -> u64 {
+        self.least + u64::from(self.differences[in_frame])
+    }
+
     /// Whether no number exceeds a `u64`.
     fn fits(&self) -> bool {
         let fits = |&difference: &u16| self.least.checked_add(u64::from(difference)).is_some();
