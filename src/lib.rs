@@ -16,7 +16,7 @@
 //! builder.add_signal(&round)?;
 //! let index = builder.finish()?;
 //!
-//! let query = Query::parse("all=series a&country=germany&days=30&limit=10")?;
+//! let query = Query::parse(r#"q="series a"&country=germany&days=30&limit=10"#)?;
 //! let today = date!(2026 - 06 - 30);
 //! let snapshot = index.snapshot();
 //! let page = snapshot.search(&query, today)?;

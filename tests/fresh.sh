@@ -3,7 +3,7 @@
 #
 # usage: tests/fresh.sh [COMMIT]
 #
-# Runs the commands of README's "Try it" as they stand there, then starts the service, signs in to
+# Runs the commands of README's "Quick start" as they stand there, then starts the service, signs in to
 # the dashboard and searches as a browser would, and prints how long each step took. Needs Rust, git
 # and curl, and the registry of crates.
 set -euo pipefail
@@ -42,7 +42,7 @@ step "clone" git clone --quiet --no-local . "$work/clone"
 cd "$work/clone"
 git checkout --quiet "$(git -C "$OLDPWD" rev-parse "$commit")"
 
-mapfile -t promised < <(commands_below "Try it" | head -2)
+mapfile -t promised < <(commands_below "Quick start" | head -2)
 for command in "${promised[@]}"; do
     step "$command" bash -c "$command"
 done

@@ -27,13 +27,13 @@ use crate::text;
 /// use signaldex::query::Order;
 ///
 /// let query = Query::builder()
-///     .all("series a")
+///     .keywords("\"series a\"")
 ///     .country("Germany")
 ///     .categories(["funding"])
 ///     .order(Order::OldestFirst)
 ///     .limit(20)
 ///     .build()?;
-/// assert_eq!(query.filter(), Query::parse("all=series a&country=germany&categories=funding")?.filter());
+/// assert_eq!(query.filter(), Query::parse("q=\"series a\"&country=germany&categories=funding")?.filter());
 /// # Ok::<(), signaldex::query::InvalidQuery>(())
 /// ```
 #[derive(Clone, Debug, Default)]

@@ -115,7 +115,7 @@ impl Query {
     /// ```
     /// use signaldex::Query;
     ///
-    /// let query = Query::parse("all=series a&country=Germany&limit=10")?;
+    /// let query = Query::parse(r#"q="series a"&country=Germany&limit=10"#)?;
     /// assert_eq!(query.limit(), 10);
     /// let invalid = Query::parse("contry=Germany&limit=0").unwrap_err();
     /// assert_eq!(invalid.faults().len(), 2);

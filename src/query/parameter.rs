@@ -116,7 +116,7 @@ pub const PARAMETERS: [ParameterDescription; 31] = {
             "all",
             K::Text(KEYWORDS_CHARS_MAX),
             "Every word or quoted phrase occurs in the title.",
-            "series a",
+            "robotics funding",
         ),
         describe(
             P::Exact,

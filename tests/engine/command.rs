@@ -114,7 +114,11 @@ impl Built {
 
 #[test]
 fn the_sample_answers_every_command() {
-    let found = json(&["search", "@sample", "all=series a&country=Germany&limit=3"]);
+    let found = json(&[
+        "search",
+        "@sample",
+        r#"q="series a"&country=Germany&limit=3"#,
+    ]);
     let items = found["data"]["items"].as_array().expect("items");
     assert_eq!(items.len(), 3);
     assert!(found["data"]["nextCursor"].is_string());
@@ -143,9 +147,9 @@ fn the_sample_answers_every_command() {
     );
     let table = printed(&["search", "@sample", "q=robotics", "--table"]);
     assert!(table.contains("of") && table.contains("company"), "{table}");
-    let plan = printed(&["explain", "@sample", "all=series a&country=Germany"]);
+    let plan = printed(&["explain", "@sample", r#"q="series a"&country=Germany"#]);
     assert!(
-        plan.contains("lead with a posting: title has \"series\""),
+        plan.contains("lead with a posting: title has \"series a\""),
         "{plan}"
     );
     assert_eq!(json(&["stats", "@sample"])["signals"], 2000);

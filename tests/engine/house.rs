@@ -4,16 +4,22 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const DOCUMENTS: [&str; 9] = [
+const DOCUMENTS: [&str; 15] = [
     "ARCHITECTURE.md",
+    "CHANGELOG.md",
     "README.md",
+    "SPECIFICATION.md",
+    "docs/COMPARE.md",
     "docs/api.md",
+    "docs/benchmarks.md",
     "docs/cluster.md",
+    "docs/format.md",
     "docs/hosts.md",
     "docs/newcomer.md",
     "docs/operators.md",
     "docs/replicas.md",
     "docs/scaling.md",
+    "docs/testing.md",
 ];
 
 fn root() -> &'static Path {
@@ -63,6 +69,14 @@ fn every_link_of_the_documents_leads_somewhere() {
             assert!(folder.join(file).exists(), "{document} links to {link}");
         }
     }
+}
+
+/// Two screens: newcomers decide within minutes and should be able to read all of it.
+#[test]
+fn the_readme_has_at_most_900_words() {
+    let text = fs::read_to_string(root().join("README.md")).expect("a readable document");
+    let words = text.split_whitespace().count();
+    assert!(words <= 900, "{words} words");
 }
 
 #[test]

@@ -34,7 +34,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// A search engine for signals: activities of companies.
 ///
 /// Where a command takes DIR, `@sample` stands for the sample corpus that comes with the program.
-/// Queries are the query strings of the HTTP interface, such as 'all=series a&country=Germany'.
+/// Queries are the query strings of the HTTP interface, such as 'q="series a"&country=Germany'.
 #[derive(Debug, Parser)]
 #[command(name = "signaldex", version)]
 struct Arguments {

@@ -22,7 +22,7 @@ pub(crate) struct Question {
     /// The directory of the index, or @sample
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// The query, such as 'all=series a&country=Germany'
+    /// The query, such as 'q="series a"&country=Germany'
     #[arg(default_value = "")]
     pub(crate) query: String,
     /// The day that counts as today
