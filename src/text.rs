@@ -30,9 +30,9 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The version of the analysis. Every segment holds it, since terms of another version would not
-/// be found.
-pub const ANALYSIS_VERSION: u16 = 1;
+/// The version of the analysis. Every segment holds it, since terms and values of another version
+/// would not be found.
+pub const ANALYSIS_VERSION: u16 = 2;
 
 /// The terms of a text, in order.
 ///
@@ -83,17 +83,19 @@ pub fn tidy(text: &str) -> Cow<'_, str> {
 }
 
 /// The key by which countries, industries, funding stages and whole company names compare equal:
-/// NFKC, full case folding, trimmed, single-spaced. Accents stay.
+/// folded as titles are (NFKC, full case folding, no marks on Latin letters), with ASCII
+/// apostrophes, trimmed and single-spaced.
 ///
 /// ```
 /// use signaldex::text::fold_value;
 ///
 /// assert_eq!(fold_value("  UNITED   states "), "united states");
-/// assert_eq!(fold_value("Côte d’Ivoire"), "côte d’ivoire");
+/// assert_eq!(fold_value("Côte d’Ivoire"), "cote d'ivoire");
 /// ```
 pub fn fold_value(text: &str) -> Cow<'_, str> {
     if !text.is_ascii() {
-        return Cow::Owned(tidy(&folded(text)).into_owned());
+        let folded = normalized(text).replace(TYPOGRAPHIC_APOSTROPHES, "'");
+        return Cow::Owned(tidy(&folded).into_owned());
     }
     let tidied = tidy(text);
     match tidied.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -101,6 +103,10 @@ pub fn fold_value(text: &str) -> Cow<'_, str> {
         false => tidied,
     }
 }
+
+/// What word processors and some keyboards write for an apostrophe: the quotation marks U+2018
+/// and U+2019, and the modifier letter U+02BC.
+const TYPOGRAPHIC_APOSTROPHES: [char; 3] = ['\u{2018}', '\u{2019}', '\u{2BC}'];
 
 /// Turns words, given by their bounds in normalised (or ASCII) text, into terms.
 fn emit(text: &str, words: impl Iterator<Item = (usize, usize)>, mut sink: impl FnMut(&str)) {
@@ -358,8 +364,11 @@ mod tests {
             (" germany\t", "germany"),
             ("United  States", "united states"),
             ("United\u{A0}States", "united states"),
-            ("Österreich", "österreich"),
-            ("O\u{308}sterreich", "österreich"),
+            ("Österreich", "osterreich"),
+            ("O\u{308}sterreich", "osterreich"),
+            ("Côte d’Ivoire", "cote d'ivoire"),
+            ("L‘Oréal", "l'oreal"),
+            ("Йод", "йод"),
             ("STRASSE", "strasse"),
             ("", ""),
         ] {

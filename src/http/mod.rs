@@ -35,6 +35,7 @@ mod pages;
 mod problem;
 mod replay;
 mod request;
+mod request_target;
 mod router;
 mod search;
 mod server;

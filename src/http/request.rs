@@ -21,13 +21,11 @@ const HOST_BYTES_MAX: usize = 261;
 pub(crate) fn check(parts: &Parts) -> Result<(), Problem> {
     check_framing(&parts.headers)?;
     check_host(parts)?;
-    let uri_bytes = parts
-        .uri
-        .path_and_query()
-        .map_or(0, |uri| uri.as_str().len());
-    if uri_bytes > URI_BYTES_MAX {
+    let target = parts.uri.path_and_query();
+    if target.is_some_and(|target| target.as_str().len() > URI_BYTES_MAX) {
         let detail = format!(
-            "The path and query have {uri_bytes} bytes; at most {URI_BYTES_MAX} are allowed."
+            "The path and query are too long; at most {URI_BYTES_MAX} bytes are allowed. Shorten \
+             the lists."
         );
         return Err(Problem::new(Code::UriTooLong, detail));
     }

@@ -1,4 +1,4 @@
-//! A socket whose peer has to keep reading.
+//! A socket whose peer has to keep reading, and whose request targets are bounded.
 
 use std::io;
 use std::pin::Pin;
@@ -9,6 +9,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
+use super::request_target::TargetBound;
+
 /// A socket that fails once its peer has taken nothing for some time while there was something to
 /// send. Without it, clients that stop reading would hold answers in memory for ever.
 pub(super) struct PatientStream {
@@ -17,6 +19,7 @@ pub(super) struct PatientStream {
     /// Runs while a write waits.
     deadline: Pin<Box<Sleep>>,
     is_waiting: bool,
+    target_bound: TargetBound,
 }
 
 impl PatientStream {
@@ -26,6 +29,7 @@ impl PatientStream {
             patience,
             deadline: Box::pin(sleep(patience)),
             is_waiting: false,
+            target_bound: TargetBound::new(),
         }
     }
 
@@ -55,7 +59,18 @@ impl AsyncRead for PatientStream {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_read(context, buffer)
+        let before = buffer.filled().len();
+        // Reading nothing would be the end of the stream, so a read whose bytes are all dropped is
+        // followed by another.
+        loop {
+            ready!(Pin::new(&mut self.socket).poll_read(context, buffer))?;
+            let is_end = buffer.filled().len() == before;
+            let kept = self.target_bound.retain(&mut buffer.filled_mut()[before..]);
+            buffer.set_filled(before + kept);
+            if is_end || kept > 0 {
+                return Poll::Ready(Ok(()));
+            }
+        }
     }
 }
 

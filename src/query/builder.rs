@@ -177,12 +177,12 @@ impl QueryBuilder {
 
     /// `fundingMin`: funding of at least this amount.
     pub fn funding_min(self, amount: f64) -> Self {
-        self.with(Parameter::FundingMin, &amount.to_string())
+        self.with(Parameter::FundingMin, &unsigned_zero(amount).to_string())
     }
 
     /// `fundingMax`: funding of at most this amount.
     pub fn funding_max(self, amount: f64) -> Self {
-        self.with(Parameter::FundingMax, &amount.to_string())
+        self.with(Parameter::FundingMax, &unsigned_zero(amount).to_string())
     }
 
     /// `ids`: the signal is one of 1 to 50.
@@ -313,13 +313,23 @@ impl QueryBuilder {
             Parameter::DateRanges => filter.date_ranges = date_ranges(items(parameter, text)?)?,
             Parameter::DateFrom => filter.date_from = Some(date(text)?),
             Parameter::DateTo => filter.date_to = Some(date(text)?),
-            Parameter::Categories => filter.categories = sorted(items(parameter, text)?),
-            Parameter::HiringType => filter.hiring_types = sorted(items(parameter, text)?),
-            Parameter::JobFunction => filter.job_functions = sorted(items(parameter, text)?),
-            Parameter::Seniority => filter.seniorities = sorted(items(parameter, text)?),
-            Parameter::EmploymentType => filter.employment_types = sorted(items(parameter, text)?),
+            Parameter::Categories => {
+                filter.categories = value_keys(Facet::Category, parameter, text)?
+            }
+            Parameter::HiringType => {
+                filter.hiring_types = value_keys(Facet::HiringType, parameter, text)?
+            }
+            Parameter::JobFunction => {
+                filter.job_functions = value_keys(Facet::JobFunction, parameter, text)?
+            }
+            Parameter::Seniority => {
+                filter.seniorities = value_keys(Facet::Seniority, parameter, text)?
+            }
+            Parameter::EmploymentType => {
+                filter.employment_types = value_keys(Facet::EmploymentType, parameter, text)?
+            }
             Parameter::WorkArrangement => {
-                filter.work_arrangements = sorted(items(parameter, text)?)
+                filter.work_arrangements = value_keys(Facet::WorkArrangement, parameter, text)?
             }
             Parameter::FundingStage => {
                 filter.funding_stage = Some(value_key(Facet::FundingStage, text)?)
@@ -368,7 +378,6 @@ impl QueryBuilder {
         let given = [
             (Parameter::Cursor, self.cursor.is_some()),
             (Parameter::Page, self.page.is_some()),
-            (Parameter::Limit, self.limit.is_some()),
         ];
         for (parameter, _) in given
             .iter()
@@ -406,7 +415,7 @@ impl From<Query> for QueryBuilder {
             exclude: std::mem::take(&mut filter.none),
             filter,
             order: query.order,
-            limit: Some(query.limit).filter(|_| !query.count_only),
+            limit: Some(query.limit),
             page: match query.start {
                 Start::Page(number) => Some(number),
                 Start::First | Start::After(_) => None,
@@ -525,6 +534,13 @@ fn value_key(facet: Facet, text: &str) -> Result<String, ValueFault> {
     }
 }
 
+/// The keys of a list of values.
+fn value_keys(facet: Facet, parameter: Parameter, text: &str) -> Result<Vec<String>, ValueFault> {
+    let items = items(parameter, text)?;
+    let keys = items.iter().map(|item| facet.key(item).into_owned());
+    Ok(sorted(keys.collect()))
+}
+
 fn companies(items: Vec<String>) -> Vec<CompanyReference> {
     let reference = |slug: String| {
         let folded = text::fold_value(&slug);
@@ -586,27 +602,23 @@ fn currency(text: &str) -> Result<Currency, ValueFault> {
 }
 
 fn amount(text: &str) -> Result<f64, ValueFault> {
-    let parsed = is_decimal(text).then(|| text.parse::<f64>().ok()).flatten();
-    // Adding zero turns the negative zero into the plain one.
-    let amount = parsed
-        .filter(|amount| amount.is_finite() && *amount >= 0.0)
-        .map(|amount| amount + 0.0);
-    amount.ok_or_else(|| {
+    let parsed = is_amount(text).then(|| text.parse::<f64>().ok()).flatten();
+    parsed.filter(|amount| amount.is_finite()).ok_or_else(|| {
         let fault = format!(
-            "is {}; allowed are finite decimal numbers from 0 on",
+            "is {}; allowed are finite decimal numbers from 0 on, without a sign or leading zeros",
             quoted(text)
         );
         (FaultCode::InvalidValue, fault)
     })
 }
 
-/// Whether a text is a number as JSON writes it: Rust's own parser takes `inf`, `+1` and `1.` too.
-fn is_decimal(text: &str) -> bool {
+/// Whether a text is a number as JSON writes it, without a sign: Rust's own parser takes `inf`,
+/// `+1`, `007` and `1.` too.
+fn is_amount(text: &str) -> bool {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),
         None => (text, None),
     };
-    let mantissa = mantissa.strip_prefix('-').unwrap_or(mantissa);
     let (whole, fraction) = match mantissa.split_once('.') {
         Some((whole, fraction)) => (whole, Some(fraction)),
         None => (mantissa, None),
@@ -614,7 +626,19 @@ fn is_decimal(text: &str) -> bool {
     let are_digits =
         |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let unsigned = |text: &str| are_digits(text.strip_prefix(['+', '-']).unwrap_or(text));
-    are_digits(whole) && fraction.is_none_or(are_digits) && exponent.is_none_or(unsigned)
+    are_digits(whole)
+        && !has_leading_zero(whole)
+        && fraction.is_none_or(are_digits)
+        && exponent.is_none_or(unsigned)
+}
+
+fn has_leading_zero(digits: &str) -> bool {
+    digits.len() > 1 && digits.starts_with('0')
+}
+
+/// An amount without the sign of a negative zero, which no query string may have.
+fn unsigned_zero(amount: f64) -> f64 {
+    amount + 0.0
 }
 
 fn ids(items: Vec<String>) -> Result<Vec<SignalId>, ValueFault> {
@@ -634,8 +658,8 @@ fn number(parameter: Parameter, text: &str) -> Result<u32, ValueFault> {
     let ParameterKind::Number(most) = parameter.description().kind else {
         return Err(not_allowed(parameter, text));
     };
-    let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    let number = is_digits.then(|| text.parse::<u32>().ok()).flatten();
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit()) && !has_leading_zero(text);
+    let number = is_number.then(|| text.parse::<u32>().ok()).flatten();
     let in_range = number.filter(|number| (1..=most).contains(number));
     in_range.ok_or_else(|| not_allowed(parameter, text))
 }

@@ -106,12 +106,27 @@ impl Facet {
         }
     }
 
-    /// The key by which a label is compared: folded text for words, the label itself for IDs.
+    /// The key by which a label is compared: [folded text](text::fold_value) for words, ASCII lower
+    /// case for IDs, the label itself for sizes and currencies.
     pub fn key(self, label: &str) -> Cow<'_, str> {
         match self {
             Facet::Country | Facet::Industry | Facet::FundingStage => text::fold_value(label),
-            _ => Cow::Borrowed(label),
+            Facet::Size | Facet::FundingCurrency => Cow::Borrowed(label),
+            Facet::Category
+            | Facet::HiringType
+            | Facet::JobFunction
+            | Facet::Seniority
+            | Facet::EmploymentType
+            | Facet::WorkArrangement => ascii_lowercase(label),
         }
+    }
+}
+
+fn ascii_lowercase(text: &str) -> Cow<'_, str> {
+    if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(text.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(text)
     }
 }
 

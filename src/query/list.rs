@@ -1,5 +1,5 @@
-//! Lists in one text: items separated by commas; an item with a comma stands in double quotes, a
-//! quote in it doubled.
+//! Lists in one text: items separated by commas, white space around them ignored; an item with a
+//! comma or with white space at its ends stands in double quotes, a quote in it doubled.
 
 /// Why a text is no list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,11 +19,14 @@ pub(super) fn split(text: &str) -> Result<Vec<String>, ListFault> {
     // Every round takes one item and the comma behind it.
     loop {
         let number = items.len() + 1;
-        let (item, behind) = match rest.strip_prefix('"') {
-            Some(quoted) => take_quoted(quoted).ok_or(ListFault::OpenQuote(number))?,
+        let (item, behind) = match rest.trim_start().strip_prefix('"') {
+            Some(quoted) => {
+                let (item, behind) = take_quoted(quoted).ok_or(ListFault::OpenQuote(number))?;
+                (item, behind.trim_start())
+            }
             None => {
                 let end = rest.find(',').unwrap_or(rest.len());
-                (rest[..end].to_owned(), &rest[end..])
+                (rest[..end].trim().to_owned(), &rest[end..])
             }
         };
         if item.is_empty() {
@@ -47,7 +50,7 @@ pub(crate) fn join<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String 
             text.push(',');
         }
         let item = item.as_ref();
-        if item.contains(',') || item.starts_with('"') {
+        if item.contains(',') || item.starts_with('"') || item.trim() != item {
             text.push('"');
             text.push_str(&item.replace('"', "\"\""));
             text.push('"');
@@ -87,14 +90,15 @@ mod tests {
     fn lists_and_what_is_none() {
         assert_eq!(split("a"), Ok(vec!["a".into()]));
         assert_eq!(
-            split("a, b,c\"d"),
-            Ok(vec!["a".into(), " b".into(), "c\"d".into()])
+            split("a,\u{A0}b\t,c\"d"),
+            Ok(vec!["a".into(), "b".into(), "c\"d".into()])
         );
         assert_eq!(
-            split(r#""a,""b""",c"#),
+            split(r#" "a,""b""" ,c"#),
             Ok(vec!["a,\"b\"".into(), "c".into()])
         );
         assert_eq!(split(""), Err(ListFault::EmptyItem(1)));
+        assert_eq!(split("a, "), Err(ListFault::EmptyItem(2)));
         assert_eq!(split("a,"), Err(ListFault::EmptyItem(2)));
         assert_eq!(split("a,,b"), Err(ListFault::EmptyItem(2)));
         assert_eq!(split(r#"a,"""#), Err(ListFault::EmptyItem(2)));

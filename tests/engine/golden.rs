@@ -426,7 +426,7 @@ fn one_meaning_has_one_fingerprint() {
         ("q=x -y", "all=x&exclude=y"),
         ("exact=one two", "q=\"one two\""),
         ("fundingMin=1000", "fundingMin=1e3"),
-        ("fundingMin=-0", "fundingMin=0.0"),
+        ("fundingMin=0e5", "fundingMin=0.0"),
         ("size=501%2B", "size=501+"),
         ("companies=\"a\"", "companies=a"),
     ] {

@@ -5,7 +5,9 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use signaldex::query::{Cursor, DateRange, Days, Order, PARAMETERS, Start};
 use signaldex::synthetic::Corpus;
-use signaldex::{Currency, Filter, Query, SignalId, SizeBucket};
+use signaldex::{
+    Company, Currency, Facet, Filter, Hiring, IndexBuilder, Query, Signal, SignalId, SizeBucket,
+};
 use time::macros::date;
 
 use crate::oracle::Record;
@@ -171,4 +173,111 @@ fn the_builder_reports_what_is_wrong_as_the_query_string_does() {
         oldest.fingerprint(),
         Query::parse("").expect("a valid query").fingerprint()
     );
+}
+
+/// The parameters that are at fault.
+fn faulty(text: &str) -> Vec<String> {
+    let Err(invalid) = Query::parse(text) else {
+        return Vec::new();
+    };
+    let faults = invalid.faults().iter();
+    faults.map(|fault| fault.parameter.clone()).collect()
+}
+
+#[test]
+fn numbers_are_written_as_json_writes_them() {
+    for text in [
+        "limit=05",
+        "page=007",
+        "days=07",
+        "dateRanges=030",
+        "ids=012",
+        "fundingMin=007",
+        "fundingMax=-0",
+        "fundingMin=00.5",
+        "fundingMin=01e3",
+    ] {
+        let name = text.split('=').next().expect("a name");
+        assert_eq!(faulty(text), [name], "{text}");
+    }
+    for text in [
+        "limit=5",
+        "page=70",
+        "fundingMin=0",
+        "fundingMin=0.5",
+        "fundingMax=1e-3",
+    ] {
+        assert!(faulty(text).is_empty(), "{text}");
+    }
+    let built = Query::builder().funding_min(-0.0).build();
+    assert_eq!(built, Query::parse("fundingMin=0"));
+}
+
+#[test]
+fn white_space_around_an_item_is_not_part_of_it() {
+    for (spaced, plain) in [
+        ("categories= funding ,\thiring", "categories=funding,hiring"),
+        (
+            "companies=acme, \"Example, Inc.\" ",
+            "companies=acme,\"Example, Inc.\"",
+        ),
+        ("ids=1, 2", "ids=1,2"),
+        ("dateRanges=7, older", "dateRanges=7,older"),
+        ("seniority= senior", "seniority=senior"),
+    ] {
+        assert_eq!(Query::parse(spaced), Query::parse(plain), "{spaced}");
+    }
+    assert_eq!(faulty("categories=a, ,b"), ["categories"]);
+    let built = Query::builder()
+        .companies([" a slug, with spaces "])
+        .build();
+    let kept = Query::parse("companies=\" a slug, with spaces \"");
+    assert_eq!(built, kept, "quotes keep white space");
+}
+
+#[test]
+fn a_count_takes_the_limit_that_generated_clients_send() {
+    let query = Query::parse("countOnly=true&limit=50").expect("no conflict");
+    assert!(query.count_only());
+    assert_eq!(faulty("countOnly=true&limit=51"), ["limit"]);
+    assert_eq!(faulty("countOnly=true&page=1"), ["page"]);
+    let again = query.clone().into_builder().build().expect("valid before");
+    assert_eq!(again, query);
+}
+
+#[test]
+fn values_fold_as_titles_do() -> Result<(), Box<dyn std::error::Error>> {
+    let mut company = Company::new("cacao", "Cacaoyère d’Abidjan");
+    company.country = Some("Côte d’Ivoire".into());
+    let mut signal = Signal::new(SignalId::MIN, "cacao", "New plant");
+    signal.category = Some("Funding".into());
+    signal.hiring = Some(Hiring {
+        seniority: Some("Senior".into()),
+        ..Hiring::default()
+    });
+    let mut builder = IndexBuilder::in_memory()?;
+    builder.add_company(&company)?;
+    builder.add_signal(&signal)?;
+    let snapshot = builder.finish()?.snapshot();
+    let today = date!(2026 - 06 - 30);
+    for text in [
+        "country=Cote d'Ivoire",
+        "country=CÔTE D’IVOIRE",
+        "companies=cacaoyere d'abidjan",
+        "categories=funding",
+        "categories=FUNDING,hiring",
+        "seniority=SENIOR",
+    ] {
+        let filter = Filter::parse(text)?;
+        assert!(filter.matches(&signal, &company, today), "{text}");
+        assert_eq!(snapshot.count(&filter, today)?, 1, "{text}");
+        let facets = snapshot.facets(&filter, today)?;
+        assert_eq!(facets.values(Facet::Category)[0].label, "Funding", "{text}");
+    }
+    assert_eq!(
+        snapshot.count(&Filter::parse("companies=CACAO")?, today)?,
+        0,
+        "slugs are exact"
+    );
+    Ok(())
 }

@@ -74,7 +74,7 @@ fn every_error_reads_as_it_did() {
         "cursor=nonsense",
         &format!("q=raises&cursor={cursor}"),
         &format!("page=1&cursor={cursor}"),
-        "countOnly=true&limit=1",
+        "countOnly=true&page=1",
         "page=0&days=8&size=2&fundingCurrency=CHF&ids=007",
     ] {
         let query = query.to_owned();
