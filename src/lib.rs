@@ -105,7 +105,7 @@ pub mod text;
 pub use error::{Error, Result};
 pub use index::{
     CommitReport, FacetCount, Facets, Found, Index, IndexBuilder, IndexStatistics, OnSignals, Page,
-    Snapshot, Writer,
+    Snapshot, UnknownValue, Writer,
 };
 pub use plan::{Estimate, Explanation, SegmentExplanation, StepExplanation, Strategies};
 pub use query::{Facet, Filter, Query};

@@ -21,6 +21,7 @@ mod statistics;
 mod storage;
 #[cfg(test)]
 mod tests;
+mod unknown;
 mod writer;
 
 use std::path::Path;
@@ -41,6 +42,7 @@ pub use snapshot::{Found, IndexStatistics, Snapshot};
 pub(crate) use source::{Source, SourceFile};
 #[cfg(feature = "replicate")]
 pub(crate) use storage::NewFile;
+pub use unknown::UnknownValue;
 pub use writer::{CommitReport, OnSignals, Writer};
 
 use self::storage::{Directory, Storage};

@@ -301,6 +301,7 @@ impl Snapshot {
             .collect();
         Ok(Explanation {
             query: query.filter().canonical(),
+            unknown: self.unknown_values(query.filter()),
             matches: segments.iter().map(|segment| segment.matches).sum(),
             segments,
             page_length: page.len(),

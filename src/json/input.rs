@@ -10,6 +10,7 @@ use time::{Date, UtcDateTime};
 
 use super::fault::RecordFault;
 use super::object::{self, Context, Member, MemberValue, Members, ObjectSeed, Slot};
+use super::value::Count;
 use crate::signal::{Company, Currency, Funding, Hiring, Signal, SignalId};
 
 /// Reads a signal, borrowing every text that holds no escapes.
@@ -191,7 +192,7 @@ struct CompanyMembers<'de> {
     logo_url: Slot<Cow<'de, str>>,
     country: Slot<Cow<'de, str>>,
     city: Slot<Cow<'de, str>>,
-    employees: Slot<i64>,
+    employees: Slot<Count>,
     industry: Slot<Cow<'de, str>>,
     founded_year: Slot<i64>,
     linkedin_url: Slot<Cow<'de, str>>,
@@ -208,7 +209,7 @@ impl<'de> CompanyMembers<'de> {
             logo_url: self.logo_url.flatten(),
             country: self.country.flatten(),
             city: self.city.flatten(),
-            employees: self.employees.flatten(),
+            employees: self.employees.flatten().map(|Count(number)| number),
             industry: self.industry.flatten(),
             founded_year: self.founded_year.flatten(),
             linkedin_url: self.linkedin_url.flatten(),

@@ -60,7 +60,7 @@ fn a_signal_with_every_field_is_read() {
 #[test]
 fn a_company_with_every_field_is_read() {
     let line = br#"{"slug":"c","name":"n","about":"a","tagline":"t","logoUrl":"l","country":"o",
-        "city":"i","employees":-5,"industry":"d","foundedYear":1999,"linkedinUrl":"k",
+        "city":"i","employees":5,"industry":"d","foundedYear":1999,"linkedinUrl":"k",
         "updatedAt":"2026-03-01T00:00:00Z","signalCount":"never read","latestSignalDate":[]}"#;
     let expected = Company {
         about: Some("a".into()),
@@ -68,7 +68,7 @@ fn a_company_with_every_field_is_read() {
         logo_url: Some("l".into()),
         country: Some("o".into()),
         city: Some("i".into()),
-        employees: Some(-5),
+        employees: Some(5),
         industry: Some("d".into()),
         founded_year: Some(1999),
         linkedin_url: Some("k".into()),

@@ -100,6 +100,25 @@ impl<'de> Member<'de> for i64 {
     }
 }
 
+/// A number of things, such as employees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Count(pub(super) i64);
+
+impl<'de> Member<'de> for Count {
+    const EXPECTED: &'static str =
+        "a whole number from 0 to 9223372036854775807, without point or exponent";
+
+    fn read<A: MapAccess<'de>>(
+        map: &mut A,
+        context: &mut Context,
+    ) -> Result<Option<Self>, A::Error> {
+        read_as_written(map, context, |written| {
+            let number = written.parse().ok()?;
+            (number >= 0).then_some(Count(number))
+        })
+    }
+}
+
 /// Reads a string that means something.
 fn read_text<'de, A: MapAccess<'de>, T>(
     map: &mut A,

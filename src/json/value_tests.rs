@@ -194,11 +194,25 @@ fn currencies_are_three_upper_case_letters() {
 }
 
 #[test]
+fn there_are_no_negative_employees() {
+    let company = |number| format!(r#"{{"slug":"c","name":"n","employees":{number}}}"#);
+    assert_eq!(
+        company_fault(&company(-1)),
+        "employees: -1 is not a whole number from 0 to 9223372036854775807, without point or \
+         exponent"
+    );
+    for number in [0, i64::MAX] {
+        let read = parse_company(company(number).as_bytes()).map(|company| company.employees);
+        assert_eq!(read, Ok(Some(number)));
+    }
+}
+
+#[test]
 fn whole_numbers_fit_64_bits() {
     for number in [i64::MIN, -1, 0, i64::MAX] {
-        let line = format!(r#"{{"slug":"c","name":"n","employees":{number}}}"#);
+        let line = format!(r#"{{"slug":"c","name":"n","foundedYear":{number}}}"#);
         assert_eq!(
-            parse_company(line.as_bytes()).map(|c| c.employees),
+            parse_company(line.as_bytes()).map(|c| c.founded_year),
             Ok(Some(number))
         );
     }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::{Access, Clause, Estimate, Plan};
+use crate::UnknownValue;
 use crate::query::Facet;
 
 /// How a query was answered: the plan of every segment, with estimates and what really happened.
@@ -14,6 +15,8 @@ use crate::query::Facet;
 pub struct Explanation {
     /// The filters in canonical form.
     pub query: String,
+    /// Companies and facet values of the filter that no segment knows.
+    pub unknown: Vec<UnknownValue>,
     /// One for each segment, oldest first.
     pub segments: Vec<SegmentExplanation>,
     /// The exact number of matches.
@@ -166,6 +169,9 @@ impl fmt::Display for Explanation {
             &self.query
         };
         writeln!(f, "filters  {filters}")?;
+        for value in &self.unknown {
+            writeln!(f, "unknown  {value}")?;
+        }
         writeln!(
             f,
             "page     {} signals in {:.1?}, {} blocks visited, {} skipped",

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::Parameter;
 use crate::signal::{Company, Signal, SizeBucket};
 use crate::text;
 
@@ -55,6 +56,23 @@ impl Facet {
 
     /// The facets whose value is the company's, and thus the same for all its signals.
     pub(crate) const OF_COMPANY: [Facet; 3] = [Facet::Country, Facet::Industry, Facet::Size];
+
+    /// The search parameter that filters on it.
+    pub fn parameter(self) -> Parameter {
+        match self {
+            Facet::Category => Parameter::Categories,
+            Facet::Country => Parameter::Country,
+            Facet::Industry => Parameter::Industry,
+            Facet::Size => Parameter::Size,
+            Facet::FundingStage => Parameter::FundingStage,
+            Facet::FundingCurrency => Parameter::FundingCurrency,
+            Facet::HiringType => Parameter::HiringType,
+            Facet::JobFunction => Parameter::JobFunction,
+            Facet::Seniority => Parameter::Seniority,
+            Facet::EmploymentType => Parameter::EmploymentType,
+            Facet::WorkArrangement => Parameter::WorkArrangement,
+        }
+    }
 
     /// The label of a signal's value, or `None` where it has none (absent or blank).
     pub fn label<'r>(

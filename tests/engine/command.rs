@@ -156,6 +156,28 @@ fn the_sample_answers_every_command() {
 }
 
 #[test]
+fn explain_names_values_that_no_signal_has() {
+    let plan = printed(&[
+        "explain",
+        "@sample",
+        "categories=Funding,foundng&companies=emberly,nobody&country=Germny",
+    ]);
+    let unknown: Vec<&str> = plan
+        .lines()
+        .filter_map(|line| line.strip_prefix("unknown  "))
+        .collect();
+    assert_eq!(
+        unknown,
+        [
+            "no signal has companies \"nobody\"",
+            "no signal has categories \"foundng\"",
+            "no signal has country \"germny\"",
+        ],
+        "{plan}"
+    );
+}
+
+#[test]
 fn today_is_what_as_of_says() {
     let count = |day: &str| {
         json(&["search", "@sample", "days=7&countOnly=true", "--as-of", day])["data"]["count"]
@@ -388,7 +410,8 @@ fn what_cannot_be_answered_exits_with_1_and_wrong_usage_with_2() {
     );
     assert!(refused(1, &["signal", "@sample", "1"]).contains("there is no signal 1"));
     assert!(refused(1, &["company", "@sample", "nobody"]).contains("there is no company"));
-    refused(2, &["signal", "@sample", "x"]);
+    assert!(refused(1, &["signal", "@sample", "x"]).contains("\"x\" is not a signal's id"));
+    refused(1, &["search", "@sample", "limit=x"]);
     refused(2, &["serach"]);
     refused(2, &["build", "--out", "x"]);
 }

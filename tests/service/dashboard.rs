@@ -382,3 +382,16 @@ fn a_form_leads_to_the_query_string_of_the_interface() {
     let query = place.trim_start_matches("/search?");
     assert!(page.contains(&format!("/api/v1/signals?{}", query.replace('&', "&#38;"))));
 }
+
+#[test]
+fn the_search_page_names_values_that_no_signal_has() {
+    let dashboard = Dashboard::start();
+    let session = dashboard.sign_in();
+    let target = "/search?categories=foundng,funding&companies=nobody&limit=10";
+    let page = text(&dashboard.visit(&session, target));
+    for (name, value) in [("categories", "foundng"), ("companies", "nobody")] {
+        let note = format!("no signal has {name} &#34;{value}&#34;");
+        assert!(page.contains(&note), "{note}");
+    }
+    assert!(!page.contains("&#34;funding&#34;"));
+}

@@ -191,3 +191,17 @@ fn wrong_settings_of_a_key_are_refused() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     }
 }
+
+#[test]
+fn every_stop_signal_ends_the_service_gracefully() {
+    for name in ["-TERM", "-INT", "-HUP"] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (mut service, _, _errors) = serve(&directory.path().join("state.db"), &[]);
+        let stop = Command::new("kill")
+            .args([name, &service.id().to_string()])
+            .status();
+        assert!(stop.expect("kill").success());
+        let status = service.wait().expect("an exit status");
+        assert_eq!(status.code(), Some(0), "{name}");
+    }
+}

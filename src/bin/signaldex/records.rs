@@ -14,7 +14,7 @@ pub(crate) struct Signal {
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// The signal's id
-    id: SignalId,
+    id: String,
 }
 
 /// Show a company
@@ -29,13 +29,17 @@ pub(crate) struct Company {
 
 impl Signal {
     pub(crate) fn run(self) -> Result<(), Failure> {
+        let id: SignalId = self
+            .id
+            .parse()
+            .map_err(|fault| format!("{:?} is not a signal's id: {fault}", self.id))?;
         let snapshot = source::open(&self.directory)?.snapshot();
-        match snapshot.signal(self.id)? {
+        match snapshot.signal(id)? {
             Some(Found { signal, company }) => source::print_answer(SignalDetail {
                 signal: &signal,
                 company: &company,
             }),
-            None => Err(format!("there is no signal {}", self.id).into()),
+            None => Err(format!("there is no signal {id}").into()),
         }
     }
 }

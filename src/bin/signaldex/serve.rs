@@ -112,6 +112,8 @@ impl Serve {
     }
 
     async fn serve(self, state: State) -> Result<(), Failure> {
+        // Before the addresses are announced: from then on a signal has to stop it gracefully.
+        let stop = stop_signal()?;
         let listener = listen(self.addr, "--addr").await?;
         let admin_listener = listen(self.admin.admin_addr, "--admin-addr").await?;
         let (address, admin_address) = (listener.local_addr()?, admin_listener.local_addr()?);
@@ -141,7 +143,7 @@ impl Serve {
         let server = Server::new(service.clone(), self.bounds.server_limits());
         let admin = Admin::new(service, self.admin.settings(address));
         let admin = tokio::spawn(serve_admin(admin_listener, admin));
-        server.run(listener, stop_signal()?).await?;
+        server.run(listener, stop).await?;
         admin.abort();
         Ok(())
     }
@@ -242,14 +244,17 @@ fn show_dashboard(address: SocketAddr, token: Option<AdminToken>, state: &StateF
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-/// Ready when the process is asked to stop, by a supervisor or from a keyboard.
+/// Ready when the process is asked to stop: by a supervisor, from a keyboard, or because its
+/// terminal was closed.
 fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hangup = signal(SignalKind::hangup())?;
     Ok(async move {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
+            _ = hangup.recv() => {}
         }
     })
 }

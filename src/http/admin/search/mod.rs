@@ -66,6 +66,8 @@ struct Found {
     options_time: String,
     first_page: Option<String>,
     next_page: Option<String>,
+    /// What the filter names and no signal has, a sentence each.
+    unknown: Vec<String>,
     plan: Plan,
 }
 
@@ -138,7 +140,10 @@ fn find(
         Start::First => None,
         Start::After(_) | Start::Page(_) => Some(text.without("page").without("cursor").link()),
     };
+    let explanation = snapshot.explain(query, today)?;
+    let unknown = explanation.unknown.iter();
     Ok(Found {
+        unknown: unknown.map(ToString::to_string).collect(),
         cards: signals.iter().map(|found| Card::of(found, text)).collect(),
         count: figures::grouped(count),
         shown: page.len(),
@@ -147,7 +152,7 @@ fn find(
         options_time: figures::duration(options_time),
         first_page,
         next_page,
-        plan: Plan::of(&snapshot.explain(query, today)?),
+        plan: Plan::of(&explanation),
     })
 }
 

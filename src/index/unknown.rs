@@ -1,0 +1,73 @@
+//! Values of a filter that no signal has, which are misspelt more often than not.
+
+use std::fmt;
+
+use super::live::LiveSegment;
+use super::snapshot::Snapshot;
+use crate::plan::Statistics;
+use crate::query::{Filter, Parameter};
+
+/// A value that a filter names and that no signal has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnknownValue {
+    /// The parameter that names it.
+    pub parameter: Parameter,
+    /// The value as the filter compares it: folded text, a lower-case ID, or a slug as typed.
+    pub value: String,
+}
+
+impl fmt::Display for UnknownValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "no signal has {} {:?}",
+            self.parameter.name(),
+            self.value
+        )
+    }
+}
+
+impl Snapshot {
+    /// The companies and facet values that a filter names and that no segment knows. A value whose
+    /// signals were all deleted is known until a merge removes their rows.
+    ///
+    /// Cost: one dictionary lookup for each value and segment.
+    ///
+    /// ```
+    /// use signaldex::{Filter, IndexBuilder};
+    ///
+    /// let snapshot = IndexBuilder::in_memory()?.finish()?.snapshot();
+    /// let unknown = snapshot.unknown_values(&Filter::parse("country=Germny")?);
+    /// assert_eq!(unknown[0].to_string(), "no signal has country \"germny\"");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn unknown_values(&self, filter: &Filter) -> Vec<UnknownValue> {
+        let mut unknown = Vec::new();
+        let mut note = |parameter, value: &str, knows: &dyn Fn(&LiveSegment) -> bool| {
+            if !self.segments.iter().any(knows) {
+                let value = value.to_owned();
+                unknown.push(UnknownValue { parameter, value });
+            }
+        };
+        if let Some(slug) = &filter.company_slug {
+            note(Parameter::CompanySlug, slug, &|live| {
+                live.company(slug).is_some()
+            });
+        }
+        for reference in &filter.companies {
+            let one = std::slice::from_ref(reference);
+            note(Parameter::Companies, &reference.slug, &|live| {
+                !live.companies(one).is_empty()
+            });
+        }
+        for facet in filter.filtered_facets() {
+            for key in filter.value_keys(facet).iter() {
+                note(facet.parameter(), key, &|live| {
+                    live.facet_values(facet, key).next().is_some()
+                });
+            }
+        }
+        unknown
+    }
+}
