@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why an index could not be built, opened, read or changed.
+///
+/// `{}` shows what went wrong and the file it is about; what the operating system or an object
+/// store said of it is the [`source`](std::error::Error::source). `{:#}` shows both on one line.
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
@@ -20,7 +23,7 @@ struct Inner {
     kind: Kind,
     reason: String,
     path: Option<PathBuf>,
-    source: Option<io::Error>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,16 +109,16 @@ impl Error {
 
     /// The error of the operating system, where there is one.
     pub fn io_error(&self) -> Option<&io::Error> {
-        self.0.source.as_ref()
+        self.0.source.as_ref()?.downcast_ref()
     }
 
     /// The operating system refused; `doing` completes "cannot ...".
     pub(crate) fn io(doing: &str, source: io::Error) -> Error {
         Error(Box::new(Inner {
             kind: Kind::Io,
-            reason: format!("cannot {doing}: {source}"),
+            reason: format!("cannot {doing}"),
             path: None,
-            source: Some(source),
+            source: Some(source.into()),
         }))
     }
 
@@ -159,7 +162,7 @@ impl Error {
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Error {
         let mut error = Error::new(Kind::Store, reason);
-        error.0.source = Some(io::Error::other(source));
+        error.0.source = Some(source.into());
         error
     }
 
@@ -202,16 +205,31 @@ impl fmt::Display for Error {
         if let Some(path) = &self.0.path {
             write!(f, "{}: ", path.display())?;
         }
-        f.write_str(&self.0.reason)
+        f.write_str(&self.0.reason)?;
+        if f.alternate() {
+            write_sources(self, f)?;
+        }
+        Ok(())
     }
+}
+
+/// Appends the sources of an error, each behind a colon.
+pub(crate) fn write_sources(
+    error: &(dyn std::error::Error + 'static),
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    let mut source = error.source();
+    while let Some(error) = source {
+        write!(f, ": {error}")?;
+        source = error.source();
+    }
+    Ok(())
 }
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0
-            .source
-            .as_ref()
-            .map(|source| source as &(dyn std::error::Error + 'static))
+        let source = self.0.source.as_deref()?;
+        Some(source)
     }
 }
 
@@ -245,6 +263,29 @@ mod tests {
     fn an_echo_has_at_most_64_characters_and_says_where_it_was_cut() {
         assert_eq!(echo(&"é".repeat(64)), "é".repeat(64));
         assert_eq!(echo(&"é".repeat(65)), format!("{}…", "é".repeat(64)));
+    }
+
+    #[test]
+    fn an_error_and_its_source_say_different_things() {
+        use std::error::Error as _;
+
+        let full = io::Error::new(io::ErrorKind::StorageFull, "no space left");
+        let error = Error::io("write the file", full).at(Path::new("index/manifest"));
+        assert_eq!(error.to_string(), "index/manifest: cannot write the file");
+        let source = error.source().expect("the system's error");
+        assert_eq!(source.to_string(), "no space left");
+        let whole = "index/manifest: cannot write the file: no space left";
+        assert_eq!(format!("{error:#}"), whole);
+        let kind = error.io_error().map(io::Error::kind);
+        assert_eq!(kind, Some(io::ErrorKind::StorageFull));
+    }
+
+    #[cfg(feature = "replicate")]
+    #[test]
+    fn an_error_of_a_store_is_none_of_the_operating_system() {
+        let error = Error::store("cannot list", "connection refused");
+        assert!(error.io_error().is_none());
+        assert_eq!(format!("{error:#}"), "cannot list: connection refused");
     }
 
     #[test]

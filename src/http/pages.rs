@@ -29,7 +29,7 @@ pub(super) fn health(parts: &Parts) -> Result<Answer, Problem> {
 pub(super) fn ready(service: &Shared, parts: &Parts) -> Result<Answer, Problem> {
     request::refuse_parameters(parts.uri.query())?;
     if let Err(error) = service.state.key_changes() {
-        tracing::error!(%error, "not ready");
+        tracing::error!(error = format_args!("{error:#}"), "not ready");
         return Err(Problem::overloaded("The state cannot be read."));
     }
     if let Some(fault) = service.corpus.fault() {

@@ -171,7 +171,7 @@ impl Problem {
 
     /// The cause goes to the log, not to the client.
     pub(crate) fn internal(cause: &dyn std::error::Error) -> Problem {
-        tracing::error!(%cause, "a request has failed");
+        tracing::error!(cause = format_args!("{cause:#}"), "a request has failed");
         Problem::new(
             Code::Internal,
             "The request could not be answered; it was not charged.",

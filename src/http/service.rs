@@ -104,14 +104,20 @@ impl Service {
                 tracing::info!(generation, "a new snapshot is served");
             }
             Some(Ok(false)) | None => {}
-            Some(Err(error)) => tracing::error!(%error, "the index cannot be followed"),
+            Some(Err(error)) => tracing::error!(
+                error = format_args!("{error:#}"),
+                "the index cannot be followed"
+            ),
         }
         self.follow_keys();
     }
 
     pub(super) fn follow_keys(&self) {
         if let Err(error) = self.0.keyring.follow(&self.0.state) {
-            tracing::error!(%error, "the keys cannot be followed");
+            tracing::error!(
+                error = format_args!("{error:#}"),
+                "the keys cannot be followed"
+            );
         }
     }
 

@@ -12,8 +12,10 @@ use crate::error::echo;
 use crate::signal::{Company, Signal};
 use crate::{Added, Error, IndexBuilder, Result, Writer};
 
-/// What takes the records that are loaded.
-pub trait Sink {
+/// What takes the records that are loaded: an [`IndexBuilder`] or a [`Writer`].
+///
+/// The trait is sealed, since nothing outside this crate can make the [`Error`] that it returns.
+pub trait Sink: sealed::Sealed {
     /// Takes a company; a later one with the same slug takes its place.
     ///
     /// # Errors
@@ -26,6 +28,16 @@ pub trait Sink {
     /// # Errors
     /// What went wrong other than with this record; the load ends.
     fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added>;
+}
+
+pub(crate) mod sealed {
+    //! Keeps [`Sink`](super::Sink) to this crate.
+
+    pub trait Sealed {}
+
+    impl Sealed for crate::IndexBuilder {}
+
+    impl Sealed for crate::Writer {}
 }
 
 impl Sink for IndexBuilder {

@@ -37,6 +37,8 @@ mod written;
 pub use fault::RecordFault;
 pub use input::{parse_company, parse_signal};
 pub use lines::{LINE_BYTES_MAX, Line, Lines};
+#[cfg(feature = "cluster")]
+pub(crate) use load::sealed;
 pub use load::{LoadReport, Loader, OnInvalid, Progress, Rejected, Sink, load};
 pub use output::{CompanyDetail, Data, FilterOptions, SearchData, SignalDetail, SignalItem};
 #[cfg(feature = "http")]

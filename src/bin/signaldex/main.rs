@@ -101,7 +101,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if is_closed_pipe(&*failure) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("signaldex: {failure}");
+            eprintln!("signaldex: {failure:#}");
             ExitCode::FAILURE
         }
     }

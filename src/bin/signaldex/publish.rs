@@ -36,7 +36,7 @@ impl Publish {
             .enable_all()
             .build()?;
         let published = runtime.block_on(publish(&self.directory, &store, options));
-        eprintln!("{}", line_of(&published.map_err(explained)?));
+        eprintln!("{}", line_of(&published?));
         Ok(())
     }
 }
@@ -57,12 +57,4 @@ fn line_of(published: &Published) -> String {
         "generation {generation} {outcome}: {objects_sent} objects of {bytes_sent} bytes sent, \
          {objects_shared} were there"
     )
-}
-
-/// An error with what the store itself said, which is for whoever runs the program.
-fn explained(error: signaldex::Error) -> Failure {
-    match error.io_error() {
-        Some(source) if error.is_store() => format!("{error}: {source}").into(),
-        _ => error.into(),
-    }
 }

@@ -49,7 +49,7 @@ impl ReplicaOptions {
         let store = Store::open(address)?;
         let opened = Replica::open(store, &self.cache).await;
         let replica = opened.inspect_err(|error| {
-            tracing::error!(%error, source = source_of(error), "nothing can be served");
+            tracing::error!(error = format_args!("{error:#}"), "nothing can be served");
         })?;
         Ok(Some(Opened {
             replica,
@@ -75,9 +75,9 @@ impl Opened {
 
 fn report(service: &Service, progress: &Progress) {
     if let Some(error) = &progress.fault {
-        let source = source_of(error);
         let (generation, newest) = (progress.generation, progress.newest);
-        tracing::error!(%error, source, generation, newest, "the store cannot be followed");
+        let error = format_args!("{error:#}");
+        tracing::error!(%error, generation, newest, "the store cannot be followed");
     }
     if progress.changed {
         let (generation, bytes) = (progress.generation, progress.bytes_fetched);
@@ -85,20 +85,17 @@ fn report(service: &Service, progress: &Progress) {
     }
     service.report_following(Following {
         newest: progress.newest,
-        // Anybody can read it, so it says what is wrong, without paths and addresses.
-        fault: progress
-            .fault
-            .as_ref()
-            .map(|error| error.reason().to_owned()),
+        fault: progress.fault.as_ref().map(public_fault),
         objects_fetched: progress.objects_fetched,
         bytes_fetched: progress.bytes_fetched,
     });
 }
 
-/// What the store or the operating system said.
-fn source_of(error: &signaldex::Error) -> String {
-    error
-        .io_error()
-        .map(ToString::to_string)
-        .unwrap_or_default()
+/// What anybody may read of an error: without paths and addresses, but with what the operating
+/// system said.
+fn public_fault(error: &signaldex::Error) -> String {
+    match error.io_error() {
+        Some(source) => format!("{}: {source}", error.reason()),
+        None => error.reason().to_owned(),
+    }
 }

@@ -88,7 +88,10 @@ impl Place {
 
 impl Failed {
     pub(super) fn of(cause: &dyn Display) -> Failed {
-        tracing::error!(%cause, "a page could not be made");
+        tracing::error!(
+            cause = format_args!("{cause:#}"),
+            "a page could not be made"
+        );
         Failed(())
     }
 }
