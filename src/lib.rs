@@ -105,10 +105,10 @@ pub mod text;
 pub use error::{Error, Result};
 pub use index::{
     CommitReport, FacetCount, Facets, Found, Index, IndexBuilder, IndexStatistics, OnSignals, Page,
-    Snapshot, UnknownValue, Writer,
+    Snapshot, Writer,
 };
 pub use plan::{Estimate, Explanation, SegmentExplanation, StepExplanation, Strategies};
-pub use query::{Facet, Filter, Query};
+pub use query::{Facet, Filter, Query, UnknownValue};
 pub use segment::Added;
 pub use signal::{
     Company, CompanyProfile, Currency, Funding, Hiring, Item, ParseIdError, Signal, SignalId,

@@ -42,7 +42,6 @@ pub use snapshot::{Found, IndexStatistics, Snapshot};
 pub(crate) use source::{Source, SourceFile};
 #[cfg(feature = "replicate")]
 pub(crate) use storage::NewFile;
-pub use unknown::UnknownValue;
 pub use writer::{CommitReport, OnSignals, Writer};
 
 use self::storage::{Directory, Storage};

@@ -1,32 +1,9 @@
 //! Values of a filter that no signal has, which are misspelt more often than not.
 
-use std::fmt;
-
 use super::live::LiveSegment;
 use super::snapshot::Snapshot;
 use crate::plan::Statistics;
-use crate::query::{Filter, Parameter};
-
-/// A value that a filter names and that no signal has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct UnknownValue {
-    /// The parameter that names it.
-    pub parameter: Parameter,
-    /// The value as the filter compares it: folded text, a lower-case ID, or a slug as typed.
-    pub value: String,
-}
-
-impl fmt::Display for UnknownValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "no signal has {} {:?}",
-            self.parameter.name(),
-            self.value
-        )
-    }
-}
+use crate::query::{Filter, Parameter, UnknownValue};
 
 impl Snapshot {
     /// The companies and facet values that a filter names and that no segment knows. A value whose

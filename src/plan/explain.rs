@@ -4,8 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::{Access, Clause, Estimate, Plan};
-use crate::UnknownValue;
-use crate::query::Facet;
+use crate::query::{Facet, UnknownValue};
 
 /// How a query was answered: the plan of every segment, with estimates and what really happened.
 ///

@@ -24,6 +24,7 @@ mod list;
 mod parameter;
 mod params;
 mod phrase;
+mod unknown;
 
 use std::sync::OnceLock;
 
@@ -35,6 +36,7 @@ pub use fault::{Fault, FaultCode, InvalidQuery};
 pub use filter::{DateRange, Days, Filter};
 pub use parameter::{PARAMETERS, Parameter, ParameterDescription, ParameterKind};
 pub use phrase::Phrase;
+pub use unknown::UnknownValue;
 
 use crate::signal::SignalId;
 

@@ -6,6 +6,7 @@ mod command;
 #[cfg(feature = "json")]
 mod golden;
 mod house;
+mod layers;
 mod metamorphic;
 mod oracle;
 mod parsing;

@@ -1,0 +1,261 @@
+//! The layers of the library: a file imports only what the table allows, and ARCHITECTURE.md shows
+//! the same table.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Each layer and the layers that it may import, lowest first. A layer is a file or folder of
+/// `src/`; the program in `src/bin/` stands above them all.
+const LAYERS: [(&str, &[&str]); 15] = [
+    ("error", &[]),
+    ("text", &[]),
+    ("signal", &[]),
+    ("notation", &["signal"]),
+    ("query", &["error", "signal", "text"]),
+    ("segment", &["error", "notation", "query", "signal", "text"]),
+    ("plan", &["query", "segment", "signal"]),
+    ("exec", &["plan", "query", "segment"]),
+    (
+        "index",
+        &["error", "exec", "plan", "query", "segment", "signal"],
+    ),
+    (
+        "json",
+        &["error", "index", "notation", "query", "segment", "signal"],
+    ),
+    ("synthetic", &["error", "signal"]),
+    ("sample", &["error", "index", "json"]),
+    ("replicate", &["error", "index"]),
+    (
+        "http",
+        &[
+            "error", "index", "json", "plan", "query", "segment", "signal",
+        ],
+    ),
+    (
+        "cluster",
+        &[
+            "error",
+            "http",
+            "index",
+            "json",
+            "query",
+            "replicate",
+            "segment",
+            "signal",
+        ],
+    ),
+];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a readable folder");
+    let paths = entries.map(|entry| entry.expect("a readable folder").path());
+    let (folders, files): (Vec<_>, Vec<_>) = paths.partition(|path| path.is_dir());
+    let is_source = |file: &PathBuf| file.extension().is_some_and(|ending| ending == "rs");
+    let nested = folders.iter().flat_map(|folder| sources(folder));
+    let files = files.into_iter().filter(is_source).chain(nested);
+    files.filter(|file| !is_test(file)).collect()
+}
+
+/// Tests of a module may import anything.
+fn is_test(file: &Path) -> bool {
+    let path = file.strip_prefix(root()).unwrap_or(file).with_extension("");
+    path.ends_with("tests")
+        || path.to_string_lossy().contains("_tests")
+        || path.iter().any(|part| part == "tests")
+}
+
+/// The layer of a file: its folder below `src/`, or its own name.
+fn layer_of(file: &Path) -> String {
+    let path = file.strip_prefix(root().join("src")).expect("a source");
+    let first = path.components().next().expect("a name");
+    let name = first.as_os_str().to_string_lossy();
+    name.trim_end_matches(".rs").to_owned()
+}
+
+/// The code of a file without comments and without its tests, which may import anything.
+fn code_of(file: &Path) -> String {
+    let text = fs::read_to_string(file).expect("a readable file");
+    let code = text
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or_default());
+    let code: Vec<&str> = code.collect();
+    let code = code.join("\n");
+    let end = code.find("#[cfg(test)]\nmod tests {").unwrap_or(code.len());
+    code[..end].to_owned()
+}
+
+/// The names that stand directly behind `crate::`, in imports and in paths written in full.
+fn names_behind_crate(code: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for rest in code.split("crate::").skip(1) {
+        match rest.strip_prefix('{') {
+            Some(group) => names.extend(heads_of_group(group)),
+            None => names.extend([identifier(rest)]),
+        }
+    }
+    names
+}
+
+/// The first names of the items of `a::b, c, d::{e, f}}…`, up to the closing brace.
+fn heads_of_group(group: &str) -> Vec<String> {
+    let (mut depth, mut is_start, mut heads) = (0, true, Vec::new());
+    for (position, letter) in group.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => is_start = true,
+            _ if letter.is_whitespace() => {}
+            _ if is_start => {
+                heads.push(identifier(&group[position..]));
+                is_start = false;
+            }
+            _ => {}
+        }
+    }
+    heads
+}
+
+fn identifier(text: &str) -> String {
+    let is_part = |letter: &char| letter.is_alphanumeric() || *letter == '_';
+    text.chars().take_while(is_part).collect()
+}
+
+/// By name: the module that `lib.rs` takes it from.
+fn reexported() -> BTreeMap<String, String> {
+    let library = code_of(&root().join("src/lib.rs"));
+    let mut modules = BTreeMap::new();
+    for import in library.split("pub use ").skip(1) {
+        let (module, names) = import.split_once("::").expect("a path");
+        let names = names.split(';').next().unwrap_or_default();
+        let names = match names.strip_prefix('{') {
+            Some(group) => heads_of_group(group),
+            None => vec![identifier(names)],
+        };
+        modules.extend(names.into_iter().map(|name| (name, module.to_owned())));
+    }
+    modules
+}
+
+#[test]
+fn every_import_leads_to_a_layer_below() {
+    let reexported = reexported();
+    let layers: BTreeMap<&str, &[&str]> = LAYERS.into_iter().collect();
+    let mut forbidden = Vec::new();
+    let mut used = BTreeSet::new();
+    for file in sources(&root().join("src")) {
+        let layer = layer_of(&file);
+        if matches!(layer.as_str(), "lib" | "bin") {
+            continue;
+        }
+        let Some(allowed) = layers.get(layer.as_str()) else {
+            panic!(
+                "{}: {layer} is in no row of the table of layers",
+                file.display()
+            );
+        };
+        for name in names_behind_crate(&code_of(&file)) {
+            let target = reexported.get(&name).cloned().unwrap_or(name);
+            if target != layer && !allowed.contains(&target.as_str()) {
+                forbidden.push(format!(
+                    "{}: {layer} may not import {target}",
+                    file.display()
+                ));
+            }
+            used.insert((layer.clone(), target));
+        }
+    }
+    assert!(forbidden.is_empty(), "{}", forbidden.join("\n"));
+    for (layer, allowed) in LAYERS {
+        for target in allowed {
+            let import = (layer.to_owned(), (*target).to_owned());
+            assert!(
+                used.contains(&import),
+                "{layer} no longer imports {target}: take it off the table"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_table_allows_no_circle() {
+    let mut below: BTreeSet<&str> = BTreeSet::new();
+    for (layer, allowed) in LAYERS {
+        for target in allowed {
+            assert!(
+                below.contains(target),
+                "{layer} imports {target}, which is not below it"
+            );
+        }
+        below.insert(layer);
+    }
+}
+
+#[test]
+fn no_module_passes_another_layer_on() {
+    for file in sources(&root().join("src")) {
+        let layer = layer_of(&file);
+        if layer == "lib" || layer == "bin" {
+            continue;
+        }
+        for import in code_of(&file)
+            .split("use crate::")
+            .collect::<Vec<_>>()
+            .windows(2)
+        {
+            let is_public = import[0].trim_end().ends_with("pub(crate)")
+                || import[0].trim_end().ends_with("pub");
+            let is_own = identifier(import[1]) == layer;
+            assert!(
+                !is_public || is_own,
+                "{} passes on crate::{}",
+                file.display(),
+                identifier(import[1])
+            );
+        }
+    }
+}
+
+/// The rows of the table in ARCHITECTURE.md: a layer, what it owns, what it imports.
+fn documented() -> BTreeMap<String, BTreeSet<String>> {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("a readable document");
+    let section = text
+        .split("## Which layer may import which?")
+        .nth(1)
+        .expect("the section");
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let rows = section.lines().filter(|line| line.starts_with("| `"));
+    rows.map(|row| {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let name = cells[0]
+            .trim_matches('`')
+            .trim_end_matches('/')
+            .trim_end_matches(".rs");
+        let imports = cells[2]
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty());
+        (name.to_owned(), imports.map(str::to_owned).collect())
+    })
+    .collect()
+}
+
+#[test]
+fn the_architecture_shows_the_same_table() {
+    let documented = documented();
+    for (layer, allowed) in LAYERS {
+        let allowed: BTreeSet<String> = allowed.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(
+            documented.get(layer),
+            Some(&allowed),
+            "{layer} in ARCHITECTURE.md"
+        );
+    }
+    assert_eq!(documented.len(), LAYERS.len());
+}
