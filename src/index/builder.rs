@@ -1,10 +1,11 @@
 //! Building an index from scratch: records in, an index in memory or in a directory out.
 
+use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::Index;
-use super::directory::{self, FileBuilder};
+use super::directory::{self, FileBuilder, NewFiles};
 use super::live::LiveSegment;
 use super::manifest::Manifest;
 use super::snapshot::Snapshot;
@@ -36,10 +37,18 @@ pub struct IndexBuilder(Target);
 #[derive(Debug)]
 enum Target {
     Memory(SegmentBuilder<Vec<u8>>),
-    Directory {
-        storage: Arc<dyn Storage>,
-        segment: FileBuilder,
-    },
+    Directory(Box<Building>),
+}
+
+/// An index that is being built in a directory. What is dropped unfinished leaves no file.
+#[derive(Debug)]
+struct Building {
+    segment: FileBuilder,
+    new_files: NewFiles,
+    next_file: u64,
+    storage: Arc<dyn Storage>,
+    /// Released last: until then the files are this builder's to remove.
+    _lock: Box<dyn Debug + Send + Sync>,
 }
 
 impl IndexBuilder {
@@ -66,11 +75,21 @@ impl IndexBuilder {
     }
 
     pub(super) fn in_storage(storage: Arc<dyn Storage>) -> Result<IndexBuilder> {
-        if directory::exists(&*storage)? {
-            return Err(Error::invalid("there is an index here already"));
-        }
-        let segment = FileBuilder::create(&*storage, FIRST_FILE)?;
-        Ok(IndexBuilder(Target::Directory { storage, segment }))
+        refuse_existing(&*storage)?;
+        let lock = storage.lock()?;
+        // Another build may have been faster.
+        refuse_existing(&*storage)?;
+        directory::remove_leftovers(&*storage, &Manifest::empty())?;
+        let mut new_files = NewFiles::new(&storage);
+        let mut next_file = FIRST_FILE;
+        let segment = FileBuilder::create(&mut new_files, &mut next_file)?;
+        Ok(IndexBuilder(Target::Directory(Box::new(Building {
+            segment,
+            new_files,
+            next_file,
+            storage,
+            _lock: lock,
+        }))))
     }
 
     /// Adds a company; a later one with the same slug takes its place.
@@ -80,7 +99,7 @@ impl IndexBuilder {
     pub fn add_company(&mut self, company: &Company<'_>) -> Result<Added> {
         match &mut self.0 {
             Target::Memory(builder) => builder.add_company(company),
-            Target::Directory { segment, .. } => segment.builder.add_company(company),
+            Target::Directory(building) => building.segment.builder.add_company(company),
         }
     }
 
@@ -92,7 +111,7 @@ impl IndexBuilder {
     pub fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
         match &mut self.0 {
             Target::Memory(builder) => builder.add_signal(signal),
-            Target::Directory { segment, .. } => segment.builder.add_signal(signal),
+            Target::Directory(building) => building.segment.builder.add_signal(signal),
         }
     }
 
@@ -116,18 +135,29 @@ impl IndexBuilder {
                     vec![live],
                 )))
             }
-            Target::Directory { storage, segment } => {
-                let live = segment.finish(&*storage)?;
-                let manifest = Manifest {
-                    generation: FIRST_GENERATION,
-                    next_file: FIRST_FILE + 1,
-                    segments: vec![directory::line(&live, None)],
-                };
-                directory::publish(&*storage, &manifest)?;
-                Index::from_storage(storage)
-            }
+            Target::Directory(building) => building.finish(),
         }
     }
+}
+
+impl Building {
+    fn finish(self) -> Result<Index> {
+        let live = self.segment.finish(&*self.storage)?;
+        let manifest = Manifest {
+            generation: FIRST_GENERATION,
+            next_file: self.next_file,
+            segments: vec![directory::line(&live, None)],
+        };
+        self.new_files.publish(&manifest)?;
+        Index::from_storage(self.storage)
+    }
+}
+
+fn refuse_existing(storage: &dyn Storage) -> Result<()> {
+    if directory::exists(storage)? {
+        return Err(Error::invalid("there is an index here already"));
+    }
+    Ok(())
 }
 
 const FIRST_FILE: u64 = 1;

@@ -31,6 +31,128 @@ const WRITE_BUFFER_BYTES: usize = 1 << 20;
 /// a writer has replaced it meanwhile. Each time, a whole commit has to have come in between.
 const READ_ATTEMPTS_MAX: usize = 16;
 
+/// What a numbered file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    Segment,
+    Deleted,
+}
+
+/// Digits of the number in a file's name: as many as the largest `u64` has.
+const NUMBER_DIGITS: usize = 20;
+
+impl FileKind {
+    const ALL: [FileKind; 2] = [FileKind::Segment, FileKind::Deleted];
+
+    fn prefix(self) -> &'static str {
+        match self {
+            FileKind::Segment => "segment-",
+            FileKind::Deleted => "deleted-",
+        }
+    }
+
+    /// The name of the file of a number.
+    pub(super) fn name(self, file: u64) -> String {
+        format!("{}{file:0NUMBER_DIGITS$}", self.prefix())
+    }
+
+    /// The number of the file of a name, where [`name`](Self::name) gives that name.
+    fn number(self, name: &str) -> Option<u64> {
+        let digits = name.strip_prefix(self.prefix())?;
+        let is_number =
+            digits.len() == NUMBER_DIGITS && digits.bytes().all(|digit| digit.is_ascii_digit());
+        is_number.then(|| digits.parse().ok()).flatten()
+    }
+}
+
+/// Files that were written and that no manifest names yet. Unless they are kept, they are removed
+/// when this is dropped: what fails leaves nothing behind.
+#[derive(Debug)]
+pub(super) struct NewFiles {
+    storage: Arc<dyn Storage>,
+    names: Vec<String>,
+}
+
+impl NewFiles {
+    /// No files so far.
+    pub(super) fn new(storage: &Arc<dyn Storage>) -> NewFiles {
+        NewFiles {
+            storage: Arc::clone(storage),
+            names: Vec::new(),
+        }
+    }
+
+    /// Creates the next numbered file.
+    fn create(
+        &mut self,
+        kind: FileKind,
+        next_file: &mut u64,
+    ) -> Result<(u64, Box<dyn NewFile>)> {
+        let (file, output) = create_next(&*self.storage, kind, next_file)?;
+        self.names.push(kind.name(file));
+        Ok((file, output))
+    }
+
+    /// Writes what is deleted of a segment and says what the manifest has to.
+    pub(super) fn write_deleted(
+        &mut self,
+        next_file: &mut u64,
+        deleted: &Deleted,
+    ) -> Result<DeletedLine> {
+        let bytes = deleted.encode();
+        let (file, output) = self.create(FileKind::Deleted, next_file)?;
+        let written = write_all(output, &bytes);
+        let name = FileKind::Deleted.name(file);
+        written.map_err(at(&*self.storage, &name, "write the file"))?;
+        Ok(DeletedLine {
+            file,
+            length: bytes.len() as u64,
+            checksum: crc32c::crc32c(&bytes),
+        })
+    }
+
+    /// Makes a state the current one: writes the next manifest beside it, syncs the names of the
+    /// new files, renames, syncs again. What the new files hold has to be durable already.
+    pub(super) fn publish(mut self, manifest: &Manifest) -> Result<()> {
+        self.names.push(MANIFEST_NEXT.to_owned());
+        write_file(&*self.storage, MANIFEST_NEXT, &manifest.encode()?)?;
+        // Once the rename is asked for, the manifest may name the files even where it fails.
+        self.names.clear();
+        self.storage
+            .rename(MANIFEST_NEXT, MANIFEST)
+            .and_then(|()| self.storage.sync_names())
+            .map_err(at(&*self.storage, MANIFEST, "replace the manifest"))
+    }
+}
+
+impl Drop for NewFiles {
+    fn drop(&mut self) {
+        for name in &self.names {
+            // What cannot be removed now is removed when the next writer opens.
+            let _ = self.storage.remove(name);
+        }
+    }
+}
+
+/// Creates the next numbered file, for writing. A number whose name something else has is passed
+/// over: nothing of ours can have it.
+pub(super) fn create_next(
+    storage: &dyn Storage,
+    kind: FileKind,
+    next_file: &mut u64,
+) -> Result<(u64, Box<dyn NewFile>)> {
+    loop {
+        let file = *next_file;
+        *next_file += 1;
+        let name = kind.name(file);
+        match storage.create(&name) {
+            Ok(output) => return Ok((file, output)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(at(storage, &name, "create the file")(error)),
+        }
+    }
+}
+
 /// A segment that is being built in a file.
 #[derive(Debug)]
 pub(super) struct FileBuilder {
@@ -39,21 +161,18 @@ pub(super) struct FileBuilder {
 }
 
 impl FileBuilder {
-    /// Begins a segment in the file of a number.
-    pub(super) fn create(storage: &dyn Storage, file: u64) -> Result<FileBuilder> {
-        let name = segment_name(file);
-        let output = storage
-            .create(&name)
-            .map_err(at(storage, &name, "create the file"))?;
+    /// Creates the next file and begins a segment in it.
+    pub(super) fn create(new: &mut NewFiles, next_file: &mut u64) -> Result<FileBuilder> {
+        let (file, output) = new.create(FileKind::Segment, next_file)?;
         let output = BufWriter::with_capacity(WRITE_BUFFER_BYTES, output);
-        let builder =
-            SegmentBuilder::new(output).map_err(|error| error.at(&storage.path(&name)))?;
+        let path = new.storage.path(&FileKind::Segment.name(file));
+        let builder = SegmentBuilder::new(output).map_err(|error| error.at(&path))?;
         Ok(FileBuilder { builder, file })
     }
 
     /// Finishes the segment, makes it durable and opens it.
     pub(super) fn finish(self, storage: &dyn Storage) -> Result<LiveSegment> {
-        let name = segment_name(self.file);
+        let name = FileKind::Segment.name(self.file);
         let output = self
             .builder
             .finish()
@@ -93,29 +212,10 @@ pub(super) fn exists(storage: &dyn Storage) -> Result<bool> {
     }
 }
 
-/// Makes a state the current one: writes the next manifest beside it, syncs, renames, syncs the
-/// names. The files that it names have to be durable already.
-pub(super) fn publish(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
-    write_file(storage, MANIFEST_NEXT, &manifest.encode()?)?;
-    storage
-        .rename(MANIFEST_NEXT, MANIFEST)
-        .and_then(|()| storage.sync_names())
-        .map_err(at(storage, MANIFEST, "replace the manifest"))
-}
-
-/// Writes what is deleted of a segment and says what the manifest has to.
-pub(super) fn write_deleted(
-    storage: &dyn Storage,
-    file: u64,
-    deleted: &Deleted,
-) -> Result<DeletedLine> {
-    let bytes = deleted.encode();
-    write_file(storage, &deleted_name(file), &bytes)?;
-    Ok(DeletedLine {
-        file,
-        length: bytes.len() as u64,
-        checksum: crc32c::crc32c(&bytes),
-    })
+/// Whether a file of that name can only have been written by an index. Everything else in the
+/// directory belongs to somebody else, however similar its name.
+fn is_own_name(name: &str) -> bool {
+    name == MANIFEST_NEXT || FileKind::ALL.iter().any(|kind| kind.number(name).is_some())
 }
 
 /// Removes what crashes have left: our files that the manifest does not name. Only for the holder
@@ -125,12 +225,9 @@ pub(super) fn remove_leftovers(storage: &dyn Storage, manifest: &Manifest) -> Re
     let names = storage
         .names()
         .map_err(at(storage, "", "list the directory"))?;
-    let is_ours = |name: &String| {
-        name.starts_with("segment-") || name.starts_with("deleted-") || name == MANIFEST_NEXT
-    };
     names
         .iter()
-        .filter(|name| is_ours(name) && !named.contains(name))
+        .filter(|name| is_own_name(name) && !named.contains(name))
         .try_for_each(|name| remove(storage, name))
 }
 
@@ -148,11 +245,6 @@ pub(super) fn remove_replaced(
         .try_for_each(|name| remove(storage, name))
 }
 
-/// Removes the file of a segment that no manifest has named.
-pub(super) fn remove_segment(storage: &dyn Storage, file: u64) -> Result<()> {
-    remove(storage, &segment_name(file))
-}
-
 pub(super) fn remove(storage: &dyn Storage, name: &str) -> Result<()> {
     storage
         .remove(name)
@@ -164,8 +256,8 @@ fn names_of(manifest: &Manifest) -> Vec<String> {
     let of_line = |line: &SegmentLine| {
         let deleted = line.deleted.as_ref();
         [
-            Some(segment_name(line.file)),
-            deleted.map(|deleted| deleted_name(deleted.file)),
+            Some(FileKind::Segment.name(line.file)),
+            deleted.map(|deleted| FileKind::Deleted.name(deleted.file)),
         ]
     };
     let lines = manifest.segments.iter().flat_map(of_line);
@@ -232,7 +324,7 @@ pub(super) fn open_snapshot(
             None => Arc::new(open_segment(storage, line.file)?),
         };
         if segment.file_size() != line.length {
-            let path = storage.path(&segment_name(line.file));
+            let path = storage.path(&FileKind::Segment.name(line.file));
             return Err(Error::corrupt("the file is not as long as the manifest says").at(&path));
         }
         let deleted = match &line.deleted {
@@ -250,7 +342,7 @@ pub(super) fn open_snapshot(
 }
 
 fn open_segment(storage: &dyn Storage, file: u64) -> Result<Segment> {
-    let name = segment_name(file);
+    let name = FileKind::Segment.name(file);
     let bytes = storage
         .view(&name)
         .map_err(at(storage, &name, "open the file"))?;
@@ -258,7 +350,7 @@ fn open_segment(storage: &dyn Storage, file: u64) -> Result<Segment> {
 }
 
 fn read_deleted(storage: &dyn Storage, line: &DeletedLine, segment: &Segment) -> Result<Deleted> {
-    let name = deleted_name(line.file);
+    let name = FileKind::Deleted.name(line.file);
     let bytes = storage
         .read(&name)
         .map_err(at(storage, &name, "read the file"))?;
@@ -272,12 +364,22 @@ fn read_deleted(storage: &dyn Storage, line: &DeletedLine, segment: &Segment) ->
     .map_err(|error| error.at(&storage.path(&name)))
 }
 
+/// Writes a small file in place of what has its name, and makes its content durable.
 pub(super) fn write_file(storage: &dyn Storage, name: &str, bytes: &[u8]) -> Result<()> {
-    let written = storage.create(name).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync()
-    });
+    let created = match storage.create(name) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            storage.remove(name).and_then(|()| storage.create(name))
+        }
+        created => created,
+    };
+    let written = created.and_then(|file| write_all(file, bytes));
     written.map_err(at(storage, name, "write the file"))
+}
+
+/// Writes all of a file and makes it durable.
+fn write_all(mut file: Box<dyn NewFile>, bytes: &[u8]) -> io::Result<()> {
+    file.write_all(bytes)?;
+    file.sync()
 }
 
 /// Turns an error of the operating system into ours, naming the file.
@@ -293,12 +395,4 @@ pub(super) fn at<'s>(
             _ => Error::io(doing, error).at(&path),
         }
     }
-}
-
-pub(super) fn segment_name(file: u64) -> String {
-    format!("segment-{file:020}")
-}
-
-pub(super) fn deleted_name(file: u64) -> String {
-    format!("deleted-{file:020}")
 }

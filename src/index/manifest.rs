@@ -61,6 +61,15 @@ pub(crate) struct DeletedLine {
 }
 
 impl Manifest {
+    /// That of a directory without an index.
+    pub(crate) fn empty() -> Manifest {
+        Manifest {
+            generation: 0,
+            next_file: 1,
+            segments: Vec::new(),
+        }
+    }
+
     /// The file with what is deleted of a segment.
     pub(crate) fn deleted_line(&self, segment: u64) -> Option<DeletedLine> {
         self.segments

@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use roaring::RoaringBitmap;
 
-use super::directory::{self, FileBuilder};
+use super::directory::{FileBuilder, NewFiles};
 use super::live::LiveSegment;
 use super::snapshot::Snapshot;
 use super::writer::WriterCore;
@@ -118,27 +118,31 @@ pub(super) fn merge(
     inputs: &[LiveSegment],
     is_given_up: &dyn Fn() -> bool,
 ) -> Result<()> {
-    let file = WriterCore::next_file(&mut *core.lock()?);
-    let written = write_merged(core, file, inputs, is_given_up);
+    let mut new_files = NewFiles::new(&core.storage);
+    let output = FileBuilder::create(&mut new_files, &mut core.lock()?.manifest.next_file)?;
+    let written = write_merged(core, output, inputs, is_given_up);
     let mut state = core.lock()?;
     let merged = written.map_err(|error| WriterCore::fail_on_io(&mut state, error))?;
     let Some(merged) = merged else {
-        return directory::remove_segment(&*core.storage, file);
+        return Ok(());
     };
     let now = core.snapshot();
     let Some(chosen) = find(inputs, &now.segments) else {
-        return directory::remove_segment(&*core.storage, file);
+        return Ok(());
     };
     let (rows, companies) = deleted_since(&merged, inputs, &now.segments[chosen.clone()]);
     let merged = match rows.is_empty() && companies.is_empty() {
         true => (merged, None),
-        false => core.write_deleted(&mut state, &merged, &rows, &companies)?,
+        false => {
+            let writing = (&mut *state, &mut new_files);
+            WriterCore::write_deleted(writing, &merged, &rows, &companies)?
+        }
     };
     let lines = |live: &LiveSegment| (live.clone(), state.manifest.deleted_line(live.number));
     let mut segments: Vec<_> = now.segments[..chosen.start].iter().map(lines).collect();
     segments.push(merged);
     segments.extend(now.segments[chosen.end..].iter().map(lines));
-    core.publish(&mut state, segments).map(drop)
+    core.publish(&mut state, new_files, segments).map(drop)
 }
 
 /// Where segments stand now. Commits only append, and a merge puts one in the place of several: so
@@ -158,11 +162,10 @@ fn find(inputs: &[LiveSegment], now: &[LiveSegment]) -> Option<Range<usize>> {
 /// Writes the merged segment; none where that was given up.
 fn write_merged(
     core: &WriterCore,
-    file: u64,
+    mut output: FileBuilder,
     inputs: &[LiveSegment],
     is_given_up: &dyn Fn() -> bool,
 ) -> Result<Option<LiveSegment>> {
-    let mut output = FileBuilder::create(&*core.storage, file)?;
     for live in inputs {
         // A later segment's record of a company takes the place of an earlier one's.
         for company in

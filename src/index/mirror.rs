@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-use super::directory::{self, MANIFEST};
+use super::directory::{self, FileKind, MANIFEST, NewFiles};
 use super::manifest::{Manifest, SegmentLine};
 use super::snapshot::Snapshot;
 use super::storage::{Directory, NewFile, Storage};
@@ -28,22 +28,6 @@ pub(crate) struct Mirror {
     _lock: Box<dyn Debug + Send + Sync>,
 }
 
-/// What a file holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FileKind {
-    Segment,
-    Deleted,
-}
-
-impl FileKind {
-    fn name(self, file: u64) -> String {
-        match self {
-            FileKind::Segment => directory::segment_name(file),
-            FileKind::Deleted => directory::deleted_name(file),
-        }
-    }
-}
-
 impl Mirror {
     /// Takes the lock of a directory, which is created where it does not exist.
     ///
@@ -55,7 +39,7 @@ impl Mirror {
         Ok(Mirror {
             _lock: directory.lock()?,
             storage: Arc::new(directory),
-            manifest: empty_manifest(),
+            manifest: Manifest::empty(),
             index: None,
         })
     }
@@ -85,7 +69,7 @@ impl Mirror {
 
     /// Empties the directory: its state cannot be read and is fetched anew.
     pub(crate) fn clear(&mut self) -> Result<()> {
-        self.manifest = empty_manifest();
+        self.manifest = Manifest::empty();
         match directory::remove(&*self.storage, MANIFEST) {
             Err(error) if error.is_missing() => {}
             removed => removed?,
@@ -110,12 +94,7 @@ impl Mirror {
 
     /// Creates a file, and says its number.
     pub(crate) fn create(&mut self, kind: FileKind) -> Result<(u64, Box<dyn NewFile>)> {
-        let file = self.manifest.next_file;
-        self.manifest.next_file += 1;
-        let name = kind.name(file);
-        let created = self.storage.create(&name);
-        let created = created.map_err(directory::at(&*self.storage, &name, "create the file"))?;
-        Ok((file, created))
+        directory::create_next(&*self.storage, kind, &mut self.manifest.next_file)
     }
 
     /// The path of a file, for messages.
@@ -161,7 +140,7 @@ impl Mirror {
             .as_ref()
             .map_or(&[][..], |snapshot| &snapshot.segments);
         let snapshot = directory::open_snapshot(&*self.storage, &manifest, known)?;
-        directory::publish(&*self.storage, &manifest)?;
+        NewFiles::new(&self.storage).publish(&manifest)?;
         self.publish(snapshot);
         self.manifest = manifest;
         Ok(())
@@ -177,13 +156,5 @@ impl Mirror {
                 })));
             }
         }
-    }
-}
-
-fn empty_manifest() -> Manifest {
-    Manifest {
-        generation: 0,
-        next_file: 1,
-        segments: Vec::new(),
     }
 }

@@ -31,11 +31,13 @@ use std::time::SystemTime;
 use arc_swap::ArcSwap;
 
 pub use builder::IndexBuilder;
+#[cfg(feature = "replicate")]
+pub(crate) use directory::FileKind;
 pub use facets::{FacetCount, Facets};
 #[cfg(feature = "replicate")]
 pub(crate) use manifest::{DeletedLine, SegmentLine};
 #[cfg(feature = "replicate")]
-pub(crate) use mirror::{FileKind, Mirror};
+pub(crate) use mirror::Mirror;
 pub use page::Page;
 pub use snapshot::{Found, IndexStatistics, Snapshot};
 #[cfg(feature = "replicate")]

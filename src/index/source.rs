@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::directory;
+use super::directory::{self, FileKind};
 use super::manifest::{Manifest, SegmentLine};
 use super::storage::{Directory, Storage};
 use crate::{Error, Result};
@@ -49,10 +49,10 @@ fn open_files(
 ) -> Result<Vec<(SegmentLine, SourceFile, Option<SourceFile>)>> {
     let open = |name: String, length| SourceFile::open(storage, &name, length);
     let of_line = |line: &SegmentLine| {
-        let segment = open(directory::segment_name(line.file), line.length)?;
+        let segment = open(FileKind::Segment.name(line.file), line.length)?;
         let deleted = line.deleted.as_ref();
         let deleted = deleted
-            .map(|deleted| open(directory::deleted_name(deleted.file), deleted.length))
+            .map(|deleted| open(FileKind::Deleted.name(deleted.file), deleted.length))
             .transpose()?;
         Ok((line.clone(), segment, deleted))
     };

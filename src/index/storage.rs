@@ -16,7 +16,8 @@ pub(crate) trait Storage: Debug + Send + Sync {
     /// The path of a file, for messages.
     fn path(&self, name: &str) -> PathBuf;
 
-    /// Creates a file, or empties it, for writing.
+    /// Creates a file for writing. What has its name already is left as it is, since a reader may
+    /// have mapped it: the error is `AlreadyExists` then.
     fn create(&self, name: &str) -> io::Result<Box<dyn NewFile>>;
 
     /// The bytes of a small file.
@@ -31,7 +32,7 @@ pub(crate) trait Storage: Debug + Send + Sync {
     /// Removes a file.
     fn remove(&self, name: &str) -> io::Result<()>;
 
-    /// The names of all files.
+    /// The names of all regular files.
     fn names(&self) -> io::Result<Vec<String>>;
 
     /// Makes created, renamed and removed names durable.
@@ -76,7 +77,7 @@ impl Storage for Directory {
     }
 
     fn create(&self, name: &str) -> io::Result<Box<dyn NewFile>> {
-        Ok(Box::new(File::create(self.path(name))?))
+        Ok(Box::new(File::create_new(self.path(name))?))
     }
 
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {
@@ -96,10 +97,15 @@ impl Storage for Directory {
     }
 
     fn names(&self) -> io::Result<Vec<String>> {
-        let entries = fs::read_dir(&self.0)?;
-        entries
-            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
-            .collect()
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.0)? {
+            let entry = entry?;
+            // A file that is gone by now, or whose name is no text, is none of an index's.
+            if entry.file_type().is_ok_and(|kind| kind.is_file()) {
+                names.extend(entry.file_name().into_string());
+            }
+        }
+        Ok(names)
     }
 
     fn sync_names(&self) -> io::Result<()> {

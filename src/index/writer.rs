@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use roaring::RoaringBitmap;
 
 use super::deleted::Deleted;
-use super::directory::{self, FileBuilder};
+use super::directory::{self, FileBuilder, NewFiles};
 use super::live::LiveSegment;
 use super::manifest::{DeletedLine, Manifest};
 use super::merge::{self, MergeThread};
@@ -260,18 +260,11 @@ impl WriterCore {
         }
     }
 
-    /// Takes a file number that no other file has, in this run or, should it be cut short before
-    /// the next manifest, in one that cleans up first.
-    pub(super) fn next_file(state: &mut State) -> u64 {
-        let file = state.manifest.next_file;
-        state.manifest.next_file += 1;
-        file
-    }
-
-    /// Makes segments the current state, durably, then visibly.
+    /// Makes segments the current state, durably, then visibly, and keeps their new files.
     pub(super) fn publish(
         &self,
         state: &mut State,
+        new: NewFiles,
         segments: Vec<(LiveSegment, Option<DeletedLine>)>,
     ) -> Result<u64> {
         let manifest = Manifest {
@@ -282,7 +275,7 @@ impl WriterCore {
                 .map(|(live, deleted)| directory::line(live, deleted.clone()))
                 .collect(),
         };
-        let published = directory::publish(&*self.storage, &manifest);
+        let published = new.publish(&manifest);
         published.map_err(|error| Self::fail(state, error))?;
         let generation = manifest.generation;
         let live = segments.into_iter().map(|(live, _)| live).collect();
@@ -312,13 +305,20 @@ impl WriterCore {
         }
         let moved = moved_signals(&snapshot, changes)?;
         let mut report = CommitReport::default();
-        let new = self.write_changes(&mut state, &snapshot, &moved, changes, &mut report)?;
+        let mut new_files = NewFiles::new(&self.storage);
+        let new = self.write_changes(
+            (&mut state, &mut new_files),
+            &snapshot,
+            &moved,
+            changes,
+            &mut report,
+        )?;
         let mut segments = Vec::new();
         for live in &snapshot.segments {
             let gone = Gone::of(live, changes, &moved);
             report.signals_deleted += gone.deleted_rows;
             let line = state.manifest.deleted_line(live.number);
-            segments.push(self.write_gone(&mut state, live, gone, line)?);
+            segments.push(self.write_gone((&mut state, &mut new_files), live, gone, line)?);
         }
         report.companies_deleted = changes
             .companies
@@ -326,14 +326,14 @@ impl WriterCore {
             .filter(|(slug, pending)| pending.is_none() && snapshot.has_company(slug))
             .count() as u64;
         segments.extend(new.map(|live| (live, None)));
-        report.generation = self.publish(&mut state, segments)?;
+        report.generation = self.publish(&mut state, new_files, segments)?;
         Ok(report)
     }
 
     /// Writes the segment of what is new, where anything is.
     fn write_changes(
         &self,
-        state: &mut State,
+        (state, new_files): (&mut State, &mut NewFiles),
         snapshot: &Snapshot,
         moved: &[Found<'_>],
         changes: &Changes,
@@ -348,7 +348,7 @@ impl WriterCore {
         if upserts.is_empty() && changes.companies.values().all(Option::is_none) {
             return Ok(None);
         }
-        let mut new = FileBuilder::create(&*self.storage, Self::next_file(state))?;
+        let mut new = FileBuilder::create(new_files, &mut state.manifest.next_file)?;
         for company in changes.companies.values().flatten() {
             new.builder.add_company(company)?;
             report.companies_written += 1;
@@ -372,7 +372,7 @@ impl WriterCore {
     /// A segment with what is gone of it, which is written where it is more than before.
     fn write_gone(
         &self,
-        state: &mut State,
+        (state, new_files): (&mut State, &mut NewFiles),
         live: &LiveSegment,
         gone: Gone,
         line: Option<DeletedLine>,
@@ -380,13 +380,12 @@ impl WriterCore {
         if gone.is_empty() {
             return Ok((live.clone(), line));
         }
-        self.write_deleted(state, live, &gone.rows, &gone.companies)
+        Self::write_deleted((state, new_files), live, &gone.rows, &gone.companies)
     }
 
     /// A segment with more rows and companies deleted.
     pub(super) fn write_deleted(
-        &self,
-        state: &mut State,
+        (state, new_files): (&mut State, &mut NewFiles),
         live: &LiveSegment,
         rows: &RoaringBitmap,
         companies: &RoaringBitmap,
@@ -396,8 +395,8 @@ impl WriterCore {
             live.deleted.companies() | companies,
             live.segment.row_count(),
         );
-        let file = Self::next_file(state);
-        let line = directory::write_deleted(&*self.storage, file, &deleted)
+        let line = new_files
+            .write_deleted(&mut state.manifest.next_file, &deleted)
             .map_err(|error| Self::fail_on_io(state, error))?;
         let live = LiveSegment {
             deleted: Arc::new(deleted),

@@ -1,7 +1,7 @@
 //! Every crash state of a commit, a merge, a compaction and of recovery opens as the old state or
 //! the new one.
 
-use super::disk::{Disk, State, Unsynced};
+use super::disk::{Disk, State};
 use super::model::{Model, Random, empty_index, open, random_company, random_signal};
 use crate::index::{Index, Writer};
 use crate::signal::SignalId;
@@ -72,11 +72,11 @@ fn check_all(states: &[State], allowed: &[Model], acknowledged: &Model) -> usize
 }
 
 fn for_each_crash(state: &State, mut call: impl FnMut(Disk, String)) {
-    for unsynced in Unsynced::ALL {
-        for changes in 0..state.name_states() {
+    for &unsynced in state.outcomes() {
+        for survivors in state.survivors() {
             call(
-                state.crash(unsynced, changes),
-                format!("{unsynced:?}, {changes} names"),
+                state.crash(unsynced, survivors),
+                format!("{unsynced:?}, {survivors:?}"),
             );
         }
     }

@@ -27,6 +27,10 @@ pub(super) struct State {
     is_locked: bool,
     operations: u64,
     fault: Option<Fault>,
+    /// The last operation that failed.
+    failed: Option<Operation>,
+    /// How often each file was viewed.
+    views: BTreeMap<String, u64>,
     /// The state after each operation that changed something, while that is recorded.
     history: Option<Vec<State>>,
 }
@@ -37,11 +41,31 @@ struct Content {
     synced: usize,
 }
 
+/// A change of one name. A rename is two of them.
 #[derive(Clone, Debug)]
 enum Change {
     Set(String, u64),
-    Move(String, String),
     Remove(String),
+}
+
+/// Which of the unsynced changes of names survive a crash: bit n for the n-th.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Survivors(u64);
+
+/// Up to this many unsynced changes of names, every subset of them is tried.
+const SUBSETS_OF_MAX: usize = 4;
+
+/// What a disk is asked to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operation {
+    Create,
+    Write,
+    Sync,
+    Read,
+    Rename,
+    Remove,
+    List,
+    SyncNames,
 }
 
 /// An operation that fails.
@@ -61,6 +85,17 @@ pub(super) enum FaultKind {
     Error(io::ErrorKind),
     /// A write takes half of the bytes.
     ShortWrite,
+    /// There is no room: what needs some fails, the rest succeeds.
+    Full,
+}
+
+impl Operation {
+    fn needs_room(self) -> bool {
+        matches!(
+            self,
+            Operation::Create | Operation::Write | Operation::Sync
+        )
+    }
 }
 
 /// What becomes of bytes that were written and not synced.
@@ -103,6 +138,7 @@ impl Disk {
         let mut state = self.state();
         state.operations = 0;
         state.fault = fault;
+        state.failed = None;
     }
 
     /// The operations since the last fault was set.
@@ -115,6 +151,16 @@ impl Disk {
         self.state().names.keys().cloned().collect()
     }
 
+    /// The last operation that failed since a fault was set.
+    pub(super) fn failed(&self) -> Option<Operation> {
+        self.state().failed
+    }
+
+    /// How often each file has been viewed since the last call.
+    pub(super) fn take_views(&self) -> BTreeMap<String, u64> {
+        std::mem::take(&mut self.state().views)
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0
             .lock()
@@ -122,7 +168,7 @@ impl Disk {
     }
 
     /// Counts an operation and lets it fail where that is due.
-    fn operate(&self) -> io::Result<(MutexGuard<'_, State>, bool)> {
+    fn operate(&self, operation: Operation) -> io::Result<(MutexGuard<'_, State>, bool)> {
         let mut state = self.state();
         let number = state.operations;
         state.operations += 1;
@@ -130,7 +176,15 @@ impl Disk {
             .fault
             .filter(|fault| number == fault.operation || (fault.lasts && number > fault.operation));
         match due.map(|fault| fault.kind) {
-            Some(FaultKind::Error(kind)) => Err(kind.into()),
+            Some(FaultKind::Error(kind)) => {
+                state.failed = Some(operation);
+                Err(kind.into())
+            }
+            Some(FaultKind::Full) if operation.needs_room() => {
+                state.failed = Some(operation);
+                Err(io::ErrorKind::StorageFull.into())
+            }
+            Some(FaultKind::Full) => Ok((state, false)),
             Some(FaultKind::ShortWrite) => Ok((state, true)),
             None => Ok((state, false)),
         }
@@ -138,16 +192,39 @@ impl Disk {
 }
 
 impl State {
-    /// How many states a crash may leave of the names.
-    pub(super) fn name_states(&self) -> usize {
-        self.unsynced.len() + 1
+    /// Which changes of names a crash may leave. Without a sync each may survive without the others
+    /// (POSIX promises no order); of many, those in order up to one, all but one, and one alone.
+    pub(super) fn survivors(&self) -> Vec<Survivors> {
+        let count = self.unsynced.len();
+        let all = (1_u64 << count) - 1;
+        if count <= SUBSETS_OF_MAX {
+            return (0..=all).map(Survivors).collect();
+        }
+        let of_each = |n: usize| [(1 << n) - 1, all & !(1 << n), 1 << n];
+        let mut survivors: Vec<Survivors> = (0..count).flat_map(of_each).map(Survivors).collect();
+        survivors.push(Survivors(all));
+        survivors.sort_unstable();
+        survivors.dedup();
+        survivors
     }
 
-    /// The disk after a crash: with the first `changes` of the unsynced changes of names.
-    pub(super) fn crash(&self, unsynced: Unsynced, changes: usize) -> Disk {
+    /// What may become of bytes that were not synced: one outcome where all were.
+    pub(super) fn outcomes(&self) -> &'static [Unsynced] {
+        let is_synced = |content: &Content| content.synced == content.bytes.len();
+        if self.files.values().all(is_synced) {
+            &[Unsynced::Kept]
+        } else {
+            &Unsynced::ALL
+        }
+    }
+
+    /// The disk after a crash: with those of the unsynced changes of names that survive.
+    pub(super) fn crash(&self, unsynced: Unsynced, survivors: Survivors) -> Disk {
         let mut names = self.synced_names.clone();
-        for change in &self.unsynced[..changes] {
-            apply(&mut names, change);
+        for (n, change) in self.unsynced.iter().enumerate() {
+            if survivors.0 >> n & 1 == 1 {
+                apply(&mut names, change);
+            }
         }
         let files = self
             .files
@@ -162,9 +239,11 @@ impl State {
         })))
     }
 
-    fn change(&mut self, change: Change) {
-        apply(&mut self.names, &change);
-        self.unsynced.push(change);
+    fn change(&mut self, changes: impl IntoIterator<Item = Change>) {
+        for change in changes {
+            apply(&mut self.names, &change);
+            self.unsynced.push(change);
+        }
         self.keep();
     }
 
@@ -200,11 +279,6 @@ fn apply(names: &mut BTreeMap<String, u64>, change: &Change) {
         Change::Set(name, file) => {
             names.insert(name.clone(), *file);
         }
-        Change::Move(from, to) => {
-            if let Some(file) = names.remove(from) {
-                names.insert(to.clone(), file);
-            }
-        }
         Change::Remove(name) => {
             names.remove(name);
         }
@@ -217,11 +291,11 @@ impl Storage for Disk {
     }
 
     fn create(&self, name: &str) -> io::Result<Box<dyn NewFile>> {
-        let (mut state, _) = self.operate()?;
+        let (mut state, _) = self.operate(Operation::Create)?;
         let file = state.next;
         state.next += 1;
         state.files.insert(file, Content::default());
-        state.change(Change::Set(name.to_owned(), file));
+        state.change([Change::Set(name.to_owned(), file)]);
         drop(state);
         Ok(Box::new(DiskFile {
             disk: self.clone(),
@@ -230,34 +304,43 @@ impl Storage for Disk {
     }
 
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {
-        let (state, _) = self.operate()?;
+        let (state, _) = self.operate(Operation::Read)?;
         let file = state.names.get(name).ok_or(io::ErrorKind::NotFound)?;
         Ok(state.files[file].bytes.clone())
     }
 
     fn view(&self, name: &str) -> io::Result<Bytes> {
-        self.read(name).map(|bytes| Bytes::copy(&bytes))
+        let bytes = self.read(name)?;
+        *self.state().views.entry(name.to_owned()).or_default() += 1;
+        Ok(Bytes::copy(&bytes))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        let (mut state, _) = self.operate()?;
-        state.change(Change::Move(from.to_owned(), to.to_owned()));
+        let (mut state, _) = self.operate(Operation::Rename)?;
+        let file = *state.names.get(from).ok_or(io::ErrorKind::NotFound)?;
+        state.change([
+            Change::Set(to.to_owned(), file),
+            Change::Remove(from.to_owned()),
+        ]);
         Ok(())
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        let (mut state, _) = self.operate()?;
-        state.change(Change::Remove(name.to_owned()));
+        let (mut state, _) = self.operate(Operation::Remove)?;
+        if !state.names.contains_key(name) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        state.change([Change::Remove(name.to_owned())]);
         Ok(())
     }
 
     fn names(&self) -> io::Result<Vec<String>> {
-        let (state, _) = self.operate()?;
+        let (state, _) = self.operate(Operation::List)?;
         Ok(state.names.keys().cloned().collect())
     }
 
     fn sync_names(&self) -> io::Result<()> {
-        let (mut state, _) = self.operate()?;
+        let (mut state, _) = self.operate(Operation::SyncNames)?;
         state.synced_names = state.names.clone();
         state.unsynced.clear();
         state.keep();
@@ -290,7 +373,7 @@ struct DiskFile {
 
 impl Write for DiskFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let (mut state, is_short) = self.disk.operate()?;
+        let (mut state, is_short) = self.disk.operate(Operation::Write)?;
         let length = if is_short {
             bytes.len().div_ceil(2)
         } else {
@@ -310,7 +393,7 @@ impl Write for DiskFile {
 
 impl NewFile for DiskFile {
     fn sync(&mut self) -> io::Result<()> {
-        let (mut state, _) = self.disk.operate()?;
+        let (mut state, _) = self.disk.operate(Operation::Sync)?;
         if let Some(content) = state.files.get_mut(&self.file) {
             content.synced = content.bytes.len();
         }

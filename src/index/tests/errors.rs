@@ -1,10 +1,11 @@
 //! Errors of the disk: each operation of a commit failing, once and for ever.
 
 use std::io::ErrorKind;
+use std::sync::Arc;
 
-use super::disk::{Disk, Fault, FaultKind};
+use super::disk::{Disk, Fault, FaultKind, Operation};
 use super::model::{Model, Random, empty_index, open, random_company, random_signal};
-use crate::index::{Index, Writer};
+use crate::index::{Index, IndexBuilder, Writer};
 
 fn prepared() -> (Disk, Index, Writer) {
     let disk = Disk::default();
@@ -156,4 +157,102 @@ fn what_no_segment_can_hold_is_refused_before_the_commit() {
     // What was accepted before is committed as if nothing had been refused.
     writer.commit().expect("the disk is whole");
     assert!(index.snapshot().has_company(&company.slug));
+}
+
+/// Faults of a disk that fills up at an operation, for that operation alone or from it on.
+fn full_disks() -> impl Iterator<Item = Fault> {
+    (0..100).flat_map(|operation| {
+        [false, true].map(|lasts| Fault {
+            operation,
+            kind: FaultKind::Full,
+            lasts,
+        })
+    })
+}
+
+#[test]
+fn a_commit_on_a_full_disk_leaves_no_new_file() {
+    let mut failed = 0;
+    for fault in full_disks() {
+        let (disk, _index, mut writer) = prepared();
+        writer.wait_for_merges();
+        let before = disk.names();
+        disk.fail(Some(fault));
+        if writer.commit().is_err() {
+            failed += 1;
+            assert_eq!(disk.names(), before, "{fault:?}");
+        }
+    }
+    assert!(failed > 10, "{failed} commits failed");
+}
+
+#[test]
+fn a_compaction_on_a_full_disk_leaves_no_new_file() {
+    let mut failed = 0;
+    for fault in full_disks() {
+        let (disk, index, mut writer) = prepared();
+        writer.commit().expect("the disk is whole");
+        writer.wait_for_merges();
+        if !index.snapshot().segments.iter().any(|live| live.deleted.is_some()) {
+            change(&mut writer, &mut Random(6));
+            writer.commit().expect("the disk is whole");
+        }
+        let before = disk.names();
+        disk.fail(Some(fault));
+        if writer.compact().is_err() {
+            failed += 1;
+            assert_eq!(disk.names(), before, "{fault:?}");
+        }
+    }
+    assert!(failed > 5, "{failed} compactions failed");
+}
+
+#[test]
+fn a_failed_rename_of_the_manifest_removes_nothing_that_it_may_name() {
+    let (_, operations) = undisturbed();
+    let mut renames = 0;
+    for operation in 0..operations {
+        let (disk, _index, mut writer) = prepared();
+        disk.fail(Some(Fault {
+            operation,
+            kind: FaultKind::Error(ErrorKind::Other),
+            lasts: true,
+        }));
+        let failed = writer.commit().is_err();
+        if failed && disk.failed() == Some(Operation::Rename) {
+            renames += 1;
+            let names = disk.names();
+            assert!(names.iter().any(|name| name == "manifest.next"), "{names:?}");
+        }
+    }
+    assert!(renames > 0, "no rename failed");
+}
+
+#[test]
+fn a_build_that_fails_or_is_dropped_leaves_no_new_file() {
+    let build = |disk: &Disk| -> crate::Result<IndexBuilder> {
+        let mut random = Random(7);
+        let mut builder = IndexBuilder::in_storage(Arc::new(disk.clone()))?;
+        let company = random_company(&mut random);
+        builder.add_company(&company)?;
+        builder.add_signal(&random_signal(&mut random, &company.slug))?;
+        Ok(builder)
+    };
+    let disk = Disk::default();
+    drop(build(&disk).expect("the disk is whole"));
+    assert_eq!(disk.names(), [""; 0]);
+    let mut failed = 0;
+    for fault in full_disks() {
+        let disk = Disk::default();
+        disk.fail(Some(fault));
+        if build(&disk).and_then(IndexBuilder::finish).is_err() {
+            failed += 1;
+            assert_eq!(disk.names(), [""; 0], "{fault:?}");
+            disk.fail(None);
+            build(&disk)
+                .and_then(IndexBuilder::finish)
+                .expect("the disk has room again");
+        }
+    }
+    assert!(failed > 5, "{failed} builds failed");
 }

@@ -181,8 +181,8 @@ impl History {
         let states = self.disk.recorded();
         let state = &states[self.random.below(states.len() as u64) as usize];
         let unsynced = self.random.pick(&Unsynced::ALL);
-        let changes = self.random.below(state.name_states() as u64) as usize;
-        self.disk = state.crash(unsynced, changes);
+        let survivors = self.random.pick(&state.survivors());
+        self.disk = state.crash(unsynced, survivors);
         self.open(context);
     }
 

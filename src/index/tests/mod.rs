@@ -3,6 +3,7 @@
 mod crashes;
 mod disk;
 mod errors;
+mod files;
 mod histories;
 mod merges;
 mod model;

@@ -1,0 +1,114 @@
+//! The files of a directory on disk: which of them the writer removes, and which it refuses to read.
+
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use super::disk::Disk;
+use super::model::{empty_index, open};
+use crate::index::{Index, IndexBuilder, Writer};
+use crate::signal::{Company, Signal, SignalId};
+
+/// A directory with an index of one company.
+fn directory() -> TempDir {
+    let directory = TempDir::new().expect("a temporary directory");
+    let mut builder = IndexBuilder::in_directory(directory.path()).expect("an empty directory");
+    builder
+        .add_company(&Company::new("acme", "Acme"))
+        .expect("a writable directory");
+    builder.finish().expect("a writable directory");
+    directory
+}
+
+fn writer(directory: &Path) -> Writer {
+    let index = Index::open(directory).expect("a whole index");
+    index.writer().expect("nobody else writes")
+}
+
+fn commit(writer: &mut Writer, id: u64) {
+    let id = SignalId::new(id).expect("an id");
+    let signal = Signal::new(id, "acme", "Acme hires");
+    writer.upsert_signal(&signal).expect("a known company");
+    writer.commit().expect("a writable directory");
+}
+
+/// The number that the next new file would get.
+const NEXT: &str = "segment-00000000000000000002";
+
+#[test]
+fn a_writer_removes_only_names_of_the_exact_form() {
+    let directory = directory();
+    let foreign = [
+        "segment-",
+        "segment-1",
+        "segment-0000000000000000007",
+        "segment-000000000000000000007",
+        "segment-0000000000000000000x",
+        "segment-+0000000000000000007",
+        "segment-99999999999999999999",
+        "segment-00000000000000000007.bak",
+        "deleted-2026-11-22.txt",
+        "deleted-",
+        "manifest.old",
+        "notes.txt",
+    ];
+    let leftovers = [
+        "segment-00000000000000000007",
+        "deleted-00000000000000000008",
+        "manifest.next",
+    ];
+    for name in foreign.iter().chain(&leftovers) {
+        fs::write(directory.path().join(name), "text").expect("a writable directory");
+    }
+    let mut writer = writer(directory.path());
+    commit(&mut writer, 1);
+    writer.compact().expect("a writable directory");
+    drop(writer);
+    for name in foreign {
+        assert!(directory.path().join(name).is_file(), "{name} is not ours");
+    }
+    for name in leftovers {
+        assert!(!directory.path().join(name).exists(), "{name} is a leftover");
+    }
+}
+
+#[test]
+fn a_folder_with_the_name_of_a_file_does_not_stop_a_writer() {
+    let directory = directory();
+    let folders = [
+        "segment-00000000000000000007",
+        "deleted-00000000000000000008",
+        // The next number of a new file: the writer takes the one after it.
+        NEXT,
+    ];
+    for name in folders {
+        fs::create_dir(directory.path().join(name)).expect("a writable directory");
+    }
+    let mut writer = writer(directory.path());
+    for id in 1..10 {
+        commit(&mut writer, id);
+    }
+    writer.compact().expect("a writable directory");
+    drop(writer);
+    for name in folders {
+        assert!(directory.path().join(name).is_dir(), "{name} is not ours");
+    }
+    let index = Index::open(directory.path()).expect("a whole index");
+    assert_eq!(index.snapshot().signal_count(), 9);
+}
+
+#[test]
+fn a_segment_is_opened_and_validated_once() {
+    let first = "segment-00000000000000000001".to_owned();
+    let once = [(first, 1)].into();
+    let disk = Disk::default();
+    drop(empty_index(&disk));
+    assert_eq!(disk.take_views(), once, "by IndexBuilder::finish");
+    let index = open(&disk).expect("a whole index");
+    let writer = index.writer().expect("nobody else writes");
+    assert_eq!(disk.take_views(), once, "by Index::open and Index::writer");
+    drop(writer);
+    drop(index.writer().expect("nobody else writes"));
+    assert!(disk.take_views().is_empty(), "by another writer");
+}
