@@ -112,10 +112,15 @@ impl NewFiles {
     }
 
     /// Makes a state the current one: writes the next manifest beside it, syncs the names of the
-    /// new files, renames, syncs again. What the new files hold has to be durable already.
+    /// new files, renames, syncs again. What the new files hold has to be durable already. Without
+    /// the first sync of names a crash could keep the rename and lose the files: POSIX promises no
+    /// order.
     pub(super) fn publish(mut self, manifest: &Manifest) -> Result<()> {
         self.names.push(MANIFEST_NEXT.to_owned());
         write_file(&*self.storage, MANIFEST_NEXT, &manifest.encode()?)?;
+        self.storage
+            .sync_names()
+            .map_err(at(&*self.storage, "", "sync the directory"))?;
         // Once the rename is asked for, the manifest may name the files even where it fails.
         self.names.clear();
         self.storage

@@ -61,10 +61,21 @@ impl Directory {
         Directory(path.to_owned())
     }
 
-    /// Creates the directory where it does not exist.
+    /// Creates the directory where it does not exist, durably: each new folder's name is synced in
+    /// the folder above it.
     pub(crate) fn ensure(&self) -> Result<()> {
+        let is_new = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+        let new: Vec<&Path> = self.0.ancestors().take_while(is_new).collect();
         fs::create_dir_all(&self.0)
-            .map_err(|error| Error::io("create the directory", error).at(&self.0))
+            .map_err(|error| Error::io("create the directory", error).at(&self.0))?;
+        for path in new {
+            let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+            let above = above.unwrap_or(Path::new("."));
+            Directory::new(above)
+                .sync_names()
+                .map_err(|error| Error::io("sync the directory", error).at(above))?;
+        }
+        Ok(())
     }
 }
 

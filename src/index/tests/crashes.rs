@@ -2,8 +2,10 @@
 //! the new one.
 
 use super::disk::{Disk, State};
+use super::merges::large_and_small;
 use super::model::{Model, Random, empty_index, open, random_company, random_signal};
 use crate::index::{Index, Writer};
+use crate::segment::Row;
 use crate::signal::SignalId;
 
 /// An index with a few segments, deletions among them.
@@ -111,11 +113,22 @@ fn a_commit_is_there_whole_or_not_at_all() {
 
 #[test]
 fn a_compaction_changes_nothing_wherever_it_is_cut_off() {
-    let (disk, index) = prepare(&mut Random(7), 5);
+    let disk = Disk::default();
+    let index = empty_index(&disk);
+    let mut writer = large_and_small(&index, 1_100, 20);
+    let id = index.snapshot().segments[0].segment.id(Row(5));
+    writer.delete_signal(id).expect("deleting does not fail");
+    writer.commit().expect("the disk is whole");
+    writer.wait_for_merges();
     let held = held(&index);
-    let mut writer = index.writer().expect("nobody else writes");
+    assert_eq!(
+        index.snapshot().segments.len(),
+        2,
+        "there is something to compact"
+    );
     disk.record();
     writer.compact().expect("the disk is whole");
+    assert_eq!(index.snapshot().segments.len(), 1);
     let opened = check_all(&disk.recorded(), std::slice::from_ref(&held), &held);
     assert!(opened > 50, "{opened} states");
 }

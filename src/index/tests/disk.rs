@@ -91,10 +91,7 @@ pub(super) enum FaultKind {
 
 impl Operation {
     fn needs_room(self) -> bool {
-        matches!(
-            self,
-            Operation::Create | Operation::Write | Operation::Sync
-        )
+        matches!(self, Operation::Create | Operation::Write | Operation::Sync)
     }
 }
 

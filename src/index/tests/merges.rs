@@ -46,8 +46,8 @@ fn segments_that_another_merge_has_taken_are_left_alone() {
     );
 }
 
-/// A large segment and a small one behind it that no commit has merged.
-fn large_and_small(index: &Index, large: usize, small: usize) -> Writer {
+/// A large segment and a small one after it that no commit has merged.
+pub(super) fn large_and_small(index: &Index, large: usize, small: usize) -> Writer {
     let mut writer = index.writer().expect("nobody else writes");
     let mut random = Random(5);
     let company = random_company(&mut random);
