@@ -130,10 +130,8 @@ impl IndexBuilder {
                     segment,
                     deleted: Arc::default(),
                 };
-                Ok(Index::in_memory(Snapshot::new(
-                    FIRST_GENERATION,
-                    vec![live],
-                )))
+                let snapshot = Snapshot::new(FIRST_GENERATION, vec![live]);
+                Ok(Index::of(None, snapshot))
             }
             Target::Directory(building) => building.finish(),
         }
@@ -149,7 +147,8 @@ impl Building {
             segments: vec![directory::line(&live, None)],
         };
         self.new_files.publish(&manifest)?;
-        Index::from_storage(self.storage)
+        let snapshot = Snapshot::new(manifest.generation, vec![live]);
+        Ok(Index::of(Some(self.storage), snapshot))
     }
 }
 

@@ -83,11 +83,7 @@ impl NewFiles {
     }
 
     /// Creates the next numbered file.
-    fn create(
-        &mut self,
-        kind: FileKind,
-        next_file: &mut u64,
-    ) -> Result<(u64, Box<dyn NewFile>)> {
+    fn create(&mut self, kind: FileKind, next_file: &mut u64) -> Result<(u64, Box<dyn NewFile>)> {
         let (file, output) = create_next(&*self.storage, kind, next_file)?;
         self.names.push(kind.name(file));
         Ok((file, output))
@@ -196,9 +192,9 @@ impl FileBuilder {
     }
 }
 
-/// Reads the current state.
-pub(super) fn read(storage: &dyn Storage) -> Result<(Manifest, Snapshot)> {
-    read_sharing(storage, &[])
+/// Reads the current state, sharing the segments that are known.
+pub(super) fn read(storage: &dyn Storage, known: &[LiveSegment]) -> Result<(Manifest, Snapshot)> {
+    read_steadily(storage, |manifest| open_snapshot(storage, manifest, known))
 }
 
 /// Reads the current state if it is another than the snapshot's, sharing what did not change.
@@ -206,7 +202,7 @@ pub(super) fn read_changed(storage: &dyn Storage, current: &Snapshot) -> Result<
     if read_manifest(storage)?.generation == current.generation() {
         return Ok(None);
     }
-    read_sharing(storage, &current.segments).map(|(_, snapshot)| Some(snapshot))
+    read(storage, &current.segments).map(|(_, snapshot)| Some(snapshot))
 }
 
 /// Whether there is an index.
@@ -276,10 +272,6 @@ pub(super) fn line(live: &LiveSegment, deleted: Option<DeletedLine>) -> SegmentL
         length: live.segment.file_size(),
         deleted,
     }
-}
-
-fn read_sharing(storage: &dyn Storage, known: &[LiveSegment]) -> Result<(Manifest, Snapshot)> {
-    read_steadily(storage, |manifest| open_snapshot(storage, manifest, known))
 }
 
 /// Reads something of all files that the manifest names; starts again where a writer has replaced

@@ -9,13 +9,11 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
-
+use super::Index;
 use super::directory::{self, FileKind, MANIFEST, NewFiles};
 use super::manifest::{Manifest, SegmentLine};
 use super::snapshot::Snapshot;
 use super::storage::{Directory, NewFile, Storage};
-use super::{Index, Shared};
 use crate::Result;
 
 /// The one holder of a mirror's lock.
@@ -60,7 +58,7 @@ impl Mirror {
         if !directory::exists(&*self.storage)? {
             return directory::remove_leftovers(&*self.storage, &self.manifest);
         }
-        let (manifest, snapshot) = directory::read(&*self.storage)?;
+        let (manifest, snapshot) = directory::read(&*self.storage, &[])?;
         directory::remove_leftovers(&*self.storage, &manifest)?;
         self.manifest = manifest;
         self.publish(snapshot);
@@ -150,10 +148,7 @@ impl Mirror {
         match &self.index {
             Some(index) => index.0.current.store(Arc::new(snapshot)),
             None => {
-                self.index = Some(Index(Arc::new(Shared {
-                    storage: Some(Arc::clone(&self.storage)),
-                    current: ArcSwap::from_pointee(snapshot),
-                })));
+                self.index = Some(Index::of(Some(Arc::clone(&self.storage)), snapshot));
             }
         }
     }

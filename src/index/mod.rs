@@ -127,17 +127,13 @@ impl Index {
     }
 
     fn from_storage(storage: Arc<dyn Storage>) -> Result<Index> {
-        let (_, snapshot) = directory::read(&*storage)?;
-        let current = ArcSwap::from_pointee(snapshot);
-        Ok(Index(Arc::new(Shared {
-            storage: Some(storage),
-            current,
-        })))
+        let (_, snapshot) = directory::read(&*storage, &[])?;
+        Ok(Index::of(Some(storage), snapshot))
     }
 
-    fn in_memory(snapshot: Snapshot) -> Index {
+    fn of(storage: Option<Arc<dyn Storage>>, snapshot: Snapshot) -> Index {
         Index(Arc::new(Shared {
-            storage: None,
+            storage,
             current: ArcSwap::from_pointee(snapshot),
         }))
     }

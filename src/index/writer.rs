@@ -28,8 +28,6 @@ pub struct Writer {
     pub(super) core: Arc<WriterCore>,
     pending: Changes,
     pub(super) merges: MergeThread,
-    /// Where records are written to see whether they are too long.
-    scratch: Vec<u8>,
 }
 
 /// What a commit changes: the record that each id or slug gets, or none where it is deleted.
@@ -70,7 +68,8 @@ impl Writer {
             .clone()
             .ok_or_else(|| Error::invalid("an index in memory cannot be changed"))?;
         let lock = storage.lock()?;
-        let (manifest, snapshot) = directory::read(&*storage)?;
+        let current = shared.current.load_full();
+        let (manifest, snapshot) = directory::read(&*storage, &current.segments)?;
         directory::remove_leftovers(&*storage, &manifest)?;
         shared.publish_if_newer(snapshot);
         let core = Arc::new(WriterCore {
@@ -87,7 +86,6 @@ impl Writer {
             core,
             pending: Changes::default(),
             merges,
-            scratch: Vec::new(),
         })
     }
 
@@ -103,7 +101,7 @@ impl Writer {
                 "companySlug: there is no company {slug:?}; add the company first"
             )));
         }
-        segment::check_signal(&mut self.scratch, signal)?;
+        segment::check_signal(signal)?;
         self.pending
             .signals
             .insert(signal.id, Some(signal.clone().into_owned()));
@@ -129,7 +127,7 @@ impl Writer {
         if company.slug.is_empty() {
             return Err(Error::invalid("slug: a company's slug is not empty"));
         }
-        segment::check_company(&mut self.scratch, company)?;
+        segment::check_company(company)?;
         self.pending
             .companies
             .insert(company.slug.to_string(), Some(company.clone().into_owned()));

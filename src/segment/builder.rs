@@ -97,6 +97,7 @@ impl<W: Write> SegmentBuilder<W> {
 
     /// Adds a company; a later one with the same slug takes its place.
     pub(crate) fn add_company(&mut self, company: &Company<'_>) -> Result<Added> {
+        record::check_company(company)?;
         self.record.clear();
         record::write_company(&mut self.record, company);
         let record = self.append_record()?;
@@ -128,6 +129,7 @@ impl<W: Write> SegmentBuilder<W> {
                 "a segment holds at most {SEGMENT_ROWS_MAX} signals"
             )));
         }
+        record::check_signal(signal)?;
         self.record.clear();
         record::write_signal(&mut self.record, signal);
         let record = self.append_record()?;
@@ -159,7 +161,6 @@ impl<W: Write> SegmentBuilder<W> {
     }
 
     fn append_record(&mut self) -> Result<u64> {
-        record::check_size(&self.record)?;
         self.output.append(&self.record)
     }
 

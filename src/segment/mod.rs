@@ -44,6 +44,8 @@ pub(crate) use pairs::is_frequent;
 pub(crate) use posting::{
     ARRAY_ROWS_MAX, BlockRows, Posting, PostingId, PostingSections, Postings,
 };
+#[cfg(test)]
+pub(crate) use record::WRITTEN;
 pub(crate) use record::{check_company, check_signal};
 pub(crate) use row::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, Row, block_count};
 pub(crate) use tokens::{EncodedPhrase, TermNumber, TokenStreams};

@@ -28,8 +28,9 @@ use super::item;
 use crate::signal::{Company, Currency, Funding, Hiring, Signal, SignalId};
 use crate::{Error, Result};
 
-/// The most bytes of a record: a signal of the longest texts that JSON lines may have.
-const RECORD_BYTES_MAX: usize = 16 << 20;
+/// The most bytes that the texts of a record may have together: those of a signal of the longest
+/// texts that JSON lines may have. What a record has beside them is far below a kilobyte.
+const TEXT_BYTES_MAX: usize = 16 << 20;
 
 const FRAME_BYTES: usize = 8;
 
@@ -39,39 +40,121 @@ const HEAD_BYTES: usize = FRAME_BYTES + 16;
 /// The bits of a stored date that hold the day of the year.
 const ORDINAL_BITS: u32 = 9;
 
-/// Checks that a signal's record is not too long.
+/// Checks that a signal's texts are not too long. What passes can be written as a record.
 ///
 /// # Errors
-/// [`is_invalid`](Error::is_invalid) where it is.
+/// [`is_invalid`](Error::is_invalid) where they are.
 ///
-/// Cost: that of writing it, into `scratch`.
-pub(crate) fn check_signal(scratch: &mut Vec<u8>, signal: &Signal<'_>) -> Result<()> {
-    scratch.clear();
-    write_signal(scratch, signal);
-    check_size(scratch)
+/// Cost: adds up their lengths; nothing is written.
+pub(crate) fn check_signal(signal: &Signal<'_>) -> Result<()> {
+    // Every field is named, so that a new one cannot be left out.
+    let Signal {
+        id: _,
+        slug,
+        title,
+        evidence,
+        category,
+        date: _,
+        published_at: _,
+        updated_at: _,
+        company_slug,
+        activity_url,
+        author_name,
+        author_title,
+        author_url,
+        funding,
+        hiring,
+    } = signal;
+    let stage = funding.as_ref().and_then(|funding| funding.stage.as_ref());
+    let hiring = hiring.as_ref().map(|hiring| {
+        let Hiring {
+            hiring_type,
+            job_function,
+            seniority,
+            employment_type,
+            work_arrangement,
+        } = hiring;
+        [
+            hiring_type,
+            job_function,
+            seniority,
+            employment_type,
+            work_arrangement,
+        ]
+    });
+    let optional = [
+        evidence,
+        category,
+        activity_url,
+        author_name,
+        author_title,
+        author_url,
+    ];
+    let optional = optional
+        .into_iter()
+        .chain(hiring.into_iter().flatten())
+        .flatten();
+    check_texts(
+        [slug, title, company_slug]
+            .into_iter()
+            .chain(optional)
+            .chain(stage),
+    )
 }
 
-/// Checks that a company's record is not too long; as [`check_signal`].
-pub(crate) fn check_company(scratch: &mut Vec<u8>, company: &Company<'_>) -> Result<()> {
-    scratch.clear();
-    write_company(scratch, company);
-    check_size(scratch)
+/// Checks that a company's texts are not too long; as [`check_signal`].
+pub(crate) fn check_company(company: &Company<'_>) -> Result<()> {
+    let Company {
+        slug,
+        name,
+        about,
+        tagline,
+        logo_url,
+        country,
+        city,
+        employees: _,
+        industry,
+        founded_year: _,
+        linkedin_url,
+        updated_at: _,
+    } = company;
+    let optional = [
+        about,
+        tagline,
+        logo_url,
+        country,
+        city,
+        industry,
+        linkedin_url,
+    ];
+    check_texts(
+        [slug, name]
+            .into_iter()
+            .chain(optional.into_iter().flatten()),
+    )
 }
 
-/// Checks that a record is not too long.
-pub(super) fn check_size(record: &[u8]) -> Result<()> {
-    let bytes = record.len();
-    match bytes <= RECORD_BYTES_MAX {
-        true => Ok(()),
-        false => Err(Error::invalid(format!(
-            "the texts of a record take {bytes} bytes; {RECORD_BYTES_MAX} are allowed"
-        ))),
+fn check_texts<'t>(texts: impl Iterator<Item = &'t Cow<'t, str>>) -> Result<()> {
+    let bytes: usize = texts.map(|text| text.len()).sum();
+    if bytes > TEXT_BYTES_MAX {
+        return Err(Error::invalid(format!(
+            "the texts of a record take {bytes} bytes; {TEXT_BYTES_MAX} are allowed"
+        )));
     }
+    Ok(())
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How many records this thread has written, for the tests that count.
+    pub(crate) static WRITTEN: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
 /// Appends the record of a signal. Its company is only in it as an item shows it: the company is
 /// found by the row.
 pub(crate) fn write_signal(output: &mut Vec<u8>, signal: &Signal<'_>) {
+    #[cfg(test)]
+    WRITTEN.set(WRITTEN.get() + 1);
     let amount = signal.funding.as_ref().and_then(|funding| funding.amount);
     let mut record = RecordWriter::new(output);
     record.date(signal.date);
@@ -92,6 +175,8 @@ pub(crate) fn write_signal(output: &mut Vec<u8>, signal: &Signal<'_>) {
 
 /// Appends the record of a company.
 pub(crate) fn write_company(output: &mut Vec<u8>, company: &Company<'_>) {
+    #[cfg(test)]
+    WRITTEN.set(WRITTEN.get() + 1);
     let mut record = RecordWriter::new(output);
     record.instant(company.updated_at);
     record.number(company.employees.map(i64::cast_unsigned));

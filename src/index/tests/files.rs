@@ -8,6 +8,7 @@ use tempfile::TempDir;
 use super::disk::Disk;
 use super::model::{empty_index, open};
 use crate::index::{Index, IndexBuilder, Writer};
+use crate::segment::WRITTEN;
 use crate::signal::{Company, Signal, SignalId};
 
 /// A directory with an index of one company.
@@ -69,7 +70,10 @@ fn a_writer_removes_only_names_of_the_exact_form() {
         assert!(directory.path().join(name).is_file(), "{name} is not ours");
     }
     for name in leftovers {
-        assert!(!directory.path().join(name).exists(), "{name} is a leftover");
+        assert!(
+            !directory.path().join(name).exists(),
+            "{name} is a leftover"
+        );
     }
 }
 
@@ -111,4 +115,47 @@ fn a_segment_is_opened_and_validated_once() {
     drop(writer);
     drop(index.writer().expect("nobody else writes"));
     assert!(disk.take_views().is_empty(), "by another writer");
+}
+
+#[test]
+fn a_record_is_written_once() {
+    let disk = Disk::default();
+    let index = empty_index(&disk);
+    let mut writer = index.writer().expect("nobody else writes");
+    let before = WRITTEN.get();
+    for slug in ["acme", "beta"] {
+        let company = Company::new(slug, "Acme");
+        writer.upsert_company(&company).expect("a valid company");
+    }
+    for id in 1..=10 {
+        let id = SignalId::new(id).expect("an id");
+        let signal = Signal::new(id, "acme", "Acme hires");
+        writer.upsert_signal(&signal).expect("a known company");
+    }
+    writer.commit().expect("the disk is whole");
+    assert_eq!(WRITTEN.get() - before, 12);
+}
+
+#[test]
+fn texts_as_long_as_a_record_may_have_are_committed() {
+    let disk = Disk::default();
+    let index = empty_index(&disk);
+    let mut writer = index.writer().expect("nobody else writes");
+    let company = Company::new("c", "C");
+    writer.upsert_company(&company).expect("a valid company");
+    let mut signal = Signal::new(SignalId::MIN, "c", "t");
+    let others = signal.slug.len() + "ct".len();
+    // Quotes are escaped in JSON, so that the texts are stored otherwise.
+    for letter in ["x", "\""] {
+        let evidence = letter.repeat((16 << 20) - others);
+        signal.evidence = Some(format!("{evidence}!").into());
+        let error = writer.upsert_signal(&signal).expect_err("a byte too many");
+        assert!(error.is_invalid(), "{error}");
+        signal.evidence = Some(evidence.into());
+        writer.upsert_signal(&signal).expect("as long as allowed");
+        writer.commit().expect("what was accepted can be written");
+        let snapshot = index.snapshot();
+        let found = snapshot.signal(signal.id).expect("a whole record");
+        assert_eq!(found.expect("the signal").signal, signal);
+    }
 }
