@@ -17,7 +17,7 @@ use super::deleted::Deleted;
 use super::live::LiveSegment;
 use super::manifest::{DeletedLine, Manifest, SegmentLine};
 use super::snapshot::Snapshot;
-use super::storage::{NewFile, Storage};
+use super::storage::{self, NewFile, Storage};
 use crate::segment::{Segment, SegmentBuilder};
 use crate::{Error, Result};
 
@@ -303,7 +303,7 @@ fn read_manifest(storage: &dyn Storage) -> Result<Manifest> {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
             Error::missing("there is no index here: the manifest is missing").at(&path)
         }
-        _ => Error::io("read the manifest", error).at(&path),
+        _ => storage::of_file("read the manifest", error).at(&path),
     })?;
     Manifest::decode(&bytes).map_err(|error| error.at(&path))
 }
@@ -385,11 +385,5 @@ pub(super) fn at<'s>(
     name: &'s str,
     doing: &'s str,
 ) -> impl FnOnce(io::Error) -> Error + 's {
-    move |error| {
-        let path = storage.path(name);
-        match error.kind() {
-            io::ErrorKind::NotFound => Error::missing("there is no such file").at(&path),
-            _ => Error::io(doing, error).at(&path),
-        }
-    }
+    move |error| storage::of_file(doing, error).at(&storage.path(name))
 }

@@ -1,12 +1,12 @@
 //! The files of a directory, held open to be sent elsewhere.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::directory::{self, FileKind};
 use super::manifest::{Manifest, SegmentLine};
-use super::storage::{Directory, Storage};
+use super::storage::{Directory, Storage, open_regular};
 use crate::{Error, Result};
 
 /// One state of a directory: a writer may remove the files meanwhile, and they stay readable.
@@ -62,7 +62,8 @@ fn open_files(
 impl SourceFile {
     fn open(storage: &Directory, name: &str, length: u64) -> Result<SourceFile> {
         let path = storage.path(name);
-        let file = File::open(&path).map_err(directory::at(storage, name, "open the file"))?;
+        let file = open_regular(&path, OpenOptions::new().read(true));
+        let file = file.map_err(directory::at(storage, name, "open the file"))?;
         Ok(SourceFile { file, path, length })
     }
 

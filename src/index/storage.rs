@@ -3,9 +3,11 @@
 //! Everything that touches a disk goes through [`Storage`], so that tests can put a layer in its
 //! place that fails, forgets what was not synced, or stops at any step.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
+#[cfg(unix)]
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::segment::Bytes;
@@ -79,6 +81,55 @@ impl Directory {
     }
 }
 
+/// What stands in the place of a file is a folder, a FIFO, a socket or a device.
+#[derive(Debug)]
+struct NotRegular;
+
+impl fmt::Display for NotRegular {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("this is not a regular file")
+    }
+}
+
+impl std::error::Error for NotRegular {}
+
+/// Opens a regular file and refuses everything else without waiting: opening a FIFO would wait for
+/// its other end, and a device may have no end.
+pub(super) fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let refuse = |metadata: fs::Metadata| {
+        if metadata.is_file() {
+            Ok(())
+        } else {
+            Err(io::Error::other(NotRegular))
+        }
+    };
+    // A device is not even opened, which may have effects of its own.
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        metadata => refuse(metadata?)?,
+    }
+    #[cfg(unix)]
+    options.custom_flags(libc::O_NONBLOCK);
+    let file = options.open(path)?;
+    // Somebody may have replaced the file in between.
+    refuse(file.metadata()?)?;
+    Ok(file)
+}
+
+/// Turns an error of opening, reading or writing a file into ours; `doing` completes "cannot ...".
+pub(super) fn of_file(doing: &str, error: io::Error) -> Error {
+    if error
+        .get_ref()
+        .is_some_and(|inner| inner.is::<NotRegular>())
+    {
+        return Error::foreign(NotRegular.to_string());
+    }
+    match error.kind() {
+        io::ErrorKind::NotFound => Error::missing("there is no such file"),
+        _ => Error::io(doing, error),
+    }
+}
+
 /// The file whose lock the writer holds. It stays empty; the lock dies with the process.
 const LOCK: &str = "lock";
 
@@ -92,11 +143,16 @@ impl Storage for Directory {
     }
 
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {
-        fs::read(self.path(name))
+        let mut bytes = Vec::new();
+        open_regular(&self.path(name), OpenOptions::new().read(true))?.read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 
     fn view(&self, name: &str) -> io::Result<Bytes> {
-        Bytes::map(&File::open(self.path(name))?)
+        Bytes::map(&open_regular(
+            &self.path(name),
+            OpenOptions::new().read(true),
+        )?)
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -135,12 +191,10 @@ struct DirectoryLock(File);
 
 impl DirectoryLock {
     fn take(path: PathBuf) -> Result<DirectoryLock> {
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path);
-        let file = file.map_err(|error| Error::io("open the lock", error).at(&path))?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        let file = open_regular(&path, &mut options);
+        let file = file.map_err(|error| of_file("open the lock", error).at(&path))?;
         match file.try_lock() {
             Ok(()) => Ok(DirectoryLock(file)),
             Err(TryLockError::WouldBlock) => Err(Error::locked().at(&path)),

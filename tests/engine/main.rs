@@ -3,6 +3,8 @@
 mod agreement;
 #[cfg(feature = "cli")]
 mod command;
+#[cfg(all(feature = "cli", unix))]
+mod files;
 #[cfg(feature = "json")]
 mod golden;
 mod house;
