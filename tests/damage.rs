@@ -197,3 +197,25 @@ fn flipped_bits_and_truncations_never_change_an_answer() {
     }
     println!("{cases} damaged copies of an index of {length} bytes");
 }
+
+#[test]
+fn verify_covers_every_byte_of_a_segment() {
+    let directory = TempDir::new().expect("a temporary directory");
+    build(directory.path());
+    let file = segment_file(directory.path());
+    let whole = fs::read(&file).expect("a readable file");
+    // The header's padding ends where the first section starts.
+    let padding = (12..64).map(|place| (format!("byte {place}"), place));
+    let padding = padding.map(|(name, place)| {
+        let mut damaged = whole.clone();
+        damaged[place] ^= 1;
+        (name, damaged)
+    });
+    for (damage, bytes) in padding.chain(damages(&whole)) {
+        fs::remove_file(&file).expect("a removable file");
+        fs::write(&file, &bytes).expect("a writable directory");
+        let verified = Index::open(directory.path()).and_then(|index| index.snapshot().verify());
+        let error = verified.expect_err(&damage);
+        assert_eq!(error.path(), Some(&*file), "{damage}: {error}");
+    }
+}

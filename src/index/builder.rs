@@ -127,6 +127,7 @@ impl IndexBuilder {
                 let segment = Arc::new(Segment::from_bytes(&builder.finish()?)?);
                 let live = LiveSegment {
                     number: FIRST_FILE,
+                    path: None,
                     segment,
                     deleted: Arc::default(),
                 };

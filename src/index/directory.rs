@@ -11,6 +11,7 @@
 //! files it names or none of that name.
 
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::deleted::Deleted;
@@ -186,6 +187,7 @@ impl FileBuilder {
         let segment = Arc::new(open_segment(storage, self.file)?);
         Ok(LiveSegment {
             number: self.file,
+            path: path_of(storage, self.file),
             segment,
             deleted: Arc::default(),
         })
@@ -330,12 +332,17 @@ pub(super) fn open_snapshot(
         };
         Ok(LiveSegment {
             number: line.file,
+            path: path_of(storage, line.file),
             segment,
             deleted: Arc::new(deleted),
         })
     };
     let segments = manifest.segments.iter().map(open).collect::<Result<_>>()?;
     Ok(Snapshot::new(manifest.generation, segments))
+}
+
+fn path_of(storage: &dyn Storage, file: u64) -> Option<Arc<Path>> {
+    Some(storage.path(&FileKind::Segment.name(file)).into())
 }
 
 fn open_segment(storage: &dyn Storage, file: u64) -> Result<Segment> {

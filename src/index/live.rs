@@ -1,9 +1,11 @@
 //! A segment as part of a snapshot: with the rows that were deleted since it was written.
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::deleted::Deleted;
+use crate::Result;
 use crate::exec::{Execution, Walked};
 use crate::plan::{Plan, Strategies};
 use crate::query::{Filter, Order};
@@ -16,11 +18,21 @@ use time::Date;
 pub(crate) struct LiveSegment {
     /// Its number in the directory: later segments have greater ones.
     pub(crate) number: u64,
+    /// Its file, for messages; none in memory.
+    pub(crate) path: Option<Arc<Path>>,
     pub(crate) segment: Arc<Segment>,
     pub(crate) deleted: Arc<Deleted>,
 }
 
 impl LiveSegment {
+    /// Checks every byte of the segment and every rule; the error names the file.
+    pub(crate) fn verify(&self) -> Result<()> {
+        self.segment.verify().map_err(|error| match &self.path {
+            Some(path) => error.at(path),
+            None => error,
+        })
+    }
+
     /// The number of rows that are not deleted.
     pub(crate) fn live_rows(&self) -> u64 {
         u64::from(self.segment.row_count()) - self.deleted.row_count()

@@ -312,17 +312,15 @@ impl Snapshot {
         })
     }
 
-    /// Checks what opening did not: every record, and every posting, column and token stream
-    /// against the records.
+    /// Checks what opening did not: every byte against its checksum, the padding between sections,
+    /// every record, and every posting, column and token stream against the records.
     ///
     /// # Errors
-    /// The first rule that does not hold.
+    /// The first rule that does not hold, and the file in which it does not.
     ///
     /// Cost: reads everything, and analyses every title again.
     pub fn verify(&self) -> Result<()> {
-        self.segments
-            .iter()
-            .try_for_each(|live| live.segment.verify())
+        self.segments.iter().try_for_each(LiveSegment::verify)
     }
 
     /// Bytes of all segment files.

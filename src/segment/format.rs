@@ -16,8 +16,9 @@
 //! ```
 //!
 //! The table comes last so that a segment is written in one pass. Its checksum covers the section
-//! checksums, and they cover everything else but the records, each of which carries its own: a
-//! file of many gigabytes opens without being read whole.
+//! checksums, and they cover everything else. Opening verifies all of them but that of the records,
+//! each of which carries its own as well: a file of many gigabytes opens without being read whole.
+//! The full check ([`check_file`]) verifies every byte.
 
 use std::io::Write;
 
@@ -39,6 +40,8 @@ const TABLE_BYTES_MAX: usize = 64 * 1024;
 const HEADER_MAGIC: &[u8; 8] = b"SDXSEG\r\n";
 const FOOTER_MAGIC: &[u8; 8] = b"SDXSEND\n";
 const HEADER_BYTES: usize = 16;
+/// Bytes of the header that are not padding: the magic and both versions.
+const HEADER_FIELDS_BYTES: usize = 12;
 const FOOTER_BYTES: usize = 32;
 
 #[cfg(target_endian = "big")]
@@ -115,7 +118,7 @@ pub(crate) struct SectionEntry {
     pub(crate) field: FieldNumber,
     pub(crate) offset: u64,
     pub(crate) length: u64,
-    /// CRC-32C of the section; zero for records.
+    /// CRC-32C of the section.
     pub(crate) checksum: u32,
 }
 
@@ -182,9 +185,7 @@ impl<W: Write> SegmentWriter<W> {
             .expect("a section is begun before it is written to");
         let place = open.length;
         open.length += bytes.len() as u64;
-        if open.kind != SectionKind::Records {
-            open.checksum = crc32c::crc32c_append(open.checksum, bytes);
-        }
+        open.checksum = crc32c::crc32c_append(open.checksum, bytes);
         Ok(place)
     }
 
@@ -245,6 +246,11 @@ impl<W: Write> SegmentWriter<W> {
 
 /// Reads the table of a file, having checked header, footer and the table's checksum.
 pub(crate) fn read_table(file: &[u8]) -> Result<Table> {
+    read_table_at(file).map(|(table, _)| table)
+}
+
+/// The table, and where it starts in the file.
+fn read_table_at(file: &[u8]) -> Result<(Table, usize)> {
     check_header(file)?;
     let footer = &file[file.len() - FOOTER_BYTES..];
     if &footer[24..] != FOOTER_MAGIC || u64_at(footer, 16) != file.len() as u64 {
@@ -263,7 +269,7 @@ pub(crate) fn read_table(file: &[u8]) -> Result<Table> {
             "the section table does not match its checksum",
         ));
     }
-    decode_table(table)
+    Ok((decode_table(table)?, table_end - table.len()))
 }
 
 /// Checks a section's bounds and checksum, and returns its bytes.
@@ -273,14 +279,59 @@ pub(crate) fn check_section<'a>(file: &'a [u8], entry: &SectionEntry) -> Result<
         .filter(|&end| end <= file.len() as u64 && entry.offset.is_multiple_of(SECTION_ALIGNMENT))
         .map(|end| &file[entry.offset as usize..end as usize])
         .ok_or_else(|| Error::corrupt(format!("section {entry:?} lies outside the file")))?;
-    let verified = entry.kind == SectionKind::Records || crc32c::crc32c(section) == entry.checksum;
-    if !verified {
+    if entry.kind != SectionKind::Records {
+        check_content(section, entry)?;
+    }
+    Ok(section)
+}
+
+fn check_content(section: &[u8], entry: &SectionEntry) -> Result<()> {
+    if crc32c::crc32c(section) != entry.checksum {
         let SectionEntry { kind, field, .. } = entry;
         return Err(Error::corrupt(format!(
             "section {kind:?} of field {field} does not match its checksum"
         )));
     }
-    Ok(section)
+    Ok(())
+}
+
+/// Checks every byte of a file: that the sections follow one another without overlap, that each
+/// matches its checksum, and that all bytes between them are zero.
+///
+/// Cost: reads the whole file.
+pub(crate) fn check_file(file: &[u8]) -> Result<()> {
+    let (table, table_start) = read_table_at(file)?;
+    let mut sections: Vec<&SectionEntry> = table.sections.iter().collect();
+    sections.sort_unstable_by_key(|entry| (entry.offset, entry.length));
+    // The magic and the versions were checked with the header.
+    let mut end = HEADER_FIELDS_BYTES;
+    for entry in sections {
+        let section = check_section(file, entry)?;
+        check_content(section, entry)?;
+        let start = entry.offset as usize;
+        check_padding(file, end, start)?;
+        end = start + section.len();
+    }
+    check_padding(file, end, table_start)
+}
+
+/// Checks that the bytes from one part of a file to the next are zeros of an alignment at most.
+fn check_padding(file: &[u8], start: usize, end: usize) -> Result<()> {
+    let padding = file
+        .get(start..end)
+        .ok_or_else(|| Error::corrupt(format!("two sections overlap at byte {end} of the file")))?;
+    if padding.len() >= SECTION_ALIGNMENT as usize {
+        return Err(Error::corrupt(format!(
+            "the bytes from {start} to {end} belong to no section"
+        )));
+    }
+    match padding.iter().position(|&byte| byte != 0) {
+        Some(n) => Err(Error::corrupt(format!(
+            "byte {} lies between sections and is not zero",
+            start + n
+        ))),
+        None => Ok(()),
+    }
 }
 
 fn check_header(file: &[u8]) -> Result<()> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
+use super::format;
 use super::posting::PostingId;
 use super::record;
 use super::tokens::{self, TermNumber};
@@ -13,10 +14,12 @@ use crate::signal::{Company, Signal};
 use crate::{Error, Result, text};
 
 impl Segment {
-    /// Reads every record and checks columns, postings and token streams against it.
+    /// Checks every byte against its checksum, then reads every record and checks columns, postings
+    /// and token streams against it.
     ///
     /// Cost: analyses every title; holds the rows of all postings in memory.
     pub(crate) fn verify(&self) -> Result<()> {
+        format::check_file(self.bytes.borrow_owner())?;
         let mut expected = ExpectedPostings::default();
         for facet in Facet::ALL {
             verify_keys(facet, self.facet(facet))?;
