@@ -81,6 +81,7 @@
 
 #[cfg(feature = "cluster")]
 pub mod cluster;
+mod digest;
 mod error;
 mod exec;
 mod index;
@@ -104,8 +105,8 @@ pub mod text;
 
 pub use error::{Error, Result};
 pub use index::{
-    CommitReport, FacetCount, Facets, Found, Index, IndexBuilder, IndexStatistics, OnSignals, Page,
-    Snapshot, Writer,
+    CommitReport, FacetCount, Facets, Found, Index, IndexBuilder, IndexId, IndexStatistics,
+    OnSignals, Page, Refreshed, Snapshot, Writer,
 };
 pub use plan::{Estimate, Explanation, SegmentExplanation, StepExplanation, Strategies};
 pub use query::{Facet, Filter, Query, UnknownValue};

@@ -9,6 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::digest::Digest;
 use crate::replicate::Store;
 use crate::replicate::publication::{open_seal, seal};
 use crate::{Error, Result};
@@ -35,9 +36,18 @@ pub(super) struct PublishedShard {
     pub(super) generation: u64,
     pub(super) signals: u64,
     pub(super) bytes: u64,
+    /// Of the identity and the content of its index.
+    pub(super) revision: Digest,
 }
 
 impl ClusterGeneration {
+    /// Of all that its shards hold: no two contents share one.
+    pub(super) fn revision(&self) -> Digest {
+        let shards = self.shards.iter();
+        let revisions: Vec<u8> = shards.flat_map(|shard| *shard.revision.bytes()).collect();
+        Digest::of(&[&self.generation.to_le_bytes()[..], &revisions].concat())
+    }
+
     /// How many shards there are.
     pub(super) fn shard_count(&self) -> u32 {
         self.shards.len() as u32

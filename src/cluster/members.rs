@@ -13,6 +13,7 @@ use arc_swap::ArcSwapOption;
 use super::engine::Task;
 use super::generation::ClusterGeneration;
 use super::holdings::Holdings;
+use crate::digest::Digest;
 use crate::http::Moment;
 
 /// The shards that a node holds, by generation.
@@ -63,7 +64,7 @@ impl Members {
     /// The generation that is served, and what entity tags start from.
     pub(super) fn moment(&self) -> Arc<Moment> {
         let moment = self.moment.load_full();
-        moment.unwrap_or_else(|| Arc::new(Moment::of(0, 0, 0)))
+        moment.unwrap_or_else(|| Arc::new(Moment::of(0, Digest::of(b""))))
     }
 
     /// Notes what a node has said that it holds, or that it does not answer.
@@ -92,10 +93,8 @@ impl Members {
             && chosen.manifest.generation != current
         {
             let manifest = &chosen.manifest;
-            let signals = manifest.shards.iter().map(|shard| shard.signals).sum();
-            let bytes = manifest.shards.iter().map(|shard| shard.bytes).sum();
             tracing::info!(generation = manifest.generation, "a generation is served");
-            let moment = Moment::of(manifest.generation, signals, bytes);
+            let moment = Moment::of(manifest.generation, manifest.revision());
             self.moment.store(Some(Arc::new(moment)));
         }
     }

@@ -94,6 +94,7 @@ fn describe(directory: &Path, generation: u64) -> Result<PublishedShard> {
         generation,
         signals: snapshot.signal_count(),
         bytes: snapshot.file_bytes(),
+        revision: snapshot.revision(),
     })
 }
 

@@ -11,6 +11,7 @@ use arc_swap::ArcSwapOption;
 use time::Date;
 
 use super::problem::Problem;
+use crate::digest::Digest;
 use crate::json::{CompanyDetail, Data, SignalDetail};
 use crate::query::Cursor;
 use crate::segment::Shown;
@@ -58,7 +59,7 @@ pub(crate) trait Corpus: Send + Sync {
 /// The corpus at one moment: its generation, and what entity tags start from.
 pub(crate) struct Moment {
     pub(crate) generation: u64,
-    pub(crate) tag_seed: [u8; 24],
+    pub(crate) tag_seed: [u8; 32],
     snapshot: Option<Arc<Snapshot>>,
 }
 
@@ -87,26 +88,20 @@ pub(crate) struct LocalCorpus {
 }
 
 impl Moment {
-    /// A moment of a corpus of that generation and those sizes. Generations of different corpora may
-    /// have one number, so the sizes are part of the tags.
-    pub(crate) fn of(generation: u64, signals: u64, bytes: u64) -> Moment {
-        let mut tag_seed = [0; 24];
-        let figures = [generation, signals, bytes];
-        for (place, figure) in tag_seed.chunks_exact_mut(8).zip(figures) {
-            place.copy_from_slice(&figure.to_le_bytes());
-        }
+    /// A moment of a corpus of that generation. `revision` is a checksum of its identity and of all
+    /// that it holds, so that no two contents share a tag.
+    pub(crate) fn of(generation: u64, revision: Digest) -> Moment {
         Moment {
             generation,
-            tag_seed,
+            tag_seed: *revision.bytes(),
             snapshot: None,
         }
     }
 
     fn of_snapshot(snapshot: Arc<Snapshot>) -> Moment {
-        let sizes = (snapshot.signal_count(), snapshot.file_bytes());
         Moment {
             snapshot: Some(Arc::clone(&snapshot)),
-            ..Moment::of(snapshot.generation(), sizes.0, sizes.1)
+            ..Moment::of(snapshot.generation(), snapshot.revision())
         }
     }
 
@@ -223,5 +218,27 @@ impl From<Unanswered> for Problem {
             Unanswered::Failed(error) => Problem::internal(&error),
             Unanswered::Unreachable(detail) => Problem::overloaded(&detail),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Company, IndexBuilder, Signal};
+
+    fn tag_seed(title: &str) -> Vec<u8> {
+        let mut builder = IndexBuilder::in_memory().expect("memory");
+        builder
+            .add_company(&Company::new("acme", "Acme"))
+            .expect("memory");
+        let signal = Signal::new(SignalId::MIN, "acme", title.to_owned());
+        builder.add_signal(&signal).expect("memory");
+        let index = builder.finish().expect("memory");
+        LocalCorpus::new(index).moment().tag_seed.to_vec()
+    }
+
+    #[test]
+    fn indexes_of_equal_sizes_and_generations_share_no_tag() {
+        assert_ne!(tag_seed("alpha"), tag_seed("omega"));
     }
 }

@@ -14,7 +14,7 @@ use super::metrics::Metrics;
 use super::replay::UnderWay;
 use super::slow::SlowQueries;
 use super::state::{State, StateError, Writer};
-use crate::Index;
+use crate::{Index, Refreshed};
 
 /// Which day counts as today.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,12 +98,19 @@ impl Service {
     /// Cost: two small reads where nothing has changed. Blocks; not for an async worker.
     pub fn follow(&self) {
         match self.0.corpus.index().map(Index::refresh) {
-            Some(Ok(true)) => {
+            Some(Ok(Refreshed::Changed)) => {
                 // The snapshot before is let go now, and not with the next request.
                 let generation = self.0.corpus.moment().generation;
                 tracing::info!(generation, "a new snapshot is served");
             }
-            Some(Ok(false)) | None => {}
+            Some(Ok(Refreshed::Replaced)) => {
+                let generation = self.0.corpus.moment().generation;
+                tracing::warn!(
+                    generation,
+                    "the directory holds another index, which is loaded whole and served"
+                );
+            }
+            Some(Ok(Refreshed::Unchanged)) | None => {}
             Some(Err(error)) => tracing::error!(
                 error = format_args!("{error:#}"),
                 "the index cannot be followed"

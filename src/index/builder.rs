@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::Index;
 use super::directory::{self, FileBuilder, NewFiles};
+use super::identity::IndexId;
 use super::live::LiveSegment;
 use super::manifest::Manifest;
 use super::snapshot::Snapshot;
@@ -131,8 +132,8 @@ impl IndexBuilder {
                     segment,
                     deleted: Arc::default(),
                 };
-                let snapshot = Snapshot::new(FIRST_GENERATION, vec![live]);
-                Ok(Index::of(None, snapshot))
+                let manifest = first_manifest(IndexId::random()?, FIRST_FILE + 1, &live);
+                Ok(Index::of(None, Snapshot::new(&manifest, vec![live])))
             }
             Target::Directory(building) => building.finish(),
         }
@@ -142,14 +143,19 @@ impl IndexBuilder {
 impl Building {
     fn finish(self) -> Result<Index> {
         let live = self.segment.finish(&*self.storage)?;
-        let manifest = Manifest {
-            generation: FIRST_GENERATION,
-            next_file: self.next_file,
-            segments: vec![directory::line(&live, None)],
-        };
+        let manifest = first_manifest(IndexId::random()?, self.next_file, &live);
         self.new_files.publish(&manifest)?;
-        let snapshot = Snapshot::new(manifest.generation, vec![live]);
+        let snapshot = Snapshot::new(&manifest, vec![live]);
         Ok(Index::of(Some(self.storage), snapshot))
+    }
+}
+
+fn first_manifest(identity: IndexId, next_file: u64, live: &LiveSegment) -> Manifest {
+    Manifest {
+        identity,
+        generation: FIRST_GENERATION,
+        next_file,
+        segments: vec![directory::line(live, None)],
     }
 }
 

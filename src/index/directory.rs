@@ -19,6 +19,7 @@ use super::live::LiveSegment;
 use super::manifest::{DeletedLine, Manifest, SegmentLine};
 use super::snapshot::Snapshot;
 use super::storage::{self, NewFile, Storage};
+use crate::digest::Digest;
 use crate::segment::{Segment, SegmentBuilder};
 use crate::{Error, Result};
 
@@ -104,7 +105,7 @@ impl NewFiles {
         Ok(DeletedLine {
             file,
             length: bytes.len() as u64,
-            checksum: crc32c::crc32c(&bytes),
+            checksum: Digest::of(&bytes),
         })
     }
 
@@ -184,7 +185,7 @@ impl FileBuilder {
             .map_err(io::IntoInnerError::into_error)
             .and_then(|mut file| file.sync());
         synced.map_err(at(storage, &name, "write the file"))?;
-        let segment = Arc::new(open_segment(storage, self.file)?);
+        let segment = Arc::new(view_segment(storage, self.file)?);
         Ok(LiveSegment {
             number: self.file,
             path: path_of(storage, self.file),
@@ -194,17 +195,20 @@ impl FileBuilder {
     }
 }
 
-/// Reads the current state, sharing the segments that are known.
-pub(super) fn read(storage: &dyn Storage, known: &[LiveSegment]) -> Result<(Manifest, Snapshot)> {
+/// Reads the current state, sharing the segments of a snapshot.
+pub(super) fn read(
+    storage: &dyn Storage,
+    known: Option<&Snapshot>,
+) -> Result<(Manifest, Snapshot)> {
     read_steadily(storage, |manifest| open_snapshot(storage, manifest, known))
 }
 
 /// Reads the current state if it is another than the snapshot's, sharing what did not change.
 pub(super) fn read_changed(storage: &dyn Storage, current: &Snapshot) -> Result<Option<Snapshot>> {
-    if read_manifest(storage)?.generation == current.generation() {
+    if read_manifest(storage)?.revision() == current.revision() {
         return Ok(None);
     }
-    read(storage, &current.segments).map(|(_, snapshot)| Some(snapshot))
+    read(storage, Some(current)).map(|(_, snapshot)| Some(snapshot))
 }
 
 /// Whether there is an index.
@@ -272,6 +276,7 @@ pub(super) fn line(live: &LiveSegment, deleted: Option<DeletedLine>) -> SegmentL
     SegmentLine {
         file: live.number,
         length: live.segment.file_size(),
+        table: live.segment.table_digest(),
         deleted,
     }
 }
@@ -310,22 +315,22 @@ fn read_manifest(storage: &dyn Storage) -> Result<Manifest> {
     Manifest::decode(&bytes).map_err(|error| error.at(&path))
 }
 
-/// Opens what a manifest names, sharing the segments that are known.
+/// Opens what a manifest names, sharing the segments of a snapshot of the same index.
 pub(super) fn open_snapshot(
     storage: &dyn Storage,
     manifest: &Manifest,
-    known: &[LiveSegment],
+    known: Option<&Snapshot>,
 ) -> Result<Snapshot> {
+    let known = known.filter(|known| known.identity() == manifest.identity);
+    let known = known.map_or(&[][..], |known| &known.segments);
     let open = |line: &SegmentLine| {
-        let shared = known.iter().find(|live| live.number == line.file);
+        let shared = known
+            .iter()
+            .find(|live| live.number == line.file && is_named(&live.segment, line));
         let segment = match shared {
             Some(live) => Arc::clone(&live.segment),
-            None => Arc::new(open_segment(storage, line.file)?),
+            None => Arc::new(open_segment(storage, line)?),
         };
-        if segment.file_size() != line.length {
-            let path = storage.path(&FileKind::Segment.name(line.file));
-            return Err(Error::corrupt("the file is not as long as the manifest says").at(&path));
-        }
         let deleted = match &line.deleted {
             Some(deleted) => read_deleted(storage, deleted, &segment)?,
             None => Deleted::default(),
@@ -338,14 +343,32 @@ pub(super) fn open_snapshot(
         })
     };
     let segments = manifest.segments.iter().map(open).collect::<Result<_>>()?;
-    Ok(Snapshot::new(manifest.generation, segments))
+    Ok(Snapshot::new(manifest, segments))
 }
 
 fn path_of(storage: &dyn Storage, file: u64) -> Option<Arc<Path>> {
     Some(storage.path(&FileKind::Segment.name(file)).into())
 }
 
-fn open_segment(storage: &dyn Storage, file: u64) -> Result<Segment> {
+/// Whether a segment is the one that a line of the manifest means.
+fn is_named(segment: &Segment, line: &SegmentLine) -> bool {
+    segment.file_size() == line.length && segment.table_digest() == line.table
+}
+
+fn open_segment(storage: &dyn Storage, line: &SegmentLine) -> Result<Segment> {
+    let segment = view_segment(storage, line.file)?;
+    if !is_named(&segment, line) {
+        let path = storage.path(&FileKind::Segment.name(line.file));
+        return Err(Error::foreign(
+            "this is a segment of another index, or of another state of this one: its section \
+             table is not the one that the manifest names",
+        )
+        .at(&path));
+    }
+    Ok(segment)
+}
+
+fn view_segment(storage: &dyn Storage, file: u64) -> Result<Segment> {
     let name = FileKind::Segment.name(file);
     let bytes = storage
         .view(&name)
@@ -358,7 +381,7 @@ fn read_deleted(storage: &dyn Storage, line: &DeletedLine, segment: &Segment) ->
     let bytes = storage
         .read(&name)
         .map_err(at(storage, &name, "read the file"))?;
-    let is_whole = bytes.len() as u64 == line.length && crc32c::crc32c(&bytes) == line.checksum;
+    let is_whole = bytes.len() as u64 == line.length && Digest::of(&bytes) == line.checksum;
     match is_whole {
         true => Deleted::decode(&bytes, segment),
         false => Err(Error::corrupt(

@@ -10,7 +10,10 @@
 //! ```
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
+use super::identity::IndexId;
+use crate::digest::Digest;
 use crate::{Error, Result};
 
 /// The version that this release writes, and the newest that it reads.
@@ -30,6 +33,8 @@ const HEADER_BYTES: usize = 16;
 /// The state of an index directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
+    /// Of the index, for as long as it lives.
+    pub(crate) identity: IndexId,
     /// The number of the commit that wrote it.
     pub(crate) generation: u64,
     /// The number that the next new file gets.
@@ -45,6 +50,9 @@ pub(crate) struct SegmentLine {
     pub(crate) file: u64,
     /// The length of the file in bytes.
     pub(crate) length: u64,
+    /// Of its section table, which holds the checksum of every section: so the line says what the
+    /// segment holds, and opening need not read all of it to see that.
+    pub(crate) table: Digest,
     /// The file with what is deleted of it, where something is.
     pub(crate) deleted: Option<DeletedLine>,
 }
@@ -56,14 +64,15 @@ pub(crate) struct DeletedLine {
     pub(crate) file: u64,
     /// The length of the file in bytes.
     pub(crate) length: u64,
-    /// CRC-32C of the file.
-    pub(crate) checksum: u32,
+    /// Of the file.
+    pub(crate) checksum: Digest,
 }
 
 impl Manifest {
     /// That of a directory without an index.
     pub(crate) fn empty() -> Manifest {
         Manifest {
+            identity: IndexId::NONE,
             generation: 0,
             next_file: 1,
             segments: Vec::new(),
@@ -77,6 +86,23 @@ impl Manifest {
             .find(|line| line.file == segment)?
             .deleted
             .clone()
+    }
+
+    /// Of everything that decides what a search answers: the identity, the generation and the
+    /// content of all files, whatever their numbers are. Replicas have that of their publisher.
+    pub(crate) fn revision(&self) -> Digest {
+        let mut hash = Sha256::new();
+        hash.update(self.identity.to_bytes());
+        hash.update(self.generation.to_le_bytes());
+        for line in &self.segments {
+            hash.update(line.length.to_le_bytes());
+            hash.update(line.table.bytes());
+            hash.update([u8::from(line.deleted.is_some())]);
+            if let Some(deleted) = &line.deleted {
+                hash.update(deleted.checksum.bytes());
+            }
+        }
+        Digest::finish(hash)
     }
 
     /// The bytes of the file.
@@ -107,7 +133,8 @@ impl Manifest {
             )));
         }
         let checksum = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
-        if version == 0 || crc32c::crc32c(body) != checksum {
+        let is_reserved_zero = header[10..12] == [0; 2];
+        if version == 0 || !is_reserved_zero || crc32c::crc32c(body) != checksum {
             return Err(Error::corrupt("the manifest does not match its checksum"));
         }
         let (manifest, length): (Manifest, usize) =
@@ -160,6 +187,7 @@ mod tests {
     fn numbers_that_cannot_be_counted_on_from_are_refused() {
         let decode = |generation, next_file| {
             let manifest = Manifest {
+                identity: IndexId::random().unwrap(),
                 generation,
                 next_file,
                 segments: Vec::new(),

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::Index;
 use super::directory::{self, FileKind, MANIFEST, NewFiles};
+use super::identity::IndexId;
 use super::manifest::{Manifest, SegmentLine};
 use super::snapshot::Snapshot;
 use super::storage::{Directory, NewFile, Storage};
@@ -58,7 +59,7 @@ impl Mirror {
         if !directory::exists(&*self.storage)? {
             return directory::remove_leftovers(&*self.storage, &self.manifest);
         }
-        let (manifest, snapshot) = directory::read(&*self.storage, &[])?;
+        let (manifest, snapshot) = directory::read(&*self.storage, None)?;
         directory::remove_leftovers(&*self.storage, &manifest)?;
         self.manifest = manifest;
         self.publish(snapshot);
@@ -78,6 +79,11 @@ impl Mirror {
     /// The index, once there is a state.
     pub(crate) fn index(&self) -> Option<&Index> {
         self.index.as_ref()
+    }
+
+    /// The identity of the index, once there is a state.
+    pub(crate) fn identity(&self) -> Option<IndexId> {
+        self.index.as_ref().map(|_| self.manifest.identity)
     }
 
     /// The generation of the state, or 0.
@@ -126,18 +132,21 @@ impl Mirror {
     /// # Errors
     /// A file breaks a rule of its format, or the directory cannot be written. The state before
     /// stays, and so does its snapshot.
-    pub(crate) fn install(&mut self, generation: u64, segments: Vec<SegmentLine>) -> Result<()> {
+    pub(crate) fn install(
+        &mut self,
+        identity: IndexId,
+        generation: u64,
+        segments: Vec<SegmentLine>,
+    ) -> Result<()> {
         let manifest = Manifest {
+            identity,
             generation,
             next_file: self.manifest.next_file,
             segments,
         };
         let manifest = manifest.validate()?;
         let before = self.index.as_ref().map(Index::snapshot);
-        let known = before
-            .as_ref()
-            .map_or(&[][..], |snapshot| &snapshot.segments);
-        let snapshot = directory::open_snapshot(&*self.storage, &manifest, known)?;
+        let snapshot = directory::open_snapshot(&*self.storage, &manifest, before.as_deref())?;
         NewFiles::new(&self.storage).publish(&manifest)?;
         self.publish(snapshot);
         self.manifest = manifest;

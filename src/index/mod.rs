@@ -8,6 +8,7 @@ mod builder;
 mod deleted;
 mod directory;
 mod facets;
+mod identity;
 mod live;
 mod manifest;
 mod merge;
@@ -34,6 +35,7 @@ pub use builder::IndexBuilder;
 #[cfg(feature = "replicate")]
 pub(crate) use directory::FileKind;
 pub use facets::{FacetCount, Facets};
+pub use identity::IndexId;
 #[cfg(feature = "replicate")]
 pub(crate) use manifest::{DeletedLine, SegmentLine};
 #[cfg(feature = "replicate")]
@@ -65,11 +67,22 @@ struct Shared {
 
 impl Shared {
     /// Publishes a snapshot unless it is the one that is published already.
-    fn publish_if_newer(&self, snapshot: Snapshot) {
-        if snapshot.generation() > self.current.load().generation() {
+    fn publish_if_changed(&self, snapshot: Snapshot) {
+        if snapshot.revision() != self.current.load().revision() {
             self.current.store(Arc::new(snapshot));
         }
     }
+}
+
+/// What [`Index::refresh`] has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refreshed {
+    /// The snapshot that was published already.
+    Unchanged,
+    /// Another state of the same index.
+    Changed,
+    /// Another index: the directory was built anew, or replaced. All of it was loaded.
+    Replaced,
 }
 
 impl Index {
@@ -89,24 +102,31 @@ impl Index {
         self.0.current.load_full()
     }
 
-    /// Follows the directory: publishes its current state and says whether that was news. An index
-    /// in memory has no directory and no news.
+    /// Follows the directory: publishes its current state and says what was found. An index in
+    /// memory has no directory and never changes.
     ///
     /// # Errors
     /// As [`open`](Self::open); the snapshot that was published before stays.
     ///
     /// Cost: reads the manifest, a few hundred bytes; where it changed, opens what is new.
-    pub fn refresh(&self) -> Result<bool> {
+    pub fn refresh(&self) -> Result<Refreshed> {
         let Some(storage) = &self.0.storage else {
-            return Ok(false);
+            return Ok(Refreshed::Unchanged);
         };
         let before = self.snapshot();
         let Some(snapshot) = directory::read_changed(&**storage, &before)? else {
-            return Ok(false);
+            return Ok(Refreshed::Unchanged);
         };
+        let is_same_index = snapshot.identity() == before.identity();
         // A writer of this process may have published a later state meanwhile, which stays.
         let found = self.0.current.compare_and_swap(&before, Arc::new(snapshot));
-        Ok(Arc::ptr_eq(&found, &before))
+        Ok(if !Arc::ptr_eq(&found, &before) {
+            Refreshed::Unchanged
+        } else if is_same_index {
+            Refreshed::Changed
+        } else {
+            Refreshed::Replaced
+        })
     }
 
     /// When the directory last changed, by a commit or a merge; `None` for an index in memory.
@@ -127,7 +147,7 @@ impl Index {
     }
 
     fn from_storage(storage: Arc<dyn Storage>) -> Result<Index> {
-        let (_, snapshot) = directory::read(&*storage, &[])?;
+        let (_, snapshot) = directory::read(&*storage, None)?;
         Ok(Index::of(Some(storage), snapshot))
     }
 

@@ -5,9 +5,12 @@ use std::time::Instant;
 use time::Date;
 
 use super::facets::{self, Facets};
+use super::identity::IndexId;
 use super::live::LiveSegment;
+use super::manifest::Manifest;
 use super::page::{self, Page, Place};
 use crate::Result;
+use crate::digest::Digest;
 use crate::plan::{Explanation, SegmentExplanation, StepActual, Strategies};
 use crate::query::dates::day_of_number;
 use crate::query::{Filter, Query, Start};
@@ -19,7 +22,9 @@ use crate::signal::{Company, CompanyProfile, Item, Signal, SignalId};
 /// The index at one moment. It never changes; searches on it need no lock and allocate little.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    pub(super) generation: u64,
+    identity: IndexId,
+    generation: u64,
+    revision: Digest,
     /// Oldest first.
     pub(super) segments: Vec<LiveSegment>,
     strategies: Strategies,
@@ -37,6 +42,8 @@ pub struct Found<'a> {
 /// Figures about a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexStatistics {
+    /// The identity of the index.
+    pub identity: IndexId,
     /// The number of the commit that made the snapshot.
     pub generation: u64,
     /// Live signals.
@@ -54,9 +61,11 @@ pub struct IndexStatistics {
 }
 
 impl Snapshot {
-    pub(crate) fn new(generation: u64, segments: Vec<LiveSegment>) -> Snapshot {
+    pub(super) fn new(manifest: &Manifest, segments: Vec<LiveSegment>) -> Snapshot {
         Snapshot {
-            generation,
+            identity: manifest.identity,
+            generation: manifest.generation,
+            revision: manifest.revision(),
             segments,
             strategies: Strategies::ALL,
         }
@@ -68,6 +77,17 @@ impl Snapshot {
             strategies,
             ..self.clone()
         }
+    }
+
+    /// The identity of the index, which commits, merges and replicas keep. One that is built anew has
+    /// another.
+    pub fn identity(&self) -> IndexId {
+        self.identity
+    }
+
+    /// Of all that a search can answer: two snapshots with one revision answer alike.
+    pub(crate) fn revision(&self) -> Digest {
+        self.revision
     }
 
     /// The number of the commit that made the snapshot; later ones have greater numbers.
@@ -344,6 +364,7 @@ impl Snapshot {
         }
         sections.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         IndexStatistics {
+            identity: self.identity,
             generation: self.generation,
             signals: self.signal_count(),
             deleted_rows: self

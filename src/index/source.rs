@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::directory::{self, FileKind};
+use super::identity::IndexId;
 use super::manifest::{Manifest, SegmentLine};
 use super::storage::{Directory, Storage, open_regular};
 use crate::{Error, Result};
@@ -12,6 +13,7 @@ use crate::{Error, Result};
 /// One state of a directory: a writer may remove the files meanwhile, and they stay readable.
 #[derive(Debug)]
 pub(crate) struct Source {
+    pub(crate) identity: IndexId,
     pub(crate) generation: u64,
     /// The segments, oldest first.
     pub(crate) segments: Vec<(SegmentLine, SourceFile, Option<SourceFile>)>,
@@ -33,10 +35,11 @@ impl Source {
     pub(crate) fn open(directory: &Path) -> Result<Source> {
         let storage = Directory::new(directory);
         let (manifest, segments) = directory::read_steadily(&storage, |manifest| {
-            directory::open_snapshot(&storage, manifest, &[])?;
+            directory::open_snapshot(&storage, manifest, None)?;
             open_files(&storage, manifest)
         })?;
         Ok(Source {
+            identity: manifest.identity,
             generation: manifest.generation,
             segments,
         })

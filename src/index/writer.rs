@@ -69,9 +69,9 @@ impl Writer {
             .ok_or_else(|| Error::invalid("an index in memory cannot be changed"))?;
         let lock = storage.lock()?;
         let current = shared.current.load_full();
-        let (manifest, snapshot) = directory::read(&*storage, &current.segments)?;
+        let (manifest, snapshot) = directory::read(&*storage, Some(&current))?;
         directory::remove_leftovers(&*storage, &manifest)?;
-        shared.publish_if_newer(snapshot);
+        shared.publish_if_changed(snapshot);
         let core = Arc::new(WriterCore {
             shared: Arc::clone(shared),
             storage,
@@ -266,6 +266,7 @@ impl WriterCore {
         segments: Vec<(LiveSegment, Option<DeletedLine>)>,
     ) -> Result<u64> {
         let manifest = Manifest {
+            identity: state.manifest.identity,
             generation: state.manifest.generation + 1,
             next_file: state.manifest.next_file,
             segments: segments
@@ -277,9 +278,8 @@ impl WriterCore {
         published.map_err(|error| Self::fail(state, error))?;
         let generation = manifest.generation;
         let live = segments.into_iter().map(|(live, _)| live).collect();
-        self.shared
-            .current
-            .store(Arc::new(Snapshot::new(generation, live)));
+        let snapshot = Snapshot::new(&manifest, live);
+        self.shared.current.store(Arc::new(snapshot));
         let before = std::mem::replace(&mut state.manifest, manifest);
         // The commit stands; what cannot be removed now is removed when the next writer opens.
         let _ = directory::remove_replaced(&*self.storage, &before, &state.manifest);

@@ -38,7 +38,6 @@
 //! shares objects with it. `docs/replicas.md` says how to run replicas, and what is not done.
 
 mod background;
-mod digest;
 mod follow;
 mod origin;
 pub(crate) mod publication;

@@ -5,9 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::digest::Digest;
 use super::publication::{open_seal, seal};
 use crate::Result;
+use crate::digest::Digest;
 
 pub(super) const ORIGIN: &str = "origin";
 const MAGIC: &str = "signaldex-origin";

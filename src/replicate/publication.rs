@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! signaldex-manifest 1 <SHA-256 of what follows the line, in hex>
-//! {"generation":7,"segments":[{"sha256":"...","length":1234,"deleted":{"sha256":"...","length":34,"crc32c":5}}]}
+//! {"index":"...","generation":7,"segments":[{"sha256":"...","length":1234,"table":"...","deleted":{"sha256":"...","length":34}}]}
 //! ```
 //!
 //! It is text, so that an operator can read it, and it names no file: what the publisher's directory
@@ -11,7 +11,8 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::digest::Digest;
+use crate::digest::Digest;
+use crate::index::IndexId;
 use crate::{Error, Result};
 
 /// The version that this release writes, and the newest that it reads.
@@ -26,6 +27,8 @@ const MAGIC: &str = "signaldex-manifest";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Publication {
+    /// The identity of the index.
+    pub(super) index: IndexId,
     pub(super) generation: u64,
     /// Oldest first.
     pub(super) segments: Vec<PublishedSegment>,
@@ -37,6 +40,8 @@ pub(super) struct Publication {
 pub(super) struct PublishedSegment {
     pub(super) sha256: Digest,
     pub(super) length: u64,
+    /// Of its section table, as the manifest of a directory holds it.
+    pub(super) table: Digest,
     pub(super) deleted: Option<PublishedDeleted>,
 }
 
@@ -46,8 +51,6 @@ pub(super) struct PublishedSegment {
 pub(super) struct PublishedDeleted {
     pub(super) sha256: Digest,
     pub(super) length: u64,
-    /// What the manifest of a directory holds of it.
-    pub(super) crc32c: u32,
 }
 
 impl Publication {
@@ -121,13 +124,15 @@ mod tests {
         let deleted = PublishedDeleted {
             sha256: Digest::of(b"deleted"),
             length: 34,
-            crc32c: 5,
         };
         Publication {
+            index: serde_json::from_str("\"0123456789abcdef0123456789abcdef\"")
+                .expect("an identity"),
             generation: 7,
             segments: vec![PublishedSegment {
                 sha256: Digest::of(b"segment"),
                 length: 1234,
+                table: Digest::of(b"table"),
                 deleted: Some(deleted),
             }],
         }

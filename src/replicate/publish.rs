@@ -5,9 +5,9 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use super::digest::Digest;
 use super::publication::{Publication, PublishedDeleted, PublishedSegment};
 use super::store::{PIECE_BYTES, Store, manifest_name};
+use crate::digest::Digest;
 use crate::index::{DeletedLine, Source, SourceFile};
 use crate::{Error, Result};
 
@@ -126,12 +126,14 @@ fn describe(source: &Source, generation: u64) -> Result<Publication> {
         Ok(PublishedSegment {
             sha256: digest_of(segment)?,
             length: segment.length,
+            table: line.table,
             deleted: deleted
                 .map(|(file, line)| describe_deleted(file, line))
                 .transpose()?,
         })
     });
     Ok(Publication {
+        index: source.identity,
         generation,
         segments: segments.collect::<Result<_>>()?,
     })
@@ -141,7 +143,6 @@ fn describe_deleted(file: &SourceFile, line: &DeletedLine) -> Result<PublishedDe
     Ok(PublishedDeleted {
         sha256: digest_of(file)?,
         length: line.length,
-        crc32c: line.checksum,
     })
 }
 

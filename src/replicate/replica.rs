@@ -5,10 +5,10 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use super::digest::Digest;
 use super::origin::{ORIGIN, Origin};
 use super::publication::{Publication, PublishedSegment};
 use super::store::{PIECE_BYTES, Store, manifest_name, object_name};
+use crate::digest::Digest;
 use crate::index::{DeletedLine, FileKind, Mirror, NewFile, SegmentLine};
 use crate::{Error, Index, Result};
 
@@ -36,6 +36,8 @@ pub struct Progress {
     pub newest: u64,
     /// Whether the generation that answers is another than before.
     pub changed: bool,
+    /// Whether it is of another index than before: the publisher has built its index anew.
+    pub replaced: bool,
     /// Objects that were fetched.
     pub objects_fetched: u64,
     /// Bytes that were fetched, also of what was then refused.
@@ -205,6 +207,7 @@ impl Wanted {
 
 impl Copying<'_> {
     async fn sync(mut self, wanted: Wanted, progress: &mut Progress) {
+        let identity_before = self.mirror.identity();
         let before = self.mirror.generation();
         progress.newest = before;
         match self.store.generations_above(before).await {
@@ -216,6 +219,8 @@ impl Copying<'_> {
         }
         progress.generation = self.mirror.generation();
         progress.changed = progress.generation != before;
+        let identity = self.mirror.identity();
+        progress.replaced = identity_before.is_some() && identity != identity_before;
     }
 
     /// Loads the newest of these generations that can be loaded.
@@ -240,7 +245,7 @@ impl Copying<'_> {
         }
         self.write_origin()?;
         self.mirror
-            .install(generation, lines)
+            .install(publication.index, generation, lines)
             .map_err(|error| error.about(&manifest_name(generation)))?;
         self.forget_others(&publication);
         Ok(())
@@ -266,13 +271,14 @@ impl Copying<'_> {
                 Some(DeletedLine {
                     file,
                     length,
-                    checksum: deleted.crc32c,
+                    checksum: deleted.sha256,
                 })
             }
         };
         Ok(SegmentLine {
             file,
             length,
+            table: segment.table,
             deleted,
         })
     }

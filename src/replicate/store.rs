@@ -12,8 +12,8 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
 use url::Url;
 
-use super::digest::Digest;
 use super::publication::{MANIFEST_BYTES_MAX, Publication};
+use crate::digest::Digest;
 use crate::error::quoted;
 use crate::{Error, Result};
 

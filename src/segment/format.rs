@@ -25,6 +25,7 @@ use std::io::Write;
 use bytemuck::Pod;
 use serde::{Deserialize, Serialize};
 
+use crate::digest::Digest;
 use crate::text::ANALYSIS_VERSION;
 use crate::{Error, Result};
 
@@ -244,9 +245,11 @@ impl<W: Write> SegmentWriter<W> {
     }
 }
 
-/// Reads the table of a file, having checked header, footer and the table's checksum.
-pub(crate) fn read_table(file: &[u8]) -> Result<Table> {
-    read_table_at(file).map(|(table, _)| table)
+/// Reads the table of a file, having checked header, footer and the table's checksum; and says the
+/// SHA-256 of the table's bytes.
+pub(crate) fn read_table(file: &[u8]) -> Result<(Table, Digest)> {
+    let (table, start) = read_table_at(file)?;
+    Ok((table, Digest::of(&file[start..file.len() - FOOTER_BYTES])))
 }
 
 /// The table, and where it starts in the file.

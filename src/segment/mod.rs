@@ -54,6 +54,7 @@ pub(crate) use views::FacetView;
 use self::companies::{CompanyKeys, RowsByCompany};
 use self::record::{Records, Verified};
 use self::views::{TextView, ViewedBytes, Views};
+use crate::digest::Digest;
 use crate::query::Facet;
 use crate::signal::{Company, Item, Signal, SignalId};
 use crate::{Error, Result};
@@ -289,6 +290,11 @@ impl Segment {
     /// The name and length in bytes of each section, for reports.
     pub(crate) fn section_sizes(&self) -> impl Iterator<Item = (String, u64)> + '_ {
         self.views().sizes.iter().cloned()
+    }
+
+    /// Of the section table, and with it of what the segment holds.
+    pub(crate) fn table_digest(&self) -> Digest {
+        self.views().table_digest
     }
 
     /// The length of the file in bytes.

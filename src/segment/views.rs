@@ -25,6 +25,7 @@ use super::posting::{PostingId, Postings};
 use super::row::SEGMENT_ROWS_MAX;
 use super::tokens::TokenStreams;
 use super::{Bytes, TextField};
+use crate::digest::Digest;
 use crate::query::Facet;
 use crate::{Error, Result};
 
@@ -100,13 +101,15 @@ pub(super) struct Views<'a> {
     pub(super) records: &'a [u8],
     /// Name and length of each section.
     pub(super) sizes: Vec<(String, u64)>,
+    /// Of the section table.
+    pub(super) table_digest: Digest,
 }
 
 impl<'a> Views<'a> {
     /// Reads the table, verifies every section's checksum, and views it. What the sections say has still
     /// to be validated.
     pub(super) fn read(file: &'a [u8]) -> Result<Views<'a>> {
-        let table = format::read_table(file)?;
+        let (table, table_digest) = format::read_table(file)?;
         check_counts(&table)?;
         let sections = &mut Sections::verify(file, &table)?;
         let facets = Facet::ALL.map(|facet| sections.facet(facet, &table));
@@ -142,6 +145,7 @@ impl<'a> Views<'a> {
             records: sections.take(SectionKind::Records, none)?,
             sizes: section_sizes(&table),
             field_postings: table.field_postings,
+            table_digest,
         })
     }
 }

@@ -191,3 +191,24 @@ fn an_update_and_a_build_on_a_full_disk_leave_no_segment() {
         assert!(output.status.success(), "{}", errors(&output));
     }
 }
+
+#[test]
+fn verify_names_a_segment_of_another_index() {
+    let (built, other) = (Built::new(3), Built::new(3));
+    let signals = other.path("corpus/signals.jsonl");
+    let text = fs::read_to_string(&signals).expect("a readable file");
+    fs::write(&signals, text.replace("robotics", "robotica")).expect("a writable file");
+    fs::remove_dir_all(other.path("index")).expect("a writable directory");
+    assert!(output(other.build("index")).status.success());
+
+    let segment = "index/segment-00000000000000000001";
+    let (own, foreign) = (built.path(segment), other.path(segment));
+    let length = |path: &Path| fs::metadata(path).expect("a file").len();
+    assert_eq!(length(&own), length(&foreign));
+    fs::copy(&foreign, &own).expect("a writable directory");
+    let verified = output(program(&["verify".as_ref(), &built.path("index")]));
+    let message = errors(&verified);
+    assert_eq!(verified.status.code(), Some(1), "{message}");
+    let is_named = message.contains(&own.display().to_string());
+    assert!(is_named && message.contains("another index"), "{message}");
+}

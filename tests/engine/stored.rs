@@ -102,8 +102,11 @@ fn every_format_version_is_opened_read_and_written() {
         let _ = fs::remove_file(latest.join("lock"));
     }
     let versions = fs::read_dir(folder("")).expect("the stored indexes");
-    for version in versions {
-        let stored = version.expect("an entry").path();
+    let versions: Vec<PathBuf> = versions
+        .map(|version| version.expect("an entry").path())
+        .collect();
+    assert!(versions.contains(&latest), "{versions:?}");
+    for stored in versions {
         let name = stored.file_name().expect("a name").to_string_lossy();
         let directory = TempDir::new().expect("a temporary directory");
         copy(&stored, directory.path());

@@ -150,9 +150,12 @@ fn a_restart_after_a_refused_generation_still_knows_what_it_has() {
     let object = b"not a segment";
     fs::write(rig.path("store/objects").join(sha256(object)), object).expect("written");
     let body = format!(
-        "{{\"generation\":2,\"segments\":[{{\"sha256\":\"{}\",\"length\":{},\"deleted\":null}}]}}",
+        "{{\"index\":\"{}\",\"generation\":2,\"segments\":[{{\"sha256\":\"{}\",\"length\":{},\
+         \"table\":\"{}\",\"deleted\":null}}]}}",
+        "0".repeat(32),
         sha256(object),
-        object.len()
+        object.len(),
+        sha256(b"a table"),
     );
     let manifest = format!("signaldex-manifest 1 {}\n{body}", sha256(body.as_bytes()));
     let path = rig.path("store/manifests/00000000000000000002");

@@ -17,4 +17,6 @@ mod operators;
 mod overload;
 #[cfg(feature = "cli")]
 mod program;
+#[cfg(feature = "cli")]
+mod replaced;
 mod rig;

@@ -79,6 +79,13 @@ fn report(service: &Service, progress: &Progress) {
         let error = format_args!("{error:#}");
         tracing::error!(%error, generation, newest, "the store cannot be followed");
     }
+    if progress.replaced {
+        let generation = progress.generation;
+        tracing::warn!(
+            generation,
+            "another index is published, which is loaded whole and served"
+        );
+    }
     if progress.changed {
         let (generation, bytes) = (progress.generation, progress.bytes_fetched);
         tracing::info!(generation, bytes, "a new generation is served");

@@ -23,6 +23,7 @@ impl Stats {
             .map(|(name, bytes)| (name, bytes.into()))
             .collect();
         source::print_json(&json!({
+            "index": figures.identity.to_string(),
             "generation": figures.generation,
             "signals": figures.signals,
             "deletedRows": figures.deleted_rows,

@@ -5,6 +5,7 @@ mod disk;
 mod errors;
 mod files;
 mod histories;
+mod identity;
 mod merges;
 mod model;
 mod readers;

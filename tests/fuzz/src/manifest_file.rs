@@ -8,6 +8,8 @@
 //! m   the file of deletions: 8 bytes of length, and two bitmaps
 //! ```
 
+use sha2::{Digest as _, Sha256};
+
 use crate::random::Random;
 use crate::segment_file::{take, take_u16, take_u64};
 use crate::segment_mutation::Blind;
@@ -20,6 +22,7 @@ pub const IS_WRITTEN: u8 = 2;
 
 const MAGIC: &[u8; 8] = b"SDXMAN\r\n";
 const VERSION: u16 = 1;
+const HEADER_BYTES: usize = 16;
 
 /// An input taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,23 +58,31 @@ impl Input {
     }
 
     /// Puts in the lengths and checksums of the files that the body names, and tells of the
-    /// numbers of its files of deletions.
-    pub fn repair(&mut self, length_of_segment: impl Fn(u64) -> Option<u64>) -> Vec<u64> {
+    /// numbers of its files of deletions. `of_segment` says what a whole manifest has about a segment.
+    pub fn repair(&mut self, of_segment: impl Fn(u64) -> Option<SegmentFigures>) -> Vec<u64> {
         let mut files = Vec::new();
         let keeps_lengths = self.flags & LENGTHS_AS_GIVEN != 0;
         let length = (self.deleted.len() as u64).to_le_bytes();
-        let checksum = crc32c::crc32c(&self.deleted).to_le_bytes();
+        let checksum = Sha256::digest(&self.deleted);
         for line in lines(&self.body) {
-            if let (Some(length), false) = (length_of_segment(line.file), keeps_lengths) {
-                self.body[line.place + 8..line.place + 16].copy_from_slice(&length.to_le_bytes());
+            let figures = of_segment(line.file).filter(|_| !keeps_lengths);
+            if let Some(figures) = figures {
+                self.body[line.place + 8..line.place + 48].copy_from_slice(&figures);
             }
             if let Some(file) = line.deleted {
-                self.body[line.place + 25..line.place + 33].copy_from_slice(&length);
-                self.body[line.place + 33..line.place + 37].copy_from_slice(&checksum);
+                self.body[line.place + 57..line.place + 65].copy_from_slice(&length);
+                self.body[line.place + 65..line.place + 97].copy_from_slice(&checksum);
                 files.push(file);
             }
         }
         files
+    }
+
+    /// What a manifest's file says about a segment.
+    pub fn figures_of(manifest: &[u8], file: u64) -> Option<SegmentFigures> {
+        let body = manifest.get(HEADER_BYTES..)?;
+        let line = lines(body).into_iter().find(|line| line.file == file)?;
+        body.get(line.place + 8..line.place + 48)?.try_into().ok()
     }
 
     /// The manifest's file.
@@ -130,6 +141,9 @@ impl Input {
     }
 }
 
+/// The length of a segment and the checksum of its table, as a manifest has them.
+pub type SegmentFigures = [u8; 40];
+
 /// A line of the manifest: where it stands, and which files it names.
 struct Line {
     place: usize,
@@ -141,7 +155,8 @@ struct Line {
 fn lines(body: &[u8]) -> Vec<Line> {
     let mut rest = body;
     let mut lines = Vec::new();
-    let _ = take::<16>(&mut rest);
+    // The identity, the generation and the next number.
+    let _ = take::<32>(&mut rest);
     let count = take_u64(&mut rest).unwrap_or(0);
     while (lines.len() as u64) < count {
         let place = body.len() - rest.len();
@@ -155,11 +170,11 @@ fn lines(body: &[u8]) -> Vec<Line> {
 
 fn line(place: usize, rest: &mut &[u8]) -> Option<Line> {
     let file = take_u64(rest)?;
-    take_u64(rest)?;
+    take::<40>(rest)?;
     let deleted = match take::<1>(rest)? {
         [1] => {
             let deleted = take_u64(rest)?;
-            take::<12>(rest)?;
+            take::<40>(rest)?;
             Some(deleted)
         }
         _ => None,

@@ -1,6 +1,7 @@
 //! The frame of a segment file, read and written anew from its documentation, so that a mutated
 //! file can be given right checksums. Knows no more of a segment than where its sections stand.
 
+use sha2::{Digest as _, Sha256};
 use std::ops::Range;
 
 /// Numbers of the kind and the field of the section that holds the places of signals' records, in frames.
@@ -264,7 +265,7 @@ pub fn repair(file: &mut [u8]) {
     if let Some((mut table, range)) = Table::of(file) {
         repair_records(file, &table);
         let length = file.len();
-        for line in table.lines.iter_mut().filter(|line| line.kind != RECORDS) {
+        for line in &mut table.lines {
             if let Some(range) = line.range(length) {
                 line.checksum = crc32c::crc32c(&file[range]);
             }
@@ -276,6 +277,11 @@ pub fn repair(file: &mut [u8]) {
         file[footer + 8..footer + 12].copy_from_slice(&(range.len() as u32).to_le_bytes());
         file[footer + 12..footer + 16].copy_from_slice(&checksum.to_le_bytes());
     }
+}
+
+/// What a manifest has to say of a file's table; zeros where it has none.
+pub fn table_digest(file: &[u8]) -> [u8; 32] {
+    table_range(file).map_or([0; 32], |range| Sha256::digest(&file[range]).into())
 }
 
 /// Frames the fields of a record.

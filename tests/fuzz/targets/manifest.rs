@@ -7,7 +7,7 @@ use std::fs;
 
 use fuzz_support::allocation::{Counting, bounded};
 use fuzz_support::examination::{examine, is_typed};
-use fuzz_support::manifest_file::{IS_WRITTEN, Input};
+use fuzz_support::manifest_file::{IS_WRITTEN, Input, SegmentFigures};
 use fuzz_support::scratch::Scratch;
 use fuzz_support::{name_of_deleted, name_of_segment, two_segments};
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
@@ -42,9 +42,9 @@ impl Folders {
         }
     }
 
-    fn length_of_segment(&self, file: u64) -> Option<u64> {
-        let path = self.whole.path(&name_of_segment(file));
-        fs::metadata(path).ok().map(|metadata| metadata.len())
+    fn figures_of_segment(&self, file: u64) -> Option<SegmentFigures> {
+        let manifest = fs::read(self.whole.path("manifest")).ok()?;
+        Input::figures_of(&manifest, file)
     }
 }
 
@@ -57,7 +57,7 @@ fuzz_target!(|data: &[u8]| {
         for file in SEGMENTS.map(name_of_segment) {
             folders.damaged.link(&file, &folders.whole.path(&file));
         }
-        let deleted = input.repair(|file| folders.length_of_segment(file));
+        let deleted = input.repair(|file| folders.figures_of_segment(file));
         for file in deleted.into_iter().take(DELETED_FILES_MAX) {
             let name = name_of_deleted(file);
             folders.damaged.write(&name, &input.deleted);

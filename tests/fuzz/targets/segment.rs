@@ -8,13 +8,16 @@ use fuzz_support::examination::{compare, examine, is_typed};
 use fuzz_support::manifest_file::Input;
 use fuzz_support::name_of_segment;
 use fuzz_support::scratch::Scratch;
-use fuzz_support::segment_file::repair;
+use fuzz_support::segment_file::{repair, table_digest};
 use fuzz_support::segment_mutation::mutate;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use signaldex::{Index, Result};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
+
+/// That of an index of zeros.
+const IDENTITY: [u8; 16] = [0; 16];
 
 /// The seed with ordinary records.
 const WHOLE: &[u8] = include_bytes!("../corpus/segment/small");
@@ -28,7 +31,7 @@ fuzz_target!(|data: &[u8]| {
     repair(&mut file);
     SCRATCH.with_borrow(|scratch| {
         scratch.write(&name_of_segment(1), &file);
-        scratch.write("manifest", &manifest(file.len()));
+        scratch.write("manifest", &manifest(&file));
         let turn = crc32c::crc32c(&file) as usize;
         let outcome = bounded(file.len(), || read(scratch, turn));
         if let Err(error) = outcome {
@@ -45,13 +48,14 @@ fn read(scratch: &Scratch, turn: usize) -> Result<()> {
     Ok(())
 }
 
-/// The manifest of one segment of a length.
-fn manifest(length: usize) -> Vec<u8> {
-    let mut body = Vec::new();
+/// The manifest of one segment.
+fn manifest(segment: &[u8]) -> Vec<u8> {
+    let mut body = IDENTITY.to_vec();
     let (generation, next_file, segments, file) = (1_u64, 2_u64, 1_u64, 1_u64);
-    for number in [generation, next_file, segments, file, length as u64] {
+    for number in [generation, next_file, segments, file, segment.len() as u64] {
         body.extend(number.to_le_bytes());
     }
+    body.extend(table_digest(segment));
     body.push(0);
     let input = Input {
         flags: 0,

@@ -1,28 +1,33 @@
-//! The name of an object: the SHA-256 of what it holds.
+//! A SHA-256: the name of an object that is published, and the checksum of a file in a manifest.
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::Sha256;
 
-/// A SHA-256, written as 64 lower-case hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub(super) struct Digest([u8; 32]);
+/// A SHA-256. Text has it as 64 lower-case hexadecimal digits, a binary file as 32 bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Digest([u8; 32]);
 
 impl Digest {
     /// Of bytes in memory.
-    pub(super) fn of(bytes: &[u8]) -> Digest {
+    pub(crate) fn of(bytes: &[u8]) -> Digest {
         Digest(<Sha256 as sha2::Digest>::digest(bytes).into())
     }
 
+    /// The bytes.
+    pub(crate) fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// Of what was fed to a hash.
-    pub(super) fn finish(hash: Sha256) -> Digest {
+    pub(crate) fn finish(hash: Sha256) -> Digest {
         Digest(sha2::Digest::finalize(hash).into())
     }
 
     /// Reads what [`Display`](fmt::Display) writes, and nothing else.
-    pub(super) fn parse(text: &str) -> Option<Digest> {
+    pub(crate) fn parse(text: &str) -> Option<Digest> {
         let mut bytes = [0; 32];
         if text.len() != 2 * bytes.len() {
             return None;
@@ -54,17 +59,24 @@ impl fmt::Debug for Digest {
     }
 }
 
-impl From<Digest> for String {
-    fn from(digest: Digest) -> String {
-        digest.to_string()
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            serializer.collect_str(self)
+        } else {
+            self.0.serialize(serializer)
+        }
     }
 }
 
-impl TryFrom<String> for Digest {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Digest, &'static str> {
-        Digest::parse(&text).ok_or("a checksum is 64 lower-case hexadecimal digits")
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Digest, D::Error> {
+        if !deserializer.is_human_readable() {
+            return Deserialize::deserialize(deserializer).map(Digest);
+        }
+        let text = String::deserialize(deserializer)?;
+        let malformed = || D::Error::custom("a checksum is 64 lower-case hexadecimal digits");
+        Digest::parse(&text).ok_or_else(malformed)
     }
 }
 

@@ -1,0 +1,106 @@
+//! The identity of an index: random bytes that it is given when it is built.
+//!
+//! Commits, merges and compactions keep it, and so do replicas. A directory that is built anew gets
+//! another, so that a reader never takes one index for the other, whatever their numbers are.
+
+use std::fmt;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{Error, Result};
+
+/// The identity of an index: 128 random bits.
+///
+/// Two indexes have different ones though they were built of the same records; copies of a directory
+/// have the same. Its text is 32 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct IndexId(u128);
+
+/// Hexadecimal digits of the text.
+const DIGITS: usize = 32;
+
+impl IndexId {
+    /// That of nothing: a directory without an index.
+    pub(super) const NONE: IndexId = IndexId(0);
+
+    /// A new one.
+    ///
+    /// # Errors
+    /// The operating system has no random bytes.
+    pub(super) fn random() -> Result<IndexId> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).map_err(|error| {
+            Error::io("get random bytes for the index's identity", error.into())
+        })?;
+        Ok(IndexId(u128::from_le_bytes(bytes)))
+    }
+
+    /// The bytes.
+    pub(crate) fn to_bytes(self) -> [u8; 16] {
+        self.0.to_le_bytes()
+    }
+
+    /// Reads what [`Display`](fmt::Display) writes, and nothing else.
+    fn parse(text: &str) -> Option<IndexId> {
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let is_whole = text.len() == DIGITS && text.bytes().all(is_digit);
+        is_whole
+            .then(|| u128::from_str_radix(text, 16).ok().map(IndexId))
+            .flatten()
+    }
+}
+
+impl fmt::Display for IndexId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:0DIGITS$x}", self.0)
+    }
+}
+
+impl fmt::Debug for IndexId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for IndexId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            serializer.collect_str(self)
+        } else {
+            self.0.serialize(serializer)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for IndexId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<IndexId, D::Error> {
+        if !deserializer.is_human_readable() {
+            return Deserialize::deserialize(deserializer).map(IndexId);
+        }
+        let text = String::deserialize(deserializer)?;
+        let malformed = || D::Error::custom("an identity is 32 lower-case hexadecimal digits");
+        IndexId::parse(&text).ok_or_else(malformed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identity_reads_back_and_no_two_are_equal() {
+        let (one, other) = (IndexId::random().unwrap(), IndexId::random().unwrap());
+        assert_ne!(one, other);
+        assert_eq!(IndexId::parse(&one.to_string()), Some(one));
+        assert_eq!(IndexId::NONE.to_string(), "0".repeat(32));
+        for wrong in [
+            "",
+            "+0000000000000000000000000000001",
+            &"F".repeat(32),
+            &"0".repeat(33),
+        ] {
+            assert_eq!(IndexId::parse(wrong), None, "{wrong}");
+        }
+    }
+}
