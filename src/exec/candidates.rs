@@ -431,7 +431,7 @@ pub(crate) enum CandidateRows<'a> {
 }
 
 impl<'a> CandidateRows<'a> {
-    /// The rows of a set in a block; none of a list of rows, which is walked otherwise.
+    /// The rows of a set in a block that it has, where the set is cut into blocks.
     pub(super) fn of_block(rows: BlockRows<'a>) -> CandidateRows<'a> {
         match rows {
             BlockRows::Bits(words) => CandidateRows::Bits {
@@ -439,7 +439,10 @@ impl<'a> CandidateRows<'a> {
                 words,
             },
             BlockRows::Array(offsets) => CandidateRows::List(offsets),
-            BlockRows::List(_) => CandidateRows::List(&[]),
+            BlockRows::List(_) => unreachable!(
+                "listed rows are walked as a list, and a posting that is cut into blocks is asked \
+                 only for a block that it has"
+            ),
         }
     }
 

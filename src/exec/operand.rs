@@ -19,6 +19,12 @@ pub(super) enum Operand<'a> {
     Phrase(Box<BoundPhrase<'a>>),
 }
 
+/// The rows in which an operand's are: those of one posting, or of any of several.
+enum Rows<'o, 'a> {
+    In(Posting<'o>),
+    InAny(&'o [Posting<'a>]),
+}
+
 /// The rows of a phrase, which few filters have as a set: only those that exclude one.
 #[derive(Debug)]
 pub(super) struct BoundPhrase<'a> {
@@ -64,17 +70,17 @@ impl<'a> Operand<'a> {
     }
 
     pub(super) fn load_into(&self, candidates: &mut Candidates, block: u32) {
-        match self {
-            Operand::Union(postings) => candidates.load_union(postings),
-            _ => candidates.load(self.posting().block(block)),
+        match self.rows() {
+            Rows::InAny(postings) => candidates.load_union(postings),
+            Rows::In(posting) => candidates.load(posting.block(block)),
         }
         self.check_phrase(candidates, block);
     }
 
     pub(super) fn narrow(&self, candidates: &mut Candidates, block: u32) {
-        match self {
-            Operand::Union(postings) => candidates.intersect_union(postings),
-            _ => candidates.intersect(self.posting().block(block)),
+        match self.rows() {
+            Rows::InAny(postings) => candidates.intersect_union(postings),
+            Rows::In(posting) => candidates.intersect(posting.block(block)),
         }
         self.check_phrase(candidates, block);
     }
@@ -91,48 +97,46 @@ impl<'a> Operand<'a> {
     }
 
     pub(super) fn subtract(&self, candidates: &mut Candidates, block: u32) {
-        match self {
-            Operand::Union(postings) => {
-                postings
-                    .iter()
-                    .for_each(|posting| candidates.subtract(posting.block(block)));
-            }
-            Operand::Phrase(phrase) => candidates
-                .subtract_where(phrase.rarest.block(block), |offset| {
-                    phrase.check.passes(Row::of(block, offset))
-                }),
-            _ => candidates.subtract(self.posting().block(block)),
+        if let Operand::Phrase(phrase) = self {
+            let occurs = |offset| phrase.check.passes(Row::of(block, offset));
+            return candidates.subtract_where(phrase.rarest.block(block), occurs);
+        }
+        match self.rows() {
+            Rows::InAny(postings) => postings
+                .iter()
+                .for_each(|posting| candidates.subtract(posting.block(block))),
+            Rows::In(posting) => candidates.subtract(posting.block(block)),
         }
     }
 
     pub(super) fn next_block(&self, block: u32) -> Option<u32> {
-        match self {
-            Operand::Union(postings) => postings
+        match self.rows() {
+            Rows::InAny(postings) => postings
                 .iter()
                 .filter_map(|posting| posting.next_block(block))
                 .min(),
-            _ => self.posting().next_block(block),
+            Rows::In(posting) => posting.next_block(block),
         }
     }
 
     pub(super) fn previous_block(&self, block: u32) -> Option<u32> {
-        match self {
-            Operand::Union(postings) => postings
+        match self.rows() {
+            Rows::InAny(postings) => postings
                 .iter()
                 .filter_map(|posting| posting.previous_block(block))
                 .max(),
-            _ => self.posting().previous_block(block),
+            Rows::In(posting) => posting.previous_block(block),
         }
     }
 
     /// How many of a block's rows are in the set; at most so many of a union's.
     pub(super) fn rows_in(&self, block: u32) -> usize {
-        match self {
-            Operand::Union(postings) => {
+        match self.rows() {
+            Rows::InAny(postings) => {
                 let rows = postings.iter().map(|posting| posting.rows_in(block));
                 rows.sum()
             }
-            _ => self.posting().rows_in(block),
+            Rows::In(posting) => posting.rows_in(block),
         }
     }
 
@@ -151,20 +155,22 @@ impl<'a> Operand<'a> {
     }
 
     pub(super) fn contains(&self, row: Row) -> bool {
-        match self {
-            Operand::Union(postings) => postings.iter().any(|posting| posting.contains(row)),
-            Operand::Phrase(phrase) => phrase.rarest.contains(row) && phrase.check.passes(row),
-            _ => self.posting().contains(row),
-        }
+        let is_in = match self.rows() {
+            Rows::InAny(postings) => postings.iter().any(|posting| posting.contains(row)),
+            Rows::In(posting) => posting.contains(row),
+        };
+        let passes = |phrase: &BoundPhrase<'_>| phrase.check.passes(row);
+        is_in && !matches!(self, Operand::Phrase(phrase) if !passes(phrase))
     }
 
-    /// The one posting that all rows are in; a union has none, and no rows here.
-    fn posting(&self) -> Posting<'_> {
+    /// The rows that all of the operand's are among; of a phrase, those of its rarest word.
+    #[inline(always)]
+    fn rows(&self) -> Rows<'_, 'a> {
         match self {
-            Operand::One(posting) => *posting,
-            Operand::Merged(rows) => Posting::List(rows),
-            Operand::Phrase(phrase) => phrase.rarest,
-            Operand::Union(_) => Posting::List(&[]),
+            Operand::One(posting) => Rows::In(*posting),
+            Operand::Merged(rows) => Rows::In(Posting::List(rows)),
+            Operand::Phrase(phrase) => Rows::In(phrase.rarest),
+            Operand::Union(postings) => Rows::InAny(postings),
         }
     }
 

@@ -99,6 +99,20 @@ fn unsafe_code_stays_in_its_one_place() {
     }
 }
 
+/// An arm that cannot happen must not answer "no rows": that would hide a fault behind a wrong answer.
+#[test]
+fn no_arm_of_the_execution_answers_with_an_empty_set() {
+    for folder in ["src/exec", "src/plan"] {
+        for path in sources(&root().join(folder)) {
+            let text = fs::read_to_string(&path).expect("a readable file");
+            for (number, line) in (1..).zip(text.lines()) {
+                let answers_nothing = line.contains("=> ") && line.contains("List(&[])");
+                assert!(!answers_nothing, "{}:{number}: {line}", path.display());
+            }
+        }
+    }
+}
+
 #[test]
 fn the_names_of_the_clusters_engine_stay_in_its_one_module() {
     let home = root().join("src/cluster/engine");
