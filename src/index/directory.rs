@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::deleted::Deleted;
 use super::live::LiveSegment;
-use super::manifest::{DeletedLine, Manifest, SegmentLine};
+use super::manifest::{DeletedLine, MANIFEST_BYTES_MAX, Manifest, SegmentLine};
 use super::snapshot::Snapshot;
 use super::storage::{self, NewFile, Storage};
 use crate::digest::Digest;
@@ -306,12 +306,14 @@ pub(super) fn read_steadily<T>(
 
 fn read_manifest(storage: &dyn Storage) -> Result<Manifest> {
     let path = storage.path(MANIFEST);
-    let bytes = storage.read(MANIFEST).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-            Error::missing("there is no index here: the manifest is missing").at(&path)
-        }
-        _ => storage::of_file("read the manifest", error).at(&path),
-    })?;
+    let bytes = storage
+        .read(MANIFEST, MANIFEST_BYTES_MAX as u64)
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                Error::missing("there is no index here: the manifest is missing").at(&path)
+            }
+            _ => storage::of_file("read the manifest", error).at(&path),
+        })?;
     Manifest::decode(&bytes).map_err(|error| error.at(&path))
 }
 
@@ -379,7 +381,7 @@ fn view_segment(storage: &dyn Storage, file: u64) -> Result<Segment> {
 fn read_deleted(storage: &dyn Storage, line: &DeletedLine, segment: &Segment) -> Result<Deleted> {
     let name = FileKind::Deleted.name(line.file);
     let bytes = storage
-        .read(&name)
+        .read(&name, line.length)
         .map_err(at(storage, &name, "read the file"))?;
     let is_whole = bytes.len() as u64 == line.length && Digest::of(&bytes) == line.checksum;
     match is_whole {

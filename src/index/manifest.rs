@@ -19,9 +19,9 @@ use crate::{Error, Result};
 /// The version that this release writes, and the newest that it reads.
 const MANIFEST_VERSION: u16 = 1;
 
-/// The longest manifest, in bytes: room for some 10,000 segments, a thousand times what merging
+/// The longest manifest, in bytes, header included: room for some 10,000 segments, a thousand times what merging
 /// lets there be.
-const MANIFEST_BYTES_MAX: usize = 1 << 20;
+pub(super) const MANIFEST_BYTES_MAX: usize = 1 << 20;
 
 /// The greatest generation and file number. No index counts that far, and a writer that goes on
 /// from a made-up one must not overflow.
@@ -176,7 +176,7 @@ impl Manifest {
 fn encoding() -> impl bincode::config::Config {
     bincode::config::standard()
         .with_fixed_int_encoding()
-        .with_limit::<MANIFEST_BYTES_MAX>()
+        .with_limit::<{ MANIFEST_BYTES_MAX - HEADER_BYTES }>()
 }
 
 #[cfg(test)]

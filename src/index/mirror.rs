@@ -17,6 +17,10 @@ use super::snapshot::Snapshot;
 use super::storage::{Directory, NewFile, Storage};
 use crate::Result;
 
+/// The longest small file of the caller's own, in bytes: some hundred for each of ten times the
+/// segments that a manifest has room for.
+const SMALL_FILE_BYTES_MAX: u64 = 16 << 20;
+
 /// The one holder of a mirror's lock.
 #[derive(Debug)]
 pub(crate) struct Mirror {
@@ -121,7 +125,7 @@ impl Mirror {
 
     /// Reads a small file of the caller's own.
     pub(crate) fn read(&self, name: &str) -> Result<Vec<u8>> {
-        let read = self.storage.read(name);
+        let read = self.storage.read(name, SMALL_FILE_BYTES_MAX);
         read.map_err(directory::at(&*self.storage, name, "read the file"))
     }
 

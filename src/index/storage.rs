@@ -22,8 +22,8 @@ pub(crate) trait Storage: Debug + Send + Sync {
     /// have mapped it: the error is `AlreadyExists` then.
     fn create(&self, name: &str) -> io::Result<Box<dyn NewFile>>;
 
-    /// The bytes of a small file.
-    fn read(&self, name: &str) -> io::Result<Vec<u8>>;
+    /// The bytes of a small file, which is refused where it has more than `bytes_max`.
+    fn read(&self, name: &str, bytes_max: u64) -> io::Result<Vec<u8>>;
 
     /// The bytes of a file that is never changed, viewed in place.
     fn view(&self, name: &str) -> io::Result<Bytes>;
@@ -81,17 +81,30 @@ impl Directory {
     }
 }
 
-/// What stands in the place of a file is a folder, a FIFO, a socket or a device.
-#[derive(Debug)]
-struct NotRegular;
+/// Why a file is refused that the operating system would read.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Refusal {
+    /// It is a folder, a FIFO, a socket or a device.
+    NotRegular,
+    /// It has more bytes than this.
+    TooLong(u64),
+}
 
-impl fmt::Display for NotRegular {
+impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("this is not a regular file")
+        match self {
+            Refusal::NotRegular => f.write_str("this is not a regular file"),
+            Refusal::TooLong(bytes_max) => {
+                write!(
+                    f,
+                    "the file is longer than the {bytes_max} bytes that it may have"
+                )
+            }
+        }
     }
 }
 
-impl std::error::Error for NotRegular {}
+impl std::error::Error for Refusal {}
 
 /// Opens a regular file and refuses everything else without waiting: opening a FIFO would wait for
 /// its other end, and a device may have no end.
@@ -100,7 +113,7 @@ pub(super) fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result
         if metadata.is_file() {
             Ok(())
         } else {
-            Err(io::Error::other(NotRegular))
+            Err(io::Error::other(Refusal::NotRegular))
         }
     };
     // A device is not even opened, which may have effects of its own.
@@ -118,11 +131,11 @@ pub(super) fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result
 
 /// Turns an error of opening, reading or writing a file into ours; `doing` completes "cannot ...".
 pub(super) fn of_file(doing: &str, error: io::Error) -> Error {
-    if error
-        .get_ref()
-        .is_some_and(|inner| inner.is::<NotRegular>())
-    {
-        return Error::foreign(NotRegular.to_string());
+    let refusal = error.get_ref().and_then(|inner| inner.downcast_ref());
+    match refusal {
+        Some(Refusal::NotRegular) => return Error::foreign(error.to_string()),
+        Some(Refusal::TooLong(_)) => return Error::corrupt(error.to_string()),
+        None => {}
     }
     match error.kind() {
         io::ErrorKind::NotFound => Error::missing("there is no such file"),
@@ -142,9 +155,14 @@ impl Storage for Directory {
         Ok(Box::new(File::create_new(self.path(name))?))
     }
 
-    fn read(&self, name: &str) -> io::Result<Vec<u8>> {
+    fn read(&self, name: &str, bytes_max: u64) -> io::Result<Vec<u8>> {
+        let file = open_regular(&self.path(name), OpenOptions::new().read(true))?;
         let mut bytes = Vec::new();
-        open_regular(&self.path(name), OpenOptions::new().read(true))?.read_to_end(&mut bytes)?;
+        // Not by its length, which may change while it is read.
+        file.take(bytes_max + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > bytes_max {
+            return Err(io::Error::other(Refusal::TooLong(bytes_max)));
+        }
         Ok(bytes)
     }
 

@@ -159,3 +159,18 @@ fn texts_as_long_as_a_record_may_have_are_committed() {
         assert_eq!(found.expect("the signal").signal, signal);
     }
 }
+
+#[test]
+fn a_manifest_of_any_length_takes_little_memory() {
+    let directory = directory();
+    let manifest = directory.path().join("manifest");
+    let file = fs::OpenOptions::new().append(true).open(&manifest);
+    // Sparse: it takes no room on the disk, but would not fit into memory.
+    file.and_then(|file| file.set_len(1 << 40))
+        .expect("a file system with sparse files");
+    let error = Index::open(directory.path()).expect_err("no manifest is that long");
+    assert!(
+        error.is_corrupt() && error.path() == Some(&manifest),
+        "{error}"
+    );
+}
