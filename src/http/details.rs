@@ -6,7 +6,7 @@ use super::metering::Counter;
 use super::problem::{Code, Problem};
 use super::request;
 use super::router::{Answer, Call};
-use super::search::{settle, tagged};
+use super::search::{CHARGED, priced, tagged};
 use crate::SignalId;
 use crate::query::{Fault, FaultCode};
 
@@ -35,11 +35,15 @@ pub(super) async fn company(call: &Call<'_>, segment: &str) -> Result<Answer, Pr
 async fn deliver(call: &Call<'_>, counter: Counter, record: Record) -> Result<Answer, Problem> {
     if etag::is_held(&call.parts.headers, &record.tag) {
         let answer = tagged(Answer::not_modified(), &record.tag);
-        return Ok(answer.with(axum::http::HeaderName::from_static("x-usage-charged"), 0));
+        return Ok(answer.with(CHARGED, 0));
     }
-    let units = charging::take(call, counter, 1)?;
     let answer = tagged(Answer::json(record.body), &record.tag);
-    settle(call, answer, units, None, None).await
+    if call.is_head() {
+        charging::left(call, counter)?;
+        return Ok(answer.with(CHARGED, 0));
+    }
+    let charged = charging::charge(call, counter, 1, None, None).await?;
+    Ok(priced(call, answer, counter, 1, charged))
 }
 
 async fn find_signal(call: &Call<'_>, id: SignalId) -> Result<Record, Problem> {

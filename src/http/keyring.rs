@@ -12,7 +12,6 @@ use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
 
 use super::keys::{KeyHash, KeyRecord};
-use super::metering::Account;
 use super::state::{State, StateError};
 
 type Bucket = RateLimiter<NotKeyed, InMemoryState, DefaultClock, StateInformationMiddleware>;
@@ -30,7 +29,6 @@ pub(crate) struct Key {
 /// What stays when a key's record is read again.
 #[derive(Debug)]
 struct Lasting {
-    account: Account,
     bucket: Bucket,
 }
 
@@ -107,18 +105,11 @@ impl Lasting {
         let quota = Quota::per_second(at_least_one(record.settings.rate))
             .allow_burst(at_least_one(record.settings.burst));
         let bucket = RateLimiter::direct(quota).with_middleware::<StateInformationMiddleware>();
-        Lasting {
-            account: Account::default(),
-            bucket,
-        }
+        Lasting { bucket }
     }
 }
 
 impl Key {
-    pub(crate) fn account(&self) -> &Account {
-        &self.lasting.account
-    }
-
     /// Counts a request and says how the key stands.
     pub(crate) fn request(&self) -> Rate {
         let (rate, burst) = (self.record.settings.rate, self.record.settings.burst);

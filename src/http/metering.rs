@@ -1,9 +1,4 @@
-//! What is counted: units, months, quotas, and the account of a key.
-//!
-//! The durable count is the state's. An [`Account`] adds what is under way in this process, so
-//! that concurrent requests of one key share what is left of a quota instead of each taking it.
-
-use std::sync::{Mutex, MutexGuard, PoisonError};
+//! What is counted: units, months, quotas. The count itself is the state's.
 
 use time::UtcDateTime;
 
@@ -114,102 +109,9 @@ impl std::fmt::Display for Month {
     }
 }
 
-/// A key's units of one month: those recorded and those under way.
-#[derive(Debug, Default)]
-pub(crate) struct Account(Mutex<Option<MonthAccount>>);
-
-#[derive(Debug)]
-struct MonthAccount {
-    month: Month,
-    taken: Counts,
-}
-
-impl Account {
-    /// Takes up to `wanted` units of what a quota leaves and says how many; 0 means exhausted.
-    /// `load` reads the recorded counts and is called once a month.
-    pub(crate) fn take<E>(
-        &self,
-        month: Month,
-        counter: Counter,
-        wanted: u64,
-        quota: u64,
-        load: impl FnOnce() -> Result<Counts, E>,
-    ) -> Result<u64, E> {
-        let mut account = self.lock();
-        if account
-            .as_ref()
-            .is_none_or(|account| account.month != month)
-        {
-            *account = Some(MonthAccount {
-                month,
-                taken: load()?,
-            });
-        }
-        let Some(account) = account.as_mut() else {
-            return Ok(0);
-        };
-        let taken = &mut account.taken[counter.index()];
-        let granted = wanted.min(quota.saturating_sub(*taken));
-        *taken += granted;
-        Ok(granted)
-    }
-
-    /// Gives back units that were taken and not used.
-    pub(crate) fn give_back(&self, month: Month, counter: Counter, units: u64) {
-        if let Some(account) = self
-            .lock()
-            .as_mut()
-            .filter(|account| account.month == month)
-        {
-            let taken = &mut account.taken[counter.index()];
-            *taken = taken.saturating_sub(units);
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<MonthAccount>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::convert::Infallible;
-
-    fn take(account: &Account, wanted: u64) -> u64 {
-        let month = Month::of_number(202_611);
-        let recorded = || Ok::<_, Infallible>([90, 0, 0]);
-        account
-            .take(month, Counter::Signals, wanted, 100, recorded)
-            .expect("counts")
-    }
-
-    #[test]
-    fn what_is_under_way_is_not_given_twice() {
-        let account = Account::default();
-        assert_eq!(take(&account, 7), 7);
-        assert_eq!(take(&account, 7), 3);
-        assert_eq!(take(&account, 7), 0);
-        account.give_back(Month::of_number(202_611), Counter::Signals, 2);
-        assert_eq!(take(&account, 7), 2);
-        account.give_back(Month::of_number(202_610), Counter::Signals, 2);
-        assert_eq!(
-            take(&account, 7),
-            0,
-            "units of another month are not this month's"
-        );
-    }
-
-    #[test]
-    fn a_new_month_starts_from_its_own_record() {
-        let account = Account::default();
-        assert_eq!(take(&account, 50), 10);
-        let next = Month::of_number(202_612);
-        let granted = account.take(next, Counter::Signals, 50, 100, || {
-            Ok::<_, Infallible>([0; 3])
-        });
-        assert_eq!(granted, Ok(50));
-    }
 
     #[test]
     fn months_read_as_they_are_written() {

@@ -46,6 +46,7 @@ pub(crate) struct Metrics {
     pub(crate) connections: Gauge,
     pub(crate) connections_refused: Counter,
     pub(crate) charge_queue: Gauge,
+    pub(crate) charge_thread_failures: Counter,
     pub(crate) generation: Gauge<u64, AtomicU64>,
     followed_generation: Gauge<u64, AtomicU64>,
     follow_reported: Gauge<u64, AtomicU64>,
@@ -72,6 +73,7 @@ impl Metrics {
             connections: Gauge::default(),
             connections_refused: Counter::default(),
             charge_queue: Gauge::default(),
+            charge_thread_failures: Counter::default(),
             generation: Gauge::default(),
             followed_generation: Gauge::default(),
             follow_reported: Gauge::default(),
@@ -126,6 +128,11 @@ impl Metrics {
             "charge_queue",
             "Charges waiting for a commit",
             self.charge_queue.clone(),
+        );
+        registry.register(
+            "charge_thread_failures",
+            "Failures of the thread that writes charges; it is restarted each time",
+            self.charge_thread_failures.clone(),
         );
         registry.register(
             "snapshot_generation",

@@ -8,7 +8,7 @@
 //! router    path, method, key, rate limit       -> one answer for every request
 //! search, details, options, pages               what is asked of the corpus
 //! corpus    the seam: an index of this process, or a cluster that holds it in parts
-//! metering  units taken from a quota            before the index is asked
+//! charging  what an answer costs                within what a quota leaves
 //! state     charge + answer, one durable write  before the first byte leaves
 //! admin     dashboard and search page           on a listener of their own, for whoever runs it
 //! ```
@@ -21,6 +21,7 @@
 mod admin;
 mod charging;
 mod corpus;
+mod deadline;
 mod details;
 mod etag;
 mod following;

@@ -282,15 +282,21 @@ fn headers() -> Value {
 fn problem_responses() -> Value {
     let mut responses = Map::new();
     for code in Code::ALL {
+        let name = format!("Problem{}", code.status().as_u16());
+        let mut description = format!("{}: {}", code.as_str(), code.title());
+        if let Some(other) = responses.get(&name) {
+            let other = other["description"].as_str().unwrap_or_default();
+            description = format!("{other}; {description}");
+        }
         let mut response = json!({
-            "description": format!("{}: {}", code.as_str(), code.title()),
+            "description": description,
             "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
         });
         if matches!(code, Code::RateLimited | Code::Overloaded) {
             response["headers"] =
                 json!({"Retry-After": {"description": "Seconds", "schema": {"type": "integer"}}});
         }
-        responses.insert(format!("Problem{}", code.status().as_u16()), response);
+        responses.insert(name, response);
     }
     Value::Object(responses)
 }

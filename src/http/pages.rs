@@ -25,9 +25,17 @@ pub(super) fn health(parts: &Parts) -> Result<Answer, Problem> {
     Ok(Answer::json("{\"status\":\"ok\"}").with(CACHE_CONTROL, "no-store"))
 }
 
-/// The process can answer searches: there is a snapshot, and the state can be read.
+/// The process can answer searches: there is a snapshot, the state can be read, and charges can be
+/// written.
 pub(super) fn ready(service: &Shared, parts: &Parts) -> Result<Answer, Problem> {
     request::refuse_parameters(parts.uri.query())?;
+    if let Err(error) = service.state.check_files() {
+        let detail = format!("The state file was {}.", error.cause());
+        return Err(Problem::overloaded(&detail));
+    }
+    if let Some(fault) = service.writer.fault() {
+        return Err(Problem::overloaded(fault));
+    }
     if let Err(error) = service.state.key_changes() {
         tracing::error!(error = format_args!("{error:#}"), "not ready");
         return Err(Problem::overloaded("The state cannot be read."));
@@ -43,6 +51,11 @@ pub(super) fn ready(service: &Shared, parts: &Parts) -> Result<Answer, Problem> 
         .unwrap_or_default();
     let body = format!("{{\"status\":\"ready\",\"generation\":{generation}{following}}}");
     Ok(Answer::json(body).with(CACHE_CONTROL, "no-store"))
+}
+
+/// The answer to everything that needs a key while the state file is not there.
+pub(super) fn state_is_lost() -> Problem {
+    Problem::overloaded("The state file is not in its place; nothing was charged.")
 }
 
 pub(super) fn openapi(parts: &Parts) -> Result<Answer, Problem> {

@@ -21,10 +21,11 @@ pub(crate) enum Code {
     RateLimited,
     Overloaded,
     Internal,
+    ChargeUncertain,
 }
 
 impl Code {
-    pub(crate) const ALL: [Code; 12] = [
+    pub(crate) const ALL: [Code; 13] = [
         Code::InvalidRequest,
         Code::UriTooLong,
         Code::Unauthorized,
@@ -36,6 +37,7 @@ impl Code {
         Code::IdempotencyKeyReused,
         Code::RateLimited,
         Code::Internal,
+        Code::ChargeUncertain,
         Code::Overloaded,
     ];
 
@@ -97,6 +99,11 @@ impl Code {
                 "internal",
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "The service has failed",
+            ),
+            Code::ChargeUncertain => (
+                "charge_uncertain",
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "It is not certain whether the request was charged",
             ),
         }
     }
@@ -167,6 +174,11 @@ impl Problem {
 
     pub(crate) fn overloaded(detail: &str) -> Problem {
         Problem::new(Code::Overloaded, detail).retry_after(RETRY_AFTER_SECONDS)
+    }
+
+    /// The time of a request is over, and nothing was charged for it.
+    pub(crate) fn timed_out() -> Problem {
+        Problem::overloaded("The request took too long; nothing was charged.")
     }
 
     /// The cause goes to the log, not to the client.

@@ -16,6 +16,7 @@ use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use time::UtcDateTime;
 
+use super::deadline::Deadline;
 use super::keyring::{Key, Rate};
 use super::keys::{KeyHash, Scope};
 use super::metering::Month;
@@ -48,6 +49,7 @@ pub(super) struct Call<'a> {
     pub(super) key: Arc<Key>,
     pub(super) month: Month,
     pub(super) now: UtcDateTime,
+    pub(super) deadline: &'a Deadline,
 }
 
 /// An answer that is not an error.
@@ -173,11 +175,9 @@ async fn answer_in_time(
     let Ok(_permit) = service.in_flight.try_acquire() else {
         return Err(Problem::overloaded("Too many requests are under way."));
     };
-    let answer = endpoint.answer(service, parts, rate);
-    match tokio::time::timeout(service.limits.request_time, answer).await {
-        Ok(result) => result,
-        Err(_) => Err(Problem::overloaded("The request took too long.")),
-    }
+    let deadline = Deadline::after(service.limits.request_time);
+    let answer = endpoint.answer(service, parts, rate, &deadline);
+    deadline.bound(answer).await
 }
 
 impl<'p> Endpoint<'p> {
@@ -219,20 +219,14 @@ impl<'p> Endpoint<'p> {
         service: &Shared,
         parts: &Parts,
         rate: &mut Option<Rate>,
+        deadline: &Deadline,
     ) -> Result<Answer, Problem> {
+        let mut call = |scope| call(service, parts, scope, rate, deadline);
         match self {
-            Endpoint::Signals => {
-                search::answer(&call(service, parts, Scope::SignalsRead, rate)?).await
-            }
-            Endpoint::Signal(id) => {
-                details::signal(&call(service, parts, Scope::SignalsRead, rate)?, id).await
-            }
-            Endpoint::Company(slug) => {
-                details::company(&call(service, parts, Scope::CompaniesRead, rate)?, slug).await
-            }
-            Endpoint::FilterOptions => {
-                options::answer(&call(service, parts, Scope::SignalsRead, rate)?).await
-            }
+            Endpoint::Signals => search::answer(&call(Scope::SignalsRead)?).await,
+            Endpoint::Signal(id) => details::signal(&call(Scope::SignalsRead)?, id).await,
+            Endpoint::Company(slug) => details::company(&call(Scope::CompaniesRead)?, slug).await,
+            Endpoint::FilterOptions => options::answer(&call(Scope::SignalsRead)?).await,
             Endpoint::Health => pages::health(parts),
             Endpoint::Ready => pages::ready(service, parts),
             Endpoint::OpenApi => pages::openapi(parts),
@@ -247,7 +241,11 @@ fn call<'a>(
     parts: &'a Parts,
     scope: Scope,
     rate: &mut Option<Rate>,
+    deadline: &'a Deadline,
 ) -> Result<Call<'a>, Problem> {
+    if service.state.is_lost() {
+        return Err(pages::state_is_lost());
+    }
     let now = UtcDateTime::now();
     let unauthorized = || {
         Problem::new(
@@ -279,6 +277,7 @@ fn call<'a>(
         key,
         month: Month::of(now),
         now,
+        deadline,
     })
 }
 

@@ -1,9 +1,10 @@
 //! `GET /api/v1/signals`: searches and counts, charged by the item.
 
-use axum::body::Bytes;
+use std::sync::Arc;
+
 use axum::http::header::{CACHE_CONTROL, ETAG, HeaderName, VARY};
 
-use super::charging::{self, Units};
+use super::charging::{self, Refusal};
 use super::corpus::{FoundPage, Moment};
 use super::etag;
 use super::metering::Counter;
@@ -11,41 +12,38 @@ use super::problem::{Code, Problem};
 use super::replay::{self, Claim};
 use super::router::{Answer, Call};
 use super::slow::Asked;
-use super::state::NewReplay;
+use super::state::{Charged, NewReplay};
 use crate::json::{self, Data, SearchData};
 use crate::query::{Cursor, Start};
-use crate::segment::Shown;
 use crate::{Query, SignalId};
 
-const CHARGED: HeaderName = HeaderName::from_static("x-usage-charged");
+pub(super) const CHARGED: HeaderName = HeaderName::from_static("x-usage-charged");
 const REMAINING: HeaderName = HeaderName::from_static("x-usage-remaining");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// An answer that waits for its charge.
-struct Prepared<'s> {
-    content: Content<'s>,
+/// A page that waits for its charge. It is written only when it has been charged: hundreds of
+/// answers wait for one commit, and their bytes would have left the processor's caches by then. The
+/// service answers 1.1 times as many searches so (`benches/load`). An answer with an idempotency key
+/// is written before.
+struct Page<'s> {
+    found: FoundPage<'s>,
     tag: String,
-    units: Units,
-}
-
-/// What an answer says. Nothing about it can fail any more.
-enum Content<'s> {
-    Count(Vec<u8>),
-    /// Written only when it has been charged: hundreds of answers wait for one commit, and their
-    /// bytes would have left the processor's caches by then. The service answers 1.1 times as many
-    /// searches so (`benches/load`). An answer with an idempotency key is written before too.
-    Page {
-        items: Vec<Shown<'s>>,
-        next_cursor: Option<String>,
-    },
 }
 
 /// What came of looking for an answer.
 enum Outcome<'s> {
     /// The client has it already.
     Held(String),
-    /// It has to be sent.
-    New(Prepared<'s>),
+    /// A count, which is free, and its tag.
+    Count(Vec<u8>, String),
+    Page(Page<'s>),
+}
+
+/// What a page was found for.
+struct Search<'a> {
+    call: &'a Call<'a>,
+    moment: &'a Moment,
+    query: &'a Query,
 }
 
 /// Whether a request with an idempotency key is the first.
@@ -65,49 +63,91 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
         },
     };
     let moment = call.service.corpus.moment();
-    let prepared = match prepare(call, &moment, &query).await? {
-        Outcome::Held(tag) => return Ok(tagged(Answer::not_modified(), &tag).with(CHARGED, 0)),
-        Outcome::New(prepared) => prepared,
+    let search = Search {
+        call,
+        moment: &moment,
+        query: &query,
     };
-    let replay = name.map(|name| kept(name, &query, &prepared)).transpose()?;
-    let answer = tagged(Answer::json(Bytes::new()), &prepared.tag);
-    let answer = settle(call, answer, prepared.units, replay, claim).await?;
-    Ok(Answer {
-        body: prepared.content.written().into(),
-        ..answer
-    })
+    match prepare(&search).await? {
+        Outcome::Held(tag) => Ok(tagged(Answer::not_modified(), &tag).with(CHARGED, 0)),
+        Outcome::Count(body, tag) => Ok(tagged(Answer::json(body), &tag).with(CHARGED, 0)),
+        Outcome::Page(page) => deliver(&search, page, name, claim.map(Arc::new)).await,
+    }
 }
 
-impl Content<'_> {
-    fn written(&self) -> Vec<u8> {
-        match self {
-            Content::Count(body) => body.clone(),
-            Content::Page { items, next_cursor } => {
-                json::search_answer(items, next_cursor.as_deref())
+/// Charges a page and answers with it, or with as much of it as the key's quota leaves.
+async fn deliver(
+    search: &Search<'_>,
+    mut page: Page<'_>,
+    name: Option<String>,
+    claim: Option<Arc<Claim>>,
+) -> Result<Answer, Problem> {
+    let call = search.call;
+    if call.is_head() || page.units() == 0 {
+        if let Some(left) = charging::left(call, Counter::Signals)? {
+            page.cut(search, left);
+        }
+        let answer = tagged(Answer::json(page.written()), &page.tag);
+        return Ok(answer.with(CHARGED, 0));
+    }
+    // Each turn asks for fewer units than the one before, so the loop ends.
+    loop {
+        let units = page.units();
+        let written = name.as_ref().map(|_| page.written());
+        let replay = name.as_deref().zip(written.as_deref());
+        let replay = replay.map(|(name, body)| kept(name, search.query, &page.tag, body));
+        let replay = replay.transpose()?;
+        let charge = charging::charge(call, Counter::Signals, units, replay, claim.as_ref());
+        match charge.await {
+            Ok(charged) => {
+                let body = written.unwrap_or_else(|| page.written());
+                let answer = tagged(Answer::json(body), &page.tag);
+                return Ok(priced(call, answer, Counter::Signals, units, charged));
             }
+            Err(Refusal::Left(_, left)) if left > 0 => page.cut(search, left),
+            Err(refusal) => return Err(refusal.into()),
         }
     }
 }
 
-/// Charges what an answer costs and says so in its headers.
-pub(super) async fn settle(
+impl Page<'_> {
+    fn units(&self) -> u64 {
+        self.found.ids.len() as u64
+    }
+
+    /// Keeps the first signals of the page, where it has more. The cursor then follows the last.
+    fn cut(&mut self, search: &Search<'_>, left: u64) {
+        let shown = usize::try_from(left).unwrap_or(usize::MAX);
+        if shown >= self.found.ids.len() {
+            return;
+        }
+        self.found.ids.truncate(shown);
+        self.found.items.truncate(shown);
+        self.tag = tag(search, Some(shown));
+        if let Some(&last) = self.found.ids.last() {
+            self.found.next_cursor = Some(cursor_behind(search.call, search.query, last));
+        }
+    }
+
+    fn written(&self) -> Vec<u8> {
+        let next_cursor = self.found.next_cursor.as_ref().map(Cursor::to_string);
+        json::search_answer(&self.found.items, next_cursor.as_deref())
+    }
+}
+
+/// Says in an answer's headers what it cost.
+pub(super) fn priced(
     call: &Call<'_>,
     answer: Answer,
-    units: Units,
-    replay: Option<NewReplay>,
-    claim: Option<Claim>,
-) -> Result<Answer, Problem> {
-    let count = units.count();
-    if call.is_head() || (count == 0 && replay.is_none()) {
-        return Ok(answer.with(CHARGED, 0));
-    }
-    let counter = units.counter();
-    let charged = charging::record(call, units, replay, claim).await?;
-    let answer = answer.with(CHARGED, count);
-    Ok(match call.key.record.quota(counter) {
+    counter: Counter,
+    units: u64,
+    charged: Charged,
+) -> Answer {
+    let answer = answer.with(CHARGED, units);
+    match call.key.record.quota(counter) {
         Some(quota) => answer.with(REMAINING, quota.saturating_sub(charged.total)),
         None => answer,
-    })
+    }
 }
 
 /// The headers by which an answer can be asked for again at no cost. It is the key's own, so no
@@ -152,53 +192,34 @@ fn turn(call: &Call<'_>, name: &str, query: &Query) -> Result<Turn, Problem> {
     ))
 }
 
-fn kept(name: String, query: &Query, prepared: &Prepared<'_>) -> Result<NewReplay, Problem> {
+fn kept(name: &str, query: &Query, tag: &str, body: &[u8]) -> Result<NewReplay, Problem> {
     let parameters = replay::parameters_of(query);
-    let body = prepared.content.written();
-    NewReplay::compress(name, parameters, prepared.tag.clone(), &body)
+    NewReplay::compress(name.to_owned(), parameters, tag.to_owned(), body)
         .map_err(|error| Problem::internal(&error))
 }
 
-async fn prepare<'s>(
-    call: &'s Call<'_>,
-    moment: &'s Moment,
-    query: &'s Query,
-) -> Result<Outcome<'s>, Problem> {
-    let tag = tag(call, moment, query, None);
+async fn prepare<'s>(search: &Search<'s>) -> Result<Outcome<'s>, Problem> {
+    let (call, query) = (search.call, search.query);
+    let tag = tag(search, None);
     if etag::is_held(&call.parts.headers, &tag) {
         return Ok(Outcome::Held(tag));
     }
     if query.count_only() {
-        return count(call, moment, query, tag).await.map(Outcome::New);
+        return Ok(Outcome::Count(count(search).await?, tag));
     }
-    let page = call
-        .service
-        .corpus
-        .page(moment, query, call.service.today());
-    let page = call.timed(Asked::Page, query.filter(), page).await?;
-    let found = page.ids.len();
-    call.service.metrics.rows_checked.inc_by(page.rows_checked);
-    let units = charging::take(call, Counter::Signals, found as u64)?;
-    let shown = usize::try_from(units.count())
-        .unwrap_or(usize::MAX)
-        .min(found);
-    let tag = match shown == found {
-        true => tag,
-        false => self::tag(call, moment, query, Some(shown)),
-    };
-    Ok(Outcome::New(Prepared {
-        content: content(call, query, page, shown),
-        tag,
-        units,
-    }))
+    let corpus = &call.service.corpus;
+    let found = corpus.page(search.moment, query, call.service.today());
+    let found = call.timed(Asked::Page, query.filter(), found).await?;
+    call.service.metrics.rows_checked.inc_by(found.rows_checked);
+    Ok(Outcome::Page(Page { found, tag }))
 }
 
-async fn count(
-    call: &Call<'_>,
-    moment: &Moment,
-    query: &Query,
-    tag: String,
-) -> Result<Prepared<'static>, Problem> {
+async fn count(search: &Search<'_>) -> Result<Vec<u8>, Problem> {
+    let Search {
+        call,
+        moment,
+        query,
+    } = search;
     let today = call.service.today();
     let count = call.service.corpus.count(moment, query.filter(), today);
     let count = call.timed(Asked::Count, query.filter(), count).await?;
@@ -207,32 +228,7 @@ async fn count(
         next_cursor: None,
         count: Some(count),
     };
-    let body = serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))?;
-    Ok(Prepared {
-        content: Content::Count(body),
-        tag,
-        units: Units::none(call, Counter::Signals),
-    })
-}
-
-/// The first `shown` signals of a page; fewer than all where a quota leaves no more.
-fn content<'s>(
-    call: &Call<'_>,
-    query: &Query,
-    mut page: FoundPage<'s>,
-    shown: usize,
-) -> Content<'s> {
-    let is_cut = shown < page.ids.len();
-    let ids = page.ids.get(..shown).unwrap_or_default();
-    let next_cursor = match ids.last() {
-        Some(&last) if is_cut => Some(cursor_behind(call, query, last).to_string()),
-        _ => page.next_cursor.as_ref().map(Cursor::to_string),
-    };
-    page.items.truncate(shown);
-    Content::Page {
-        items: page.items,
-        next_cursor,
-    }
+    serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))
 }
 
 fn cursor_behind(call: &Call<'_>, query: &Query, last: SignalId) -> Cursor {
@@ -243,13 +239,13 @@ fn cursor_behind(call: &Call<'_>, query: &Query, last: SignalId) -> Cursor {
     Cursor::new(query.filter_fingerprint(), query.order(), day, last)
 }
 
-fn tag(call: &Call<'_>, moment: &Moment, query: &Query, shown: Option<usize>) -> String {
-    let today = call.service.today().to_julian_day().to_le_bytes();
+fn tag(search: &Search<'_>, shown: Option<usize>) -> String {
+    let today = search.call.service.today().to_julian_day().to_le_bytes();
     let shown = shown.map_or(u64::MAX, |shown| shown as u64).to_le_bytes();
     etag::of(&[
         b"search",
-        &moment.tag_seed,
-        query.fingerprint().as_bytes(),
+        &search.moment.tag_seed,
+        search.query.fingerprint().as_bytes(),
         &today,
         &shown,
     ])

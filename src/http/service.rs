@@ -1,6 +1,7 @@
 //! The service: an index, its state, and what is shared by all requests.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use arc_swap::ArcSwapOption;
 use time::{Date, UtcDateTime};
@@ -117,6 +118,9 @@ impl Service {
             ),
         }
         self.follow_keys();
+        // What is found is logged where it is found, and stops requests by itself.
+        let _ = self.0.state.check_files();
+        self.0.writer.log_failures();
     }
 
     pub(super) fn follow_keys(&self) {
@@ -139,6 +143,11 @@ impl Service {
             .metrics
             .charge_queue
             .set(i64::try_from(shared.writer.depth()).unwrap_or(i64::MAX));
+        shared
+            .metrics
+            .charge_thread_failures
+            .inner()
+            .store(shared.writer.failures(), Ordering::Relaxed);
         shared.metrics.text()
     }
 

@@ -3,6 +3,7 @@
 //! Every test starts a server of its own over the sample corpus and checks at its end that the
 //! state holds exactly what its answers said was charged.
 
+mod charges;
 mod client;
 mod contract;
 mod dashboard;

@@ -253,6 +253,16 @@ fn nothing_is_delivered_that_cannot_be_charged() {
         (503, true)
     );
     assert!(answer.header("retry-after").is_some());
+    let ready = rig.get("/readyz");
+    assert_eq!(ready.status, 503, "charges cannot be written");
     blocker.execute_batch("ROLLBACK").expect("done");
+    let started = std::time::Instant::now();
+    while rig.get("/readyz").status != 200 {
+        assert!(
+            started.elapsed().as_secs() < 3,
+            "it is found out without a charge"
+        );
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
     assert_eq!(rig.search("limit=4").status, 200);
 }

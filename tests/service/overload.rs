@@ -11,7 +11,7 @@ use crate::client::{self, Response, read_to_end};
 use crate::rig::{Rig, Settings};
 
 /// Holds the one lock that charges need, until it is dropped.
-fn hold_charges(rig: &Rig) -> Connection {
+pub(crate) fn hold_charges(rig: &Rig) -> Connection {
     let blocker = Connection::open(rig.state_path()).expect("the state");
     blocker
         .execute_batch("BEGIN IMMEDIATE")
@@ -20,7 +20,7 @@ fn hold_charges(rig: &Rig) -> Connection {
 }
 
 /// Asks on a connection and a thread of its own.
-fn ask_aside(
+pub(crate) fn ask_aside(
     rig: &Rig,
     headers: &[(&'static str, &str)],
 ) -> impl FnOnce() -> Response + Send + use<> {
@@ -37,7 +37,7 @@ fn ask_aside(
     }
 }
 
-fn with_limits(limits: Limits) -> Rig {
+pub(crate) fn with_limits(limits: Limits) -> Rig {
     Rig::with(Settings {
         limits,
         ..Settings::default()
@@ -95,33 +95,6 @@ pub(crate) fn damaged_record() -> Response {
         ..Settings::default()
     });
     rig.search("")
-}
-
-#[test]
-fn a_request_that_waits_too_long_is_answered_and_may_yet_be_charged() {
-    let rig = with_limits(Limits {
-        request_time: Duration::from_millis(300),
-        ..Limits::default()
-    });
-    let blocker = hold_charges(&rig);
-    let started = Instant::now();
-    let answer = rig.search("limit=3");
-    let waited = started.elapsed();
-    assert_eq!((answer.status, answer.charged()), (503, 0));
-    assert_eq!(answer.json()["code"], "overloaded");
-    assert!(
-        waited > Duration::from_millis(250) && waited < Duration::from_secs(3),
-        "{waited:?}"
-    );
-    drop(blocker);
-    // The charge was on its way, and nobody can tell any more that its answer was not sent. So it
-    // stands: a client with an idempotency key gets the answer for it.
-    let started = Instant::now();
-    while rig.recorded() == 0 && started.elapsed() < Duration::from_secs(5) {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    assert_eq!(rig.recorded(), 3);
-    rig.note(3);
 }
 
 #[test]

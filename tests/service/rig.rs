@@ -1,6 +1,6 @@
 //! A server for one test, and the ledger that holds it to what it says it charged.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::thread::JoinHandle;
@@ -22,9 +22,14 @@ pub(crate) struct Rig {
     directory: TempDir,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
+    /// Further services over the same state, as other processes would run them.
+    others: RefCell<Vec<Running>>,
     /// Units that answers said were charged.
     charged: Cell<u64>,
 }
+
+/// Where a server listens, what stops it, and its thread.
+type Running = (SocketAddr, oneshot::Sender<()>, JoinHandle<()>);
 
 /// What a test wants other than the default.
 pub(crate) struct Settings {
@@ -72,8 +77,27 @@ impl Rig {
             directory,
             stop: Some(stop),
             thread: Some(thread),
+            others: RefCell::default(),
             charged: Cell::new(0),
         }
+    }
+
+    /// Starts another service over the same state and says where it listens.
+    pub(crate) fn start_other(&self) -> SocketAddr {
+        let other = start(self.state_path(), Settings::default());
+        let address = other.0;
+        self.others.borrow_mut().push(other);
+        address
+    }
+
+    /// Searches at an address as the rig's key does, and notes what was charged.
+    pub(crate) fn search_at(&self, address: SocketAddr, query: &str) -> Response {
+        let authorization = format!("Bearer {}", self.key.as_str());
+        let headers = [("authorization", authorization.as_str())];
+        let target = format!("/api/v1/signals?{query}");
+        let response = client::request(address, "GET", &target, &headers);
+        self.note(response.charged());
+        response
     }
 
     pub(crate) fn state_path(&self) -> PathBuf {
@@ -169,6 +193,12 @@ impl Rig {
         if let Some(thread) = self.thread.take() {
             thread.join().expect("the server stops without failing");
         }
+        for (_, stop, thread) in self.others.take() {
+            let _ = stop.send(());
+            thread
+                .join()
+                .expect("the other server stops without failing");
+        }
     }
 }
 
@@ -186,7 +216,7 @@ impl Drop for Rig {
     }
 }
 
-fn start(path: PathBuf, settings: Settings) -> (SocketAddr, oneshot::Sender<()>, JoinHandle<()>) {
+fn start(path: PathBuf, settings: Settings) -> Running {
     let (stop, stopped) = oneshot::channel();
     let (tell_address, address) = std::sync::mpsc::channel();
     let thread = std::thread::spawn(move || {

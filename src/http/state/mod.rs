@@ -6,6 +6,8 @@
 //! last commit together: an fsync takes milliseconds, and many requests share it.
 
 mod admin_store;
+mod commit;
+mod files;
 mod key_store;
 mod replay_store;
 mod schema;
@@ -14,14 +16,18 @@ mod writer;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
 
 pub use usage_store::UsageLine;
 
+pub(crate) use commit::{Charge, ChargeError, Charged};
+pub(crate) use files::LostFile;
 pub(crate) use replay_store::NewReplay;
-pub(crate) use writer::{Charge, ChargeError, Charged, Settlement, Writer};
+pub(crate) use writer::Writer;
+
+use files::Files;
 
 /// Connections kept for reading. Reads take microseconds, so a few serve many workers.
 const IDLE_READERS: usize = 8;
@@ -33,7 +39,11 @@ const IDLE_READERS: usize = 8;
 #[derive(Debug)]
 pub struct State {
     path: PathBuf,
+    files: Arc<Files>,
     readers: Mutex<Vec<Connection>>,
+    /// Called before each commit of charges; tests delay it or let it fail.
+    #[cfg(test)]
+    pub(crate) before_commit: commit::Hook,
 }
 
 /// Why the state could not be read or written.
@@ -49,17 +59,43 @@ enum Reason {
 }
 
 impl State {
-    /// Opens a state file and makes it where there is none.
+    /// Opens a state file and creates it where there is none, for its owner alone.
     ///
     /// # Errors
-    /// The file cannot be opened, is no state file, or was written by a later release.
+    /// The file cannot be opened or created, is no state file, or was written by a later release.
     pub fn open(path: impl AsRef<Path>) -> Result<State, StateError> {
+        schema::create(path.as_ref())?;
+        State::open_existing(path)
+    }
+
+    /// Opens a state file that is there.
+    ///
+    /// # Errors
+    /// As [`open`](State::open), and where there is no such file.
+    pub fn open_existing(path: impl AsRef<Path>) -> Result<State, StateError> {
         let path = path.as_ref().to_owned();
         let first = schema::open(&path)?;
+        // From here on a connection is always open, so SQLite keeps the files that are found now.
+        let files = Files::at(&path)
+            .map_err(|error| StateError::of_file(&path, "cannot be opened", &error))?;
         Ok(State {
+            files: Arc::new(files),
             path,
             readers: Mutex::new(vec![first]),
+            #[cfg(test)]
+            before_commit: commit::Hook::default(),
         })
+    }
+
+    /// Looks whether the files that are open are still those at the path. What is committed to
+    /// others would be lost.
+    pub(crate) fn check_files(&self) -> Result<(), LostFile> {
+        self.files.check()
+    }
+
+    /// Whether the last look at the files, by whomever, found one deleted or replaced.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.files.were_lost()
     }
 
     /// Runs a read or a rare write on a connection of its own.
@@ -74,7 +110,7 @@ impl State {
             .pop();
         let mut connection = match idle {
             Some(connection) => connection,
-            None => schema::open(&self.path)?,
+            None => schema::open_same(&self.path, self.files.database())?,
         };
         let result = run(&mut connection);
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -88,6 +124,17 @@ impl State {
 impl StateError {
     fn newer(version: i64) -> StateError {
         StateError(Reason::Newer(version))
+    }
+
+    fn of_file(path: &Path, what: &str, error: &std::io::Error) -> StateError {
+        StateError::invalid(format!("the state file {} {what}: {error}", path.display()))
+    }
+
+    fn foreign(path: &Path) -> StateError {
+        StateError::invalid(format!(
+            "{} is not a state file: it is a SQLite file of another program",
+            path.display()
+        ))
     }
 
     fn invalid(reason: impl Into<String>) -> StateError {
@@ -110,6 +157,10 @@ impl From<getrandom::Error> for StateError {
 impl fmt::Display for StateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
+            // Its own text would repeat the statement, which may be a whole layout.
+            Reason::Database(rusqlite::Error::SqlInputError { msg, .. }) => {
+                write!(f, "the state file: {msg}")
+            }
             Reason::Database(error) => write!(f, "the state file: {error}"),
             Reason::Random(error) => write!(f, "no random bytes: {error}"),
             Reason::Newer(version) => {

@@ -1,19 +1,28 @@
 //! The tables of the state file, and opening it.
 
+use std::fs::OpenOptions;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::StateError;
+use super::files::FileId;
 
+/// Marks a SQLite file as a state of signaldex ("sdxS"); no other program's file is written to.
+const APPLICATION_ID: i32 = 0x7364_7853;
 /// What leads from each layout to the next; a file's layout is how many of them it has seen. A file
 /// of a greater one was written by a later release and is left alone.
 const STEPS: [&str; 2] = [LAYOUT, ADMIN];
 /// How long a statement waits for another process to finish its transaction.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Only the owner reads and writes: the file holds usage and whole answers.
+const MODE: u32 = 0o600;
 
 /// `replays` keeps whole answers: "the same items" has to hold although records change and go.
+/// `length` is that of the answer before it was compressed, in bytes.
 const LAYOUT: &str = "
     CREATE TABLE keys (
         number INTEGER PRIMARY KEY,
@@ -44,6 +53,7 @@ const LAYOUT: &str = "
         parameters BLOB NOT NULL,
         answered_at INTEGER NOT NULL,
         etag TEXT NOT NULL,
+        length INTEGER NOT NULL,
         body BLOB NOT NULL,
         PRIMARY KEY (key, name)
     ) STRICT;
@@ -60,16 +70,86 @@ const ADMIN: &str = "
     ) STRICT;
 ";
 
-/// Opens a connection to the state file and makes the file where there is none.
+/// Creates an empty file for a new state; a file that is there stays as it is.
+///
+/// # Errors
+/// There is no such folder, or it cannot be written.
+pub(super) fn create(path: &Path) -> Result<(), StateError> {
+    let mut options = OpenOptions::new();
+    match options.write(true).create_new(true).mode(MODE).open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(StateError::of_file(path, "cannot be created", &error)),
+    }
+}
+
+/// Opens a connection to the state file and brings it to the present layout.
+///
+/// # Errors
+/// There is no such file, or it is no state file; then it is not changed.
 pub(super) fn open(path: &Path) -> Result<Connection, StateError> {
-    let mut connection = Connection::open(path)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
+    check_kind(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let explained = |error: rusqlite::Error| explain(path, error);
+    let mut connection = Connection::open_with_flags(path, flags).map_err(explained)?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(explained)?;
+    let is_ours = is_ours(&connection).map_err(explained)?;
+    if !is_ours {
+        return Err(StateError::foreign(path));
+    }
+    set_up(&connection).map_err(explained)?;
+    migrate(&mut connection)?;
+    Ok(connection)
+}
+
+/// As [`open`], where the path has to lead to a file that is open already.
+///
+/// # Errors
+/// The path leads to another file, or to none.
+pub(super) fn open_same(path: &Path, database: FileId) -> Result<Connection, StateError> {
+    let is_same = || FileId::of(path).is_ok_and(|found| found == database);
+    // Asked before and after, since only the path, and not the connection, tells which file it is.
+    if is_same() {
+        let connection = open(path)?;
+        if is_same() {
+            return Ok(connection);
+        }
+    }
+    let reason = "was deleted or replaced while it was in use";
+    Err(StateError::invalid(format!(
+        "the state file {} {reason}",
+        path.display()
+    )))
+}
+
+/// Refuses what is no regular file, with the reason of the system where there is none at all.
+fn check_kind(path: &Path) -> Result<(), StateError> {
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => Ok(()),
+        Ok(_) => Err(StateError::invalid(format!(
+            "the state file {} is not a regular file",
+            path.display()
+        ))),
+        Err(error) => Err(StateError::of_file(path, "cannot be opened", &error)),
+    }
+}
+
+/// Whether a file is a state, or empty as [`create`] leaves it.
+fn is_ours(connection: &Connection) -> rusqlite::Result<bool> {
+    let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    if id != 0 {
+        return Ok(id == APPLICATION_ID);
+    }
+    connection.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| {
+        row.get(0)
+    })
+}
+
+fn set_up(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // A charge that was acknowledged has to survive a power cut, not only the end of the process.
     connection.pragma_update(None, "synchronous", "FULL")?;
-    connection.pragma_update(None, "foreign_keys", true)?;
-    migrate(&mut connection)?;
-    Ok(connection)
+    connection.pragma_update(None, "foreign_keys", true)
 }
 
 fn migrate(connection: &mut Connection) -> Result<(), StateError> {
@@ -85,10 +165,25 @@ fn migrate(connection: &mut Connection) -> Result<(), StateError> {
     for step in steps {
         change.execute_batch(step)?;
     }
+    change.pragma_update(None, "application_id", APPLICATION_ID)?;
     change.pragma_update(None, "user_version", STEPS.len() as i64)?;
     Ok(change.commit()?)
 }
 
 fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// What SQLite says of a file that it cannot use, with the file's path.
+fn explain(path: &Path, error: rusqlite::Error) -> StateError {
+    let path = path.display();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => StateError::invalid(format!(
+            "{path} is not a state file: it is not a SQLite file"
+        )),
+        Some(ErrorCode::CannotOpen) => StateError::invalid(format!(
+            "the state file {path} cannot be opened: it cannot be read and written by this user"
+        )),
+        _ => error.into(),
+    }
 }

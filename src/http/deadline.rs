@@ -1,0 +1,53 @@
+//! The time that a request may take, and who ends it.
+//!
+//! Until a request is charged, its future is simply dropped when the time is over. While a charge
+//! waits, only the charge knows whether it can still be withdrawn, so it watches the time itself.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::problem::Problem;
+
+/// When a request's time is over.
+#[derive(Debug)]
+pub(super) struct Deadline {
+    at: Instant,
+    is_charging: AtomicBool,
+}
+
+impl Deadline {
+    pub(super) fn after(time: Duration) -> Deadline {
+        Deadline {
+            at: Instant::now() + time,
+            is_charging: AtomicBool::new(false),
+        }
+    }
+
+    /// The answer, or a problem where the time is over before the request is charged.
+    pub(super) async fn bound<T>(
+        &self,
+        answer: impl Future<Output = Result<T, Problem>>,
+    ) -> Result<T, Problem> {
+        tokio::select! {
+            biased;
+            answer = answer => answer,
+            () = self.ends_work() => Err(Problem::timed_out()),
+        }
+    }
+
+    /// Leaves it to the charge from now on to end the request in time, and says when.
+    pub(super) fn of_charge(&self) -> Instant {
+        self.is_charging.store(true, Ordering::Relaxed);
+        self.at
+    }
+
+    async fn ends_work(&self) {
+        tokio::time::sleep_until(self.at).await;
+        if self.is_charging.load(Ordering::Relaxed) {
+            std::future::pending().await
+        }
+    }
+}

@@ -1,0 +1,457 @@
+//! One commit: the charges that have gathered, in one transaction, with an fsync.
+//!
+//! Invariants:
+//! - A charge belongs to its request until the transaction that records it has begun. Until then the
+//!   request may withdraw it, and then it is never recorded. From then on it belongs to the commit.
+//! - A charge is acknowledged only after the transaction that holds it, its idempotency record and
+//!   its answer has been committed with an fsync, into the files that the next start will find.
+//! - An error other than [`ChargeError::Uncertain`] means that nothing was recorded.
+//! - The count of used units is read and written within the transaction, so a quota holds exactly
+//!   over all processes that share the file.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
+use tokio::sync::oneshot;
+
+use super::files::{Files, LostFile};
+use super::replay_store::Removal;
+use super::usage_store::UsageBatch;
+use super::{NewReplay, replay_store};
+use crate::http::metering::{Counter, Month};
+
+/// What a commit removes of expired answers besides twice as many as it adds: so the removal always
+/// overtakes, and no commit is held up for more than some milliseconds. SQLite follows each page of
+/// what it frees, hence the bound on bytes.
+const REMOVED_BESIDES: Removal = Removal {
+    count_max: 16,
+    bytes_max: 1 << 20,
+};
+
+/// Units to be recorded, with the answer they pay for where it has a name.
+pub(crate) struct Charge {
+    pub(crate) key: i64,
+    pub(crate) month: Month,
+    pub(crate) counter: Counter,
+    /// At least 1.
+    pub(crate) units: u64,
+    pub(crate) quota: Option<u64>,
+    pub(crate) replay: Option<NewReplay>,
+    /// Dropped when the outcome is known, before the request is told of it.
+    pub(crate) held: Option<Arc<dyn Send + Sync>>,
+}
+
+/// What a key has used after a charge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Charged {
+    pub(crate) total: u64,
+}
+
+/// Why a charge is not known to be recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChargeError {
+    /// The quota leaves only that many units, fewer than the charge has.
+    QuotaExceeded { left: u64 },
+    /// Another process has answered under that name.
+    NameTaken,
+    /// Too many charges wait.
+    QueueFull,
+    /// The state cannot be written.
+    Unavailable,
+    /// The request's time was over before the charge's commit began.
+    TimedOut,
+    /// The charge may have been recorded, or may yet be.
+    Uncertain,
+}
+
+pub(super) type Outcome = Result<Charged, ChargeError>;
+
+/// A charge that its request may take back until a commit takes it.
+#[derive(Clone)]
+pub(super) struct Slot(Arc<Mutex<Option<Charge>>>);
+
+/// A charge in the queue.
+pub(super) struct Waiting {
+    pub(super) slot: Slot,
+    pub(super) reply: oneshot::Sender<Outcome>,
+}
+
+/// A charge that belongs to a commit. Dropped without a reply, its outcome is uncertain.
+struct Taken {
+    charge: Charge,
+    reply: oneshot::Sender<Outcome>,
+}
+
+/// What a commit needs besides its charges.
+pub(super) struct Committer {
+    pub(super) connection: Connection,
+    pub(super) files: Arc<Files>,
+    #[cfg(test)]
+    pub(super) before_commit: Hook,
+}
+
+/// Called before each commit of charges.
+#[cfg(test)]
+#[derive(Clone, Default)]
+pub(crate) struct Hook(Arc<Mutex<Option<HookFn>>>);
+
+#[cfg(test)]
+type HookFn = Box<dyn FnMut() + Send>;
+
+/// Why a transaction was not committed.
+enum Failure {
+    /// It was rolled back, or never began.
+    RolledBack(rusqlite::Error),
+    /// It may be found committed by the next process that opens the file.
+    Uncertain(rusqlite::Error),
+    /// The files are no longer those that the next start will find; nothing was written.
+    Lost(LostFile),
+    /// The same, found after the commit.
+    LostSince(LostFile),
+}
+
+impl Slot {
+    pub(super) fn new(charge: Charge) -> Slot {
+        Slot(Arc::new(Mutex::new(Some(charge))))
+    }
+
+    /// The charge, for whoever asks first: the request that gives up, or the commit.
+    pub(super) fn take(&self) -> Option<Charge> {
+        let mut charge = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        charge.take()
+    }
+}
+
+impl Waiting {
+    fn taken(self) -> Option<Taken> {
+        let charge = self.slot.take()?;
+        Some(Taken {
+            charge,
+            reply: self.reply,
+        })
+    }
+}
+
+impl Taken {
+    fn tell(self, outcome: Outcome) {
+        drop(self.charge.held);
+        // A client that has gone misses nothing: what is charged can be repeated.
+        let _ = self.reply.send(outcome);
+    }
+}
+
+impl Committer {
+    /// Records a batch, except what is withdrawn, and tells each request the outcome. Says whether
+    /// the state could be written.
+    pub(super) fn commit(&mut self, batch: Vec<Waiting>, now: i64) -> bool {
+        let transaction = match self.begin() {
+            Ok(transaction) => transaction,
+            Err(failure) => {
+                let taken: Vec<Taken> = batch.into_iter().filter_map(Waiting::taken).collect();
+                fail(taken, &failure);
+                return false;
+            }
+        };
+        let taken: Vec<Taken> = batch.into_iter().filter_map(Waiting::taken).collect();
+        let recorded = record_all(&transaction, &taken, now).map_err(Failure::RolledBack);
+        let written = recorded.and_then(|outcomes| {
+            #[cfg(test)]
+            self.before_commit.call();
+            end(transaction)?;
+            self.files.check().map_err(Failure::LostSince)?;
+            Ok(outcomes)
+        });
+        match written {
+            Ok(outcomes) => {
+                for (taken, outcome) in taken.into_iter().zip(outcomes) {
+                    taken.tell(outcome);
+                }
+                true
+            }
+            Err(failure) => {
+                fail(taken, &failure);
+                false
+            }
+        }
+    }
+
+    /// Writes what is there already, to find out whether the state can be written again.
+    pub(super) fn try_to_write(&self) -> bool {
+        let written = self.begin().and_then(|transaction| {
+            let sql = "UPDATE key_changes SET count = count";
+            transaction.execute(sql, []).map_err(Failure::RolledBack)?;
+            end(transaction)
+        });
+        written.is_ok()
+    }
+
+    /// Waits for the only writer's lock. Requests may withdraw their charges meanwhile.
+    fn begin(&self) -> Result<Transaction<'_>, Failure> {
+        let begun = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate);
+        let transaction = begun.map_err(Failure::RolledBack)?;
+        self.files.check().map_err(Failure::Lost)?;
+        Ok(transaction)
+    }
+
+    /// Removes expired answers and says whether there may be more.
+    pub(super) fn remove_expired(&mut self, now: i64, removal: Removal) -> rusqlite::Result<bool> {
+        if !replay_store::has_expired(&self.connection, now)? {
+            return Ok(false);
+        }
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let are_more = replay_store::remove_expired(&transaction, now, removal)?;
+        transaction.commit()?;
+        Ok(are_more)
+    }
+}
+
+/// Ends a transaction with an fsync.
+fn end(transaction: Transaction<'_>) -> Result<(), Failure> {
+    transaction.commit().map_err(|error| {
+        if is_surely_rolled_back(&error) {
+            Failure::RolledBack(error)
+        } else {
+            Failure::Uncertain(error)
+        }
+    })
+}
+
+/// Whether an error of COMMIT means that the transaction's last page was not written, so that no
+/// recovery finds it. After a failed fsync the log may hold all of it.
+fn is_surely_rolled_back(error: &rusqlite::Error) -> bool {
+    let Some(error) = error.sqlite_error() else {
+        return false;
+    };
+    let is_refused = matches!(
+        error.code,
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::DiskFull
+    );
+    is_refused || error.extended_code == rusqlite::ffi::SQLITE_IOERR_WRITE
+}
+
+fn fail(taken: Vec<Taken>, failure: &Failure) {
+    let charges = taken.len();
+    let outcome = match failure {
+        Failure::RolledBack(error) => {
+            tracing::error!(%error, charges, "charges cannot be written");
+            ChargeError::Unavailable
+        }
+        Failure::Lost(error) => {
+            tracing::error!(%error, charges, "charges are not written");
+            ChargeError::Unavailable
+        }
+        Failure::Uncertain(error) => {
+            tracing::error!(%error, charges, "it is not certain whether charges were written");
+            ChargeError::Uncertain
+        }
+        Failure::LostSince(error) => {
+            tracing::error!(%error, charges, "charges were written into a file that is lost");
+            ChargeError::Uncertain
+        }
+    };
+    for taken in taken {
+        taken.tell(Err(outcome));
+    }
+}
+
+fn record_all(
+    transaction: &Transaction<'_>,
+    taken: &[Taken],
+    now: i64,
+) -> rusqlite::Result<Vec<Outcome>> {
+    let mut usage = UsageBatch::new(transaction);
+    let outcomes: Vec<Outcome> = taken
+        .iter()
+        .map(|taken| record(transaction, &mut usage, &taken.charge, now))
+        .collect::<rusqlite::Result<_>>()?;
+    usage.write()?;
+    let mut removal = REMOVED_BESIDES;
+    for replay in taken
+        .iter()
+        .filter_map(|taken| taken.charge.replay.as_ref())
+    {
+        removal.count_max += 2;
+        removal.bytes_max += 2 * replay.stored_bytes();
+    }
+    replay_store::remove_expired(transaction, now, removal)?;
+    Ok(outcomes)
+}
+
+fn record(
+    connection: &Connection,
+    usage: &mut UsageBatch<'_>,
+    charge: &Charge,
+    now: i64,
+) -> rusqlite::Result<Outcome> {
+    let counts = usage.counts(charge.key, charge.month)?;
+    let used = counts[charge.counter.index()];
+    if let Some(quota) = charge.quota {
+        let left = quota.saturating_sub(used);
+        if charge.units > left {
+            return Ok(Err(ChargeError::QuotaExceeded { left }));
+        }
+    }
+    if let Some(replay) = &charge.replay
+        && !replay.insert(connection, charge.key, now)?
+    {
+        return Ok(Err(ChargeError::NameTaken));
+    }
+    let total = used.saturating_add(charge.units);
+    counts[charge.counter.index()] = total;
+    Ok(Ok(Charged { total }))
+}
+
+#[cfg(test)]
+impl Hook {
+    pub(crate) fn set(&self, hook: impl FnMut() + Send + 'static) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(hook));
+    }
+
+    pub(crate) fn clear(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    fn call(&self) {
+        let mut hook = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(hook) = hook.as_mut() {
+            hook();
+        }
+    }
+}
+
+#[cfg(test)]
+impl std::fmt::Debug for Hook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Hook")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::keys::NewKey;
+    use crate::http::state::{State, schema};
+
+    const NOW: i64 = 1_800_000_000;
+    const DAY: i64 = 24 * 60 * 60;
+
+    struct Fixture {
+        committer: Committer,
+        state: State,
+        _directory: tempfile::TempDir,
+    }
+
+    impl Fixture {
+        fn new() -> Fixture {
+            let directory = tempfile::tempdir().expect("a directory");
+            let state = State::open(directory.path().join("state.db")).expect("a state");
+            state.create_key(&NewKey::named("test")).expect("a key");
+            let committer = Committer {
+                connection: schema::open(&state.path).expect("a connection"),
+                files: Arc::clone(&state.files),
+                before_commit: Hook::default(),
+            };
+            Fixture {
+                committer,
+                state,
+                _directory: directory,
+            }
+        }
+
+        /// Commits charges together and says what became of each.
+        fn commit(&mut self, charges: Vec<Charge>, now: i64) -> Vec<Option<Outcome>> {
+            let slots = charges.into_iter().map(Slot::new).collect();
+            self.commit_slots(slots, now)
+        }
+
+        fn commit_slots(&mut self, slots: Vec<Slot>, now: i64) -> Vec<Option<Outcome>> {
+            let (batch, told): (Vec<_>, Vec<_>) = slots
+                .into_iter()
+                .map(|slot| {
+                    let (reply, told) = oneshot::channel();
+                    (Waiting { slot, reply }, told)
+                })
+                .unzip();
+            self.committer.commit(batch, now);
+            told.into_iter()
+                .map(|mut told| told.try_recv().ok())
+                .collect()
+        }
+
+        fn kept(&self) -> usize {
+            let count = "SELECT count(*) FROM replays";
+            let kept = self
+                .committer
+                .connection
+                .query_row(count, [], |row| row.get(0));
+            kept.expect("a count")
+        }
+    }
+
+    fn charge(units: u64, quota: Option<u64>, name: Option<usize>) -> Charge {
+        let replay = name.map(|name| {
+            let (name, tag) = (format!("name-{name:04}"), "tag".to_owned());
+            NewReplay::compress(name, [7; 32], tag, b"an answer").expect("compressed")
+        });
+        Charge {
+            key: 1,
+            month: Month::of_number(202_611),
+            counter: Counter::Signals,
+            units,
+            quota,
+            replay,
+            held: None,
+        }
+    }
+
+    #[test]
+    fn expired_answers_are_removed_at_least_twice_as_fast_as_new_ones_come() {
+        let mut fixture = Fixture::new();
+        let old = (0..300).map(|name| charge(1, None, Some(name))).collect();
+        fixture.commit(old, NOW - 2 * DAY);
+        assert_eq!(fixture.kept(), 300);
+        let new = (300..330).map(|name| charge(1, None, Some(name))).collect();
+        fixture.commit(new, NOW);
+        assert_eq!(fixture.kept(), 330 - (2 * 30 + 16));
+        fixture.commit(vec![charge(1, None, None)], NOW);
+        assert_eq!(fixture.kept(), 330 - (2 * 30 + 16) - 16);
+    }
+
+    #[test]
+    fn a_quota_is_shared_within_a_commit_and_says_what_it_leaves() {
+        let mut fixture = Fixture::new();
+        let charges = [7, 7, 3, 1].map(|units| charge(units, Some(10), None));
+        let outcomes = fixture.commit(charges.into(), NOW);
+        assert_eq!(
+            outcomes,
+            [
+                Some(Ok(Charged { total: 7 })),
+                Some(Err(ChargeError::QuotaExceeded { left: 3 })),
+                Some(Ok(Charged { total: 10 })),
+                Some(Err(ChargeError::QuotaExceeded { left: 0 })),
+            ]
+        );
+        assert_eq!(
+            fixture.state.usage(None).expect("usage")[0].counts,
+            [10, 0, 0]
+        );
+    }
+
+    #[test]
+    fn what_is_withdrawn_is_not_recorded() {
+        let mut fixture = Fixture::new();
+        let slots: Vec<Slot> = [5, 6]
+            .map(|units| Slot::new(charge(units, None, None)))
+            .into();
+        assert!(slots[0].take().is_some());
+        assert!(slots[0].take().is_none());
+        let outcomes = fixture.commit_slots(slots, NOW);
+        assert_eq!(outcomes, [None, Some(Ok(Charged { total: 6 }))]);
+        assert_eq!(
+            fixture.state.usage(None).expect("usage")[0].counts,
+            [6, 0, 0]
+        );
+    }
+}

@@ -1,0 +1,139 @@
+//! The state's files as they were opened, and whether they still lie at their paths.
+//!
+//! SQLite goes on with open files that somebody has deleted or replaced. What it commits then is in
+//! no file that the next start would find, so the service has to notice by itself.
+//!
+//! Nothing here opens a file: on POSIX systems, closing any descriptor of a file drops the locks
+//! that SQLite holds on it in this process.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What SQLite keeps beside a file in WAL mode: the log of commits, and its index in shared memory.
+const SUFFIXES: [&str; 3] = ["", "-wal", "-shm"];
+
+/// The files of a state that is open: the database, its write-ahead log, the log's index.
+#[derive(Debug)]
+pub(super) struct Files {
+    files: [(PathBuf, FileId); SUFFIXES.len()],
+    are_lost: AtomicBool,
+}
+
+/// A file of the state that is no longer at its path.
+#[derive(Debug)]
+pub(crate) struct LostFile {
+    path: PathBuf,
+    cause: Cause,
+}
+
+#[derive(Debug)]
+enum Cause {
+    Deleted,
+    Replaced,
+    Unknown(io::Error),
+}
+
+/// What tells a file from every other that exists at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    pub(super) fn of(path: &Path) -> io::Result<FileId> {
+        let metadata = std::fs::metadata(path)?;
+        Ok(FileId {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+        })
+    }
+}
+
+impl Files {
+    /// The files at a path whose database this process has open.
+    pub(super) fn at(path: &Path) -> io::Result<Files> {
+        // SQLite resolves symbolic links before it names the other two.
+        let resolved = std::fs::canonicalize(path)?;
+        let identified = |path: PathBuf| FileId::of(&path).map(|id| (path, id));
+        let [_, log, log_index] = SUFFIXES.map(|suffix| with_suffix(&resolved, suffix));
+        Ok(Files {
+            files: [
+                identified(path.to_owned())?,
+                identified(log)?,
+                identified(log_index)?,
+            ],
+            are_lost: AtomicBool::new(false),
+        })
+    }
+
+    /// Looks whether all are still there, and logs when that changes. Cost: three calls of `stat`, about a microsecond each.
+    pub(super) fn check(&self) -> Result<(), LostFile> {
+        let found = self.files.iter().try_for_each(check_one);
+        let were_lost = self.are_lost.swap(found.is_err(), Ordering::Relaxed);
+        match &found {
+            Err(error) if !were_lost => tracing::error!(
+                %error,
+                "nothing is charged or delivered until the file is back or the service is restarted"
+            ),
+            Ok(()) if were_lost => tracing::info!("the files of the state are back"),
+            Ok(()) | Err(_) => {}
+        }
+        found
+    }
+
+    /// What the last check found.
+    pub(super) fn were_lost(&self) -> bool {
+        self.are_lost.load(Ordering::Relaxed)
+    }
+
+    /// The identity of the database.
+    pub(super) fn database(&self) -> FileId {
+        self.files[0].1
+    }
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    name.into()
+}
+
+fn check_one((path, id): &(PathBuf, FileId)) -> Result<(), LostFile> {
+    let cause = match FileId::of(path) {
+        Ok(found) if found == *id => return Ok(()),
+        Ok(_) => Cause::Replaced,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Cause::Deleted,
+        Err(error) => Cause::Unknown(error),
+    };
+    Err(LostFile {
+        path: path.clone(),
+        cause,
+    })
+}
+
+impl LostFile {
+    /// What happened, without the path, which is not for clients.
+    pub(crate) fn cause(&self) -> &'static str {
+        match self.cause {
+            Cause::Deleted => "deleted or moved",
+            Cause::Replaced => "replaced",
+            Cause::Unknown(_) => "made inaccessible",
+        }
+    }
+}
+
+impl fmt::Display for LostFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        write!(f, "{path} was {} while it was in use", self.cause())?;
+        match &self.cause {
+            Cause::Unknown(error) => write!(f, ": {error}"),
+            Cause::Deleted | Cause::Replaced => Ok(()),
+        }
+    }
+}
