@@ -36,17 +36,36 @@ pub(crate) fn serve(
     state: &Path,
     limits: &[&str],
 ) -> (Child, SocketAddr, BufReader<std::process::ChildStderr>) {
-    let mut service = program()
-        .args([
-            "serve",
-            "--addr",
-            "127.0.0.1:0",
-            "--metrics-addr",
-            "127.0.0.1:0",
-            "--state",
-        ])
-        .arg(state)
-        .args(limits)
+    start(state, &[&["serve"], limits].concat())
+}
+
+/// Starts a service over a directory.
+fn serve_directory(
+    state: &Path,
+    directory: &str,
+) -> (Child, SocketAddr, BufReader<std::process::ChildStderr>) {
+    start(state, &["serve", directory])
+}
+
+fn start(
+    state: &Path,
+    arguments: &[&str],
+) -> (Child, SocketAddr, BufReader<std::process::ChildStderr>) {
+    let mut command = program();
+    command.args(arguments).args([
+        "--addr",
+        "127.0.0.1:0",
+        "--metrics-addr",
+        "127.0.0.1:0",
+        "--state",
+    ]);
+    command.arg(state);
+    launch(command)
+}
+
+/// Runs a command that serves and waits until it listens.
+fn launch(mut command: Command) -> (Child, SocketAddr, BufReader<std::process::ChildStderr>) {
+    let mut service = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -204,4 +223,132 @@ fn every_stop_signal_ends_the_service_gracefully() {
         let status = service.wait().expect("an exit status");
         assert_eq!(status.code(), Some(0), "{name}");
     }
+}
+
+#[test]
+fn commands_that_read_a_state_file_never_make_one() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = directory.path().join("mistyped.db");
+    for arguments in [
+        ["usage"].as_slice(),
+        &["keys", "list"],
+        &["keys", "revoke", "key_1"],
+    ] {
+        let output = run(&state, arguments);
+        let said = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        assert!(said.contains("mistyped.db"), "{arguments:?}: {said}");
+        assert_eq!(said.lines().count(), 1, "{arguments:?}: {said}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        assert!(!state.exists(), "{arguments:?}");
+    }
+}
+
+/// The bytes of a file that a command may not change.
+fn fingerprint(path: &Path) -> Vec<u8> {
+    std::fs::read(path).expect("a file")
+}
+
+#[test]
+fn what_is_no_state_file_is_refused_in_one_sentence_and_left_alone() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name);
+    let foreign = rusqlite::Connection::open(path("foreign.db")).expect("a database");
+    foreign
+        .execute_batch("CREATE TABLE keys (number INTEGER); INSERT INTO keys VALUES (1)")
+        .expect("a table");
+    drop(foreign);
+    let marked = rusqlite::Connection::open(path("marked.db")).expect("a database");
+    marked
+        .execute_batch("PRAGMA application_id = 252006675")
+        .expect("an application id");
+    drop(marked);
+    std::fs::write(path("text.db"), "not a database at all ".repeat(100)).expect("a file");
+    std::fs::create_dir(path("folder.db")).expect("a folder");
+    for (name, reason) in [
+        ("foreign.db", "of another program"),
+        ("marked.db", "of another program"),
+        ("text.db", "not a SQLite file"),
+        ("folder.db", "not a regular file"),
+        ("nowhere/state.db", "No such file"),
+    ] {
+        let is_file = path(name).is_file();
+        let before = is_file.then(|| fingerprint(&path(name)));
+        for arguments in [["keys", "create"].as_slice(), &["keys", "list"], &["serve"]] {
+            let output = run(&path(name), arguments);
+            let said = String::from_utf8(output.stderr).expect("text");
+            assert_eq!(
+                output.status.code(),
+                Some(1),
+                "{name} {arguments:?}: {said}"
+            );
+            assert_eq!(said.lines().count(), 1, "{name} {arguments:?}: {said}");
+            assert!(said.contains(name) && !said.contains("CREATE"), "{said}");
+            assert!(said.contains(reason), "{name} {arguments:?}: {said}");
+        }
+        let after = is_file.then(|| fingerprint(&path(name)));
+        assert!(before == after, "{name} was changed");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_state_file_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = directory.path().join("state.db");
+    let (mut service, _address, _errors) = serve(&state, &[]);
+    json(&run(&state, &["keys", "create"]));
+    for entry in std::fs::read_dir(directory.path()).expect("a directory") {
+        let entry = entry.expect("an entry");
+        let mode = entry.metadata().expect("a file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{:?}", entry.path());
+    }
+    service.kill().expect("killed");
+    service.wait().expect("gone");
+}
+
+/// A limit on the size of files stands for a full disk: writes beyond it fail.
+#[test]
+#[cfg(unix)]
+fn a_full_disk_is_503_charges_nothing_and_heals() {
+    const SERVE: &str = "trap '' XFSZ; ulimit -f 256; exec \"$0\" serve @sample \
+                         --addr 127.0.0.1:0 --admin-addr 127.0.0.1:0 --state \"$1\"";
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = directory.path().join("state.db");
+    let made = json(&run(&state, &["keys", "create", "--burst", "1000000"]));
+    let bearer = format!("Bearer {}", made["key"].as_str().expect("a key"));
+    let ask = |address| {
+        let headers = [("authorization", bearer.as_str())];
+        client::request(address, "GET", "/api/v1/signals?limit=3", &headers)
+    };
+    let usage = || json(&run(&state, &["usage"]))[0]["signals"].as_u64();
+
+    let mut command = Command::new("sh");
+    command.args(["-c", SERVE, env!("CARGO_BIN_EXE_signaldex")]);
+    command.arg(&state);
+    let (mut service, address, _errors) = launch(command);
+    let mut charged = 0;
+    let refused = loop {
+        let answer = ask(address);
+        charged += answer.charged();
+        if answer.status != 200 {
+            break answer;
+        }
+        assert!(charged < 3000, "the disk never fills");
+    };
+    assert!(charged > 0);
+    assert_eq!(refused.status, 503);
+    assert_eq!(refused.json()["code"], "overloaded");
+    assert_eq!(usage(), Some(charged));
+    let ready = client::request(address, "GET", "/readyz", &[]);
+    assert_eq!(ready.status, 503);
+    service.kill().expect("killed");
+    service.wait().expect("gone");
+
+    let (mut service, address, _errors) = serve_directory(&state, "@sample");
+    assert_eq!(ask(address).status, 200);
+    assert_eq!(usage(), Some(charged + 3));
+    service.kill().expect("killed");
+    service.wait().expect("gone");
 }

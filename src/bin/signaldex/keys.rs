@@ -78,8 +78,14 @@ pub(crate) struct StateFile {
 }
 
 impl StateFile {
+    /// Opens the file and creates it where there is none.
     pub(crate) fn open(&self) -> Result<State, Failure> {
         Ok(State::open(&self.path)?)
+    }
+
+    /// Opens the file, which has to be there.
+    pub(crate) fn open_existing(&self) -> Result<State, Failure> {
+        Ok(State::open_existing(&self.path)?)
     }
 }
 
@@ -121,7 +127,7 @@ impl Create {
 
 impl List {
     fn run(self) -> Result<(), Failure> {
-        let keys = self.state.open()?.keys()?;
+        let keys = self.state.open_existing()?.keys()?;
         let lines: Vec<Value> = keys.iter().map(line).collect();
         source::print_json(&lines)
     }
@@ -129,7 +135,7 @@ impl List {
 
 impl Revoke {
     fn run(self) -> Result<(), Failure> {
-        match self.state.open()?.revoke_key(&self.id)? {
+        match self.state.open_existing()?.revoke_key(&self.id)? {
             true => Ok(()),
             false => Err("there is no key of that id that could be revoked".into()),
         }

@@ -18,7 +18,7 @@ pub(crate) struct Usage {
 
 impl Usage {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let usage = self.state.open()?.usage(self.month)?;
+        let usage = self.state.open_existing()?.usage(self.month)?;
         let lines: Vec<Value> = usage
             .iter()
             .map(|line| {
