@@ -308,6 +308,83 @@ fn a_state_file_is_for_its_owner_alone() {
     service.wait().expect("gone");
 }
 
+/// The key in the line to paste that `serve` without a directory prints.
+fn trial_key(service: &mut Child) -> String {
+    let lines = BufReader::new(service.stdout.take().expect("standard output")).lines();
+    let line = lines
+        .map_while(Result::ok)
+        .find(|line| line.starts_with("curl "))
+        .expect("a curl line");
+    let key = line.split("Bearer ").nth(1);
+    let key = key.and_then(|rest| rest.split('\'').next());
+    key.expect("a key").to_owned()
+}
+
+fn status_with(address: SocketAddr, key: &str) -> u16 {
+    let bearer = format!("Bearer {key}");
+    let headers = [("authorization", bearer.as_str())];
+    client::request(address, "GET", "/api/v1/signals?limit=1", &headers).status
+}
+
+#[test]
+fn the_trial_key_ends_with_its_process_also_when_that_is_killed() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = directory.path().join("state.db");
+    let (mut first, address, _errors) = serve(&state, &[]);
+    let key = trial_key(&mut first);
+    assert_eq!(status_with(address, &key), 200);
+    first.kill().expect("killed");
+    first.wait().expect("gone");
+
+    let (mut second, address, _errors) = serve(&state, &[]);
+    let other = trial_key(&mut second);
+    assert_eq!(status_with(address, &key), 401, "of the killed process");
+    assert_eq!(status_with(address, &other), 200);
+    let listed = json(&run(&state, &["keys", "list"]));
+    let listed = listed.as_array().expect("a list");
+    assert_eq!(listed.len(), 1, "one, however often it is started");
+    assert!(listed[0]["revokedAt"].is_string(), "no file lets it in");
+    let usage = json(&run(&state, &["usage"]));
+    assert_eq!(usage[0]["signals"], 2, "what it reads is counted");
+    second.kill().expect("killed");
+    second.wait().expect("gone");
+
+    // A service over the same file with a directory of its own lets none of them in.
+    let run_dir = serve_directory(&state, "@sample");
+    let (mut third, address, _errors) = run_dir;
+    assert_eq!(status_with(address, &key), 401);
+    assert_eq!(status_with(address, &other), 401);
+    third.kill().expect("killed");
+    third.wait().expect("gone");
+}
+
+#[test]
+fn the_sample_is_not_served_to_the_keys_of_another_service() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = directory.path().join("state.db");
+    json(&run(&state, &["keys", "create", "--name", "customer"]));
+    let output = run(
+        &state,
+        &[
+            "serve",
+            "--addr",
+            "127.0.0.1:0",
+            "--admin-addr",
+            "127.0.0.1:0",
+        ],
+    );
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let last = said.lines().last().expect("a line");
+    assert!(
+        last.contains("state.db") && last.contains("@sample"),
+        "{said}"
+    );
+    assert!(output.stdout.is_empty(), "no key is printed");
+    let listed = json(&run(&state, &["keys", "list"]));
+    assert_eq!(listed.as_array().expect("a list").len(), 1);
+}
+
 /// A limit on the size of files stands for a full disk: writes beyond it fail.
 #[test]
 #[cfg(unix)]

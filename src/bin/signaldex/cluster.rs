@@ -85,6 +85,11 @@ pub(crate) struct ClusterOptions {
 pub(crate) struct Member(Node);
 
 impl ClusterOptions {
+    /// Whether this process is to be a node.
+    pub(crate) fn are_given(&self) -> bool {
+        self.cluster.is_some()
+    }
+
     /// Loads what the node holds, where there is a cluster to serve.
     pub(crate) async fn open(&self) -> Result<Option<Member>, Failure> {
         let (Some(file), Some(name)) = (&self.cluster, &self.node) else {

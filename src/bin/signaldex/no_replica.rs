@@ -15,6 +15,10 @@ pub(crate) struct ReplicaOptions {}
 pub(crate) struct Opened(Infallible);
 
 impl ReplicaOptions {
+    pub(crate) fn are_given(&self) -> bool {
+        false
+    }
+
     pub(crate) async fn open(&self) -> Result<Option<Opened>, Failure> {
         Ok(None)
     }

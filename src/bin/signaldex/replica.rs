@@ -41,6 +41,11 @@ pub(crate) struct Opened {
 }
 
 impl ReplicaOptions {
+    /// Whether a store is to be followed.
+    pub(crate) fn are_given(&self) -> bool {
+        self.follow.is_some()
+    }
+
     /// Opens the copy and brings it up to date, where a store is to be followed.
     pub(crate) async fn open(&self) -> Result<Option<Opened>, Failure> {
         let Some(address) = &self.follow else {

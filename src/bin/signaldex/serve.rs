@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use signaldex::http::{
-    Admin, AdminSettings, AdminToken, Limits, NewKey, Server, ServerLimits, Service, State, Today,
+    Admin, AdminSettings, AdminToken, ApiKey, Limits, Server, ServerLimits, Service, State, Today,
     serve_admin,
 };
 use signaldex::{Index, sample};
@@ -19,9 +19,6 @@ use crate::cluster::{ClusterOptions, Member};
 use crate::keys::StateFile;
 use crate::replica::{Opened, ReplicaOptions};
 use crate::{Failure, source};
-
-/// The name of the key that is made for trying the service.
-const TRIAL_KEY_NAME: &str = "trial";
 
 /// Serve an index over HTTP; without DIR the sample corpus, with a key for trying it
 #[derive(Debug, clap::Args)]
@@ -117,18 +114,21 @@ impl Serve {
         let listener = listen(self.addr, "--addr").await?;
         let admin_listener = listen(self.admin.admin_addr, "--admin-addr").await?;
         let (address, admin_address) = (listener.local_addr()?, admin_listener.local_addr()?);
+        let is_sample =
+            self.directory.is_none() && !self.replica.are_given() && !self.cluster.are_given();
+        // Before anything is served, since the state may be one that the sample is not for.
+        let trial = is_sample.then(|| state.create_trial_key()).transpose()?;
         eprintln!("signaldex: listening on http://{address}, dashboard on http://{admin_address}/");
         let replica = self.replica.open().await?;
         let node = self.cluster.open().await?;
-        let is_sample = self.directory.is_none() && replica.is_none() && node.is_none();
         let source = match node {
             Some(node) => Source::Cluster(node),
             None => Source::Index(self.index(replica.as_ref())?),
         };
-        let admin_token = state.first_admin_token()?;
-        if is_sample {
-            show_trial(&state, address)?;
+        if let Some((_, key)) = trial {
+            show_trial(&key, address);
         }
+        let admin_token = state.first_admin_token()?;
         show_dashboard(admin_address, admin_token, &self.state);
         let today = self.today(is_sample);
         let limits = self.bounds.limits();
@@ -214,20 +214,17 @@ fn start_logs(level: LevelFilter) {
         .init();
 }
 
-/// Makes a key for trying the service and prints a line that uses it.
-fn show_trial(state: &State, address: SocketAddr) -> Result<(), Failure> {
-    let (record, key) = state.create_key(&NewKey::named(TRIAL_KEY_NAME))?;
+/// Prints a line that uses the trial key.
+fn show_trial(key: &ApiKey, address: SocketAddr) {
     let text = format!(
         "The sample corpus is served, with its own today, {}. Try:\n\n\
          curl -s -H 'Authorization: Bearer {}' 'http://{address}/api/v1/signals?q=raises&limit=3'\n\n\
-         The key's id is {}; http://{address}/docs describes the rest.\n\n",
+         The key ends with this process; http://{address}/docs describes the rest.\n\n",
         sample::AS_OF,
         key.as_str(),
-        record.id
     );
     // That nobody reads the line is no reason not to serve.
     let _ = std::io::stdout().write_all(text.as_bytes());
-    Ok(())
 }
 
 /// Says where the dashboard is and, at the first start, the token that opens it.

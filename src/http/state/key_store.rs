@@ -1,5 +1,7 @@
 //! Keys in the state file.
 
+use std::sync::{MutexGuard, PoisonError};
+
 use rusqlite::{OptionalExtension, Row, TransactionBehavior, params};
 use time::UtcDateTime;
 
@@ -10,7 +12,79 @@ use crate::http::metering::Quotas;
 const COLUMNS: &str = "number, id, name, scopes, created_at, expires_at, revoked_at, rate, burst, \
                        quota_signals, quota_activities, quota_companies, hash";
 
+/// The id of the trial key. Its row only gives its usage a name: it is revoked from the start, and
+/// its hash is that of no key.
+const TRIAL_ID: &str = "key_trial";
+/// The name of the trial key.
+const TRIAL_NAME: &str = "trial";
+
 impl State {
+    /// Makes a key for trying the service that ends with this process, however that ends: the key
+    /// is in memory alone, and no other process accepts it. Its usage is recorded.
+    ///
+    /// # Errors
+    /// The state has other keys, which are not for a trial; or it cannot be written.
+    pub fn create_trial_key(&self) -> Result<(KeyRecord, ApiKey), StateError> {
+        let (key, unused) = (ApiKey::generate()?, ApiKey::generate()?);
+        let path = self.path.display();
+        self.with(|connection| {
+            let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let others = "SELECT count(*) FROM keys WHERE id <> ?1";
+            let others: u64 = change.query_row(others, [TRIAL_ID], |row| row.get(0))?;
+            if others > 0 {
+                return Err(StateError::invalid(format!(
+                    "the state file {path} has other keys, and the sample is not served to them: \
+                     choose another file with --state, or serve the sample to these keys with \
+                     `signaldex serve @sample`"
+                )));
+            }
+            let new = NewKey::named(TRIAL_NAME);
+            let now = UtcDateTime::now().unix_timestamp();
+            change.execute(
+                "INSERT INTO keys (id, hash, name, scopes, created_at, revoked_at, rate, burst) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7) \
+                 ON CONFLICT (id) DO UPDATE SET created_at = ?5, revoked_at = ?5",
+                params![
+                    TRIAL_ID,
+                    unused.hash().0,
+                    new.name,
+                    new.scopes.to_string(),
+                    now,
+                    new.rate,
+                    new.burst
+                ],
+            )?;
+            change.execute("UPDATE key_changes SET count = count + 1", [])?;
+            Ok(change.commit()?)
+        })?;
+        *self.trial_hash() = Some(key.hash());
+        let record = self.keys()?.into_iter().find(|key| key.id == TRIAL_ID);
+        let record = record.ok_or_else(|| StateError::invalid("the trial key is missing"))?;
+        Ok((record, key))
+    }
+
+    fn trial_hash(&self) -> MutexGuard<'_, Option<KeyHash>> {
+        self.trial.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A row as this process sees it: its own trial key is valid.
+    fn with_trial(&self, row: (KeyHash, KeyRecord)) -> (KeyHash, KeyRecord) {
+        let (hash, record) = row;
+        match *self.trial_hash() {
+            Some(trial) if record.id == TRIAL_ID => {
+                let revoked_at = None;
+                (
+                    trial,
+                    KeyRecord {
+                        revoked_at,
+                        ..record
+                    },
+                )
+            }
+            _ => (hash, record),
+        }
+    }
+
     /// Makes a key. The key itself is in the answer and nowhere else.
     ///
     /// # Errors
@@ -53,6 +127,7 @@ impl State {
     /// # Errors
     /// The state cannot be written.
     pub fn revoke_key(&self, id: &str) -> Result<bool, StateError> {
+        let was_trial = id == TRIAL_ID && self.trial_hash().take().is_some();
         self.with(|connection| {
             let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let revoked = change.execute(
@@ -61,7 +136,7 @@ impl State {
             )?;
             change.execute("UPDATE key_changes SET count = count + 1", [])?;
             change.commit()?;
-            Ok(revoked == 1)
+            Ok(revoked == 1 || was_trial)
         })
     }
 
@@ -83,6 +158,7 @@ impl State {
             let sql = format!("SELECT {COLUMNS} FROM keys ORDER BY number");
             let mut statement = connection.prepare_cached(&sql)?;
             let rows = statement.query_map([], read)?;
+            let rows = rows.map(|row| row.map(|row| self.with_trial(row)));
             Ok(rows.collect::<rusqlite::Result<_>>()?)
         })
     }

@@ -27,6 +27,7 @@ pub(crate) use files::LostFile;
 pub(crate) use replay_store::NewReplay;
 pub(crate) use writer::Writer;
 
+use crate::http::keys::KeyHash;
 use files::Files;
 
 /// Connections kept for reading. Reads take microseconds, so a few serve many workers.
@@ -41,6 +42,8 @@ pub struct State {
     path: PathBuf,
     files: Arc<Files>,
     readers: Mutex<Vec<Connection>>,
+    /// The hash of this process's trial key, which no file holds.
+    trial: Mutex<Option<KeyHash>>,
     /// Called before each commit of charges; tests delay it or let it fail.
     #[cfg(test)]
     pub(crate) before_commit: commit::Hook,
@@ -82,6 +85,7 @@ impl State {
             files: Arc::new(files),
             path,
             readers: Mutex::new(vec![first]),
+            trial: Mutex::default(),
             #[cfg(test)]
             before_commit: commit::Hook::default(),
         })
