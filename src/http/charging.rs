@@ -64,9 +64,7 @@ pub(super) async fn charge(
         .service
         .writer
         .charge(charge, call.deadline.of_charge());
-    let charged = charging.await.map_err(|error| refusal(error, counter))?;
-    call.service.metrics.charged(counter, units);
-    Ok(charged)
+    charging.await.map_err(|error| refusal(error, counter))
 }
 
 fn refusal(error: ChargeError, counter: Counter) -> Refusal {
@@ -259,6 +257,8 @@ mod tests {
             Some(3)
         );
         assert_eq!(fixture.recorded(), 3, "charged once");
+        let charged = "signaldex_charged_units_total{counter=\"signals\"} 3\n";
+        assert!(fixture.service.metrics().contains(charged));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What operators see: counters and gauges in the text format of Prometheus.
 
 use std::sync::Mutex;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -199,12 +199,14 @@ impl Metrics {
             .observe(time.as_secs_f64());
     }
 
+    /// Sets the units that this process has charged.
     pub(crate) fn charged(&self, counter: super::metering::Counter, units: u64) {
         self.charged
             .get_or_create(&CounterLabels {
                 counter: counter.as_str(),
             })
-            .inc_by(units);
+            .inner()
+            .store(units, Ordering::Relaxed);
     }
 
     /// All of them as text.

@@ -243,7 +243,8 @@ fn call<'a>(
     rate: &mut Option<Rate>,
     deadline: &'a Deadline,
 ) -> Result<Call<'a>, Problem> {
-    if service.state.is_lost() {
+    // The files are looked at again only where they were lost, which heals without a follower too.
+    if service.state.is_lost() && service.state.check_files().is_err() {
         return Err(pages::state_is_lost());
     }
     let now = UtcDateTime::now();

@@ -11,6 +11,7 @@ use super::corpus::{Corpus, LocalCorpus};
 use super::following::Following;
 use super::keyring::Keyring;
 use super::limits::Limits;
+use super::metering::Counter;
 use super::metrics::Metrics;
 use super::replay::UnderWay;
 use super::slow::SlowQueries;
@@ -94,9 +95,10 @@ impl Service {
         })))
     }
 
-    /// Follows what other processes change: the index's directory, and the keys.
+    /// Follows what other processes change: the index's directory, the keys, and whether the state's
+    /// files are still in their places.
     ///
-    /// Cost: two small reads where nothing has changed. Blocks; not for an async worker.
+    /// Cost: two small reads and three calls of `stat` where nothing has changed. Blocks; not for an async worker.
     pub fn follow(&self) {
         match self.0.corpus.index().map(Index::refresh) {
             Some(Ok(Refreshed::Changed)) => {
@@ -143,6 +145,10 @@ impl Service {
             .metrics
             .charge_queue
             .set(i64::try_from(shared.writer.depth()).unwrap_or(i64::MAX));
+        for counter in Counter::ALL {
+            let units = shared.writer.recorded(counter);
+            shared.metrics.charged(counter, units);
+        }
         shared
             .metrics
             .charge_thread_failures

@@ -9,6 +9,7 @@
 //! - The count of used units is read and written within the transaction, so a quota holds exactly
 //!   over all processes that share the file.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
@@ -86,9 +87,13 @@ struct Taken {
 pub(super) struct Committer {
     pub(super) connection: Connection,
     pub(super) files: Arc<Files>,
+    pub(super) recorded: Arc<Recorded>,
     #[cfg(test)]
     pub(super) before_commit: Hook,
 }
+
+/// Units that this process has recorded, by counter.
+pub(super) type Recorded = [AtomicU64; Counter::ALL.len()];
 
 /// Called before each commit of charges.
 #[cfg(test)]
@@ -164,6 +169,10 @@ impl Committer {
         match written {
             Ok(outcomes) => {
                 for (taken, outcome) in taken.into_iter().zip(outcomes) {
+                    if outcome.is_ok() {
+                        let recorded = &self.recorded[taken.charge.counter.index()];
+                        recorded.fetch_add(taken.charge.units, Ordering::Relaxed);
+                    }
                     taken.tell(outcome);
                 }
                 true
@@ -351,6 +360,7 @@ mod tests {
             let committer = Committer {
                 connection: schema::open(&state.path).expect("a connection"),
                 files: Arc::clone(&state.files),
+                recorded: Arc::default(),
                 before_commit: Hook::default(),
             };
             Fixture {

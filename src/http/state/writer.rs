@@ -18,10 +18,11 @@ use std::time::{Duration, Instant};
 use time::UtcDateTime;
 use tokio::sync::oneshot;
 
-use super::commit::{Charge, ChargeError, Committer, Outcome, Slot, Waiting};
+use super::commit::{Charge, ChargeError, Committer, Outcome, Recorded, Slot, Waiting};
 use super::files::Files;
 use super::replay_store::Removal;
 use super::{State, StateError, schema};
+use crate::http::metering::Counter;
 
 /// Charges of one commit: enough for every request under way, few enough to bound its time.
 const MAX_BATCH: usize = 512;
@@ -54,6 +55,7 @@ pub(crate) struct Writer {
     queue: Mutex<Option<SyncSender<Waiting>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     status: Arc<Status>,
+    recorded: Arc<Recorded>,
 }
 
 /// What others see of the thread.
@@ -73,6 +75,7 @@ struct Start {
     files: Arc<Files>,
     queue: Receiver<Waiting>,
     status: Arc<Status>,
+    recorded: Arc<Recorded>,
     #[cfg(test)]
     before_commit: super::commit::Hook,
 }
@@ -88,11 +91,13 @@ impl Writer {
     pub(crate) fn start(state: &State, queue_length: usize) -> Result<Writer, StateError> {
         let (sender, queue) = sync_channel(queue_length);
         let status = Arc::new(Status::default());
+        let recorded = Arc::new(Recorded::default());
         let start = Start {
             path: state.path.clone(),
             files: Arc::clone(&state.files),
             queue,
             status: Arc::clone(&status),
+            recorded: Arc::clone(&recorded),
             #[cfg(test)]
             before_commit: state.before_commit.clone(),
         };
@@ -106,6 +111,7 @@ impl Writer {
             queue: Mutex::new(Some(sender)),
             thread: Mutex::new(Some(thread)),
             status,
+            recorded,
         })
     }
 
@@ -144,6 +150,11 @@ impl Writer {
     /// How many charges wait for their commit.
     pub(crate) fn depth(&self) -> usize {
         self.status.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Units that this process has recorded.
+    pub(crate) fn recorded(&self, counter: Counter) -> u64 {
+        self.recorded[counter.index()].load(Ordering::Relaxed)
     }
 
     /// How often the thread has failed and was started again.
@@ -230,6 +241,7 @@ impl Start {
         Ok(Committer {
             connection: schema::open_same(&self.path, self.files.database())?,
             files: Arc::clone(&self.files),
+            recorded: Arc::clone(&self.recorded),
             #[cfg(test)]
             before_commit: self.before_commit.clone(),
         })
