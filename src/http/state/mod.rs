@@ -178,12 +178,6 @@ impl fmt::Display for StateError {
     }
 }
 
-impl std::error::Error for StateError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.0 {
-            Reason::Database(error) => Some(error),
-            Reason::Random(error) => Some(error),
-            Reason::Newer(_) | Reason::Invalid(_) => None,
-        }
-    }
-}
+// The text holds what the cause says, without the SQL that it may have; as a source as well, it would
+// be printed twice.
+impl std::error::Error for StateError {}
