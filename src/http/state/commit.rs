@@ -115,6 +115,16 @@ enum Failure {
     LostSince(LostFile),
 }
 
+impl Failure {
+    /// Whether SQLite could not write; files that are lost are told by themselves.
+    fn is_of_writing(&self) -> bool {
+        match self {
+            Failure::RolledBack(_) | Failure::Uncertain(_) => true,
+            Failure::Lost(_) | Failure::LostSince(_) => false,
+        }
+    }
+}
+
 impl Slot {
     pub(super) fn new(charge: Charge) -> Slot {
         Slot(Arc::new(Mutex::new(Some(charge))))
@@ -146,15 +156,15 @@ impl Taken {
 }
 
 impl Committer {
-    /// Records a batch, except what is withdrawn, and tells each request the outcome. Says whether
-    /// the state could be written.
+    /// Records a batch, except what is withdrawn, and tells each request the outcome. Returns `false`
+    /// where the state could not be written.
     pub(super) fn commit(&mut self, batch: Vec<Waiting>, now: i64) -> bool {
         let transaction = match self.begin() {
             Ok(transaction) => transaction,
             Err(failure) => {
                 let taken: Vec<Taken> = batch.into_iter().filter_map(Waiting::taken).collect();
                 fail(taken, &failure);
-                return false;
+                return !failure.is_of_writing();
             }
         };
         let taken: Vec<Taken> = batch.into_iter().filter_map(Waiting::taken).collect();
@@ -179,7 +189,7 @@ impl Committer {
             }
             Err(failure) => {
                 fail(taken, &failure);
-                false
+                !failure.is_of_writing()
             }
         }
     }
