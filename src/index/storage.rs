@@ -159,7 +159,8 @@ impl Storage for Directory {
         let file = open_regular(&self.path(name), OpenOptions::new().read(true))?;
         let mut bytes = Vec::new();
         // Not by its length, which may change while it is read.
-        file.take(bytes_max + 1).read_to_end(&mut bytes)?;
+        file.take(bytes_max.saturating_add(1))
+            .read_to_end(&mut bytes)?;
         if bytes.len() as u64 > bytes_max {
             return Err(io::Error::other(Refusal::TooLong(bytes_max)));
         }
@@ -237,6 +238,22 @@ impl NewFile for File {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_is_read_up_to_what_it_may_have() {
+        let folder = tempfile::tempdir().expect("a directory");
+        fs::write(folder.path().join("file"), "four").expect("a writable directory");
+        let directory = Directory::new(folder.path());
+        // A manifest may claim any length of a file of deletions.
+        for bytes_max in [4, u64::MAX] {
+            assert_eq!(
+                directory.read("file", bytes_max).expect("short enough"),
+                b"four"
+            );
+        }
+        let error = of_file("read", directory.read("file", 3).expect_err("too long"));
+        assert!(error.is_corrupt(), "{error}");
+    }
 
     /// A second handle of the same open file is what a forked process has.
     #[test]
