@@ -38,7 +38,7 @@ pub struct IndexBuilder(Target);
 #[derive(Debug)]
 enum Target {
     Memory(SegmentBuilder<Vec<u8>>),
-    Directory(Box<Building>),
+    Directory(Building),
 }
 
 /// An index that is being built in a directory. What is dropped unfinished leaves no file.
@@ -84,13 +84,13 @@ impl IndexBuilder {
         let mut new_files = NewFiles::new(&storage);
         let mut next_file = FIRST_FILE;
         let segment = FileBuilder::create(&mut new_files, &mut next_file)?;
-        Ok(IndexBuilder(Target::Directory(Box::new(Building {
+        Ok(IndexBuilder(Target::Directory(Building {
             segment,
             new_files,
             next_file,
             storage,
             _lock: lock,
-        }))))
+        })))
     }
 
     /// Adds a company; a later one with the same slug takes its place.
