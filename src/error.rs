@@ -34,6 +34,7 @@ enum Kind {
     Newer,
     Corrupt,
     Invalid,
+    UnknownCompany,
     Locked,
     Full,
     Poisoned,
@@ -71,7 +72,13 @@ impl Error {
 
     /// A record or an argument breaks a rule; nothing was changed.
     pub fn is_invalid(&self) -> bool {
-        self.0.kind == Kind::Invalid
+        matches!(self.0.kind, Kind::Invalid | Kind::UnknownCompany)
+    }
+
+    /// A signal names a company that is not known; it was not added. [`is_invalid`](Self::is_invalid)
+    /// holds too.
+    pub fn is_unknown_company(&self) -> bool {
+        self.0.kind == Kind::UnknownCompany
     }
 
     /// Another writer holds the index.
@@ -140,6 +147,12 @@ impl Error {
 
     pub(crate) fn invalid(reason: impl Into<String>) -> Error {
         Error::new(Kind::Invalid, reason)
+    }
+
+    pub(crate) fn unknown_company(slug: &str) -> Error {
+        let slug = quoted(slug);
+        let reason = format!("companySlug: there is no company {slug}; add it before its signals");
+        Error::new(Kind::UnknownCompany, reason)
     }
 
     pub(crate) fn locked() -> Error {

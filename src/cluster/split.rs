@@ -64,9 +64,6 @@ impl Sink for Splitter {
     fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
         let (shard, builder) = self.builder_of(&signal.company_slug);
         let added = builder.add_signal(signal)?;
-        if added == Added::UnknownCompany {
-            return Ok(added);
-        }
         match self.shards.insert(signal.id, shard) {
             Some(earlier) if earlier != shard => Err(Error::invalid(format!(
                 "id: {} stands twice, under companies of different shards; each signal has one \

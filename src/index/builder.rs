@@ -105,10 +105,9 @@ impl IndexBuilder {
     }
 
     /// Adds a signal of a company that was added; a later one with the same id takes its place.
-    /// A signal of an unknown company is not added, which is not an error but an answer.
     ///
     /// # Errors
-    /// The output cannot be written, or is full.
+    /// [`is_unknown_company`](Error::is_unknown_company); or the output cannot be written, or is full.
     pub fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
         match &mut self.0 {
             Target::Memory(builder) => builder.add_signal(signal),

@@ -92,14 +92,11 @@ impl Writer {
     /// Adds a signal, in place of the one with its id.
     ///
     /// # Errors
-    /// [`is_invalid`](Error::is_invalid) where its company is not known, or its texts take more than
-    /// 16 MiB.
+    /// [`is_unknown_company`](Error::is_unknown_company); [`is_invalid`](Error::is_invalid) where its
+    /// texts take more than 16 MiB.
     pub fn upsert_signal(&mut self, signal: &Signal<'_>) -> Result<()> {
         if !self.has_company(&signal.company_slug) {
-            let slug: String = signal.company_slug.chars().take(64).collect();
-            return Err(Error::invalid(format!(
-                "companySlug: there is no company {slug:?}; add the company first"
-            )));
+            return Err(Error::unknown_company(&signal.company_slug));
         }
         segment::check_signal(signal)?;
         self.pending

@@ -22,11 +22,11 @@ pub trait Sink: sealed::Sealed {
     /// What went wrong other than with this record; the load ends.
     fn add_company(&mut self, company: &Company<'_>) -> Result<Added>;
 
-    /// Takes a signal; a later one with the same id takes its place. A signal of an unknown
-    /// company is not taken, which is an answer and not an error.
+    /// Takes a signal; a later one with the same id takes its place.
     ///
     /// # Errors
-    /// What went wrong other than with this record; the load ends.
+    /// [`is_unknown_company`](Error::is_unknown_company), which rejects this record alone; or what
+    /// went wrong other than with this record, and the load ends.
     fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added>;
 }
 
@@ -61,9 +61,6 @@ impl Sink for Writer {
     }
 
     fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
-        if !self.has_company(&signal.company_slug) {
-            return Ok(Added::UnknownCompany);
-        }
         let added = if self.has_signal(signal.id) {
             Added::Replaced
         } else {
@@ -223,10 +220,12 @@ impl<'c> Loader<'c> {
                 Ok(signal) => signal,
                 Err(fault) => return Ok(Some(fault)),
             };
-            let added = sink.add_signal(&signal)?;
-            if added == Added::UnknownCompany {
-                return Ok(Some(unknown_company(&signal)));
-            }
+            let added = match sink.add_signal(&signal) {
+                Err(error) if error.is_unknown_company() => {
+                    return Ok(Some(unknown_company(&signal)));
+                }
+                added => added?,
+            };
             report.signals += 1;
             report.signals_replaced += u64::from(added == Added::Replaced);
             Ok(None)

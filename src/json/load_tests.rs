@@ -32,7 +32,7 @@ impl Sink for Kept {
 
     fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
         if !self.companies.contains_key(&*signal.company_slug) {
-            return Ok(Added::UnknownCompany);
+            return Err(Error::unknown_company(&signal.company_slug));
         }
         let former = self.signals.insert(signal.id, signal.clone().into_owned());
         Ok(if former.is_some() {

@@ -25,8 +25,6 @@ pub enum Added {
     New,
     /// It takes the place of an earlier one with its id or slug.
     Replaced,
-    /// It is a signal of a company that is not known, and was not added.
-    UnknownCompany,
 }
 
 /// Collects the records of a segment.
@@ -122,7 +120,7 @@ impl<W: Write> SegmentBuilder<W> {
     /// Adds a signal of a company that was added; a later one with the same id takes its place.
     pub(crate) fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
         let Some(company) = self.slugs.find(&signal.company_slug) else {
-            return Ok(Added::UnknownCompany);
+            return Err(Error::unknown_company(&signal.company_slug));
         };
         if self.signals.len() >= SEGMENT_ROWS_MAX as usize {
             return Err(Error::full(format!(

@@ -1,4 +1,4 @@
-//! Errors of the disk: each operation of a commit failing, once and for ever.
+//! Errors: of the disk, each operation of a commit failing, once and for ever; and of records.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::disk::{Disk, Fault, FaultKind, Operation};
 use super::model::{Model, Random, empty_index, open, random_company, random_signal};
 use crate::index::{Index, IndexBuilder, Writer, merge};
+use crate::{Signal, SignalId};
 
 fn prepared() -> (Disk, Index, Writer) {
     let disk = Disk::default();
@@ -254,4 +255,20 @@ fn a_build_that_fails_or_is_dropped_leaves_no_new_file() {
         }
     }
     assert!(failed > 5, "{failed} builds failed");
+}
+
+#[test]
+fn a_signal_of_an_unknown_company_is_refused_alike_by_builder_and_writer() {
+    let orphan = Signal::new(SignalId::MIN, "nobody", "Whose?");
+    let mut builder = IndexBuilder::in_memory().expect("memory");
+    let of_builder = builder.add_signal(&orphan).expect_err("no such company");
+    let directory = tempfile::tempdir().expect("a directory");
+    let builder = IndexBuilder::in_directory(directory.path()).expect("an empty directory");
+    let index = builder.finish().expect("an index");
+    let mut writer = index.writer().expect("a free lock");
+    let of_writer = writer.upsert_signal(&orphan).expect_err("no such company");
+    for error in [of_builder, of_writer] {
+        assert!(error.is_unknown_company() && error.is_invalid(), "{error}");
+        assert!(error.to_string().contains("\"nobody\""), "{error}");
+    }
 }
