@@ -5,12 +5,15 @@
 
 mod charges;
 mod client;
+#[cfg(feature = "cli")]
+mod clock;
 mod contract;
 mod dashboard;
 mod errors;
 mod following;
 mod guide;
 mod hostile;
+mod index_faults;
 mod metering;
 mod openapi;
 #[cfg(feature = "cli")]
