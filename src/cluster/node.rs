@@ -47,7 +47,8 @@ impl NodeOptions {
 /// A node of a cluster, until it is dropped.
 pub struct Node {
     coordinator: Arc<Coordinator>,
-    tasks: Vec<JoinHandle<()>>,
+    worker: JoinHandle<Error>,
+    watches: Vec<JoinHandle<()>>,
     _loading: Background,
 }
 
@@ -55,8 +56,8 @@ impl Node {
     /// Loads the shards that are the node's, and starts its worker on a listener.
     ///
     /// # Errors
-    /// The name is not of the cluster, the store or the cache cannot be used, or nothing is
-    /// published yet.
+    /// The name is not of the cluster, the certificate is not for the node's address, the store or
+    /// the cache cannot be used, or nothing is published yet.
     ///
     /// Cost: that of opening a replica for each shard that the node holds.
     pub async fn start(
@@ -85,17 +86,19 @@ impl Node {
         };
         let coordinator = Coordinator::new(engine, Arc::clone(&members), patience);
         let coordinator = Arc::new(coordinator);
-        let mut tasks = vec![tokio::spawn(serve(served))];
+        let worker = tokio::spawn(serve(served));
+        let mut watches = Vec::new();
         for node in (0..nodes).filter(|&node| node != own) {
             let coordinator = Arc::clone(&coordinator);
             let members = Arc::clone(&members);
             let watch = watch(coordinator, members, node, options.interval, patience.first);
-            tasks.push(tokio::spawn(watch));
+            watches.push(tokio::spawn(watch));
         }
         Ok(Node {
             _loading: loader.start(members, options.interval, options.deadline * 2)?,
             coordinator,
-            tasks,
+            worker,
+            watches,
         })
     }
 
@@ -110,6 +113,14 @@ impl Node {
         limits: Limits,
     ) -> Result<Service, StateError> {
         Service::over(self.coordinator.clone(), state, today, limits)
+    }
+
+    /// Waits until the node can no longer answer other nodes, and returns why: its listener is broken,
+    /// or its worker has panicked. The node should then be ended and started anew, as others count
+    /// its shards as lost.
+    pub async fn stopped(mut self) -> Error {
+        let stopped = (&mut self.worker).await;
+        stopped.unwrap_or_else(|error| Error::missing(format!("the worker has ended: {error}")))
     }
 
     /// Rows that nodes have sent to this one over the network so far, to answer its clients.
@@ -141,7 +152,8 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
-        self.tasks.iter().for_each(JoinHandle::abort);
+        self.worker.abort();
+        self.watches.iter().for_each(JoinHandle::abort);
     }
 }
 
@@ -151,12 +163,13 @@ impl Shards for Holdings {
     }
 }
 
-async fn serve(served: impl Future<Output = Result<()>>) {
+async fn serve(served: impl Future<Output = Result<()>>) -> Error {
     let error = served
         .await
         .err()
         .unwrap_or_else(|| Error::missing("the listener has ended"));
     tracing::error!(%error, "the worker has stopped");
+    error
 }
 
 /// Looks after another node: what it holds, and whether it answers.

@@ -3,10 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use signaldex::cluster::holders;
+use signaldex::cluster::{ClusterSettings, Node, NodeOptions, Security, holders};
 
 use crate::client::Response;
-use crate::rig::{Cluster, NAMES, Rig, Served, Shape};
+use crate::rig::{Cluster, NAMES, Rig, Served, Shape, settings_path, write_settings};
 
 const SHARDS: u32 = 4;
 
@@ -171,4 +171,41 @@ fn a_stopped_node_without_a_replica_is_a_refusal_that_names_the_shard() {
     cluster.nodes[1].signal("CONT");
     cluster.await_ready("\"generation\":1");
     ask(&cluster.nodes[0], &expected(&whole), 2);
+}
+
+/// A node whose worker cannot accept connections any more says so, for its process to end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_cannot_serve_stops() {
+    let rig = Rig::new();
+    rig.generate("corpus", 100, 9);
+    rig.publish("corpus", 1, "store");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let same = listener.try_clone().expect("the same socket");
+    listener.set_nonblocking(true).expect("a setting");
+    let path = settings_path(&rig, "cluster");
+    write_settings(&path, &rig.path("store"), 1, &[port]);
+    let node = Node::start(
+        ClusterSettings::read(&path).expect("a cluster"),
+        NAMES[0],
+        tokio::net::TcpListener::from_std(listener).expect("a listener"),
+        Security::none(),
+        NodeOptions::new(rig.path("cache")),
+    );
+    let stopped = node.await.expect("a node").stopped();
+    let mut stopped = std::pin::pin!(stopped);
+    let a_while = Duration::from_millis(300);
+    let early = tokio::time::timeout(a_while, &mut stopped).await;
+    assert!(early.is_err(), "it serves: {early:?}");
+    // The socket under the listener listens no more.
+    let socket = std::net::TcpStream::from(std::os::fd::OwnedFd::from(same));
+    socket
+        .shutdown(std::net::Shutdown::Both)
+        .expect("shut down");
+    let error = tokio::time::timeout(Duration::from_secs(20), stopped).await;
+    let error = error.expect("it has stopped").to_string();
+    assert!(
+        error.contains("accept connections of other nodes"),
+        "{error}"
+    );
 }

@@ -5,6 +5,7 @@ mod failures;
 mod generations;
 mod plans;
 mod rig;
+mod tls;
 mod usage;
 
 #[path = "../service/client.rs"]

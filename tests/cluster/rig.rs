@@ -1,5 +1,6 @@
 //! Corpora, clusters of processes that serve them, and one process that serves the same whole.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -173,6 +174,19 @@ impl Served {
         text
     }
 
+    /// Waits until the log contains a text.
+    pub(crate) fn await_log(&self, expected: &str) {
+        let deadline = Instant::now() + START_TIME;
+        while !self.log().contains(expected) {
+            assert!(
+                Instant::now() < deadline,
+                "never logged {expected}: {}",
+                self.log()
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     pub(crate) fn get(&self, target: &str) -> Response {
         self.try_get(target)
             .unwrap_or_else(|| panic!("{target}: no answer: {}", self.log()))
@@ -234,6 +248,8 @@ pub(crate) struct Shape {
     /// Seconds of a query, and of its first try.
     pub(crate) deadline: f64,
     pub(crate) patience: f64,
+    /// Whether nodes use TLS, with the files that [`tls_files`] names.
+    pub(crate) tls: bool,
 }
 
 impl Shape {
@@ -244,6 +260,7 @@ impl Shape {
             replicas,
             deadline: 4.0,
             patience: 2.0,
+            tls: false,
         }
     }
 }
@@ -298,11 +315,43 @@ fn start_node(rig: &Rig, name: &str, node: usize, shape: Shape) -> Served {
     command.args(["--cluster-interval", &INTERVAL.as_secs_f64().to_string()]);
     command.args(["--query-deadline", &shape.deadline.to_string()]);
     command.args(["--query-patience", &shape.patience.to_string()]);
+    if shape.tls {
+        command.args(tls_options(rig, NAMES[node]));
+    }
     Served::start(
         command,
         rig.path(&format!("{node_name}.log")),
         rig.key.clone(),
     )
+}
+
+/// The certificate, the key and the authority of a node.
+pub(crate) fn tls_files(rig: &Rig, name: &str) -> [PathBuf; 3] {
+    [
+        rig.path(&format!("{name}.pem")),
+        rig.path(&format!("{name}.key")),
+        rig.path(&format!("{name}-ca.pem")),
+    ]
+}
+
+pub(crate) fn tls_options(rig: &Rig, name: &str) -> [OsString; 6] {
+    let [certificate, key, authority] = tls_files(rig, name).map(PathBuf::into_os_string);
+    [
+        "--worker-cert".into(),
+        certificate,
+        "--worker-key".into(),
+        key,
+        "--worker-ca".into(),
+        authority,
+    ]
+}
+
+/// The address at which a node answers the others.
+pub(crate) fn worker_address(rig: &Rig, name: &str, node: usize) -> SocketAddr {
+    let settings = fs::read(settings_path(rig, name)).expect("the file of the cluster");
+    let settings: serde_json::Value = serde_json::from_slice(&settings).expect("JSON");
+    let address = settings["nodes"][node]["address"].as_str();
+    address.expect("an address").parse().expect("an address")
 }
 
 pub(crate) fn settings_path(rig: &Rig, name: &str) -> PathBuf {

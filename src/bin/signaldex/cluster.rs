@@ -81,6 +81,13 @@ pub(crate) struct ClusterOptions {
     cluster_interval: Duration,
 }
 
+/// Chooses the provider of cryptography for the whole process: rustls panics where crates enable two
+/// and none is chosen. Of ours, gRPC and HTTPS to object stores each bring one.
+pub(crate) fn install_crypto_provider() {
+    // It fails only where one is chosen already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
 /// A node that is started and not served yet.
 pub(crate) struct Member(Node);
 
@@ -141,6 +148,11 @@ impl Member {
         limits: Limits,
     ) -> Result<Service, Failure> {
         Ok(self.0.service(state, today, limits)?)
+    }
+
+    /// Waits until the node cannot answer other nodes any more, and returns why.
+    pub(crate) async fn stopped(self) -> Failure {
+        self.0.stopped().await.into()
     }
 }
 

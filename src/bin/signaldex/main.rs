@@ -72,6 +72,7 @@ enum Command {
 type Failure = Box<dyn std::error::Error>;
 
 fn main() -> ExitCode {
+    cluster::install_crypto_provider();
     // Wrong usage ends here, with exit status 2.
     let arguments = Arguments::parse();
     let outcome = match arguments.command {

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::time::Duration;
 
 use signaldex::http::{
@@ -98,6 +99,19 @@ enum Source {
     Cluster(Member),
 }
 
+impl Source {
+    /// Waits until the source fails for good, and returns why.
+    async fn stopped(self) -> Failure {
+        match self {
+            Source::Index(index) => {
+                let _kept = index;
+                std::future::pending().await
+            }
+            Source::Cluster(node) => node.stopped().await,
+        }
+    }
+}
+
 impl Serve {
     pub(crate) fn run(self) -> Result<(), Failure> {
         start_logs(self.log);
@@ -143,9 +157,18 @@ impl Serve {
         let server = Server::new(service.clone(), self.bounds.server_limits());
         let admin = Admin::new(service, self.admin.settings(address));
         let admin = tokio::spawn(serve_admin(admin_listener, admin));
-        server.run(listener, stop).await?;
+        let mut failure = None;
+        // Pinned here, so that the source outlives the requests that are under way at the end.
+        let mut broken = pin!(source.stopped());
+        let stopped = async {
+            tokio::select! {
+                () = stop => {}
+                reason = &mut broken => failure = Some(reason),
+            }
+        };
+        server.run(listener, stopped).await?;
         admin.abort();
-        Ok(())
+        failure.map_or(Ok(()), Err)
     }
 
     fn index(&self, replica: Option<&Opened>) -> Result<Index, Failure> {

@@ -24,6 +24,7 @@ use tonic::transport::Endpoint;
 use url::Url;
 
 use super::Task;
+use super::connections::{Connector, Refusals};
 use super::security::Security;
 use super::worker::OwnChannel;
 use crate::error::quoted;
@@ -47,25 +48,25 @@ impl Channels {
             addresses: Vec::new(),
             channels: Vec::new(),
         };
+        let refusals = Arc::new(Refusals::default());
         for address in addresses {
-            let endpoint = Endpoint::from_shared(format!("{}://{address}", security.scheme()))
+            // The scheme says nothing of TLS, which is the connector's part.
+            let endpoint = Endpoint::from_shared(format!("http://{address}"))
                 .map_err(|error| unusable(address, &error))?
-                .connect_timeout(CONNECT_TIME)
-                .tcp_nodelay(true);
-            let endpoint = match security.client_tls() {
-                Some(tls) => endpoint
-                    .tls_config(tls)
-                    .map_err(|error| unusable(address, &error))?,
-                None => endpoint,
+                .connect_timeout(CONNECT_TIME);
+            let connector = Connector {
+                address: address.as_str().into(),
+                tls: security.client_tls(),
+                refusals: Arc::clone(&refusals),
             };
             let url = Url::parse(&endpoint.uri().to_string());
             nodes
                 .addresses
                 .push(url.map_err(|error| unusable(address, &error))?);
             // Connecting needs a runtime only when the first request is sent.
-            nodes
-                .channels
-                .push(BoxCloneSyncChannel::new(endpoint.connect_lazy()));
+            nodes.channels.push(BoxCloneSyncChannel::new(
+                endpoint.connect_with_connector_lazy(connector),
+            ));
         }
         Ok(Channels(Arc::new(nodes)))
     }

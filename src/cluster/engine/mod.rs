@@ -1,11 +1,12 @@
 //! The engine: what of the cluster is done by Apache DataFusion and datafusion-distributed.
 //!
 //! ```text
-//! leaf      one operator of ours: shards of a node, asked one question     runs on the workers
-//! plans     leaf -> partial sums -> network -> merge or final sums         made by coordinators
-//! channels  connections, and who of a query has answered
-//! worker    the gRPC server
-//! columns   answers as columns and back
+//! leaf         one operator of ours: shards of a node, asked one question     runs on the workers
+//! plans        leaf -> partial sums -> network -> merge or final sums         made by coordinators
+//! channels     a connection to each node, and who of a query has answered
+//! worker       the gRPC server
+//! connections  sockets between nodes        security  TLS of both sides
+//! columns      answers as columns and back
 //! ```
 //!
 //! No other module knows the engine's names. It is young and changes; what the rest of the cluster
@@ -13,6 +14,7 @@
 
 mod channels;
 mod columns;
+mod connections;
 mod leaf;
 mod plans;
 mod security;
@@ -82,7 +84,13 @@ pub(super) struct Failure {
 
 impl Engine {
     /// An engine that reaches the nodes at these addresses.
+    ///
+    /// # Errors
+    /// An address cannot be used, or other nodes would refuse the certificate at the node's own.
     pub(super) fn new(addresses: &[String], security: &Security, own: Own) -> Result<Engine> {
+        if let Some(address) = addresses.get(own.node) {
+            security.check_address(address)?;
+        }
         let session = SessionStateBuilder::new()
             .with_query_planner(Arc::new(Planner))
             .with_distributed_planner()
@@ -104,7 +112,7 @@ impl Engine {
     /// Runs the plans of other nodes until the future is dropped.
     ///
     /// # Errors
-    /// The certificate cannot be used, or the listener fails.
+    /// The listener fails.
     pub(super) fn serve_worker(
         &self,
         listener: TcpListener,

@@ -13,13 +13,15 @@ use datafusion_distributed::{
     GetWorkerInfoResponse, SetPlanRequest, Worker, WorkerChannel, WorkerQueryContext,
     WorkerToCoordinatorMsg,
 };
-use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
+use futures_util::{StreamExt, stream};
 use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio_rustls::TlsAcceptor;
 use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
 
 use super::Shards;
+use super::connections::accept;
 use super::leaf::LeafCodec;
 use super::security::Security;
 use crate::{Error, Result};
@@ -33,17 +35,21 @@ pub(super) fn worker(shards: Arc<dyn Shards>) -> Worker {
     })
 }
 
-/// Serves until the future is dropped.
+/// Serves until the future is dropped, or nothing can be accepted any more.
 pub(super) async fn serve(listener: TcpListener, security: Security, worker: Worker) -> Result<()> {
-    let mut server = Server::builder().tcp_nodelay(true);
-    if let Some(tls) = security.server_tls() {
-        server = server.tls_config(tls).map_err(|error| failed(&error))?;
+    let (accepted, connections) = mpsc::channel(1);
+    let connections = stream::unfold(connections, |mut connections| async {
+        let connection = connections.recv().await?;
+        Some((Ok::<_, std::io::Error>(connection), connections))
+    });
+    let server = Server::builder().add_service(worker.into_worker_server());
+    let tls = security.server_tls().map(TlsAcceptor::from);
+    tokio::select! {
+        error = accept(listener, tls, accepted) => {
+            Err(Error::io("accept connections of other nodes", error))
+        }
+        served = server.serve_with_incoming(connections) => served.map_err(|error| failed(&error)),
     }
-    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-    let served = server
-        .add_service(worker.into_worker_server())
-        .serve_with_incoming(incoming);
-    served.await.map_err(|error| failed(&error))
 }
 
 /// The worker of the node that asks, which needs no network to be reached.

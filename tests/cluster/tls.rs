@@ -1,0 +1,273 @@
+//! TLS between nodes: answers over it, and what is said of certificates that are no good.
+
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::process::Output;
+use std::sync::Arc;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use crate::rig::{
+    Cluster, NAMES, Rig, Shape, free_port, settings_path, tls_files, tls_options, worker_address,
+    write_settings,
+};
+
+/// The host of every node.
+const HOST: &str = "127.0.0.1";
+
+/// What signs certificates.
+struct Authority(CertifiedIssuer<'static, KeyPair>);
+
+impl Authority {
+    fn new() -> Authority {
+        let mut params = CertificateParams::new(Vec::new()).expect("parameters");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        // The same for all, as in a cluster whose authority was replaced by another.
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "nodes of a cluster");
+        let key = KeyPair::generate().expect("a key");
+        Authority(CertifiedIssuer::self_signed(params, key).expect("an authority"))
+    }
+
+    /// A certificate for a host and its key, valid in these years.
+    fn sign(&self, host: &str, years: std::ops::Range<i32>) -> Signed {
+        let mut params = CertificateParams::new(vec![host.to_owned()]).expect("parameters");
+        params.not_before = rcgen::date_time_ymd(years.start, 1, 1);
+        params.not_after = rcgen::date_time_ymd(years.end, 1, 1);
+        let key = KeyPair::generate().expect("a key");
+        let certificate = params.signed_by(&key, &self.0).expect("a certificate");
+        Signed {
+            certificate: certificate.pem(),
+            key: key.serialize_pem(),
+            authority: self.0.pem(),
+        }
+    }
+
+    fn good(&self) -> Signed {
+        self.sign(HOST, 2020..2090)
+    }
+}
+
+/// The texts of a node's three files.
+struct Signed {
+    certificate: String,
+    key: String,
+    authority: String,
+}
+
+impl Signed {
+    fn write(&self, rig: &Rig, name: &str) {
+        let texts = [&self.certificate, &self.key, &self.authority];
+        for (path, text) in tls_files(rig, name).iter().zip(texts) {
+            fs::write(path, text).expect("a written file");
+        }
+    }
+
+    /// What a client uses that shows this certificate and trusts this authority.
+    fn client(&self) -> ClientConfig {
+        let mut roots = RootCertStore::empty();
+        let authority = CertificateDer::from_pem_slice(self.authority.as_bytes());
+        roots.add(authority.expect("PEM")).expect("an authority");
+        let certificate = CertificateDer::from_pem_slice(self.certificate.as_bytes());
+        let key = PrivateKeyDer::from_pem_slice(self.key.as_bytes());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_root_certificates(roots)
+            .with_client_auth_cert(vec![certificate.expect("PEM")], key.expect("PEM"))
+            .expect("a client")
+    }
+}
+
+fn start(authority: &Authority, nodes: usize) -> (Rig, Cluster) {
+    let rig = Rig::new();
+    rig.generate("corpus", 500, 7);
+    rig.publish("corpus", 4, "store");
+    for name in &NAMES[..nodes] {
+        authority.good().write(&rig, name);
+    }
+    let shape = Shape {
+        nodes,
+        tls: true,
+        ..Shape::with_replicas(1)
+    };
+    let cluster = Cluster::start(&rig, "cluster", "store", shape);
+    (rig, cluster)
+}
+
+#[test]
+fn nodes_answer_each_other_over_tls() {
+    let (rig, cluster) = start(&Authority::new(), 3);
+    let whole = rig.serve_whole("corpus");
+    for target in [
+        "/api/v1/signals?limit=50",
+        "/api/v1/signals?countOnly=true",
+        "/api/v1/filter-options?q=new",
+    ] {
+        for node in &cluster.nodes {
+            let answer = node.get(target);
+            assert_eq!(answer.status, 200, "{target}: {}", node.log());
+            assert!(answer.body == whole.get(target).body, "{target}");
+        }
+    }
+}
+
+/// Connects as a node would and says whether the worker has kept the connection.
+async fn is_accepted(address: SocketAddr, client: ClientConfig) -> bool {
+    let mut client = client;
+    client.alpn_protocols.push(b"h2".to_vec());
+    let socket = TcpStream::connect(address).await.expect("a connection");
+    let name = ServerName::from(IpAddr::from(Ipv4Addr::LOCALHOST));
+    let connected = TlsConnector::from(Arc::new(client)).connect(name, socket);
+    let Ok(mut connection) = connected.await else {
+        return false;
+    };
+    // The server checks our certificate after we have finished: what it sends says how.
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+    connection.write_all(preface).await.is_ok() && connection.read_u8().await.is_ok()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_says_which_certificates_it_refuses() {
+    let authority = Authority::new();
+    let (rig, cluster) = start(&authority, 1);
+    let (node, address) = (&cluster.nodes[0], worker_address(&rig, "cluster", 0));
+    assert!(is_accepted(address, authority.good().client()).await);
+    let foreign = Signed {
+        authority: authority.0.pem(),
+        ..Authority::new().good()
+    };
+    for (certificate, reason) in [
+        (authority.sign(HOST, 2020..2021), "expired on 2021-01-01"),
+        (
+            authority.sign(HOST, 2080..2090),
+            "not valid before 2080-01-01",
+        ),
+        (foreign, "not signed by the authority"),
+    ] {
+        assert!(
+            !is_accepted(address, certificate.client()).await,
+            "{reason}"
+        );
+        node.await_log(reason);
+    }
+    let mut plain = TcpStream::connect(address).await.expect("a connection");
+    plain
+        .write_all(b"PRI * HTTP/2.0\r\n\r\n")
+        .await
+        .expect("sent");
+    node.await_log("does not speak TLS");
+    assert_eq!(node.get("/api/v1/signals?countOnly=true").status, 200);
+}
+
+/// A node whose peer shows a certificate that the node refuses says so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_says_which_certificate_of_another_it_refuses() {
+    let rig = Rig::new();
+    rig.generate("corpus", 100, 7);
+    rig.publish("corpus", 2, "store");
+    let (ours, theirs) = (Authority::new(), Authority::new());
+    ours.good().write(&rig, NAMES[0]);
+    theirs.good().write(&rig, NAMES[1]);
+    let ports = [free_port(), free_port()];
+    write_settings(
+        &settings_path(&rig, "cluster"),
+        &rig.path("store"),
+        2,
+        &ports,
+    );
+    let start = |name: &str| {
+        let mut command = rig.serve(name);
+        command.arg("--cluster").arg(settings_path(&rig, "cluster"));
+        command.args(["--node", name, "--cluster-interval", "0.1", "--shard-cache"]);
+        command.arg(rig.path(&format!("{name}-cache")));
+        command.args(tls_options(&rig, name));
+        let log = rig.path(&format!("{name}.log"));
+        crate::rig::Served::start(command, log, rig.key.clone())
+    };
+    let nodes = [start(NAMES[0]), start(NAMES[1])];
+    for (node, other) in nodes.iter().zip(ports.iter().rev()) {
+        node.await_log(&format!("{HOST}:{other}"));
+        node.await_log("not signed by the authority");
+    }
+}
+
+fn serve(rig: &Rig) -> Output {
+    let mut command = rig.serve("refused");
+    command.arg("--shard-cache").arg(rig.path("cache"));
+    command.arg("--cluster").arg(settings_path(rig, "cluster"));
+    command.args(["--node", NAMES[0]]);
+    command.args(tls_options(rig, NAMES[0]));
+    command.output().expect("the program runs")
+}
+
+#[test]
+fn a_node_does_not_start_with_certificates_that_others_would_refuse() {
+    let rig = Rig::new();
+    // Nothing is published, so that no node starts, whatever its certificate.
+    write_settings(
+        &settings_path(&rig, "cluster"),
+        &rig.path("store"),
+        1,
+        &[free_port()],
+    );
+    let authority = Authority::new();
+    let [certificate_path, key_path, authority_path] = tls_files(&rig, NAMES[0]);
+    let check = |signed: Signed, path: &Path, reason: &str| {
+        signed.write(&rig, NAMES[0]);
+        let output = serve(&rig);
+        let text = String::from_utf8_lossy(&output.stderr);
+        let last = text.lines().last().unwrap_or_default();
+        assert!(last.contains(reason), "{reason}: {text}");
+        assert!(last.contains(path.to_str().expect("a path")), "{text}");
+        assert!(!text.contains("panicked"), "{text}");
+        assert_eq!(output.status.code(), Some(1), "{reason}: {text}");
+    };
+    let good = || authority.good();
+    let text = || "no PEM".to_owned();
+    let expired = authority.sign(HOST, 2020..2021);
+    check(expired, &certificate_path, "expired on 2021-01-01");
+    let early = authority.sign(HOST, 2080..2090);
+    check(early, &certificate_path, "not valid before 2080-01-01");
+    let foreign = Signed {
+        authority: Authority::new().0.pem(),
+        ..good()
+    };
+    check(foreign, &certificate_path, "not signed by the authority");
+    let elsewhere = authority.sign("10.0.0.1", 2020..2090);
+    check(elsewhere, &certificate_path, "not for 127.0.0.1");
+    let other_key = Signed {
+        key: good().key,
+        ..good()
+    };
+    check(other_key, &key_path, "does not belong to the certificate");
+    let certificate = text();
+    check(
+        Signed {
+            certificate,
+            ..good()
+        },
+        &certificate_path,
+        "no certificate in PEM",
+    );
+    let key = text();
+    check(Signed { key, ..good() }, &key_path, "no private key in PEM");
+    let no_authority = Signed {
+        authority: text(),
+        ..good()
+    };
+    check(no_authority, &authority_path, "no certificate in PEM");
+    good().write(&rig, NAMES[0]);
+    let output = serve(&rig);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("no generation is published"), "{text}");
+}
