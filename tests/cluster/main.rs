@@ -7,6 +7,7 @@ mod plans;
 mod rig;
 mod tls;
 mod usage;
+mod worker;
 
 #[path = "../service/client.rs"]
 #[allow(dead_code)]

@@ -3,6 +3,7 @@
 //! Filter, order and limit are inside the question, so nothing of them is left to the operators
 //! above. A partition is a shard; where a node has fewer than another, the rest are empty.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use bincode::config::{Configuration, Limit, LittleEndian, Varint};
 use datafusion::arrow::compute::SortOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, exec_datafusion_err, exec_err};
+use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::col;
 use datafusion::physical_expr::{
@@ -25,6 +27,7 @@ use futures_util::stream;
 
 use super::Shards;
 use super::columns::{self, ID, batch_of};
+use crate::cluster::generation::SHARDS_MAX;
 use crate::cluster::question::{Question, Wanted};
 
 /// The longest encoded leaf, in bytes.
@@ -148,7 +151,11 @@ impl ExecutionPlan for Leaf {
         Ok(self)
     }
 
-    fn execute(&self, partition: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
         let schema = self.schema();
         let Some(&shard) = self.shards.get(partition) else {
             return exec_err!("there is no partition {partition}");
@@ -160,13 +167,30 @@ impl ExecutionPlan for Leaf {
             return exec_err!("a leaf runs where its shards are");
         };
         let question = Arc::clone(&self.question);
+        let reservation = MemoryConsumer::new("SignalsExec").register(context.memory_pool());
         // Answered when it is polled, which the worker does in a task for each partition.
         let answer = async move {
             let answer = source.answer(&question, shard);
-            batch_of(answer.map_err(|error| exec_datafusion_err!("{error}"))?)
+            let batch = batch_of(answer.map_err(|error| exec_datafusion_err!("{error}"))?)?;
+            // The engine counts what waits for its reader, but refuses nothing: this does.
+            reservation.try_grow(batch.get_array_memory_size())?;
+            Ok(batch)
         };
         let stream = stream::once(answer);
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, stream)))
+    }
+}
+
+/// Bounds the work of a leaf that was sent: each shard is asked at most once.
+fn check_shards(shards: &[Option<u32>]) -> Result<()> {
+    if shards.len() > SHARDS_MAX as usize {
+        let count = shards.len();
+        return exec_err!("the leaf has {count} partitions; at most {SHARDS_MAX} are allowed");
+    }
+    let mut asked = HashSet::new();
+    match shards.iter().flatten().find(|shard| !asked.insert(**shard)) {
+        Some(shard) => exec_err!("the leaf asks shard {shard} twice"),
+        None => Ok(()),
     }
 }
 
@@ -205,6 +229,7 @@ impl PhysicalExtensionCodec for LeafCodec {
         if read != bytes.len() || !inputs.is_empty() || shards.is_empty() {
             return exec_err!("the leaf is malformed");
         }
+        check_shards(&shards)?;
         let question = Question::decode(&question);
         let question = question.map_err(|error| exec_datafusion_err!("{error}"))?;
         let mut leaf = Leaf::new(Arc::new(question), shards)?;
@@ -226,5 +251,62 @@ impl PhysicalExtensionCodec for LeafCodec {
         bincode::serde::encode_into_std_write((&leaf.shards, question), bytes, CODEC)
             .map(drop)
             .map_err(|error| exec_datafusion_err!("the leaf cannot be sent: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::common::DataFusionError;
+    use datafusion::execution::memory_pool::GreedyMemoryPool;
+    use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+    use futures_util::StreamExt;
+
+    use super::*;
+    use crate::SignalId;
+    use crate::cluster::question::{Answer, Row};
+
+    /// Answers every question with one row of 64 KiB.
+    struct Large;
+
+    impl Shards for Large {
+        fn answer(&self, _: &Question, _: u32) -> crate::Result<Answer> {
+            let bytes = vec![0; 1 << 16];
+            Ok(Answer::Rows(vec![Row { id: 1, bytes }]))
+        }
+    }
+
+    /// Asks in an environment with that many bytes for answers.
+    async fn ask(memory: usize) -> Result<usize> {
+        let environment = RuntimeEnvBuilder::new()
+            .with_memory_pool(Arc::new(GreedyMemoryPool::new(memory)))
+            .build_arc()?;
+        let context = TaskContext::default().with_runtime(environment);
+        let question = Question {
+            generation: 1,
+            wanted: Wanted::Signal(SignalId::MAX),
+        };
+        let leaf = Leaf::new(Arc::new(question), vec![Some(0)])?.answered_by(Arc::new(Large));
+        let mut answers = leaf.execute(0, Arc::new(context))?;
+        let answer = answers.next().await;
+        Ok(answer.expect("an answer")?.num_rows())
+    }
+
+    #[tokio::test]
+    async fn an_answer_beyond_the_memory_of_a_worker_is_refused() {
+        assert_eq!(ask(1 << 20).await.ok(), Some(1));
+        let refused = ask(1 << 10).await;
+        assert!(
+            matches!(refused, Err(DataFusionError::ResourcesExhausted(_))),
+            "{refused:?}"
+        );
+    }
+
+    #[test]
+    fn a_leaf_asks_each_shard_once_and_few_of_them() {
+        let most = SHARDS_MAX as usize;
+        assert!(check_shards(&[Some(2), None, Some(0), None]).is_ok());
+        assert!(check_shards(&vec![None; most]).is_ok());
+        assert!(check_shards(&vec![None; most + 1]).is_err());
+        assert!(check_shards(&[Some(2), Some(0), Some(2)]).is_err());
     }
 }

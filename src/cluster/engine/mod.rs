@@ -5,6 +5,7 @@
 //! plans        leaf -> partial sums -> network -> merge or final sums         made by coordinators
 //! channels     a connection to each node, and who of a query has answered
 //! worker       the gRPC server
+//! requests     what may be sent to it       accepted  what it may compute
 //! connections  sockets between nodes        security  TLS of both sides
 //! columns      answers as columns and back
 //! ```
@@ -12,11 +13,13 @@
 //! No other module knows the engine's names. It is young and changes; what the rest of the cluster
 //! wants of it is [`Engine::ask`] and [`Engine::serve_worker`].
 
+mod accepted;
 mod channels;
 mod columns;
 mod connections;
 mod leaf;
 mod plans;
+mod requests;
 mod security;
 mod worker;
 
@@ -103,7 +106,7 @@ impl Engine {
         Ok(Engine {
             session,
             channels: Channels::new(addresses, security)?,
-            worker: worker::worker(Arc::clone(&own.shards)),
+            worker: worker::worker(Arc::clone(&own.shards))?,
             own,
             rows_received: Arc::default(),
         })

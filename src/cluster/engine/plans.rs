@@ -29,6 +29,9 @@ use super::leaf::{Leaf, ordering};
 use super::{Own, Shards, Task};
 use crate::cluster::question::{Kind, Question};
 
+/// The one function of a plan, as the engine names it.
+pub(super) const SUM: &str = "sum";
+
 /// A plan that was made, waiting in the session of its query, and where its tasks go.
 pub(super) struct Planned {
     plan: Arc<dyn ExecutionPlan>,
@@ -145,7 +148,7 @@ fn summed(
     Ok(aggregate(AggregateMode::Final, gathered)?)
 }
 
-fn sum(schema: &SchemaRef) -> Result<Arc<AggregateFunctionExpr>> {
+pub(super) fn sum(schema: &SchemaRef) -> Result<Arc<AggregateFunctionExpr>> {
     let sum = AggregateExprBuilder::new(sum_udaf(), vec![col(COUNT, schema)?])
         .schema(Arc::clone(schema))
         .alias(COUNT)
@@ -153,7 +156,7 @@ fn sum(schema: &SchemaRef) -> Result<Arc<AggregateFunctionExpr>> {
     Ok(Arc::new(sum))
 }
 
-fn group_by(groups: &[&str], schema: &SchemaRef) -> Result<PhysicalGroupBy> {
+pub(super) fn group_by(groups: &[&str], schema: &SchemaRef) -> Result<PhysicalGroupBy> {
     let group = |name: &&str| -> Result<(Arc<dyn PhysicalExpr>, String)> {
         Ok((col(name, schema)?, (*name).to_owned()))
     };

@@ -6,7 +6,14 @@ use async_trait::async_trait;
 use axum::http::HeaderMap;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::common::Result as EngineResult;
-use datafusion::execution::TaskContext;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::memory_pool::GreedyMemoryPool;
+use datafusion::execution::object_store::{
+    DefaultObjectStoreRegistry, ObjectStoreRegistry, ObjectStoreUrl,
+};
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
+use datafusion::functions_aggregate::sum::sum_udaf;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion_distributed::{
     CoordinatorToWorkerMsg, DistributedExt, ExecuteTaskRequest, GetWorkerInfoRequest,
@@ -20,19 +27,61 @@ use tokio::sync::mpsc;
 use tokio_rustls::TlsAcceptor;
 use tonic::transport::Server;
 
-use super::Shards;
 use super::connections::accept;
 use super::leaf::LeafCodec;
+use super::requests::{Checked, MESSAGE_BYTES_MAX};
 use super::security::Security;
+use super::{Shards, accepted};
 use crate::{Error, Result};
 
+/// The most memory, in bytes, of answers that a worker keeps for coordinators to read.
+const MEMORY_MAX: usize = 1 << 30;
+
+/// Rows of a batch, whatever a request says of it: the engine's own default.
+const BATCH_ROWS: usize = 8_192;
+
 /// What runs plans on these shards.
-pub(super) fn worker(shards: Arc<dyn Shards>) -> Worker {
+///
+/// # Errors
+/// The engine refuses its settings.
+pub(super) fn worker(shards: Arc<dyn Shards>) -> Result<Worker> {
     let codec = LeafCodec::answering(shards);
-    Worker::from_session_builder(move |context: WorkerQueryContext| {
-        let session = context.builder.with_distributed_user_codec(codec.clone());
-        async move { Ok(session.build()) }
-    })
+    let worker = Worker::from_session_builder(move |context: WorkerQueryContext| {
+        let session = session(context.builder, codec.clone());
+        async move { Ok(session) }
+    });
+    Ok(worker.with_runtime_env(environment().map_err(|error| failed(&error))?))
+}
+
+/// A session that knows what the plans of coordinators need: no file formats, no tables, and one
+/// function.
+fn session(mut builder: SessionStateBuilder, codec: LeafCodec) -> SessionState {
+    let config = builder.config().take().unwrap_or_default();
+    builder
+        .with_config(config.with_batch_size(BATCH_ROWS))
+        .with_file_formats(Vec::new())
+        .with_table_factories(Default::default())
+        .with_table_function_list(Vec::new())
+        .with_scalar_functions(Vec::new())
+        .with_higher_order_functions(Vec::new())
+        .with_window_functions(Vec::new())
+        .with_aggregate_functions(vec![sum_udaf()])
+        .with_distributed_user_codec(codec)
+        .with_distributed_worker_plan_rewrite_handler(accepted::check)
+        .build()
+}
+
+/// An environment without files: no object store, not even that of the local disk, and nowhere to
+/// spill to.
+fn environment() -> EngineResult<Arc<RuntimeEnv>> {
+    let stores = DefaultObjectStoreRegistry::new();
+    stores.deregister_store(ObjectStoreUrl::local_filesystem().as_ref())?;
+    let no_disk = DiskManagerBuilder::default().with_mode(DiskManagerMode::Disabled);
+    RuntimeEnvBuilder::new()
+        .with_object_store_registry(Arc::new(stores))
+        .with_disk_manager_builder(no_disk)
+        .with_memory_pool(Arc::new(GreedyMemoryPool::new(MEMORY_MAX)))
+        .build_arc()
 }
 
 /// Serves until the future is dropped, or nothing can be accepted any more.
@@ -42,7 +91,10 @@ pub(super) async fn serve(listener: TcpListener, security: Security, worker: Wor
         let connection = connections.recv().await?;
         Some((Ok::<_, std::io::Error>(connection), connections))
     });
-    let server = Server::builder().add_service(worker.into_worker_server());
+    let service = worker
+        .into_worker_server()
+        .max_decoding_message_size(MESSAGE_BYTES_MAX);
+    let server = Server::builder().add_service(Checked(service));
     let tls = security.server_tls().map(TlsAcceptor::from);
     tokio::select! {
         error = accept(listener, tls, accepted) => {
@@ -91,4 +143,27 @@ impl WorkerChannel for OwnChannel {
 
 fn failed(error: &dyn std::error::Error) -> Error {
     Error::invalid(format!("the worker cannot be served: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_has_no_files_and_one_function() {
+        let environment = environment().expect("an environment");
+        let local = ObjectStoreUrl::local_filesystem();
+        assert!(environment.object_store(&local).is_err());
+        let spilled = environment.disk_manager.create_tmp_file("an answer");
+        assert!(spilled.is_err(), "nothing is spilled to disk");
+        let builder = SessionStateBuilder::new().with_default_features();
+        let session = session(builder, LeafCodec::default());
+        assert!(session.table_factories().is_empty());
+        assert!(session.table_functions().is_empty());
+        assert!(session.scalar_functions().is_empty());
+        assert!(session.window_functions().is_empty());
+        assert!(session.get_file_format_factory("csv").is_none());
+        let functions: Vec<_> = session.aggregate_functions().keys().collect();
+        assert_eq!(functions, ["sum"]);
+    }
 }
