@@ -47,6 +47,7 @@ pub(crate) struct Metrics {
     pub(crate) connections_refused: Counter,
     pub(crate) charge_queue: Gauge,
     pub(crate) charge_thread_failures: Counter,
+    pub(crate) log_lines_dropped: Counter,
     pub(crate) generation: Gauge<u64, AtomicU64>,
     followed_generation: Gauge<u64, AtomicU64>,
     follow_reported: Gauge<u64, AtomicU64>,
@@ -74,6 +75,7 @@ impl Metrics {
             connections_refused: Counter::default(),
             charge_queue: Gauge::default(),
             charge_thread_failures: Counter::default(),
+            log_lines_dropped: Counter::default(),
             generation: Gauge::default(),
             followed_generation: Gauge::default(),
             follow_reported: Gauge::default(),
@@ -133,6 +135,11 @@ impl Metrics {
             "charge_thread_failures",
             "Failures of the thread that writes charges; it is restarted each time",
             self.charge_thread_failures.clone(),
+        );
+        registry.register(
+            "log_lines_dropped",
+            "Log lines that could not be written",
+            self.log_lines_dropped.clone(),
         );
         registry.register(
             "snapshot_generation",

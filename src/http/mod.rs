@@ -28,6 +28,7 @@ mod following;
 mod keyring;
 mod keys;
 mod limits;
+mod log_writer;
 mod metering;
 mod metrics;
 mod openapi;
@@ -53,6 +54,7 @@ pub(crate) use corpus::{
 pub use following::Following;
 pub use keys::{ApiKey, KeyRecord, NewKey, Scope, Scopes};
 pub use limits::{Limits, ServerLimits};
+pub use log_writer::LogWriter;
 pub use metering::{Counter, Counts, Month, Quotas};
 pub use openapi::document as openapi_document;
 pub use server::{Server, serve_metrics};

@@ -1,7 +1,7 @@
 //! The service: an index, its state, and what is shared by all requests.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
 use time::{Date, UtcDateTime};
@@ -12,6 +12,7 @@ use super::following::Following;
 use super::keyring::Keyring;
 use super::limits::Limits;
 use super::metering::Counter;
+use super::log_writer::LogWriter;
 use super::metrics::Metrics;
 use super::replay::UnderWay;
 use super::slow::SlowQueries;
@@ -55,6 +56,7 @@ pub(super) struct Shared {
     pub(super) names_under_way: UnderWay,
     pub(super) slow_queries: SlowQueries,
     pub(super) following: ArcSwapOption<Following>,
+    pub(super) log: OnceLock<LogWriter>,
 }
 
 impl Service {
@@ -92,6 +94,7 @@ impl Service {
             names_under_way: UnderWay::default(),
             slow_queries: SlowQueries::default(),
             following: ArcSwapOption::empty(),
+            log: OnceLock::new(),
         })))
     }
 
@@ -134,6 +137,12 @@ impl Service {
         }
     }
 
+    /// Shows in the metrics how many lines a log writer has dropped. The first one counts.
+    pub fn report_log(&self, log: LogWriter) {
+        // A second writer is left alone, so that the metric never decreases.
+        let _ = self.0.log.set(log);
+    }
+
     /// The metrics in the text format of Prometheus.
     pub fn metrics(&self) -> String {
         let shared = &self.0;
@@ -154,6 +163,10 @@ impl Service {
             .charge_thread_failures
             .inner()
             .store(shared.writer.failures(), Ordering::Relaxed);
+        if let Some(log) = shared.log.get() {
+            let dropped = shared.metrics.log_lines_dropped.inner();
+            dropped.store(log.dropped_lines(), Ordering::Relaxed);
+        }
         shared.metrics.text()
     }
 

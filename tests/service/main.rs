@@ -14,6 +14,8 @@ mod following;
 mod guide;
 mod hostile;
 mod index_faults;
+#[cfg(feature = "cli")]
+mod logs;
 mod metering;
 mod openapi;
 #[cfg(feature = "cli")]

@@ -1,5 +1,7 @@
 //! `signaldex admin-token`: a new token for the dashboard, also while a service runs.
 
+use std::io::Write;
+
 use crate::Failure;
 use crate::keys::StateFile;
 
@@ -13,7 +15,6 @@ pub(crate) struct AdminToken {
 impl AdminToken {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let token = self.state.open()?.new_admin_token()?;
-        println!("{}", token.as_str());
-        Ok(())
+        Ok(writeln!(std::io::stdout(), "{}", token.as_str())?)
     }
 }

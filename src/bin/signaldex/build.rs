@@ -11,6 +11,7 @@ use signaldex::IndexBuilder;
 use signaldex::json::{Loader, OnInvalid, Progress, Rejected, Sink};
 
 use crate::Failure;
+use crate::stderr::say;
 
 /// Build an index from JSON lines: plain, .gz or .zst, or - for standard input
 #[derive(Debug, clap::Args)]
@@ -48,13 +49,13 @@ impl Build {
             .load(&mut builder, Some(&self.companies), Some(&self.signals))?;
         let index = builder.finish()?;
         let snapshot = index.snapshot();
-        eprintln!(
+        say(format_args!(
             "{loaded}; {} signals of {} companies in {}, {:.1?}",
             snapshot.signal_count(),
             snapshot.company_count(),
             self.out.display(),
             started.elapsed()
-        );
+        ));
         Ok(())
     }
 }

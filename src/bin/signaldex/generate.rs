@@ -8,6 +8,7 @@ use signaldex::json::{write_company, write_signal};
 use signaldex::synthetic::Corpus;
 
 use crate::Failure;
+use crate::stderr::say;
 
 /// Write a synthetic corpus: companies.jsonl and signals.jsonl
 #[derive(Debug, clap::Args)]
@@ -44,13 +45,13 @@ impl Generate {
                 write_signal(line, &signal);
             },
         )?;
-        eprintln!(
+        say(format_args!(
             "{} signals of {} companies in {}; today is {}",
             corpus.signal_count(),
             corpus.company_count(),
             self.out.display(),
             corpus.as_of()
-        );
+        ));
         Ok(())
     }
 }

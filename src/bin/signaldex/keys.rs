@@ -1,5 +1,6 @@
 //! `signaldex keys`: making, listing and revoking API keys, also while a service runs.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -120,8 +121,8 @@ impl Create {
             },
         };
         let (record, key) = self.state.open()?.create_key(&new)?;
-        println!("{}", json!({"id": record.id, "key": key.as_str()}));
-        Ok(())
+        let made = json!({"id": record.id, "key": key.as_str()});
+        Ok(writeln!(std::io::stdout(), "{made}")?)
     }
 }
 

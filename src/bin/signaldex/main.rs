@@ -19,6 +19,7 @@ mod serve;
 mod shard;
 mod source;
 mod stats;
+mod stderr;
 mod table;
 mod update;
 mod usage;
@@ -98,14 +99,16 @@ fn main() -> ExitCode {
         Command::Usage(usage) => usage.run(),
         Command::AdminToken(token) => token.run(),
     };
-    match outcome {
+    let status = match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if is_closed_pipe(&*failure) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("signaldex: {failure:#}");
+            stderr::say(format_args!("signaldex: {failure:#}"));
             ExitCode::FAILURE
         }
-    }
+    };
+    stderr::finish();
+    status
 }
 
 /// Whether the reader of our output has gone, as `head` does, which is nobody's fault.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use signaldex::replicate::{PublishOptions, Published, Store, publish};
 
 use crate::Failure;
+use crate::stderr::say;
 
 /// Publish the current state of an index for replicas to follow
 #[derive(Debug, clap::Args)]
@@ -36,7 +37,7 @@ impl Publish {
             .enable_all()
             .build()?;
         let published = runtime.block_on(publish(&self.directory, &store, options));
-        eprintln!("{}", line_of(&published?));
+        say(line_of(&published?));
         Ok(())
     }
 }

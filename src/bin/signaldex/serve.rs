@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use signaldex::http::{
-    Admin, AdminSettings, AdminToken, ApiKey, Limits, Server, ServerLimits, Service, State, Today,
+    Admin, AdminSettings, AdminToken, ApiKey, Limits, LogWriter, Server, ServerLimits, Service, State, Today,
     serve_admin,
 };
 use signaldex::{Index, sample};
@@ -19,7 +19,7 @@ use tracing::level_filters::LevelFilter;
 use crate::cluster::{ClusterOptions, Member};
 use crate::keys::StateFile;
 use crate::replica::{Opened, ReplicaOptions};
-use crate::{Failure, source};
+use crate::{Failure, source, stderr};
 
 /// Serve an index over HTTP; without DIR the sample corpus, with a key for trying it
 #[derive(Debug, clap::Args)]
@@ -114,15 +114,16 @@ impl Source {
 
 impl Serve {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        start_logs(self.log);
+        let log = stderr::start_log();
+        start_logs(self.log, log.clone());
         let state = self.state.open()?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()?;
-        runtime.block_on(self.serve(state))
+        runtime.block_on(self.serve(state, log))
     }
 
-    async fn serve(self, state: State) -> Result<(), Failure> {
+    async fn serve(self, state: State, log: LogWriter) -> Result<(), Failure> {
         // Before the addresses are announced: from then on a signal has to stop it gracefully.
         let stop = stop_signal()?;
         let listener = listen(self.addr, "--addr").await?;
@@ -132,7 +133,9 @@ impl Serve {
             self.directory.is_none() && !self.replica.are_given() && !self.cluster.are_given();
         // Before anything is served, since the state may be one that the sample is not for.
         let trial = is_sample.then(|| state.create_trial_key()).transpose()?;
-        eprintln!("signaldex: listening on http://{address}, dashboard on http://{admin_address}/");
+        stderr::say(format_args!(
+            "signaldex: listening on http://{address}, dashboard on http://{admin_address}/"
+        ));
         let replica = self.replica.open().await?;
         let node = self.cluster.open().await?;
         let source = match node {
@@ -150,6 +153,7 @@ impl Serve {
             Source::Index(index) => Service::new(index.clone(), state, today, limits)?,
             Source::Cluster(node) => node.service(state, today, limits)?,
         };
+        service.report_log(log);
         // Ends with this function, when every request has been answered.
         let _follower = replica
             .map(|replica| replica.follow(service.clone()))
@@ -226,14 +230,16 @@ async fn listen(address: SocketAddr, option: &str) -> Result<TcpListener, Failur
     })
 }
 
-/// JSON lines on standard error.
-fn start_logs(level: LevelFilter) {
+/// JSON lines on standard error. One that cannot be written is dropped; reporting that there would
+/// fail as well, and panic.
+fn start_logs(level: LevelFilter, log: LogWriter) {
     tracing_subscriber::fmt()
         .json()
         .flatten_event(true)
         .with_target(false)
         .with_max_level(level)
-        .with_writer(std::io::stderr)
+        .with_writer(move || log.clone())
+        .log_internal_errors(false)
         .init();
 }
 

@@ -8,6 +8,7 @@ use signaldex::replicate::Store;
 
 use crate::Failure;
 use crate::build::Invalid;
+use crate::stderr::say;
 
 /// Build the indexes of a cluster's shards from JSON lines: each company with all its signals
 #[derive(Debug, clap::Args)]
@@ -50,14 +51,14 @@ impl Shard {
         let loaded = self.invalid.load(&mut splitter, companies, signals)?;
         let counts = splitter.finish()?;
         let (least, most) = (counts.iter().min(), counts.iter().max());
-        eprintln!(
+        say(format_args!(
             "{loaded}; {} shards of {} to {} signals in {}, {:.1?}",
             counts.len(),
             least.copied().unwrap_or_default(),
             most.copied().unwrap_or_default(),
             self.out.display(),
             started.elapsed()
-        );
+        ));
         Ok(())
     }
 }
@@ -70,14 +71,14 @@ impl PublishShards {
             .build()?;
         let published = publish_cluster(&self.folder, &store, self.generation);
         let published = runtime.block_on(published)?;
-        eprintln!(
+        say(format_args!(
             "generation {} is published: {} signals in {} shards, {} objects of {} bytes sent",
             published.generation,
             published.signals,
             published.shards,
             published.objects_sent,
             published.bytes_sent
-        );
+        ));
         Ok(())
     }
 }

@@ -7,6 +7,7 @@ use signaldex::{Index, OnSignals, SignalId};
 
 use crate::Failure;
 use crate::build::Invalid;
+use crate::stderr::say;
 
 /// Add, replace and delete records of an index, all of them or none
 #[derive(Debug, clap::Args)]
@@ -57,10 +58,10 @@ impl Update {
         }
         let report = writer.commit()?;
         writer.wait_for_merges();
-        eprintln!(
+        say(format_args!(
             "{loaded}; deleted {} signals and {} companies; generation {}",
             report.signals_deleted, report.companies_deleted, report.generation
-        );
+        ));
         Ok(())
     }
 }

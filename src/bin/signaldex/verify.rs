@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use signaldex::Index;
 
 use crate::Failure;
+use crate::stderr::say;
 
 /// Check every rule of an index: checksums, cross-checks, postings against records
 #[derive(Debug, clap::Args)]
@@ -26,7 +27,10 @@ impl Verify {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let snapshot = Index::open(&self.directory)?.snapshot();
         snapshot.verify()?;
-        eprintln!("{} signals: every rule holds", snapshot.signal_count());
+        say(format_args!(
+            "{} signals: every rule holds",
+            snapshot.signal_count()
+        ));
         Ok(())
     }
 }
@@ -37,10 +41,10 @@ impl Compact {
         let before = index.snapshot().statistics();
         index.writer()?.compact()?;
         let after = index.snapshot().statistics();
-        eprintln!(
+        say(format_args!(
             "{} segments of {} bytes before, {} of {} bytes now",
             before.segments, before.bytes, after.segments, after.bytes
-        );
+        ));
         Ok(())
     }
 }

@@ -1,0 +1,232 @@
+//! A log writer that never holds a request up: a bounded queue, and one thread that writes.
+//!
+//! A line that finds the queue full, or that cannot be written, is dropped and counted. The
+//! `tracing-appender` crate was not an option: it does not count failed writes, and when it is
+//! dropped while its queue is full it prints to standard output, which may be the same blocked pipe.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Duration;
+
+/// Bytes of lines that wait to be written: about 20,000 lines of requests, the log of a second or
+/// more at the highest rates measured.
+const QUEUE_BYTES_MAX: usize = 4 << 20;
+
+/// Queues lines for a thread that writes them, and drops what does not fit. Clones share the queue.
+///
+/// Each call of [`write`](Write::write) takes a whole line; it never blocks and never fails.
+///
+/// ```
+/// use std::io::Write;
+/// use std::time::Duration;
+/// use signaldex::http::LogWriter;
+///
+/// let mut log = LogWriter::start(std::io::stderr());
+/// writeln!(log, "listening").unwrap();
+/// log.flush_for(Duration::from_secs(1));
+/// assert_eq!(log.dropped_lines(), 0);
+/// ```
+#[derive(Clone)]
+pub struct LogWriter {
+    queue: Sender<Entry>,
+    counts: Arc<Counts>,
+}
+
+/// What waits in the queue.
+enum Entry {
+    Line(Vec<u8>),
+    /// Answered once everything queued before it has been written.
+    Flush(Sender<()>),
+}
+
+#[derive(Default)]
+struct Counts {
+    queued_bytes: AtomicUsize,
+    dropped_lines: AtomicU64,
+}
+
+impl LogWriter {
+    /// Starts a thread that writes to `output`. It ends with the last clone of the writer.
+    ///
+    /// Where the thread cannot be started, every line is dropped and counted.
+    pub fn start(output: impl Write + Send + 'static) -> LogWriter {
+        let (queue, entries) = mpsc::channel();
+        let counts = Arc::new(Counts::default());
+        let shared = Arc::clone(&counts);
+        // Without the thread the queue is closed, which `write` finds out.
+        let _ = std::thread::Builder::new()
+            .name("log".to_owned())
+            .spawn(move || write_all(output, &entries, &shared));
+        LogWriter { queue, counts }
+    }
+
+    /// Lines dropped so far, because the queue was full or because they could not be written.
+    pub fn dropped_lines(&self) -> u64 {
+        self.counts.dropped_lines.load(Ordering::Relaxed)
+    }
+
+    /// Waits until every line queued so far has been written or dropped, but no longer than `time`.
+    /// Blocks; not for an async worker.
+    pub fn flush_for(&self, time: Duration) {
+        let (done, is_done) = mpsc::channel();
+        if self.queue.send(Entry::Flush(done)).is_ok() {
+            // When the time is over, the lines are left to the thread.
+            let _ = is_done.recv_timeout(time);
+        }
+    }
+
+    fn push(&self, line: &[u8]) {
+        let bytes = line.len();
+        let queued = self.counts.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let has_room = queued.saturating_add(bytes) <= QUEUE_BYTES_MAX;
+        if !has_room || self.queue.send(Entry::Line(line.to_vec())).is_err() {
+            self.counts.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            self.counts.dropped_lines.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Write for LogWriter {
+    /// Queues or drops a line; always takes all of it.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.push(line);
+        Ok(line.len())
+    }
+
+    /// Queues or drops the formatted line as one.
+    fn write_fmt(&mut self, line: fmt::Arguments<'_>) -> io::Result<()> {
+        self.push(line.to_string().as_bytes());
+        Ok(())
+    }
+
+    /// Does not wait; see [`flush_for`](LogWriter::flush_for).
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl fmt::Debug for LogWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LogWriter")
+            .field("dropped_lines", &self.dropped_lines())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Runs until every sender is gone. After a failed write the next line is tried all the same, since
+/// a full disk may have room again.
+fn write_all(mut output: impl Write, entries: &Receiver<Entry>, counts: &Counts) {
+    while let Ok(entry) = entries.recv() {
+        match entry {
+            Entry::Line(line) => {
+                if output.write_all(&line).is_err() {
+                    counts.dropped_lines.fetch_add(1, Ordering::Relaxed);
+                }
+                counts.queued_bytes.fetch_sub(line.len(), Ordering::Relaxed);
+            }
+            Entry::Flush(done) => {
+                let _ = output.flush();
+                // Nobody waits any more where the time was over.
+                let _ = done.send(());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+    use std::time::Instant;
+
+    const A_WHILE: Duration = Duration::from_secs(10);
+
+    /// An output that keeps what is written to it.
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().expect("a lock").extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// An output on which every write fails.
+    struct Full;
+
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// An output that blocks until the sender is dropped.
+    struct Blocked(Receiver<()>);
+
+    impl Write for Blocked {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let _ = self.0.recv();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn lines_are_written_in_order() {
+        let kept = Kept::default();
+        let mut log = LogWriter::start(kept.clone());
+        for number in 0..1000 {
+            writeln!(log, "line {number}").expect("queued");
+        }
+        log.flush_for(A_WHILE);
+        let written = String::from_utf8(kept.0.lock().expect("a lock").clone()).expect("text");
+        let expected: String = (0..1000).map(|number| format!("line {number}\n")).collect();
+        assert_eq!(written, expected);
+        assert_eq!(log.dropped_lines(), 0);
+    }
+
+    #[test]
+    fn lines_that_cannot_be_written_are_counted() {
+        let mut log = LogWriter::start(Full);
+        for _ in 0..10 {
+            log.write_all(b"line\n").expect("dropped");
+        }
+        log.flush_for(A_WHILE);
+        assert_eq!(log.dropped_lines(), 10);
+    }
+
+    #[test]
+    fn an_output_that_blocks_holds_nothing_up_and_the_queue_is_bounded() {
+        const LINE: [u8; 1024] = [b'x'; 1024];
+        let (release, blocked) = mpsc::channel();
+        let mut log = LogWriter::start(Blocked(blocked));
+        let started = Instant::now();
+        for _ in 0..2 * QUEUE_BYTES_MAX / LINE.len() {
+            log.write_all(&LINE).expect("queued or dropped");
+        }
+        log.flush_for(Duration::from_millis(50));
+        assert!(started.elapsed() < A_WHILE);
+        let queued = log.counts.queued_bytes.load(Ordering::Relaxed);
+        assert!(queued <= QUEUE_BYTES_MAX, "{queued} bytes");
+        assert_eq!(log.dropped_lines() as usize, QUEUE_BYTES_MAX / LINE.len());
+        drop(release);
+        log.flush_for(A_WHILE);
+        log.write_all(b"line\n").expect("queued");
+        assert_eq!(log.dropped_lines() as usize, QUEUE_BYTES_MAX / LINE.len());
+    }
+}
