@@ -289,6 +289,25 @@ fn a_new_key_is_shown_once_and_to_its_maker_alone() {
 }
 
 #[test]
+fn head_and_prefetch_leave_a_new_key_to_be_shown() {
+    let dashboard = Dashboard::start();
+    let session = dashboard.sign_in();
+    let cookie = ("cookie", session.cookie.as_str());
+    let form = new_key(&session.form_token);
+    dashboard.post("/keys", &form, &[cookie]);
+    let head = client::request(dashboard.address, "HEAD", "/keys", &[cookie]);
+    assert_eq!((head.status, head.body.len()), (200, 0));
+    for header in ["sec-purpose", "purpose", "x-moz"] {
+        let prefetched = dashboard.get("/keys", &[cookie, (header, "prefetch")]);
+        assert!(!text(&prefetched).contains(">sdx_"), "{header}");
+    }
+    let refused = dashboard.post("/keys", &form.replace("rate=5", "rate=0"), &[cookie]);
+    assert_eq!(refused.status, 400);
+    assert!(!text(&refused).contains(">sdx_"), "a form that was refused");
+    assert!(text(&dashboard.visit(&session, "/keys")).contains(">sdx_"));
+}
+
+#[test]
 fn sessions_end_with_their_time_and_with_the_token() {
     let brief = Dashboard::with(Duration::from_millis(300));
     let session = brief.sign_in();

@@ -18,6 +18,7 @@ use super::frame::{self, Failed};
 use super::seal::Nonce;
 use super::session::Session;
 use super::{Admin, Answer};
+use crate::http::keys::{ApiKey, KeyRecord};
 
 /// The name of the session's cookie.
 pub(super) const COOKIE_NAME: &str = "signaldex_session";
@@ -33,6 +34,26 @@ pub(super) struct Visit {
     /// The fields of the form that was sent; empty for a page that is only looked at.
     pub(super) form: Form,
     pub(super) parts: Parts,
+}
+
+/// The headers by which browsers mark a request for a page that may never be looked at.
+const PREFETCH_HEADERS: [&str; 3] = ["sec-purpose", "purpose", "x-moz"];
+
+impl Visit {
+    /// The new key that is to be shown, once. It stays in the session until an answer shows it: that
+    /// of a GET which is no prefetch.
+    pub(super) fn take_new_key(&self) -> Option<(KeyRecord, ApiKey)> {
+        let is_shown = self.parts.method == Method::GET && !is_prefetch(&self.parts.headers);
+        is_shown.then(|| self.session.take_new_key())?
+    }
+}
+
+fn is_prefetch(headers: &HeaderMap) -> bool {
+    let purposes = PREFETCH_HEADERS
+        .iter()
+        .filter_map(|name| headers.get(*name));
+    let mut purposes = purposes.filter_map(|purpose| purpose.to_str().ok());
+    purposes.any(|purpose| purpose.contains("prefetch"))
 }
 
 /// Lets those pass who have signed in, and forms that are theirs.

@@ -104,7 +104,7 @@ pub(super) fn revoke(admin: &Admin, visit: &Visit) -> Answer {
 fn show(admin: &Admin, visit: &Visit, status: StatusCode, faults: Vec<Fault>) -> Answer {
     let now = UtcDateTime::now();
     let (active, past) = cards(admin, now)?;
-    let new_key = visit.session.take_new_key().map(|(record, key)| NewlyMade {
+    let new_key = visit.take_new_key().map(|(record, key)| NewlyMade {
         name: record.settings.name,
         key: key.as_str().to_owned(),
     });

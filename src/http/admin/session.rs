@@ -96,7 +96,7 @@ impl Session {
         *self.lock() = Some((record, key));
     }
 
-    /// The new key that is to be shown. It is answered once.
+    /// The new key that is to be shown, once; asked for by [`Visit`](super::guard::Visit) alone.
     pub(super) fn take_new_key(&self) -> Option<(KeyRecord, ApiKey)> {
         self.lock().take()
     }
