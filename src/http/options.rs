@@ -10,7 +10,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
     let filter = Filter::parse(call.query())?;
     let corpus = &call.service.corpus;
     let moment = corpus.moment();
-    let facets = corpus.facets(&moment, &filter, call.service.today());
+    let facets = corpus.facets(&moment, &filter, call.today);
     let facets = call.timed(Asked::Facets, &filter, facets).await?;
     let data = FilterOptions { facets: &facets };
     let body = serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))?;

@@ -14,7 +14,7 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
-use time::UtcDateTime;
+use time::{Date, UtcDateTime};
 
 use super::deadline::Deadline;
 use super::keyring::{Key, Rate};
@@ -50,6 +50,8 @@ pub(super) struct Call<'a> {
     pub(super) month: Month,
     pub(super) now: UtcDateTime,
     pub(super) deadline: &'a Deadline,
+    /// The day that counts as today for every part of the answer.
+    pub(super) today: Date,
 }
 
 /// An answer that is not an error.
@@ -279,6 +281,7 @@ fn call<'a>(
         month: Month::of(now),
         now,
         deadline,
+        today: service.today_at(now),
     })
 }
 

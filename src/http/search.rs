@@ -208,7 +208,7 @@ async fn prepare<'s>(search: &Search<'s>) -> Result<Outcome<'s>, Problem> {
         return Ok(Outcome::Count(count(search).await?, tag));
     }
     let corpus = &call.service.corpus;
-    let found = corpus.page(search.moment, query, call.service.today());
+    let found = corpus.page(search.moment, query, call.today);
     let found = call.timed(Asked::Page, query.filter(), found).await?;
     call.service.metrics.rows_checked.inc_by(found.rows_checked);
     Ok(Outcome::Page(Page { found, tag }))
@@ -220,7 +220,7 @@ async fn count(search: &Search<'_>) -> Result<Vec<u8>, Problem> {
         moment,
         query,
     } = search;
-    let today = call.service.today();
+    let today = call.today;
     let count = call.service.corpus.count(moment, query.filter(), today);
     let count = call.timed(Asked::Count, query.filter(), count).await?;
     let data = SearchData {
@@ -234,13 +234,13 @@ async fn count(search: &Search<'_>) -> Result<Vec<u8>, Problem> {
 fn cursor_behind(call: &Call<'_>, query: &Query, last: SignalId) -> Cursor {
     let day = match query.start() {
         Start::After(cursor) => cursor.day(),
-        Start::First | Start::Page(_) => call.service.today(),
+        Start::First | Start::Page(_) => call.today,
     };
     Cursor::new(query.filter_fingerprint(), query.order(), day, last)
 }
 
 fn tag(search: &Search<'_>, shown: Option<usize>) -> String {
-    let today = search.call.service.today().to_julian_day().to_le_bytes();
+    let today = search.call.today.to_julian_day().to_le_bytes();
     let shown = shown.map_or(u64::MAX, |shown| shown as u64).to_le_bytes();
     etag::of(&[
         b"search",

@@ -19,13 +19,15 @@ use super::slow::SlowQueries;
 use super::state::{State, StateError, Writer};
 use crate::{Index, Refreshed};
 
-/// Which day counts as today.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Which day counts as today. Each request asks once.
+#[derive(Clone)]
 pub enum Today {
     /// The UTC date.
     Clock,
     /// That one; for tests and demonstrations.
     Fixed(Date),
+    /// What a function of the host returns, such as the date of another clock. It must not block.
+    Source(Arc<dyn Fn() -> Date + Send + Sync>),
 }
 
 /// The interface over an index. Clones share everything.
@@ -176,11 +178,28 @@ impl Service {
     }
 }
 
-impl Shared {
-    pub(super) fn today(&self) -> Date {
-        match self.today {
-            Today::Clock => UtcDateTime::now().date(),
-            Today::Fixed(day) => day,
+impl std::fmt::Debug for Today {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Today::Clock => f.write_str("Clock"),
+            Today::Fixed(day) => f.debug_tuple("Fixed").field(day).finish(),
+            Today::Source(_) => f.write_str("Source"),
         }
+    }
+}
+
+impl Shared {
+    /// The day that counts as today at an instant. Asked once a request: all parts of an answer then
+    /// agree, also over midnight.
+    pub(super) fn today_at(&self, now: UtcDateTime) -> Date {
+        match &self.today {
+            Today::Clock => now.date(),
+            Today::Fixed(day) => *day,
+            Today::Source(source) => source(),
+        }
+    }
+
+    pub(super) fn today(&self) -> Date {
+        self.today_at(UtcDateTime::now())
     }
 }

@@ -1,7 +1,10 @@
 //! What the specification and the interface promise, rule by rule.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+
 use serde_json::{Value, json};
-use signaldex::http::{NewKey, Quotas, Scopes};
+use signaldex::http::{NewKey, Quotas, Scopes, Today};
 use signaldex::query::PARAMETERS;
 use signaldex::{Query, sample};
 
@@ -56,6 +59,47 @@ fn first_fault(response: &Response) -> (String, String) {
     let fault = &response.json()["errors"][0];
     let text = |name: &str| fault[name].as_str().expect("text").to_owned();
     (text("parameter"), text("code"))
+}
+
+/// A day later at each request, and how often it was asked for.
+fn passing_days() -> (Today, Arc<AtomicI32>) {
+    let asked = Arc::new(AtomicI32::new(0));
+    let counter = Arc::clone(&asked);
+    let source = move || {
+        let days = counter.fetch_add(1, Ordering::Relaxed);
+        sample::AS_OF + time::Duration::days(days.into())
+    };
+    (Today::Source(Arc::new(source)), asked)
+}
+
+#[test]
+fn today_is_asked_for_once_a_request() {
+    let (today, asked) = passing_days();
+    let quotas = Quotas {
+        signals: Some(5),
+        ..Quotas::default()
+    };
+    let rig = Rig::with(Settings {
+        today,
+        key: NewKey {
+            quotas,
+            ..Settings::default().key
+        },
+        ..Settings::default()
+    });
+    let targets = [
+        "signals?days=90&limit=2",
+        "signals?days=90&countOnly=true",
+        "filter-options?days=90",
+        // The quota leaves three: the answer is cut, with a cursor and a tag of its own.
+        "signals?days=90&limit=50",
+    ];
+    for target in targets {
+        let before = asked.load(Ordering::Relaxed);
+        let answer = rig.get(&format!("/api/v1/{target}"));
+        assert_eq!(answer.status, 200, "{target}");
+        assert_eq!(asked.load(Ordering::Relaxed) - before, 1, "{target}");
+    }
 }
 
 #[test]

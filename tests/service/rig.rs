@@ -37,6 +37,7 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
     pub(crate) server: ServerLimits,
     pub(crate) index: Option<Index>,
+    pub(crate) today: Today,
 }
 
 impl Default for Settings {
@@ -55,6 +56,7 @@ impl Default for Settings {
             limits: Limits::default(),
             server,
             index: None,
+            today: Today::Fixed(sample::AS_OF),
         }
     }
 }
@@ -224,8 +226,8 @@ fn start(path: PathBuf, settings: Settings) -> Running {
             .index
             .unwrap_or_else(|| sample::index().expect("the sample corpus"));
         let state = State::open(path).expect("a state");
-        let service = Service::new(index, state, Today::Fixed(sample::AS_OF), settings.limits)
-            .expect("a service");
+        let service =
+            Service::new(index, state, settings.today, settings.limits).expect("a service");
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()

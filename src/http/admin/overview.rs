@@ -74,9 +74,10 @@ fn facts(admin: &Admin) -> Vec<Fact> {
         0 => String::new(),
         rows => format!("{} deleted rows still stored", figures::grouped(rows)),
     };
-    let today = match admin.0.service.0.today {
+    let today = match &admin.0.service.0.today {
         Today::Clock => "the UTC date",
         Today::Fixed(_) => "fixed at the start",
+        Today::Source(_) => "given by the host",
     };
     let changed = match index.changed_at() {
         Some(time) => (figures::file_time(time), "the latest commit or merge"),
