@@ -3,7 +3,7 @@
 //! The service knows a corpus by this trait alone. [`LocalCorpus`] is an index of this process and
 //! answers at once; a cluster asks its nodes.
 
-use std::future::{Future, ready};
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -142,23 +142,23 @@ impl Corpus for LocalCorpus {
         query: &'a Query,
         today: Date,
     ) -> Asked<'a, FoundPage<'a>> {
-        at_once(|| page(at.snapshot()?, query, today))
+        at_once(move || page(at.snapshot()?, query, today))
     }
 
     fn count<'a>(&'a self, at: &'a Moment, filter: &'a Filter, today: Date) -> Asked<'a, u64> {
-        at_once(|| at.snapshot()?.count(filter, today))
+        at_once(move || at.snapshot()?.count(filter, today))
     }
 
     fn facets<'a>(&'a self, at: &'a Moment, filter: &'a Filter, today: Date) -> Asked<'a, Facets> {
-        at_once(|| at.snapshot()?.facets(filter, today))
+        at_once(move || at.snapshot()?.facets(filter, today))
     }
 
     fn signal<'a>(&'a self, at: &'a Moment, id: SignalId) -> Asked<'a, Option<Vec<u8>>> {
-        at_once(|| signal_answer(at.snapshot()?, id))
+        at_once(move || signal_answer(at.snapshot()?, id))
     }
 
     fn company<'a>(&'a self, at: &'a Moment, slug: &'a str) -> Asked<'a, Option<Vec<u8>>> {
-        at_once(|| company_answer(at.snapshot()?, slug))
+        at_once(move || company_answer(at.snapshot()?, slug))
     }
 
     fn index(&self) -> Option<&Index> {
@@ -166,9 +166,10 @@ impl Corpus for LocalCorpus {
     }
 }
 
-/// Asks on the thread that wants to know: handing it to another would take longer.
-fn at_once<'a, T: Send + 'a>(ask: impl FnOnce() -> Result<T>) -> Asked<'a, T> {
-    Box::pin(ready(ask().map_err(Unanswered::Failed)))
+/// Asks on the thread that polls the answer: handing it to another would take longer. Nothing is
+/// done before, so that whoever times the answer times the work.
+fn at_once<'a, T: Send + 'a>(ask: impl FnOnce() -> Result<T> + Send + 'a) -> Asked<'a, T> {
+    Box::pin(async move { ask().map_err(Unanswered::Failed) })
 }
 
 fn page<'s>(snapshot: &'s Snapshot, query: &Query, today: Date) -> Result<FoundPage<'s>> {

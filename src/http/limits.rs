@@ -11,6 +11,8 @@ pub struct Limits {
     pub charge_queue: usize,
     /// The longest a request may take.
     pub request_time: Duration,
+    /// The dashboard lists queries for which the index takes longer than this.
+    pub slow_query_time: Duration,
 }
 
 /// Bounds of the server's sockets.
@@ -42,6 +44,7 @@ impl Default for Limits {
             in_flight: 512,
             charge_queue: 1024,
             request_time: Duration::from_secs(10),
+            slow_query_time: Duration::from_millis(10),
         }
     }
 }

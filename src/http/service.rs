@@ -94,7 +94,7 @@ impl Service {
             metrics: Metrics::new(),
             in_flight: Semaphore::new(limits.in_flight),
             names_under_way: UnderWay::default(),
-            slow_queries: SlowQueries::default(),
+            slow_queries: SlowQueries::over(limits.slow_query_time),
             following: ArcSwapOption::empty(),
             log: OnceLock::new(),
         })))

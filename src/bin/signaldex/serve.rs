@@ -88,6 +88,9 @@ struct Bounds {
     /// Seconds that a request may take
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds, env = "SIGNALDEX_REQUEST_TIMEOUT")]
     request_timeout: Duration,
+    /// Seconds of index work from which the dashboard lists a query as slow
+    #[arg(long, value_name = "SECONDS", default_value = "0.01", value_parser = parse_seconds, env = "SIGNALDEX_SLOW_QUERY_TIME")]
+    slow_query_time: Duration,
     /// Seconds that requests under way may take once the service is told to stop
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds, env = "SIGNALDEX_SHUTDOWN_TIMEOUT")]
     shutdown_timeout: Duration,
@@ -209,6 +212,7 @@ impl Bounds {
             in_flight: self.max_in_flight,
             charge_queue: usize::try_from(self.max_charge_queue).unwrap_or(usize::MAX),
             request_time: self.request_timeout,
+            slow_query_time: self.slow_query_time,
         }
     }
 

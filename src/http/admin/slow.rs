@@ -17,6 +17,7 @@ use crate::http::slow::SlowQuery;
 struct Page<'a> {
     frame: Frame<'a>,
     lines: Vec<Line>,
+    threshold: String,
     plan: Option<Plan>,
 }
 
@@ -46,6 +47,7 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
     let shown: Option<usize> = form.value("plan").parse().ok();
     let page = Page {
         frame: Frame::of(visit, "Slow queries"),
+        threshold: figures::duration(admin.0.service.0.slow_queries.threshold()),
         lines: queries
             .iter()
             .enumerate()
