@@ -11,8 +11,10 @@ use arc_swap::ArcSwapOption;
 use time::Date;
 
 use super::problem::Problem;
+use super::slow::Asked as QueryKind;
 use crate::digest::Digest;
-use crate::json::{CompanyDetail, Data, SignalDetail};
+use crate::json::{CompanyDetail, Data, SignalDetail, search_item};
+use crate::plan::Cost;
 use crate::query::Cursor;
 use crate::segment::Shown;
 use crate::{Error, Facets, Filter, Index, Query, Result, SignalId, Snapshot};
@@ -38,6 +40,19 @@ pub(crate) trait Corpus: Send + Sync {
 
     /// The counts of all facets.
     fn facets<'a>(&'a self, at: &'a Moment, filter: &'a Filter, today: Date) -> Asked<'a, Facets>;
+
+    /// What a query costs at most on this machine, found without running it; where that is at most
+    /// `cheap`, it may be any such number. Work of other machines does not count.
+    fn cost(
+        &self,
+        _at: &Moment,
+        _asked: QueryKind,
+        _filter: &Filter,
+        _today: Date,
+        _cheap: Cost,
+    ) -> Cost {
+        0
+    }
 
     /// The answer that shows a signal.
     fn signal<'a>(&'a self, at: &'a Moment, id: SignalId) -> Asked<'a, Option<Vec<u8>>>;
@@ -112,6 +127,19 @@ impl Moment {
     }
 }
 
+impl FoundPage<'_> {
+    /// The page with its items written, so that another thread may hand it on.
+    pub(crate) fn into_owned(self) -> FoundPage<'static> {
+        let items = self.items.iter().map(search_item);
+        FoundPage {
+            items: items.map(Shown::Written).collect(),
+            ids: self.ids,
+            next_cursor: self.next_cursor,
+            rows_checked: self.rows_checked,
+        }
+    }
+}
+
 impl LocalCorpus {
     pub(crate) fn new(index: Index) -> LocalCorpus {
         LocalCorpus {
@@ -159,6 +187,23 @@ impl Corpus for LocalCorpus {
 
     fn company<'a>(&'a self, at: &'a Moment, slug: &'a str) -> Asked<'a, Option<Vec<u8>>> {
         at_once(move || company_answer(at.snapshot()?, slug))
+    }
+
+    fn cost(
+        &self,
+        at: &Moment,
+        asked: QueryKind,
+        filter: &Filter,
+        today: Date,
+        cheap: Cost,
+    ) -> Cost {
+        let Some(snapshot) = &at.snapshot else {
+            return 0;
+        };
+        match asked {
+            QueryKind::Page | QueryKind::Count => snapshot.cost(filter, today, cheap),
+            QueryKind::Facets => snapshot.facets_cost(filter, today, cheap),
+        }
     }
 
     fn index(&self) -> Option<&Index> {

@@ -11,6 +11,13 @@ pub struct Limits {
     pub charge_queue: usize,
     /// The longest a request may take.
     pub request_time: Duration,
+    /// What a query may cost to be answered at once, in comparisons of a title with a phrase (20 to 50
+    /// nanoseconds each). One that may cost more runs on a pool of threads, where keys take turns.
+    pub cheap_query_cost: u64,
+    /// Threads of that pool.
+    pub query_threads: usize,
+    /// The longest that an expensive query may wait for its turn; it is then answered 429.
+    pub query_wait: Duration,
     /// The dashboard lists queries for which the index takes longer than this.
     pub slow_query_time: Duration,
 }
@@ -44,9 +51,18 @@ impl Default for Limits {
             in_flight: 512,
             charge_queue: 1024,
             request_time: Duration::from_secs(10),
+            cheap_query_cost: 50_000,
+            query_threads: spare_cores(),
+            query_wait: Duration::from_secs(2),
             slow_query_time: Duration::from_millis(10),
         }
     }
+}
+
+/// All cores but one, which is left to cheap queries; at least 1.
+fn spare_cores() -> usize {
+    let cores = std::thread::available_parallelism();
+    cores.map_or(1, |cores| cores.get().saturating_sub(1).max(1))
 }
 
 impl Default for ServerLimits {

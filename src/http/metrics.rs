@@ -47,6 +47,8 @@ pub(crate) struct Metrics {
     pub(crate) connections_refused: Counter,
     pub(crate) charge_queue: Gauge,
     pub(crate) charge_thread_failures: Counter,
+    pub(crate) expensive_queries: Counter,
+    pub(crate) expensive_queries_refused: Counter,
     pub(crate) log_lines_dropped: Counter,
     pub(crate) generation: Gauge<u64, AtomicU64>,
     followed_generation: Gauge<u64, AtomicU64>,
@@ -75,6 +77,8 @@ impl Metrics {
             connections_refused: Counter::default(),
             charge_queue: Gauge::default(),
             charge_thread_failures: Counter::default(),
+            expensive_queries: Counter::default(),
+            expensive_queries_refused: Counter::default(),
             log_lines_dropped: Counter::default(),
             generation: Gauge::default(),
             followed_generation: Gauge::default(),
@@ -135,6 +139,16 @@ impl Metrics {
             "charge_thread_failures",
             "Failures of the thread that writes charges; it is restarted each time",
             self.charge_thread_failures.clone(),
+        );
+        registry.register(
+            "expensive_queries",
+            "Queries for the pool of expensive ones",
+            self.expensive_queries.clone(),
+        );
+        registry.register(
+            "expensive_queries_refused",
+            "Expensive queries that did not get their turn",
+            self.expensive_queries_refused.clone(),
         );
         registry.register(
             "log_lines_dropped",

@@ -14,11 +14,13 @@
 //! ```
 //!
 //! Index work runs on the worker that read the request: a search takes microseconds, less than
-//! handing it to another thread and back. Only charges wait, for the commit they share.
+//! handing it to another thread and back. A query that its plan expects to take milliseconds runs on
+//! a pool (`query_pool`), where keys take turns. Charges wait for the commit they share.
 //!
 //! The comparison with the specification, rule by rule, is `SPECIFICATION.md` at the root.
 
 mod admin;
+mod asking;
 mod charging;
 mod corpus;
 mod deadline;
@@ -35,6 +37,7 @@ mod openapi;
 mod options;
 mod pages;
 mod problem;
+mod query_pool;
 mod replay;
 mod request;
 mod request_target;

@@ -57,7 +57,7 @@ fn paths() -> Value {
         .collect();
     let filters: Vec<Value> = PARAMETERS
         .iter()
-        .filter(|known| known.parameter.is_filter())
+        .filter(|known| known.parameter.is_filter() && !known.parameter.is_of_ids())
         .map(parameter)
         .collect();
     let id = path_parameter(

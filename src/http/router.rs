@@ -22,9 +22,7 @@ use super::keys::{KeyHash, Scope};
 use super::metering::Month;
 use super::problem::{Code, Problem};
 use super::service::{Service, Shared};
-use super::slow::Asked;
 use super::{details, options, pages, request, search};
-use crate::Filter;
 
 /// The methods of every endpoint, as `Allow` writes them.
 const ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD");
@@ -75,20 +73,6 @@ impl Call<'_> {
 
     pub(super) fn query(&self) -> &str {
         self.parts.uri.query().unwrap_or_default()
-    }
-
-    /// Asks the corpus, and notes how long that took.
-    pub(super) async fn timed<T>(
-        &self,
-        asked: Asked,
-        filter: &Filter,
-        ask: impl Future<Output = T>,
-    ) -> T {
-        let started = Instant::now();
-        let answer = ask.await;
-        let (queries, key) = (&self.service.slow_queries, &self.key.record.id);
-        queries.note(asked, self.query(), filter, key, started.elapsed());
-        answer
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::http::header::{CACHE_CONTROL, ETAG, HeaderName, VARY};
 
+use super::asking;
 use super::charging::{self, Refusal};
 use super::corpus::{FoundPage, Moment};
 use super::etag;
@@ -11,7 +12,6 @@ use super::metering::Counter;
 use super::problem::{Code, Problem};
 use super::replay::{self, Claim};
 use super::router::{Answer, Call};
-use super::slow::Asked;
 use super::state::{Charged, NewReplay};
 use crate::json::{self, Data, SearchData};
 use crate::query::{Cursor, Start};
@@ -42,7 +42,7 @@ enum Outcome<'s> {
 /// What a page was found for.
 struct Search<'a> {
     call: &'a Call<'a>,
-    moment: &'a Moment,
+    moment: &'a Arc<Moment>,
     query: &'a Query,
 }
 
@@ -207,9 +207,7 @@ async fn prepare<'s>(search: &Search<'s>) -> Result<Outcome<'s>, Problem> {
     if query.count_only() {
         return Ok(Outcome::Count(count(search).await?, tag));
     }
-    let corpus = &call.service.corpus;
-    let found = corpus.page(search.moment, query, call.today);
-    let found = call.timed(Asked::Page, query.filter(), found).await?;
+    let found = asking::page(call, search.moment, query).await?;
     call.service.metrics.rows_checked.inc_by(found.rows_checked);
     Ok(Outcome::Page(Page { found, tag }))
 }
@@ -220,9 +218,7 @@ async fn count(search: &Search<'_>) -> Result<Vec<u8>, Problem> {
         moment,
         query,
     } = search;
-    let today = call.today;
-    let count = call.service.corpus.count(moment, query.filter(), today);
-    let count = call.timed(Asked::Count, query.filter(), count).await?;
+    let count = asking::count(call, moment, query.filter()).await?;
     let data = SearchData {
         items: &[],
         next_cursor: None,

@@ -11,9 +11,10 @@ use super::corpus::{Corpus, LocalCorpus};
 use super::following::Following;
 use super::keyring::Keyring;
 use super::limits::Limits;
-use super::metering::Counter;
 use super::log_writer::LogWriter;
+use super::metering::Counter;
 use super::metrics::Metrics;
+use super::query_pool::QueryPool;
 use super::replay::UnderWay;
 use super::slow::SlowQueries;
 use super::state::{State, StateError, Writer};
@@ -57,6 +58,7 @@ pub(super) struct Shared {
     pub(super) in_flight: Semaphore,
     pub(super) names_under_way: UnderWay,
     pub(super) slow_queries: SlowQueries,
+    pub(super) query_pool: QueryPool,
     pub(super) following: ArcSwapOption<Following>,
     pub(super) log: OnceLock<LogWriter>,
 }
@@ -95,6 +97,7 @@ impl Service {
             in_flight: Semaphore::new(limits.in_flight),
             names_under_way: UnderWay::default(),
             slow_queries: SlowQueries::over(limits.slow_query_time),
+            query_pool: QueryPool::new(limits.query_threads, limits.query_wait),
             following: ArcSwapOption::empty(),
             log: OnceLock::new(),
         })))

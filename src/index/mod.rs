@@ -5,6 +5,8 @@
 //! keeps it, whatever is published meanwhile.
 
 mod builder;
+#[cfg(feature = "http")]
+mod cost;
 mod deleted;
 mod directory;
 mod facets;

@@ -27,7 +27,7 @@ pub struct Snapshot {
     revision: Digest,
     /// Oldest first.
     pub(super) segments: Vec<LiveSegment>,
-    strategies: Strategies,
+    pub(super) strategies: Strategies,
 }
 
 /// A signal and its company, as stored.

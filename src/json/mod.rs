@@ -43,7 +43,7 @@ pub use load::{LoadReport, Loader, OnInvalid, Progress, Rejected, Sink, load};
 pub use output::{CompanyDetail, Data, FilterOptions, SearchData, SignalDetail, SignalItem};
 #[cfg(feature = "http")]
 pub(crate) use page::search_answer;
-#[cfg(feature = "cluster")]
+#[cfg(feature = "http")]
 pub(crate) use page::search_item;
 pub use value::FIELD_BYTES_MAX;
 pub use write::{write_company, write_signal};

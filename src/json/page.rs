@@ -38,7 +38,7 @@ pub(crate) fn search_answer(items: &[Shown<'_>], next_cursor: Option<&str>) -> V
 }
 
 /// One item of such an answer.
-#[cfg(feature = "cluster")]
+#[cfg(feature = "http")]
 pub(crate) fn search_item(item: &Shown<'_>) -> Vec<u8> {
     let mut output = Vec::with_capacity(item_bytes(item));
     write_item(&mut output, item);
@@ -53,7 +53,7 @@ fn item_bytes(item: &Shown<'_>) -> usize {
             behind_name,
         } => before_name.len() + company_name.len() + behind_name.len() + ITEM_BYTES,
         Shown::Item(_) => WRITTEN_ITEM_BYTES,
-        #[cfg(feature = "cluster")]
+        #[cfg(feature = "http")]
         Shown::Written(bytes) => bytes.len() + ITEM_BYTES,
     }
 }
@@ -70,7 +70,7 @@ fn write_item(output: &mut Vec<u8>, item: &Shown<'_>) {
             output.extend_from_slice(behind_name);
         }
         Shown::Item(item) => write_value(output, &SignalItem::from(&**item)),
-        #[cfg(feature = "cluster")]
+        #[cfg(feature = "http")]
         Shown::Written(bytes) => output.extend_from_slice(bytes),
     }
 }

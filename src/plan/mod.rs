@@ -7,6 +7,8 @@
 //! the order of words in phrases). A phrase thus adds a source for each of its words and a check.
 
 mod companies;
+#[cfg(feature = "http")]
+pub(crate) mod cost;
 mod estimate;
 mod explain;
 mod planner;
@@ -21,6 +23,8 @@ use smallvec::SmallVec;
 use time::Date;
 
 pub(crate) use companies::CompanyFacet;
+#[cfg(feature = "http")]
+pub(crate) use cost::Cost;
 pub use estimate::Estimate;
 pub(crate) use explain::StepActual;
 pub use explain::{Explanation, SegmentExplanation, StepExplanation};

@@ -114,6 +114,15 @@ impl Filter {
             && self.matches_company_name(&company.name)
     }
 
+    /// Whether dates or amounts are bounded.
+    #[cfg(feature = "http")]
+    pub(crate) fn has_ranges(&self) -> bool {
+        let has_days = self.days.is_some() || !self.date_ranges.is_empty();
+        let dates = [self.date_from, self.date_to];
+        let amounts = [self.funding_min, self.funding_max];
+        has_days || dates.iter().any(Option::is_some) || amounts.iter().any(Option::is_some)
+    }
+
     /// Whether every signal is found.
     pub fn is_empty(&self) -> bool {
         *self == Filter::default()

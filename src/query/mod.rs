@@ -198,6 +198,13 @@ impl Filter {
         builder.build().map(|query| query.filter)
     }
 
+    /// As [`parse`](Self::parse), where `ids` and `activityIds` are unknown as well.
+    #[cfg(feature = "http")]
+    pub(crate) fn parse_without_ids(query_string: &str) -> Result<Filter, InvalidQuery> {
+        let builder = params::parse(query_string, params::Accepted::FiltersWithoutIds)?;
+        builder.build().map(|query| query.filter)
+    }
+
     /// One text for one meaning: filters in a fixed order, values normalised. Stable over releases.
     pub fn canonical(&self) -> String {
         canonical::of_filter(self)

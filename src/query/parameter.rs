@@ -357,6 +357,11 @@ impl Parameter {
     pub fn is_filter(self) -> bool {
         self < Parameter::Limit
     }
+
+    /// Whether it names single signals.
+    pub fn is_of_ids(self) -> bool {
+        matches!(self, Parameter::Ids | Parameter::ActivityIds)
+    }
 }
 
 const fn describe(

@@ -14,6 +14,9 @@ pub(super) enum Accepted {
     All,
     /// Those that say what a signal has to be like.
     Filters,
+    /// The same without the ids of signals.
+    #[cfg(feature = "http")]
+    FiltersWithoutIds,
 }
 
 /// Reads `name=value&name=value`, percent-encoded, `+` for a space. Pairs without a name and a
@@ -66,15 +69,25 @@ pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, Inva
     Ok(builder)
 }
 
+impl Accepted {
+    fn has(self, parameter: Parameter) -> bool {
+        match self {
+            Accepted::All => true,
+            Accepted::Filters => parameter.is_filter(),
+            #[cfg(feature = "http")]
+            Accepted::FiltersWithoutIds => parameter.is_filter() && !parameter.is_of_ids(),
+        }
+    }
+}
+
 fn known(name: &str, accepted: Accepted) -> Option<Parameter> {
-    let is_accepted = |parameter: &Parameter| accepted == Accepted::All || parameter.is_filter();
-    Parameter::of_name(name).filter(is_accepted)
+    Parameter::of_name(name).filter(|&parameter| accepted.has(parameter))
 }
 
 fn unknown(name: &str, accepted: Accepted) -> Fault {
     let names: Vec<&str> = PARAMETERS
         .iter()
-        .filter(|known| accepted == Accepted::All || known.parameter.is_filter())
+        .filter(|known| accepted.has(known.parameter))
         .map(|known| known.name)
         .collect();
     Fault {

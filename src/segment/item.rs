@@ -27,8 +27,7 @@ pub(crate) enum Shown<'a> {
     },
     /// To be written.
     Item(Box<Item<'a>>),
-    /// Written elsewhere, in the bytes of the answer.
-    #[cfg(feature = "cluster")]
+    /// Written already, in the bytes of the answer.
     Written(Vec<u8>),
 }
 

@@ -61,6 +61,27 @@ fn first_fault(response: &Response) -> (String, String) {
     (text("parameter"), text("code"))
 }
 
+/// Counts under an id would show for nothing what a record holds.
+#[test]
+fn filter_options_take_no_ids() {
+    let rig = Rig::start();
+    for parameter in ["ids", "activityIds"] {
+        let answer = rig.get(&format!("/api/v1/filter-options?{parameter}=1"));
+        assert_eq!(answer.status, 400, "{parameter}");
+        let fault = &answer.json()["errors"][0];
+        assert_eq!(fault["code"], "unknown_parameter");
+        assert_eq!(fault["parameter"], parameter);
+    }
+    let document = rig.get("/openapi.json").json();
+    let parameters = &document["paths"]["/api/v1/filter-options"]["get"]["parameters"];
+    let parameters = parameters.as_array().expect("parameters");
+    assert!(parameters.iter().any(|known| known["name"] == "country"));
+    let is_of_ids = |known: &Value| known["name"] == "ids" || known["name"] == "activityIds";
+    assert!(!parameters.iter().any(is_of_ids));
+    let filter = signaldex::Filter::parse("ids=1").expect("the library keeps them");
+    assert!(!filter.is_empty());
+}
+
 /// A day later at each request, and how often it was asked for.
 fn passing_days() -> (Today, Arc<AtomicI32>) {
     let asked = Arc::new(AtomicI32::new(0));

@@ -213,3 +213,153 @@ fn flood(address: std::net::SocketAddr) {
     }
     read_to_end(&mut socket);
 }
+
+/// Each two neighbours of these words stand next to each other in every title of the heavy index,
+/// and no three of them.
+const WORDS: [&str; 40] = [
+    "ab", "ac", "ad", "ae", "af", "ag", "ah", "ai", "aj", "ak", "al", "am", "an", "ao", "ap", "aq",
+    "ar", "as", "at", "au", "av", "aw", "ax", "ay", "az", "ba", "bc", "bd", "be", "bf", "bg", "bh",
+    "bi", "bj", "bk", "bl", "bm", "bn", "bo", "bp",
+];
+
+/// An index in which a phrase that occurs nowhere is looked for in every title.
+fn heavy_index() -> Index {
+    const ROWS: u64 = 30_000;
+    let mut builder = IndexBuilder::in_memory().expect("a builder");
+    let company = Company::new("acme", "Acme");
+    builder.add_company(&company).expect("a company");
+    let pairs: Vec<String> = WORDS.windows(2).map(|pair| pair.join(" ")).collect();
+    let title = pairs.join(" and ");
+    for number in 1..=ROWS {
+        let id = SignalId::new(number).expect("an id");
+        let signal = Signal::new(id, "acme", title.as_str());
+        builder.add_signal(&signal).expect("a signal");
+    }
+    builder.finish().expect("an index")
+}
+
+/// Phrases of three words, whose absence only the titles tell.
+fn heavy_count() -> String {
+    let phrases = WORDS.windows(3);
+    let phrases: Vec<String> = phrases
+        .map(|words| format!("%22{}%22", words.join("+")))
+        .collect();
+    format!("/api/v1/signals?countOnly=true&any={}", phrases.join("+"))
+}
+
+/// The longest and the median time of requests, one after the other.
+fn times(requests: usize, ask: impl Fn() -> Response) -> (Duration, Duration) {
+    let mut times: Vec<Duration> = (0..requests)
+        .map(|_| {
+            let started = Instant::now();
+            assert_eq!(ask().status, 200);
+            started.elapsed()
+        })
+        .collect();
+    times.sort();
+    (times[requests - 1], times[requests / 2])
+}
+
+/// Sends a request again and again on connections of its own, until it is dropped.
+struct Neighbour {
+    is_over: std::sync::Arc<std::sync::atomic::AtomicBool>,
+    threads: Vec<std::thread::JoinHandle<Vec<Response>>>,
+}
+
+impl Neighbour {
+    fn start(rig: &Rig, connections: usize, target: &str) -> Neighbour {
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let is_over = std::sync::Arc::new(AtomicBool::new(false));
+        let authorization = format!("Bearer {}", rig.key.as_str());
+        let thread = |_| {
+            let (is_over, address) = (std::sync::Arc::clone(&is_over), rig.address);
+            let (authorization, target) = (authorization.clone(), target.to_owned());
+            std::thread::spawn(move || {
+                let headers = [("authorization", authorization.as_str())];
+                let mut answers = Vec::new();
+                while !is_over.load(Ordering::Relaxed) {
+                    answers.push(client::request(address, "GET", &target, &headers));
+                }
+                answers
+            })
+        };
+        let threads = (0..connections).map(thread).collect();
+        std::thread::sleep(Duration::from_millis(300));
+        Neighbour { is_over, threads }
+    }
+
+    fn stop(self) -> Vec<Response> {
+        self.is_over
+            .store(true, std::sync::atomic::Ordering::Relaxed);
+        let threads = self.threads.into_iter();
+        threads
+            .flat_map(|thread| thread.join().expect("answers"))
+            .collect()
+    }
+}
+
+#[test]
+fn expensive_queries_of_one_key_leave_those_of_others_alone() {
+    let rig = Rig::with(Settings {
+        limits: Limits {
+            query_threads: 1,
+            query_wait: Duration::from_millis(500),
+            ..Limits::default()
+        },
+        index: Some(heavy_index()),
+        ..Settings::default()
+    });
+    let other = rig.other_key(&Settings::default().key);
+    let bearer = format!("Bearer {}", other.as_str());
+    let headers = [("authorization", bearer.as_str())];
+    let cheap = || rig.send_as_is("GET", "/api/v1/signals?q=ab&limit=2", &headers);
+    let health = || rig.send_as_is("GET", "/healthz", &[]);
+    let heavy = heavy_count();
+    let (_, alone) = times(5, || rig.get(&heavy));
+
+    let neighbour = Neighbour::start(&rig, 24, &heavy);
+    let (_, cheap_time) = times(30, cheap);
+    let (_, health_time) = times(30, health);
+    let answers = neighbour.stop();
+
+    assert!(cheap_time < alone / 2, "{cheap_time:?}, {alone:?} alone");
+    assert!(health_time < alone / 2, "{health_time:?}, {alone:?} alone");
+    let (counted, refused): (Vec<&Response>, Vec<&Response>) =
+        answers.iter().partition(|answer| answer.status == 200);
+    assert!(!counted.is_empty() && !refused.is_empty());
+    for answer in counted {
+        assert_eq!(answer.json()["data"]["count"], 0);
+    }
+    for answer in refused {
+        assert_eq!(answer.json()["code"], "rate_limited");
+        assert_eq!(answer.header("retry-after"), Some("1"));
+    }
+}
+
+#[test]
+fn expensive_queries_are_answered_as_cheap_ones_are() {
+    let rig = |cheap_query_cost| {
+        Rig::with(Settings {
+            limits: Limits {
+                cheap_query_cost,
+                ..Limits::default()
+            },
+            ..Settings::default()
+        })
+    };
+    let (cheap, expensive) = (rig(u64::MAX), rig(0));
+    for target in [
+        "signals?q=raises&limit=7",
+        "signals?q=raises&countOnly=true",
+        "signals?any=%22series+a+funding%22+raises&limit=3&page=2",
+        "signals?country=Germany&days=90",
+        "signals?q=nothing+of+the+kind",
+        "filter-options?q=raises&country=Germany",
+    ] {
+        let target = format!("/api/v1/{target}");
+        let (one, other) = (cheap.get(&target), expensive.get(&target));
+        assert_eq!(one.status, 200, "{target}");
+        assert_eq!((one.status, one.charged()), (other.status, other.charged()));
+        assert_eq!(one.json(), other.json(), "{target}");
+    }
+}

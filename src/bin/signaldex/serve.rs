@@ -7,8 +7,8 @@ use std::pin::pin;
 use std::time::Duration;
 
 use signaldex::http::{
-    Admin, AdminSettings, AdminToken, ApiKey, Limits, LogWriter, Server, ServerLimits, Service, State, Today,
-    serve_admin,
+    Admin, AdminSettings, AdminToken, ApiKey, Limits, LogWriter, Server, ServerLimits, Service,
+    State, Today, serve_admin,
 };
 use signaldex::{Index, sample};
 use time::Date;
@@ -88,6 +88,16 @@ struct Bounds {
     /// Seconds that a request may take
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds, env = "SIGNALDEX_REQUEST_TIMEOUT")]
     request_timeout: Duration,
+    /// What a query may cost to be answered at once, in comparisons of a title with a phrase; others
+    /// take turns by key
+    #[arg(long, value_name = "N", default_value_t = Limits::default().cheap_query_cost, env = "SIGNALDEX_CHEAP_QUERY_COST")]
+    cheap_query_cost: u64,
+    /// Threads for expensive queries; by default all cores but one
+    #[arg(long, value_name = "N", default_value_t = Limits::default().query_threads as u64, value_parser = clap::value_parser!(u64).range(1..=1024), env = "SIGNALDEX_QUERY_THREADS")]
+    query_threads: u64,
+    /// Seconds that an expensive query may wait for its turn
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = parse_seconds, env = "SIGNALDEX_QUERY_WAIT")]
+    query_wait: Duration,
     /// Seconds of index work from which the dashboard lists a query as slow
     #[arg(long, value_name = "SECONDS", default_value = "0.01", value_parser = parse_seconds, env = "SIGNALDEX_SLOW_QUERY_TIME")]
     slow_query_time: Duration,
@@ -212,6 +222,9 @@ impl Bounds {
             in_flight: self.max_in_flight,
             charge_queue: usize::try_from(self.max_charge_queue).unwrap_or(usize::MAX),
             request_time: self.request_timeout,
+            cheap_query_cost: self.cheap_query_cost,
+            query_threads: usize::try_from(self.query_threads).unwrap_or(usize::MAX),
+            query_wait: self.query_wait,
             slow_query_time: self.slow_query_time,
         }
     }

@@ -1,0 +1,130 @@
+//! Asks the corpus for a request: cheap queries at once, expensive ones on the pool.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::corpus::{Asked as Answering, Corpus, FoundPage, Moment, Unanswered};
+use super::limits::RETRY_AFTER_SECONDS;
+use super::problem::{Code, Problem};
+use super::query_pool::NotRun;
+use super::router::Call;
+use super::slow::Asked;
+use crate::{Facets, Filter, Query};
+
+/// What an expensive query came to, and how long the corpus took.
+type Timed<T> = (Result<T, Unanswered>, Duration);
+
+/// A page of signals.
+pub(super) async fn page<'s>(
+    call: &'s Call<'_>,
+    moment: &'s Arc<Moment>,
+    query: &'s Query,
+) -> Result<FoundPage<'s>, Problem> {
+    let (filter, today) = (query.filter(), call.today);
+    if !is_expensive(call, Asked::Page, moment, filter) {
+        let page = call.service.corpus.page(moment, query, today);
+        return timed(call, Asked::Page, filter, page).await;
+    }
+    let (corpus, moment, owned) = (corpus(call), Arc::clone(moment), query.clone());
+    let work = async move {
+        let page = async { Ok(corpus.page(&moment, &owned, today).await?.into_owned()) };
+        clocked(page).await
+    };
+    on_pool(call, Asked::Page, filter, work).await
+}
+
+/// The number of matches.
+pub(super) async fn count(
+    call: &Call<'_>,
+    moment: &Arc<Moment>,
+    filter: &Filter,
+) -> Result<u64, Problem> {
+    let today = call.today;
+    if !is_expensive(call, Asked::Count, moment, filter) {
+        let count = call.service.corpus.count(moment, filter, today);
+        return timed(call, Asked::Count, filter, count).await;
+    }
+    let (corpus, moment, owned) = (corpus(call), Arc::clone(moment), filter.clone());
+    let work = async move { clocked(corpus.count(&moment, &owned, today)).await };
+    on_pool(call, Asked::Count, filter, work).await
+}
+
+/// The counts of all facets.
+pub(super) async fn facets(
+    call: &Call<'_>,
+    moment: &Arc<Moment>,
+    filter: &Filter,
+) -> Result<Facets, Problem> {
+    let today = call.today;
+    if !is_expensive(call, Asked::Facets, moment, filter) {
+        let facets = call.service.corpus.facets(moment, filter, today);
+        return timed(call, Asked::Facets, filter, facets).await;
+    }
+    let (corpus, moment, owned) = (corpus(call), Arc::clone(moment), filter.clone());
+    let work = async move { clocked(corpus.facets(&moment, &owned, today)).await };
+    on_pool(call, Asked::Facets, filter, work).await
+}
+
+fn corpus(call: &Call<'_>) -> Arc<dyn Corpus> {
+    Arc::clone(&call.service.corpus)
+}
+
+fn is_expensive(call: &Call<'_>, asked: Asked, moment: &Moment, filter: &Filter) -> bool {
+    let cheap = call.service.limits.cheap_query_cost;
+    let corpus = &call.service.corpus;
+    corpus.cost(moment, asked, filter, call.today, cheap) > cheap
+}
+
+/// Asks on this thread, and notes how long that took.
+async fn timed<T>(
+    call: &Call<'_>,
+    asked: Asked,
+    filter: &Filter,
+    answering: Answering<'_, T>,
+) -> Result<T, Problem> {
+    let (answer, time) = clocked(answering).await;
+    note(call, asked, filter, time);
+    Ok(answer?)
+}
+
+/// Asks on the pool, and notes how long that took, without the wait.
+async fn on_pool<T: Send + 'static>(
+    call: &Call<'_>,
+    asked: Asked,
+    filter: &Filter,
+    work: impl Future<Output = Timed<T>> + Send + 'static,
+) -> Result<T, Problem> {
+    let service = call.service;
+    service.metrics.expensive_queries.inc();
+    let ran = service.query_pool.run(call.key.record.number, work).await;
+    let (answer, time) = ran.map_err(|reason| not_run(call, &reason))?;
+    note(call, asked, filter, time);
+    Ok(answer?)
+}
+
+async fn clocked<T>(answering: impl Future<Output = Result<T, Unanswered>>) -> Timed<T> {
+    let started = Instant::now();
+    let answer = answering.await;
+    (answer, started.elapsed())
+}
+
+fn note(call: &Call<'_>, asked: Asked, filter: &Filter, time: Duration) {
+    let (queries, key) = (&call.service.slow_queries, &call.key.record.id);
+    queries.note(asked, call.query(), filter, key, time);
+}
+
+fn not_run(call: &Call<'_>, reason: &NotRun) -> Problem {
+    match reason {
+        NotRun::Busy => {
+            call.service.metrics.expensive_queries_refused.inc();
+            let detail = "The query is expensive, and too many such queries wait; try again later, \
+                          or narrow it.";
+            Problem::new(Code::RateLimited, detail).retry_after(RETRY_AFTER_SECONDS)
+        }
+        NotRun::Failed => {
+            tracing::error!("an expensive query has failed");
+            let detail = "The request could not be answered; it was not charged.";
+            Problem::new(Code::Internal, detail)
+        }
+    }
+}

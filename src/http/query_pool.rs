@@ -1,0 +1,350 @@
+//! Threads for expensive queries, and the order in which keys get them.
+//!
+//! Keys take turns, one query each (round robin), so a key that sends many delays others by one query and not
+//! by all of its own. What waits is bounded in number and in time; a client that has gone gives up
+//! its query unless it has started.
+
+use std::collections::{HashMap, VecDeque};
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+/// Expensive queries of one key at once, however many threads there are.
+const RUNNING_PER_KEY_MAX: usize = 2;
+/// Expensive queries of one key that may wait; they hold requests under way, of which there are
+/// [`Limits::in_flight`](super::Limits::in_flight).
+const WAITING_PER_KEY_MAX: usize = 16;
+/// How much less urgent the threads are than those that answer cheap queries, on Linux: with a
+/// tenth of the weight, they use what others leave.
+#[cfg(target_os = "linux")]
+const NICENESS: i32 = 10;
+
+/// Runs expensive queries. Its threads start with the first one and end with the pool.
+pub(super) struct QueryPool {
+    shared: Arc<Shared>,
+    threads: usize,
+    wait: Duration,
+    start: Once,
+}
+
+/// Why a query was not run.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum NotRun {
+    /// Too many of the key wait, or it has waited too long.
+    Busy,
+    /// It has panicked, or the pool has no threads.
+    Failed,
+}
+
+#[derive(Default)]
+struct Shared {
+    turns: Mutex<Turns<Job>>,
+    has_work: Condvar,
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// What waits and what runs, by the number of the key.
+struct Turns<J> {
+    /// No queue is empty.
+    waiting: HashMap<i64, VecDeque<(u64, J)>>,
+    /// The keys of which something waits, each once, the next one first.
+    order: VecDeque<i64>,
+    running: HashMap<i64, usize>,
+    next_ticket: u64,
+    is_closed: bool,
+}
+
+/// A query that may still wait. Dropping it takes the query out of its queue.
+struct Waiting<'p> {
+    shared: &'p Shared,
+    key: i64,
+    ticket: u64,
+}
+
+impl QueryPool {
+    /// A pool of some threads, on which a query waits for its turn at most `wait`.
+    pub(super) fn new(threads: usize, wait: Duration) -> QueryPool {
+        QueryPool {
+            shared: Arc::default(),
+            threads,
+            wait,
+            start: Once::new(),
+        }
+    }
+
+    /// Runs a query of a key on a thread of the pool, in its turn. Needs a tokio runtime, which may be
+    /// busy.
+    ///
+    /// # Errors
+    /// The query did not get its turn in time, or has failed.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        key: i64,
+        query: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, NotRun> {
+        self.start.call_once(|| self.start_threads());
+        let runtime = Handle::current();
+        let (start, has_started) = oneshot::channel();
+        let (reply, answer) = oneshot::channel();
+        let job = move || {
+            // Nobody waits any more where this fails.
+            if start.send(()).is_ok() {
+                let _ = reply.send(runtime.block_on(query));
+            }
+        };
+        let _waiting = self.shared.push(key, Box::new(job))?;
+        match tokio::time::timeout(self.wait, has_started).await {
+            Ok(Ok(())) => answer.await.map_err(|_| NotRun::Failed),
+            Ok(Err(_)) => Err(NotRun::Failed),
+            Err(_) => Err(NotRun::Busy),
+        }
+    }
+
+    fn start_threads(&self) {
+        for number in 0..self.threads {
+            let shared = Arc::clone(&self.shared);
+            let thread = std::thread::Builder::new()
+                .name(format!("queries-{number}"))
+                .spawn(move || run_all(&shared));
+            if let Err(error) = thread {
+                tracing::error!(%error, "a thread for expensive queries cannot be started");
+            }
+        }
+    }
+}
+
+impl Drop for QueryPool {
+    fn drop(&mut self) {
+        self.shared.lock().is_closed = true;
+        self.shared.has_work.notify_all();
+    }
+}
+
+impl Shared {
+    fn push(&self, key: i64, job: Job) -> Result<Waiting<'_>, NotRun> {
+        let ticket = self.lock().push(key, job).ok_or(NotRun::Busy)?;
+        self.has_work.notify_one();
+        Ok(Waiting {
+            shared: self,
+            key,
+            ticket,
+        })
+    }
+
+    /// The next query, once there is one whose turn it is; `None` once the pool is closed.
+    fn next(&self) -> Option<(i64, Job)> {
+        let mut turns = self.lock();
+        loop {
+            if turns.is_closed {
+                return None;
+            }
+            if let Some(next) = turns.next() {
+                return Some(next);
+            }
+            let woken = self.has_work.wait(turns);
+            turns = woken.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn finish(&self, key: i64) {
+        self.lock().finish(key);
+        // The key may run one more now.
+        self.has_work.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Turns<Job>> {
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        // Dropped outside the lock: a query may own much.
+        let _given_up = self.shared.lock().remove(self.key, self.ticket);
+    }
+}
+
+fn run_all(shared: &Shared) {
+    lower_priority();
+    while let Some((key, job)) = shared.next() {
+        // Whoever waits for it learns that from its channel; the panic is in the log.
+        let _ = catch_unwind(AssertUnwindSafe(job));
+        shared.finish(key);
+    }
+}
+
+/// On Linux priorities are those of threads.
+#[cfg(target_os = "linux")]
+fn lower_priority() {
+    if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
+        tracing::warn!(%error, "expensive queries run at the priority of others");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn lower_priority() {}
+
+impl<J> Default for Turns<J> {
+    fn default() -> Turns<J> {
+        Turns {
+            waiting: HashMap::new(),
+            order: VecDeque::new(),
+            running: HashMap::new(),
+            next_ticket: 0,
+            is_closed: false,
+        }
+    }
+}
+
+impl<J> Turns<J> {
+    /// Lets a job wait behind those of its key; `None` where too many of them do.
+    fn push(&mut self, key: i64, job: J) -> Option<u64> {
+        let queue = self.waiting.entry(key).or_default();
+        if queue.len() >= WAITING_PER_KEY_MAX {
+            return None;
+        }
+        if queue.is_empty() {
+            self.order.push_back(key);
+        }
+        let ticket = self.next_ticket;
+        self.next_ticket += 1;
+        queue.push_back((ticket, job));
+        Some(ticket)
+    }
+
+    /// Starts the first job of the first key in order that may run one more.
+    fn next(&mut self) -> Option<(i64, J)> {
+        let may_run = |key: &i64| {
+            self.running
+                .get(key)
+                .is_none_or(|&n| n < RUNNING_PER_KEY_MAX)
+        };
+        let index = self.order.iter().position(may_run)?;
+        let key = self.order.remove(index)?;
+        let queue = self.waiting.get_mut(&key)?;
+        let (_, job) = queue.pop_front()?;
+        if queue.is_empty() {
+            self.waiting.remove(&key);
+        } else {
+            self.order.push_back(key);
+        }
+        *self.running.entry(key).or_default() += 1;
+        Some((key, job))
+    }
+
+    fn finish(&mut self, key: i64) {
+        if let Some(running) = self.running.get_mut(&key) {
+            *running -= 1;
+            if *running == 0 {
+                self.running.remove(&key);
+            }
+        }
+    }
+
+    /// Takes a job out of its queue, unless it has started.
+    fn remove(&mut self, key: i64, ticket: u64) -> Option<J> {
+        let queue = self.waiting.get_mut(&key)?;
+        let index = queue.iter().position(|(other, _)| *other == ticket)?;
+        let (_, job) = queue.remove(index)?;
+        if queue.is_empty() {
+            self.waiting.remove(&key);
+            self.order.retain(|other| *other != key);
+        }
+        Some(job)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn keys_take_turns_and_run_two_at_once() {
+        let mut turns = Turns::default();
+        for number in 0..5 {
+            turns.push(1, ('a', number)).expect("room");
+        }
+        turns.push(2, ('b', 0)).expect("room");
+        turns.push(3, ('c', 0)).expect("room");
+        let mut next = || turns.next().map(|(_, job)| job);
+        let started = [next(), next(), next(), next(), next()];
+        let expected = [
+            Some(('a', 0)),
+            Some(('b', 0)),
+            Some(('c', 0)),
+            Some(('a', 1)),
+            None,
+        ];
+        assert_eq!(started, expected, "a third of key 1 has to wait");
+        turns.finish(2);
+        assert_eq!(turns.next(), None);
+        turns.finish(1);
+        assert_eq!(turns.next(), Some((1, ('a', 2))));
+    }
+
+    #[test]
+    fn what_waits_is_bounded_by_key_and_can_be_given_up() {
+        let mut turns = Turns::default();
+        let tickets: Vec<u64> = (0..WAITING_PER_KEY_MAX)
+            .map(|number| turns.push(1, number).expect("room"))
+            .collect();
+        assert_eq!(turns.push(1, 99), None);
+        assert!(turns.push(2, 0).is_some());
+        assert_eq!(turns.remove(1, tickets[0]), Some(0));
+        assert_eq!(turns.remove(1, tickets[0]), None);
+        assert!(turns.push(1, 16).is_some());
+        assert_eq!(turns.next(), Some((1, 1)));
+        for &ticket in &tickets[2..] {
+            turns.remove(1, ticket);
+        }
+        turns.remove(1, 17);
+        assert_eq!(turns.next(), Some((2, 0)));
+        assert_eq!(turns.next(), None);
+        assert!(turns.order.is_empty() && turns.waiting.is_empty());
+    }
+
+    fn runtime() -> tokio::runtime::Runtime {
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        runtime
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .expect("a runtime")
+    }
+
+    #[test]
+    fn a_query_that_does_not_get_its_turn_in_time_is_not_run() {
+        let pool = Arc::new(QueryPool::new(1, Duration::from_millis(100)));
+        let (release, blocked) = mpsc::channel::<()>();
+        runtime().block_on(async {
+            let other = Arc::clone(&pool);
+            let first =
+                tokio::spawn(
+                    async move { other.run(1, async move { blocked.recv().is_err() }).await },
+                );
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            let late = pool.run(2, async { unreachable!("it has been given up") });
+            assert_eq!(late.await, Err::<(), NotRun>(NotRun::Busy));
+            drop(release);
+            assert_eq!(first.await.expect("no panic"), Ok(true));
+            assert_eq!(pool.run(2, async { 7 }).await, Ok(7));
+        });
+    }
+
+    #[test]
+    fn a_query_that_panics_fails_alone() {
+        let pool = QueryPool::new(1, Duration::from_secs(10));
+        runtime().block_on(async {
+            let panicking = pool.run(1, async { panic!("for a test") });
+            assert_eq!(panicking.await, Err::<(), NotRun>(NotRun::Failed));
+            assert_eq!(pool.run(1, async { 7 }).await, Ok(7));
+        });
+        assert!(pool.shared.lock().running.is_empty());
+    }
+}

@@ -1,0 +1,108 @@
+//! What a plan may cost at most, so that expensive queries can be told before they run.
+//!
+//! The bounds come from the sizes of sets alone. What is expected to match does not count: a query
+//! whose words never stand together finds nothing and costs all the same.
+
+use super::{Access, Estimate, Plan, Step};
+use crate::query::{Facet, Filter};
+use crate::segment::BLOCK_ROWS;
+
+/// What work may cost, in comparisons of a title with a phrase (20 to 50 nanoseconds each).
+pub(crate) type Cost = u64;
+
+/// Combining one set with the candidates of a block: up to a microsecond.
+const SET_BLOCK_COST: Cost = 20;
+/// Rows whose code is compared, or is added to the count of a facet, at the cost of one comparison
+/// of a title.
+const ROWS_PER_COST: u64 = 32;
+
+impl Plan<'_> {
+    /// What it costs at most to visit all matches in a segment of `rows` rows.
+    pub(crate) fn cost(&self, rows: u64) -> Cost {
+        if self.impossible.is_some() {
+            return 0;
+        }
+        let candidates = self.matches_max(rows);
+        let required = self.required.iter().map(Step::sources);
+        let excluded = self.excluded.iter().map(Step::sources);
+        let sources: u64 = required.chain(excluded).sum();
+        let sets = sources * blocks(rows) * SET_BLOCK_COST;
+        let ranges = self.ranges.len() as u64 * candidates / ROWS_PER_COST;
+        let phrases: u64 = self
+            .phrases
+            .iter()
+            .map(|step| candidates * step.check.any_of.len() as u64)
+            .sum();
+        let excluded: u64 = self.excluded.iter().map(Step::check_cost).sum();
+        sets + ranges + phrases + excluded
+    }
+
+    /// What it costs at most to add each match to the counts of `facets` facets.
+    pub(crate) fn tally_cost(&self, rows: u64, facets: usize) -> Cost {
+        if self.impossible.is_some() || self.is_everything() {
+            return 0;
+        }
+        self.matches_max(rows) * facets as u64 / ROWS_PER_COST
+    }
+
+    /// How many rows match at most, before phrases are looked for in them.
+    fn matches_max(&self, rows: u64) -> u64 {
+        let required = self.required.iter().map(|step| step.estimate);
+        let ranges = self.ranges.iter().map(|step| step.estimate);
+        let maxima = required.chain(ranges).map(|Estimate { max, .. }| max);
+        maxima.min().unwrap_or(rows).min(rows)
+    }
+}
+
+impl Step<'_> {
+    fn sources(&self) -> u64 {
+        match &self.access {
+            Access::Union(sources) => sources.len() as u64,
+            Access::One(_) | Access::Phrase { .. } => 1,
+            Access::Rows(_) | Access::OfCompanies(_) => 0,
+        }
+    }
+
+    /// What it costs at most to look for a phrase in the rows of its rarest word.
+    fn check_cost(&self) -> Cost {
+        match &self.access {
+            Access::Phrase { check, .. } => self.estimate.max * check.any_of.len() as u64,
+            _ => 0,
+        }
+    }
+}
+
+/// What a filter costs at most over `rows` rows, known without planning it. Most filters are cheap
+/// by this bound already.
+pub(crate) fn bound(filter: &Filter, rows: u64) -> Cost {
+    let texts = [
+        &filter.all,
+        &filter.any,
+        &filter.none,
+        &filter.company_words,
+    ];
+    let phrases = || texts.into_iter().flatten();
+    let words: usize = phrases().map(|phrase| phrase.terms().len()).sum();
+    let to_check = phrases().filter(|phrase| phrase.terms().len() > 1).count();
+    let values: usize = Facet::ALL
+        .into_iter()
+        .map(|facet| filter.value_keys(facet).len())
+        .sum();
+    let sources = (words + values + filter.companies.len() + 1) as u64;
+    let ranges = if filter.has_ranges() {
+        // Dates and amounts.
+        2 * rows / ROWS_PER_COST
+    } else {
+        0
+    };
+    sources * blocks(rows) * SET_BLOCK_COST + to_check as u64 * rows + ranges
+}
+
+/// What counting all facets adds to that bound.
+pub(crate) fn tally_bound(rows: u64) -> Cost {
+    rows * Facet::ALL.len() as u64 / ROWS_PER_COST
+}
+
+fn blocks(rows: u64) -> u64 {
+    rows.div_ceil(u64::from(BLOCK_ROWS))
+}
