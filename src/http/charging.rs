@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::free_answers::FreeAnswer;
 use super::metering::Counter;
 use super::problem::{Code, Problem};
 use super::replay::Claim;
@@ -36,6 +37,27 @@ pub(super) fn left(call: &Call<'_>, counter: Counter) -> Result<Option<u64>, Pro
     match quota.saturating_sub(used[counter.index()]) {
         0 => Err(exhausted(counter)),
         left => Ok(Some(left)),
+    }
+}
+
+/// Takes one free answer of what the key's quota leaves, before the work for it.
+///
+/// # Errors
+/// As [`left`].
+pub(super) fn take_free(call: &Call<'_>) -> Result<FreeAnswer, Problem> {
+    // Taken before the quota is read, so that of answers under way at once none exceeds it.
+    let number = call.key.record.number;
+    let (answer, unrecorded) = call.service.free_answers.take(number, call.month);
+    match left(call, Counter::FreeAnswers)? {
+        Some(left) if unrecorded > left => Err(exhausted(Counter::FreeAnswers)),
+        _ => Ok(answer),
+    }
+}
+
+/// Counts a free answer that was given; it is recorded within a second. A HEAD is none.
+pub(super) fn count_free(call: &Call<'_>, answer: FreeAnswer) {
+    if !call.is_head() {
+        answer.give();
     }
 }
 

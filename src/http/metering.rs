@@ -11,6 +11,8 @@ pub enum Counter {
     Activities,
     /// One unit for each company.
     Companies,
+    /// One for each count and each answer of filter options. They are not billed.
+    FreeAnswers,
 }
 
 /// A count for each [`Counter`].
@@ -18,7 +20,17 @@ pub type Counts = [u64; Counter::ALL.len()];
 
 impl Counter {
     /// Every counter, in the order of [`Counts`].
-    pub const ALL: [Counter; 3] = [Counter::Signals, Counter::Activities, Counter::Companies];
+    pub const ALL: [Counter; 4] = [
+        Counter::Signals,
+        Counter::Activities,
+        Counter::Companies,
+        Counter::FreeAnswers,
+    ];
+
+    /// Whether units of the counter are billed.
+    pub const fn is_billed(self) -> bool {
+        !matches!(self, Counter::FreeAnswers)
+    }
 
     /// The counter as records and metrics write it.
     pub const fn as_str(self) -> &'static str {
@@ -26,6 +38,7 @@ impl Counter {
             Counter::Signals => "signals",
             Counter::Activities => "activities",
             Counter::Companies => "companies",
+            Counter::FreeAnswers => "freeAnswers",
         }
     }
 
@@ -43,6 +56,9 @@ pub struct Quotas {
     pub activities: Option<u64>,
     /// Of [`Counter::Companies`].
     pub companies: Option<u64>,
+    /// Of [`Counter::FreeAnswers`]. Processes that share a state may together exceed it by what they
+    /// answer within a second.
+    pub free_answers: Option<u64>,
 }
 
 impl Quotas {
@@ -52,6 +68,7 @@ impl Quotas {
             Counter::Signals => self.signals,
             Counter::Activities => self.activities,
             Counter::Companies => self.companies,
+            Counter::FreeAnswers => self.free_answers,
         }
     }
 }

@@ -27,6 +27,7 @@ mod deadline;
 mod details;
 mod etag;
 mod following;
+mod free_answers;
 mod keyring;
 mod keys;
 mod limits;

@@ -83,7 +83,7 @@ fn paths() -> Value {
         "/api/v1/signals": keyed("searchSignals", "Search signals; charged by the item", search, "SearchResult", true, &searched),
         "/api/v1/signals/{id}": keyed("getSignal", "Read a signal with its company; charged one activity", vec![id, if_none_match()], "SignalResult", true, &detailed),
         "/api/v1/companies/{slug}": keyed("getCompany", "Read a company; needs the scope companies:read; charged one company", vec![slug, if_none_match()], "CompanyResult", true, &detailed),
-        "/api/v1/filter-options": keyed("getFilterOptions", "Values to filter on, with counts, each list lifted from its own filter; free", filters, "FilterOptionsResult", false, &[Code::InvalidRequest, Code::UriTooLong]),
+        "/api/v1/filter-options": keyed("getFilterOptions", "Values to filter on, with counts, each list lifted from its own filter; not billed", filters, "FilterOptionsResult", false, &[Code::InvalidRequest, Code::QuotaExceeded, Code::UriTooLong]),
         "/healthz": open_page("getHealth", "Whether the process answers", "application/json", &[]),
         "/readyz": open_page("getReadiness", "Whether the process can answer searches", "application/json", &[Code::Overloaded]),
         "/openapi.json": open_page("getOpenApi", "This document", "application/json", &[]),

@@ -1,6 +1,7 @@
 //! `GET /api/v1/filter-options`: the values that can be filtered on. It is not billed.
 
 use super::asking;
+use super::charging;
 use super::problem::Problem;
 use super::router::{Answer, Call};
 use crate::Filter;
@@ -9,9 +10,11 @@ use crate::json::{Data, FilterOptions};
 pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
     // With ids, the counts would show for nothing what a record holds.
     let filter = Filter::parse_without_ids(call.query())?;
+    let free = charging::take_free(call)?;
     let moment = call.service.corpus.moment();
     let facets = asking::facets(call, &moment, &filter).await?;
     let data = FilterOptions { facets: &facets };
     let body = serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))?;
+    charging::count_free(call, free);
     Ok(Answer::json(body).with(axum::http::header::CACHE_CONTROL, "private, no-cache"))
 }

@@ -218,13 +218,16 @@ async fn count(search: &Search<'_>) -> Result<Vec<u8>, Problem> {
         moment,
         query,
     } = search;
+    let free = charging::take_free(call)?;
     let count = asking::count(call, moment, query.filter()).await?;
     let data = SearchData {
         items: &[],
         next_cursor: None,
         count: Some(count),
     };
-    serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))
+    let body = serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))?;
+    charging::count_free(call, free);
+    Ok(body)
 }
 
 fn cursor_behind(call: &Call<'_>, query: &Query, last: SignalId) -> Cursor {

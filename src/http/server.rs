@@ -19,8 +19,9 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use super::free_answers;
 use super::keyring::FOLLOW_INTERVAL;
 use super::limits::{HEAD_BYTES_MAX, ServerLimits};
 use super::service::Service;
@@ -76,6 +77,8 @@ impl Server {
         let connections = GracefulShutdown::new();
         let places = Arc::new(Semaphore::new(self.limits.connections));
         let follower = tokio::spawn(follow(self.service.clone()));
+        let (stop_recording, is_over) = oneshot::channel();
+        let recorder = tokio::spawn(free_answers::record_all(self.service.clone(), is_over));
         let mut stop = std::pin::pin!(stop);
         loop {
             tokio::select! {
@@ -99,6 +102,9 @@ impl Server {
         {
             tracing::warn!("some requests did not finish in time");
         }
+        drop(stop_recording);
+        // A failed join would mean that recording has panicked, which the log then shows.
+        let _ = recorder.await;
         let service = self.service.clone();
         // A failed join would mean that closing has panicked, which the log then shows.
         let _ = tokio::task::spawn_blocking(move || service.close()).await;

@@ -9,6 +9,7 @@ use tokio::sync::Semaphore;
 
 use super::corpus::{Corpus, LocalCorpus};
 use super::following::Following;
+use super::free_answers::FreeAnswers;
 use super::keyring::Keyring;
 use super::limits::Limits;
 use super::log_writer::LogWriter;
@@ -58,6 +59,7 @@ pub(super) struct Shared {
     pub(super) in_flight: Semaphore,
     pub(super) names_under_way: UnderWay,
     pub(super) slow_queries: SlowQueries,
+    pub(super) free_answers: FreeAnswers,
     pub(super) query_pool: QueryPool,
     pub(super) following: ArcSwapOption<Following>,
     pub(super) log: OnceLock<LogWriter>,
@@ -96,6 +98,7 @@ impl Service {
             metrics: Metrics::new(),
             in_flight: Semaphore::new(limits.in_flight),
             names_under_way: UnderWay::default(),
+            free_answers: FreeAnswers::default(),
             slow_queries: SlowQueries::over(limits.slow_query_time),
             query_pool: QueryPool::new(limits.query_threads, limits.query_wait),
             following: ArcSwapOption::empty(),
@@ -159,7 +162,10 @@ impl Service {
             .metrics
             .charge_queue
             .set(i64::try_from(shared.writer.depth()).unwrap_or(i64::MAX));
-        for counter in Counter::ALL {
+        for counter in Counter::ALL
+            .into_iter()
+            .filter(|counter| counter.is_billed())
+        {
             let units = shared.writer.recorded(counter);
             shared.metrics.charged(counter, units);
         }

@@ -439,6 +439,7 @@ fn a_quota_gives_what_is_left_and_then_402() {
         signals: Some(7),
         activities: Some(1),
         companies: Some(0),
+        ..Quotas::default()
     };
     let key = NewKey {
         quotas,

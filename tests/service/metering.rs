@@ -1,9 +1,10 @@
 //! Idempotency and metering: over repetition, concurrency and restarts.
 
 use std::sync::Barrier;
+use std::time::{Duration, Instant};
 
 use signaldex::IndexBuilder;
-use signaldex::http::{NewKey, Quotas};
+use signaldex::http::{Counter, NewKey, Quotas};
 
 use crate::rig::{Rig, Settings};
 
@@ -175,6 +176,68 @@ fn concurrent_requests_share_a_quota_exactly() {
     rig.note(charged);
 }
 
+/// Waits until the state holds a number of free answers, which are recorded once a second.
+fn wait_for_free_answers(rig: &Rig, expected: u64) {
+    let started = Instant::now();
+    let recorded = || {
+        let usage = rig.state().usage(None).expect("usage");
+        let counts = usage.iter().map(|line| line.counts);
+        counts
+            .map(|counts| counts[Counter::FreeAnswers as usize])
+            .sum::<u64>()
+    };
+    while recorded() != expected && started.elapsed() < Duration::from_secs(5) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(recorded(), expected);
+}
+
+#[test]
+fn free_answers_are_counted_and_not_billed() {
+    let mut rig = Rig::start();
+    for target in [
+        "/api/v1/signals?countOnly=true&q=raises",
+        "/api/v1/filter-options",
+        "/api/v1/filter-options?country=Germany",
+    ] {
+        assert_eq!(rig.get(target).status, 200, "{target}");
+        assert_eq!(rig.send("HEAD", target, &[]).status, 200, "{target}");
+    }
+    rig.search("q=no+such+signal");
+    assert_eq!(rig.get("/api/v1/filter-options?country=").status, 400);
+    wait_for_free_answers(&rig, 3);
+    rig.search("countOnly=true");
+    // What was gathered is recorded before the service ends.
+    rig.restart(signaldex::sample::index().expect("the sample corpus"));
+    wait_for_free_answers(&rig, 4);
+}
+
+#[test]
+fn a_quota_of_free_answers_leaves_paid_ones_alone() {
+    let quotas = Quotas {
+        free_answers: Some(2),
+        ..Quotas::default()
+    };
+    let rig = Rig::with(Settings {
+        key: NewKey {
+            quotas,
+            ..Settings::default().key
+        },
+        ..Settings::default()
+    });
+    let invalid = rig.get("/api/v1/filter-options?country=");
+    assert_eq!(invalid.status, 400, "what is refused does not count");
+    assert_eq!(rig.search("countOnly=true").status, 200);
+    assert_eq!(rig.get("/api/v1/filter-options").status, 200);
+    for target in ["signals?countOnly=true", "filter-options"] {
+        let answer = rig.get(&format!("/api/v1/{target}"));
+        assert_eq!(answer.status, 402, "{target}");
+        assert_eq!(answer.json()["code"], "quota_exceeded");
+    }
+    assert_eq!(rig.search("limit=2").charged(), 2);
+    wait_for_free_answers(&rig, 2);
+}
+
 #[test]
 fn usage_names_key_month_and_counters() {
     let rig = Rig::start();
@@ -185,7 +248,7 @@ fn usage_names_key_month_and_counters() {
     assert_eq!(usage.len(), 1);
     assert_eq!(
         (usage[0].name.as_str(), usage[0].counts),
-        ("test", [3, 1, 1])
+        ("test", [3, 1, 1, 0])
     );
     assert_eq!(
         rig.state().usage(Some(usage[0].month)).expect("usage"),

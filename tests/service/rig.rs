@@ -7,7 +7,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use signaldex::Index;
-use signaldex::http::{ApiKey, Limits, NewKey, Server, ServerLimits, Service, State, Today};
+use signaldex::http::{
+    ApiKey, Counter, Limits, NewKey, Server, ServerLimits, Service, State, Today,
+};
 use signaldex::sample;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -147,10 +149,17 @@ impl Rig {
         self.charged.set(self.charged.get() + units);
     }
 
-    /// What has been recorded, over all keys and counters.
+    /// What has been recorded, over all keys and billed counters.
     pub(crate) fn recorded(&self) -> u64 {
         let usage = self.state().usage(None).expect("usage");
-        usage.iter().flat_map(|line| line.counts).sum()
+        let billed = Counter::ALL
+            .into_iter()
+            .filter(|counter| counter.is_billed());
+        let billed: Vec<usize> = billed.map(|counter| counter as usize).collect();
+        let lines = usage.iter();
+        lines
+            .flat_map(|line| billed.iter().map(|&counter| line.counts[counter]))
+            .sum()
     }
 
     /// What no answer may break: only a GET answered 200 with content charges, by the item.

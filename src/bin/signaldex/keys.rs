@@ -47,6 +47,9 @@ pub(crate) struct Create {
     /// Companies a calendar month
     #[arg(long, value_name = "N")]
     quota_companies: Option<u64>,
+    /// Counts and filter options a calendar month, which are not billed
+    #[arg(long, value_name = "N")]
+    quota_free_answers: Option<u64>,
 }
 
 /// List the keys as JSON, without the keys themselves
@@ -118,6 +121,7 @@ impl Create {
                 signals: self.quota_signals,
                 activities: self.quota_activities,
                 companies: self.quota_companies,
+                free_answers: self.quota_free_answers,
             },
         };
         let (record, key) = self.state.open()?.create_key(&new)?;
@@ -157,6 +161,7 @@ fn line(key: &KeyRecord) -> Value {
         "quotaSignals": settings.quotas.signals,
         "quotaActivities": settings.quotas.activities,
         "quotaCompanies": settings.quotas.companies,
+        "quotaFreeAnswers": settings.quotas.free_answers,
     })
 }
 

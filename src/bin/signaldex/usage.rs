@@ -22,7 +22,7 @@ impl Usage {
         let lines: Vec<Value> = usage
             .iter()
             .map(|line| {
-                let [signals, activities, companies] = line.counts;
+                let [signals, activities, companies, free_answers] = line.counts;
                 json!({
                     "keyId": line.key_id,
                     "name": line.name,
@@ -30,6 +30,7 @@ impl Usage {
                     "signals": signals,
                     "activities": activities,
                     "companies": companies,
+                    "freeAnswers": free_answers,
                 })
             })
             .collect();

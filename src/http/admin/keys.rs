@@ -230,6 +230,7 @@ fn read(form: &Form, now: UtcDateTime) -> Result<NewKey, Vec<Fault>> {
             signals: reading.quota("quota_signals"),
             activities: reading.quota("quota_activities"),
             companies: reading.quota("quota_companies"),
+            free_answers: reading.quota("quota_free_answers"),
         },
     };
     match reading.faults.is_empty() {

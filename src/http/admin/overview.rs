@@ -10,7 +10,7 @@ use super::figures;
 use super::frame::{self, Frame};
 use super::guard::Visit;
 use super::{Admin, Answer};
-use crate::http::metering::{Counter, Month};
+use crate::http::metering::{Counter, Counts, Month};
 use crate::http::service::Today;
 
 /// Kinds of sections that are shown; the rest is small.
@@ -166,11 +166,12 @@ fn sections(admin: &Admin) -> Vec<Section> {
     kinds.into_iter().map(section).collect()
 }
 
-fn used(counter: Counter, totals: [u64; 3]) -> Fact {
+fn used(counter: Counter, totals: Counts) -> Fact {
     let note = match counter {
         Counter::Signals => "returned by searches",
         Counter::Activities => "signal details",
         Counter::Companies => "company details",
+        Counter::FreeAnswers => "counts and filter options; not billed",
     };
     Fact {
         name: name_of(counter),
@@ -185,5 +186,6 @@ pub(super) const fn name_of(counter: Counter) -> &'static str {
         Counter::Signals => "Signals",
         Counter::Activities => "Activities",
         Counter::Companies => "Companies",
+        Counter::FreeAnswers => "Free answers",
     }
 }

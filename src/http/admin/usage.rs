@@ -232,7 +232,7 @@ mod tests {
             key_id: key.to_owned(),
             name: String::new(),
             month: Month::parse(month).expect("a month"),
-            counts: [signals, 0, 0],
+            counts: [signals, 0, 0, 0],
         }
     }
 

@@ -455,7 +455,7 @@ mod tests {
         );
         assert_eq!(
             fixture.state.usage(None).expect("usage")[0].counts,
-            [10, 0, 0]
+            [10, 0, 0, 0]
         );
     }
 
@@ -471,7 +471,7 @@ mod tests {
         assert_eq!(outcomes, [None, Some(Ok(Charged { total: 6 }))]);
         assert_eq!(
             fixture.state.usage(None).expect("usage")[0].counts,
-            [6, 0, 0]
+            [6, 0, 0, 0]
         );
     }
 }

@@ -10,7 +10,7 @@ use crate::http::keys::{self, ApiKey, KeyHash, KeyRecord, NewKey, Scopes};
 use crate::http::metering::Quotas;
 
 const COLUMNS: &str = "number, id, name, scopes, created_at, expires_at, revoked_at, rate, burst, \
-                       quota_signals, quota_activities, quota_companies, hash";
+                       quota_signals, quota_activities, quota_companies, hash, quota_free_answers";
 
 /// The id of the trial key. Its row only gives its usage a name: it is revoked from the start, and
 /// its hash is that of no key.
@@ -97,8 +97,8 @@ impl State {
             let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             change.execute(
                 "INSERT INTO keys (id, hash, name, scopes, created_at, expires_at, rate, burst, \
-                 quota_signals, quota_activities, quota_companies) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                 quota_signals, quota_activities, quota_companies, quota_free_answers) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
                 params![
                     id,
                     key.hash().0,
@@ -111,6 +111,7 @@ impl State {
                     stored_quota(new.quotas.signals),
                     stored_quota(new.quotas.activities),
                     stored_quota(new.quotas.companies),
+                    stored_quota(new.quotas.free_answers),
                 ],
             )?;
             change.execute("UPDATE key_changes SET count = count + 1", [])?;
@@ -208,6 +209,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<(KeyHash, KeyRecord)> {
             signals: quota(9)?,
             activities: quota(10)?,
             companies: quota(11)?,
+            free_answers: quota(13)?,
         },
     };
     let record = KeyRecord {

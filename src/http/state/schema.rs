@@ -37,7 +37,8 @@ const LAYOUT: &str = "
         burst INTEGER NOT NULL,
         quota_signals INTEGER,
         quota_activities INTEGER,
-        quota_companies INTEGER
+        quota_companies INTEGER,
+        quota_free_answers INTEGER
     ) STRICT;
     CREATE TABLE usage (
         key INTEGER NOT NULL REFERENCES keys (number),
@@ -45,6 +46,7 @@ const LAYOUT: &str = "
         signals INTEGER NOT NULL,
         activities INTEGER NOT NULL,
         companies INTEGER NOT NULL,
+        free_answers INTEGER NOT NULL,
         PRIMARY KEY (key, month)
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE replays (

@@ -28,7 +28,7 @@ impl State {
     pub fn usage(&self, month: Option<Month>) -> Result<Vec<UsageLine>, StateError> {
         self.with(|connection| {
             let mut statement = connection.prepare(
-                "SELECT id, name, month, signals, activities, companies \
+                "SELECT id, name, month, signals, activities, companies, free_answers \
                  FROM usage JOIN keys ON number = key \
                  WHERE ?1 IS NULL OR month = ?1 ORDER BY month, number",
             )?;
@@ -37,7 +37,7 @@ impl State {
                     key_id: row.get(0)?,
                     name: row.get(1)?,
                     month: Month::of_number(row.get(2)?),
-                    counts: [row.get(3)?, row.get(4)?, row.get(5)?],
+                    counts: [row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?],
                 })
             })?;
             Ok(lines.collect::<rusqlite::Result<_>>()?)
@@ -75,11 +75,13 @@ impl<'t> UsageBatch<'t> {
 
     pub(super) fn write(self) -> rusqlite::Result<()> {
         let mut statement = self.transaction.prepare_cached(
-            "INSERT INTO usage VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET \
-             signals = excluded.signals, activities = excluded.activities, companies = excluded.companies",
+            "INSERT INTO usage VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE SET \
+             signals = excluded.signals, activities = excluded.activities, \
+             companies = excluded.companies, free_answers = excluded.free_answers",
         )?;
-        for ((key, month), [signals, activities, companies]) in self.rows {
-            statement.execute(params![key, month.number(), signals, activities, companies])?;
+        for ((key, month), [signals, activities, companies, free]) in self.rows {
+            let month = month.number();
+            statement.execute(params![key, month, signals, activities, companies, free])?;
         }
         Ok(())
     }
@@ -87,11 +89,12 @@ impl<'t> UsageBatch<'t> {
 
 fn read(connection: &Connection, key: i64, month: Month) -> rusqlite::Result<Counts> {
     let mut statement = connection.prepare_cached(
-        "SELECT signals, activities, companies FROM usage WHERE key = ?1 AND month = ?2",
+        "SELECT signals, activities, companies, free_answers FROM usage \
+         WHERE key = ?1 AND month = ?2",
     )?;
     let counts = statement
         .query_row(params![key, month.number()], |row| {
-            Ok([row.get(0)?, row.get(1)?, row.get(2)?])
+            Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?])
         })
         .optional()?;
     Ok(counts.unwrap_or_default())
