@@ -51,7 +51,7 @@ impl Default for Limits {
             in_flight: 512,
             charge_queue: 1024,
             request_time: Duration::from_secs(10),
-            cheap_query_cost: 50_000,
+            cheap_query_cost: 20_000,
             query_threads: spare_cores(),
             query_wait: Duration::from_secs(2),
             slow_query_time: Duration::from_millis(10),
