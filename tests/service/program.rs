@@ -110,6 +110,21 @@ fn keys_are_made_listed_and_revoked_while_the_service_runs() {
         (200, Some("98"))
     );
 
+    let (target, headers) = (
+        "/api/v1/filter-options",
+        [("authorization", bearer.as_str())],
+    );
+    assert_eq!(
+        client::request(address, "GET", target, &headers).status,
+        200
+    );
+    let counted = || json(&run(&state, &["usage"]))[0]["freeAnswers"].as_u64();
+    let started = std::time::Instant::now();
+    while counted() != Some(1) && started.elapsed() < std::time::Duration::from_secs(5) {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    assert_eq!(counted(), Some(1), "recorded once a second");
+
     let listed = json(&run(&state, &["keys", "list"]));
     assert!(
         listed
