@@ -15,8 +15,7 @@ use tokio::sync::oneshot;
 
 /// Expensive queries of one key at once, however many threads there are.
 const RUNNING_PER_KEY_MAX: usize = 2;
-/// Expensive queries of one key that may wait; they hold requests under way, of which there are
-/// [`Limits::in_flight`](super::Limits::in_flight).
+/// Expensive queries of one key that may wait.
 const WAITING_PER_KEY_MAX: usize = 16;
 /// How much less urgent the threads are than those that answer cheap queries, on Linux: with a
 /// tenth of the weight, they use what others leave.
@@ -28,6 +27,7 @@ pub(super) struct QueryPool {
     shared: Arc<Shared>,
     threads: usize,
     wait: Duration,
+    waiting_max: usize,
     start: Once,
 }
 
@@ -67,12 +67,14 @@ struct Waiting<'p> {
 }
 
 impl QueryPool {
-    /// A pool of some threads, on which a query waits for its turn at most `wait`.
-    pub(super) fn new(threads: usize, wait: Duration) -> QueryPool {
+    /// A pool of some threads, on which a query waits for its turn at most `wait`, and at most
+    /// `waiting_max` wait at once.
+    pub(super) fn new(threads: usize, wait: Duration, waiting_max: usize) -> QueryPool {
         QueryPool {
             shared: Arc::default(),
             threads,
             wait,
+            waiting_max,
             start: Once::new(),
         }
     }
@@ -97,7 +99,7 @@ impl QueryPool {
                 let _ = reply.send(runtime.block_on(query));
             }
         };
-        let _waiting = self.shared.push(key, Box::new(job))?;
+        let _waiting = self.shared.push(key, Box::new(job), self.waiting_max)?;
         match tokio::time::timeout(self.wait, has_started).await {
             Ok(Ok(())) => answer.await.map_err(|_| NotRun::Failed),
             Ok(Err(_)) => Err(NotRun::Failed),
@@ -126,8 +128,9 @@ impl Drop for QueryPool {
 }
 
 impl Shared {
-    fn push(&self, key: i64, job: Job) -> Result<Waiting<'_>, NotRun> {
-        let ticket = self.lock().push(key, job).ok_or(NotRun::Busy)?;
+    fn push(&self, key: i64, job: Job, waiting_max: usize) -> Result<Waiting<'_>, NotRun> {
+        let ticket = self.lock().push(key, job, waiting_max);
+        let ticket = ticket.ok_or(NotRun::Busy)?;
         self.has_work.notify_one();
         Ok(Waiting {
             shared: self,
@@ -202,8 +205,12 @@ impl<J> Default for Turns<J> {
 }
 
 impl<J> Turns<J> {
-    /// Lets a job wait behind those of its key; `None` where too many of them do.
-    fn push(&mut self, key: i64, job: J) -> Option<u64> {
+    /// Lets a job wait behind those of its key; `None` where too many of them do, or of all keys.
+    fn push(&mut self, key: i64, job: J, waiting_max: usize) -> Option<u64> {
+        let waiting: usize = self.waiting.values().map(VecDeque::len).sum();
+        if waiting >= waiting_max {
+            return None;
+        }
         let queue = self.waiting.entry(key).or_default();
         if queue.len() >= WAITING_PER_KEY_MAX {
             return None;
@@ -268,10 +275,10 @@ mod tests {
     fn keys_take_turns_and_run_two_at_once() {
         let mut turns = Turns::default();
         for number in 0..5 {
-            turns.push(1, ('a', number)).expect("room");
+            turns.push(1, ('a', number), 100).expect("room");
         }
-        turns.push(2, ('b', 0)).expect("room");
-        turns.push(3, ('c', 0)).expect("room");
+        turns.push(2, ('b', 0), 100).expect("room");
+        turns.push(3, ('c', 0), 100).expect("room");
         let mut next = || turns.next().map(|(_, job)| job);
         let started = [next(), next(), next(), next(), next()];
         let expected = [
@@ -292,13 +299,14 @@ mod tests {
     fn what_waits_is_bounded_by_key_and_can_be_given_up() {
         let mut turns = Turns::default();
         let tickets: Vec<u64> = (0..WAITING_PER_KEY_MAX)
-            .map(|number| turns.push(1, number).expect("room"))
+            .map(|number| turns.push(1, number, 100).expect("room"))
             .collect();
-        assert_eq!(turns.push(1, 99), None);
-        assert!(turns.push(2, 0).is_some());
+        assert_eq!(turns.push(1, 99, 100), None);
+        assert_eq!(turns.push(2, 99, WAITING_PER_KEY_MAX), None, "of all keys");
+        assert!(turns.push(2, 0, 100).is_some());
         assert_eq!(turns.remove(1, tickets[0]), Some(0));
         assert_eq!(turns.remove(1, tickets[0]), None);
-        assert!(turns.push(1, 16).is_some());
+        assert!(turns.push(1, 16, 100).is_some());
         assert_eq!(turns.next(), Some((1, 1)));
         for &ticket in &tickets[2..] {
             turns.remove(1, ticket);
@@ -320,7 +328,7 @@ mod tests {
 
     #[test]
     fn a_query_that_does_not_get_its_turn_in_time_is_not_run() {
-        let pool = Arc::new(QueryPool::new(1, Duration::from_millis(100)));
+        let pool = Arc::new(QueryPool::new(1, Duration::from_millis(100), 100));
         let (release, blocked) = mpsc::channel::<()>();
         runtime().block_on(async {
             let other = Arc::clone(&pool);
@@ -339,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_query_that_panics_fails_alone() {
-        let pool = QueryPool::new(1, Duration::from_secs(10));
+        let pool = QueryPool::new(1, Duration::from_secs(10), 100);
         runtime().block_on(async {
             let panicking = pool.run(1, async { panic!("for a test") });
             assert_eq!(panicking.await, Err::<(), NotRun>(NotRun::Failed));

@@ -100,7 +100,12 @@ impl Service {
             names_under_way: UnderWay::default(),
             free_answers: FreeAnswers::default(),
             slow_queries: SlowQueries::over(limits.slow_query_time),
-            query_pool: QueryPool::new(limits.query_threads, limits.query_wait),
+            query_pool: QueryPool::new(
+                limits.query_threads,
+                limits.query_wait,
+                // Half of the requests under way are left to cheap queries and /healthz.
+                limits.in_flight / 2,
+            ),
             following: ArcSwapOption::empty(),
             log: OnceLock::new(),
         })))
