@@ -212,7 +212,7 @@ impl Corpus for LocalCorpus {
 }
 
 /// Asks on the thread that polls the answer: handing it to another would take longer. Nothing is
-/// done before, so that whoever times the answer times the work.
+/// done before, so that timing the answer times the work.
 fn at_once<'a, T: Send + 'a>(ask: impl FnOnce() -> Result<T> + Send + 'a) -> Asked<'a, T> {
     Box::pin(async move { ask().map_err(Unanswered::Failed) })
 }

@@ -175,7 +175,7 @@ impl Drop for Waiting<'_> {
 fn run_all(shared: &Shared) {
     lower_priority();
     while let Some((key, job)) = shared.next() {
-        // Whoever waits for it learns that from its channel; the panic is in the log.
+        // The caller that waits learns that from its channel; the panic is in the log.
         let _ = catch_unwind(AssertUnwindSafe(job));
         shared.finish(key);
     }

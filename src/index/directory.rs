@@ -220,7 +220,7 @@ pub(super) fn exists(storage: &dyn Storage) -> Result<bool> {
 }
 
 /// Whether a file of that name can only have been written by an index. Everything else in the
-/// directory belongs to somebody else, however similar its name.
+/// directory belongs to another program, however similar its name.
 fn is_own_name(name: &str) -> bool {
     name == MANIFEST_NEXT || FileKind::ALL.iter().any(|kind| kind.number(name).is_some())
 }

@@ -124,7 +124,7 @@ pub(super) fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result
     #[cfg(unix)]
     options.custom_flags(libc::O_NONBLOCK);
     let file = options.open(path)?;
-    // Somebody may have replaced the file in between.
+    // The file may have been replaced in between.
     refuse(file.metadata()?)?;
     Ok(file)
 }

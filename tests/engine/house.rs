@@ -22,11 +22,11 @@ const DOCUMENTS: [&str; 15] = [
     "docs/testing.md",
 ];
 
-fn root() -> &'static Path {
+pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn sources(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a readable folder");
     let paths = entries.map(|entry| entry.expect("a readable folder").path());
     let (folders, files): (Vec<_>, Vec<_>) = paths.partition(|path| path.is_dir());

@@ -130,7 +130,7 @@ impl Slot {
         Slot(Arc::new(Mutex::new(Some(charge))))
     }
 
-    /// The charge, for whoever asks first: the request that gives up, or the commit.
+    /// The charge, taken by the first to ask: the request that gives up, or the commit.
     pub(super) fn take(&self) -> Option<Charge> {
         let mut charge = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         charge.take()

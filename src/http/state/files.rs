@@ -1,6 +1,6 @@
 //! The state's files as they were opened, and whether they still lie at their paths.
 //!
-//! SQLite goes on with open files that somebody has deleted or replaced. What it commits then is in
+//! SQLite keeps using open files that were deleted or replaced. What it commits then is in
 //! no file that the next start would find, so the service has to notice by itself.
 //!
 //! Nothing here opens a file: on POSIX systems, closing any descriptor of a file drops the locks
