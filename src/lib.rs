@@ -82,9 +82,11 @@
 #[cfg(feature = "cluster")]
 pub mod cluster;
 mod digest;
+mod encoding;
 mod error;
 mod exec;
 mod index;
+mod kernels;
 mod notation;
 mod plan;
 mod segment;

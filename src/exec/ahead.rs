@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use super::batch::Batch;
-use super::lists::between;
 use super::window::Window;
+use crate::encoding::row::Row;
+use crate::kernels::block::BLOCK_ROWS;
+use crate::kernels::gallop::between;
 use crate::query::Order;
-use crate::segment::{BLOCK_ROWS, Row};
 
 /// What lies ahead of a page in its order: rows from one to before another.
 #[derive(Debug)]

@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
+use crate::encoding::row::Row;
+use crate::kernels::bits;
+use crate::kernels::block::BLOCK_ROWS;
 use crate::query::Order;
-use crate::segment::{BLOCK_ROWS, Row, bits};
 
 /// Rows that are taken at once: a page of the usual length and one more.
 const BATCH_ROWS: usize = 64;

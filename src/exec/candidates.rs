@@ -8,11 +8,15 @@ use std::ops::{Deref, DerefMut, Range};
 use smallvec::SmallVec;
 
 use super::batch::Batch;
-use super::lists;
 use super::window::Window;
+use crate::encoding::column::Column;
+use crate::encoding::posting::{BlockRows, Posting};
+use crate::encoding::row::Row;
+use crate::kernels::block::{BLOCK_WORDS, BlockBits};
+use crate::kernels::retain::retain_where;
+use crate::kernels::{bits, gallop, intersect, probe};
 use crate::plan::CodeRange;
 use crate::query::Order;
-use crate::segment::{BLOCK_WORDS, BlockBits, BlockRows, Column, Posting, bits, retain_where};
 
 /// A union of this many rows or fewer in a block is probed by list rather than set as bits.
 /// The clearing of an 8 KiB bitset costs about as much as sorting this many offsets.
@@ -205,7 +209,7 @@ impl Candidates {
             }
             (Form::Bits, set) => {
                 set.list_into(&mut self.list);
-                lists::retain_in_bits(&mut self.list, &self.bits, true);
+                probe::retain(&mut self.list, &self.bits, true);
                 self.become_list();
             }
             (Form::List, set) => self.retain_in(set, true),
@@ -255,7 +259,7 @@ impl Candidates {
                 let words = self.window.words();
                 bits::intersect(&mut self.bits[words.clone()], &self.union_bits[words]);
             }
-            Form::Bits => lists::retain_in_bits(&mut self.list, &self.union_bits, true),
+            Form::Bits => probe::retain(&mut self.list, &self.union_bits, true),
         }
     }
 
@@ -356,9 +360,9 @@ impl Candidates {
     fn retain_in(&mut self, set: BlockRows<'_>, wanted: bool) {
         let list = &mut self.list;
         match set {
-            BlockRows::Bits(set) => lists::retain_in_bits(list, set, wanted),
-            BlockRows::Array(offsets) => lists::retain_in_array(list, offsets, wanted),
-            BlockRows::List(rows) => lists::retain_in_rows(list, rows, wanted),
+            BlockRows::Bits(set) => probe::retain(list, set, wanted),
+            BlockRows::Array(offsets) => intersect::retain(list, offsets, wanted),
+            BlockRows::List(rows) => gallop::retain(list, rows, |&row| Row(row).offset(), wanted),
         }
     }
 
@@ -460,7 +464,7 @@ impl<'a> CandidateRows<'a> {
     #[inline]
     pub(super) fn collect(&self, offsets: &Range<u32>, order: Order, batch: &mut Batch) {
         match self {
-            CandidateRows::List(list) => batch.push_all(lists::between(list, offsets), order),
+            CandidateRows::List(list) => batch.push_all(gallop::between(list, offsets), order),
             CandidateRows::Bits { first_word, words } => {
                 let first = *first_word as u32 * 64;
                 let inside = offsets.start.saturating_sub(first)..offsets.end.saturating_sub(first);
@@ -495,7 +499,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::segment::{BLOCK_ROWS, Row};
+    use crate::encoding::row::Row;
+    use crate::kernels::block::BLOCK_ROWS;
 
     fn sets() -> impl Strategy<Value = BTreeSet<u16>> {
         prop_oneof![

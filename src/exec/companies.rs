@@ -11,7 +11,10 @@ use smallvec::SmallVec;
 use super::operand::Operand;
 use super::scratch::Scratch;
 use super::window::Window;
-use crate::segment::{PostingId, Row, Segment, retain_where};
+use crate::encoding::posting::PostingId;
+use crate::encoding::row::Row;
+use crate::kernels::retain::retain_where;
+use crate::segment::Segment;
 
 /// The rows of the companies that are in a posting of each of several sets, company by company; `None`
 /// where they are more than `most`. The first set leads.
@@ -82,8 +85,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::encoding::posting::Posting;
     use crate::query::Facet;
-    use crate::segment::{Posting, SegmentBuilder};
+    use crate::segment::SegmentBuilder;
     use crate::signal::{Company, Signal, SignalId};
 
     const COUNTRIES: [&str; 3] = ["Chile", "Ghana", "Nepal"];

@@ -12,8 +12,12 @@ use super::operand::{BoundCheck, Operand};
 use super::scratch::Scratch;
 use super::trace::{StepTrace, Trace};
 use super::window::{Window, WindowSize};
+use crate::encoding::posting::Posting;
+use crate::encoding::row::Row;
+use crate::encoding::zone_map::{OrderedColumn, Verdict};
+use crate::kernels::block::{BLOCK_ROWS, block_count};
 use crate::plan::{Access, CodeRange, Plan, RangeColumn, Step, Strategies};
-use crate::segment::{BLOCK_ROWS, OrderedColumn, Posting, Row, Segment, Verdict, block_count};
+use crate::segment::Segment;
 
 /// A leading list of at most so many rows a block is walked row by row: forming a block's candidates
 /// takes longer than looking that many rows up in the other sets.

@@ -2,8 +2,14 @@
 
 use super::candidates::CandidateRows;
 use super::execution::Execution;
+use crate::encoding::column::Column;
+use crate::encoding::nibbles::FacetColumn;
+use crate::encoding::posting::{BlockRows, Postings};
+use crate::encoding::row::Row;
+use crate::kernels::bits;
+use crate::kernels::block::BlockBits;
 use crate::query::Facet;
-use crate::segment::{BlockBits, BlockRows, Column, FacetColumn, FacetView, Postings, Row, bits};
+use crate::segment::FacetView;
 
 /// What counting a facet's values in a block costs, in candidates whose codes are read from the
 /// column, about a nanosecond each: intersecting a bitset takes as long as so many.

@@ -2,8 +2,13 @@
 
 use super::candidates::Candidates;
 use super::companies;
+use crate::encoding::column::Column;
+use crate::encoding::posting::Posting;
+use crate::encoding::row::Row;
+use crate::encoding::tokens::TokenStreams;
+use crate::kernels::retain::retain_where;
 use crate::plan::{Access, PhraseCheck, Source, Step, Strategies};
-use crate::segment::{Column, Posting, Row, Segment, TextField, TokenStreams, retain_where};
+use crate::segment::{Segment, TextField};
 
 /// A union of at most this many rows is merged into one list before the first block. Sorting them
 /// takes about 3 microseconds; it saves a search in every set per block.

@@ -7,9 +7,11 @@ use super::batch::Batch;
 use super::execution::Execution;
 use super::trace::Trace;
 use super::window::{Window, WindowSize};
+use crate::encoding::posting::Posting;
+use crate::encoding::row::Row;
 use crate::plan::{Plan, Strategies};
 use crate::query::Order;
-use crate::segment::{Posting, Row, Segment};
+use crate::segment::Segment;
 
 /// Matching rows, a few at a time, in either order, from any row on.
 #[derive(Debug)]

@@ -2,11 +2,9 @@
 
 use std::ops::Range;
 
-use super::lists::between;
+use crate::kernels::gallop::between;
+use crate::kernels::loser_tree::{LoserTree, NO_KEY};
 use crate::query::Order;
-
-/// What a list without further rows has as its next.
-const NO_HEAD: u64 = 0;
 
 /// The rows of several lists, no two of which share a row, in an order. Cost: about ten nanoseconds a
 /// row among twenty lists, however long they are.
@@ -14,7 +12,7 @@ const NO_HEAD: u64 = 0;
 pub(crate) struct ListUnion<'a> {
     /// What is left of each list behind its next row.
     rest: Vec<&'a [u32]>,
-    next: Tournament,
+    next: LoserTree,
     order: Order,
 }
 
@@ -27,7 +25,7 @@ impl<'a> ListUnion<'a> {
             take_next(rest, place, order)
         });
         ListUnion {
-            next: Tournament::new(heads),
+            next: LoserTree::new(heads),
             rest: lists,
             order,
         }
@@ -39,62 +37,16 @@ impl Iterator for ListUnion<'_> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<u32> {
-        let head = Some(self.next.winner).filter(|&head| head != NO_HEAD)?;
+        let head = Some(self.next.root()).filter(|&head| head != NO_KEY)?;
         let place = head as u32 as usize - 1;
         let next = take_next(&mut self.rest[place], place, self.order);
-        self.next.replace_winner(place, next);
+        self.next.replace_root(place, next);
         Some(row_of(head, self.order))
     }
 }
 
-/// A tree of matches, each of which keeps its loser ("tree of losers", Knuth, The Art of Computer
-/// Programming, volume 3, 5.4.1): whoever takes the winner's place meets only these on its way up. Who
-/// wins cannot be predicted, so that a heap, which asks, takes three times as long (`benches/queries`,
-/// 20 companies).
-#[derive(Debug)]
-struct Tournament {
-    winner: u64,
-    /// The final is at place 1, the matches whose winners met at place `n` are at `2n` and `2n + 1`.
-    losers: Vec<u64>,
-}
-
-impl Tournament {
-    fn new(contestants: impl ExactSizeIterator<Item = u64>) -> Tournament {
-        let count = contestants.len().next_power_of_two();
-        let mut tree = vec![NO_HEAD; 2 * count];
-        for (place, contestant) in tree[count..].iter_mut().zip(contestants) {
-            *place = contestant;
-        }
-        for place in (1..count).rev() {
-            tree[place] = tree[2 * place].max(tree[2 * place + 1]);
-        }
-        let winner = tree[1];
-        // From the final down, a match still finds its winners below.
-        for place in 1..count {
-            tree[place] = tree[2 * place].min(tree[2 * place + 1]);
-        }
-        tree.truncate(count);
-        Tournament {
-            winner,
-            losers: tree,
-        }
-    }
-
-    /// Puts another in the place of the winner, which is the contestant of this number.
-    fn replace_winner(&mut self, contestant: usize, by: u64) {
-        let mut place = (self.losers.len() + contestant) / 2;
-        let mut winner = by;
-        while place > 0 {
-            let loser = &mut self.losers[place];
-            (winner, *loser) = (winner.max(*loser), winner.min(*loser));
-            place /= 2;
-        }
-        self.winner = winner;
-    }
-}
-
-/// Takes the next row out of a list, as it stands in the tournament: what comes first is greatest,
-/// and the list's place plus one, which no head is without, tells whose it is.
+/// Takes the next row out of a list, as a key of the loser tree: what comes first is greatest,
+/// and the list's place plus one, which no key is without, tells whose it is.
 fn take_next(rest: &mut &[u32], place: usize, order: Order) -> u64 {
     let next = match order {
         Order::NewestFirst => rest.split_off_last(),
@@ -104,7 +56,7 @@ fn take_next(rest: &mut &[u32], place: usize, order: Order) -> u64 {
         Order::NewestFirst => row,
         Order::OldestFirst => !row,
     };
-    next.map_or(NO_HEAD, |&row| {
+    next.map_or(NO_KEY, |&row| {
         u64::from(key(row)) << 32 | (place as u64 + 1)
     })
 }

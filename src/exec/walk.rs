@@ -12,9 +12,10 @@ use super::operand::rows_of;
 use super::stream::{Run, Runs};
 use super::union::ListUnion;
 use super::window::Window;
+use crate::encoding::posting::Posting;
 use crate::plan::{Access, Plan, Source};
 use crate::query::Order;
-use crate::segment::{Posting, Segment};
+use crate::segment::Segment;
 
 /// A set of rows, all of which are matches.
 #[derive(Debug)]

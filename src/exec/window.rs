@@ -5,7 +5,9 @@
 
 use std::ops::Range;
 
-use crate::segment::{BLOCK_ROWS, BlockRows, Row};
+use crate::encoding::posting::BlockRows;
+use crate::encoding::row::Row;
+use crate::kernels::block::BLOCK_ROWS;
 
 /// The least rows of a window: 16 words of bits. Half as many make pages of common matches no faster
 /// (`benches/queries`).

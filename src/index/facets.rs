@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use time::Date;
 
 use super::live::LiveSegment;
+use crate::encoding::row::Row;
 use crate::exec::{self, FacetTally};
 use crate::plan::Strategies;
 use crate::query::{Facet, Filter};
-use crate::segment::Row;
 use crate::signal::{Company, Signal};
 
 /// How many signals have each value of each facet.

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use super::deleted::Deleted;
 use crate::Result;
+use crate::encoding::row::Row;
 use crate::exec::{Execution, Walked};
 use crate::plan::{Plan, Strategies};
 use crate::query::{Filter, Order};
-use crate::segment::{Row, Segment};
+use crate::segment::Segment;
 use crate::signal::SignalId;
 use time::Date;
 

@@ -30,7 +30,7 @@ use super::live::LiveSegment;
 use super::snapshot::Snapshot;
 use super::writer::WriterCore;
 use crate::Result;
-use crate::segment::Row;
+use crate::encoding::row::Row;
 
 /// How many times the rows behind it a segment has. Eight halves the work of merging against
 /// sixteen; a segment more costs a page less than a microsecond (`benches/updates.rs`).

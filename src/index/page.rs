@@ -7,10 +7,11 @@ use smallvec::SmallVec;
 use time::Date;
 
 use super::live::LiveSegment;
+use crate::encoding::frame_of_reference::Frames;
+use crate::encoding::row::Row;
 use crate::exec::{RowStream, Run, Runs, Walk};
 use crate::plan::{Plan, Strategies};
 use crate::query::{Cursor, Order, Query, Start};
-use crate::segment::{Frames, Row};
 use crate::signal::SignalId;
 
 /// The signals that a query asked for, by id, and where to go on.

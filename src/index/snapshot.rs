@@ -11,10 +11,10 @@ use super::manifest::Manifest;
 use super::page::{self, Page, Place};
 use crate::Result;
 use crate::digest::Digest;
+use crate::encoding::row::Row;
 use crate::plan::{Explanation, SegmentExplanation, StepActual, Strategies};
 use crate::query::dates::day_of_number;
 use crate::query::{Filter, Query, Start};
-use crate::segment::Row;
 #[cfg(feature = "http")]
 use crate::segment::Shown;
 use crate::signal::{Company, CompanyProfile, Item, Signal, SignalId};

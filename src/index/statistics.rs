@@ -5,13 +5,17 @@ use std::ops::RangeInclusive;
 use smallvec::SmallVec;
 
 use super::live::LiveSegment;
+use crate::encoding::pairs::is_frequent;
+use crate::encoding::posting::PostingId;
+use crate::encoding::zone_map::Verdict;
 use crate::exec::rows_of_companies;
+use crate::kernels::block::BLOCK_ROWS;
 use crate::plan::{
     CodeRange, CompanyFacet, Estimate, Pair, RangeColumn, Source, SourceStatistics, Statistics,
     TermStatistics,
 };
 use crate::query::{CompanyReference, Facet};
-use crate::segment::{BLOCK_ROWS, PostingId, TextField, Verdict, is_frequent};
+use crate::segment::TextField;
 use crate::signal::SignalId;
 
 impl LiveSegment {

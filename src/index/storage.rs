@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::segment::Bytes;
+use crate::encoding::bytes::Bytes;
 use crate::{Error, Result};
 
 /// The files of one directory.

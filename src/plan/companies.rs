@@ -3,8 +3,9 @@
 use smallvec::SmallVec;
 
 use super::{Access, Clause, Plan, RangeColumn, Source, Step};
+use crate::encoding::posting::ARRAY_ROWS_MAX;
+use crate::kernels::block::BLOCK_ROWS;
 use crate::query::Facet;
-use crate::segment::{ARRAY_ROWS_MAX, BLOCK_ROWS};
 
 /// What forming the candidates of a block takes, in the time of looking at a row of a company, some 6
 /// nanoseconds (`benches/queries`, term + country + industry + size).

@@ -4,8 +4,8 @@
 //! whose words never stand together finds nothing and costs all the same.
 
 use super::{Access, Estimate, Plan, Step};
+use crate::kernels::block::BLOCK_ROWS;
 use crate::query::{Facet, Filter};
-use crate::segment::BLOCK_ROWS;
 
 /// What work may cost, in comparisons of a title with a phrase (20 to 50 nanoseconds each).
 pub(crate) type Cost = u64;

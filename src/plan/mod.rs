@@ -33,8 +33,9 @@ pub(crate) use statistics::{
 };
 pub use strategies::Strategies;
 
+use crate::encoding::tokens::EncodedPhrase;
 use crate::query::{Facet, Filter, Phrase};
-use crate::segment::{EncodedPhrase, TextField};
+use crate::segment::TextField;
 
 /// How to find a filter's rows in one segment.
 #[derive(Debug, Default)]

@@ -7,8 +7,9 @@ use super::{
     Access, Clause, Estimate, Pair, PhraseCheck, PhraseStep, Plan, RangeColumn, RangeStep,
     SourceStatistics, Statistics, Step, Strategies, TermStatistics,
 };
+use crate::encoding::tokens::EncodedPhrase;
 use crate::query::{Facet, Filter, Phrase};
-use crate::segment::{EncodedPhrase, TextField};
+use crate::segment::TextField;
 use crate::signal::SignalId;
 
 /// Turns each part of the filter into steps of an empty plan, then orders them by cost. Stops at the

@@ -3,8 +3,10 @@
 use std::ops::RangeInclusive;
 
 use super::{CompanyFacet, Estimate, RangeColumn};
+use crate::encoding::posting::PostingId;
+use crate::encoding::tokens::TermNumber;
 use crate::query::{CompanyReference, Facet};
-use crate::segment::{PostingId, TermNumber, TextField};
+use crate::segment::TextField;
 use crate::signal::SignalId;
 
 /// A range of codes of an ordered column.

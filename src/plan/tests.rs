@@ -6,8 +6,9 @@ use std::ops::RangeInclusive;
 use time::macros::date;
 
 use super::*;
+use crate::encoding::posting::PostingId;
+use crate::encoding::tokens::TermNumber;
 use crate::query::{CompanyReference, Filter};
-use crate::segment::{PostingId, TermNumber};
 use crate::signal::SignalId;
 
 /// A segment of 1,000,000 rows that exists only in what it says about itself.

@@ -4,21 +4,21 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::ops::Range;
 
-use super::buckets::BucketSections;
 use super::builder::{PendingSignal, SegmentBuilder};
-use super::column::{self, NO_CODE};
-use super::dictionary::{StringSections, Strings};
 use super::field::Field;
 use super::format::{SectionKind, SegmentWriter};
-use super::frames::FrameSections;
-use super::halves;
 use super::interner::Interner;
-use super::order::OrderSections;
-use super::ordered;
-use super::pairs;
-use super::posting::PostingSections;
-use super::tokens::{self, TermNumber};
 use crate::Result;
+use crate::encoding::block_permutation::OrderSections;
+use crate::encoding::column::{self, NO_CODE};
+use crate::encoding::dictionary::{StringSections, Strings};
+use crate::encoding::frame_of_reference::FrameSections;
+use crate::encoding::hash_index::BucketSections;
+use crate::encoding::nibbles;
+use crate::encoding::pairs;
+use crate::encoding::posting::PostingSections;
+use crate::encoding::tokens::{self, TermNumber};
+use crate::encoding::zone_map;
 use crate::query::Facet;
 
 /// Writes everything behind the records.
@@ -102,7 +102,7 @@ impl<W: Write> Assembly<W> {
         }
         self.write_keys(field, &keys)?;
         self.write_strings([SectionKind::LabelEnds, SectionKind::Labels], field, &shown)?;
-        let bytes = halves::encode(&codes, order.len());
+        let bytes = nibbles::encode(&codes, order.len());
         self.builder
             .output
             .section(SectionKind::Codes, field.number(), &bytes)
@@ -313,8 +313,8 @@ impl<W: Write> Assembly<W> {
         self.builder
             .output
             .section(SectionKind::Days, Field::Date.number(), &values)?;
-        let orders = OrderSections::of(&codes, &ordered::block_ranges(&codes));
-        let stretches = ordered::stretch_ranges(&codes);
+        let orders = OrderSections::of(&codes, &zone_map::block_ranges(&codes));
+        let stretches = zone_map::stretch_ranges(&codes);
         let field = Field::Date.number();
         let output = &mut self.builder.output;
         output.section(SectionKind::BlockOrder, field, &orders.offsets)?;
@@ -399,7 +399,7 @@ impl<W: Write> Assembly<W> {
     }
 
     fn write_ordered_codes(&mut self, field: Field, codes: &[u32], values: usize) -> Result<()> {
-        let ranges = ordered::block_ranges(codes);
+        let ranges = zone_map::block_ranges(codes);
         self.builder
             .output
             .section(SectionKind::BlockRanges, field.number(), &ranges)?;

@@ -12,7 +12,7 @@ use super::assemble;
 use super::format::{SectionKind, SegmentWriter};
 use super::interner::Interner;
 use super::record;
-use super::row::SEGMENT_ROWS_MAX;
+use crate::encoding::row::SEGMENT_ROWS_MAX;
 use crate::query::Facet;
 use crate::query::dates::day_number;
 use crate::signal::{Company, Signal, SignalId};

@@ -1,8 +1,8 @@
 //! Companies: how they are found, by slug or by whole name, and the rows of each.
 
-use super::dictionary::Dictionary;
 use super::ensure;
 use crate::Result;
+use crate::encoding::dictionary::Dictionary;
 
 /// What companies are found by: their slugs, ascending, by number, and behind them their folded names,
 /// by number as well.
@@ -90,9 +90,9 @@ impl<'a> RowsByCompany<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::buckets::{BucketSections, Buckets};
-    use super::super::dictionary::{StringSections, Strings};
     use super::*;
+    use crate::encoding::dictionary::{StringSections, Strings};
+    use crate::encoding::hash_index::{BucketSections, Buckets};
     use crate::segment::{Segment, SegmentBuilder};
     use crate::signal::Company;
 

@@ -4,8 +4,8 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::dictionary::{StringSections, Strings};
 use crate::Result;
+use crate::encoding::dictionary::{StringSections, Strings};
 
 /// Maps strings to numbers from 0 on. The strings stand in one buffer, the table holds numbers.
 #[derive(Debug, Default)]

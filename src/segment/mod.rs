@@ -6,55 +6,38 @@
 //! of [`index`](crate::index); what a query means, of [`query`](crate::query).
 
 mod assemble;
-pub(crate) mod bits;
-mod buckets;
 mod builder;
-mod bytes;
-mod column;
 mod companies;
-mod dictionary;
 mod field;
 mod format;
-mod frames;
-mod halves;
 mod interner;
 mod item;
-mod order;
-mod ordered;
-mod pairs;
-mod posting;
 mod record;
-mod row;
-mod tokens;
 mod validate;
 mod verify;
 mod views;
 
 pub use builder::Added;
 pub(crate) use builder::SegmentBuilder;
-pub(crate) use bytes::Bytes;
-pub(crate) use column::{Column, NO_CODE, retain_where};
 pub(crate) use field::Field;
-pub(crate) use frames::Frames;
-pub(crate) use halves::FacetColumn;
 #[cfg(feature = "http")]
 pub(crate) use item::Shown;
-pub(crate) use ordered::{OrderedColumn, Verdict};
-pub(crate) use pairs::is_frequent;
-pub(crate) use posting::{
-    ARRAY_ROWS_MAX, BlockRows, Posting, PostingId, PostingSections, Postings,
-};
 #[cfg(test)]
 pub(crate) use record::WRITTEN;
 pub(crate) use record::{check_company, check_signal};
-pub(crate) use row::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, Row, block_count};
-pub(crate) use tokens::{EncodedPhrase, TermNumber, TokenStreams};
 pub(crate) use views::FacetView;
 
 use self::companies::{CompanyKeys, RowsByCompany};
 use self::record::{Records, Verified};
 use self::views::{TextView, ViewedBytes, Views};
 use crate::digest::Digest;
+use crate::encoding::bytes::Bytes;
+use crate::encoding::column::Column;
+use crate::encoding::frame_of_reference::Frames;
+use crate::encoding::posting::{PostingId, Postings};
+use crate::encoding::row::Row;
+use crate::encoding::tokens::{TermNumber, TokenStreams};
+use crate::encoding::zone_map::OrderedColumn;
 use crate::query::Facet;
 use crate::signal::{Company, Item, Signal, SignalId};
 use crate::{Error, Result};

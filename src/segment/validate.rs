@@ -7,11 +7,14 @@ use super::companies::RowsByCompany;
 use super::field::{
     COMPANY_POSTINGS, NAME_POSTINGS, PAIR_POSTINGS, POSTING_FIELDS, TITLE_POSTINGS, company_field,
 };
-use super::ordered::stretch_count;
-use super::row::block_count;
 use super::views::TextView;
-use super::{OrderedColumn, Segment, TextField, ensure};
+use super::{Segment, TextField, ensure};
 use crate::Result;
+use crate::encoding::column::NO_CODE;
+use crate::encoding::row::Row;
+use crate::encoding::zone_map::OrderedColumn;
+use crate::encoding::zone_map::stretch_count;
+use crate::kernels::block::block_count;
 use crate::query::Facet;
 use crate::signal::SignalId;
 
@@ -172,7 +175,7 @@ impl Segment {
         }
         let column = self.company_column();
         column.validate(companies)?;
-        let each_has_one = (0..row_count).all(|row| column.get(super::Row(row)) != super::NO_CODE);
+        let each_has_one = (0..row_count).all(|row| column.get(Row(row)) != NO_CODE);
         ensure(each_has_one, "a row has no company")
     }
 

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use super::format;
-use super::posting::PostingId;
 use super::record;
-use super::tokens::{self, TermNumber};
-use super::{FacetView, Field, Row, Segment, TextField, ensure};
+use super::{FacetView, Field, Segment, TextField, ensure};
+use crate::encoding::pairs::is_frequent;
+use crate::encoding::posting::PostingId;
+use crate::encoding::row::Row;
+use crate::encoding::tokens::{self, TermNumber};
 use crate::query::Facet;
 use crate::query::dates::day_number;
 use crate::signal::{Company, Signal};
@@ -157,7 +159,7 @@ impl Segment {
         let frequent = |term: &String| {
             let (posting, number) = self.term(TextField::Title, term)?;
             let rows = u64::from(postings.cardinality(posting));
-            super::is_frequent(rows, self.row_count()).then_some(number)
+            is_frequent(rows, self.row_count()).then_some(number)
         };
         for words in text::terms(title).windows(2) {
             if let (Some(first), Some(second)) = (frequent(&words[0]), frequent(&words[1])) {
@@ -205,8 +207,8 @@ impl Segment {
         let codes: Vec<u32> = (0..self.row_count())
             .map(|row| ordered.column.get(Row(row)))
             .collect();
-        let ranges = super::ordered::block_ranges(&codes);
-        let stretches = super::ordered::stretch_ranges(&codes);
+        let ranges = crate::encoding::zone_map::block_ranges(&codes);
+        let stretches = crate::encoding::zone_map::stretch_ranges(&codes);
         ensure(
             ranges == ordered.blocks && ordered.stretches.is_none_or(|kept| stretches == kept),
             "the ranges of blocks or stretches are not those of their rows",
@@ -238,8 +240,8 @@ fn verify_keys(facet: Facet, view: &FacetView<'_>) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::dictionary::Strings;
     use super::*;
+    use crate::encoding::dictionary::Strings;
     use crate::segment::SegmentBuilder;
     use crate::signal::SignalId;
 

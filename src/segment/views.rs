@@ -8,24 +8,25 @@ use std::collections::HashMap;
 use bytemuck::Pod;
 use self_cell::self_cell;
 
-use super::buckets::Buckets;
-use super::column::Column;
+use super::TextField;
 use super::companies::{CompanyKeys, RowsByCompany};
-use super::dictionary::{Dictionary, Strings};
 use super::field::{
     Field, NAME_POSTINGS, PAIR_POSTINGS, POSTING_FIELDS, TITLE_POSTINGS, company_field,
 };
 use super::format::{self, FieldNumber, SectionKind, Table};
-use super::frames::Frames;
-use super::halves::FacetColumn;
-use super::order::BlockOrders;
-use super::ordered::OrderedColumn;
-use super::pairs::Pairs;
-use super::posting::{PostingId, Postings};
-use super::row::SEGMENT_ROWS_MAX;
-use super::tokens::TokenStreams;
-use super::{Bytes, TextField};
 use crate::digest::Digest;
+use crate::encoding::block_permutation::BlockOrders;
+use crate::encoding::bytes::Bytes;
+use crate::encoding::column::Column;
+use crate::encoding::dictionary::{Dictionary, Strings};
+use crate::encoding::frame_of_reference::Frames;
+use crate::encoding::hash_index::Buckets;
+use crate::encoding::nibbles::FacetColumn;
+use crate::encoding::pairs::Pairs;
+use crate::encoding::posting::{PostingId, Postings};
+use crate::encoding::row::SEGMENT_ROWS_MAX;
+use crate::encoding::tokens::TokenStreams;
+use crate::encoding::zone_map::OrderedColumn;
 use crate::query::Facet;
 use crate::{Error, Result};
 

@@ -4,8 +4,8 @@
 use super::disk::{Disk, State};
 use super::merges::large_and_small;
 use super::model::{Model, Random, empty_index, open, random_company, random_signal};
+use crate::encoding::row::Row;
 use crate::index::{Index, Writer};
-use crate::segment::Row;
 use crate::signal::SignalId;
 
 /// An index with a few segments, deletions among them.

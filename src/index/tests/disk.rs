@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use crate::encoding::bytes::Bytes;
 use crate::index::storage::{NewFile, Storage};
-use crate::segment::Bytes;
 use crate::{Error, Result};
 
 /// The disk. Clones share it.

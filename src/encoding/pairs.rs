@@ -4,8 +4,8 @@
 //! all of its words. Where both of two neighbours are frequent, the rows in whose titles they stand
 //! next to each other are stored. All such pairs are, so that one that is not found occurs nowhere.
 
-use super::posting::PostingId;
-use super::tokens::TermNumber;
+use crate::encoding::posting::PostingId;
+use crate::encoding::tokens::TermNumber;
 use crate::{Error, Result};
 
 /// A word is frequent that has at least one row in so many. Checking a phrase whose rarest word has
@@ -21,27 +21,27 @@ pub(crate) fn is_frequent(rows: u64, row_count: u32) -> bool {
 }
 
 /// A pair as it is stored: the first word's number in the upper half. Part of the format.
-pub(super) fn key(first: TermNumber, second: TermNumber) -> u64 {
+pub(crate) fn key(first: TermNumber, second: TermNumber) -> u64 {
     u64::from(first.0) << 32 | u64::from(second.0)
 }
 
 /// A view of the pairs: the one at place `n` has posting `first_posting + n`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pairs<'a> {
+pub(crate) struct Pairs<'a> {
     /// Ascending.
-    pub(super) keys: &'a [u64],
-    pub(super) first_posting: u32,
+    pub(crate) keys: &'a [u64],
+    pub(crate) first_posting: u32,
 }
 
 impl Pairs<'_> {
     /// The posting of a pair. Cost: a binary search.
-    pub(super) fn find(&self, first: TermNumber, second: TermNumber) -> Option<PostingId> {
+    pub(crate) fn find(&self, first: TermNumber, second: TermNumber) -> Option<PostingId> {
         let place = self.keys.binary_search(&key(first, second)).ok()?;
         Some(PostingId(self.first_posting + place as u32))
     }
 
     /// Checks that the keys ascend and name terms.
-    pub(super) fn validate(&self, terms: usize) -> Result<()> {
+    pub(crate) fn validate(&self, terms: usize) -> Result<()> {
         let is_term = |number: u64| number < terms as u64;
         let in_range = |&key: &u64| is_term(key >> 32) && is_term(key & u64::from(u32::MAX));
         match self.keys.is_sorted_by(|a, b| a < b) && self.keys.iter().all(in_range) {

@@ -1,4 +1,4 @@
-//! Two sorted lists of offsets, eight of the one against eight or sixteen of the other at a time.
+//! SIMD intersection of two sorted lists of offsets: eight of one against eight or sixteen of the other.
 //!
 //! Comparing all of eight with all of the others takes no branch on what they are (Schlegel, Willhalm and
 //! Lehner, "Fast Sorted-Set Intersection using SIMD Instructions", 2011). Processors with AVX2 or
@@ -8,22 +8,57 @@
 use multiversion::multiversion;
 use multiversion::target::match_target;
 
-use super::pack;
+use super::gallop;
+use super::left_pack;
+use super::retain::retain_where;
+use super::search;
 
 /// Offsets of the list that are decided at once.
-pub(super) const LANES: usize = 8;
+pub(crate) const LANES: usize = 8;
+
+/// From this ratio of lengths on, looking up each offset of a list in an array is faster than comparing
+/// all of both (`benches/queries`, conjunction without a hit).
+const LOOK_UP_RATIO: usize = 8;
 
 /// How far two lists were compared, until one of them had too few offsets left.
 #[derive(Debug)]
-pub(super) struct Compared {
+struct Compared {
     /// The first offset of the list that is not decided.
-    pub(super) place: usize,
+    place: usize,
     /// Where the array goes on: nothing before it is in the rest of the list.
-    pub(super) at: usize,
+    at: usize,
     /// How many offsets of the list were kept; they stand at its start.
-    pub(super) kept: usize,
+    kept: usize,
     /// Which of the next offsets of the list were found already, lowest first.
-    pub(super) found: u8,
+    found: u8,
+}
+
+/// Keeps the offsets of the list that stand in an array, or those that do not.
+pub(crate) fn retain(list: &mut Vec<u16>, array: &[u16], wanted: bool) {
+    if array.len() / LOOK_UP_RATIO <= list.len() {
+        retain_in_lanes(list, array, wanted);
+    } else {
+        retain_where(list, |offset| search::contains(array, offset) == wanted);
+    }
+}
+
+/// Compares eight with eight as long as both have as many, and the last few one by one.
+fn retain_in_lanes(list: &mut Vec<u16>, array: &[u16], wanted: bool) {
+    let Compared {
+        mut place,
+        at,
+        mut kept,
+        found,
+    } = compare(list, array, wanted);
+    // Lanes that were found before the array ran short stay found.
+    for lane in 0..LANES.min(list.len() - place) {
+        let offset = list[place + lane];
+        let is_found = found >> lane & 1 == 1 || array[at..].binary_search(&offset).is_ok();
+        list[kept] = offset;
+        kept += usize::from(is_found == wanted);
+    }
+    place += LANES.min(list.len() - place);
+    gallop::retain_from(list, kept, place, &array[at..], |&offset| offset, wanted);
 }
 
 /// Keeps the offsets of a list that stand in an array, or those that do not, eight by eight.
@@ -31,7 +66,7 @@ pub(super) struct Compared {
     "x86_64+avx512f+avx512bw+avx512vl+avx512vbmi2+popcnt",
     "x86_64+avx2+popcnt"
 ))]
-pub(super) fn retain(list: &mut [u16], array: &[u16], wanted: bool) -> Compared {
+fn compare(list: &mut [u16], array: &[u16], wanted: bool) -> Compared {
     /// Offsets of the array that are looked at in a round. In vectors a round mostly waits for where
     /// the next one starts, so that twice as many as of the list, which is the shorter one, save a
     /// quarter (`benches/queries`, conjunction without a hit).
@@ -61,9 +96,9 @@ pub(super) fn retain(list: &mut [u16], array: &[u16], wanted: bool) -> Compared 
         found = if is_decided { 0 } else { found };
         if keep != 0 {
             kept = match_target! {
-                "x86_64+avx512f+avx512bw+avx512vl+avx512vbmi2+popcnt" => pack::avx512(list, kept, offsets, keep),
-                "x86_64+avx2+popcnt" => pack::avx2(list, kept, offsets, keep),
-                _ => pack::plain(list, kept, offsets, keep),
+                "x86_64+avx512f+avx512bw+avx512vl+avx512vbmi2+popcnt" => left_pack::avx512(list, kept, offsets, keep),
+                "x86_64+avx2+popcnt" => left_pack::avx2(list, kept, offsets, keep),
+                _ => left_pack::plain(list, kept, offsets, keep),
             };
         }
         place += LANES * usize::from(is_decided);
@@ -105,7 +140,7 @@ mod avx512 {
     /// others, each eight times.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-    pub(super) fn common(offsets: [u16; LANES], others: [u16; 2 * LANES]) -> u8 {
+    pub(crate) fn common(offsets: [u16; LANES], others: [u16; 2 * LANES]) -> u8 {
         let offsets = _mm512_broadcast_i32x4(bytemuck::cast(offsets));
         let others = _mm512_broadcast_i64x4(bytemuck::cast(others));
         // Written out, since closures are not compiled for the vectors of their surroundings.
@@ -145,7 +180,7 @@ mod avx2 {
     /// others.
     #[inline]
     #[target_feature(enable = "avx2")]
-    pub(super) fn common(offsets: [u16; LANES], others: [u16; 2 * LANES]) -> u8 {
+    pub(crate) fn common(offsets: [u16; LANES], others: [u16; 2 * LANES]) -> u8 {
         let offsets = _mm256_broadcastsi128_si256(bytemuck::cast(offsets));
         let others: __m256i = bytemuck::cast(others);
         let found = either(
@@ -201,7 +236,7 @@ mod tests {
         fn lanes_decide_as_sets_do(list in sorted(200), array in sorted(300), wanted in any::<bool>()) {
             let among: BTreeSet<u16> = array.iter().copied().collect();
             let mut kept = list.clone();
-            let compared = retain(&mut kept, &array, wanted);
+            let compared = compare(&mut kept, &array, wanted);
             let (decided, rest) = list.split_at(compared.place);
             let expected: Vec<u16> =
                 decided.iter().copied().filter(|offset| among.contains(offset) == wanted).collect();
@@ -212,6 +247,11 @@ mod tests {
                 let is_behind = array[compared.at..].contains(offset);
                 prop_assert_eq!(is_found || is_behind, among.contains(offset));
             }
+            let mut retained = list.clone();
+            retain(&mut retained, &array, wanted);
+            let expected: Vec<u16> =
+                list.iter().copied().filter(|offset| among.contains(offset) == wanted).collect();
+            prop_assert_eq!(retained, expected);
         }
 
         /// In each of the ways that the processor has.

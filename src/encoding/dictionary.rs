@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::buckets::Buckets;
+use crate::encoding::hash_index::Buckets;
 use crate::{Error, Result};
 
 /// Keys, found by their hashes; sorted but for those of companies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dictionary<'a> {
-    pub(super) keys: Strings<'a>,
-    pub(super) buckets: Buckets<'a>,
+    pub(crate) keys: Strings<'a>,
+    pub(crate) buckets: Buckets<'a>,
 }
 
 impl<'a> Dictionary<'a> {
@@ -29,7 +29,7 @@ impl<'a> Dictionary<'a> {
     }
 
     /// Calls `visit` with all places of each of several keys, in less time than one by one.
-    pub(super) fn find_each<'k>(
+    pub(crate) fn find_each<'k>(
         &self,
         keys: impl Iterator<Item = &'k str>,
         visit: impl FnMut(usize),
@@ -86,13 +86,13 @@ impl<'a> Strings<'a> {
     }
 
     /// The places of strings that are equal to the one at a place and stand behind it, that one included.
-    pub(super) fn run(&self, first: usize) -> Range<usize> {
+    pub(crate) fn run(&self, first: usize) -> Range<usize> {
         let is_equal = |&place: &usize| self.bytes(place) == self.bytes(first);
         first..first + 1 + (first + 1..self.len()).take_while(is_equal).count()
     }
 
     /// Where a string ends; 0 where there is none.
-    pub(super) fn end(&self, place: usize) -> u32 {
+    pub(crate) fn end(&self, place: usize) -> u32 {
         self.ends.get(place).copied().unwrap_or(0)
     }
 

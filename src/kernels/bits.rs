@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use multiversion::multiversion;
 
-use super::row::BlockBits;
+use crate::kernels::block::BlockBits;
 
 /// The words of a page's smallest window.
 const STRETCH_WORDS: usize = 64;

@@ -5,7 +5,7 @@
 //! then a run of bytes: it occurs where its own encoding occurs behind the end of a term, without
 //! decoding anything.
 
-use super::frames::Frames;
+use crate::encoding::frame_of_reference::Frames;
 use crate::{Error, Result};
 
 /// The number of a term in its field: 0 for the most frequent.
@@ -25,8 +25,8 @@ pub(crate) fn push(stream: &mut Vec<u8>, term: TermNumber) {
 /// A view of the token streams of a field, one behind the other, with the end of each.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TokenStreams<'a> {
-    pub(super) ends: Frames<'a>,
-    pub(super) bytes: &'a [u8],
+    pub(crate) ends: Frames<'a>,
+    pub(crate) bytes: &'a [u8],
 }
 
 impl<'a> TokenStreams<'a> {
@@ -38,7 +38,7 @@ impl<'a> TokenStreams<'a> {
     }
 
     /// Checks that the ends ascend and stay within the bytes, so that no view can fail.
-    pub(super) fn validate(&self) -> Result<()> {
+    pub(crate) fn validate(&self) -> Result<()> {
         self.ends.validate()?;
         let last = self.ends.last().unwrap_or(0);
         match self.ends.iter().is_sorted() && last == self.bytes.len() as u64 {
@@ -82,7 +82,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::segment::frames::FrameSections;
+    use crate::encoding::frame_of_reference::FrameSections;
 
     /// The terms of a stream, or `None` where it ends within a term or a term does not fit.
     fn decode(stream: &[u8]) -> Option<Vec<TermNumber>> {

@@ -1,4 +1,4 @@
-//! Numbers kept as differences to the least of their frame: ids by row, places in other sections.
+//! Frame-of-reference (FOR) encoding: numbers as deltas to the minimum of their frame.
 //!
 //! Such numbers ascend, or nearly so, and take eight bytes where their neighbours differ by less
 //! than two bytes hold. So every 64 of them are a frame, which names its least number once, and of
@@ -42,9 +42,9 @@ pub(crate) type WideFrame = [u64; FRAME_NUMBERS];
 /// A view of numbers in frames.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frames<'a> {
-    pub(super) frames: &'a [Frame],
-    pub(super) wide: &'a [WideFrame],
-    pub(super) len: usize,
+    pub(crate) frames: &'a [Frame],
+    pub(crate) wide: &'a [WideFrame],
+    pub(crate) len: usize,
 }
 
 impl Frames<'_> {
@@ -212,7 +212,7 @@ impl Frames<'_> {
     }
 
     /// Checks everything but the order, so that no view can fail.
-    pub(super) fn validate(self) -> Result<()> {
+    pub(crate) fn validate(self) -> Result<()> {
         let mut wide = 0;
         let is_whole = |frame: &Frame| {
             wide += u64::from(frame.wide > 0);
@@ -303,14 +303,14 @@ fn around(run: &[Frame], guess: usize, is_below: impl Fn(&Frame) -> bool) -> (us
 
 /// The sections that numbers are written to.
 #[derive(Debug, Default)]
-pub(super) struct FrameSections {
-    pub(super) frames: Vec<Frame>,
-    pub(super) wide: Vec<WideFrame>,
+pub(crate) struct FrameSections {
+    pub(crate) frames: Vec<Frame>,
+    pub(crate) wide: Vec<WideFrame>,
 }
 
 impl FrameSections {
     /// Cuts numbers into frames.
-    pub(super) fn of(numbers: impl IntoIterator<Item = u64>) -> FrameSections {
+    pub(crate) fn of(numbers: impl IntoIterator<Item = u64>) -> FrameSections {
         let mut sections = FrameSections::default();
         let mut numbers = numbers.into_iter();
         let mut frame = Vec::with_capacity(FRAME_NUMBERS);

@@ -1,4 +1,4 @@
-//! Where the keys of a dictionary stand, by their hashes.
+//! A hash index with fingerprints over the keys of a dictionary.
 //!
 //! A binary search in a dictionary of a hundred thousand keys meets seventeen of them, each far from
 //! the one before; a bucket has one or two. Beside its place, an entry has as much of its key's hash
@@ -7,7 +7,7 @@
 
 use smallvec::SmallVec;
 
-use super::dictionary::Strings;
+use crate::encoding::dictionary::Strings;
 use crate::{Error, Result};
 
 /// How many keys a bucket has on average, at least, and half of what it has at most. With one the
@@ -24,14 +24,14 @@ const LOOKUPS: usize = 10;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Buckets<'a> {
     /// Where each bucket starts among the entries, and the end of the last; a power of two and one.
-    pub(super) starts: &'a [u32],
+    pub(crate) starts: &'a [u32],
     /// Places of keys, bucket by bucket, in the lowest bits; above them, those of the key's hash.
-    pub(super) entries: &'a [u32],
+    pub(crate) entries: &'a [u32],
 }
 
 impl<'a> Buckets<'a> {
     /// The place of a key, the first of those where it stands repeatedly. Cost: about 20 nanoseconds.
-    pub(super) fn find(&self, keys: &Strings<'_>, key: &[u8]) -> Option<usize> {
+    pub(crate) fn find(&self, keys: &Strings<'_>, key: &[u8]) -> Option<usize> {
         self.look_up(keys, key).places(keys).next()
     }
 
@@ -39,7 +39,7 @@ impl<'a> Buckets<'a> {
     ///
     /// A look-up waits for memory several times, for what the step before says. So the first steps of
     /// some look-ups are made before the last of the first: then the processor waits for all at once.
-    pub(super) fn find_each<'k>(
+    pub(crate) fn find_each<'k>(
         &self,
         keys: &Strings<'_>,
         mut wanted: impl Iterator<Item = &'k [u8]>,
@@ -78,7 +78,7 @@ impl<'a> Buckets<'a> {
     }
 
     /// Checks that every key is in its bucket once.
-    pub(super) fn validate(&self, keys: &Strings<'_>) -> Result<()> {
+    pub(crate) fn validate(&self, keys: &Strings<'_>) -> Result<()> {
         let count = self.count();
         let is_table = count.is_power_of_two()
             && self.starts.is_sorted()
@@ -207,14 +207,14 @@ fn last_word(key: &[u8], rest: &[u8]) -> u64 {
 
 /// The sections of buckets.
 #[derive(Debug)]
-pub(super) struct BucketSections {
-    pub(super) starts: Vec<u32>,
-    pub(super) entries: Vec<u32>,
+pub(crate) struct BucketSections {
+    pub(crate) starts: Vec<u32>,
+    pub(crate) entries: Vec<u32>,
 }
 
 impl BucketSections {
     /// Sorts the places of keys by bucket.
-    pub(super) fn of(keys: &Strings<'_>) -> BucketSections {
+    pub(crate) fn of(keys: &Strings<'_>) -> BucketSections {
         BucketSections::in_buckets(keys, (keys.len() / KEYS_PER_BUCKET).next_power_of_two())
     }
 
@@ -251,8 +251,8 @@ impl BucketSections {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::dictionary::StringSections;
     use super::*;
+    use crate::encoding::dictionary::StringSections;
 
     fn strings(keys: &[String]) -> StringSections {
         let mut sections = StringSections::default();

@@ -1,4 +1,4 @@
-//! The bytes of a segment: a mapped file, or memory of our own. The one use of `unsafe`.
+//! The bytes of a segment: a mapped file, or owned memory. The one use of `unsafe`.
 
 use std::fs::File;
 use std::io;

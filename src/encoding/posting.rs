@@ -11,7 +11,9 @@ use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::row::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, Row, block_count};
+use crate::encoding::row::Row;
+use crate::kernels::block::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, block_count};
+use crate::kernels::{bits, search};
 use crate::{Error, Result};
 
 /// The most rows of a block that are listed rather than set as bits: one row in 64. Roaring lists
@@ -22,10 +24,6 @@ pub(crate) const ARRAY_ROWS_MAX: usize = 1024;
 /// A posting is cut into blocks once it has this many rows a block on average: below that, the
 /// eight bytes of a container weigh more than what 16-bit offsets save.
 const BLOCK_ROWS_MIN: usize = 8;
-
-/// How far from where it is expected an offset is looked for first: twice as far as an even offset
-/// among 1,024 mostly is (`benches/queries`, conjunction without a hit).
-const NEAR_PLACES: usize = 32;
 
 /// The number of a posting in its segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -198,7 +196,7 @@ impl<'a> Postings<'a> {
             .bitsets
             .get(start)
             .ok_or("a bitset lies outside the section")?;
-        if crate::segment::bits::count(bits) as usize != container.cardinality() {
+        if bits::count(bits) as usize != container.cardinality() {
             return Err("a bitset does not match its cardinality");
         }
         match highest_bit(bits) < rows_in_block {
@@ -340,8 +338,8 @@ impl<'a> BlockRows<'a> {
             BlockRows::List(rows) => rows
                 .binary_search_by_key(&offset, |&row| Row(row).offset())
                 .is_ok(),
-            BlockRows::Array(offsets) => contains_offset(offsets, offset),
-            BlockRows::Bits(bits) => crate::segment::bits::test(bits, offset),
+            BlockRows::Array(offsets) => search::contains(offsets, offset),
+            BlockRows::Bits(bits) => bits::test(bits, offset),
         }
     }
 
@@ -351,7 +349,7 @@ impl<'a> BlockRows<'a> {
         match self {
             BlockRows::List(rows) => rows.iter().for_each(|&row| visit(Row(row).offset())),
             BlockRows::Array(offsets) => offsets.iter().for_each(|&offset| visit(offset)),
-            BlockRows::Bits(bits) => crate::segment::bits::ones(0, bits.as_slice()).for_each(visit),
+            BlockRows::Bits(bits) => bits::ones(0, bits.as_slice()).for_each(visit),
         }
     }
 
@@ -361,7 +359,7 @@ impl<'a> BlockRows<'a> {
         match self {
             BlockRows::List(rows) => list.extend(rows.iter().map(|&row| Row(row).offset())),
             BlockRows::Array(offsets) => list.extend_from_slice(offsets),
-            BlockRows::Bits(bits) => super::bits::list(0, bits.as_slice(), list),
+            BlockRows::Bits(bits) => bits::list(0, bits.as_slice(), list),
         }
     }
 
@@ -377,30 +375,9 @@ impl<'a> BlockRows<'a> {
             .chain(array.iter().copied())
             .chain(
                 bits.into_iter()
-                    .flat_map(|bits| crate::segment::bits::ones(0, bits.as_slice())),
+                    .flat_map(|bits| bits::ones(0, bits.as_slice())),
             )
     }
-}
-
-/// Whether an offset is among ascending ones. Most lie evenly in their block: then it is near the place
-/// that its height says, and comparing all that are near takes a third of a binary search.
-#[inline]
-fn contains_offset(offsets: &[u16], offset: u16) -> bool {
-    let place = (usize::from(offset) * offsets.len()) >> u16::BITS;
-    let end = offsets.len().min(place + NEAR_PLACES);
-    let near = &offsets[place.saturating_sub(NEAR_PLACES)..end];
-    match near {
-        [first, .., last] if (*first..=*last).contains(&offset) => near
-            .iter()
-            .fold(false, |found, &other| found | (other == offset)),
-        _ => is_found(offsets, offset),
-    }
-}
-
-/// Apart, so that looking near is short.
-#[inline(never)]
-fn is_found(offsets: &[u16], offset: u16) -> bool {
-    offsets.binary_search(&offset).is_ok()
 }
 
 fn rows_of_block(rows: &[u32], block: u32) -> &[u32] {
@@ -507,7 +484,7 @@ impl PostingSections {
             start
         } else {
             let mut bits = [0; BLOCK_WORDS];
-            offsets.for_each(|offset| crate::segment::bits::set(&mut bits, offset));
+            offsets.for_each(|offset| bits::set(&mut bits, offset));
             self.bitsets.push(bits);
             self.bitsets.len() - 1
         };
@@ -568,20 +545,6 @@ mod tests {
                 prop_assert_eq!(posting.next_block(block), next);
                 let previous = rows.iter().rev().map(|&row| Row(row).block()).find(|&b| b <= block);
                 prop_assert_eq!(posting.previous_block(block), previous);
-            }
-        }
-
-        /// Offsets need not lie evenly in their block.
-        #[test]
-        fn an_offset_is_found_wherever_it_is(
-            near in prop::collection::btree_set(0_u16..2_000, 0..500),
-            far in prop::collection::btree_set(any::<u16>(), 0..500),
-            probes in prop::collection::vec(prop_oneof![0_u16..2_000, any::<u16>()], 50),
-        ) {
-            let offsets: Vec<u16> = near.union(&far).copied().collect();
-            for offset in probes.into_iter().chain(offsets.iter().copied()) {
-                let is_there = near.contains(&offset) || far.contains(&offset);
-                prop_assert_eq!(BlockRows::Array(&offsets).contains(offset), is_there);
             }
         }
 

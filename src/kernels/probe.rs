@@ -1,4 +1,4 @@
-//! A sorted list of offsets against bits: sixteen at a time where they are close together.
+//! Probing a bitset with a sorted list of offsets: sixteen at a time where they are close together.
 //!
 //! Looking up one offset takes ten instructions. Processors with AVX-512 pick bytes out of 256, the
 //! bits of 2,048 rows, for sixteen offsets at once, in a third of the time. Those with AVX2 look up eight
@@ -11,8 +11,9 @@ use multiversion::multiversion;
 use multiversion::target::match_target;
 
 #[cfg(target_arch = "x86_64")]
-use super::{lanes, pack};
-use crate::segment::{BlockBits, bits};
+use super::{intersect, left_pack};
+use crate::kernels::bits;
+use crate::kernels::block::BlockBits;
 
 /// Offsets that are looked up at once.
 #[cfg(target_arch = "x86_64")]
@@ -27,13 +28,19 @@ const WORDS: usize = 32;
 #[cfg(target_arch = "x86_64")]
 const ROWS_PER_OFFSET_MAX: usize = 128;
 
+/// Keeps the offsets of the list that are set, or those that are not.
+pub(crate) fn retain(list: &mut Vec<u16>, set: &BlockBits, wanted: bool) {
+    let kept = retain_offsets(list, set, wanted);
+    list.truncate(kept);
+}
+
 /// Keeps the offsets of a list that are set, or those that are not; returns how many, which then stand
 /// at its start.
 #[multiversion(targets(
     "x86_64+avx512f+avx512bw+avx512vl+avx512vbmi+avx512vbmi2+bmi1+bmi2+popcnt",
     "x86_64+avx2+bmi1+bmi2+popcnt"
 ))]
-pub(super) fn retain(list: &mut [u16], set: &BlockBits, wanted: bool) -> usize {
+fn retain_offsets(list: &mut [u16], set: &BlockBits, wanted: bool) -> usize {
     let (place, kept) = match_target! {
         "x86_64+avx512f+avx512bw+avx512vl+avx512vbmi+avx512vbmi2+bmi1+bmi2+popcnt" => {
             let (mut place, mut kept) = (0, 0);
@@ -64,7 +71,7 @@ pub(super) fn retain(list: &mut [u16], set: &BlockBits, wanted: bool) -> usize {
             while let Some(&offsets) = list[place..].first_chunk() {
                 let keep = vectors::set_of(offsets, set) ^ dropped;
                 if keep != 0 {
-                    kept = pack::avx2(list, kept, offsets, keep);
+                    kept = left_pack::avx2(list, kept, offsets, keep);
                 }
                 place += offsets.len();
             }
@@ -103,16 +110,16 @@ mod vectors {
         _mm512_castsi128_si512, _mm512_castsi512_si128, _mm512_permutex2var_epi8,
     };
 
-    use super::{BlockBits, LANES, WORDS, lanes};
+    use super::{BlockBits, LANES, WORDS, intersect};
 
     /// Which of eight offsets are set, lowest first. They are shifted out of two words, since the compiler
     /// otherwise takes each out of the vector that they are packed in.
     #[inline(always)]
-    pub(super) fn set_of(offsets: [u16; lanes::LANES], set: &BlockBits) -> u8 {
+    pub(crate) fn set_of(offsets: [u16; intersect::LANES], set: &BlockBits) -> u8 {
         let halves: [u64; 2] = bytemuck::cast(offsets);
         let mut found = 0;
         for half in halves.into_iter().rev() {
-            for lane in (0..lanes::LANES / 2).rev() {
+            for lane in (0..intersect::LANES / 2).rev() {
                 let offset = half >> (u16::BITS as usize * lane);
                 let is_set = set[offset as usize / 64 % set.len()] >> (offset % 64) & 1;
                 found = found << 1 | is_set;
@@ -125,7 +132,7 @@ mod vectors {
     /// which of those are set there.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
-    pub(super) fn look_up(offsets: [u16; LANES], words: &[u64; WORDS], first: u16) -> (u16, u16) {
+    pub(crate) fn look_up(offsets: [u16; LANES], words: &[u64; WORDS], first: u16) -> (u16, u16) {
         /// The bit of each place in a byte, twice.
         const BITS: i64 = 0x8040_2010_0804_0201_u64.cast_signed();
         const ROWS: i16 = 64 * WORDS as i16;
@@ -151,7 +158,7 @@ mod vectors {
     /// The offsets that are kept, and anything behind them.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vl,avx512vbmi2")]
-    pub(super) fn packed(offsets: [u16; LANES], keep: u16) -> [u16; LANES] {
+    pub(crate) fn packed(offsets: [u16; LANES], keep: u16) -> [u16; LANES] {
         bytemuck::cast(_mm256_maskz_compress_epi16(keep, bytemuck::cast(offsets)))
     }
 }
@@ -161,7 +168,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::segment::BLOCK_WORDS;
+    use crate::kernels::block::BLOCK_WORDS;
 
     proptest! {
         #[test]
@@ -181,9 +188,9 @@ mod tests {
                 bits::set(&mut set, offset ^ 1);
             }
             let mut kept = list.clone();
-            let count = retain(&mut kept, &set, wanted);
+            retain(&mut kept, &set, wanted);
             list.retain(|&offset| bits::test(&set, offset) == wanted);
-            prop_assert_eq!(&kept[..count], list);
+            prop_assert_eq!(kept, list);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The order of each block's rows by code, and where each code starts in it.
+//! Per-block sorted permutations: each block's rows by code, and where each code starts.
 //!
 //! A block of recent signals has a few late ones, whose dates are years before. Their rows are next to
 //! each other in the block's order; a table by code tells where, since a binary search would look at
@@ -6,9 +6,10 @@
 
 use std::ops::RangeInclusive;
 
-use super::column::Column;
-use super::ordered::BlockRange;
-use super::row::{BLOCK_ROWS, Row};
+use crate::encoding::column::Column;
+use crate::encoding::row::Row;
+use crate::encoding::zone_map::BlockRange;
+use crate::kernels::block::BLOCK_ROWS;
 use crate::{Error, Result};
 
 /// The most codes of a block, used or not, for which there is a table: it takes two bytes a code, and
@@ -19,17 +20,17 @@ const TABLE_CODES_MAX: u32 = BLOCK_ROWS;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockOrders<'a> {
     /// The offsets of each block's rows, by ascending code; those of one code ascend.
-    pub(super) offsets: &'a [u16],
+    pub(crate) offsets: &'a [u16],
     /// Where the table of each block ends among the starts.
-    pub(super) table_ends: &'a [u32],
+    pub(crate) table_ends: &'a [u32],
     /// By block and by code, from the block's least to its greatest: how many of its rows come before.
-    pub(super) starts: &'a [u16],
+    pub(crate) starts: &'a [u16],
 }
 
 impl<'a> BlockOrders<'a> {
     /// The offsets of a block's rows with a code in the range, by ascending code. Cost: two looks at
     /// the block's table, or two binary searches where it has none.
-    pub(super) fn offsets_in(
+    pub(crate) fn offsets_in(
         &self,
         block: u32,
         codes: &RangeInclusive<u32>,
@@ -50,7 +51,7 @@ impl<'a> BlockOrders<'a> {
 
     /// Checks that the order of each block has every row once and ascends, and that its table says
     /// where codes start.
-    pub(super) fn validate(
+    pub(crate) fn validate(
         &self,
         rows: u32,
         column: &Column<'_>,
@@ -124,15 +125,15 @@ fn starts_at(
 
 /// The sections of orders.
 #[derive(Debug, Default)]
-pub(super) struct OrderSections {
-    pub(super) offsets: Vec<u16>,
-    pub(super) table_ends: Vec<u32>,
-    pub(super) starts: Vec<u16>,
+pub(crate) struct OrderSections {
+    pub(crate) offsets: Vec<u16>,
+    pub(crate) table_ends: Vec<u32>,
+    pub(crate) starts: Vec<u16>,
 }
 
 impl OrderSections {
     /// Orders the rows of each block, whose codes are in these ranges.
-    pub(super) fn of(codes: &[u32], ranges: &[BlockRange]) -> OrderSections {
+    pub(crate) fn of(codes: &[u32], ranges: &[BlockRange]) -> OrderSections {
         let mut sections = OrderSections::default();
         for (block, range) in codes.chunks(BLOCK_ROWS as usize).zip(ranges) {
             let first = sections.offsets.len();
@@ -153,8 +154,8 @@ impl OrderSections {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::ordered::block_ranges;
     use super::*;
+    use crate::encoding::zone_map::block_ranges;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]

@@ -1,11 +1,11 @@
-//! The columns of facets: two codes a byte where a facet has few values, as most have.
+//! Facet columns: nibble columns, two codes a byte, where a facet has few values, as most have.
 //!
 //! They are a type of their own because nobody asks for ranges of a facet's codes: those of few rows
 //! are read one by one, and where there are many rows, bitsets are counted instead. Then half the
 //! bytes are half the cache lines.
 
-use super::column::{self, Column};
-use super::row::Row;
+use crate::encoding::column::{self, Column};
+use crate::encoding::row::Row;
 use crate::{Error, Result};
 
 /// The most values whose codes take half a byte, none being a code too.
@@ -26,7 +26,7 @@ pub(crate) struct Halves<'a>(&'a [u8]);
 
 impl<'a> FacetColumn<'a> {
     /// A view of a column of `rows` rows, for a facet of `values` values.
-    pub(super) fn new(bytes: &'a [u8], rows: u32, values: usize) -> Result<FacetColumn<'a>> {
+    pub(crate) fn new(bytes: &'a [u8], rows: u32, values: usize) -> Result<FacetColumn<'a>> {
         if values > HALVES_VALUES_MAX {
             return Column::new(bytes, rows).map(FacetColumn::Whole);
         }
@@ -48,7 +48,7 @@ impl<'a> FacetColumn<'a> {
     }
 
     /// Checks that no code exceeds the number of values.
-    pub(super) fn validate(&self, values: usize) -> Result<()> {
+    pub(crate) fn validate(&self, values: usize) -> Result<()> {
         let holds = match self {
             FacetColumn::Halves(codes) => codes.greatest() <= values,
             FacetColumn::Whole(column) => return column.validate(values),
@@ -80,7 +80,7 @@ impl<'a> Halves<'a> {
 }
 
 /// The codes of a facet of `values` values, in the width that they need.
-pub(super) fn encode(codes: &[u32], values: usize) -> Vec<u8> {
+pub(crate) fn encode(codes: &[u32], values: usize) -> Vec<u8> {
     if values > HALVES_VALUES_MAX {
         return column::encode(codes, values);
     }

@@ -1,4 +1,4 @@
-//! Columns whose codes ascend with their values, and what helps to find ranges of them.
+//! Columns whose codes ascend with their values, with zone maps: the minimum and maximum of each block.
 //!
 //! Signals arrive roughly by date, so most blocks lie inside or outside a range of dates as a whole:
 //! their least and greatest codes tell. A few signals arrive late, years even, and make every block
@@ -9,9 +9,9 @@ use std::ops::{Range, RangeInclusive};
 
 use bytemuck::{Pod, Zeroable};
 
-use super::column::{Column, NO_CODE};
-use super::order::BlockOrders;
-use super::row::BLOCK_ROWS;
+use crate::encoding::block_permutation::BlockOrders;
+use crate::encoding::column::{Column, NO_CODE};
+use crate::kernels::block::BLOCK_ROWS;
 
 /// Rows of a stretch, of which there are 32 in a block. Looking through them takes some 30
 /// nanoseconds, and a stretch at the edge a quarter of a microsecond (`benches/queries`, country +
@@ -26,9 +26,9 @@ pub(crate) struct OrderedColumn<'a> {
     /// The least and greatest code of each block.
     pub(crate) blocks: &'a [BlockRange],
     /// The least and greatest code of each stretch, where they are kept.
-    pub(super) stretches: Option<&'a [BlockRange]>,
+    pub(crate) stretches: Option<&'a [BlockRange]>,
     /// The order of each block's rows, where it is kept.
-    pub(super) orders: Option<BlockOrders<'a>>,
+    pub(crate) orders: Option<BlockOrders<'a>>,
 }
 
 impl<'a> OrderedColumn<'a> {

@@ -1,13 +1,13 @@
-//! Those of eight offsets that are kept, written one behind the other into the list that they come from.
+//! In-place left-packing of eight `u16` lanes by a keep mask.
 //!
 //! Each way takes the offsets, which of them are kept, lowest first, and how many were kept before; it
 //! returns how many are kept then. What stands behind those is overwritten: the eight are decided.
 
-use super::lanes::LANES;
+use super::intersect::LANES;
 
 /// One by one.
 #[inline(always)]
-pub(super) fn plain(list: &mut [u16], mut kept: usize, offsets: [u16; LANES], keep: u8) -> usize {
+pub(crate) fn plain(list: &mut [u16], mut kept: usize, offsets: [u16; LANES], keep: u8) -> usize {
     for (lane, offset) in offsets.into_iter().enumerate() {
         list[kept] = offset;
         kept += usize::from(keep >> lane & 1);
@@ -16,7 +16,7 @@ pub(super) fn plain(list: &mut [u16], mut kept: usize, offsets: [u16; LANES], ke
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use vectors::{avx2, avx512};
+pub(crate) use vectors::{avx2, avx512};
 
 #[cfg(target_arch = "x86_64")]
 mod vectors {
@@ -52,12 +52,7 @@ mod vectors {
     /// All at once.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vl,avx512vbmi2,popcnt")]
-    pub(in crate::exec) fn avx512(
-        list: &mut [u16],
-        kept: usize,
-        offsets: [u16; LANES],
-        keep: u8,
-    ) -> usize {
+    pub(crate) fn avx512(list: &mut [u16], kept: usize, offsets: [u16; LANES], keep: u8) -> usize {
         let packed: [u16; LANES] =
             bytemuck::cast(_mm_maskz_compress_epi16(keep, bytemuck::cast(offsets)));
         list[kept..kept + LANES].copy_from_slice(&packed);
@@ -67,12 +62,7 @@ mod vectors {
     /// Four by four.
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
-    pub(in crate::exec) fn avx2(
-        list: &mut [u16],
-        kept: usize,
-        offsets: [u16; LANES],
-        keep: u8,
-    ) -> usize {
+    pub(crate) fn avx2(list: &mut [u16], kept: usize, offsets: [u16; LANES], keep: u8) -> usize {
         /// The upper four lie behind the bytes of the lower four.
         const UPPER: u64 = u64::from_le_bytes([2 * HALF as u8; 8]);
         let (lower, upper) = (keep & 0xF, keep >> HALF);

@@ -1,19 +1,11 @@
-//! Rows and blocks: the numbers that mean a place in a segment.
+//! Rows: the numbers of a segment's signals.
+
+use crate::kernels::block::BLOCK_ROWS;
 
 /// The place of a signal in its segment. Rows ascend with ids; a row means nothing outside its
 /// segment, and is never mixed with an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Row(pub(crate) u32);
-
-/// Rows of a block: the span that one `u16` addresses. As a bitset a block takes 8 KiB, so that
-/// what one block's work touches stays in the first-level cache.
-pub(crate) const BLOCK_ROWS: u32 = 1 << 16;
-
-/// Words of a block's bitset.
-pub(crate) const BLOCK_WORDS: usize = (BLOCK_ROWS / 64) as usize;
-
-/// A block's rows as bits, the lowest row in the lowest bit of the first word.
-pub(crate) type BlockBits = [u64; BLOCK_WORDS];
 
 /// The most rows that a segment holds, so that every row and the row count fit a `u32`.
 pub(crate) const SEGMENT_ROWS_MAX: u32 = u32::MAX - BLOCK_ROWS;
@@ -38,9 +30,4 @@ impl Row {
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
-}
-
-/// The number of blocks that hold `rows` rows.
-pub(crate) fn block_count(rows: u32) -> u32 {
-    rows.div_ceil(BLOCK_ROWS)
 }

@@ -1,5 +1,5 @@
 //! Columns: one small code a row, for range edges and for counting facet values. Facets of few
-//! values have shorter ones ([`halves`](super::halves)).
+//! values have shorter ones ([`nibbles`](super::nibbles)).
 //!
 //! A column stores codes, not values: 0 means none, `n` means the value at place `n - 1` of the
 //! field's sorted values. Codes therefore compare as their values do, and take one, two or four
@@ -7,9 +7,8 @@
 
 use std::ops::RangeInclusive;
 
-use multiversion::multiversion;
-
-use super::row::Row;
+use crate::encoding::row::Row;
+use crate::kernels::ranges;
 use crate::{Error, Result};
 
 /// The code of a row without a value.
@@ -54,13 +53,19 @@ impl<'a> Column<'a> {
     pub(crate) fn keep_in_ranges(
         &self,
         first: Row,
-        ranges: &[RangeInclusive<u32>],
+        code_ranges: &[RangeInclusive<u32>],
         words: &mut [u64],
     ) {
         match self {
-            Column::One(codes) => keep_bytes(codes_of(codes, first, words), ranges, words),
-            Column::Two(codes) => keep_shorts(codes_of(codes, first, words), ranges, words),
-            Column::Four(codes) => keep_words(codes_of(codes, first, words), ranges, words),
+            Column::One(codes) => {
+                ranges::keep_bytes(codes_of(codes, first, words), code_ranges, words)
+            }
+            Column::Two(codes) => {
+                ranges::keep_shorts(codes_of(codes, first, words), code_ranges, words)
+            }
+            Column::Four(codes) => {
+                ranges::keep_words(codes_of(codes, first, words), code_ranges, words)
+            }
         }
     }
 
@@ -70,14 +75,14 @@ impl<'a> Column<'a> {
     pub(crate) fn retain_in_ranges(
         &self,
         block: u32,
-        ranges: &[RangeInclusive<u32>],
+        code_ranges: &[RangeInclusive<u32>],
         offsets: &mut Vec<u16>,
     ) {
         let first = Row::of(block, 0).index();
         match self {
-            Column::One(codes) => retain(&codes[first..], ranges, offsets),
-            Column::Two(codes) => retain(&codes[first..], ranges, offsets),
-            Column::Four(codes) => retain(&codes[first..], ranges, offsets),
+            Column::One(codes) => ranges::retain(&codes[first..], code_ranges, offsets),
+            Column::Two(codes) => ranges::retain(&codes[first..], code_ranges, offsets),
+            Column::Four(codes) => ranges::retain(&codes[first..], code_ranges, offsets),
         }
     }
 
@@ -113,134 +118,13 @@ fn codes_of<'a, T>(codes: &'a [T], first: Row, words: &[u64]) -> &'a [T] {
     &codes[start..codes.len().min(start + 64 * words.len())]
 }
 
-/// A code in the width of its column.
-trait Code: Copy + Ord {
-    /// The code of a number, or the greatest there is.
-    fn saturating(number: u32) -> Self;
-}
-
-impl Code for u8 {
-    fn saturating(number: u32) -> u8 {
-        u8::try_from(number).unwrap_or(u8::MAX)
-    }
-}
-
-impl Code for u16 {
-    fn saturating(number: u32) -> u16 {
-        u16::try_from(number).unwrap_or(u16::MAX)
-    }
-}
-
-impl Code for u32 {
-    fn saturating(number: u32) -> u32 {
-        number
-    }
-}
-
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
-fn keep_bytes(codes: &[u8], ranges: &[RangeInclusive<u32>], bits: &mut [u64]) {
-    keep(codes, ranges, bits);
-}
-
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
-fn keep_shorts(codes: &[u16], ranges: &[RangeInclusive<u32>], bits: &mut [u64]) {
-    keep(codes, ranges, bits);
-}
-
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
-fn keep_words(codes: &[u32], ranges: &[RangeInclusive<u32>], bits: &mut [u64]) {
-    keep(codes, ranges, bits);
-}
-
-/// Inlined into each of the above, which compile it for their vector instructions.
-#[inline(always)]
-fn keep<T: Code>(codes: &[T], ranges: &[RangeInclusive<u32>], bits: &mut [u64]) {
-    let (words, rest) = codes.as_chunks::<64>();
-    for (word, codes) in bits.iter_mut().zip(words) {
-        if *word != 0 {
-            *word &= inside(codes, ranges);
-        }
-    }
-    // Rows behind the last are never set.
-    if let Some(word) = bits.get_mut(words.len()) {
-        let mut last = [T::saturating(0); 64];
-        last[..rest.len()].copy_from_slice(rest);
-        *word &= inside(&last, ranges);
-    }
-}
-
-/// Keeps the offsets whose codes are in one of the ranges; of most filters there is one.
-fn retain<T: Code>(codes: &[T], ranges: &[RangeInclusive<u32>], offsets: &mut Vec<u16>) {
-    let code = |offset: u16| codes[usize::from(offset)];
-    match ranges {
-        [only] => {
-            let bounds = bounds(only);
-            retain_where(offsets, |offset| is_between(code(offset), bounds));
-        }
-        _ => retain_where(offsets, |offset| {
-            let is_inside = |range| is_between(code(offset), bounds(range));
-            ranges
-                .iter()
-                .fold(false, |any, range| any | is_inside(range))
-        }),
-    }
-}
-
-/// The ends of a range in the width of a column.
-fn bounds<T: Code>(range: &RangeInclusive<u32>) -> (T, T) {
-    (T::saturating(*range.start()), T::saturating(*range.end()))
-}
-
-/// Without a branch.
-#[inline(always)]
-fn is_between<T: Code>(code: T, (start, end): (T, T)) -> bool {
-    (start <= code) & (code <= end)
-}
-
-/// Keeps the offsets or rows of a list that pass a cheap test; without a branch, since it cannot be
-/// predicted.
-#[inline]
-pub(crate) fn retain_where<T: Copy>(list: &mut Vec<T>, keep: impl Fn(T) -> bool) {
-    let mut kept = 0;
-    for place in 0..list.len() {
-        let value = list[place];
-        list[kept] = value;
-        kept += usize::from(keep(value));
-    }
-    list.truncate(kept);
-}
-
-/// The rows of a word whose codes are in one of the ranges.
-#[inline(always)]
-fn inside<T: Code>(codes: &[T; 64], ranges: &[RangeInclusive<u32>]) -> u64 {
-    let mut is_inside = [0_u8; 64];
-    for range in ranges {
-        let bounds = bounds(range);
-        for (is_inside, &code) in is_inside.iter_mut().zip(codes) {
-            *is_inside |= u8::from(is_between(code, bounds));
-        }
-    }
-    packed(&is_inside)
-}
-
-/// A bit for each byte of 0 or 1. The multiplication gathers the lowest bits of eight bytes in the
-/// topmost byte: no two partial products meet, so nothing carries.
-#[inline(always)]
-fn packed(flags: &[u8; 64]) -> u64 {
-    const GATHER: u64 = 0x0102_0408_1020_4080;
-    let (eights, _) = flags.as_chunks::<8>();
-    let bytes = eights.iter().map(|eight| u64::from_le_bytes(*eight));
-    bytes.enumerate().fold(0, |word, (place, bytes)| {
-        word | (bytes.wrapping_mul(GATHER) >> 56) << (8 * place)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::segment::{BLOCK_ROWS, BLOCK_WORDS, bits};
+    use crate::kernels::bits;
+    use crate::kernels::block::{BLOCK_ROWS, BLOCK_WORDS};
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]

@@ -1,0 +1,17 @@
+//! How sets, numbers and texts lie in bytes: each file writes, views and validates one encoding.
+//!
+//! What is encoded, and in which section of a segment, is the business of
+//! [`segment`](crate::segment).
+
+pub(crate) mod block_permutation;
+pub(crate) mod bytes;
+pub(crate) mod column;
+pub(crate) mod dictionary;
+pub(crate) mod frame_of_reference;
+pub(crate) mod hash_index;
+pub(crate) mod nibbles;
+pub(crate) mod pairs;
+pub(crate) mod posting;
+pub(crate) mod row;
+pub(crate) mod tokens;
+pub(crate) mod zone_map;

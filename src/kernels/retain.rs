@@ -1,0 +1,14 @@
+//! Filtering a list in place, without a branch on what is kept.
+
+/// Keeps the offsets or rows of a list that pass a cheap test; without a branch, since it cannot be
+/// predicted.
+#[inline]
+pub(crate) fn retain_where<T: Copy>(list: &mut Vec<T>, keep: impl Fn(T) -> bool) {
+    let mut kept = 0;
+    for place in 0..list.len() {
+        let value = list[place];
+        list[kept] = value;
+        kept += usize::from(keep(value));
+    }
+    list.truncate(kept);
+}
