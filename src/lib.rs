@@ -81,6 +81,8 @@
 
 #[cfg(feature = "cluster")]
 pub mod cluster;
+#[cfg(feature = "http")]
+mod corpus;
 mod digest;
 mod encoding;
 mod error;

@@ -14,9 +14,9 @@ use super::holdings::shards_of_report;
 use super::members::{Held, Members, Unreachable};
 use super::placement::shard_of;
 use super::question::{Answer, Question, Row, Wanted};
-use crate::http::{Asked, Corpus, FoundPage, Moment, Unanswered};
+use crate::corpus::{Corpus, CorpusFuture, CorpusView, RenderedPage, Unanswered};
 use crate::query::{Cursor, Facet, Start};
-use crate::segment::Shown;
+use crate::segment::RenderedItem;
 use crate::{Error, Facets, Filter, Query, SignalId};
 
 /// What a query may take.
@@ -45,7 +45,12 @@ impl Coordinator {
     }
 
     /// Asks shards of a generation: one try, and one more where a node lets us wait or fails.
-    async fn ask(&self, at: &Moment, shards: &[u32], wanted: Wanted) -> Result<Answer, Unanswered> {
+    async fn ask(
+        &self,
+        at: &CorpusView,
+        shards: &[u32],
+        wanted: Wanted,
+    ) -> Result<Answer, Unanswered> {
         let question = Arc::new(Question {
             generation: at.generation,
             wanted,
@@ -77,7 +82,7 @@ impl Coordinator {
 
     fn assign(
         &self,
-        at: &Moment,
+        at: &CorpusView,
         shards: &[u32],
         avoided: &[usize],
     ) -> Result<Vec<Task>, Unanswered> {
@@ -100,7 +105,7 @@ impl Coordinator {
     }
 
     /// The shards that can hold matches: one, where the filter names a company.
-    fn shards(&self, at: &Moment, filter: &Filter) -> Vec<u32> {
+    fn shards(&self, at: &CorpusView, filter: &Filter) -> Vec<u32> {
         let count = self.members.shard_count(at.generation);
         match &filter.company_slug {
             Some(slug) if count > 0 => vec![shard_of(slug, count)],
@@ -110,10 +115,10 @@ impl Coordinator {
 
     async fn find<'a>(
         &self,
-        at: &Moment,
+        at: &CorpusView,
         query: &Query,
         today: Date,
-    ) -> Result<FoundPage<'a>, Unanswered> {
+    ) -> Result<RenderedPage<'a>, Unanswered> {
         let start = match query.start() {
             Start::First => Start::First,
             Start::After(cursor) => Start::After(cursor.clone()),
@@ -133,7 +138,7 @@ impl Coordinator {
     /// are asked for. `None` where these already are all.
     async fn start_of(
         &self,
-        at: &Moment,
+        at: &CorpusView,
         query: &Query,
         number: u16,
         today: Date,
@@ -153,7 +158,7 @@ impl Coordinator {
 
     async fn rows(
         &self,
-        at: &Moment,
+        at: &CorpusView,
         query: Query,
         today: Date,
         with_items: bool,
@@ -172,7 +177,7 @@ impl Coordinator {
 
     async fn lone(
         &self,
-        at: &Moment,
+        at: &CorpusView,
         shards: &[u32],
         wanted: Wanted,
     ) -> Result<Option<Vec<u8>>, Unanswered> {
@@ -207,8 +212,8 @@ impl Coordinator {
 
     /// The plan of a query's page, as the engine draws it.
     pub(super) async fn explain(&self, query: &Query, today: Date) -> crate::Result<String> {
-        let moment = self.members.moment();
-        let shards = self.shards(&moment, query.filter());
+        let view = self.members.view();
+        let shards = self.shards(&view, query.filter());
         let wanted = match query.count_only() {
             true => Wanted::Count {
                 filter: Box::new(query.filter().clone()),
@@ -220,7 +225,7 @@ impl Coordinator {
                 with_items: true,
             },
         };
-        self.explain_wanted(&moment, &shards, wanted).await
+        self.explain_wanted(&view, &shards, wanted).await
     }
 
     /// The plan of counting all facets, as the engine draws it.
@@ -229,18 +234,18 @@ impl Coordinator {
         filter: &Filter,
         today: Date,
     ) -> crate::Result<String> {
-        let moment = self.members.moment();
-        let shards = self.shards(&moment, filter);
+        let view = self.members.view();
+        let shards = self.shards(&view, filter);
         let wanted = Wanted::Facets {
             filter: Box::new(filter.clone()),
             today,
         };
-        self.explain_wanted(&moment, &shards, wanted).await
+        self.explain_wanted(&view, &shards, wanted).await
     }
 
     async fn explain_wanted(
         &self,
-        at: &Moment,
+        at: &CorpusView,
         shards: &[u32],
         wanted: Wanted,
     ) -> crate::Result<String> {
@@ -256,20 +261,25 @@ impl Coordinator {
 }
 
 impl Corpus for Coordinator {
-    fn moment(&self) -> Arc<Moment> {
-        self.members.moment()
+    fn view(&self) -> Arc<CorpusView> {
+        self.members.view()
     }
 
     fn page<'a>(
         &'a self,
-        at: &'a Moment,
+        at: &'a CorpusView,
         query: &'a Query,
         today: Date,
-    ) -> Asked<'a, FoundPage<'a>> {
+    ) -> CorpusFuture<'a, RenderedPage<'a>> {
         Box::pin(self.find(at, query, today))
     }
 
-    fn count<'a>(&'a self, at: &'a Moment, filter: &'a Filter, today: Date) -> Asked<'a, u64> {
+    fn count<'a>(
+        &'a self,
+        at: &'a CorpusView,
+        filter: &'a Filter,
+        today: Date,
+    ) -> CorpusFuture<'a, u64> {
         Box::pin(async move {
             let wanted = Wanted::Count {
                 filter: Box::new(filter.clone()),
@@ -282,7 +292,12 @@ impl Corpus for Coordinator {
         })
     }
 
-    fn facets<'a>(&'a self, at: &'a Moment, filter: &'a Filter, today: Date) -> Asked<'a, Facets> {
+    fn facets<'a>(
+        &'a self,
+        at: &'a CorpusView,
+        filter: &'a Filter,
+        today: Date,
+    ) -> CorpusFuture<'a, Facets> {
         Box::pin(async move {
             let wanted = Wanted::Facets {
                 filter: Box::new(filter.clone()),
@@ -296,7 +311,7 @@ impl Corpus for Coordinator {
         })
     }
 
-    fn signal<'a>(&'a self, at: &'a Moment, id: SignalId) -> Asked<'a, Option<Vec<u8>>> {
+    fn signal<'a>(&'a self, at: &'a CorpusView, id: SignalId) -> CorpusFuture<'a, Option<Vec<u8>>> {
         Box::pin(async move {
             // An id does not say which company it belongs to.
             let shards: Vec<u32> = (0..self.members.shard_count(at.generation)).collect();
@@ -304,7 +319,11 @@ impl Corpus for Coordinator {
         })
     }
 
-    fn company<'a>(&'a self, at: &'a Moment, slug: &'a str) -> Asked<'a, Option<Vec<u8>>> {
+    fn company<'a>(
+        &'a self,
+        at: &'a CorpusView,
+        slug: &'a str,
+    ) -> CorpusFuture<'a, Option<Vec<u8>>> {
         Box::pin(async move {
             let count = self.members.shard_count(at.generation);
             let shards = [shard_of(slug, count)];
@@ -333,7 +352,7 @@ fn page_rows(rows: Vec<Row>) -> crate::Result<Vec<(SignalId, Vec<u8>)>> {
 }
 
 /// A page of rows, of which there may be one too many.
-fn page_of<'a>(query: &Query, today: Date, mut rows: Vec<(SignalId, Vec<u8>)>) -> FoundPage<'a> {
+fn page_of<'a>(query: &Query, today: Date, mut rows: Vec<(SignalId, Vec<u8>)>) -> RenderedPage<'a> {
     let has_more = rows.len() > query.limit();
     rows.truncate(query.limit());
     let (ids, items): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
@@ -343,9 +362,9 @@ fn page_of<'a>(query: &Query, today: Date, mut rows: Vec<(SignalId, Vec<u8>)>) -
     };
     let last = ids.last().filter(|_| has_more);
     let cursor = |&last| Cursor::new(query.filter_fingerprint(), query.order(), day, last);
-    FoundPage {
+    RenderedPage {
         next_cursor: last.map(cursor),
-        items: items.into_iter().map(Shown::Written).collect(),
+        items: items.into_iter().map(RenderedItem::Written).collect(),
         ids,
         // Counted where they were checked.
         rows_checked: 0,

@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 
 use super::generation::ClusterGeneration;
 use super::question::{Answer, Question, Row, Wanted};
-use crate::http::{company_answer, signal_answer};
+use crate::corpus::{company_answer, signal_answer};
 use crate::json::search_item;
 use crate::query::Facet;
 use crate::{Error, Query, Result, Snapshot};

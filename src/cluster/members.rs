@@ -1,7 +1,7 @@
 //! What is known of the nodes: which answer, what each holds, and so which generation is served.
 //!
 //! Every node looks after every other by itself: there is no leader and nothing to agree on. Two
-//! nodes may serve different generations for a moment; an answer is of one.
+//! nodes may serve different generations briefly; an answer is of one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use arc_swap::ArcSwapOption;
 use super::engine::Task;
 use super::generation::ClusterGeneration;
 use super::holdings::Holdings;
+use crate::corpus::CorpusView;
 use crate::digest::Digest;
-use crate::http::Moment;
 
 /// The shards that a node holds, by generation.
 pub(super) type Held = BTreeMap<u64, Vec<u32>>;
@@ -26,7 +26,7 @@ pub(super) struct Members {
     holdings: Holdings,
     /// What each of the nodes holds; `None` for one that does not answer.
     others: Mutex<Vec<Option<Held>>>,
-    moment: ArcSwapOption<Moment>,
+    view: ArcSwapOption<CorpusView>,
     /// Queries so far, by which the replicas of a shard take turns.
     turns: AtomicUsize,
 }
@@ -54,7 +54,7 @@ impl Members {
             own,
             holdings,
             others: Mutex::new(vec![None; nodes]),
-            moment: ArcSwapOption::empty(),
+            view: ArcSwapOption::empty(),
             turns: AtomicUsize::new(0),
         };
         members.choose();
@@ -62,9 +62,9 @@ impl Members {
     }
 
     /// The generation that is served, and what entity tags start from.
-    pub(super) fn moment(&self) -> Arc<Moment> {
-        let moment = self.moment.load_full();
-        moment.unwrap_or_else(|| Arc::new(Moment::of(0, Digest::of(b""))))
+    pub(super) fn view(&self) -> Arc<CorpusView> {
+        let view = self.view.load_full();
+        view.unwrap_or_else(|| Arc::new(CorpusView::of(0, Digest::of(b""))))
     }
 
     /// Notes what a node has said that it holds, or that it does not answer.
@@ -85,7 +85,7 @@ impl Members {
             .values()
             .rev()
             .find(|held| self.missing_of(&held.manifest).is_none());
-        let current = self.moment().generation;
+        let current = self.view().generation;
         let chosen = complete
             .or_else(|| held.get(&current))
             .or_else(|| held.values().next_back());
@@ -94,8 +94,8 @@ impl Members {
         {
             let manifest = &chosen.manifest;
             tracing::info!(generation = manifest.generation, "a generation is served");
-            let moment = Moment::of(manifest.generation, manifest.revision());
-            self.moment.store(Some(Arc::new(moment)));
+            let view = CorpusView::of(manifest.generation, manifest.revision());
+            self.view.store(Some(Arc::new(view)));
         }
     }
 
@@ -109,7 +109,7 @@ impl Members {
     /// The first shard of the generation that is served which no node can be asked for.
     pub(super) fn missing(&self) -> Option<Unreachable> {
         let held = self.holdings.all();
-        let held = held.get(&self.moment().generation)?;
+        let held = held.get(&self.view().generation)?;
         self.missing_of(&held.manifest)
     }
 
@@ -171,7 +171,7 @@ impl Members {
             .flatten()
             .filter_map(|held| held.keys().next_back());
         let others = newest.copied().min().unwrap_or(u64::MAX);
-        others.min(self.moment().generation)
+        others.min(self.view().generation)
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Option<Held>>> {

@@ -15,7 +15,8 @@ use super::loader::Loader;
 use super::members::Members;
 use super::question::{Answer, Question};
 use super::settings::ClusterSettings;
-use crate::http::{Corpus, Limits, Service, State, StateError, Today};
+use crate::corpus::Corpus;
+use crate::http::{Limits, Service, State, StateError, Today};
 use crate::replicate::{Background, Store};
 use crate::{Error, Filter, Query, Result};
 

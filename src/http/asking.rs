@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::corpus::{Asked as Answering, Corpus, FoundPage, Moment, Unanswered};
 use super::limits::RETRY_AFTER_SECONDS;
 use super::problem::{Code, Problem};
 use super::query_pool::NotRun;
 use super::router::Call;
-use super::slow::Asked;
+use crate::corpus::{Corpus, CorpusFuture, CorpusView, QueryKind, RenderedPage, Unanswered};
 use crate::{Facets, Filter, Query};
 
 /// What an expensive query came to, and how long the corpus took.
@@ -17,80 +16,80 @@ type Timed<T> = (Result<T, Unanswered>, Duration);
 /// A page of signals.
 pub(super) async fn page<'s>(
     call: &'s Call<'_>,
-    moment: &'s Arc<Moment>,
+    view: &'s Arc<CorpusView>,
     query: &'s Query,
-) -> Result<FoundPage<'s>, Problem> {
+) -> Result<RenderedPage<'s>, Problem> {
     let (filter, today) = (query.filter(), call.today);
-    if !is_expensive(call, Asked::Page, moment, filter) {
-        let page = call.service.corpus.page(moment, query, today);
-        return timed(call, Asked::Page, filter, page).await;
+    if !is_expensive(call, QueryKind::Page, view, filter) {
+        let page = call.service.corpus.page(view, query, today);
+        return timed(call, QueryKind::Page, filter, page).await;
     }
-    let (corpus, moment, owned) = (corpus(call), Arc::clone(moment), query.clone());
+    let (corpus, view, owned) = (corpus(call), Arc::clone(view), query.clone());
     let work = async move {
-        let page = async { Ok(corpus.page(&moment, &owned, today).await?.into_owned()) };
+        let page = async { Ok(corpus.page(&view, &owned, today).await?.into_owned()) };
         clocked(page).await
     };
-    on_pool(call, Asked::Page, filter, work).await
+    on_pool(call, QueryKind::Page, filter, work).await
 }
 
 /// The number of matches.
 pub(super) async fn count(
     call: &Call<'_>,
-    moment: &Arc<Moment>,
+    view: &Arc<CorpusView>,
     filter: &Filter,
 ) -> Result<u64, Problem> {
     let today = call.today;
-    if !is_expensive(call, Asked::Count, moment, filter) {
-        let count = call.service.corpus.count(moment, filter, today);
-        return timed(call, Asked::Count, filter, count).await;
+    if !is_expensive(call, QueryKind::Count, view, filter) {
+        let count = call.service.corpus.count(view, filter, today);
+        return timed(call, QueryKind::Count, filter, count).await;
     }
-    let (corpus, moment, owned) = (corpus(call), Arc::clone(moment), filter.clone());
-    let work = async move { clocked(corpus.count(&moment, &owned, today)).await };
-    on_pool(call, Asked::Count, filter, work).await
+    let (corpus, view, owned) = (corpus(call), Arc::clone(view), filter.clone());
+    let work = async move { clocked(corpus.count(&view, &owned, today)).await };
+    on_pool(call, QueryKind::Count, filter, work).await
 }
 
 /// The counts of all facets.
 pub(super) async fn facets(
     call: &Call<'_>,
-    moment: &Arc<Moment>,
+    view: &Arc<CorpusView>,
     filter: &Filter,
 ) -> Result<Facets, Problem> {
     let today = call.today;
-    if !is_expensive(call, Asked::Facets, moment, filter) {
-        let facets = call.service.corpus.facets(moment, filter, today);
-        return timed(call, Asked::Facets, filter, facets).await;
+    if !is_expensive(call, QueryKind::Facets, view, filter) {
+        let facets = call.service.corpus.facets(view, filter, today);
+        return timed(call, QueryKind::Facets, filter, facets).await;
     }
-    let (corpus, moment, owned) = (corpus(call), Arc::clone(moment), filter.clone());
-    let work = async move { clocked(corpus.facets(&moment, &owned, today)).await };
-    on_pool(call, Asked::Facets, filter, work).await
+    let (corpus, view, owned) = (corpus(call), Arc::clone(view), filter.clone());
+    let work = async move { clocked(corpus.facets(&view, &owned, today)).await };
+    on_pool(call, QueryKind::Facets, filter, work).await
 }
 
 fn corpus(call: &Call<'_>) -> Arc<dyn Corpus> {
     Arc::clone(&call.service.corpus)
 }
 
-fn is_expensive(call: &Call<'_>, asked: Asked, moment: &Moment, filter: &Filter) -> bool {
+fn is_expensive(call: &Call<'_>, kind: QueryKind, view: &CorpusView, filter: &Filter) -> bool {
     let cheap = call.service.limits.cheap_query_cost;
     let corpus = &call.service.corpus;
-    corpus.cost(moment, asked, filter, call.today, cheap) > cheap
+    corpus.cost(view, kind, filter, call.today, cheap) > cheap
 }
 
 /// Asks on this thread, and notes how long that took.
 async fn timed<T>(
     call: &Call<'_>,
-    asked: Asked,
+    kind: QueryKind,
     filter: &Filter,
-    answering: Answering<'_, T>,
+    answering: CorpusFuture<'_, T>,
 ) -> Result<T, Problem> {
     let (answer, time) = clocked(answering).await;
-    note(call, asked, filter, time);
+    note(call, kind, filter, time);
     Ok(answer?)
 }
 
 /// Asks on the pool, and notes how long that took, without the wait.
 async fn on_pool<T: Send + 'static>(
     call: &Call<'_>,
-    asked: Asked,
+    kind: QueryKind,
     filter: &Filter,
     work: impl Future<Output = Timed<T>> + Send + 'static,
 ) -> Result<T, Problem> {
@@ -98,7 +97,7 @@ async fn on_pool<T: Send + 'static>(
     service.metrics.expensive_queries.inc();
     let ran = service.query_pool.run(call.key.record.number, work).await;
     let (answer, time) = ran.map_err(|reason| not_run(call, &reason))?;
-    note(call, asked, filter, time);
+    note(call, kind, filter, time);
     Ok(answer?)
 }
 
@@ -108,9 +107,9 @@ async fn clocked<T>(answering: impl Future<Output = Result<T, Unanswered>>) -> T
     (answer, started.elapsed())
 }
 
-fn note(call: &Call<'_>, asked: Asked, filter: &Filter, time: Duration) {
+fn note(call: &Call<'_>, kind: QueryKind, filter: &Filter, time: Duration) {
     let (queries, key) = (&call.service.slow_queries, &call.key.record.id);
-    queries.note(asked, call.query(), filter, key, time);
+    queries.note(kind, call.query(), filter, key, time);
 }
 
 fn not_run(call: &Call<'_>, reason: &NotRun) -> Problem {

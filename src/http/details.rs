@@ -48,22 +48,22 @@ async fn deliver(call: &Call<'_>, counter: Counter, record: Record) -> Result<An
 
 async fn find_signal(call: &Call<'_>, id: SignalId) -> Result<Record, Problem> {
     let corpus = &call.service.corpus;
-    let moment = corpus.moment();
-    let body = corpus.signal(&moment, id).await?;
+    let view = corpus.view();
+    let body = corpus.signal(&view, id).await?;
     Ok(Record {
         body: body.ok_or_else(|| Problem::new(Code::NotFound, "There is no signal of this id."))?,
-        tag: etag::of(&[b"signal", &moment.tag_seed, &id.get().to_le_bytes()]),
+        tag: etag::of(&[b"signal", &view.tag_seed, &id.get().to_le_bytes()]),
     })
 }
 
 async fn find_company(call: &Call<'_>, slug: &str) -> Result<Record, Problem> {
     let corpus = &call.service.corpus;
-    let moment = corpus.moment();
-    let body = corpus.company(&moment, slug).await?;
+    let view = corpus.view();
+    let body = corpus.company(&view, slug).await?;
     Ok(Record {
         body: body
             .ok_or_else(|| Problem::new(Code::NotFound, "There is no company of this slug."))?,
-        tag: etag::of(&[b"company", &moment.tag_seed, slug.as_bytes()]),
+        tag: etag::of(&[b"company", &view.tag_seed, slug.as_bytes()]),
     })
 }
 

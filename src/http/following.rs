@@ -23,7 +23,7 @@ impl Service {
         shared.metrics.followed(&report);
         shared.following.store(Some(report.into()));
         // What answers the next request is derived now, and the snapshot before is let go.
-        shared.corpus.moment();
+        shared.corpus.view();
     }
 }
 

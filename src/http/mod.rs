@@ -7,7 +7,6 @@
 //! server    sockets, time-outs, connections     strangers are held here
 //! router    path, method, key, rate limit       -> one answer for every request
 //! search, details, options, pages               what is asked of the corpus
-//! corpus    the seam: an index of this process, or a cluster that holds it in parts
 //! charging  what an answer costs                within what a quota leaves
 //! state     charge + answer, one durable write  before the first byte leaves
 //! admin     dashboard and search page           on a listener of their own, for whoever runs it
@@ -22,7 +21,6 @@
 mod admin;
 mod asking;
 mod charging;
-mod corpus;
 mod deadline;
 mod details;
 mod etag;
@@ -51,10 +49,6 @@ mod state;
 mod stream;
 
 pub use admin::{Admin, AdminSettings, AdminToken, serve_admin};
-#[cfg(feature = "cluster")]
-pub(crate) use corpus::{
-    Asked, Corpus, FoundPage, Moment, Unanswered, company_answer, signal_answer,
-};
 pub use following::Following;
 pub use keys::{ApiKey, KeyRecord, NewKey, Scope, Scopes};
 pub use limits::{Limits, ServerLimits};

@@ -11,8 +11,8 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
     // With ids, the counts would show for nothing what a record holds.
     let filter = Filter::parse_without_ids(call.query())?;
     let free = charging::take_free(call)?;
-    let moment = call.service.corpus.moment();
-    let facets = asking::facets(call, &moment, &filter).await?;
+    let view = call.service.corpus.view();
+    let facets = asking::facets(call, &view, &filter).await?;
     let data = FilterOptions { facets: &facets };
     let body = serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))?;
     charging::count_free(call, free);

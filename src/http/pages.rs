@@ -43,7 +43,7 @@ pub(super) fn ready(service: &Shared, parts: &Parts) -> Result<Answer, Problem> 
     if let Some(fault) = service.corpus.fault() {
         return Err(Problem::overloaded(&fault));
     }
-    let generation = service.corpus.moment().generation;
+    let generation = service.corpus.view().generation;
     let following = service.following.load();
     let following = following
         .as_ref()

@@ -4,6 +4,7 @@ use axum::http::StatusCode;
 use serde::Serialize;
 
 use super::limits::RETRY_AFTER_SECONDS;
+use crate::corpus::Unanswered;
 use crate::query::{Fault, InvalidQuery};
 
 /// What can be wrong with a request, or with us.
@@ -219,5 +220,14 @@ impl Problem {
 impl From<InvalidQuery> for Problem {
     fn from(invalid: InvalidQuery) -> Problem {
         Problem::of_faults(invalid.faults().to_vec())
+    }
+}
+
+impl From<Unanswered> for Problem {
+    fn from(unanswered: Unanswered) -> Problem {
+        match unanswered {
+            Unanswered::Failed(error) => Problem::internal(&error),
+            Unanswered::Unreachable(detail) => Problem::overloaded(&detail),
+        }
     }
 }

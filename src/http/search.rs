@@ -6,13 +6,13 @@ use axum::http::header::{CACHE_CONTROL, ETAG, HeaderName, VARY};
 
 use super::asking;
 use super::charging::{self, Refusal};
-use super::corpus::{FoundPage, Moment};
 use super::etag;
 use super::metering::Counter;
 use super::problem::{Code, Problem};
 use super::replay::{self, Claim};
 use super::router::{Answer, Call};
 use super::state::{Charged, NewReplay};
+use crate::corpus::{CorpusView, RenderedPage};
 use crate::json::{self, Data, SearchData};
 use crate::query::{Cursor, Start};
 use crate::{Query, SignalId};
@@ -26,7 +26,7 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// service answers 1.1 times as many searches so (`benches/load`). An answer with an idempotency key
 /// is written before.
 struct Page<'s> {
-    found: FoundPage<'s>,
+    found: RenderedPage<'s>,
     tag: String,
 }
 
@@ -42,7 +42,7 @@ enum Outcome<'s> {
 /// What a page was found for.
 struct Search<'a> {
     call: &'a Call<'a>,
-    moment: &'a Arc<Moment>,
+    view: &'a Arc<CorpusView>,
     query: &'a Query,
 }
 
@@ -62,10 +62,10 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
             Turn::First(claim) => Some(claim),
         },
     };
-    let moment = call.service.corpus.moment();
+    let view = call.service.corpus.view();
     let search = Search {
         call,
-        moment: &moment,
+        view: &view,
         query: &query,
     };
     match prepare(&search).await? {
@@ -207,19 +207,15 @@ async fn prepare<'s>(search: &Search<'s>) -> Result<Outcome<'s>, Problem> {
     if query.count_only() {
         return Ok(Outcome::Count(count(search).await?, tag));
     }
-    let found = asking::page(call, search.moment, query).await?;
+    let found = asking::page(call, search.view, query).await?;
     call.service.metrics.rows_checked.inc_by(found.rows_checked);
     Ok(Outcome::Page(Page { found, tag }))
 }
 
 async fn count(search: &Search<'_>) -> Result<Vec<u8>, Problem> {
-    let Search {
-        call,
-        moment,
-        query,
-    } = search;
+    let Search { call, view, query } = search;
     let free = charging::take_free(call)?;
-    let count = asking::count(call, moment, query.filter()).await?;
+    let count = asking::count(call, view, query.filter()).await?;
     let data = SearchData {
         items: &[],
         next_cursor: None,
@@ -243,7 +239,7 @@ fn tag(search: &Search<'_>, shown: Option<usize>) -> String {
     let shown = shown.map_or(u64::MAX, |shown| shown as u64).to_le_bytes();
     etag::of(&[
         b"search",
-        &search.moment.tag_seed,
+        &search.view.tag_seed,
         search.query.fingerprint().as_bytes(),
         &today,
         &shown,

@@ -7,7 +7,6 @@ use arc_swap::ArcSwapOption;
 use time::{Date, UtcDateTime};
 use tokio::sync::Semaphore;
 
-use super::corpus::{Corpus, LocalCorpus};
 use super::following::Following;
 use super::free_answers::FreeAnswers;
 use super::keyring::Keyring;
@@ -19,6 +18,7 @@ use super::query_pool::QueryPool;
 use super::replay::UnderWay;
 use super::slow::SlowQueries;
 use super::state::{State, StateError, Writer};
+use crate::corpus::{Corpus, LocalCorpus};
 use crate::{Index, Refreshed};
 
 /// Which day counts as today. Each request asks once.
@@ -119,11 +119,11 @@ impl Service {
         match self.0.corpus.index().map(Index::refresh) {
             Some(Ok(Refreshed::Changed)) => {
                 // The snapshot before is let go now, and not with the next request.
-                let generation = self.0.corpus.moment().generation;
+                let generation = self.0.corpus.view().generation;
                 tracing::info!(generation, "a new snapshot is served");
             }
             Some(Ok(Refreshed::Replaced)) => {
-                let generation = self.0.corpus.moment().generation;
+                let generation = self.0.corpus.view().generation;
                 tracing::warn!(
                     generation,
                     "the directory holds another index, which is loaded whole and served"
@@ -162,7 +162,7 @@ impl Service {
         shared
             .metrics
             .generation
-            .set(shared.corpus.moment().generation);
+            .set(shared.corpus.view().generation);
         shared
             .metrics
             .charge_queue

@@ -7,26 +7,16 @@ use std::time::Duration;
 use time::UtcDateTime;
 
 use crate::Filter;
+use crate::corpus::QueryKind;
 use crate::query::Fingerprint;
 
 /// Queries that are kept: enough to see what kinds there are.
 const KEPT_MAX: usize = 40;
 
-/// What was asked of the index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
-    /// The ids of a page.
-    Page,
-    /// The number of matches.
-    Count,
-    /// The counts of all facets.
-    Facets,
-}
-
 /// A query that was slow, by its slowest run.
 #[derive(Clone, Debug)]
 pub(crate) struct SlowQuery {
-    pub(crate) asked: Asked,
+    pub(crate) kind: QueryKind,
     /// The query string as it was sent.
     pub(crate) text: String,
     /// The public id of the key that sent it.
@@ -47,17 +37,6 @@ pub(crate) struct SlowQueries {
     kept: Mutex<Vec<SlowQuery>>,
 }
 
-impl Asked {
-    /// What was asked, in words.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Asked::Page => "page",
-            Asked::Count => "count",
-            Asked::Facets => "filter options",
-        }
-    }
-}
-
 impl SlowQueries {
     /// Keeps queries that take longer than `threshold`.
     pub(crate) fn over(threshold: Duration) -> SlowQueries {
@@ -76,7 +55,7 @@ impl SlowQueries {
     /// Notes what the index took for a query, where that is among the longest times.
     pub(crate) fn note(
         &self,
-        asked: Asked,
+        kind: QueryKind,
         text: &str,
         filter: &Filter,
         key_id: &str,
@@ -86,7 +65,7 @@ impl SlowQueries {
             return;
         }
         let new = SlowQuery {
-            asked,
+            kind,
             text: text.to_owned(),
             key_id: key_id.to_owned(),
             time,
@@ -118,7 +97,7 @@ impl SlowQueries {
 /// Puts a query in its place; of one that is known, the slower run stays.
 fn keep(kept: &mut Vec<SlowQuery>, mut new: SlowQuery) {
     let is_same =
-        |known: &SlowQuery| known.asked == new.asked && known.fingerprint == new.fingerprint;
+        |known: &SlowQuery| known.kind == new.kind && known.fingerprint == new.fingerprint;
     if let Some(place) = kept.iter().position(is_same) {
         let known = kept.remove(place);
         let runs = known.runs + 1;
@@ -149,7 +128,7 @@ mod tests {
     fn note(queries: &SlowQueries, text: &str, microseconds: u64) {
         let filter = Filter::parse(text).expect("a filter");
         let time = Duration::from_micros(microseconds);
-        queries.note(Asked::Page, text, &filter, "key", time);
+        queries.note(QueryKind::Page, text, &filter, "key", time);
     }
 
     /// Rows enough that a phrase takes milliseconds to be counted.
@@ -235,7 +214,7 @@ mod tests {
             assert!(
                 query.time > work / 4,
                 "{:?}: {:?}, {work:?}",
-                query.asked,
+                query.kind,
                 query.time
             );
         }

@@ -16,7 +16,7 @@ use crate::plan::{Explanation, SegmentExplanation, StepActual, Strategies};
 use crate::query::dates::day_of_number;
 use crate::query::{Filter, Query, Start};
 #[cfg(feature = "http")]
-use crate::segment::Shown;
+use crate::segment::RenderedItem;
 use crate::signal::{Company, CompanyProfile, Item, Signal, SignalId};
 
 /// The index at one moment. It never changes; searches on it need no lock and allocate little.
@@ -163,7 +163,10 @@ impl Snapshot {
 
     /// The signals of a page in the bytes of an answer, in its order.
     #[cfg(feature = "http")]
-    pub(crate) fn shown<'s>(&'s self, page: &Page) -> impl Iterator<Item = Result<Shown<'s>>> {
+    pub(crate) fn shown<'s>(
+        &'s self,
+        page: &Page,
+    ) -> impl Iterator<Item = Result<RenderedItem<'s>>> {
         let places = self.places(page);
         places.map(|(live, row)| live.segment.shown(row))
     }

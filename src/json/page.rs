@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::output::SignalItem;
 use crate::notation::is_plain;
-use crate::segment::Shown;
+use crate::segment::RenderedItem;
 
 /// Bytes of the answer but for its items: what it starts and ends with, and a cursor.
 const ENVELOPE_BYTES: usize = 256;
@@ -21,7 +21,7 @@ const WRITTEN_ITEM_BYTES: usize = 1 << 10;
 /// The answer of a search, `{"data": …}`: its items and the cursor of the next page.
 ///
 /// Cost: one allocation, and that of copying the items that are stored as they are shown.
-pub(crate) fn search_answer(items: &[Shown<'_>], next_cursor: Option<&str>) -> Vec<u8> {
+pub(crate) fn search_answer(items: &[RenderedItem<'_>], next_cursor: Option<&str>) -> Vec<u8> {
     let bytes: usize = items.iter().map(item_bytes).sum();
     let mut output = Vec::with_capacity(ENVELOPE_BYTES + bytes);
     output.extend_from_slice(br#"{"data":{"items":["#);
@@ -39,28 +39,28 @@ pub(crate) fn search_answer(items: &[Shown<'_>], next_cursor: Option<&str>) -> V
 
 /// One item of such an answer.
 #[cfg(feature = "http")]
-pub(crate) fn search_item(item: &Shown<'_>) -> Vec<u8> {
+pub(crate) fn search_item(item: &RenderedItem<'_>) -> Vec<u8> {
     let mut output = Vec::with_capacity(item_bytes(item));
     write_item(&mut output, item);
     output
 }
 
-fn item_bytes(item: &Shown<'_>) -> usize {
+fn item_bytes(item: &RenderedItem<'_>) -> usize {
     match item {
-        Shown::Stored {
+        RenderedItem::Stored {
             before_name,
             company_name,
             behind_name,
         } => before_name.len() + company_name.len() + behind_name.len() + ITEM_BYTES,
-        Shown::Item(_) => WRITTEN_ITEM_BYTES,
+        RenderedItem::Item(_) => WRITTEN_ITEM_BYTES,
         #[cfg(feature = "http")]
-        Shown::Written(bytes) => bytes.len() + ITEM_BYTES,
+        RenderedItem::Written(bytes) => bytes.len() + ITEM_BYTES,
     }
 }
 
-fn write_item(output: &mut Vec<u8>, item: &Shown<'_>) {
+fn write_item(output: &mut Vec<u8>, item: &RenderedItem<'_>) {
     match item {
-        Shown::Stored {
+        RenderedItem::Stored {
             before_name,
             company_name,
             behind_name,
@@ -69,9 +69,9 @@ fn write_item(output: &mut Vec<u8>, item: &Shown<'_>) {
             write_name(output, company_name);
             output.extend_from_slice(behind_name);
         }
-        Shown::Item(item) => write_value(output, &SignalItem::from(&**item)),
+        RenderedItem::Item(item) => write_value(output, &SignalItem::from(&**item)),
         #[cfg(feature = "http")]
-        Shown::Written(bytes) => output.extend_from_slice(bytes),
+        RenderedItem::Written(bytes) => output.extend_from_slice(bytes),
     }
 }
 

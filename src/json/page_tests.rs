@@ -27,7 +27,7 @@ fn answer(company: &Company<'_>, signals: &[Signal<'_>], next_cursor: Option<&st
     let page = snapshot
         .search(&query, date!(2026 - 06 - 30))
         .expect("a whole index");
-    let items: crate::Result<Vec<Shown<'_>>> = snapshot.shown(&page).collect();
+    let items: crate::Result<Vec<RenderedItem<'_>>> = snapshot.shown(&page).collect();
     search_answer(&items.expect("whole records"), next_cursor)
 }
 

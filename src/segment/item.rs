@@ -15,7 +15,7 @@ use crate::signal::{Currency, Signal};
 /// A signal as an answer shows it.
 #[cfg(feature = "http")]
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Shown<'a> {
+pub(crate) enum RenderedItem<'a> {
     /// Stored in the bytes of the answer.
     Stored {
         /// Up to the name of its company, which is to be quoted.

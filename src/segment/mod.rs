@@ -21,7 +21,7 @@ pub use builder::Added;
 pub(crate) use builder::SegmentBuilder;
 pub(crate) use field::Field;
 #[cfg(feature = "http")]
-pub(crate) use item::Shown;
+pub(crate) use item::RenderedItem;
 #[cfg(test)]
 pub(crate) use record::WRITTEN;
 pub(crate) use record::{check_company, check_signal};
@@ -218,12 +218,12 @@ impl Segment {
     /// # Errors
     /// The record is corrupt.
     #[cfg(feature = "http")]
-    pub(crate) fn shown(&self, row: Row) -> Result<Shown<'_>> {
+    pub(crate) fn shown(&self, row: Row) -> Result<RenderedItem<'_>> {
         let place = self.views().signal_records.get(row.index());
         let Some([before_name, behind_name]) = self.records().item(row.index(), place)? else {
-            return Ok(Shown::Item(Box::new(self.item(row)?)));
+            return Ok(RenderedItem::Item(Box::new(self.item(row)?)));
         };
-        Ok(Shown::Stored {
+        Ok(RenderedItem::Stored {
             before_name,
             company_name: self
                 .views()

@@ -91,7 +91,7 @@ pub(super) fn create(admin: &Admin, visit: &Visit) -> Answer {
     frame::see("/keys#made")
 }
 
-/// Revokes a key. The service refuses it from this moment on.
+/// Revokes a key. The service refuses it from now on.
 pub(super) fn revoke(admin: &Admin, visit: &Visit) -> Answer {
     let id = visit.form.value("id");
     if admin.0.service.0.state.revoke_key(id)? {

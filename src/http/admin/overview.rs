@@ -124,7 +124,7 @@ fn cluster_facts(admin: &Admin) -> Vec<Fact> {
     [
         (
             "Generation",
-            figures::grouped(service.corpus.moment().generation),
+            figures::grouped(service.corpus.view().generation),
             "of the cluster, which holds the corpus in parts".to_owned(),
         ),
         (

@@ -24,7 +24,7 @@ struct Page<'a> {
 /// A slow query.
 struct Line {
     place: usize,
-    asked: &'static str,
+    kind: &'static str,
     filters: Vec<(String, String)>,
     link: String,
     time: String,
@@ -65,7 +65,7 @@ fn line(place: usize, query: &SlowQuery, key: String, shown: Option<usize>) -> L
     let text = QueryText::of(&Form::parse(query.text.as_bytes()));
     Line {
         place,
-        asked: query.asked.as_str(),
+        kind: query.kind.as_str(),
         link: text.to_string(),
         filters: text.into_pairs(),
         time: figures::duration(query.time),

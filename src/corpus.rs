@@ -1,4 +1,4 @@
-//! The seam between one machine and many: what the interface asks of a corpus.
+//! The seam between one machine and many: a corpus that can be asked.
 //!
 //! The service knows a corpus by this trait alone. [`LocalCorpus`] is an index of this process and
 //! answers at once; a cluster asks its nodes.
@@ -10,43 +10,74 @@ use std::sync::Arc;
 use arc_swap::ArcSwapOption;
 use time::Date;
 
-use super::problem::Problem;
-use super::slow::Asked as QueryKind;
 use crate::digest::Digest;
 use crate::json::{CompanyDetail, Data, SignalDetail, search_item};
 use crate::plan::Cost;
 use crate::query::Cursor;
-use crate::segment::Shown;
+use crate::segment::RenderedItem;
 use crate::{Error, Facets, Filter, Index, Query, Result, SignalId, Snapshot};
 
-/// An answer that may have to be waited for.
-pub(crate) type Asked<'a, T> = Pin<Box<dyn Future<Output = Result<T, Unanswered>> + Send + 'a>>;
+/// What is asked of a corpus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QueryKind {
+    /// The ids of a page.
+    Page,
+    /// The number of matches.
+    Count,
+    /// The counts of all facets.
+    Facets,
+}
 
-/// What can be asked of a corpus. All parts of one answer are asked at one moment.
+impl QueryKind {
+    /// The kind as the dashboard shows it.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            QueryKind::Page => "page",
+            QueryKind::Count => "count",
+            QueryKind::Facets => "filter options",
+        }
+    }
+}
+
+/// An answer that may have to be waited for.
+pub(crate) type CorpusFuture<'a, T> =
+    Pin<Box<dyn Future<Output = Result<T, Unanswered>> + Send + 'a>>;
+
+/// What can be asked of a corpus. All parts of one answer come from one view.
 pub(crate) trait Corpus: Send + Sync {
     /// The corpus as it is now.
-    fn moment(&self) -> Arc<Moment>;
+    fn view(&self) -> Arc<CorpusView>;
 
     /// A page of signals, as an answer shows them.
     fn page<'a>(
         &'a self,
-        at: &'a Moment,
+        at: &'a CorpusView,
         query: &'a Query,
         today: Date,
-    ) -> Asked<'a, FoundPage<'a>>;
+    ) -> CorpusFuture<'a, RenderedPage<'a>>;
 
     /// The exact number of matches.
-    fn count<'a>(&'a self, at: &'a Moment, filter: &'a Filter, today: Date) -> Asked<'a, u64>;
+    fn count<'a>(
+        &'a self,
+        at: &'a CorpusView,
+        filter: &'a Filter,
+        today: Date,
+    ) -> CorpusFuture<'a, u64>;
 
     /// The counts of all facets.
-    fn facets<'a>(&'a self, at: &'a Moment, filter: &'a Filter, today: Date) -> Asked<'a, Facets>;
+    fn facets<'a>(
+        &'a self,
+        at: &'a CorpusView,
+        filter: &'a Filter,
+        today: Date,
+    ) -> CorpusFuture<'a, Facets>;
 
     /// What a query costs at most on this machine, found without running it; where that is at most
     /// `cheap`, it may be any such number. Work of other machines does not count.
     fn cost(
         &self,
-        _at: &Moment,
-        _asked: QueryKind,
+        _at: &CorpusView,
+        _kind: QueryKind,
         _filter: &Filter,
         _today: Date,
         _cheap: Cost,
@@ -55,10 +86,14 @@ pub(crate) trait Corpus: Send + Sync {
     }
 
     /// The answer that shows a signal.
-    fn signal<'a>(&'a self, at: &'a Moment, id: SignalId) -> Asked<'a, Option<Vec<u8>>>;
+    fn signal<'a>(&'a self, at: &'a CorpusView, id: SignalId) -> CorpusFuture<'a, Option<Vec<u8>>>;
 
     /// The answer that shows a company.
-    fn company<'a>(&'a self, at: &'a Moment, slug: &'a str) -> Asked<'a, Option<Vec<u8>>>;
+    fn company<'a>(
+        &'a self,
+        at: &'a CorpusView,
+        slug: &'a str,
+    ) -> CorpusFuture<'a, Option<Vec<u8>>>;
 
     /// The whole corpus in this process, where it is.
     fn index(&self) -> Option<&Index> {
@@ -71,17 +106,17 @@ pub(crate) trait Corpus: Send + Sync {
     }
 }
 
-/// The corpus at one moment: its generation, and what entity tags start from.
-pub(crate) struct Moment {
+/// The corpus as it is at one time: its generation, and what entity tags start from.
+pub(crate) struct CorpusView {
     pub(crate) generation: u64,
     pub(crate) tag_seed: [u8; 32],
     snapshot: Option<Arc<Snapshot>>,
 }
 
 /// A page that was found. It is written when it has been charged.
-pub(crate) struct FoundPage<'a> {
+pub(crate) struct RenderedPage<'a> {
     pub(crate) ids: Vec<SignalId>,
-    pub(crate) items: Vec<Shown<'a>>,
+    pub(crate) items: Vec<RenderedItem<'a>>,
     pub(crate) next_cursor: Option<Cursor>,
     pub(crate) rows_checked: u64,
 }
@@ -99,40 +134,40 @@ pub(crate) enum Unanswered {
 /// An index of this process.
 pub(crate) struct LocalCorpus {
     index: Index,
-    current: ArcSwapOption<Moment>,
+    current: ArcSwapOption<CorpusView>,
 }
 
-impl Moment {
-    /// A moment of a corpus of that generation. `revision` is a checksum of its identity and of all
+impl CorpusView {
+    /// A view of a corpus of that generation. `revision` is a checksum of its identity and of all
     /// that it holds, so that no two contents share a tag.
-    pub(crate) fn of(generation: u64, revision: Digest) -> Moment {
-        Moment {
+    pub(crate) fn of(generation: u64, revision: Digest) -> CorpusView {
+        CorpusView {
             generation,
             tag_seed: *revision.bytes(),
             snapshot: None,
         }
     }
 
-    fn of_snapshot(snapshot: Arc<Snapshot>) -> Moment {
-        Moment {
+    fn of_snapshot(snapshot: Arc<Snapshot>) -> CorpusView {
+        CorpusView {
             snapshot: Some(Arc::clone(&snapshot)),
-            ..Moment::of(snapshot.generation(), snapshot.revision())
+            ..CorpusView::of(snapshot.generation(), snapshot.revision())
         }
     }
 
     /// The snapshot of an index of this process.
     fn snapshot(&self) -> Result<&Snapshot> {
         let snapshot = self.snapshot.as_deref();
-        snapshot.ok_or_else(|| Error::missing("the moment is of another corpus"))
+        snapshot.ok_or_else(|| Error::missing("the view is of another corpus"))
     }
 }
 
-impl FoundPage<'_> {
+impl RenderedPage<'_> {
     /// The page with its items written, so that another thread may hand it on.
-    pub(crate) fn into_owned(self) -> FoundPage<'static> {
+    pub(crate) fn into_owned(self) -> RenderedPage<'static> {
         let items = self.items.iter().map(search_item);
-        FoundPage {
-            items: items.map(Shown::Written).collect(),
+        RenderedPage {
+            items: items.map(RenderedItem::Written).collect(),
             ids: self.ids,
             next_cursor: self.next_cursor,
             rows_checked: self.rows_checked,
@@ -151,7 +186,7 @@ impl LocalCorpus {
 
 impl Corpus for LocalCorpus {
     /// What is derived from a snapshot is computed once a snapshot.
-    fn moment(&self) -> Arc<Moment> {
+    fn view(&self) -> Arc<CorpusView> {
         let snapshot = self.index.snapshot();
         if let Some(current) = &*self.current.load()
             && let Some(known) = &current.snapshot
@@ -159,40 +194,54 @@ impl Corpus for LocalCorpus {
         {
             return Arc::clone(current);
         }
-        let current = Arc::new(Moment::of_snapshot(snapshot));
+        let current = Arc::new(CorpusView::of_snapshot(snapshot));
         self.current.store(Some(Arc::clone(&current)));
         current
     }
 
     fn page<'a>(
         &'a self,
-        at: &'a Moment,
+        at: &'a CorpusView,
         query: &'a Query,
         today: Date,
-    ) -> Asked<'a, FoundPage<'a>> {
+    ) -> CorpusFuture<'a, RenderedPage<'a>> {
         at_once(move || page(at.snapshot()?, query, today))
     }
 
-    fn count<'a>(&'a self, at: &'a Moment, filter: &'a Filter, today: Date) -> Asked<'a, u64> {
+    fn count<'a>(
+        &'a self,
+        at: &'a CorpusView,
+        filter: &'a Filter,
+        today: Date,
+    ) -> CorpusFuture<'a, u64> {
         at_once(move || at.snapshot()?.count(filter, today))
     }
 
-    fn facets<'a>(&'a self, at: &'a Moment, filter: &'a Filter, today: Date) -> Asked<'a, Facets> {
+    fn facets<'a>(
+        &'a self,
+        at: &'a CorpusView,
+        filter: &'a Filter,
+        today: Date,
+    ) -> CorpusFuture<'a, Facets> {
         at_once(move || at.snapshot()?.facets(filter, today))
     }
 
-    fn signal<'a>(&'a self, at: &'a Moment, id: SignalId) -> Asked<'a, Option<Vec<u8>>> {
+    fn signal<'a>(&'a self, at: &'a CorpusView, id: SignalId) -> CorpusFuture<'a, Option<Vec<u8>>> {
         at_once(move || signal_answer(at.snapshot()?, id))
     }
 
-    fn company<'a>(&'a self, at: &'a Moment, slug: &'a str) -> Asked<'a, Option<Vec<u8>>> {
+    fn company<'a>(
+        &'a self,
+        at: &'a CorpusView,
+        slug: &'a str,
+    ) -> CorpusFuture<'a, Option<Vec<u8>>> {
         at_once(move || company_answer(at.snapshot()?, slug))
     }
 
     fn cost(
         &self,
-        at: &Moment,
-        asked: QueryKind,
+        at: &CorpusView,
+        kind: QueryKind,
         filter: &Filter,
         today: Date,
         cheap: Cost,
@@ -200,7 +249,7 @@ impl Corpus for LocalCorpus {
         let Some(snapshot) = &at.snapshot else {
             return 0;
         };
-        match asked {
+        match kind {
             QueryKind::Page | QueryKind::Count => snapshot.cost(filter, today, cheap),
             QueryKind::Facets => snapshot.facets_cost(filter, today, cheap),
         }
@@ -213,18 +262,18 @@ impl Corpus for LocalCorpus {
 
 /// Asks on the thread that polls the answer: handing it to another would take longer. Nothing is
 /// done before, so that timing the answer times the work.
-fn at_once<'a, T: Send + 'a>(ask: impl FnOnce() -> Result<T> + Send + 'a) -> Asked<'a, T> {
+fn at_once<'a, T: Send + 'a>(ask: impl FnOnce() -> Result<T> + Send + 'a) -> CorpusFuture<'a, T> {
     Box::pin(async move { ask().map_err(Unanswered::Failed) })
 }
 
-fn page<'s>(snapshot: &'s Snapshot, query: &Query, today: Date) -> Result<FoundPage<'s>> {
+fn page<'s>(snapshot: &'s Snapshot, query: &Query, today: Date) -> Result<RenderedPage<'s>> {
     let page = snapshot.search(query, today)?;
     // Collecting into a Result would forget how many there are, and grow five times.
     let mut items = Vec::with_capacity(page.len());
     for item in snapshot.shown(&page) {
         items.push(item?);
     }
-    Ok(FoundPage {
+    Ok(RenderedPage {
         ids: page.ids().collect(),
         items,
         next_cursor: page.next_cursor().cloned(),
@@ -258,15 +307,6 @@ fn written(answer: &impl serde::Serialize) -> Result<Vec<u8>> {
         .map_err(|error| Error::corrupt(format!("a record cannot be written: {error}")))
 }
 
-impl From<Unanswered> for Problem {
-    fn from(unanswered: Unanswered) -> Problem {
-        match unanswered {
-            Unanswered::Failed(error) => Problem::internal(&error),
-            Unanswered::Unreachable(detail) => Problem::overloaded(&detail),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -280,7 +320,7 @@ mod tests {
         let signal = Signal::new(SignalId::MIN, "acme", title.to_owned());
         builder.add_signal(&signal).expect("memory");
         let index = builder.finish().expect("memory");
-        LocalCorpus::new(index).moment().tag_seed.to_vec()
+        LocalCorpus::new(index).view().tag_seed.to_vec()
     }
 
     #[test]
