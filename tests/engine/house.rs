@@ -80,6 +80,13 @@ fn the_readme_has_at_most_900_words() {
 }
 
 #[test]
+fn the_architecture_has_at_most_1200_words() {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("a readable document");
+    let words = text.split_whitespace().count();
+    assert!(words <= 1200, "{words} words");
+}
+
+#[test]
 fn every_file_says_what_it_owns() {
     for folder in ["src", "tests"] {
         for file in sources(&root().join(folder)) {
