@@ -1,5 +1,6 @@
 //! Facet counts of a snapshot: each list lifted from its own filter, merged over segments.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -74,23 +75,39 @@ impl Facets {
     /// Orders and stores the values of a facet, counted by any means.
     ///
     /// `counts` are labels and counts; labels with one key are added up.
+    #[cfg(any(test, feature = "cluster"))]
     pub(crate) fn set(&mut self, facet: Facet, counts: impl IntoIterator<Item = (String, u64)>) {
-        let mut by_key = BTreeMap::new();
-        for (label, count) in counts.into_iter().filter(|&(_, count)| count > 0) {
-            let key = facet.key(&label).into_owned();
-            let value = by_key.entry(key).or_insert_with(|| FacetCount {
-                label: label.clone(),
-                count: 0,
-            });
-            value.count += count;
-            if label < value.label {
-                value.label = label;
-            }
-        }
-        let mut list: Vec<FacetCount> = by_key.into_values().collect();
-        list.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.label.cmp(&b.label)));
-        self.lists[facet as usize] = list;
+        let counts = counts.into_iter().map(|(label, count)| ValueCount {
+            key: facet.key(&label).into_owned().into(),
+            label: label.into(),
+            count,
+        });
+        self.lists[facet as usize] = merged(counts.collect());
     }
+}
+
+/// A value of a facet and how many signals have it, as one segment counts them.
+struct ValueCount<'a> {
+    key: Cow<'a, str>,
+    label: Cow<'a, str>,
+    count: u64,
+}
+
+/// Adds up the values with one key, each shown by its smallest label, most signals first.
+fn merged(mut counts: Vec<ValueCount<'_>>) -> Vec<FacetCount> {
+    counts.retain(|value| value.count > 0);
+    // Those of one segment are sorted already. Values of one key are then neighbours, the smallest
+    // label first.
+    counts.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| a.label.cmp(&b.label)));
+    let values = counts.chunk_by(|a, b| a.key == b.key);
+    let mut list: Vec<FacetCount> = values
+        .map(|same| FacetCount {
+            label: same[0].label.to_string(),
+            count: same.iter().map(|value| value.count).sum(),
+        })
+        .collect();
+    list.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.label.cmp(&b.label)));
+    list
 }
 
 /// Counts all facets. Cost: one run for the facets without a filter of their own, and one for
@@ -122,21 +139,25 @@ fn count_group(
     today: Date,
     strategies: &Strategies,
 ) {
-    let mut counts: Vec<Vec<(String, u64)>> = vec![Vec::new(); group.len()];
+    let mut counts: Vec<Vec<ValueCount<'_>>> = group.iter().map(|_| Vec::new()).collect();
     for live in segments {
         let tallies = tally(live, filter, group, today, strategies);
         for (counts, tally) in counts.iter_mut().zip(tallies) {
-            let labels = live.segment.facet(tally.facet).labels;
+            let view = live.segment.facet(tally.facet);
             let found = tally
                 .counts
                 .iter()
                 .enumerate()
                 .filter(|&(_, &count)| count > 0);
-            counts.extend(found.map(|(value, &count)| (labels.get(value).to_owned(), count)));
+            counts.extend(found.map(|(value, &count)| ValueCount {
+                key: view.keys.get(value).into(),
+                label: view.labels.get(value).into(),
+                count,
+            }));
         }
     }
     for (&facet, counts) in group.iter().zip(counts) {
-        facets.set(facet, counts);
+        facets.lists[facet as usize] = merged(counts);
     }
 }
 
