@@ -25,6 +25,8 @@ export async function startService({ session = 43200 } = {}) {
   const directory = mkdtempSync(join(tmpdir(), "signaldex-browser-"));
   const state = join(directory, "state.db");
   const child = spawn(PROGRAM, ["serve", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0",
+    // Every query counts as slow, so that the page of slow queries has some.
+    "--slow-query-time", "0.000001",
     "--state", state, "--admin-session", String(session), "--log", "warn"], { stdio: ["ignore", "pipe", "inherit"] });
   const said = { key: null, admin: null, token: null, api: null };
   for await (const line of createInterface({ input: child.stdout })) {
