@@ -30,7 +30,9 @@ pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a readable folder");
     let paths = entries.map(|entry| entry.expect("a readable folder").path());
     let (folders, files): (Vec<_>, Vec<_>) = paths.partition(|path| path.is_dir());
-    let nested = folders.iter().flat_map(|folder| sources(folder));
+    // The fuzz targets are built below tests/.
+    let folders = folders.iter().filter(|folder| !folder.ends_with("target"));
+    let nested = folders.flat_map(|folder| sources(folder));
     let files = files
         .iter()
         .filter(|file| file.extension().is_some_and(|ending| ending == "rs"));

@@ -294,6 +294,8 @@ def main():
           f"{injector.compactions} compactions; faults {faults.counts}")
     print(f"{delivered} units delivered, {recorded} recorded; memory {growth / 1000:+.0f} KB in 10 minutes, "
           f"{samples[-1][1] / 1e6:.1f} MB at the end")
+    minutes_apart = samples[:: max(1, len(samples) * 60 // max(1, round(samples[-1][0] - samples[0][0])))]
+    print("anonymous memory in MB, by minute: " + " ".join(f"{size / 1e6:.1f}" for _, size in minutes_apart))
     for problem in problems[:20]:
         print(problem)
     assert not problems, f"{len(problems)} answers failed without a fault"

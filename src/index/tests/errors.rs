@@ -16,6 +16,8 @@ fn prepared() -> (Disk, Index, Writer) {
     for _ in 0..2 {
         change(&mut writer, &mut random);
         writer.commit().expect("the disk is whole");
+        // A merge in the background would take operations of its own, and tests count those of a commit.
+        writer.wait_for_merges();
     }
     change(&mut writer, &mut random);
     (disk, index, writer)
