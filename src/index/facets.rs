@@ -75,7 +75,7 @@ impl Facets {
     /// Orders and stores the values of a facet, counted by any means.
     ///
     /// `counts` are labels and counts; labels with one key are added up.
-    #[cfg(any(test, feature = "cluster"))]
+    #[cfg(any(feature = "cluster", all(test, feature = "json")))]
     pub(crate) fn set(&mut self, facet: Facet, counts: impl IntoIterator<Item = (String, u64)>) {
         let counts = counts.into_iter().map(|(label, count)| ValueCount {
             key: facet.key(&label).into_owned().into(),
