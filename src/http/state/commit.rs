@@ -156,15 +156,21 @@ impl Taken {
 }
 
 impl Committer {
-    /// Records a batch, except what is withdrawn, and tells each request the outcome. Returns `false`
-    /// where the state could not be written.
-    pub(super) fn commit(&mut self, batch: Vec<Waiting>, now: i64) -> bool {
+    /// Records a batch, except what is withdrawn, and tells each request the outcome. Before that,
+    /// `note_written` learns whether the state could be written: a client that was refused then finds
+    /// the service not ready.
+    pub(super) fn commit(
+        &mut self,
+        batch: Vec<Waiting>,
+        now: i64,
+        note_written: impl FnOnce(bool),
+    ) {
         let transaction = match self.begin() {
             Ok(transaction) => transaction,
             Err(failure) => {
                 let taken: Vec<Taken> = batch.into_iter().filter_map(Waiting::taken).collect();
-                fail(taken, &failure);
-                return !failure.is_of_writing();
+                note_written(!failure.is_of_writing());
+                return fail(taken, &failure);
             }
         };
         let taken: Vec<Taken> = batch.into_iter().filter_map(Waiting::taken).collect();
@@ -178,6 +184,7 @@ impl Committer {
         });
         match written {
             Ok(outcomes) => {
+                note_written(true);
                 for (taken, outcome) in taken.into_iter().zip(outcomes) {
                     if outcome.is_ok() {
                         let recorded = &self.recorded[taken.charge.counter.index()];
@@ -185,11 +192,10 @@ impl Committer {
                     }
                     taken.tell(outcome);
                 }
-                true
             }
             Err(failure) => {
+                note_written(!failure.is_of_writing());
                 fail(taken, &failure);
-                !failure.is_of_writing()
             }
         }
     }
@@ -394,7 +400,7 @@ mod tests {
                     (Waiting { slot, reply }, told)
                 })
                 .unzip();
-            self.committer.commit(batch, now);
+            self.committer.commit(batch, now, |_| ());
             told.into_iter()
                 .map(|mut told| told.try_recv().ok())
                 .collect()

@@ -287,8 +287,7 @@ impl Start {
                     if batch.len() >= PACED_BATCH {
                         next_commit = Instant::now() + COMMIT_INTERVAL;
                     }
-                    let is_written = committer.commit(batch, now());
-                    self.note_written(is_written);
+                    committer.commit(batch, now(), |is_written| self.note_written(is_written));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
