@@ -4,8 +4,8 @@
 set -euo pipefail
 signals=${1:-1000000}
 cd "$(dirname "$0")/.."
-cargo build --release --features cli
-program=target/release/signaldex
+cargo build --profile dist --features cli
+program=target/dist/signaldex
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "$program" generate --signals "$signals" --out "$folder/corpus"

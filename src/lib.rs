@@ -73,9 +73,10 @@
 //! # Features
 //!
 //! None is on by default: the lean library builds, opens, searches and updates. `json` reads and
-//! writes JSON lines, `synthetic` makes corpora up, `http` adds the service for hosts to mount,
+//! writes JSON lines, `zstd` reads input compressed with zstd, `synthetic` makes corpora up, `http` adds the service for hosts to mount,
 //! `replicate` publishes snapshots to an object store and follows them, `cluster` asks many machines
-//! for one answer, `cli` is the program.
+//! for one answer. `local` is the program with the commands over an index on this machine, `cli` the whole
+//! program.
 
 #![forbid(unsafe_op_in_unsafe_fn)]
 

@@ -47,6 +47,8 @@ for command in "${promised[@]}"; do
     step "$command" bash -c "$command"
 done
 
+step "the program with the service" cargo build --release --features cli
+
 first_visit() {
     "$CARGO_TARGET_DIR/release/signaldex" serve --addr 127.0.0.1:0 --admin-addr 127.0.0.1:0 --log off \
         --state "$work/state.db" >"$work/said" 2>"$work/errors" &

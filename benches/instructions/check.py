@@ -28,7 +28,7 @@ RUNS = 3
 
 def program():
     """Builds the bench and finds it."""
-    command = ["cargo", "build", "--release", "--features", "synthetic,json", "--bench",
+    command = ["cargo", "build", "--profile", "bench", "--features", "synthetic,json", "--bench",
                "instructions", "--message-format=json-render-diagnostics"]
     output = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
     for line in output.splitlines():

@@ -266,5 +266,4 @@ fn not_empty<'de>(
 }
 
 #[cfg(test)]
-#[path = "input_tests.rs"]
 mod tests;

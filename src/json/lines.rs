@@ -169,9 +169,10 @@ impl Lines {
 
     /// Where the line begins in the buffer: behind a byte order mark.
     fn content_start(&self) -> usize {
-        match self.number == 1 && self.line.starts_with(BYTE_ORDER_MARK) {
-            true => BYTE_ORDER_MARK.len(),
-            false => 0,
+        if self.number == 1 && self.line.starts_with(BYTE_ORDER_MARK) {
+            BYTE_ORDER_MARK.len()
+        } else {
+            0
         }
     }
 
@@ -245,7 +246,15 @@ fn decompressed(
     let reader: Box<dyn BufRead + Send> = match compression {
         Compression::None => Box::new(whole),
         Compression::Gzip => Box::new(buffered(MultiGzDecoder::new(whole))),
+        #[cfg(any(test, feature = "zstd"))]
         Compression::Zstd => Box::new(buffered(zstd::stream::read::Decoder::with_buffer(whole)?)),
+        #[cfg(not(any(test, feature = "zstd")))]
+        Compression::Zstd => {
+            return Err(io::Error::other(
+                "it is compressed with zstd, which this build does not read; decompress it, or \
+                 build with the feature zstd",
+            ));
+        }
     };
     Ok((compression, reader))
 }
@@ -278,5 +287,4 @@ impl<R: Read> Read for Counted<R> {
 }
 
 #[cfg(test)]
-#[path = "lines_tests.rs"]
 mod tests;

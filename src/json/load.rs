@@ -302,5 +302,4 @@ fn unknown_company(signal: &Signal<'_>) -> RecordFault {
 }
 
 #[cfg(test)]
-#[path = "load_tests.rs"]
 mod tests;

@@ -214,5 +214,4 @@ impl Serialize for FilterOption<'_> {
 }
 
 #[cfg(test)]
-#[path = "output_tests.rs"]
 mod tests;

@@ -91,5 +91,4 @@ fn write_value(output: &mut Vec<u8>, value: &impl Serialize) {
 }
 
 #[cfg(test)]
-#[path = "page_tests.rs"]
 mod tests;

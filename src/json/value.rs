@@ -176,5 +176,4 @@ fn instant(text: &str) -> Option<UtcDateTime> {
 }
 
 #[cfg(test)]
-#[path = "value_tests.rs"]
 mod tests;

@@ -98,5 +98,4 @@ impl Serialize for CompanyLine<'_> {
 }
 
 #[cfg(test)]
-#[path = "write_tests.rs"]
 pub(super) mod tests;

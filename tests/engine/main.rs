@@ -1,9 +1,9 @@
 //! The engine as a host sees it, compared with the plain meaning of its queries.
 
 mod agreement;
-#[cfg(feature = "cli")]
+#[cfg(feature = "local")]
 mod command;
-#[cfg(all(feature = "cli", unix))]
+#[cfg(all(feature = "local", unix))]
 mod files;
 #[cfg(feature = "json")]
 mod golden;

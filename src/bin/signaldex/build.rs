@@ -6,11 +6,11 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use signaldex::IndexBuilder;
-use signaldex::json::{Loader, OnInvalid, Progress, Rejected, Sink};
+use signaldex::json::{Loader, OnInvalid, Rejected, Sink};
 
 use crate::Failure;
+use crate::progress::ProgressLine;
 use crate::stderr::say;
 
 /// Build an index from JSON lines: plain, .gz or .zst, or - for standard input
@@ -79,10 +79,10 @@ impl Invalid {
         } else {
             OnInvalid::Stop
         };
-        let bar = RefCell::new(Bar::new());
+        let bar = RefCell::new(ProgressLine::new());
         let mut unreported = Ok(());
         let mut loader = Loader::new(on_invalid)
-            .on_progress(|progress| bar.borrow().show(progress))
+            .on_progress(|progress| bar.borrow_mut().show(progress))
             .on_rejected(|rejected| {
                 if let (Some(report), Ok(())) = (&mut report, &unreported) {
                     unreported = write_rejected(report, rejected);
@@ -114,37 +114,4 @@ impl Invalid {
 
 fn write_rejected(report: &mut impl Write, rejected: &Rejected) -> std::io::Result<()> {
     writeln!(report, "{rejected}")
-}
-
-/// A progress bar with rate and time left; silent where standard error is no terminal.
-struct Bar(ProgressBar);
-
-impl Bar {
-    fn new() -> Bar {
-        Bar(ProgressBar::no_length())
-    }
-
-    fn begin(&mut self, name: &'static str) {
-        self.0.reset();
-        self.0.set_prefix(name);
-    }
-
-    fn show(&self, progress: Progress) {
-        let template = match progress.total_bytes {
-            Some(total) => {
-                self.0.set_length(total);
-                "{prefix:9} {wide_bar} {percent}% {msg} {bytes_per_sec} {eta} left"
-            }
-            None => "{prefix:9} {bytes} {msg} {bytes_per_sec}",
-        };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            self.0.set_style(style);
-        }
-        self.0.set_message(format!("{} records", progress.records));
-        self.0.set_position(progress.bytes_read);
-    }
-
-    fn end(&self) {
-        self.0.finish_and_clear();
-    }
 }

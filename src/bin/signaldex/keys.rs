@@ -140,10 +140,10 @@ impl List {
 
 impl Revoke {
     fn run(self) -> Result<(), Failure> {
-        match self.state.open_existing()?.revoke_key(&self.id)? {
-            true => Ok(()),
-            false => Err("there is no key of that id that could be revoked".into()),
+        if !self.state.open_existing()?.revoke_key(&self.id)? {
+            return Err("there is no key of that id that could be revoked".into());
         }
+        Ok(())
     }
 }
 

@@ -1,27 +1,38 @@
 //! The command line: one file a command, all of them over the library.
 
+#[cfg(not(feature = "cli"))]
+mod absent;
+#[cfg(feature = "cli")]
 mod admin_token;
 mod build;
+#[cfg(feature = "cli")]
 #[cfg_attr(not(feature = "cluster"), path = "no_cluster.rs")]
 mod cluster;
 mod explain;
 mod generate;
+#[cfg(feature = "cli")]
 mod keys;
+#[cfg(feature = "cli")]
+mod log;
 mod options;
+mod progress;
 #[cfg(feature = "replicate")]
 mod publish;
 mod records;
+#[cfg(feature = "cli")]
 #[cfg_attr(not(feature = "replicate"), path = "no_replica.rs")]
 mod replica;
 mod search;
+#[cfg(feature = "cli")]
 mod serve;
-#[cfg(feature = "cluster")]
+#[cfg(all(feature = "cluster", feature = "cli"))]
 mod shard;
 mod source;
 mod stats;
 mod stderr;
 mod table;
 mod update;
+#[cfg(feature = "cli")]
 mod usage;
 mod verify;
 
@@ -29,6 +40,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+#[cfg(feature = "cli")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -56,23 +68,31 @@ enum Command {
     Verify(verify::Verify),
     Compact(verify::Compact),
     Generate(generate::Generate),
+    #[cfg(feature = "cli")]
     Serve(Box<serve::Serve>),
     #[cfg(feature = "replicate")]
     Publish(publish::Publish),
-    #[cfg(feature = "cluster")]
+    #[cfg(all(feature = "cluster", feature = "cli"))]
     Shard(shard::Shard),
-    #[cfg(feature = "cluster")]
+    #[cfg(all(feature = "cluster", feature = "cli"))]
     PublishShards(shard::PublishShards),
+    #[cfg(feature = "cli")]
     #[command(subcommand)]
     Keys(keys::Keys),
+    #[cfg(feature = "cli")]
     Usage(usage::Usage),
+    #[cfg(feature = "cli")]
     AdminToken(admin_token::AdminToken),
+    #[cfg(not(feature = "cli"))]
+    #[command(flatten)]
+    Absent(absent::Absent),
 }
 
 /// What ends a command early: shown on standard error, exit status 1.
 type Failure = Box<dyn std::error::Error>;
 
 fn main() -> ExitCode {
+    #[cfg(feature = "cli")]
     cluster::install_crypto_provider();
     // Wrong usage ends here, with exit status 2.
     let arguments = Arguments::parse();
@@ -88,16 +108,22 @@ fn main() -> ExitCode {
         Command::Verify(verify) => verify.run(),
         Command::Compact(compact) => compact.run(),
         Command::Generate(generate) => generate.run(),
+        #[cfg(feature = "cli")]
         Command::Serve(serve) => serve.run(),
         #[cfg(feature = "replicate")]
         Command::Publish(publish) => publish.run(),
-        #[cfg(feature = "cluster")]
+        #[cfg(all(feature = "cluster", feature = "cli"))]
         Command::Shard(shard) => shard.run(),
-        #[cfg(feature = "cluster")]
+        #[cfg(all(feature = "cluster", feature = "cli"))]
         Command::PublishShards(publish) => publish.run(),
+        #[cfg(feature = "cli")]
         Command::Keys(keys) => keys.run(),
+        #[cfg(feature = "cli")]
         Command::Usage(usage) => usage.run(),
+        #[cfg(feature = "cli")]
         Command::AdminToken(token) => token.run(),
+        #[cfg(not(feature = "cli"))]
+        Command::Absent(absent) => absent.run(),
     };
     let status = match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -107,7 +133,8 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     };
-    stderr::finish();
+    #[cfg(feature = "cli")]
+    log::finish();
     status
 }
 

@@ -50,9 +50,10 @@ fn line_of(published: &Published) -> String {
         objects_shared,
         ..
     } = published;
-    let outcome = match published.was_there {
-        true => "had been published",
-        false => "is published",
+    let outcome = if published.was_there {
+        "had been published"
+    } else {
+        "is published"
     };
     format!(
         "generation {generation} {outcome}: {objects_sent} objects of {bytes_sent} bytes sent, \

@@ -19,7 +19,7 @@ use tracing::level_filters::LevelFilter;
 use crate::cluster::{ClusterOptions, Member};
 use crate::keys::StateFile;
 use crate::replica::{Opened, ReplicaOptions};
-use crate::{Failure, source, stderr};
+use crate::{Failure, log, source, stderr};
 
 /// Serve an index over HTTP; without DIR the sample corpus, with a key for trying it
 #[derive(Debug, clap::Args)]
@@ -127,7 +127,7 @@ impl Source {
 
 impl Serve {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let log = stderr::start_log();
+        let log = log::start();
         start_logs(self.log, log.clone());
         let state = self.state.open()?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -197,9 +197,10 @@ impl Serve {
     }
 
     fn today(&self, is_sample: bool) -> Today {
-        let default = match is_sample {
-            true => Today::Fixed(sample::AS_OF),
-            false => Today::Clock,
+        let default = if is_sample {
+            Today::Fixed(sample::AS_OF)
+        } else {
+            Today::Clock
         };
         self.as_of.map_or(default, Today::Fixed)
     }

@@ -38,9 +38,12 @@ impl Question {
 
     /// The day that counts as today: the one given, the sample's own, or the UTC date.
     pub(crate) fn today(&self) -> Date {
-        let default = || match self.directory == Path::new(SAMPLE) {
-            true => sample::AS_OF,
-            false => UtcDateTime::now().date(),
+        let default = || {
+            if self.directory == Path::new(SAMPLE) {
+                sample::AS_OF
+            } else {
+                UtcDateTime::now().date()
+            }
         };
         self.as_of.unwrap_or_else(default)
     }
@@ -48,9 +51,10 @@ impl Question {
 
 /// Opens the index in a directory, or builds that of the sample corpus.
 pub(crate) fn open(directory: &Path) -> Result<Index, Failure> {
-    Ok(match directory == Path::new(SAMPLE) {
-        true => sample::index()?,
-        false => Index::open(directory)?,
+    Ok(if directory == Path::new(SAMPLE) {
+        sample::index()?
+    } else {
+        Index::open(directory)?
     })
 }
 

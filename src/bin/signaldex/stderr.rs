@@ -3,46 +3,24 @@
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::OnceLock;
-use std::time::Duration;
 
-use signaldex::http::LogWriter;
+/// What takes the messages in place of standard error.
+type Redirect = Box<dyn Fn(fmt::Arguments<'_>) + Send + Sync>;
 
-/// How long the last messages of a service may take to be written.
-const FLUSH_TIME: Duration = Duration::from_secs(1);
+static REDIRECT: OnceLock<Redirect> = OnceLock::new();
 
-/// The log of a service, through which all its messages then go.
-static LOG: OnceLock<LogWriter> = OnceLock::new();
-
-/// Writes a line, unlike `eprintln!` without a panic where that fails. With a log it is queued, so
-/// that a pipe that nobody reads holds nothing up.
+/// Writes a line, unlike `eprintln!` without a panic where that fails.
 pub(crate) fn say(message: impl fmt::Display) {
-    match LOG.get() {
-        Some(log) => {
-            let _ = writeln!(log.clone(), "{message}");
-        }
-        None => {
-            let _ = writeln!(io::stderr(), "{message}");
-        }
+    let message = format_args!("{message}\n");
+    if let Some(redirect) = REDIRECT.get() {
+        redirect(message);
+    } else {
+        let _ = io::stderr().write_fmt(message);
     }
 }
 
-/// From now on messages are queued and written by a thread, also those of panics, which would
-/// otherwise block or lock standard error.
-pub(crate) fn start_log() -> LogWriter {
-    let log = LOG.get_or_init(|| LogWriter::start(io::stderr()));
-    std::panic::set_hook(Box::new(|panic| {
-        let thread = std::thread::current();
-        say(format_args!(
-            "thread {:?}: {panic}",
-            thread.name().unwrap_or("unnamed")
-        ));
-    }));
-    log.clone()
-}
-
-/// Waits a bounded time for queued messages to be written.
-pub(crate) fn finish() {
-    if let Some(log) = LOG.get() {
-        log.flush_for(FLUSH_TIME);
-    }
+/// From now on messages go there, the first time that this is called.
+#[cfg(feature = "cli")]
+pub(crate) fn redirect(to: impl Fn(fmt::Arguments<'_>) + Send + Sync + 'static) {
+    let _ = REDIRECT.set(Box::new(to));
 }

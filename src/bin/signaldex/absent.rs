@@ -1,0 +1,35 @@
+//! The commands of the service, in a program that was built without it: they say how to get it.
+
+use crate::Failure;
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Absent {
+    #[command(hide = true)]
+    Serve(Ignored),
+    #[command(hide = true)]
+    Keys(Ignored),
+    #[command(hide = true)]
+    Usage(Ignored),
+    #[command(hide = true)]
+    AdminToken(Ignored),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct Ignored {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<std::ffi::OsString>,
+}
+
+impl Absent {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let (Absent::Serve(ignored)
+        | Absent::Keys(ignored)
+        | Absent::Usage(ignored)
+        | Absent::AdminToken(ignored)) = self;
+        drop(ignored.arguments);
+        Err("this program was built without the service; \
+             `cargo build --release --features cli` builds it with the service"
+            .into())
+    }
+}
