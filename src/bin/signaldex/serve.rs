@@ -127,6 +127,7 @@ impl Source {
 
 impl Serve {
     pub(crate) fn run(self) -> Result<(), Failure> {
+        disable_huge_pages();
         let log = log::start();
         start_logs(self.log, log.clone());
         let state = self.state.open()?;
@@ -311,4 +312,12 @@ pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
         .ok()
         .filter(|time| !time.is_zero());
     duration.ok_or_else(|| "a number of seconds above 0 is needed".to_owned())
+}
+
+/// Backs the heap with small pages from here on. The allocator advises the kernel to use huge pages, with
+/// which the same load occupies 18 to 39 MB instead of 12 (`tests/service/soak.py`). The index is mapped
+/// from files, for which nothing changes. A kernel that refuses costs memory and nothing else.
+fn disable_huge_pages() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::disable_transparent_huge_pages(true);
 }
