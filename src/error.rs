@@ -251,9 +251,12 @@ pub(crate) const ECHO_CHARS_MAX: usize = 64;
 
 /// Input as a message may repeat it: at most 64 characters, nothing that a terminal would act on.
 pub(crate) fn echo(input: &str) -> String {
-    let visible = |letter: char| match letter.is_control() {
-        true => char::REPLACEMENT_CHARACTER,
-        false => letter,
+    let visible = |letter: char| {
+        if letter.is_control() {
+            char::REPLACEMENT_CHARACTER
+        } else {
+            letter
+        }
     };
     let mut letters = input.chars();
     let mut shown: String = letters.by_ref().take(ECHO_CHARS_MAX).map(visible).collect();

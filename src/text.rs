@@ -98,9 +98,10 @@ pub fn fold_value(text: &str) -> Cow<'_, str> {
         return Cow::Owned(tidy(&folded).into_owned());
     }
     let tidied = tidy(text);
-    match tidied.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        true => Cow::Owned(tidied.to_ascii_lowercase()),
-        false => tidied,
+    if tidied.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(tidied.to_ascii_lowercase())
+    } else {
+        tidied
     }
 }
 

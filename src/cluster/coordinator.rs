@@ -214,16 +214,17 @@ impl Coordinator {
     pub(super) async fn explain(&self, query: &Query, today: Date) -> crate::Result<String> {
         let view = self.members.view();
         let shards = self.shards(&view, query.filter());
-        let wanted = match query.count_only() {
-            true => Wanted::Count {
+        let wanted = if query.count_only() {
+            Wanted::Count {
                 filter: Box::new(query.filter().clone()),
                 today,
-            },
-            false => Wanted::Rows {
+            }
+        } else {
+            Wanted::Rows {
                 query: Box::new(query.part(Start::First, query.limit() + 1)),
                 today,
                 with_items: true,
-            },
+            }
         };
         self.explain_wanted(&view, &shards, wanted).await
     }

@@ -59,12 +59,13 @@ impl ClusterGeneration {
 
     fn decode(bytes: &[u8]) -> Result<ClusterGeneration> {
         let read: ClusterGeneration = open_seal(MAGIC, bytes)?;
-        match (1..=SHARDS_MAX as usize).contains(&read.shards.len()) {
-            true => Ok(read),
-            false => Err(Error::corrupt(format!(
+        if (1..=SHARDS_MAX as usize).contains(&read.shards.len()) {
+            Ok(read)
+        } else {
+            Err(Error::corrupt(format!(
                 "it has {} shards; 1 to {SHARDS_MAX} are allowed",
                 read.shards.len()
-            ))),
+            )))
         }
     }
 
@@ -73,9 +74,10 @@ impl ClusterGeneration {
         let bytes = manifests(store).manifest(generation).await?;
         let missing = || Error::missing(format!("cluster generation {generation} is missing"));
         let read = ClusterGeneration::decode(&bytes.ok_or_else(missing)?)?;
-        match read.generation == generation {
-            true => Ok(read),
-            false => Err(Error::corrupt("it is of another generation")),
+        if read.generation == generation {
+            Ok(read)
+        } else {
+            Err(Error::corrupt("it is of another generation"))
         }
     }
 

@@ -91,14 +91,15 @@ impl Loader {
             }
         };
         let snapshot = replica.index().snapshot();
-        match snapshot.generation() == generation {
-            true => Ok(snapshot),
-            false => Err(fault.unwrap_or_else(|| {
+        if snapshot.generation() == generation {
+            Ok(snapshot)
+        } else {
+            Err(fault.unwrap_or_else(|| {
                 let held = snapshot.generation();
                 Error::missing(format!(
                     "generation {generation} is not to be had; {held} is here"
                 ))
-            })),
+            }))
         }
     }
 

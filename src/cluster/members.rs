@@ -133,14 +133,16 @@ impl Members {
         let others = self.lock();
         let own = self.holdings.all();
         let turn = self.turns.fetch_add(1, Ordering::Relaxed);
-        let holds = |node: usize, shard: u32| match node == self.own {
-            true => own
-                .get(&generation)
-                .is_some_and(|held| held.shards.contains_key(&shard)),
-            false => others[node]
-                .as_ref()
-                .and_then(|held| held.get(&generation))
-                .is_some_and(|held| held.contains(&shard)),
+        let holds = |node: usize, shard: u32| {
+            if node == self.own {
+                own.get(&generation)
+                    .is_some_and(|held| held.shards.contains_key(&shard))
+            } else {
+                others[node]
+                    .as_ref()
+                    .and_then(|held| held.get(&generation))
+                    .is_some_and(|held| held.contains(&shard))
+            }
         };
         let mut tasks: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
         for &shard in asked {

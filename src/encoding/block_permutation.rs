@@ -64,11 +64,12 @@ impl<'a> BlockOrders<'a> {
             && (0..)
                 .zip(ranges)
                 .all(|(block, range)| self.is_ordered(block, range, column));
-        match holds {
-            true => Ok(()),
-            false => Err(Error::corrupt(
+        if holds {
+            Ok(())
+        } else {
+            Err(Error::corrupt(
                 "the rows of a block are not ordered by code",
-            )),
+            ))
         }
     }
 

@@ -93,9 +93,10 @@ impl<'a> Column<'a> {
             Column::Two(codes) => codes.iter().max().map(|&code| u32::from(code)),
             Column::Four(codes) => codes.iter().max().copied(),
         };
-        match greatest.unwrap_or(NO_CODE) as usize <= values {
-            true => Ok(()),
-            false => Err(Error::corrupt("a column has a code without a value")),
+        if greatest.unwrap_or(NO_CODE) as usize <= values {
+            Ok(())
+        } else {
+            Err(Error::corrupt("a column has a code without a value"))
         }
     }
 }

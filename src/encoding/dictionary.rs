@@ -116,21 +116,23 @@ impl<'a> Strings<'a> {
     pub(crate) fn validate_text(&self) -> Result<()> {
         let text = std::str::from_utf8(self.bytes)
             .map_err(|_| Error::corrupt("a dictionary is not UTF-8"))?;
-        match self
+        if self
             .ends
             .iter()
             .all(|&end| text.is_char_boundary(end as usize))
         {
-            true => Ok(()),
-            false => Err(Error::corrupt("a dictionary entry ends within a character")),
+            Ok(())
+        } else {
+            Err(Error::corrupt("a dictionary entry ends within a character"))
         }
     }
 
     /// Checks that the strings are sorted.
     pub(crate) fn validate_order(&self) -> Result<()> {
-        match (1..self.len()).all(|place| self.bytes(place - 1) <= self.bytes(place)) {
-            true => Ok(()),
-            false => Err(Error::corrupt("a dictionary is out of order")),
+        if (1..self.len()).all(|place| self.bytes(place - 1) <= self.bytes(place)) {
+            Ok(())
+        } else {
+            Err(Error::corrupt("a dictionary is out of order"))
         }
     }
 }

@@ -198,9 +198,10 @@ impl Frames<'_> {
         let (mut low, mut high) = (0, runs.len());
         while low < high {
             let middle = low + (high - low) / 2;
-            match is_below(&self.frames[middle * FRAMES_OF_RUN]) {
-                true => low = middle + 1,
-                false => high = middle,
+            if is_below(&self.frames[middle * FRAMES_OF_RUN]) {
+                low = middle + 1
+            } else {
+                high = middle
             }
         }
         let Some(first) = low.checked_sub(1).map(|run| run * FRAMES_OF_RUN) else {
@@ -221,11 +222,12 @@ impl Frames<'_> {
         let holds = self.frames.len() == self.len.div_ceil(FRAME_NUMBERS)
             && self.frames.iter().all(is_whole)
             && wide == self.wide.len() as u64;
-        match holds {
-            true => Ok(()),
-            false => Err(Error::corrupt(
+        if holds {
+            Ok(())
+        } else {
+            Err(Error::corrupt(
                 "the frames of numbers are out of order or out of bounds",
-            )),
+            ))
         }
     }
 
@@ -259,9 +261,10 @@ fn extend<T>(
     to: impl Fn(u32, u64) -> T,
 ) {
     let read = |(place, number)| to(place, number);
-    match descends {
-        true => into.extend(numbers.rev().map(read)),
-        false => into.extend(numbers.map(read)),
+    if descends {
+        into.extend(numbers.rev().map(read))
+    } else {
+        into.extend(numbers.map(read))
     }
 }
 
@@ -320,9 +323,10 @@ impl FrameSections {
             let (Some(&least), Some(&greatest)) = (frame.iter().min(), frame.iter().max()) else {
                 return sections;
             };
-            match greatest - least <= u64::from(u16::MAX) {
-                true => sections.push(&frame, least),
-                false => sections.push_wide(&frame, least),
+            if greatest - least <= u64::from(u16::MAX) {
+                sections.push(&frame, least)
+            } else {
+                sections.push_wide(&frame, least)
             }
         }
     }
@@ -428,10 +432,7 @@ mod tests {
             numbers.sort_unstable();
             let sections = FrameSections::of(numbers.iter().copied());
             let frames = sections.view(numbers.len());
-            let near = match numbers.is_empty() {
-                true => 0,
-                false => numbers[probe.index(numbers.len())],
-            };
+            let near = if numbers.is_empty() { 0 } else { numbers[probe.index(numbers.len())] };
             let probe = near.wrapping_add(offset).wrapping_sub(1);
             prop_assert_eq!(
                 frames.count_below(probe),

@@ -86,9 +86,10 @@ impl<'a> Buckets<'a> {
             && self.starts[count] as usize == self.entries.len()
             && self.entries.len() == keys.len();
         let holds = is_table && (0..count).all(|bucket| self.has_its_keys(keys, bucket));
-        match holds {
-            true => Ok(()),
-            false => Err(Error::corrupt("a key is not in the bucket of its hash")),
+        if holds {
+            Ok(())
+        } else {
+            Err(Error::corrupt("a key is not in the bucket of its hash"))
         }
     }
 
@@ -134,9 +135,10 @@ impl Lookup<'_> {
     /// The places of the key, ascending.
     #[inline(always)]
     fn places(&self, keys: &Strings<'_>) -> impl Iterator<Item = usize> {
-        let entries = match self.entries.len() > SCANNED_KEYS_MAX {
-            true => self.search(keys),
-            false => self.entries,
+        let entries = if self.entries.len() > SCANNED_KEYS_MAX {
+            self.search(keys)
+        } else {
+            self.entries
         };
         let found = entries.iter().filter(|&&entry| self.is_key(keys, entry));
         found.map(|&entry| self.place(entry))

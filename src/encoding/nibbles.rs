@@ -30,11 +30,12 @@ impl<'a> FacetColumn<'a> {
         if values > HALVES_VALUES_MAX {
             return Column::new(bytes, rows).map(FacetColumn::Whole);
         }
-        match bytes.len() == rows.div_ceil(2) as usize {
-            true => Ok(FacetColumn::Halves(Halves(bytes))),
-            false => Err(Error::corrupt(
+        if bytes.len() == rows.div_ceil(2) as usize {
+            Ok(FacetColumn::Halves(Halves(bytes)))
+        } else {
+            Err(Error::corrupt(
                 "the length of a column does not match the rows",
-            )),
+            ))
         }
     }
 
@@ -53,9 +54,10 @@ impl<'a> FacetColumn<'a> {
             FacetColumn::Halves(codes) => codes.greatest() <= values,
             FacetColumn::Whole(column) => return column.validate(values),
         };
-        match holds {
-            true => Ok(()),
-            false => Err(Error::corrupt("a column has a code without a value")),
+        if holds {
+            Ok(())
+        } else {
+            Err(Error::corrupt("a column has a code without a value"))
         }
     }
 }

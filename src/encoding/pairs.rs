@@ -44,11 +44,12 @@ impl Pairs<'_> {
     pub(crate) fn validate(&self, terms: usize) -> Result<()> {
         let is_term = |number: u64| number < terms as u64;
         let in_range = |&key: &u64| is_term(key >> 32) && is_term(key & u64::from(u32::MAX));
-        match self.keys.is_sorted_by(|a, b| a < b) && self.keys.iter().all(in_range) {
-            true => Ok(()),
-            false => Err(Error::corrupt(
+        if self.keys.is_sorted_by(|a, b| a < b) && self.keys.iter().all(in_range) {
+            Ok(())
+        } else {
+            Err(Error::corrupt(
                 "the pairs of words are out of order or of no words",
-            )),
+            ))
         }
     }
 }

@@ -187,9 +187,10 @@ impl<'a> Postings<'a> {
             let offsets = offsets.ok_or("an array lies outside the section")?;
             let ascending = offsets.is_sorted_by(|a, b| a < b);
             let last = offsets.last().copied().unwrap_or(0);
-            return match ascending && u32::from(last) < rows_in_block {
-                true => Ok(()),
-                false => Err("an array is out of order or lists a row behind the last"),
+            return if ascending && u32::from(last) < rows_in_block {
+                Ok(())
+            } else {
+                Err("an array is out of order or lists a row behind the last")
             };
         }
         let bits = self
@@ -199,9 +200,10 @@ impl<'a> Postings<'a> {
         if bits::count(bits) as usize != container.cardinality() {
             return Err("a bitset does not match its cardinality");
         }
-        match highest_bit(bits) < rows_in_block {
-            true => Ok(()),
-            false => Err("a bitset has a row behind the last"),
+        if highest_bit(bits) < rows_in_block {
+            Ok(())
+        } else {
+            Err("a bitset has a row behind the last")
         }
     }
 }
@@ -314,9 +316,10 @@ impl<'a> Posting<'a> {
 impl Container {
     fn view<'a>(&self, arrays: &'a [u16], bitsets: &'a [BlockBits]) -> BlockRows<'a> {
         let start = self.start as usize;
-        match self.is_array() {
-            true => BlockRows::Array(&arrays[start..start + self.cardinality()]),
-            false => BlockRows::Bits(&bitsets[start]),
+        if self.is_array() {
+            BlockRows::Array(&arrays[start..start + self.cardinality()])
+        } else {
+            BlockRows::Bits(&bitsets[start])
         }
     }
 }

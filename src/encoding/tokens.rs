@@ -41,11 +41,12 @@ impl<'a> TokenStreams<'a> {
     pub(crate) fn validate(&self) -> Result<()> {
         self.ends.validate()?;
         let last = self.ends.last().unwrap_or(0);
-        match self.ends.iter().is_sorted() && last == self.bytes.len() as u64 {
-            true => Ok(()),
-            false => Err(Error::corrupt(
+        if self.ends.iter().is_sorted() && last == self.bytes.len() as u64 {
+            Ok(())
+        } else {
+            Err(Error::corrupt(
                 "the ends of token streams are out of order or out of bounds",
-            )),
+            ))
         }
     }
 }

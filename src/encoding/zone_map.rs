@@ -91,9 +91,10 @@ impl BlockRange {
         if ranges.iter().any(holds_all) {
             return Verdict::All;
         }
-        match ranges.iter().any(overlaps) {
-            true => Verdict::Some,
-            false => Verdict::None,
+        if ranges.iter().any(overlaps) {
+            Verdict::Some
+        } else {
+            Verdict::None
         }
     }
 }

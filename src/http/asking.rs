@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use time::Date;
+
+use super::call::Call;
 use super::limits::RETRY_AFTER_SECONDS;
 use super::problem::{Code, Problem};
 use super::query_pool::NotRun;
-use super::router::Call;
 use crate::corpus::{Corpus, CorpusFuture, CorpusView, QueryKind, RenderedPage, Unanswered};
 use crate::{Facets, Filter, Query};
 
@@ -38,14 +40,7 @@ pub(super) async fn count(
     view: &Arc<CorpusView>,
     filter: &Filter,
 ) -> Result<u64, Problem> {
-    let today = call.today;
-    if !is_expensive(call, QueryKind::Count, view, filter) {
-        let count = call.service.corpus.count(view, filter, today);
-        return timed(call, QueryKind::Count, filter, count).await;
-    }
-    let (corpus, view, owned) = (corpus(call), Arc::clone(view), filter.clone());
-    let work = async move { clocked(corpus.count(&view, &owned, today)).await };
-    on_pool(call, QueryKind::Count, filter, work).await
+    total(call, QueryKind::Count, view, filter, <dyn Corpus>::count).await
 }
 
 /// The counts of all facets.
@@ -54,14 +49,29 @@ pub(super) async fn facets(
     view: &Arc<CorpusView>,
     filter: &Filter,
 ) -> Result<Facets, Problem> {
+    total(call, QueryKind::Facets, view, filter, <dyn Corpus>::facets).await
+}
+
+/// A question about all matches of a filter.
+type Ask<T> =
+    for<'a> fn(&'a (dyn Corpus + 'static), &'a CorpusView, &'a Filter, Date) -> CorpusFuture<'a, T>;
+
+/// Asks about all matches of a filter, here or on the pool.
+async fn total<T: Send + 'static>(
+    call: &Call<'_>,
+    kind: QueryKind,
+    view: &Arc<CorpusView>,
+    filter: &Filter,
+    ask: Ask<T>,
+) -> Result<T, Problem> {
     let today = call.today;
-    if !is_expensive(call, QueryKind::Facets, view, filter) {
-        let facets = call.service.corpus.facets(view, filter, today);
-        return timed(call, QueryKind::Facets, filter, facets).await;
+    if !is_expensive(call, kind, view, filter) {
+        let answering = ask(&*call.service.corpus, view, filter, today);
+        return timed(call, kind, filter, answering).await;
     }
     let (corpus, view, owned) = (corpus(call), Arc::clone(view), filter.clone());
-    let work = async move { clocked(corpus.facets(&view, &owned, today)).await };
-    on_pool(call, QueryKind::Facets, filter, work).await
+    let work = async move { clocked(ask(&*corpus, &view, &owned, today)).await };
+    on_pool(call, kind, filter, work).await
 }
 
 fn corpus(call: &Call<'_>) -> Arc<dyn Corpus> {

@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
+use super::call::Call;
 use super::free_answers::FreeAnswer;
 use super::metering::Counter;
 use super::problem::{Code, Problem};
 use super::replay::Claim;
-use super::router::Call;
 use super::state::{Charge, ChargeError, Charged, NewReplay};
 
 /// Why a charge was refused.

@@ -1,11 +1,12 @@
 //! `GET /api/v1/signals/{id}` and `GET /api/v1/companies/{slug}`: one record, one unit.
 
+use super::answer::Answer;
+use super::call::Call;
 use super::charging;
 use super::etag;
 use super::metering::Counter;
 use super::problem::{Code, Problem};
 use super::request;
-use super::router::{Answer, Call};
 use super::search::{CHARGED, priced, tagged};
 use crate::SignalId;
 use crate::query::{Fault, FaultCode};

@@ -19,7 +19,9 @@
 //! The comparison with the specification, rule by rule, is `SPECIFICATION.md` at the root.
 
 mod admin;
+mod answer;
 mod asking;
+mod call;
 mod charging;
 mod deadline;
 mod details;

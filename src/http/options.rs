@@ -1,9 +1,10 @@
 //! `GET /api/v1/filter-options`: the values that can be filtered on. It is not billed.
 
+use super::answer::Answer;
 use super::asking;
+use super::call::Call;
 use super::charging;
 use super::problem::Problem;
-use super::router::{Answer, Call};
 use crate::Filter;
 use crate::json::{Data, FilterOptions};
 

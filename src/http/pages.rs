@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
 use axum::http::request::Parts;
 
+use super::answer::Answer;
 use super::problem::{Code, Problem};
-use super::router::Answer;
 use super::service::Shared;
 use super::{openapi, request};
 use crate::query::PARAMETERS;

@@ -1,25 +1,23 @@
-//! One entrance for every request: path, method, key, rate limit, and the answer's headers.
+//! Routes every request: path, method, endpoint, and the headers that all responses share.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{
-    self, AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName,
-    HeaderValue,
+    self, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue,
 };
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
-use time::{Date, UtcDateTime};
 
+use super::answer::Answer;
+use super::call::Call;
 use super::deadline::Deadline;
-use super::keyring::{Key, Rate};
-use super::keys::{KeyHash, Scope};
-use super::metering::Month;
+use super::keyring::Rate;
+use super::keys::Scope;
 use super::problem::{Code, Problem};
 use super::service::{Service, Shared};
 use super::{details, options, pages, request, search};
@@ -40,71 +38,10 @@ enum Endpoint<'p> {
     Docs,
 }
 
-/// A request of a known key to an endpoint that needs one.
-pub(super) struct Call<'a> {
-    pub(super) service: &'a Shared,
-    pub(super) parts: &'a Parts,
-    pub(super) key: Arc<Key>,
-    pub(super) month: Month,
-    pub(super) now: UtcDateTime,
-    pub(super) deadline: &'a Deadline,
-    /// The day that counts as today for every part of the answer.
-    pub(super) today: Date,
-}
-
-/// An answer that is not an error.
-pub(super) struct Answer {
-    pub(super) status: StatusCode,
-    pub(super) body: Bytes,
-    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
-}
-
 impl Service {
     /// A router to mount: `/api/v1/...`, and beside it the pages that need no key.
     pub fn router(&self) -> Router {
         Router::new().fallback(answer).with_state(self.clone())
-    }
-}
-
-impl Call<'_> {
-    pub(super) fn is_head(&self) -> bool {
-        self.parts.method == Method::HEAD
-    }
-
-    pub(super) fn query(&self) -> &str {
-        self.parts.uri.query().unwrap_or_default()
-    }
-}
-
-impl Answer {
-    pub(super) fn new(content_type: &'static str, body: impl Into<Bytes>) -> Answer {
-        let headers = vec![(CONTENT_TYPE, HeaderValue::from_static(content_type))];
-        Answer {
-            status: StatusCode::OK,
-            body: body.into(),
-            headers,
-        }
-    }
-
-    pub(super) fn json(body: impl Into<Bytes>) -> Answer {
-        Answer::new("application/json", body)
-    }
-
-    /// The client has the answer already.
-    pub(super) fn not_modified() -> Answer {
-        Answer {
-            status: StatusCode::NOT_MODIFIED,
-            body: Bytes::new(),
-            headers: Vec::new(),
-        }
-    }
-
-    /// Adds a header; a value that cannot be one is left out.
-    pub(super) fn with(mut self, name: HeaderName, value: impl TryInto<HeaderValue>) -> Answer {
-        if let Ok(value) = value.try_into() {
-            self.headers.push((name, value));
-        }
-        self
     }
 }
 
@@ -207,7 +144,7 @@ impl<'p> Endpoint<'p> {
         rate: &mut Option<Rate>,
         deadline: &Deadline,
     ) -> Result<Answer, Problem> {
-        let mut call = |scope| call(service, parts, scope, rate, deadline);
+        let mut call = |scope| Call::authorize(service, parts, scope, rate, deadline);
         match self {
             Endpoint::Signals => search::answer(&call(Scope::SignalsRead)?).await,
             Endpoint::Signal(id) => details::signal(&call(Scope::SignalsRead)?, id).await,
@@ -219,65 +156,6 @@ impl<'p> Endpoint<'p> {
             Endpoint::Docs => pages::docs(parts),
         }
     }
-}
-
-/// Finds out who asks, and whether they may.
-fn call<'a>(
-    service: &'a Shared,
-    parts: &'a Parts,
-    scope: Scope,
-    rate: &mut Option<Rate>,
-    deadline: &'a Deadline,
-) -> Result<Call<'a>, Problem> {
-    // The files are looked at again only where they were lost, which heals without a follower too.
-    if service.state.is_lost() && service.state.check_files().is_err() {
-        return Err(pages::state_is_lost());
-    }
-    let now = UtcDateTime::now();
-    let unauthorized = || {
-        Problem::new(
-            Code::Unauthorized,
-            "Send a valid key: Authorization: Bearer <API_KEY>.",
-        )
-    };
-    let hash = presented_key(parts).ok_or_else(unauthorized)?;
-    let key = service
-        .keyring
-        .find(&hash, &service.state)
-        .map_err(|error| Problem::internal(&error))?;
-    let key = key
-        .filter(|key| key.record.is_valid_at(now))
-        .ok_or_else(unauthorized)?;
-    let standing = key.request();
-    *rate = Some(standing);
-    if let Some(seconds) = standing.retry_after_seconds {
-        let problem = Problem::new(Code::RateLimited, "The key has sent too many requests.");
-        return Err(problem.retry_after(seconds));
-    }
-    if !key.record.settings.scopes.contains(scope) {
-        let detail = format!("The key lacks the scope {}.", scope.as_str());
-        return Err(Problem::new(Code::Forbidden, detail));
-    }
-    Ok(Call {
-        service,
-        parts,
-        key,
-        month: Month::of(now),
-        now,
-        deadline,
-        today: service.today_at(now),
-    })
-}
-
-fn presented_key(parts: &Parts) -> Option<KeyHash> {
-    let mut values = parts.headers.get_all(AUTHORIZATION).iter();
-    let (Some(value), None) = (values.next(), values.next()) else {
-        return None;
-    };
-    let (scheme, key) = value.to_str().ok()?.split_once(' ')?;
-    scheme
-        .eq_ignore_ascii_case("Bearer")
-        .then(|| KeyHash::of_presented(key.trim_start()))?
 }
 
 fn response_of(answer: Answer) -> Response {

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use axum::http::header::{CACHE_CONTROL, ETAG, HeaderName, VARY};
 
+use super::answer::Answer;
 use super::asking;
+use super::call::Call;
 use super::charging::{self, Refusal};
 use super::etag;
 use super::metering::Counter;
 use super::problem::{Code, Problem};
 use super::replay::{self, Claim};
-use super::router::{Answer, Call};
 use super::state::{Charged, NewReplay};
 use crate::corpus::{CorpusView, RenderedPage};
 use crate::json::{self, Data, SearchData};
@@ -181,9 +182,10 @@ fn turn(call: &Call<'_>, name: &str, query: &Query) -> Result<Turn, Problem> {
         return Err(Problem::new(Code::IdempotencyKeyReused, detail));
     }
     call.service.metrics.replays.inc();
-    let answer = match etag::is_held(&call.parts.headers, &stored.etag) {
-        true => Answer::not_modified(),
-        false => Answer::json(stored.body),
+    let answer = if etag::is_held(&call.parts.headers, &stored.etag) {
+        Answer::not_modified()
+    } else {
+        Answer::json(stored.body)
     };
     Ok(Turn::Repeated(
         tagged(answer, &stored.etag)

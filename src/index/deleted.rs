@@ -51,11 +51,12 @@ impl Deleted {
             && companies
                 .max()
                 .is_none_or(|company| company < segment.company_count());
-        match in_range {
-            true => Ok(Deleted::new(rows, companies, segment.row_count())),
-            false => Err(Error::corrupt(
+        if in_range {
+            Ok(Deleted::new(rows, companies, segment.row_count()))
+        } else {
+            Err(Error::corrupt(
                 "a deleted row or company lies behind the last",
-            )),
+            ))
         }
     }
 

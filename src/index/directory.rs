@@ -384,11 +384,12 @@ fn read_deleted(storage: &dyn Storage, line: &DeletedLine, segment: &Segment) ->
         .read(&name, line.length)
         .map_err(at(storage, &name, "read the file"))?;
     let is_whole = bytes.len() as u64 == line.length && Digest::of(&bytes) == line.checksum;
-    match is_whole {
-        true => Deleted::decode(&bytes, segment),
-        false => Err(Error::corrupt(
+    if is_whole {
+        Deleted::decode(&bytes, segment)
+    } else {
+        Err(Error::corrupt(
             "the file does not match the manifest's checksum",
-        )),
+        ))
     }
     .map_err(|error| error.at(&storage.path(&name)))
 }

@@ -164,11 +164,12 @@ impl Manifest {
                     .as_ref()
                     .is_none_or(|deleted| below_next(deleted.file))
         });
-        match distinct && known {
-            true => Ok(self),
-            false => Err(Error::corrupt(
+        if distinct && known {
+            Ok(self)
+        } else {
+            Err(Error::corrupt(
                 "the manifest names a file twice or one that is not written yet",
-            )),
+            ))
         }
     }
 }

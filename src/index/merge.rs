@@ -78,9 +78,10 @@ pub(super) fn compact(core: &WriterCore) -> Result<()> {
 /// that there may be, which are the smallest.
 pub(super) fn bound(core: &WriterCore) -> Result<()> {
     let snapshot = core.snapshot();
-    match snapshot.segments.len() > SEGMENTS_MAX {
-        true => merge(core, &snapshot.segments[SEGMENTS_MAX / 2..], &|| false),
-        false => Ok(()),
+    if snapshot.segments.len() > SEGMENTS_MAX {
+        merge(core, &snapshot.segments[SEGMENTS_MAX / 2..], &|| false)
+    } else {
+        Ok(())
     }
 }
 
@@ -131,12 +132,11 @@ pub(super) fn merge(
         return Ok(());
     };
     let (rows, companies) = deleted_since(&merged, inputs, &now.segments[chosen.clone()]);
-    let merged = match rows.is_empty() && companies.is_empty() {
-        true => (merged, None),
-        false => {
-            let writing = (&mut *state, &mut new_files);
-            WriterCore::write_deleted(writing, &merged, &rows, &companies)?
-        }
+    let merged = if rows.is_empty() && companies.is_empty() {
+        (merged, None)
+    } else {
+        let writing = (&mut *state, &mut new_files);
+        WriterCore::write_deleted(writing, &merged, &rows, &companies)?
     };
     let lines = |live: &LiveSegment| (live.clone(), state.manifest.deleted_line(live.number));
     let mut segments: Vec<_> = now.segments[..chosen.start].iter().map(lines).collect();

@@ -403,9 +403,10 @@ impl WriterCore {
     /// After a failed sync the kernel may have dropped what was written and report success the
     /// next time, so nothing that was written since can be trusted.
     pub(super) fn fail_on_io(state: &mut State, error: Error) -> Error {
-        match error.is_io() {
-            true => Self::fail(state, error),
-            false => error,
+        if error.is_io() {
+            Self::fail(state, error)
+        } else {
+            error
         }
     }
 }

@@ -152,9 +152,10 @@ fn list_rows<const DESCENDS: bool>(
             }
             count += set;
         }
-        match DESCENDS {
-            true => behind = from,
-            false => place = from + length,
+        if DESCENDS {
+            behind = from
+        } else {
+            place = from + length
         }
     }
     count
@@ -172,9 +173,10 @@ fn words_with_rows(words: &[u64]) -> u64 {
 /// Clears the last or first bit that is set in a word and returns its place, or anything below 64.
 #[inline(always)]
 fn take_bit<const LAST: bool>(word: &mut u64) -> u32 {
-    let place = match LAST {
-        true => word.leading_zeros() ^ 63,
-        false => word.trailing_zeros(),
+    let place = if LAST {
+        word.leading_zeros() ^ 63
+    } else {
+        word.trailing_zeros()
     } % 64;
     *word &= !(1 << place);
     place

@@ -82,9 +82,10 @@ impl Patience {
 
     fn note(&mut self, progress: &Progress) {
         let now_faulty = progress.fault.is_some().then_some(progress.newest);
-        self.pause = match now_faulty.is_some() && now_faulty == self.faulty {
-            true => (self.pause * 2).min(PAUSE_MAX.max(self.interval)),
-            false => self.interval,
+        self.pause = if now_faulty.is_some() && now_faulty == self.faulty {
+            (self.pause * 2).min(PAUSE_MAX.max(self.interval))
+        } else {
+            self.interval
         };
         self.since = Instant::now();
         self.faulty = now_faulty;

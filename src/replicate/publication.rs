@@ -60,13 +60,14 @@ impl Publication {
     /// [`is_full`](Error::is_full) where they are more than a replica reads.
     pub(super) fn encode(&self) -> Result<Vec<u8>> {
         let bytes = seal(MAGIC, self)?;
-        match bytes.len() as u64 <= MANIFEST_BYTES_MAX {
-            true => Ok(bytes),
-            false => Err(Error::full(format!(
+        if bytes.len() as u64 <= MANIFEST_BYTES_MAX {
+            Ok(bytes)
+        } else {
+            Err(Error::full(format!(
                 "the manifest has {} bytes; at most {MANIFEST_BYTES_MAX} are allowed: compact the \
                  index",
                 bytes.len()
-            ))),
+            )))
         }
     }
 

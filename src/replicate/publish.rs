@@ -88,11 +88,12 @@ pub async fn publish(
 }
 
 fn check_generation(generation: u64) -> Result<()> {
-    match (1..=GENERATION_MAX).contains(&generation) {
-        true => Ok(()),
-        false => Err(Error::invalid(format!(
+    if (1..=GENERATION_MAX).contains(&generation) {
+        Ok(())
+    } else {
+        Err(Error::invalid(format!(
             "generation: {generation} is not allowed; 1 to {GENERATION_MAX} are"
-        ))),
+        )))
     }
 }
 
@@ -206,9 +207,10 @@ async fn send_in_pieces(store: &Store, file: &SourceFile, object: Digest) -> Res
 
 /// An object must hold what its name says, whatever a disk answers the second time.
 fn check_unchanged(file: &SourceFile, is_unchanged: bool) -> Result<()> {
-    match is_unchanged {
-        true => Ok(()),
-        false => Err(Error::corrupt("the file was read differently twice").at(&file.path)),
+    if is_unchanged {
+        Ok(())
+    } else {
+        Err(Error::corrupt("the file was read differently twice").at(&file.path))
     }
 }
 

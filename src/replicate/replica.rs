@@ -170,12 +170,13 @@ fn recover(store: &Store, mirror: &mut Mirror) -> Result<HashMap<Digest, (FileKi
 
 /// A directory without an origin is new, or not ours to change.
 fn recover_without_origin(mirror: &mut Mirror) -> Result<HashMap<Digest, (FileKind, u64)>> {
-    match mirror.holds_state()? {
-        false => mirror.recover().map(|()| HashMap::new()),
-        true => Err(Error::invalid(
+    if mirror.holds_state()? {
+        Err(Error::invalid(
             "this directory holds an index of its own, which is not a copy; a replica needs a \
              directory that is empty or that a replica has made",
-        )),
+        ))
+    } else {
+        mirror.recover().map(|()| HashMap::new())
     }
 }
 

@@ -170,9 +170,10 @@ impl Store {
         let bytes = self.manifest(generation).await?;
         let bytes = bytes.ok_or_else(|| Error::missing(format!("{name} is missing")))?;
         let publication = Publication::decode(&bytes).map_err(|error| error.about(&name))?;
-        match publication.generation == generation {
-            true => Ok(publication),
-            false => Err(Error::corrupt(format!("{name} is of another generation"))),
+        if publication.generation == generation {
+            Ok(publication)
+        } else {
+            Err(Error::corrupt(format!("{name} is of another generation")))
         }
     }
 

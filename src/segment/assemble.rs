@@ -125,15 +125,16 @@ impl<W: Write> Assembly<W> {
             .rows
             .iter()
             .map(|&arrival| &self.builder.signals[arrival as usize]);
-        match facet.is_of_company() {
-            true => signals
+        if facet.is_of_company() {
+            signals
                 .map(|signal| {
                     self.builder.companies[signal.company as usize].facets[facet as usize]
                 })
-                .collect(),
-            false => signals
+                .collect()
+        } else {
+            signals
                 .map(|signal| signal.facets[facet as usize])
-                .collect(),
+                .collect()
         }
     }
 

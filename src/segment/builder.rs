@@ -184,9 +184,10 @@ impl<W: Write> SegmentBuilder<W> {
             return Added::New;
         }
         let all = || self.signals.iter().map(|signal| signal.id).collect();
-        match self.ids.get_or_insert_with(all).insert(id) {
-            true => Added::New,
-            false => Added::Replaced,
+        if self.ids.get_or_insert_with(all).insert(id) {
+            Added::New
+        } else {
+            Added::Replaced
         }
     }
 }

@@ -34,12 +34,11 @@ pub(crate) enum RenderedItem<'a> {
 /// Writes the texts of a signal but for hiring attributes, within an item where there can be one.
 /// Returns the lengths of the item before and behind its company's name, or zeros.
 pub(super) fn write(record: &mut RecordWriter<'_>, signal: &Signal<'_>) -> [usize; 2] {
-    match is_stored(signal) {
-        true => write_item(record, signal),
-        false => {
-            write_texts(record, signal);
-            [0, 0]
-        }
+    if is_stored(signal) {
+        write_item(record, signal)
+    } else {
+        write_texts(record, signal);
+        [0, 0]
     }
 }
 

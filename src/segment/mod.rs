@@ -316,8 +316,9 @@ impl From<TextField> for Field {
 
 /// A corrupt-segment error for a rule that does not hold.
 fn ensure(holds: bool, rule: &str) -> Result<()> {
-    match holds {
-        true => Ok(()),
-        false => Err(Error::corrupt(rule)),
+    if holds {
+        Ok(())
+    } else {
+        Err(Error::corrupt(rule))
     }
 }

@@ -529,18 +529,19 @@ impl<'a> Fields<'a> {
     }
 
     fn number(&mut self) -> Option<Option<u64>> {
-        match self.flag() {
-            true => self
-                .take::<8>()
-                .map(|bytes| Some(u64::from_le_bytes(bytes))),
-            false => Some(None),
+        if self.flag() {
+            self.take::<8>()
+                .map(|bytes| Some(u64::from_le_bytes(bytes)))
+        } else {
+            Some(None)
         }
     }
 
     fn date(&mut self) -> Option<Option<Date>> {
-        match self.flag() {
-            true => self.day().map(Some),
-            false => Some(None),
+        if self.flag() {
+            self.day().map(Some)
+        } else {
+            Some(None)
         }
     }
 

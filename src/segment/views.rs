@@ -157,18 +157,22 @@ fn check_counts(table: &Table) -> Result<()> {
         && postings.len() == POSTING_FIELDS + 1
         && postings.is_sorted()
         && postings[0] == 0;
-    match well_formed {
-        true => Ok(()),
-        false => Err(Error::corrupt(
+    if well_formed {
+        Ok(())
+    } else {
+        Err(Error::corrupt(
             "the counts in the section table contradict each other",
-        )),
+        ))
     }
 }
 
 fn section_sizes(table: &Table) -> Vec<(String, u64)> {
-    let name = |kind: SectionKind, field: FieldNumber| match field == Field::None.number() {
-        true => format!("{kind:?}"),
-        false => format!("{kind:?}[{field}]"),
+    let name = |kind: SectionKind, field: FieldNumber| {
+        if field == Field::None.number() {
+            format!("{kind:?}")
+        } else {
+            format!("{kind:?}[{field}]")
+        }
     };
     table
         .sections

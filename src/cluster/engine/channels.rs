@@ -126,9 +126,10 @@ impl Watched {
             meant.map(|(&node, _)| node).collect()
         };
         let failed = of(&|standing| standing.failed);
-        match failed.is_empty() {
-            true => of(&|standing| standing.waiting > 0 || standing.expected > 0),
-            false => failed,
+        if failed.is_empty() {
+            of(&|standing| standing.waiting > 0 || standing.expected > 0)
+        } else {
+            failed
         }
     }
 
@@ -170,9 +171,10 @@ impl ChannelResolver for Watcher {
         };
         let is_own = node == self.own.0;
         Ok(Box::new(WatchedChannel {
-            client: match is_own {
-                true => Box::new(OwnChannel(self.own.1.clone())),
-                false => create_worker_client(self.channels.0.channels[node].clone()),
+            client: if is_own {
+                Box::new(OwnChannel(self.own.1.clone()))
+            } else {
+                create_worker_client(self.channels.0.channels[node].clone())
             },
             watched: Arc::clone(&self.watched),
             node,
@@ -223,9 +225,10 @@ impl WorkerChannel for WatchedChannel {
             standing.expected = 0;
             standing.waiting += streams.len();
         });
-        let rows_received = match self.is_own {
-            true => Arc::default(),
-            false => Arc::clone(&self.watched.rows_received),
+        let rows_received = if self.is_own {
+            Arc::default()
+        } else {
+            Arc::clone(&self.watched.rows_received)
         };
         let watch = |stream| {
             let (watched, rows_received) = (Arc::clone(&self.watched), Arc::clone(&rows_received));

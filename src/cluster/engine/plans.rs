@@ -104,9 +104,10 @@ fn leaf(question: &Arc<Question>, tasks: &[Task], own: &Own) -> Result<Arc<dyn E
         let shards = shards.chain(std::iter::repeat(None)).take(partitions);
         let leaf = Leaf::new(Arc::clone(question), shards.collect())?;
         // That of the own node is not shipped, so no codec gives it what it runs on.
-        Ok(Arc::new(match task.node == own.node {
-            true => leaf.answered_by(Arc::clone(&own.shards)),
-            false => leaf,
+        Ok(Arc::new(if task.node == own.node {
+            leaf.answered_by(Arc::clone(&own.shards))
+        } else {
+            leaf
         }))
     };
     let variants: Vec<_> = tasks.iter().map(of_task).collect::<Result<_>>()?;

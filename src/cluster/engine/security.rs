@@ -93,13 +93,14 @@ impl Security {
     /// # Errors
     /// [`is_invalid`](Error::is_invalid) where it may not.
     pub fn check(&self, address: SocketAddr, is_wanted: bool) -> Result<()> {
-        match self.0.is_some() || address.ip().is_loopback() || is_wanted {
-            true => Ok(()),
-            false => Err(Error::invalid(format!(
+        if self.0.is_some() || address.ip().is_loopback() || is_wanted {
+            Ok(())
+        } else {
+            Err(Error::invalid(format!(
                 "the worker would answer whoever reaches {address}: give it --worker-cert, \
                  --worker-key and --worker-ca, an address of this machine alone such as 127.0.0.1, \
                  or --insecure-worker in a network of its own"
-            ))),
+            )))
         }
     }
 

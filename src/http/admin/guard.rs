@@ -75,11 +75,12 @@ async fn visit(admin: &Admin, request: Request) -> Result<Request, Answer> {
         Ok(None) => return Err(refuse(&nonce, "Your session has ended; sign in again.")),
         Err(error) => return Err(Err(error)),
     };
-    let form = match is_reading {
-        true => Form::default(),
-        false => own_form(&parts, body, &session)
+    let form = if is_reading {
+        Form::default()
+    } else {
+        own_form(&parts, body, &session)
             .await
-            .map_err(|reason| refuse(&nonce, reason))?,
+            .map_err(|reason| refuse(&nonce, reason))?
     };
     let visit = Visit {
         session,
@@ -105,9 +106,10 @@ async fn own_form(
     let form = Form::read(body)
         .await
         .ok_or("The form could not be read.")?;
-    match session.has_form_token(form.value(FORM_TOKEN)) {
-        true => Ok(form),
-        false => Err("The form is not one of this session's; reload the page and try again."),
+    if session.has_form_token(form.value(FORM_TOKEN)) {
+        Ok(form)
+    } else {
+        Err("The form is not one of this session's; reload the page and try again.")
     }
 }
 

@@ -134,9 +134,10 @@ impl Page<'_> {
 
     /// What was typed into a field, or its default.
     fn typed(&self, field: &str, default: impl ToString) -> String {
-        match self.faults.is_empty() {
-            true => default.to_string(),
-            false => self.form.value(field).to_owned(),
+        if self.faults.is_empty() {
+            default.to_string()
+        } else {
+            self.form.value(field).to_owned()
         }
     }
 }
@@ -233,9 +234,10 @@ fn read(form: &Form, now: UtcDateTime) -> Result<NewKey, Vec<Fault>> {
             free_answers: reading.quota("quota_free_answers"),
         },
     };
-    match reading.faults.is_empty() {
-        true => Ok(new),
-        false => Err(reading.faults),
+    if reading.faults.is_empty() {
+        Ok(new)
+    } else {
+        Err(reading.faults)
     }
 }
 

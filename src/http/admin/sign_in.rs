@@ -53,9 +53,10 @@ pub(super) async fn enter(
     request: Request,
 ) -> Answer {
     let (parts, body) = request.into_parts();
-    let form = match guard::is_same_origin(&parts.headers) {
-        true => Form::read(body).await.unwrap_or_default(),
-        false => Form::default(),
+    let form = if guard::is_same_origin(&parts.headers) {
+        Form::read(body).await.unwrap_or_default()
+    } else {
+        Form::default()
     };
     let next = own_place(form.value("next"));
     let shown = TokenHash::of(form.value("token"));
@@ -102,10 +103,7 @@ fn own_place(wanted: &str) -> &str {
         && wanted
             .bytes()
             .all(|byte| byte.is_ascii_graphic() && byte != b'\\');
-    match is_own {
-        true => wanted,
-        false => START,
-    }
+    if is_own { wanted } else { START }
 }
 
 /// The listener speaks plain HTTP, so `Secure` would keep the cookie from coming back, except

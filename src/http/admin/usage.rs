@@ -154,9 +154,10 @@ fn bars(
 
 /// The legend: each key with a colour, and the rest together.
 fn series(ranked: &[(&UsageLine, u64)]) -> Vec<Series> {
-    let alone = match ranked.len() <= SERIES_MAX {
-        true => ranked.len(),
-        false => SERIES_MAX - 1,
+    let alone = if ranked.len() <= SERIES_MAX {
+        ranked.len()
+    } else {
+        SERIES_MAX - 1
     };
     let mut series: Vec<Series> = ranked[..alone]
         .iter()

@@ -93,15 +93,14 @@ impl Step {
 
 fn estimate(estimate: Estimate) -> String {
     let expected = figures::grouped(estimate.expected);
-    match estimate.min == estimate.max {
-        true => expected,
-        false => {
-            let (min, max) = (
-                figures::grouped(estimate.min),
-                figures::grouped(estimate.max),
-            );
-            format!("{expected} ({min} to {max})")
-        }
+    if estimate.min == estimate.max {
+        expected
+    } else {
+        let (min, max) = (
+            figures::grouped(estimate.min),
+            figures::grouped(estimate.max),
+        );
+        format!("{expected} ({min} to {max})")
     }
 }
 

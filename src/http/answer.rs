@@ -1,0 +1,44 @@
+//! A successful response before it is sent: status, body and headers.
+
+use axum::body::Bytes;
+use axum::http::StatusCode;
+use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+
+/// A successful response.
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) body: Bytes,
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Answer {
+    pub(super) fn new(content_type: &'static str, body: impl Into<Bytes>) -> Answer {
+        let headers = vec![(CONTENT_TYPE, HeaderValue::from_static(content_type))];
+        Answer {
+            status: StatusCode::OK,
+            body: body.into(),
+            headers,
+        }
+    }
+
+    pub(super) fn json(body: impl Into<Bytes>) -> Answer {
+        Answer::new("application/json", body)
+    }
+
+    /// 304: the client's copy is current.
+    pub(super) fn not_modified() -> Answer {
+        Answer {
+            status: StatusCode::NOT_MODIFIED,
+            body: Bytes::new(),
+            headers: Vec::new(),
+        }
+    }
+
+    /// Adds a header; a value that cannot be one is left out.
+    pub(super) fn with(mut self, name: HeaderName, value: impl TryInto<HeaderValue>) -> Answer {
+        if let Ok(value) = value.try_into() {
+            self.headers.push((name, value));
+        }
+        self
+    }
+}

@@ -1,0 +1,98 @@
+//! A request with a valid key: who sent it, what was asked, and when.
+
+use std::sync::Arc;
+
+use axum::http::Method;
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+use time::{Date, UtcDateTime};
+
+use super::deadline::Deadline;
+use super::keyring::{Key, Rate};
+use super::keys::{KeyHash, Scope};
+use super::metering::Month;
+use super::pages;
+use super::problem::{Code, Problem};
+use super::service::Shared;
+
+/// A request of a known key to an endpoint that needs one.
+pub(super) struct Call<'a> {
+    pub(super) service: &'a Shared,
+    pub(super) parts: &'a Parts,
+    pub(super) key: Arc<Key>,
+    pub(super) month: Month,
+    pub(super) now: UtcDateTime,
+    pub(super) deadline: &'a Deadline,
+    /// The day that counts as today for every part of the answer.
+    pub(super) today: Date,
+}
+
+impl<'a> Call<'a> {
+    /// Authenticates a request, and checks the key's rate limit and scope. `rate` is set as soon as the
+    /// key is known, for the headers of refusals too.
+    pub(super) fn authorize(
+        service: &'a Shared,
+        parts: &'a Parts,
+        scope: Scope,
+        rate: &mut Option<Rate>,
+        deadline: &'a Deadline,
+    ) -> Result<Call<'a>, Problem> {
+        // The files are looked at again only where they were lost, which heals without a follower too.
+        if service.state.is_lost() && service.state.check_files().is_err() {
+            return Err(pages::state_is_lost());
+        }
+        let now = UtcDateTime::now();
+        let unauthorized = || {
+            Problem::new(
+                Code::Unauthorized,
+                "Send a valid key: Authorization: Bearer <API_KEY>.",
+            )
+        };
+        let hash = presented_key(parts).ok_or_else(unauthorized)?;
+        let key = service
+            .keyring
+            .find(&hash, &service.state)
+            .map_err(|error| Problem::internal(&error))?;
+        let key = key
+            .filter(|key| key.record.is_valid_at(now))
+            .ok_or_else(unauthorized)?;
+        let standing = key.request();
+        *rate = Some(standing);
+        if let Some(seconds) = standing.retry_after_seconds {
+            let problem = Problem::new(Code::RateLimited, "The key has sent too many requests.");
+            return Err(problem.retry_after(seconds));
+        }
+        if !key.record.settings.scopes.contains(scope) {
+            let detail = format!("The key lacks the scope {}.", scope.as_str());
+            return Err(Problem::new(Code::Forbidden, detail));
+        }
+        Ok(Call {
+            service,
+            parts,
+            key,
+            month: Month::of(now),
+            now,
+            deadline,
+            today: service.today_at(now),
+        })
+    }
+
+    pub(super) fn is_head(&self) -> bool {
+        self.parts.method == Method::HEAD
+    }
+
+    pub(super) fn query(&self) -> &str {
+        self.parts.uri.query().unwrap_or_default()
+    }
+}
+
+fn presented_key(parts: &Parts) -> Option<KeyHash> {
+    let mut values = parts.headers.get_all(AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return None;
+    };
+    let (scheme, key) = value.to_str().ok()?.split_once(' ')?;
+    scheme
+        .eq_ignore_ascii_case("Bearer")
+        .then(|| KeyHash::of_presented(key.trim_start()))?
+}
