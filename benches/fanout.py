@@ -28,12 +28,12 @@ def shard(time, median):
     return (1 - STALLED) * body(median) + STALLED * body(median * STALL_FACTOR)
 
 
-def retried(time, median, other, patience):
-    """The same where another replica is asked once the patience is over."""
-    if time <= patience:
+def retried(time, median, other, timeout):
+    """The same where another replica is asked once the timeout is over."""
+    if time <= timeout:
         return shard(time, median)
-    in_time = shard(patience, median)
-    return in_time + (1 - in_time) * shard(time - patience, other)
+    in_time = shard(timeout, median)
+    return in_time + (1 - in_time) * shard(time - timeout, other)
 
 
 def quantile(share, distribution):
@@ -46,17 +46,17 @@ def quantile(share, distribution):
 
 def main():
     median = float(sys.argv[1]) if len(sys.argv) > 1 else 2.0
-    patience = float(sys.argv[2]) if len(sys.argv) > 2 else 5 * median
+    timeout = float(sys.argv[2]) if len(sys.argv) > 2 else 5 * median
     slow = median * SLOW_FACTOR
-    print(f"One shard: median {median} ms. Retry after {patience} ms. Times in ms.\n")
+    print(f"One shard: median {median} ms. Retry after {timeout} ms. Times in ms.\n")
     print("| shards | median | 99 % | 99.9 % | with a retry: 99 % | 99.9 % | one shard slow: median | with a retry: median | 99 % |")
     print("|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
     for count in SHARDS:
         plain = lambda time: shard(time, median) ** count
-        again = lambda time: retried(time, median, median, patience) ** count
+        again = lambda time: retried(time, median, median, timeout) ** count
         troubled = lambda time: shard(time, median) ** (count - 1) * shard(time, slow)
-        helped = lambda time: (retried(time, median, median, patience) ** (count - 1)
-                               * retried(time, slow, median, patience))
+        helped = lambda time: (retried(time, median, median, timeout) ** (count - 1)
+                               * retried(time, slow, median, timeout))
         columns = [quantile(0.5, plain), quantile(0.99, plain), quantile(0.999, plain), quantile(0.99, again),
                    quantile(0.999, again), quantile(0.5, troubled), quantile(0.5, helped), quantile(0.99, helped)]
         print(f"| {count} | " + " | ".join(f"{column:.1f}" for column in columns) + " |")

@@ -100,7 +100,7 @@ pub(crate) trait Corpus: Send + Sync {
         None
     }
 
-    /// What keeps the corpus from answering everything, for strangers to read.
+    /// Why the corpus cannot answer everything, in words that untrusted clients may read.
     fn fault(&self) -> Option<String> {
         None
     }

@@ -168,7 +168,7 @@ impl Error {
     }
 
     /// The object store refused. The reason names no place outside the store's own names, as it is
-    /// shown to strangers; the source may.
+    /// shown to untrusted clients; the source may.
     #[cfg(feature = "replicate")]
     pub(crate) fn store(
         reason: impl Into<String>,

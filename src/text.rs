@@ -119,7 +119,7 @@ fn emit(text: &str, words: impl Iterator<Item = (usize, usize)>, mut sink: impl 
             continue;
         }
         term.clear();
-        // A space and the mark on it are one word to Unicode, but whoever asks for the mark types it
+        // A space and the mark on it are one word to Unicode, but a person who searches for the mark types it
         // behind other words.
         term.push_str(text[start..end].trim_start());
         term.make_ascii_lowercase();

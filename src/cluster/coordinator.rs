@@ -10,7 +10,7 @@ use std::time::Duration;
 use time::Date;
 
 use super::engine::{Engine, Failure, Task};
-use super::holdings::shards_of_report;
+use super::loaded_shards::shards_of_report;
 use super::members::{Held, Members, Unreachable};
 use super::placement::shard_of;
 use super::question::{Answer, Question, Row, Wanted};
@@ -19,28 +19,28 @@ use crate::query::{Cursor, Facet, Start};
 use crate::segment::RenderedItem;
 use crate::{Error, Facets, Filter, Query, SignalId};
 
-/// What a query may take.
+/// How long a query may take.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Patience {
+pub(super) struct Timeouts {
     /// The whole query.
     pub(super) deadline: Duration,
-    /// The first try.
-    pub(super) first: Duration,
+    /// The first attempt.
+    pub(super) first_attempt: Duration,
 }
 
 /// Asks the nodes of a cluster.
 pub(super) struct Coordinator {
     engine: Engine,
     members: Arc<Members>,
-    patience: Patience,
+    timeouts: Timeouts,
 }
 
 impl Coordinator {
-    pub(super) fn new(engine: Engine, members: Arc<Members>, patience: Patience) -> Coordinator {
+    pub(super) fn new(engine: Engine, members: Arc<Members>, timeouts: Timeouts) -> Coordinator {
         Coordinator {
             engine,
             members,
-            patience,
+            timeouts,
         }
     }
 
@@ -56,14 +56,19 @@ impl Coordinator {
             wanted,
         });
         let tasks = self.assign(at, shards, &[])?;
-        let first = self.engine.ask(&question, &tasks, self.patience.first);
+        let first = self
+            .engine
+            .ask(&question, &tasks, self.timeouts.first_attempt);
         let failure = match first.await {
             Ok(answer) => return Ok(answer),
             Err(failure) => failure,
         };
         self.tell(&failure);
         let again = self.assign(at, shards, &failure.nodes)?;
-        let left = self.patience.deadline.saturating_sub(self.patience.first);
+        let left = self
+            .timeouts
+            .deadline
+            .saturating_sub(self.timeouts.first_attempt);
         self.engine
             .ask(&question, &again, left)
             .await
@@ -188,16 +193,16 @@ impl Coordinator {
     }
 
     /// Asks one node what it holds.
-    pub(super) async fn holdings_of(&self, node: usize, patience: Duration) -> Option<Held> {
+    pub(super) async fn loaded_shards_of(&self, node: usize, timeout: Duration) -> Option<Held> {
         let question = Arc::new(Question {
             generation: 0,
-            wanted: Wanted::Holdings,
+            wanted: Wanted::LoadedShards,
         });
         let task = Task {
             node,
             shards: vec![0],
         };
-        let answer = self.engine.ask(&question, &[task], patience).await;
+        let answer = self.engine.ask(&question, &[task], timeout).await;
         let Ok(Answer::Rows(rows)) = answer else {
             return None;
         };

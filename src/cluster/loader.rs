@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::generation::{ClusterGeneration, shard_store};
-use super::holdings::{HeldGeneration, Holdings};
+use super::loaded_shards::{LoadedGeneration, LoadedShards};
 use super::members::Members;
 use super::settings::ClusterSettings;
 use crate::replicate::{Background, Replica, Store, Wanted};
@@ -19,7 +19,7 @@ pub(super) struct Loader {
     own: usize,
     store: Store,
     cache: PathBuf,
-    holdings: Holdings,
+    loaded: LoadedShards,
     /// The copies, by number of shards and shard.
     replicas: HashMap<(u32, u32), Replica>,
     /// What was wrong the last time, so that it is told once.
@@ -32,14 +32,14 @@ impl Loader {
         own: usize,
         store: Store,
         cache: PathBuf,
-        holdings: Holdings,
+        loaded: LoadedShards,
     ) -> Loader {
         Loader {
             settings,
             own,
             store,
             cache,
-            holdings,
+            loaded,
             replicas: HashMap::new(),
             fault: None,
         }
@@ -47,7 +47,7 @@ impl Loader {
 
     /// Loads the newest generation, unless it is held.
     pub(super) async fn load_newest(&mut self) -> Result<()> {
-        let held = self.holdings.all();
+        let held = self.loaded.all();
         let newest = held.keys().next_back().copied().unwrap_or(0);
         let Some(generation) = ClusterGeneration::newest_above(&self.store, newest).await? else {
             return match newest {
@@ -68,7 +68,7 @@ impl Loader {
             }
         }
         tracing::info!(generation, shards = shards.len(), "a generation is loaded");
-        self.holdings.install(HeldGeneration { manifest, shards });
+        self.loaded.install(LoadedGeneration { manifest, shards });
         Ok(())
     }
 
@@ -126,7 +126,7 @@ impl Loader {
             match unused {
                 Some((generation, since)) if generation == oldest => {
                     if since.elapsed() >= grace {
-                        self.holdings.retire_below(generation);
+                        self.loaded.retire_below(generation);
                     }
                 }
                 _ => unused = Some((oldest, Instant::now())),

@@ -12,7 +12,7 @@ use arc_swap::ArcSwapOption;
 
 use super::engine::Task;
 use super::generation::ClusterGeneration;
-use super::holdings::Holdings;
+use super::loaded_shards::LoadedShards;
 use crate::corpus::CorpusView;
 use crate::digest::Digest;
 
@@ -23,7 +23,7 @@ pub(super) type Held = BTreeMap<u64, Vec<u32>>;
 pub(super) struct Members {
     /// The place of the node that sees.
     own: usize,
-    holdings: Holdings,
+    loaded: LoadedShards,
     /// What each of the nodes holds; `None` for one that does not answer.
     others: Mutex<Vec<Option<Held>>>,
     view: ArcSwapOption<CorpusView>,
@@ -49,10 +49,10 @@ impl Unreachable {
 }
 
 impl Members {
-    pub(super) fn new(own: usize, nodes: usize, holdings: Holdings) -> Members {
+    pub(super) fn new(own: usize, nodes: usize, loaded: LoadedShards) -> Members {
         let members = Members {
             own,
-            holdings,
+            loaded,
             others: Mutex::new(vec![None; nodes]),
             view: ArcSwapOption::empty(),
             turns: AtomicUsize::new(0),
@@ -80,7 +80,7 @@ impl Members {
     /// Chooses what is served: the newest generation of which every shard has a node that answers;
     /// without one, the newest that was served, whose missing shards are then named.
     pub(super) fn choose(&self) {
-        let held = self.holdings.all();
+        let held = self.loaded.all();
         let complete = held
             .values()
             .rev()
@@ -101,14 +101,14 @@ impl Members {
 
     /// How many shards a generation has; 0 where it is not known any more.
     pub(super) fn shard_count(&self, generation: u64) -> u32 {
-        let held = self.holdings.all();
+        let held = self.loaded.all();
         held.get(&generation)
             .map_or(0, |held| held.manifest.shard_count())
     }
 
     /// The first shard of the generation that is served which no node can be asked for.
     pub(super) fn missing(&self) -> Option<Unreachable> {
-        let held = self.holdings.all();
+        let held = self.loaded.all();
         let held = held.get(&self.view().generation)?;
         self.missing_of(&held.manifest)
     }
@@ -131,7 +131,7 @@ impl Members {
         avoided: &[usize],
     ) -> Result<Vec<Task>, Unreachable> {
         let others = self.lock();
-        let own = self.holdings.all();
+        let own = self.loaded.all();
         let turn = self.turns.fetch_add(1, Ordering::Relaxed);
         let holds = |node: usize, shard: u32| {
             if node == self.own {

@@ -6,7 +6,7 @@
 //! node       worker and coordinator of a machine
 //! members    which nodes answer, what each holds, which generation is served
 //! coordinator   question -> tasks -> engine -> answer; deadline, one retry, or a refusal
-//! question   what is asked, in versioned bytes       holdings  what a node answers
+//! question   what is asked, in versioned bytes       loaded_shards  what a node answers
 //! engine     plans, network and merging: the only module that knows DataFusion
 //! ```
 //!
@@ -19,7 +19,7 @@
 mod coordinator;
 mod engine;
 mod generation;
-mod holdings;
+mod loaded_shards;
 mod loader;
 mod members;
 mod node;

@@ -8,9 +8,9 @@ use time::Date;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use super::coordinator::{Coordinator, Patience};
+use super::coordinator::{Coordinator, Timeouts};
 use super::engine::{Engine, Own, Security, Shards};
-use super::holdings::Holdings;
+use super::loaded_shards::LoadedShards;
 use super::loader::Loader;
 use super::members::Members;
 use super::question::{Answer, Question};
@@ -28,7 +28,7 @@ pub struct NodeOptions {
     /// What a query may take, its second try included.
     pub deadline: Duration,
     /// What its first try may take, before other replicas are asked.
-    pub patience: Duration,
+    pub first_attempt_timeout: Duration,
     /// How often the node looks after the others and the store.
     pub interval: Duration,
 }
@@ -39,7 +39,7 @@ impl NodeOptions {
         NodeOptions {
             cache: cache.into(),
             deadline: Duration::from_secs(2),
-            patience: Duration::from_millis(500),
+            first_attempt_timeout: Duration::from_millis(500),
             interval: Duration::from_millis(500),
         }
     }
@@ -73,26 +73,32 @@ impl Node {
         let addresses = settings.nodes.iter().map(|node| node.address.clone());
         let addresses: Vec<String> = addresses.collect();
         let store = Store::open(&settings.store)?;
-        let holdings = Holdings::default();
-        let shards = Arc::new(holdings.clone());
+        let loaded = LoadedShards::default();
+        let shards = Arc::new(loaded.clone());
         let engine = Engine::new(&addresses, &security, Own { node: own, shards })?;
         let served = engine.serve_worker(listener, security);
         let cache = options.cache;
-        let mut loader = Loader::new(settings, own, store, cache, holdings.clone());
+        let mut loader = Loader::new(settings, own, store, cache, loaded.clone());
         loader.load_newest().await?;
-        let members = Arc::new(Members::new(own, nodes, holdings.clone()));
-        let patience = Patience {
+        let members = Arc::new(Members::new(own, nodes, loaded.clone()));
+        let timeouts = Timeouts {
             deadline: options.deadline,
-            first: options.patience.min(options.deadline),
+            first_attempt: options.first_attempt_timeout.min(options.deadline),
         };
-        let coordinator = Coordinator::new(engine, Arc::clone(&members), patience);
+        let coordinator = Coordinator::new(engine, Arc::clone(&members), timeouts);
         let coordinator = Arc::new(coordinator);
         let worker = tokio::spawn(serve(served));
         let mut watches = Vec::new();
         for node in (0..nodes).filter(|&node| node != own) {
             let coordinator = Arc::clone(&coordinator);
             let members = Arc::clone(&members);
-            let watch = watch(coordinator, members, node, options.interval, patience.first);
+            let watch = watch(
+                coordinator,
+                members,
+                node,
+                options.interval,
+                timeouts.first_attempt,
+            );
             watches.push(tokio::spawn(watch));
         }
         Ok(Node {
@@ -158,9 +164,9 @@ impl Drop for Node {
     }
 }
 
-impl Shards for Holdings {
+impl Shards for LoadedShards {
     fn answer(&self, question: &Question, shard: u32) -> Result<Answer> {
-        Holdings::answer(self, question, shard)
+        LoadedShards::answer(self, question, shard)
     }
 }
 
@@ -179,10 +185,10 @@ async fn watch(
     members: Arc<Members>,
     node: usize,
     interval: Duration,
-    patience: Duration,
+    timeout: Duration,
 ) {
     loop {
-        let held = coordinator.holdings_of(node, patience).await;
+        let held = coordinator.loaded_shards_of(node, timeout).await;
         members.note(node, held);
         tokio::time::sleep(interval).await;
     }

@@ -51,7 +51,7 @@ pub(super) enum Wanted {
     /// The answer that shows a company.
     Company(String),
     /// What the node holds, whatever the generation.
-    Holdings,
+    LoadedShards,
 }
 
 /// What a shard answers: one of the three kinds of rows that a leaf of a plan can have.
@@ -182,7 +182,7 @@ mod tests {
             count,
             Wanted::Signal(SignalId::MAX),
             Wanted::Company("acme".to_owned()),
-            Wanted::Holdings,
+            Wanted::LoadedShards,
         ];
         for wanted in wanted {
             let question = Question {

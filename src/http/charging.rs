@@ -10,7 +10,7 @@ use super::call::Call;
 use super::free_answers::FreeAnswer;
 use super::metering::Counter;
 use super::problem::{Code, Problem};
-use super::replay::Claim;
+use super::replay::IdempotencyGuard;
 use super::state::{Charge, ChargeError, Charged, NewReplay};
 
 /// Why a charge was refused.
@@ -62,7 +62,7 @@ pub(super) fn count_free(call: &Call<'_>, answer: FreeAnswer) {
 }
 
 /// Records units, with the answer they pay for where it has a name, and returns when both are
-/// durable. The claim on the name is held until then, so that a retry finds either it or the answer.
+/// durable. The guard is held until then, so that a retry finds either it or the answer.
 ///
 /// # Errors
 /// Nothing was recorded, unless the problem says that this is uncertain. Nothing may be delivered.
@@ -71,7 +71,7 @@ pub(super) async fn charge(
     counter: Counter,
     units: u64,
     replay: Option<NewReplay>,
-    claim: Option<&Arc<Claim>>,
+    guard: Option<&Arc<IdempotencyGuard>>,
 ) -> Result<Charged, Refusal> {
     let charge = Charge {
         key: call.key.record.number,
@@ -80,7 +80,7 @@ pub(super) async fn charge(
         units,
         quota: call.key.record.quota(counter),
         replay,
-        held: claim.map(|claim| Arc::clone(claim) as Arc<dyn Send + Sync>),
+        guard: guard.map(|guard| Arc::clone(guard) as Arc<dyn Send + Sync>),
     };
     let charging = call
         .service

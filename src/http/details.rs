@@ -34,7 +34,7 @@ pub(super) async fn company(call: &Call<'_>, segment: &str) -> Result<Answer, Pr
 }
 
 async fn deliver(call: &Call<'_>, counter: Counter, record: Record) -> Result<Answer, Problem> {
-    if etag::is_held(&call.parts.headers, &record.tag) {
+    if etag::is_current(&call.parts.headers, &record.tag) {
         let answer = tagged(Answer::not_modified(), &record.tag);
         return Ok(answer.with(CHARGED, 0));
     }

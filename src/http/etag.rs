@@ -26,7 +26,7 @@ pub(crate) fn of(parts: &[&[u8]]) -> String {
 }
 
 /// Whether a client says that it has the answer of a tag.
-pub(crate) fn is_held(headers: &HeaderMap, tag: &str) -> bool {
+pub(crate) fn is_current(headers: &HeaderMap, tag: &str) -> bool {
     fn opaque(tag: &str) -> &str {
         tag.trim().trim_start_matches("W/")
     }
@@ -62,7 +62,7 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(IF_NONE_MATCH, held.parse().expect("a header"));
-            assert_eq!(is_held(&headers, tag), expected, "{held}");
+            assert_eq!(is_current(&headers, tag), expected, "{held}");
         }
     }
 }

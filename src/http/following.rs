@@ -7,7 +7,7 @@ use super::service::Service;
 pub struct Following {
     /// The newest generation that is known to be there.
     pub newest: u64,
-    /// Why it does not answer yet, for strangers to read: without addresses and credentials.
+    /// Why it does not answer yet, for untrusted clients: without addresses and credentials.
     pub fault: Option<String>,
     /// Objects fetched since the last report.
     pub objects_fetched: u64,
@@ -16,7 +16,7 @@ pub struct Following {
 }
 
 impl Service {
-    /// Takes a report of whoever loads the index, which `/readyz` and the metrics then show. A host
+    /// Takes the report of the loader, which `/readyz` and the metrics then show. A host
     /// that changes its index in another way has nothing to report.
     pub fn report_following(&self, report: Following) {
         let shared = &self.0;

@@ -131,7 +131,7 @@ impl Service {
             // The quota was asked when the answer was taken.
             quota: None,
             replay: None,
-            held: None,
+            guard: None,
         };
         let deadline = Instant::now() + self.0.limits.request_time;
         match self.0.writer.charge(charge, deadline).await {

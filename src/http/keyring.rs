@@ -71,8 +71,8 @@ impl Keyring {
         hash: &KeyHash,
         state: &State,
     ) -> Result<Option<Arc<Key>>, StateError> {
-        // A lookup by the hash of what was sent leaks no more than that hash, and whoever can
-        // choose it cannot turn it back into a key; so no comparison in constant time is needed.
+        // A lookup by the hash of what was sent leaks no more than that hash, and a client that
+        // chooses it cannot turn it back into a key; so no comparison in constant time is needed.
         if let Some(key) = self.keys.load().by_hash.get(hash) {
             return Ok(Some(Arc::clone(key)));
         }

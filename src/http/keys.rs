@@ -47,7 +47,7 @@ pub struct NewKey {
     pub scopes: Scopes,
     /// The instant from which the key is refused.
     pub expires_at: Option<UtcDateTime>,
-    /// Requests a second in the long run; at least 1.
+    /// Sustained requests per second; at least 1.
     pub rate: u32,
     /// Requests at once; at least 1.
     pub burst: u32,
@@ -179,7 +179,7 @@ impl fmt::Display for Scopes {
 }
 
 impl NewKey {
-    /// Requests a second of a key, unless it says otherwise.
+    /// Default requests per second of a key.
     pub const DEFAULT_RATE: u32 = 50;
     /// Requests at once of a key, unless it says otherwise.
     pub const DEFAULT_BURST: u32 = 100;

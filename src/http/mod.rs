@@ -1,15 +1,15 @@
-//! The door: the interface over HTTP, metered exactly.
+//! The HTTP API and the dashboard, metered exactly.
 //!
 //! A host mounts [`Service::router`] in a router of its own; `signaldex serve` runs it behind
-//! [`Server`], whose accept loop is made for strangers.
+//! [`Server`], whose accept loop is bounded against untrusted clients.
 //!
 //! ```text
-//! server    sockets, time-outs, connections     strangers are held here
+//! server    sockets, time-outs, connections     bounded against untrusted clients
 //! router    path, method, key, rate limit       -> one answer for every request
 //! search, details, options, pages               what is asked of the corpus
 //! charging  what an answer costs                within what a quota leaves
 //! state     charge + answer, one durable write  before the first byte leaves
-//! admin     dashboard and search page           on a listener of their own, for whoever runs it
+//! admin     dashboard and search page           on a listener of their own, for operators
 //! ```
 //!
 //! Index work runs on the worker that read the request: a search takes microseconds, less than

@@ -58,28 +58,28 @@ pub(crate) fn parameters_of(query: &Query) -> [u8; 32] {
 
 /// The idempotency keys of requests under way in this process.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct UnderWay(Arc<Mutex<HashSet<(i64, String)>>>);
+pub(crate) struct KeysInUse(Arc<Mutex<HashSet<(i64, String)>>>);
 
-/// Holds a name until the request is over or its charge is durable.
+/// Holds an idempotency key until the request is over or its charge is durable.
 #[derive(Debug)]
-pub(crate) struct Claim {
-    names: UnderWay,
+pub(crate) struct IdempotencyGuard {
+    names: KeysInUse,
     claimed: (i64, String),
 }
 
-impl UnderWay {
-    /// Claims a name for an API key; `None` while another request holds it.
-    pub(crate) fn claim(&self, key: i64, name: &str) -> Option<Claim> {
+impl KeysInUse {
+    /// Reserves a key for an API key; `None` while another request holds it.
+    pub(crate) fn claim(&self, key: i64, name: &str) -> Option<IdempotencyGuard> {
         let claimed = (key, name.to_owned());
         let mut names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        names.insert(claimed.clone()).then(|| Claim {
+        names.insert(claimed.clone()).then(|| IdempotencyGuard {
             names: self.clone(),
             claimed,
         })
     }
 }
 
-impl Drop for Claim {
+impl Drop for IdempotencyGuard {
     fn drop(&mut self) {
         self.names
             .0
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_name_is_claimed_once_a_key() {
-        let names = UnderWay::default();
+        let names = KeysInUse::default();
         let claim = names.claim(1, "12345678");
         assert!(claim.is_some());
         assert!(names.claim(1, "12345678").is_none());

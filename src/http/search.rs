@@ -11,7 +11,7 @@ use super::charging::{self, Refusal};
 use super::etag;
 use super::metering::Counter;
 use super::problem::{Code, Problem};
-use super::replay::{self, Claim};
+use super::replay::{self, IdempotencyGuard};
 use super::state::{Charged, NewReplay};
 use crate::corpus::{CorpusView, RenderedPage};
 use crate::json::{self, Data, SearchData};
@@ -34,7 +34,7 @@ struct Page<'s> {
 /// What came of looking for an answer.
 enum Outcome<'s> {
     /// The client has it already.
-    Held(String),
+    NotModified(String),
     /// A count, which is free, and its tag.
     Count(Vec<u8>, String),
     Page(Page<'s>),
@@ -47,20 +47,20 @@ struct Search<'a> {
     query: &'a Query,
 }
 
-/// Whether a request with an idempotency key is the first.
-enum Turn {
-    First(Claim),
+/// Whether a request with an idempotency key is the first with it.
+enum Attempt {
+    First(IdempotencyGuard),
     Repeated(Answer),
 }
 
 pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
     let query = Query::parse(call.query())?;
     let name = replay::name_of(&call.parts.headers)?.filter(|_| !call.is_head());
-    let claim = match &name {
+    let guard = match &name {
         None => None,
-        Some(name) => match turn(call, name, &query)? {
-            Turn::Repeated(answer) => return Ok(answer),
-            Turn::First(claim) => Some(claim),
+        Some(name) => match begin(call, name, &query)? {
+            Attempt::Repeated(answer) => return Ok(answer),
+            Attempt::First(guard) => Some(guard),
         },
     };
     let view = call.service.corpus.view();
@@ -70,9 +70,9 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
         query: &query,
     };
     match prepare(&search).await? {
-        Outcome::Held(tag) => Ok(tagged(Answer::not_modified(), &tag).with(CHARGED, 0)),
+        Outcome::NotModified(tag) => Ok(tagged(Answer::not_modified(), &tag).with(CHARGED, 0)),
         Outcome::Count(body, tag) => Ok(tagged(Answer::json(body), &tag).with(CHARGED, 0)),
-        Outcome::Page(page) => deliver(&search, page, name, claim.map(Arc::new)).await,
+        Outcome::Page(page) => deliver(&search, page, name, guard.map(Arc::new)).await,
     }
 }
 
@@ -81,7 +81,7 @@ async fn deliver(
     search: &Search<'_>,
     mut page: Page<'_>,
     name: Option<String>,
-    claim: Option<Arc<Claim>>,
+    guard: Option<Arc<IdempotencyGuard>>,
 ) -> Result<Answer, Problem> {
     let call = search.call;
     if call.is_head() || page.units() == 0 {
@@ -98,7 +98,7 @@ async fn deliver(
         let replay = name.as_deref().zip(written.as_deref());
         let replay = replay.map(|(name, body)| kept(name, search.query, &page.tag, body));
         let replay = replay.transpose()?;
-        let charge = charging::charge(call, Counter::Signals, units, replay, claim.as_ref());
+        let charge = charging::charge(call, Counter::Signals, units, replay, guard.as_ref());
         match charge.await {
             Ok(charged) => {
                 let body = written.unwrap_or_else(|| page.written());
@@ -160,12 +160,12 @@ pub(super) fn tagged(answer: Answer, tag: &str) -> Answer {
         .with(VARY, "Authorization")
 }
 
-/// Claims the name, or finds the answer that was given under it.
-fn turn(call: &Call<'_>, name: &str, query: &Query) -> Result<Turn, Problem> {
+/// Reserves the idempotency key, or finds the answer that was given under it.
+fn begin(call: &Call<'_>, name: &str, query: &Query) -> Result<Attempt, Problem> {
     let key = call.key.record.number;
-    let claim = call
+    let guard = call
         .service
-        .names_under_way
+        .idempotency_keys
         .claim(key, name)
         .ok_or_else(charging::in_progress)?;
     let stored = call
@@ -174,7 +174,7 @@ fn turn(call: &Call<'_>, name: &str, query: &Query) -> Result<Turn, Problem> {
         .replay(key, name, call.now.unix_timestamp())
         .map_err(|error| Problem::internal(&error))?;
     let Some(stored) = stored else {
-        return Ok(Turn::First(claim));
+        return Ok(Attempt::First(guard));
     };
     if stored.parameters != replay::parameters_of(query) {
         let detail =
@@ -182,12 +182,12 @@ fn turn(call: &Call<'_>, name: &str, query: &Query) -> Result<Turn, Problem> {
         return Err(Problem::new(Code::IdempotencyKeyReused, detail));
     }
     call.service.metrics.replays.inc();
-    let answer = if etag::is_held(&call.parts.headers, &stored.etag) {
+    let answer = if etag::is_current(&call.parts.headers, &stored.etag) {
         Answer::not_modified()
     } else {
         Answer::json(stored.body)
     };
-    Ok(Turn::Repeated(
+    Ok(Attempt::Repeated(
         tagged(answer, &stored.etag)
             .with(CHARGED, 0)
             .with(REPLAYED, "true"),
@@ -203,8 +203,8 @@ fn kept(name: &str, query: &Query, tag: &str, body: &[u8]) -> Result<NewReplay, 
 async fn prepare<'s>(search: &Search<'s>) -> Result<Outcome<'s>, Problem> {
     let (call, query) = (search.call, search.query);
     let tag = tag(search, None);
-    if etag::is_held(&call.parts.headers, &tag) {
-        return Ok(Outcome::Held(tag));
+    if etag::is_current(&call.parts.headers, &tag) {
+        return Ok(Outcome::NotModified(tag));
     }
     if query.count_only() {
         return Ok(Outcome::Count(count(search).await?, tag));

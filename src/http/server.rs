@@ -1,4 +1,4 @@
-//! The accept loop: connections from strangers, bounded in number, time and memory.
+//! The accept loop: connections from untrusted clients, bounded in number, time and memory.
 //!
 //! Headers have to arrive within a time that also bounds idleness, peers have to read what they
 //! asked for, and what exceeds a bound is refused before it is read. Once told to stop, the server
@@ -25,13 +25,13 @@ use super::free_answers;
 use super::keyring::FOLLOW_INTERVAL;
 use super::limits::{HEAD_BYTES_MAX, ServerLimits};
 use super::service::Service;
-use super::stream::PatientStream;
+use super::stream::TimedStream;
 
 /// Pause after the system could not give a connection, such as for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// How long the refusal of a connection may take to be sent.
 const REFUSAL_TIME: Duration = Duration::from_millis(100);
-/// Connections at once to what is not for strangers: a few people and a scraper.
+/// Concurrent connections to the admin listener: a few people and a scraper.
 const OWN_CONNECTIONS: usize = 64;
 /// How long such a connection may be idle, or leave an answer unread.
 const OWN_TIME: Duration = Duration::from_secs(15);
@@ -119,7 +119,7 @@ impl Server {
             tokio::spawn(refuse(socket));
             return;
         };
-        let io = TokioIo::new(PatientStream::new(socket, self.limits.write_time));
+        let io = TokioIo::new(TimedStream::new(socket, self.limits.write_time));
         let router = TowerToHyperService::new(self.routes.clone());
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -169,7 +169,7 @@ async fn follow(service: Service) {
     }
 }
 
-/// Serves `/metrics` on a listener of its own, which is not for strangers.
+/// Serves `/metrics` on a listener of its own; never expose it to untrusted clients.
 ///
 /// [`serve_admin`](super::serve_admin) serves them too, beside the dashboard.
 pub async fn serve_metrics(listener: TcpListener, service: Service) {
@@ -183,7 +183,7 @@ pub(super) fn metrics_routes(service: Service) -> Router {
     Router::new().route("/metrics", get(answer))
 }
 
-/// Serves routes that are not for strangers; a connection over the bound waits.
+/// Serves routes for trusted clients; a connection over the bound waits.
 pub(super) async fn serve_routes(listener: TcpListener, routes: Router) {
     let places = Arc::new(Semaphore::new(OWN_CONNECTIONS));
     loop {
@@ -200,12 +200,12 @@ pub(super) async fn serve_routes(listener: TcpListener, routes: Router) {
         let routes = TowerToHyperService::new(routes.clone());
         tokio::spawn(async move {
             let _place = place;
-            let io = TokioIo::new(PatientStream::new(socket, OWN_TIME));
+            let io = TokioIo::new(TimedStream::new(socket, OWN_TIME));
             let mut builder = http1::Builder::new();
             let connection = builder
                 .timer(TokioTimer::new())
                 .header_read_timeout(OWN_TIME);
-            // A request that ends early concerns only whoever sent it.
+            // A request that ends early concerns only its client.
             let _ = connection.serve_connection(io, routes).await;
         });
     }

@@ -15,7 +15,7 @@ use super::log_writer::LogWriter;
 use super::metering::Counter;
 use super::metrics::Metrics;
 use super::query_pool::QueryPool;
-use super::replay::UnderWay;
+use super::replay::KeysInUse;
 use super::slow::SlowQueries;
 use super::state::{State, StateError, Writer};
 use crate::corpus::{Corpus, LocalCorpus};
@@ -57,7 +57,7 @@ pub(super) struct Shared {
     pub(super) limits: Limits,
     pub(super) metrics: Metrics,
     pub(super) in_flight: Semaphore,
-    pub(super) names_under_way: UnderWay,
+    pub(super) idempotency_keys: KeysInUse,
     pub(super) slow_queries: SlowQueries,
     pub(super) free_answers: FreeAnswers,
     pub(super) query_pool: QueryPool,
@@ -97,7 +97,7 @@ impl Service {
             limits,
             metrics: Metrics::new(),
             in_flight: Semaphore::new(limits.in_flight),
-            names_under_way: UnderWay::default(),
+            idempotency_keys: KeysInUse::default(),
             free_answers: FreeAnswers::default(),
             slow_queries: SlowQueries::over(limits.slow_query_time),
             query_pool: QueryPool::new(

@@ -13,21 +13,21 @@ use super::request_target::TargetBound;
 
 /// A socket that fails once its peer has taken nothing for some time while there was something to
 /// send. Without it, clients that stop reading would hold answers in memory for ever.
-pub(super) struct PatientStream {
+pub(super) struct TimedStream {
     socket: TcpStream,
-    patience: Duration,
+    write_timeout: Duration,
     /// Runs while a write waits.
     deadline: Pin<Box<Sleep>>,
     is_waiting: bool,
     target_bound: TargetBound,
 }
 
-impl PatientStream {
-    pub(super) fn new(socket: TcpStream, patience: Duration) -> PatientStream {
-        PatientStream {
+impl TimedStream {
+    pub(super) fn new(socket: TcpStream, write_timeout: Duration) -> TimedStream {
+        TimedStream {
             socket,
-            patience,
-            deadline: Box::pin(sleep(patience)),
+            write_timeout,
+            deadline: Box::pin(sleep(write_timeout)),
             is_waiting: false,
             target_bound: TargetBound::new(),
         }
@@ -45,7 +45,7 @@ impl PatientStream {
         }
         if !self.is_waiting {
             self.is_waiting = true;
-            let deadline = Instant::now() + self.patience;
+            let deadline = Instant::now() + self.write_timeout;
             self.deadline.as_mut().reset(deadline);
         }
         ready!(self.deadline.as_mut().poll(context));
@@ -53,7 +53,7 @@ impl PatientStream {
     }
 }
 
-impl AsyncRead for PatientStream {
+impl AsyncRead for TimedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -74,7 +74,7 @@ impl AsyncRead for PatientStream {
     }
 }
 
-impl AsyncWrite for PatientStream {
+impl AsyncWrite for TimedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

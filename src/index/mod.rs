@@ -1,8 +1,8 @@
 //! Many segments over time: what a host opens, builds, changes and asks.
 //!
 //! A [`Snapshot`] is a set of segments that never changes; every question is asked of one. An
-//! [`Index`] publishes the current snapshot: taking it is one atomic load, and whoever holds one
-//! keeps it, whatever is published meanwhile.
+//! [`Index`] publishes the current snapshot: taking it is one atomic load, and a reader keeps
+//! the snapshot it holds, whatever is published meanwhile.
 
 mod builder;
 #[cfg(feature = "http")]

@@ -47,7 +47,7 @@ pub enum CursorFault {
     Foreign,
     /// It is damaged: its checksum does not match.
     Damaged,
-    /// It was made by a later release.
+    /// A later release created it.
     Newer,
 }
 
@@ -143,7 +143,7 @@ impl fmt::Display for CursorFault {
         f.write_str(match self {
             CursorFault::Foreign => "is not a cursor of this service",
             CursorFault::Damaged => "is damaged",
-            CursorFault::Newer => "was made by a later release of this service",
+            CursorFault::Newer => "was created by a later release of this service",
         })
     }
 }

@@ -37,20 +37,20 @@ impl Replica {
 async fn follow(mut replica: Replica, interval: Duration, mut report: impl FnMut(&Progress)) {
     let opening = replica.opening();
     let is_faulty = opening.fault.is_some();
-    let mut patience = Patience::new(interval, is_faulty.then_some(opening.newest));
+    let mut retry_delay = RetryDelay::new(interval, is_faulty.then_some(opening.newest));
     loop {
         tokio::time::sleep(interval).await;
-        if patience.is_waiting(&replica).await {
+        if retry_delay.is_waiting(&replica).await {
             continue;
         }
         let progress = replica.sync().await;
-        patience.note(&progress);
+        retry_delay.note(&progress);
         report(&progress);
     }
 }
 
 /// How long what went wrong is left alone.
-struct Patience {
+struct RetryDelay {
     interval: Duration,
     pause: Duration,
     since: Instant,
@@ -58,9 +58,9 @@ struct Patience {
     faulty: Option<u64>,
 }
 
-impl Patience {
-    fn new(interval: Duration, faulty: Option<u64>) -> Patience {
-        Patience {
+impl RetryDelay {
+    fn new(interval: Duration, faulty: Option<u64>) -> RetryDelay {
+        RetryDelay {
             interval,
             pause: interval,
             since: Instant::now(),

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A publisher sends the objects first and then creates the manifest, if nobody else has: of several
-//! that race for a generation one wins, and whoever sees a manifest finds all its objects. There is
+//! that race for a generation one wins, and a visible manifest has all its objects. There is
 //! no mutable pointer to the newest, because a conditional update is not to be had on a disk; the
 //! newest is the last name of a listing.
 //!

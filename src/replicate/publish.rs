@@ -97,7 +97,7 @@ fn check_generation(generation: u64) -> Result<()> {
     }
 }
 
-/// Replicas go forward only, so whoever publishes behind the newest would publish to nobody.
+/// Replicas only go forward, so no replica would load a generation older than the newest.
 pub(crate) async fn refuse_older(store: &Store, generation: u64) -> Result<()> {
     match store.generations_above(generation).await?.last() {
         None => Ok(()),

@@ -7,7 +7,7 @@ use crate::encoding::dictionary::Dictionary;
 /// What companies are found by: their slugs, ascending, by number, and behind them their folded names,
 /// by number as well.
 ///
-/// One table finds both. Whoever asks for a company gives a slug or a name, without saying which, and
+/// One table finds both. A request gives a slug or a name without saying which, and
 /// most of what is given reads the same when it is folded: one look-up does then.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CompanyKeys<'a>(pub(super) Dictionary<'a>);

@@ -1,7 +1,7 @@
 //! The cross-checks of an opened segment: that every number points inside what it points into.
 //!
 //! Checksums say that the bytes are those that were written; these checks say that reading them
-//! cannot go wrong, whoever wrote them. They name the first broken rule.
+//! cannot go wrong, whatever wrote them. They name the first broken rule.
 
 use super::companies::RowsByCompany;
 use super::field::{

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::Value;
 
 use crate::client::Response;
+use crate::fixture::{Cluster, Fixture, Served, Shape, TODAY, number};
 use crate::oracle::Oracle;
 use crate::questions::Questions;
-use crate::rig::{Cluster, Rig, Served, Shape, TODAY, number};
 
 /// Pages of a walk that are compared.
 const PAGES_MAX: usize = 4;
@@ -66,18 +66,18 @@ fn cursor_of(answer: &Response) -> Option<String> {
 }
 
 /// Compares that many random queries over a corpus in that many shards.
-fn compare(rig: &Rig, corpus: &str, shards: u32, queries: u64) {
+fn compare(fixture: &Fixture, corpus: &str, shards: u32, queries: u64) {
     let store = format!("{corpus}-store-{shards}");
-    rig.publish(corpus, shards, &store);
-    let whole = rig.serve_whole(corpus);
+    fixture.publish(corpus, shards, &store);
+    let whole = fixture.serve_whole(corpus);
     let name = format!("{corpus}-{shards}");
-    let cluster = Cluster::start(rig, &name, &store, Shape::with_replicas(2));
+    let cluster = Cluster::start(fixture, &name, &store, Shape::with_replicas(2));
     let pair = Pair {
         whole: &whole,
         cluster: &cluster,
         asked: AtomicU64::new(0),
     };
-    let oracle = Oracle::of(&rig.index(corpus));
+    let oracle = Oracle::of(&fixture.index(corpus));
     let seed = number("SIGNALDEX_SEED", 1) * 1_000 + u64::from(shards);
     let mut questions = Questions::new(&oracle.records, TODAY, seed);
     for _ in 0..queries {
@@ -115,17 +115,17 @@ fn compare(rig: &Rig, corpus: &str, shards: u32, queries: u64) {
 
 #[test]
 fn a_cluster_answers_as_one_index_byte_for_byte() {
-    let rig = Rig::new();
+    let fixture = Fixture::new();
     let queries = number("SIGNALDEX_QUERIES", 40);
     let signals = number("SIGNALDEX_SIGNALS", 3_000);
-    rig.generate("many", signals, number("SIGNALDEX_SEED", 1));
+    fixture.generate("many", signals, number("SIGNALDEX_SEED", 1));
     for shards in [1, 2, 3, 7] {
-        compare(&rig, "many", shards, queries);
+        compare(&fixture, "many", shards, queries);
     }
-    rig.generate("few", FEW_SIGNALS, 2);
-    compare(&rig, "few", 7, queries.min(500));
+    fixture.generate("few", FEW_SIGNALS, 2);
+    compare(&fixture, "few", 7, queries.min(500));
     let empty = (0..7).filter(|shard| {
-        let shard = rig.path("few-7-parts").join(shard.to_string());
+        let shard = fixture.path("few-7-parts").join(shard.to_string());
         let index = signaldex::Index::open(shard).expect("a shard");
         index.snapshot().signal_count() == 0
     });

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use signaldex::cluster::{ClusterSettings, Node, NodeOptions, Security, holders};
 
 use crate::client::Response;
-use crate::rig::{Cluster, NAMES, Rig, Served, Shape, settings_path, write_settings};
+use crate::fixture::{Cluster, Fixture, NAMES, Served, Shape, settings_path, write_settings};
 
 const SHARDS: u32 = 4;
 
@@ -44,18 +44,18 @@ fn ask(node: &Served, expected: &[Vec<u8>], rounds: usize) -> Duration {
     longest
 }
 
-fn start(rig: &Rig, shape: Shape) -> (Served, Cluster) {
-    rig.generate("corpus", 2_000, 5);
-    rig.publish("corpus", SHARDS, "store");
-    let whole = rig.serve_whole("corpus");
-    (whole, Cluster::start(rig, "cluster", "store", shape))
+fn start(fixture: &Fixture, shape: Shape) -> (Served, Cluster) {
+    fixture.generate("corpus", 2_000, 5);
+    fixture.publish("corpus", SHARDS, "store");
+    let whole = fixture.serve_whole("corpus");
+    (whole, Cluster::start(fixture, "cluster", "store", shape))
 }
 
 /// What happens to the queries of one node when a signal is sent to another.
-fn lose_a_replica(signal: &str) -> (Rig, Served, Cluster) {
-    let rig = Rig::new();
+fn lose_a_replica(signal: &str) -> (Fixture, Served, Cluster) {
+    let fixture = Fixture::new();
     let shape = Shape::with_replicas(2);
-    let (whole, mut cluster) = start(&rig, shape);
+    let (whole, mut cluster) = start(&fixture, shape);
     let right = expected(&whole);
     let before = ask(&cluster.nodes[0], &right, 3);
     cluster.nodes[1].signal(signal);
@@ -66,13 +66,13 @@ fn lose_a_replica(signal: &str) -> (Rig, Served, Cluster) {
     assert!(at_once < deadline + SLACK, "{at_once:?}");
     cluster.nodes[2].await_ready("");
     ask(&cluster.nodes[2], &right, 2);
-    (rig, whole, cluster)
+    (fixture, whole, cluster)
 }
 
 #[test]
 fn a_killed_node_with_a_replica_costs_no_answer() {
-    let (rig, whole, mut cluster) = lose_a_replica("KILL");
-    cluster.restart(&rig, 1);
+    let (fixture, whole, mut cluster) = lose_a_replica("KILL");
+    cluster.restart(&fixture, 1);
     cluster.await_ready("\"generation\":1");
     ask(&cluster.nodes[1], &expected(&whole), 2);
 }
@@ -101,15 +101,15 @@ fn names_a_lost_shard(answer: &Response) -> bool {
 }
 
 /// What happens to the queries of one node when another that alone has its shards gets a signal.
-fn lose_shards(signal: &str) -> (Rig, Served, Cluster) {
+fn lose_shards(signal: &str) -> (Fixture, Served, Cluster) {
     assert!(!lost_shards().is_empty(), "the second node holds a shard");
-    let rig = Rig::new();
+    let fixture = Fixture::new();
     let shape = Shape {
         deadline: 2.0,
-        patience: 1.0,
+        first_attempt_timeout: 1.0,
         ..Shape::with_replicas(1)
     };
-    let (whole, mut cluster) = start(&rig, shape);
+    let (whole, mut cluster) = start(&fixture, shape);
     let right = expected(&whole);
     ask(&cluster.nodes[0], &right, 2);
     cluster.nodes[1].signal(signal);
@@ -128,13 +128,13 @@ fn lose_shards(signal: &str) -> (Rig, Served, Cluster) {
     println!("{signal} without a replica: 503 after at most {longest:?}");
     assert!(longest < Duration::from_secs_f64(shape.deadline) + SLACK);
     node.await_readiness(|status, body| status == 503 && body.contains("has no live replica"));
-    ask_for_companies(&rig, node, &whole);
-    (rig, whole, cluster)
+    ask_for_companies(&fixture, node, &whole);
+    (fixture, whole, cluster)
 }
 
 /// What lies in a shard that is there is answered.
-fn ask_for_companies(rig: &Rig, node: &Served, whole: &Served) {
-    let index = rig.index("corpus");
+fn ask_for_companies(fixture: &Fixture, node: &Served, whole: &Served) {
+    let index = fixture.index("corpus");
     let snapshot = index.snapshot();
     let mut answered = 0;
     for company in snapshot.scan_companies().take(40) {
@@ -159,8 +159,8 @@ fn ask_for_companies(rig: &Rig, node: &Served, whole: &Served) {
 
 #[test]
 fn a_killed_node_without_a_replica_is_a_refusal_that_names_the_shard() {
-    let (rig, whole, mut cluster) = lose_shards("KILL");
-    cluster.restart(&rig, 1);
+    let (fixture, whole, mut cluster) = lose_shards("KILL");
+    cluster.restart(&fixture, 1);
     cluster.await_ready("\"generation\":1");
     ask(&cluster.nodes[0], &expected(&whole), 2);
 }
@@ -176,21 +176,21 @@ fn a_stopped_node_without_a_replica_is_a_refusal_that_names_the_shard() {
 /// A node whose worker cannot accept connections any more says so, for its process to end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_cannot_serve_stops() {
-    let rig = Rig::new();
-    rig.generate("corpus", 100, 9);
-    rig.publish("corpus", 1, "store");
+    let fixture = Fixture::new();
+    fixture.generate("corpus", 100, 9);
+    fixture.publish("corpus", 1, "store");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let same = listener.try_clone().expect("the same socket");
     listener.set_nonblocking(true).expect("a setting");
-    let path = settings_path(&rig, "cluster");
-    write_settings(&path, &rig.path("store"), 1, &[port]);
+    let path = settings_path(&fixture, "cluster");
+    write_settings(&path, &fixture.path("store"), 1, &[port]);
     let node = Node::start(
         ClusterSettings::read(&path).expect("a cluster"),
         NAMES[0],
         tokio::net::TcpListener::from_std(listener).expect("a listener"),
         Security::none(),
-        NodeOptions::new(rig.path("cache")),
+        NodeOptions::new(fixture.path("cache")),
     );
     let stopped = node.await.expect("a node").stopped();
     let mut stopped = std::pin::pin!(stopped);

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::rig::{Cluster, Rig, Served, Shape, number};
+use crate::fixture::{Cluster, Fixture, Served, Shape, number};
 
 /// Questions that two corpora answer differently.
 const TARGETS: [&str; 7] = [
@@ -57,19 +57,19 @@ impl Generations {
 
 #[test]
 fn every_answer_is_of_one_generation_while_others_are_published() {
-    let rig = Rig::new();
+    let fixture = Fixture::new();
     let rounds = number("SIGNALDEX_ROUNDS", 4) as usize;
     let names: Vec<String> = (0..=rounds)
         .map(|round| format!("corpus-{round}"))
         .collect();
     for (seed, name) in (11..).zip(&names) {
-        rig.generate(name, 1_500 + seed * 10, seed);
+        fixture.generate(name, 1_500 + seed * 10, seed);
     }
-    let wholes: Vec<Served> = names.iter().map(|name| rig.serve_whole(name)).collect();
+    let wholes: Vec<Served> = names.iter().map(|name| fixture.serve_whole(name)).collect();
     let generations = Generations::of(&wholes);
     drop(wholes);
-    rig.publish(&names[0], 3, "store");
-    let cluster = Cluster::start(&rig, "cluster", "store", Shape::with_replicas(2));
+    fixture.publish(&names[0], 3, "store");
+    let cluster = Cluster::start(&fixture, "cluster", "store", Shape::with_replicas(2));
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         for node in &cluster.nodes {
@@ -83,7 +83,7 @@ fn every_answer_is_of_one_generation_while_others_are_published() {
         // Also with another number of shards.
         for (round, name) in names.iter().enumerate().skip(1) {
             thread::sleep(Duration::from_millis(300));
-            rig.publish(name, [3, 5][round % 2], "store");
+            fixture.publish(name, [3, 5][round % 2], "store");
             cluster.await_ready(&format!("\"generation\":{}", round + 1));
         }
         is_over.store(true, Ordering::Relaxed);

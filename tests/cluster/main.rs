@@ -2,9 +2,9 @@
 
 mod agreement;
 mod failures;
+mod fixture;
 mod generations;
 mod plans;
-mod rig;
 mod tls;
 mod usage;
 mod worker;

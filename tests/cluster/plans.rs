@@ -7,48 +7,48 @@ use signaldex::{Filter, Query};
 use tokio::net::TcpListener;
 
 use crate::client;
-use crate::rig::{NAMES, Rig, TODAY, settings_path, write_settings};
+use crate::fixture::{Fixture, NAMES, TODAY, settings_path, write_settings};
 
 const SHARDS: u32 = 5;
 
 /// Three nodes in one process, and a server in front of the first.
 struct Nodes {
-    rig: Rig,
+    fixture: Fixture,
     nodes: Vec<Node>,
     address: std::net::SocketAddr,
 }
 
 impl Nodes {
     async fn start() -> Nodes {
-        let rig = Rig::new();
-        rig.generate("corpus", 2_000, 3);
-        rig.publish("corpus", SHARDS, "store");
+        let fixture = Fixture::new();
+        fixture.generate("corpus", 2_000, 3);
+        fixture.publish("corpus", SHARDS, "store");
         let mut listeners = Vec::new();
         for _ in NAMES {
             listeners.push(TcpListener::bind("127.0.0.1:0").await.expect("a port"));
         }
         let port = |listener: &TcpListener| listener.local_addr().expect("an address").port();
         let ports: Vec<u16> = listeners.iter().map(port).collect();
-        let path = settings_path(&rig, "cluster");
-        write_settings(&path, &rig.path("store"), 1, &ports);
+        let path = settings_path(&fixture, "cluster");
+        write_settings(&path, &fixture.path("store"), 1, &ports);
         let mut nodes = Vec::new();
         for (name, listener) in NAMES.into_iter().zip(listeners) {
             let settings = ClusterSettings::read(&path).expect("a cluster");
-            let options = NodeOptions::new(rig.path(name));
+            let options = NodeOptions::new(fixture.path(name));
             let node = Node::start(settings, name, listener, Security::none(), options);
             nodes.push(node.await.expect("a node"));
         }
         while nodes.iter().any(|node| node.fault().is_some()) {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
-        let state = State::open(rig.path("state.db")).expect("a state");
+        let state = State::open(fixture.path("state.db")).expect("a state");
         let service = nodes[0].service(state, Today::Fixed(TODAY), Limits::default());
         let server = Server::new(service.expect("a service"), ServerLimits::default());
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         tokio::spawn(server.run(listener, std::future::pending()));
         Nodes {
-            rig,
+            fixture,
             nodes,
             address,
         }
@@ -58,7 +58,7 @@ impl Nodes {
     async fn rows_of(&self, target: &str) -> u64 {
         let before = self.nodes[0].rows_received();
         let (address, target) = (self.address, target.to_owned());
-        let authorization = format!("Bearer {}", self.rig.key);
+        let authorization = format!("Bearer {}", self.fixture.key);
         let answer = tokio::task::spawn_blocking(move || {
             let headers = [("authorization", authorization.as_str())];
             client::request(address, "GET", &target, &headers)

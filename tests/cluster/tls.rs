@@ -14,9 +14,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::rig::{
-    Cluster, NAMES, Rig, Shape, free_port, settings_path, tls_files, tls_options, worker_address,
-    write_settings,
+use crate::fixture::{
+    Cluster, Fixture, NAMES, Shape, free_port, settings_path, tls_files, tls_options,
+    worker_address, write_settings,
 };
 
 /// The host of every node.
@@ -64,9 +64,9 @@ struct Signed {
 }
 
 impl Signed {
-    fn write(&self, rig: &Rig, name: &str) {
+    fn write(&self, fixture: &Fixture, name: &str) {
         let texts = [&self.certificate, &self.key, &self.authority];
-        for (path, text) in tls_files(rig, name).iter().zip(texts) {
+        for (path, text) in tls_files(fixture, name).iter().zip(texts) {
             fs::write(path, text).expect("a written file");
         }
     }
@@ -88,26 +88,26 @@ impl Signed {
     }
 }
 
-fn start(authority: &Authority, nodes: usize) -> (Rig, Cluster) {
-    let rig = Rig::new();
-    rig.generate("corpus", 500, 7);
-    rig.publish("corpus", 4, "store");
+fn start(authority: &Authority, nodes: usize) -> (Fixture, Cluster) {
+    let fixture = Fixture::new();
+    fixture.generate("corpus", 500, 7);
+    fixture.publish("corpus", 4, "store");
     for name in &NAMES[..nodes] {
-        authority.good().write(&rig, name);
+        authority.good().write(&fixture, name);
     }
     let shape = Shape {
         nodes,
         tls: true,
         ..Shape::with_replicas(1)
     };
-    let cluster = Cluster::start(&rig, "cluster", "store", shape);
-    (rig, cluster)
+    let cluster = Cluster::start(&fixture, "cluster", "store", shape);
+    (fixture, cluster)
 }
 
 #[test]
 fn nodes_answer_each_other_over_tls() {
-    let (rig, cluster) = start(&Authority::new(), 3);
-    let whole = rig.serve_whole("corpus");
+    let (fixture, cluster) = start(&Authority::new(), 3);
+    let whole = fixture.serve_whole("corpus");
     for target in [
         "/api/v1/signals?limit=50",
         "/api/v1/signals?countOnly=true",
@@ -139,8 +139,8 @@ async fn is_accepted(address: SocketAddr, client: ClientConfig) -> bool {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_says_which_certificates_it_refuses() {
     let authority = Authority::new();
-    let (rig, cluster) = start(&authority, 1);
-    let (node, address) = (&cluster.nodes[0], worker_address(&rig, "cluster", 0));
+    let (fixture, cluster) = start(&authority, 1);
+    let (node, address) = (&cluster.nodes[0], worker_address(&fixture, "cluster", 0));
     assert!(is_accepted(address, authority.good().client()).await);
     let foreign = Signed {
         authority: authority.0.pem(),
@@ -172,27 +172,29 @@ async fn a_worker_says_which_certificates_it_refuses() {
 /// A node whose peer shows a certificate that the node refuses says so.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_says_which_certificate_of_another_it_refuses() {
-    let rig = Rig::new();
-    rig.generate("corpus", 100, 7);
-    rig.publish("corpus", 2, "store");
+    let fixture = Fixture::new();
+    fixture.generate("corpus", 100, 7);
+    fixture.publish("corpus", 2, "store");
     let (ours, theirs) = (Authority::new(), Authority::new());
-    ours.good().write(&rig, NAMES[0]);
-    theirs.good().write(&rig, NAMES[1]);
+    ours.good().write(&fixture, NAMES[0]);
+    theirs.good().write(&fixture, NAMES[1]);
     let ports = [free_port(), free_port()];
     write_settings(
-        &settings_path(&rig, "cluster"),
-        &rig.path("store"),
+        &settings_path(&fixture, "cluster"),
+        &fixture.path("store"),
         2,
         &ports,
     );
     let start = |name: &str| {
-        let mut command = rig.serve(name);
-        command.arg("--cluster").arg(settings_path(&rig, "cluster"));
+        let mut command = fixture.serve(name);
+        command
+            .arg("--cluster")
+            .arg(settings_path(&fixture, "cluster"));
         command.args(["--node", name, "--cluster-interval", "0.1", "--shard-cache"]);
-        command.arg(rig.path(&format!("{name}-cache")));
-        command.args(tls_options(&rig, name));
-        let log = rig.path(&format!("{name}.log"));
-        crate::rig::Served::start(command, log, rig.key.clone())
+        command.arg(fixture.path(&format!("{name}-cache")));
+        command.args(tls_options(&fixture, name));
+        let log = fixture.path(&format!("{name}.log"));
+        crate::fixture::Served::start(command, log, fixture.key.clone())
     };
     let nodes = [start(NAMES[0]), start(NAMES[1])];
     for (node, other) in nodes.iter().zip(ports.iter().rev()) {
@@ -201,30 +203,32 @@ async fn a_node_says_which_certificate_of_another_it_refuses() {
     }
 }
 
-fn serve(rig: &Rig) -> Output {
-    let mut command = rig.serve("refused");
-    command.arg("--shard-cache").arg(rig.path("cache"));
-    command.arg("--cluster").arg(settings_path(rig, "cluster"));
+fn serve(fixture: &Fixture) -> Output {
+    let mut command = fixture.serve("refused");
+    command.arg("--shard-cache").arg(fixture.path("cache"));
+    command
+        .arg("--cluster")
+        .arg(settings_path(fixture, "cluster"));
     command.args(["--node", NAMES[0]]);
-    command.args(tls_options(rig, NAMES[0]));
+    command.args(tls_options(fixture, NAMES[0]));
     command.output().expect("the program runs")
 }
 
 #[test]
 fn a_node_does_not_start_with_certificates_that_others_would_refuse() {
-    let rig = Rig::new();
+    let fixture = Fixture::new();
     // Nothing is published, so that no node starts, whatever its certificate.
     write_settings(
-        &settings_path(&rig, "cluster"),
-        &rig.path("store"),
+        &settings_path(&fixture, "cluster"),
+        &fixture.path("store"),
         1,
         &[free_port()],
     );
     let authority = Authority::new();
-    let [certificate_path, key_path, authority_path] = tls_files(&rig, NAMES[0]);
+    let [certificate_path, key_path, authority_path] = tls_files(&fixture, NAMES[0]);
     let check = |signed: Signed, path: &Path, reason: &str| {
-        signed.write(&rig, NAMES[0]);
-        let output = serve(&rig);
+        signed.write(&fixture, NAMES[0]);
+        let output = serve(&fixture);
         let text = String::from_utf8_lossy(&output.stderr);
         let last = text.lines().last().unwrap_or_default();
         assert!(last.contains(reason), "{reason}: {text}");
@@ -266,8 +270,8 @@ fn a_node_does_not_start_with_certificates_that_others_would_refuse() {
         ..good()
     };
     check(no_authority, &authority_path, "no certificate in PEM");
-    good().write(&rig, NAMES[0]);
-    let output = serve(&rig);
+    good().write(&fixture, NAMES[0]);
+    let output = serve(&fixture);
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(text.contains("no generation is published"), "{text}");
 }

@@ -2,9 +2,9 @@
 
 use std::process::Output;
 
-use crate::rig::{Rig, free_port, program, run, settings_path, write_settings};
+use crate::fixture::{Fixture, free_port, program, run, settings_path, write_settings};
 
-fn serve(rig: &Rig, arguments: &[&str]) -> Output {
+fn serve(fixture: &Fixture, arguments: &[&str]) -> Output {
     let mut command = program();
     command.args([
         "serve",
@@ -13,18 +13,20 @@ fn serve(rig: &Rig, arguments: &[&str]) -> Output {
         "--admin-addr",
         "127.0.0.1:0",
     ]);
-    command.arg("--state").arg(rig.path("state.db"));
-    command.arg("--shard-cache").arg(rig.path("cache"));
-    command.arg("--cluster").arg(settings_path(rig, "cluster"));
+    command.arg("--state").arg(fixture.path("state.db"));
+    command.arg("--shard-cache").arg(fixture.path("cache"));
+    command
+        .arg("--cluster")
+        .arg(settings_path(fixture, "cluster"));
     command.args(arguments).output().expect("the program runs")
 }
 
 #[test]
 fn what_cannot_be_served_is_refused_with_the_reason() {
-    let rig = Rig::new();
-    let store = rig.path("store");
+    let fixture = Fixture::new();
+    let store = fixture.path("store");
     write_settings(
-        &settings_path(&rig, "cluster"),
+        &settings_path(&fixture, "cluster"),
         &store,
         1,
         &[free_port(), free_port()],
@@ -44,7 +46,7 @@ fn what_cannot_be_served_is_refused_with_the_reason() {
         ),
         (&[], 2, "--node"),
     ] {
-        let output = serve(&rig, arguments);
+        let output = serve(&fixture, arguments);
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(text.contains(reason), "{arguments:?}: {text}");
         assert_eq!(output.status.code(), Some(status), "{arguments:?}: {text}");
@@ -53,17 +55,17 @@ fn what_cannot_be_served_is_refused_with_the_reason() {
 
 #[test]
 fn a_generation_is_published_once() {
-    let rig = Rig::new();
-    rig.generate("first", 100, 1);
-    rig.generate("second", 100, 2);
-    rig.publish("first", 2, "store");
+    let fixture = Fixture::new();
+    fixture.generate("first", 100, 1);
+    fixture.generate("second", 100, 2);
+    fixture.publish("first", 2, "store");
     let publish = |corpus: &str, generation: &str| {
-        let parts = rig.path(&format!("{corpus}-2-parts"));
+        let parts = fixture.path(&format!("{corpus}-2-parts"));
         let mut command = program();
         command
             .arg("publish-shards")
             .arg(parts)
-            .arg(rig.path("store"));
+            .arg(fixture.path("store"));
         command
             .args(["--generation", generation])
             .output()
@@ -71,7 +73,7 @@ fn a_generation_is_published_once() {
     };
     // The same again is no fault.
     assert!(publish("first", "1").status.success());
-    rig.publish("second", 2, "aside");
+    fixture.publish("second", 2, "aside");
     let refused = publish("second", "1");
     assert_eq!(refused.status.code(), Some(1));
     let reason = String::from_utf8_lossy(&refused.stderr);
@@ -83,11 +85,11 @@ fn a_generation_is_published_once() {
     let mut empty = program();
     empty
         .arg("publish-shards")
-        .arg(rig.path("nothing"))
-        .arg(rig.path("store"));
+        .arg(fixture.path("nothing"))
+        .arg(fixture.path("store"));
     let empty = empty.output().expect("the program runs");
     assert!(String::from_utf8_lossy(&empty.stderr).contains("signaldex shard"));
     run(program()
         .args(["stats"])
-        .arg(rig.path("first-2-parts").join("0")));
+        .arg(fixture.path("first-2-parts").join("0")));
 }

@@ -26,14 +26,14 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use tonic::transport::Endpoint;
 use url::Url;
 
-use crate::rig::{Cluster, Rig, Shape, worker_address};
+use crate::fixture::{Cluster, Fixture, Shape, worker_address};
 
 /// What stands in a file that nobody on the network may read.
 const SECRET: &str = "the secret of this machine";
 
 /// One node, and what is sent to its worker's port.
 struct Target {
-    rig: Rig,
+    fixture: Fixture,
     cluster: Cluster,
     address: SocketAddr,
     session: SessionContext,
@@ -41,20 +41,20 @@ struct Target {
 
 impl Target {
     fn start() -> Target {
-        let rig = Rig::new();
-        rig.generate("corpus", 200, 9);
-        rig.publish("corpus", 2, "store");
+        let fixture = Fixture::new();
+        fixture.generate("corpus", 200, 9);
+        fixture.publish("corpus", 2, "store");
         let shape = Shape {
             nodes: 1,
             ..Shape::with_replicas(1)
         };
-        let cluster = Cluster::start(&rig, "cluster", "store", shape);
+        let cluster = Cluster::start(&fixture, "cluster", "store", shape);
         let config = SessionConfig::new()
             .with_target_partitions(1)
             .with_distributed_option_extension(DistributedConfig::default());
         Target {
-            address: worker_address(&rig, "cluster", 0),
-            rig,
+            address: worker_address(&fixture, "cluster", 0),
+            fixture,
             cluster,
             session: SessionContext::new_with_config(config),
         }
@@ -136,7 +136,7 @@ impl Target {
 
     /// A scan of a file of this machine.
     async fn scan(&self) -> datafusion::prelude::DataFrame {
-        let path = self.rig.path("secret.csv");
+        let path = self.fixture.path("secret.csv");
         std::fs::write(&path, format!("{SECRET}\n")).expect("a written file");
         let options = CsvReadOptions::new().has_header(false);
         let path = path.to_str().expect("a path");
@@ -165,7 +165,7 @@ async fn a_plan_that_scans_a_file_is_refused() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_plan_that_writes_a_file_is_refused() {
     let target = Target::start();
-    let output = target.rig.path("written.csv");
+    let output = target.fixture.path("written.csv");
     let scan = target.scan().await;
     let copy = LogicalPlanBuilder::copy_to(
         scan.logical_plan().clone(),

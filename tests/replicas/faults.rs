@@ -5,7 +5,7 @@ use std::path::Path;
 
 use signaldex::replicate::{PublishOptions, Replica};
 
-use crate::rig::{Rig, change, titles};
+use crate::fixture::{Fixture, change, titles};
 
 /// A way to damage a file of the store.
 type Damage = fn(&Path);
@@ -36,16 +36,16 @@ fn truncate(path: &Path, bytes: usize) {
 }
 
 /// A replica at the first generation, and what the second has put into the store.
-fn with_second_generation(folder: &str) -> (Rig, Replica, Vec<std::path::PathBuf>) {
-    let rig = Rig::new();
-    rig.publish();
-    let before = rig.stored(folder);
-    let replica = rig.open("cache").expect("the first generation");
-    change(&rig.index(), 1);
-    rig.publish();
-    let mut new = rig.stored(folder);
+fn with_second_generation(folder: &str) -> (Fixture, Replica, Vec<std::path::PathBuf>) {
+    let fixture = Fixture::new();
+    fixture.publish();
+    let before = fixture.stored(folder);
+    let replica = fixture.open("cache").expect("the first generation");
+    change(&fixture.index(), 1);
+    fixture.publish();
+    let mut new = fixture.stored(folder);
     new.retain(|path| !before.contains(path));
-    (rig, replica, new)
+    (fixture, replica, new)
 }
 
 #[test]
@@ -54,11 +54,11 @@ fn every_damage_of_every_new_object_is_refused_while_the_old_generation_answers(
     assert_eq!(objects.len(), 2, "a segment and deletions");
     for place in 0..objects.len() {
         for (name, damage) in DAMAGES {
-            let (rig, mut replica, objects) = with_second_generation("objects");
+            let (fixture, mut replica, objects) = with_second_generation("objects");
             let old = titles(&replica.index().snapshot());
             damage(&objects[place]);
             for _ in 0..2 {
-                let progress = rig.sync(&mut replica);
+                let progress = fixture.sync(&mut replica);
                 let fault = progress.fault.expect("noticed");
                 let object = objects[place]
                     .file_name()
@@ -74,12 +74,12 @@ fn every_damage_of_every_new_object_is_refused_while_the_old_generation_answers(
                 repair: true,
                 ..PublishOptions::default()
             };
-            rig.publish_with(repair).expect("repaired");
-            let progress = rig.sync(&mut replica);
+            fixture.publish_with(repair).expect("repaired");
+            let progress = fixture.sync(&mut replica);
             assert!(progress.fault.is_none(), "{name}: {:?}", progress.fault);
             assert_eq!(
                 titles(&replica.index().snapshot()),
-                rig.published(),
+                fixture.published(),
                 "{name}"
             );
         }
@@ -89,10 +89,10 @@ fn every_damage_of_every_new_object_is_refused_while_the_old_generation_answers(
 #[test]
 fn every_damage_of_a_manifest_is_refused_while_the_old_generation_answers() {
     for (name, damage) in &DAMAGES[..5] {
-        let (rig, mut replica, manifests) = with_second_generation("manifests");
+        let (fixture, mut replica, manifests) = with_second_generation("manifests");
         let old = titles(&replica.index().snapshot());
         damage(&manifests[0]);
-        let progress = rig.sync(&mut replica);
+        let progress = fixture.sync(&mut replica);
         let fault = progress.fault.expect("noticed");
         assert!(fault.is_corrupt() || fault.is_foreign(), "{name}: {fault}");
         assert!(
@@ -101,12 +101,12 @@ fn every_damage_of_a_manifest_is_refused_while_the_old_generation_answers() {
         );
         assert_eq!(titles(&replica.index().snapshot()), old, "{name}");
         // The next generation is the remedy.
-        change(&rig.index(), 2);
-        assert!(rig.publish().generation > 2);
-        assert!(rig.sync(&mut replica).fault.is_none(), "{name}");
+        change(&fixture.index(), 2);
+        assert!(fixture.publish().generation > 2);
+        assert!(fixture.sync(&mut replica).fault.is_none(), "{name}");
         assert_eq!(
             titles(&replica.index().snapshot()),
-            rig.published(),
+            fixture.published(),
             "{name}"
         );
     }
@@ -114,29 +114,29 @@ fn every_damage_of_a_manifest_is_refused_while_the_old_generation_answers() {
 
 #[test]
 fn objects_in_each_others_place_are_refused() {
-    let (rig, mut replica, objects) = with_second_generation("objects");
+    let (fixture, mut replica, objects) = with_second_generation("objects");
     let (first, second) = (fs::read(&objects[0]), fs::read(&objects[1]));
     fs::write(&objects[0], second.expect("read")).expect("written");
     fs::write(&objects[1], first.expect("read")).expect("written");
-    assert!(rig.sync(&mut replica).fault.is_some());
+    assert!(fixture.sync(&mut replica).fault.is_some());
     assert_eq!(replica.index().snapshot().generation(), 1);
 }
 
 #[test]
 fn a_manifest_of_a_later_release_is_told_from_damage() {
-    let (rig, mut replica, manifests) = with_second_generation("manifests");
+    let (fixture, mut replica, manifests) = with_second_generation("manifests");
     let text = fs::read_to_string(&manifests[0]).expect("text");
     fs::write(&manifests[0], text.replacen(" 1 ", " 2 ", 1)).expect("written");
-    let fault = rig.sync(&mut replica).fault.expect("noticed");
+    let fault = fixture.sync(&mut replica).fault.expect("noticed");
     assert!(fault.is_newer_format(), "{fault}");
     assert_eq!(replica.index().snapshot().generation(), 1);
 }
 
 #[test]
 fn a_replica_from_nothing_takes_the_generation_before_a_damaged_one() {
-    let (rig, replica, objects) = with_second_generation("objects");
+    let (fixture, replica, objects) = with_second_generation("objects");
     truncate(&objects[0], 1);
-    let fresh = rig.open("fresh").expect("the first generation");
+    let fresh = fixture.open("fresh").expect("the first generation");
     let opening = fresh.opening();
     assert_eq!((opening.generation, opening.newest), (1, 2));
     assert!(
@@ -153,12 +153,12 @@ fn a_replica_from_nothing_takes_the_generation_before_a_damaged_one() {
 
 #[test]
 fn a_store_that_is_gone_leaves_the_copy_answering_also_over_a_restart() {
-    let (rig, mut replica, _) = with_second_generation("objects");
-    assert!(rig.sync(&mut replica).fault.is_none());
+    let (fixture, mut replica, _) = with_second_generation("objects");
+    assert!(fixture.sync(&mut replica).fault.is_none());
     let expected = titles(&replica.index().snapshot());
-    fs::rename(rig.path("store"), rig.path("gone")).expect("renamed");
-    fs::write(rig.path("store"), b"not a directory").expect("written");
-    let progress = rig.sync(&mut replica);
+    fs::rename(fixture.path("store"), fixture.path("gone")).expect("renamed");
+    fs::write(fixture.path("store"), b"not a directory").expect("written");
+    let progress = fixture.sync(&mut replica);
     assert!(
         progress
             .fault
@@ -167,17 +167,17 @@ fn a_store_that_is_gone_leaves_the_copy_answering_also_over_a_restart() {
         "{progress:?}"
     );
     drop(replica);
-    let replica = rig.open("cache").expect("the copy");
+    let replica = fixture.open("cache").expect("the copy");
     assert!(replica.opening().fault.is_some());
     assert_eq!(titles(&replica.index().snapshot()), expected);
-    let error = rig.open("fresh").expect_err("nothing to serve");
+    let error = fixture.open("fresh").expect_err("nothing to serve");
     assert!(error.is_store(), "{error}");
 }
 
 #[test]
 fn a_copy_that_is_damaged_is_fetched_anew() {
-    let (rig, mut replica, _) = with_second_generation("objects");
-    assert!(rig.sync(&mut replica).fault.is_none());
+    let (fixture, mut replica, _) = with_second_generation("objects");
+    assert!(fixture.sync(&mut replica).fault.is_none());
     let expected = titles(&replica.index().snapshot());
     drop(replica);
     for kind in ["manifest", "origin", "segment-", "deleted-"] {
@@ -185,13 +185,13 @@ fn a_copy_that_is_damaged_is_fetched_anew() {
             .iter()
             .filter(|(name, _)| *name != "altered by a bit")
         {
-            let path = file_of_kind(&rig.path("cache"), kind);
+            let path = file_of_kind(&fixture.path("cache"), kind);
             // Without an origin it is not to be told from an index of its own; see below.
             if kind == "origin" && ["removed", "emptied"].contains(name) {
                 continue;
             }
             damage(&path);
-            let replica = rig.open("cache").expect("a copy");
+            let replica = fixture.open("cache").expect("a copy");
             let fault = &replica.opening().fault;
             assert!(fault.is_none(), "{kind} {name}: {fault:?}");
             assert_eq!(
@@ -220,44 +220,44 @@ fn file_of_kind(directory: &Path, kind: &str) -> std::path::PathBuf {
 
 #[test]
 fn a_directory_that_is_no_copy_of_this_store_is_left_alone() {
-    let rig = Rig::new();
-    rig.publish();
-    let before = rig.published();
-    let error = rig.open("index").expect_err("an index of its own");
+    let fixture = Fixture::new();
+    fixture.publish();
+    let before = fixture.published();
+    let error = fixture.open("index").expect_err("an index of its own");
     assert!(error.is_invalid(), "{error}");
-    assert_eq!(rig.published(), before);
+    assert_eq!(fixture.published(), before);
 
-    rig.open("cache").expect("a copy");
-    let origin = fs::read(rig.path("cache/origin")).expect("read");
-    fs::write(rig.path("cache/origin"), b"").expect("written");
-    let error = rig.open("cache").expect_err("nobody knows whose it is");
+    fixture.open("cache").expect("a copy");
+    let origin = fs::read(fixture.path("cache/origin")).expect("read");
+    fs::write(fixture.path("cache/origin"), b"").expect("written");
+    let error = fixture.open("cache").expect_err("nobody knows whose it is");
     assert!(error.is_foreign(), "{error}");
-    fs::remove_file(rig.path("cache/origin")).expect("removed");
-    let error = rig.open("cache").expect_err("nobody knows whose it is");
+    fs::remove_file(fixture.path("cache/origin")).expect("removed");
+    let error = fixture.open("cache").expect_err("nobody knows whose it is");
     assert!(error.is_invalid(), "{error}");
-    fs::write(rig.path("cache/origin"), origin).expect("written");
+    fs::write(fixture.path("cache/origin"), origin).expect("written");
     let other = signaldex::replicate::Store::in_memory();
-    let opened = crate::rig::runtime().block_on(Replica::open(other, &rig.path("cache")));
+    let opened = crate::fixture::runtime().block_on(Replica::open(other, &fixture.path("cache")));
     let error = opened.expect_err("a copy of another store");
     assert!(error.is_invalid(), "{error}");
 }
 
 #[test]
 fn two_replicas_cannot_share_a_directory() {
-    let rig = Rig::new();
-    rig.publish();
-    let _first = rig.open("cache").expect("a copy");
-    let error = rig.open("cache").expect_err("locked");
+    let fixture = Fixture::new();
+    fixture.publish();
+    let _first = fixture.open("cache").expect("a copy");
+    let error = fixture.open("cache").expect_err("locked");
     assert!(error.is_locked(), "{error}");
 }
 
 #[test]
 fn a_damaged_index_is_not_published() {
-    let rig = Rig::new();
-    truncate(&rig.index().join("segment-00000000000000000001"), 1);
-    let error = rig
+    let fixture = Fixture::new();
+    truncate(&fixture.index().join("segment-00000000000000000001"), 1);
+    let error = fixture
         .publish_with(PublishOptions::default())
         .expect_err("refused");
     assert!(error.is_corrupt(), "{error}");
-    assert!(!rig.path("store").exists());
+    assert!(!fixture.path("store").exists());
 }

@@ -7,11 +7,11 @@ use sha2::Digest;
 use signaldex::Index;
 use signaldex::replicate::PublishOptions;
 
-use crate::rig::{Rig, build, change, titles};
+use crate::fixture::{Fixture, build, change, titles};
 
 /// The index files of a directory.
-fn files(rig: &Rig, directory: &str) -> BTreeSet<String> {
-    let entries = fs::read_dir(rig.path(directory)).expect("a readable folder");
+fn files(fixture: &Fixture, directory: &str) -> BTreeSet<String> {
+    let entries = fs::read_dir(fixture.path(directory)).expect("a readable folder");
     let names = entries.map(|entry| entry.expect("an entry").file_name());
     let names = names.map(|name| name.to_string_lossy().into_owned());
     let is_index = |name: &String| name.starts_with("segment-") || name.starts_with("deleted-");
@@ -20,14 +20,14 @@ fn files(rig: &Rig, directory: &str) -> BTreeSet<String> {
 
 #[test]
 fn an_unchanged_segment_is_not_asked_for_again_also_over_a_restart() {
-    let rig = Rig::new();
-    rig.publish();
-    let first = rig.stored("objects");
-    let mut replica = rig.open("cache").expect("a copy");
+    let fixture = Fixture::new();
+    fixture.publish();
+    let first = fixture.stored("objects");
+    let mut replica = fixture.open("cache").expect("a copy");
     assert_eq!(replica.opening().objects_fetched, first.len() as u64);
     for number in 1..=3 {
-        change(&rig.index(), number);
-        let sent = rig.publish();
+        change(&fixture.index(), number);
+        let sent = fixture.publish();
         // One new segment, and deletions of the segments that lost a signal.
         assert!(sent.objects_shared > 0, "{sent:?}");
         // Whoever asks for them again does not find them.
@@ -36,44 +36,49 @@ fn an_unchanged_segment_is_not_asked_for_again_also_over_a_restart() {
         }
         if number == 2 {
             drop(replica);
-            replica = rig.open("cache").expect("a copy");
+            replica = fixture.open("cache").expect("a copy");
             let opening = replica.opening();
             assert!(opening.fault.is_none(), "{opening:?}");
             assert_eq!(opening.objects_fetched, sent.objects_sent);
             assert_eq!(opening.bytes_fetched, sent.bytes_sent);
         } else {
-            let progress = rig.sync(&mut replica);
+            let progress = fixture.sync(&mut replica);
             assert!(progress.fault.is_none(), "{progress:?}");
             assert!(progress.changed);
             assert_eq!(progress.objects_fetched, sent.objects_sent);
             assert_eq!(progress.bytes_fetched, sent.bytes_sent);
         }
-        assert_eq!(titles(&replica.index().snapshot()), rig.published());
+        assert_eq!(titles(&replica.index().snapshot()), fixture.published());
         for object in &first {
             fs::rename(object.with_extension("away"), object).expect("renamed");
         }
         // Nothing is new, so nothing is fetched.
-        let idle = rig.sync(&mut replica);
+        let idle = fixture.sync(&mut replica);
         assert_eq!((idle.bytes_fetched, idle.changed), (0, false));
     }
 }
 
 #[test]
 fn files_that_no_snapshot_needs_are_removed_and_those_of_crashes_as_well() {
-    let rig = Rig::new();
-    rig.publish();
-    let mut replica = rig.open("cache").expect("a copy");
+    let fixture = Fixture::new();
+    fixture.publish();
+    let mut replica = fixture.open("cache").expect("a copy");
     let old = replica.index().snapshot();
     let expected = titles(&old);
     for number in 1..=4 {
-        change(&rig.index(), number);
+        change(&fixture.index(), number);
     }
-    let index = Index::open(rig.index()).expect("the index");
+    let index = Index::open(fixture.index()).expect("the index");
     let mut writer = index.writer().expect("nobody else writes");
     writer.compact().expect("compacted");
-    rig.publish();
-    assert!(rig.sync(&mut replica).fault.is_none());
-    assert_eq!(files(&rig, "cache").len(), 1, "{:?}", files(&rig, "cache"));
+    fixture.publish();
+    assert!(fixture.sync(&mut replica).fault.is_none());
+    assert_eq!(
+        files(&fixture, "cache").len(),
+        1,
+        "{:?}",
+        files(&fixture, "cache")
+    );
     // Whoever holds the old snapshot keeps it.
     assert_eq!(titles(&old), expected);
     drop((old, replica));
@@ -82,24 +87,24 @@ fn files_that_no_snapshot_needs_are_removed_and_those_of_crashes_as_well() {
         "segment-00000000000000000077",
         "deleted-00000000000000000078",
     ] {
-        fs::write(rig.path("cache").join(name), b"half").expect("written");
+        fs::write(fixture.path("cache").join(name), b"half").expect("written");
     }
-    fs::write(rig.path("cache").join("manifest.next"), b"half").expect("written");
-    let replica = rig.open("cache").expect("a copy");
+    fs::write(fixture.path("cache").join("manifest.next"), b"half").expect("written");
+    let replica = fixture.open("cache").expect("a copy");
     assert_eq!(replica.opening().objects_fetched, 0);
-    assert_eq!(files(&rig, "cache").len(), 1);
-    assert!(!rig.path("cache").join("manifest.next").exists());
+    assert_eq!(files(&fixture, "cache").len(), 1);
+    assert!(!fixture.path("cache").join("manifest.next").exists());
 }
 
 #[test]
 fn what_a_refused_generation_has_left_is_used_by_the_next_or_removed() {
-    let rig = Rig::new();
-    rig.publish();
-    let before = rig.stored("objects");
-    let mut replica = rig.open("cache").expect("a copy");
-    change(&rig.index(), 1);
-    rig.publish();
-    let mut new = rig.stored("objects");
+    let fixture = Fixture::new();
+    fixture.publish();
+    let before = fixture.stored("objects");
+    let mut replica = fixture.open("cache").expect("a copy");
+    change(&fixture.index(), 1);
+    fixture.publish();
+    let mut new = fixture.stored("objects");
     new.retain(|path| !before.contains(path));
     // The deletions come first, as they are of the older segment.
     let segment = new
@@ -107,18 +112,18 @@ fn what_a_refused_generation_has_left_is_used_by_the_next_or_removed() {
         .max_by_key(|path| path.metadata().expect("a file").len());
     let segment = segment.expect("a new segment");
     fs::rename(segment, segment.with_extension("away")).expect("renamed");
-    let refused = rig.sync(&mut replica);
+    let refused = fixture.sync(&mut replica);
     assert!(refused.fault.is_some());
     assert_eq!(refused.objects_fetched, 1);
     fs::rename(segment.with_extension("away"), segment).expect("renamed");
-    let loaded = rig.sync(&mut replica);
+    let loaded = fixture.sync(&mut replica);
     assert_eq!((loaded.objects_fetched, loaded.changed), (1, true));
-    assert_eq!(titles(&replica.index().snapshot()), rig.published());
+    assert_eq!(titles(&replica.index().snapshot()), fixture.published());
 
-    change(&rig.index(), 2);
-    rig.publish();
-    let manifest = rig.stored("manifests").pop().expect("a manifest");
-    let newest = rig.stored("objects");
+    change(&fixture.index(), 2);
+    fixture.publish();
+    let manifest = fixture.stored("manifests").pop().expect("a manifest");
+    let newest = fixture.stored("objects");
     for object in newest
         .iter()
         .filter(|object| !new.contains(object) && !before.contains(object))
@@ -127,28 +132,33 @@ fn what_a_refused_generation_has_left_is_used_by_the_next_or_removed() {
             fs::remove_file(object).expect("removed");
         }
     }
-    assert!(rig.sync(&mut replica).fault.is_some());
+    assert!(fixture.sync(&mut replica).fault.is_some());
     fs::remove_file(manifest).expect("removed");
-    let index = Index::open(rig.index()).expect("the index");
+    let index = Index::open(fixture.index()).expect("the index");
     index
         .writer()
         .expect("nobody writes")
         .compact()
         .expect("compacted");
-    rig.publish();
-    assert!(rig.sync(&mut replica).fault.is_none());
-    assert_eq!(files(&rig, "cache").len(), 1, "{:?}", files(&rig, "cache"));
+    fixture.publish();
+    assert!(fixture.sync(&mut replica).fault.is_none());
+    assert_eq!(
+        files(&fixture, "cache").len(),
+        1,
+        "{:?}",
+        files(&fixture, "cache")
+    );
 }
 
 #[test]
 fn a_restart_after_a_refused_generation_still_knows_what_it_has() {
-    let rig = Rig::new();
-    rig.publish();
-    let first = rig.stored("objects").pop().expect("an object");
-    let mut replica = rig.open("cache").expect("a copy");
+    let fixture = Fixture::new();
+    fixture.publish();
+    let first = fixture.stored("objects").pop().expect("an object");
+    let mut replica = fixture.open("cache").expect("a copy");
     // Whole and named as it has to be, but no segment: noticed when it is opened, not before.
     let object = b"not a segment";
-    fs::write(rig.path("store/objects").join(sha256(object)), object).expect("written");
+    fs::write(fixture.path("store/objects").join(sha256(object)), object).expect("written");
     let body = format!(
         "{{\"index\":\"{}\",\"generation\":2,\"segments\":[{{\"sha256\":\"{}\",\"length\":{},\
          \"table\":\"{}\",\"deleted\":null}}]}}",
@@ -158,28 +168,28 @@ fn a_restart_after_a_refused_generation_still_knows_what_it_has() {
         sha256(b"a table"),
     );
     let manifest = format!("signaldex-manifest 1 {}\n{body}", sha256(body.as_bytes()));
-    let path = rig.path("store/manifests/00000000000000000002");
+    let path = fixture.path("store/manifests/00000000000000000002");
     fs::write(&path, manifest).expect("written");
-    let refused = rig.sync(&mut replica);
+    let refused = fixture.sync(&mut replica);
     assert_eq!((refused.generation, refused.objects_fetched), (1, 1));
     let fault = refused.fault.expect("noticed");
     assert!(fault.is_foreign() || fault.is_corrupt(), "{fault}");
     drop(replica);
 
-    change(&rig.index(), 1);
+    change(&fixture.index(), 1);
     let options = PublishOptions {
         generation: Some(3),
         ..PublishOptions::default()
     };
-    rig.publish_with(options).expect("published");
+    fixture.publish_with(options).expect("published");
     fs::remove_file(first).expect("removed");
-    let replica = rig.open("cache").expect("a copy");
+    let replica = fixture.open("cache").expect("a copy");
     let fault = &replica.opening().fault;
     assert!(
         fault.is_none(),
         "the first segment is asked for again: {fault:?}"
     );
-    assert_eq!(titles(&replica.index().snapshot()), rig.published());
+    assert_eq!(titles(&replica.index().snapshot()), fixture.published());
 }
 
 fn sha256(bytes: &[u8]) -> String {
@@ -189,24 +199,24 @@ fn sha256(bytes: &[u8]) -> String {
 
 #[test]
 fn an_index_built_anew_is_published_behind_the_old_one() {
-    let rig = Rig::new();
-    rig.publish();
-    change(&rig.index(), 1);
-    rig.publish();
-    let mut replica = rig.open("cache").expect("a copy");
+    let fixture = Fixture::new();
+    fixture.publish();
+    change(&fixture.index(), 1);
+    fixture.publish();
+    let mut replica = fixture.open("cache").expect("a copy");
     // The same file numbers and the same generation, with other content.
-    fs::remove_dir_all(rig.index()).expect("removed");
-    build(&rig.index(), "two");
-    let refused = rig.publish_with(PublishOptions::default());
+    fs::remove_dir_all(fixture.index()).expect("removed");
+    build(&fixture.index(), "two");
+    let refused = fixture.publish_with(PublishOptions::default());
     assert!(refused.expect_err("generation 1 is taken").is_taken());
     let options = PublishOptions {
         generation: Some(3),
         ..PublishOptions::default()
     };
-    rig.publish_with(options).expect("published");
-    assert!(rig.sync(&mut replica).changed);
+    fixture.publish_with(options).expect("published");
+    assert!(fixture.sync(&mut replica).changed);
     let snapshot = replica.index().snapshot();
     assert_eq!(snapshot.generation(), 3);
-    assert_eq!(titles(&snapshot), rig.published());
+    assert_eq!(titles(&snapshot), fixture.published());
     snapshot.verify().expect("a whole index");
 }

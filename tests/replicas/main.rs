@@ -2,8 +2,8 @@
 
 mod faults;
 mod fetching;
+mod fixture;
 #[cfg(feature = "cli")]
 mod program;
 mod racing;
-mod rig;
 mod served;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::rig::{Rig, build, change, titles};
+use crate::fixture::{Fixture, build, change, titles};
 
 fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_signaldex"))
@@ -40,15 +40,15 @@ struct Served {
 }
 
 impl Served {
-    fn start(rig: &Rig) -> Served {
+    fn start(fixture: &Fixture) -> Served {
         let mut process = program()
             .args(SERVE)
             .args(["--follow-interval", "0.05", "--log", "off", "--state"])
-            .arg(rig.path("state.db"))
+            .arg(fixture.path("state.db"))
             .arg("--cache")
-            .arg(rig.path("cache"))
+            .arg(fixture.path("cache"))
             .arg("--follow")
-            .arg(rig.path("store"))
+            .arg(fixture.path("store"))
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
@@ -99,34 +99,38 @@ impl Drop for Served {
 
 #[test]
 fn what_is_published_is_served_and_what_is_damaged_is_told_in_readyz() {
-    let rig = Rig::new();
-    let output = publish(&rig.index(), &rig.path("store"), &[]).output();
+    let fixture = Fixture::new();
+    let output = publish(&fixture.index(), &fixture.path("store"), &[]).output();
     let output = output.expect("the program runs");
     assert!(output.status.success(), "{output:?}");
-    let served = Served::start(&rig);
+    let served = Served::start(&fixture);
     served.await_readiness("\"generation\":1,\"following\":{\"newest\":1,\"fault\":null}");
 
-    change(&rig.index(), 1);
-    fs::create_dir_all(rig.path("aside")).expect("made");
+    change(&fixture.index(), 1);
+    fs::create_dir_all(fixture.path("aside")).expect("made");
     assert!(
-        run(publish(&rig.index(), &rig.path("aside"), &[]))
+        run(publish(&fixture.index(), &fixture.path("aside"), &[]))
             .status
             .success()
     );
     // The manifest without its objects, as no publisher would write it.
     let name = "manifests/00000000000000000002";
-    fs::copy(rig.path("aside").join(name), rig.path("store").join(name)).expect("copied");
+    fs::copy(
+        fixture.path("aside").join(name),
+        fixture.path("store").join(name),
+    )
+    .expect("copied");
     served.await_readiness("\"generation\":1,\"following\":{\"newest\":2,\"fault\":\"objects/");
-    let repair = publish(&rig.index(), &rig.path("store"), &["--repair"]);
+    let repair = publish(&fixture.index(), &fixture.path("store"), &["--repair"]);
     assert!(run(repair).status.success());
     served.await_readiness("\"generation\":2,\"following\":{\"newest\":2,\"fault\":null}");
 }
 
 #[test]
 fn of_eight_processes_one_publishes_and_seven_say_why_not() {
-    let rig = Rig::new();
+    let fixture = Fixture::new();
     let directories: Vec<_> = (0..8)
-        .map(|number| rig.path(&format!("index-{number}")))
+        .map(|number| fixture.path(&format!("index-{number}")))
         .collect();
     for (number, directory) in directories.iter().enumerate() {
         build(directory, &number.to_string());
@@ -135,7 +139,7 @@ fn of_eight_processes_one_publishes_and_seven_say_why_not() {
         let generation = generation.to_string();
         let started = directories.iter().map(|directory| {
             let arguments = ["--generation", generation.as_str()];
-            let mut command = publish(directory, &rig.path("store"), &arguments);
+            let mut command = publish(directory, &fixture.path("store"), &arguments);
             command.spawn().expect("the program runs")
         });
         let started: Vec<Child> = started.collect();
@@ -166,58 +170,58 @@ fn pauses(seed: u64) -> impl Iterator<Item = Duration> {
 
 #[test]
 fn publishers_that_are_killed_leave_nothing_that_a_replica_could_misread() {
-    let rig = Rig::new();
-    rig.publish();
-    let mut replica = rig.open("cache").expect("a copy");
+    let fixture = Fixture::new();
+    fixture.publish();
+    let mut replica = fixture.open("cache").expect("a copy");
     let mut killed = 0;
     for (number, pause) in (1..=20).zip(pauses(7)) {
-        change(&rig.index(), number);
-        let mut publisher = publish(&rig.index(), &rig.path("store"), &[])
+        change(&fixture.index(), number);
+        let mut publisher = publish(&fixture.index(), &fixture.path("store"), &[])
             .spawn()
             .expect("the program runs");
         std::thread::sleep(pause);
         publisher.kill().expect("killed");
         killed += u32::from(!publisher.wait().expect("an end").success());
-        let progress = rig.sync(&mut replica);
+        let progress = fixture.sync(&mut replica);
         assert!(progress.fault.is_none(), "{:?}", progress.fault);
         if progress.changed {
-            assert_eq!(titles(&replica.index().snapshot()), rig.published());
+            assert_eq!(titles(&replica.index().snapshot()), fixture.published());
         }
     }
     assert!(killed > 0, "no publisher was killed in time");
-    rig.publish();
-    assert!(rig.sync(&mut replica).fault.is_none());
-    assert_eq!(titles(&replica.index().snapshot()), rig.published());
+    fixture.publish();
+    assert!(fixture.sync(&mut replica).fault.is_none());
+    assert_eq!(titles(&replica.index().snapshot()), fixture.published());
 }
 
 #[test]
 fn replicas_that_are_killed_go_on_from_what_they_have() {
-    let rig = Rig::new();
-    rig.publish();
+    let fixture = Fixture::new();
+    fixture.publish();
     // The first start makes the state file, so that the later ones take as long as each other.
-    Served::start(&rig).await_readiness("\"fault\":null");
+    Served::start(&fixture).await_readiness("\"fault\":null");
     for (number, pause) in (1..=12).zip(pauses(11)) {
-        change(&rig.index(), number);
-        rig.publish();
-        let mut served = Served::start(&rig);
+        change(&fixture.index(), number);
+        fixture.publish();
+        let mut served = Served::start(&fixture);
         // It listens first and then fetches.
         std::thread::sleep(pause / 3);
         served.process.kill().expect("killed");
         served.process.wait().expect("an end");
-        let verified = program().arg("verify").arg(rig.path("cache")).output();
+        let verified = program().arg("verify").arg(fixture.path("cache")).output();
         let verified = verified.expect("the program runs");
         assert!(verified.status.success(), "{verified:?}");
     }
-    let generation = format!("\"newest\":{}", rig.publish().generation);
-    Served::start(&rig).await_readiness(&generation);
-    let copy = signaldex::Index::open(rig.path("cache")).expect("the copy");
-    assert_eq!(titles(&copy.snapshot()), rig.published());
+    let generation = format!("\"newest\":{}", fixture.publish().generation);
+    Served::start(&fixture).await_readiness(&generation);
+    let copy = signaldex::Index::open(fixture.path("cache")).expect("the copy");
+    assert_eq!(titles(&copy.snapshot()), fixture.published());
 }
 
 #[test]
 fn wrong_usage_and_stores_that_are_none_are_refused() {
-    let rig = Rig::new();
-    let refused = run(publish(&rig.index(), Path::new("ftp://host/path"), &[]));
+    let fixture = Fixture::new();
+    let refused = run(publish(&fixture.index(), Path::new("ftp://host/path"), &[]));
     assert_eq!(refused.status.code(), Some(1));
     let reason = String::from_utf8_lossy(&refused.stderr);
     assert!(
@@ -232,11 +236,11 @@ fn wrong_usage_and_stores_that_are_none_are_refused() {
     let empty = program()
         .args(SERVE)
         .arg("--follow")
-        .arg(rig.path("store"))
+        .arg(fixture.path("store"))
         .arg("--cache")
-        .arg(rig.path("cache"))
+        .arg(fixture.path("cache"))
         .arg("--state")
-        .arg(rig.path("state.db"))
+        .arg(fixture.path("state.db"))
         .output()
         .expect("the program runs");
     assert_eq!(empty.status.code(), Some(1));

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use signaldex::Index;
 use signaldex::replicate::{PublishOptions, Published, Replica, Store, publish};
 
-use crate::rig::{Rig, SIGNALS, build, runtime, signal, titles};
+use crate::fixture::{Fixture, SIGNALS, build, runtime, signal, titles};
 
 const PUBLISHERS: usize = 8;
 
@@ -139,14 +139,14 @@ fn a_publisher_behind_the_newest_is_refused() {
 #[test]
 fn what_is_published_beside_a_writer_is_one_of_its_commits() {
     const COMMITS: u64 = 60;
-    let rig = Rig::new();
-    rig.publish();
-    let mut replica = rig.open("cache").expect("a copy");
+    let fixture = Fixture::new();
+    fixture.publish();
+    let mut replica = fixture.open("cache").expect("a copy");
     let is_over = AtomicBool::new(false);
     let mut generations = BTreeSet::new();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let index = Index::open(rig.index()).expect("the index");
+            let index = Index::open(fixture.index()).expect("the index");
             let mut writer = index.writer().expect("nobody else writes");
             for number in 1..=COMMITS {
                 let added = signal(SIGNALS + number, "written");
@@ -160,8 +160,8 @@ fn what_is_published_beside_a_writer_is_one_of_its_commits() {
         let mut is_last = false;
         while !is_last {
             is_last = is_over.load(Ordering::Acquire);
-            generations.insert(rig.publish().generation);
-            let progress = rig.sync(&mut replica);
+            generations.insert(fixture.publish().generation);
+            let progress = fixture.sync(&mut replica);
             assert!(progress.fault.is_none(), "{:?}", progress.fault);
             let snapshot = replica.index().snapshot();
             snapshot.verify().expect("a whole index");
@@ -172,6 +172,6 @@ fn what_is_published_beside_a_writer_is_one_of_its_commits() {
         }
     });
     assert!(generations.len() > 2, "published only {generations:?}");
-    assert_eq!(titles(&replica.index().snapshot()), rig.published());
+    assert_eq!(titles(&replica.index().snapshot()), fixture.published());
     assert_eq!(replica.index().snapshot().signal_count(), SIGNALS + COMMITS);
 }

@@ -14,7 +14,7 @@ use signaldex::replicate::{Progress, PublishOptions, Replica, Store, publish};
 
 use tokio::net::TcpListener;
 
-use crate::rig::{Rig, TODAY, change, runtime, titles};
+use crate::fixture::{Fixture, TODAY, change, runtime, titles};
 
 fn report(service: &Service, progress: &Progress) {
     service.report_following(Following {
@@ -28,8 +28,8 @@ fn report(service: &Service, progress: &Progress) {
     });
 }
 
-fn service(rig: &Rig, index: signaldex::Index) -> Service {
-    let state = State::open(rig.path("state.db")).expect("a state");
+fn service(fixture: &Fixture, index: signaldex::Index) -> Service {
+    let state = State::open(fixture.path("state.db")).expect("a state");
     Service::new(index, state, Today::Fixed(TODAY), Limits::default()).expect("a service")
 }
 
@@ -73,10 +73,10 @@ fn answer_a_search(service: &Service, key: &str) {
 
 #[test]
 fn a_snapshot_is_let_go_when_the_next_is_served_without_waiting_for_a_request() {
-    let rig = Rig::new();
-    rig.publish();
-    let mut replica = rig.open("cache").expect("a copy");
-    let state = State::open(rig.path("state.db")).expect("a state");
+    let fixture = Fixture::new();
+    fixture.publish();
+    let mut replica = fixture.open("cache").expect("a copy");
+    let state = State::open(fixture.path("state.db")).expect("a state");
     let (_, key) = state.create_key(&NewKey::named("test")).expect("a key");
     let service = Service::new(
         replica.index(),
@@ -87,9 +87,9 @@ fn a_snapshot_is_let_go_when_the_next_is_served_without_waiting_for_a_request() 
     let service = service.expect("a service");
     answer_a_search(&service, key.as_str());
     let old = Arc::downgrade(&replica.index().snapshot());
-    change(&rig.index(), 1);
-    rig.publish();
-    let progress = rig.sync(&mut replica);
+    change(&fixture.index(), 1);
+    fixture.publish();
+    let progress = fixture.sync(&mut replica);
     assert!(
         old.upgrade().is_some(),
         "what answered last is held for the next request"
@@ -100,33 +100,33 @@ fn a_snapshot_is_let_go_when_the_next_is_served_without_waiting_for_a_request() 
 
 #[test]
 fn metrics_tell_what_was_fetched_and_what_is_wrong() {
-    let rig = Rig::new();
-    rig.publish();
-    let mut replica = rig.open("cache").expect("a copy");
-    let service = service(&rig, replica.index());
+    let fixture = Fixture::new();
+    fixture.publish();
+    let mut replica = fixture.open("cache").expect("a copy");
+    let service = service(&fixture, replica.index());
     report(&service, replica.opening());
     assert_eq!(metric(&service, "signaldex_followed_generation"), 1);
     assert_eq!(metric(&service, "signaldex_follow_faulty"), 0);
     assert!(metric(&service, "signaldex_follow_reported_timestamp_seconds") > 1_700_000_000);
     assert_eq!(metric(&service, "signaldex_fetched_objects_total"), 1);
-    let bytes = fs::metadata(&rig.stored("objects")[0])
+    let bytes = fs::metadata(&fixture.stored("objects")[0])
         .expect("a file")
         .len();
     assert_eq!(metric(&service, "signaldex_fetched_bytes_total"), bytes);
 
-    change(&rig.index(), 1);
-    rig.publish();
-    let manifest = rig.stored("manifests").pop().expect("a manifest");
+    change(&fixture.index(), 1);
+    fixture.publish();
+    let manifest = fixture.stored("manifests").pop().expect("a manifest");
     let whole = fs::read(&manifest).expect("read");
     fs::write(&manifest, &whole[..whole.len() - 1]).expect("written");
-    report(&service, &rig.sync(&mut replica));
+    report(&service, &fixture.sync(&mut replica));
     assert_eq!(metric(&service, "signaldex_followed_generation"), 2);
     assert_eq!(metric(&service, "signaldex_snapshot_generation"), 1);
     assert_eq!(metric(&service, "signaldex_follow_faulty"), 1);
     assert_eq!(metric(&service, "signaldex_follow_faults_total"), 1);
 
     fs::write(&manifest, whole).expect("written");
-    report(&service, &rig.sync(&mut replica));
+    report(&service, &fixture.sync(&mut replica));
     assert_eq!(metric(&service, "signaldex_snapshot_generation"), 2);
     assert_eq!(metric(&service, "signaldex_follow_faulty"), 0);
     assert_eq!(metric(&service, "signaldex_follow_faults_total"), 1);
@@ -134,9 +134,9 @@ fn metrics_tell_what_was_fetched_and_what_is_wrong() {
 
 #[test]
 fn a_replica_follows_by_itself_and_goes_on_after_a_fault() {
-    let rig = Rig::new();
-    rig.publish();
-    let replica = rig.open("cache").expect("a copy");
+    let fixture = Fixture::new();
+    fixture.publish();
+    let replica = fixture.open("cache").expect("a copy");
     let index = replica.index();
     let (tell, told) = std::sync::mpsc::channel();
     let follower = replica.follow(Duration::from_millis(10), move |progress| {
@@ -155,31 +155,31 @@ fn a_replica_follows_by_itself_and_goes_on_after_a_fault() {
             std::thread::sleep(Duration::from_millis(5));
         }
     };
-    change(&rig.index(), 1);
-    rig.publish();
+    change(&fixture.index(), 1);
+    fixture.publish();
     await_generation(2);
 
     // A manifest that cannot be read is there before the next generation is.
-    let broken = rig.path("store/manifests/00000000000000000003");
+    let broken = fixture.path("store/manifests/00000000000000000003");
     fs::write(broken, b"broken").expect("written");
     let is_fault = |(_, fault): &(u64, Option<String>)| fault.is_some();
     let fault = told.iter().find(is_fault).expect("a fault is told");
     assert_eq!(fault.0, 2);
-    change(&rig.index(), 2);
+    change(&fixture.index(), 2);
     let options = PublishOptions {
         generation: Some(9),
         ..PublishOptions::default()
     };
-    rig.publish_with(options).expect("published");
+    fixture.publish_with(options).expect("published");
     await_generation(9);
     drop(follower);
     // The lock is free again.
-    rig.open("cache").expect("the copy");
+    fixture.open("cache").expect("the copy");
 }
 
 #[test]
 fn a_store_that_hangs_holds_nobody_up() {
-    let rig = Rig::new();
+    let fixture = Fixture::new();
     let slow = Arc::new(ThrottledStore::new(
         InMemory::new(),
         ThrottleConfig::default(),
@@ -188,14 +188,14 @@ fn a_store_that_hangs_holds_nobody_up() {
     let store = Store::new(objects, "slow");
     let publish_now = || {
         let options = PublishOptions::default();
-        let published = runtime().block_on(publish(&rig.index(), &store, options));
+        let published = runtime().block_on(publish(&fixture.index(), &store, options));
         published.expect("published");
     };
-    let open = || runtime().block_on(Replica::open(store.clone(), &rig.path("cache")));
+    let open = || runtime().block_on(Replica::open(store.clone(), &fixture.path("cache")));
     publish_now();
     let replica = open().expect("a copy");
-    let (index, expected) = (replica.index(), rig.published());
-    change(&rig.index(), 1);
+    let (index, expected) = (replica.index(), fixture.published());
+    change(&fixture.index(), 1);
     publish_now();
     slow.config_mut(|config| config.wait_get_per_call = Duration::from_secs(3600));
     let follower = replica.follow(Duration::from_millis(1), |_| {});
@@ -210,5 +210,5 @@ fn a_store_that_hangs_holds_nobody_up() {
     );
     slow.config_mut(|config| config.wait_get_per_call = Duration::ZERO);
     let replica = open().expect("the copy, whose lock is free");
-    assert_eq!(titles(&replica.index().snapshot()), rig.published());
+    assert_eq!(titles(&replica.index().snapshot()), fixture.published());
 }

@@ -11,26 +11,26 @@ use signaldex::http::{Limits, NewKey, Quotas};
 use signaldex::{Company, Index, IndexBuilder, Signal, SignalId};
 
 use crate::client;
+use crate::fixture::{Fixture, Settings};
 use crate::overload::{ask_aside, hold_charges, with_limits};
-use crate::rig::{Rig, Settings};
 
 const NAME: (&str, &str) = ("idempotency-key", "order-4711");
 /// Longer than the service needs to write what waits once a lock is released.
 const SETTLING: Duration = Duration::from_millis(1500);
 
-fn with_request_time(milliseconds: u64) -> Rig {
+fn with_request_time(milliseconds: u64) -> Fixture {
     with_limits(Limits {
         request_time: Duration::from_millis(milliseconds),
         ..Limits::default()
     })
 }
 
-fn with_quota(signals: u64) -> Rig {
+fn with_quota(signals: u64) -> Fixture {
     let quotas = Quotas {
         signals: Some(signals),
         ..Quotas::default()
     };
-    Rig::with(Settings {
+    Fixture::with(Settings {
         key: NewKey {
             quotas,
             ..Settings::default().key
@@ -47,10 +47,10 @@ fn number_of(state: &Path, sql: &str) -> i64 {
 
 #[test]
 fn a_request_that_waits_too_long_is_answered_503_and_never_charged() {
-    let rig = with_request_time(300);
-    let blocker = hold_charges(&rig);
+    let fixture = with_request_time(300);
+    let blocker = hold_charges(&fixture);
     let started = Instant::now();
-    let answer = rig.search("limit=3");
+    let answer = fixture.search("limit=3");
     let waited = started.elapsed();
     assert_eq!((answer.status, answer.charged()), (503, 0));
     assert_eq!(answer.json()["code"], "overloaded");
@@ -60,32 +60,32 @@ fn a_request_that_waits_too_long_is_answered_503_and_never_charged() {
     );
     drop(blocker);
     std::thread::sleep(SETTLING);
-    assert_eq!(rig.recorded(), 0, "503 means that nothing was charged");
-    assert_eq!(rig.search("limit=3").charged(), 3);
+    assert_eq!(fixture.recorded(), 0, "503 means that nothing was charged");
+    assert_eq!(fixture.search("limit=3").charged(), 3);
 }
 
 #[test]
 fn a_request_that_was_answered_503_can_be_sent_again_at_once() {
-    let rig = with_request_time(300);
-    let blocker = hold_charges(&rig);
+    let fixture = with_request_time(300);
+    let blocker = hold_charges(&fixture);
     for _ in 0..2 {
-        let answer = rig.send("GET", "/api/v1/signals?limit=3", &[NAME]);
+        let answer = fixture.send("GET", "/api/v1/signals?limit=3", &[NAME]);
         assert_eq!(answer.status, 503, "the name is free again: {answer:?}");
     }
     drop(blocker);
     std::thread::sleep(SETTLING);
-    let answer = rig.send("GET", "/api/v1/signals?limit=3", &[NAME]);
+    let answer = fixture.send("GET", "/api/v1/signals?limit=3", &[NAME]);
     assert_eq!((answer.status, answer.charged()), (200, 3));
 }
 
 #[test]
 fn a_client_that_leaves_before_its_charge_is_written_is_not_charged() {
-    let rig = Rig::start();
-    let blocker = hold_charges(&rig);
-    let mut socket = client::connect(rig.address);
+    let fixture = Fixture::start();
+    let blocker = hold_charges(&fixture);
+    let mut socket = client::connect(fixture.address);
     let request = format!(
         "GET /api/v1/signals?limit=3 HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {}\r\n\r\n",
-        rig.key.as_str()
+        fixture.key.as_str()
     );
     socket.write_all(request.as_bytes()).expect("sent");
     std::thread::sleep(Duration::from_millis(300));
@@ -94,19 +94,19 @@ fn a_client_that_leaves_before_its_charge_is_written_is_not_charged() {
     std::thread::sleep(Duration::from_millis(300));
     drop(blocker);
     std::thread::sleep(SETTLING);
-    assert_eq!(rig.recorded(), 0);
+    assert_eq!(fixture.recorded(), 0);
 }
 
 #[test]
 fn requests_that_wait_for_a_lock_are_charged_when_it_is_released() {
-    let rig = Rig::start();
-    let blocker = hold_charges(&rig);
-    let waiting = std::thread::spawn(ask_aside(&rig, &[]));
+    let fixture = Fixture::start();
+    let blocker = hold_charges(&fixture);
+    let waiting = std::thread::spawn(ask_aside(&fixture, &[]));
     std::thread::sleep(Duration::from_millis(500));
     drop(blocker);
     let answer = waiting.join().expect("an answer");
     assert_eq!((answer.status, answer.charged()), (200, 3));
-    rig.note(3);
+    fixture.note(3);
 }
 
 /// Fifty signals whose evidence alone is 12.5 MB, and compresses little.
@@ -129,32 +129,32 @@ fn large_records() -> Index {
 
 #[test]
 fn an_answer_of_12_mb_is_repeated_as_any_other() {
-    let rig = Rig::with(Settings {
+    let fixture = Fixture::with(Settings {
         index: Some(large_records()),
         ..Settings::default()
     });
-    let first = rig.send("GET", "/api/v1/signals", &[NAME]);
+    let first = fixture.send("GET", "/api/v1/signals", &[NAME]);
     assert_eq!((first.status, first.charged()), (200, 50));
     assert!(first.body.len() > 12_000_000, "{} bytes", first.body.len());
-    let again = rig.send("GET", "/api/v1/signals", &[NAME]);
+    let again = fixture.send("GET", "/api/v1/signals", &[NAME]);
     assert_eq!(again.header("idempotency-replayed"), Some("true"));
     assert!(again.body == first.body, "the same bytes");
 }
 
 #[test]
 fn expired_answers_are_removed_also_while_nothing_is_asked() {
-    let rig = Rig::start();
-    rig.send("GET", "/api/v1/signals?limit=1", &[NAME]);
+    let fixture = Fixture::start();
+    fixture.send("GET", "/api/v1/signals?limit=1", &[NAME]);
     let copies = "CREATE TEMP TABLE copies AS SELECT * FROM replays;
         UPDATE copies SET answered_at = answered_at - 25 * 60 * 60;
         WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 3000)
         INSERT INTO copies SELECT copies.* FROM copies, numbers;
         UPDATE copies SET name = 'expired-' || rowid;
         INSERT INTO replays SELECT * FROM copies;";
-    let connection = Connection::open(rig.state_path()).expect("the state");
+    let connection = Connection::open(fixture.state_path()).expect("the state");
     connection.execute_batch(copies).expect("expired answers");
     drop(connection);
-    let kept = || number_of(&rig.state_path(), "SELECT count(*) FROM replays");
+    let kept = || number_of(&fixture.state_path(), "SELECT count(*) FROM replays");
     assert_eq!(kept(), 3002);
     std::thread::sleep(Duration::from_secs(4));
     assert_eq!(kept(), 1, "only what has not expired is left");
@@ -162,21 +162,21 @@ fn expired_answers_are_removed_also_while_nothing_is_asked() {
 
 #[test]
 fn counts_and_empty_pages_are_not_kept() {
-    let rig = Rig::start();
+    let fixture = Fixture::start();
     for query in ["countOnly=true", "country=Nowhere"] {
-        let answer = rig.send("GET", &format!("/api/v1/signals?{query}"), &[NAME]);
+        let answer = fixture.send("GET", &format!("/api/v1/signals?{query}"), &[NAME]);
         assert_eq!((answer.status, answer.charged()), (200, 0), "{query}");
-        let again = rig.send("GET", &format!("/api/v1/signals?{query}"), &[NAME]);
+        let again = fixture.send("GET", &format!("/api/v1/signals?{query}"), &[NAME]);
         assert_eq!(again.header("idempotency-replayed"), None, "{query}");
     }
-    let kept = number_of(&rig.state_path(), "SELECT count(*) FROM replays");
+    let kept = number_of(&fixture.state_path(), "SELECT count(*) FROM replays");
     assert_eq!(kept, 0);
 }
 
 /// Waits up to a second for what `/readyz` says.
-fn becomes(rig: &Rig, status: u16) -> bool {
+fn becomes(fixture: &Fixture, status: u16) -> bool {
     let started = Instant::now();
-    while rig.get("/readyz").status != status {
+    while fixture.get("/readyz").status != status {
         if started.elapsed() > Duration::from_secs(1) {
             return false;
         }
@@ -188,57 +188,64 @@ fn becomes(rig: &Rig, status: u16) -> bool {
 #[test]
 fn nothing_is_delivered_while_the_state_file_is_gone() {
     for suffix in ["", "-wal", "-shm"] {
-        let rig = Rig::start();
-        let first = rig.send("GET", "/api/v1/signals?limit=2", &[NAME]);
+        let fixture = Fixture::start();
+        let first = fixture.send("GET", "/api/v1/signals?limit=2", &[NAME]);
         assert_eq!(first.status, 200);
-        let path = format!("{}{suffix}", rig.state_path().display());
+        let path = format!("{}{suffix}", fixture.state_path().display());
         let aside = format!("{path}.aside");
         std::fs::rename(&path, &aside).expect("moved aside");
-        assert!(becomes(&rig, 503), "{path}");
-        let detail = rig.get("/readyz").json()["detail"].to_string();
+        assert!(becomes(&fixture, 503), "{path}");
+        let detail = fixture.get("/readyz").json()["detail"].to_string();
         assert!(detail.contains("deleted"), "{detail}");
         for target in [
             "/api/v1/signals?limit=2",
             "/api/v1/signals?countOnly=true",
             "/api/v1/filter-options",
         ] {
-            assert_eq!(rig.get(target).status, 503, "{target}");
+            assert_eq!(fixture.get(target).status, 503, "{target}");
         }
-        let again = rig.send("GET", "/api/v1/signals?limit=2", &[NAME]);
+        let again = fixture.send("GET", "/api/v1/signals?limit=2", &[NAME]);
         assert_eq!(again.status, 503);
         std::fs::rename(&aside, &path).expect("moved back");
-        assert!(becomes(&rig, 200), "{path}");
-        assert_eq!(rig.search("limit=3").status, 200);
+        assert!(becomes(&fixture, 200), "{path}");
+        assert_eq!(fixture.search("limit=3").status, 200);
     }
 }
 
 #[test]
 fn another_file_in_the_place_of_the_state_is_not_charged() {
-    let rig = Rig::start();
-    assert_eq!(rig.search("limit=2").status, 200);
-    let (path, aside) = (rig.state_path(), rig.state_path().with_extension("aside"));
+    let fixture = Fixture::start();
+    assert_eq!(fixture.search("limit=2").status, 200);
+    let (path, aside) = (
+        fixture.state_path(),
+        fixture.state_path().with_extension("aside"),
+    );
     std::fs::rename(&path, &aside).expect("moved aside");
     std::fs::write(&path, std::fs::read(&aside).expect("a copy")).expect("a copy");
-    assert_eq!(rig.search("limit=2").status, 503, "before any look at it");
-    assert!(becomes(&rig, 503));
-    let detail = rig.get("/readyz").json()["detail"].to_string();
+    assert_eq!(
+        fixture.search("limit=2").status,
+        503,
+        "before any look at it"
+    );
+    assert!(becomes(&fixture, 503));
+    let detail = fixture.get("/readyz").json()["detail"].to_string();
     assert!(detail.contains("replaced"), "{detail}");
     std::fs::rename(&aside, &path).expect("moved back");
-    assert!(becomes(&rig, 200));
+    assert!(becomes(&fixture, 200));
 }
 
 #[test]
 fn two_processes_deliver_exactly_the_quota() {
-    let rig = with_quota(60);
-    let (first, second) = (rig.address, rig.start_other());
-    assert_eq!(rig.search_at(first, "limit=1").charged(), 1);
-    assert_eq!(rig.search_at(second, "limit=45").charged(), 45);
-    let rest = rig.search_at(first, "limit=50");
+    let fixture = with_quota(60);
+    let (first, second) = (fixture.address, fixture.start_other());
+    assert_eq!(fixture.search_at(first, "limit=1").charged(), 1);
+    assert_eq!(fixture.search_at(second, "limit=45").charged(), 45);
+    let rest = fixture.search_at(first, "limit=50");
     assert_eq!((rest.status, rest.items().len()), (200, 14), "what is left");
     assert_eq!(rest.charged(), 14);
     assert_eq!(rest.header("x-usage-remaining"), Some("0"));
     for address in [first, second] {
-        let refused = rig.search_at(address, "limit=1");
+        let refused = fixture.search_at(address, "limit=1");
         assert_eq!(refused.status, 402);
         assert_eq!(refused.json()["code"], "quota_exceeded");
     }
@@ -246,39 +253,42 @@ fn two_processes_deliver_exactly_the_quota() {
 
 #[test]
 fn a_page_that_a_quota_cuts_is_repeated_and_continued_as_delivered() {
-    let rig = with_quota(20);
-    let other = rig.start_other();
-    assert_eq!(rig.search_at(rig.address, "limit=1").charged(), 1);
-    assert_eq!(rig.search_at(other, "limit=5").charged(), 5);
-    let cut = rig.send("GET", "/api/v1/signals?limit=50", &[NAME]);
+    let fixture = with_quota(20);
+    let other = fixture.start_other();
+    assert_eq!(fixture.search_at(fixture.address, "limit=1").charged(), 1);
+    assert_eq!(fixture.search_at(other, "limit=5").charged(), 5);
+    let cut = fixture.send("GET", "/api/v1/signals?limit=50", &[NAME]);
     assert_eq!((cut.items().len(), cut.charged()), (14, 14));
-    let again = rig.send("GET", "/api/v1/signals?limit=50", &[NAME]);
+    let again = fixture.send("GET", "/api/v1/signals?limit=50", &[NAME]);
     assert_eq!(again.body, cut.body);
     assert_eq!(again.header("idempotency-replayed"), Some("true"));
     let whole = client::request(
-        rig.address,
+        fixture.address,
         "GET",
         "/api/v1/signals?limit=50",
         &[(
             "authorization",
-            &format!("Bearer {}", rig.other_key(&NewKey::named("other")).as_str()),
+            &format!(
+                "Bearer {}",
+                fixture.other_key(&NewKey::named("other")).as_str()
+            ),
         )],
     );
-    rig.note(whole.charged());
+    fixture.note(whole.charged());
     assert_eq!(whole.items()[..14], cut.items()[..]);
     assert_ne!(whole.header("etag"), cut.header("etag"));
     let cursor = cut.json()["data"]["nextCursor"]
         .as_str()
         .expect("a cursor")
         .to_owned();
-    let key = rig.other_key(&NewKey::named("third"));
+    let key = fixture.other_key(&NewKey::named("third"));
     let next = client::request(
-        rig.address,
+        fixture.address,
         "GET",
         &format!("/api/v1/signals?limit=1&cursor={cursor}"),
         &[("authorization", &format!("Bearer {}", key.as_str()))],
     );
-    rig.note(next.charged());
+    fixture.note(next.charged());
     assert_eq!(next.items()[0], whole.items()[14]);
 }
 
@@ -292,10 +302,10 @@ proptest! {
         quota in 1_u64..200,
         asked in prop::collection::vec((0_usize..2, 1_u64..=50), 20..60),
     ) {
-        let rig = with_quota(quota);
-        let addresses = [rig.address, rig.start_other()];
-        let authorization = format!("Bearer {}", rig.key.as_str());
-        let state = rig.state_path();
+        let fixture = with_quota(quota);
+        let addresses = [fixture.address, fixture.start_other()];
+        let authorization = format!("Bearer {}", fixture.key.as_str());
+        let state = fixture.state_path();
         let (authorization, state) = (&authorization, &state);
         let wanted: u64 = asked.iter().map(|(_, limit)| limit).sum();
         let charged: Vec<u64> = std::thread::scope(|scope| {
@@ -324,7 +334,7 @@ proptest! {
             clients.into_iter().map(|client| client.join().expect("answers")).collect()
         });
         let charged: u64 = charged.iter().sum();
-        rig.note(charged);
+        fixture.note(charged);
         prop_assert_eq!(charged, quota.min(wanted));
     }
 }

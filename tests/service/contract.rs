@@ -9,7 +9,7 @@ use signaldex::query::PARAMETERS;
 use signaldex::{Query, sample};
 
 use crate::client::Response;
-use crate::rig::{Rig, Settings};
+use crate::fixture::{Fixture, Settings};
 
 const ITEM_FIELDS: [&str; 15] = [
     "activityUrl",
@@ -64,15 +64,15 @@ fn first_fault(response: &Response) -> (String, String) {
 /// Counts under an id would show for nothing what a record holds.
 #[test]
 fn filter_options_take_no_ids() {
-    let rig = Rig::start();
+    let fixture = Fixture::start();
     for parameter in ["ids", "activityIds"] {
-        let answer = rig.get(&format!("/api/v1/filter-options?{parameter}=1"));
+        let answer = fixture.get(&format!("/api/v1/filter-options?{parameter}=1"));
         assert_eq!(answer.status, 400, "{parameter}");
         let fault = &answer.json()["errors"][0];
         assert_eq!(fault["code"], "unknown_parameter");
         assert_eq!(fault["parameter"], parameter);
     }
-    let document = rig.get("/openapi.json").json();
+    let document = fixture.get("/openapi.json").json();
     let parameters = &document["paths"]["/api/v1/filter-options"]["get"]["parameters"];
     let parameters = parameters.as_array().expect("parameters");
     assert!(parameters.iter().any(|known| known["name"] == "country"));
@@ -100,7 +100,7 @@ fn today_is_asked_for_once_a_request() {
         signals: Some(5),
         ..Quotas::default()
     };
-    let rig = Rig::with(Settings {
+    let fixture = Fixture::with(Settings {
         today,
         key: NewKey {
             quotas,
@@ -117,7 +117,7 @@ fn today_is_asked_for_once_a_request() {
     ];
     for target in targets {
         let before = asked.load(Ordering::Relaxed);
-        let answer = rig.get(&format!("/api/v1/{target}"));
+        let answer = fixture.get(&format!("/api/v1/{target}"));
         assert_eq!(answer.status, 200, "{target}");
         assert_eq!(asked.load(Ordering::Relaxed) - before, 1, "{target}");
     }
@@ -125,8 +125,8 @@ fn today_is_asked_for_once_a_request() {
 
 #[test]
 fn a_search_wraps_items_and_cursor_in_data() {
-    let rig = Rig::start();
-    let answer = rig.search("limit=2");
+    let fixture = Fixture::start();
+    let answer = fixture.search("limit=2");
     assert_eq!(answer.status, 200);
     assert_eq!(answer.header("content-type"), Some("application/json"));
     let body = answer.json();
@@ -137,18 +137,22 @@ fn a_search_wraps_items_and_cursor_in_data() {
 
 #[test]
 fn a_search_returns_50_signals_unless_limited() {
-    let rig = Rig::start();
-    assert_eq!(rig.search("").items().len(), 50);
-    assert_eq!(rig.search("limit=1").items().len(), 1);
-    assert_eq!(rig.search("limit=50").items().len(), 50);
+    let fixture = Fixture::start();
+    assert_eq!(fixture.search("").items().len(), 50);
+    assert_eq!(fixture.search("limit=1").items().len(), 1);
+    assert_eq!(fixture.search("limit=50").items().len(), 50);
     for limit in ["0", "51", "-1", "1.0", "x"] {
-        assert_eq!(rig.search(&format!("limit={limit}")).status, 400, "{limit}");
+        assert_eq!(
+            fixture.search(&format!("limit={limit}")).status,
+            400,
+            "{limit}"
+        );
     }
 }
 
 #[test]
 fn every_parameter_is_served_as_the_library_understands_it() {
-    let rig = Rig::start();
+    let fixture = Fixture::start();
     let snapshot = sample::index().expect("the sample corpus").snapshot();
     for known in PARAMETERS
         .iter()
@@ -166,10 +170,10 @@ fn every_parameter_is_served_as_the_library_understands_it() {
         let wanted = Query::parse(&query).expect("a valid example");
         let page = snapshot.search(&wanted, sample::AS_OF).expect("a page");
         let expected: Vec<String> = page.ids().map(|id| id.to_string()).collect();
-        let answer = rig.search(&query);
+        let answer = fixture.search(&query);
         assert_eq!(answer.status, 200, "{query}");
         assert_eq!(answer.items(), expected, "{query}");
-        let count = rig.search(&format!("{query}&countOnly=true")).json();
+        let count = fixture.search(&format!("{query}&countOnly=true")).json();
         let expected = snapshot
             .count(wanted.filter(), sample::AS_OF)
             .expect("a count");
@@ -183,13 +187,14 @@ fn every_parameter_is_served_as_the_library_understands_it() {
 
 #[test]
 fn filters_combine_and_a_walk_sees_each_match_once() {
-    let rig = Rig::start();
+    let fixture = Fixture::start();
     let filter = "categories=funding&fundingCurrency=EUR";
-    let count = rig.search(&format!("{filter}&countOnly=true")).json()["data"]["count"].as_u64();
+    let count =
+        fixture.search(&format!("{filter}&countOnly=true")).json()["data"]["count"].as_u64();
     let mut seen: Vec<String> = Vec::new();
     let mut target = format!("{filter}&limit=7");
     loop {
-        let answer = rig.search(&target);
+        let answer = fixture.search(&target);
         seen.extend(answer.items());
         match answer.json()["data"]["nextCursor"].as_str() {
             Some(cursor) => target = format!("{filter}&limit=7&cursor={cursor}"),
@@ -209,18 +214,18 @@ fn filters_combine_and_a_walk_sees_each_match_once() {
 
 #[test]
 fn a_cursor_is_refused_with_other_filters() {
-    let rig = Rig::start();
-    let cursor = rig.search("limit=1").json()["data"]["nextCursor"]
+    let fixture = Fixture::start();
+    let cursor = fixture.search("limit=1").json()["data"]["nextCursor"]
         .as_str()
         .expect("a cursor")
         .to_owned();
     assert!(cursor.len() <= 512);
     assert_eq!(
-        rig.search(&format!("cursor={cursor}")).status,
+        fixture.search(&format!("cursor={cursor}")).status,
         200,
         "another limit is no other filter"
     );
-    let answer = rig.search(&format!("q=raises&cursor={cursor}"));
+    let answer = fixture.search(&format!("q=raises&cursor={cursor}"));
     assert_eq!(
         (answer.status, first_fault(&answer)),
         (400, ("cursor".into(), "cursor_mismatch".into()))
@@ -229,18 +234,18 @@ fn a_cursor_is_refused_with_other_filters() {
 
 #[test]
 fn a_page_is_the_page_of_that_number() {
-    let rig = Rig::start();
-    let all = rig.search("limit=9").items();
+    let fixture = Fixture::start();
+    let all = fixture.search("limit=9").items();
     let pages: Vec<String> = (1..=3)
-        .flat_map(|page| rig.search(&format!("limit=3&page={page}")).items())
+        .flat_map(|page| fixture.search(&format!("limit=3&page={page}")).items())
         .collect();
     assert_eq!(pages, all);
 }
 
 #[test]
 fn unknown_and_repeated_parameters_are_refused_on_every_endpoint() {
-    let rig = Rig::start();
-    let id = rig.search("limit=1").items().remove(0);
+    let fixture = Fixture::start();
+    let id = fixture.search("limit=1").items().remove(0);
     let signal = format!("/api/v1/signals/{id}");
     for path in [
         "/api/v1/signals",
@@ -252,7 +257,7 @@ fn unknown_and_repeated_parameters_are_refused_on_every_endpoint() {
         "/openapi.json",
         "/docs",
     ] {
-        let answer = rig.get(&format!("{path}?unheardOf=1"));
+        let answer = fixture.get(&format!("{path}?unheardOf=1"));
         assert_eq!(answer.status, 400, "{path}");
         assert_eq!(
             first_fault(&answer),
@@ -261,7 +266,7 @@ fn unknown_and_repeated_parameters_are_refused_on_every_endpoint() {
         );
     }
     for path in ["/api/v1/signals", "/api/v1/filter-options"] {
-        let answer = rig.get(&format!("{path}?days=7&days=7"));
+        let answer = fixture.get(&format!("{path}?days=7&days=7"));
         assert_eq!(
             first_fault(&answer),
             ("days".into(), "repeated_parameter".into()),
@@ -269,7 +274,7 @@ fn unknown_and_repeated_parameters_are_refused_on_every_endpoint() {
         );
     }
     for name in ["limit", "cursor", "page", "countOnly"] {
-        let answer = rig.get(&format!("/api/v1/filter-options?{name}=1"));
+        let answer = fixture.get(&format!("/api/v1/filter-options?{name}=1"));
         assert_eq!(
             first_fault(&answer),
             (name.into(), "unknown_parameter".into())
@@ -279,9 +284,9 @@ fn unknown_and_repeated_parameters_are_refused_on_every_endpoint() {
 
 #[test]
 fn a_signal_has_its_company_and_costs_one_activity() {
-    let rig = Rig::start();
-    let id = rig.search("limit=1").items().remove(0);
-    let answer = rig.get(&format!("/api/v1/signals/{id}"));
+    let fixture = Fixture::start();
+    let id = fixture.search("limit=1").items().remove(0);
+    let answer = fixture.get(&format!("/api/v1/signals/{id}"));
     assert_eq!((answer.status, answer.charged()), (200, 1));
     let signal = &answer.json()["data"];
     assert_eq!(fields(&signal["company"]), PROFILE_FIELDS);
@@ -289,15 +294,18 @@ fn a_signal_has_its_company_and_costs_one_activity() {
         signal.as_object().map(serde_json::Map::len),
         Some(ITEM_FIELDS.len() + 1)
     );
-    assert_eq!(rig.get("/api/v1/signals/007").status, 400);
-    assert_eq!(rig.get("/api/v1/signals/99999999999999999999").status, 400);
-    assert_eq!(rig.get("/api/v1/signals/1").status, 404);
+    assert_eq!(fixture.get("/api/v1/signals/007").status, 400);
+    assert_eq!(
+        fixture.get("/api/v1/signals/99999999999999999999").status,
+        400
+    );
+    assert_eq!(fixture.get("/api/v1/signals/1").status, 404);
 }
 
 #[test]
 fn a_company_needs_its_scope_and_costs_one_company() {
-    let rig = Rig::start();
-    let answer = rig.get("/api/v1/companies/pomelora");
+    let fixture = Fixture::start();
+    let answer = fixture.get("/api/v1/companies/pomelora");
     assert_eq!((answer.status, answer.charged()), (200, 1));
     let profile = &answer.json()["data"];
     let expected = [
@@ -316,23 +324,24 @@ fn a_company_needs_its_scope_and_costs_one_company() {
         Some(expected.len())
     );
     assert!(expected.iter().all(|field| profile.get(field).is_some()));
-    let count = rig.search("companySlug=pomelora&countOnly=true").json()["data"]["count"].clone();
+    let count =
+        fixture.search("companySlug=pomelora&countOnly=true").json()["data"]["count"].clone();
     assert_eq!(profile["signalCount"], count);
-    assert_eq!(rig.get("/api/v1/companies/no-such-company").status, 404);
+    assert_eq!(fixture.get("/api/v1/companies/no-such-company").status, 404);
 
     let scopes = Scopes::parse("signals:read").expect("a scope");
-    let key = rig.other_key(&NewKey {
+    let key = fixture.other_key(&NewKey {
         scopes,
         ..NewKey::named("signals alone")
     });
     let bearer = format!("Bearer {}", key.as_str());
-    let answer = rig.send_as_is(
+    let answer = fixture.send_as_is(
         "GET",
         "/api/v1/companies/pomelora",
         &[("authorization", &bearer)],
     );
     assert_eq!((answer.status, code(&answer)), (403, "forbidden".into()));
-    let answer = rig.send_as_is(
+    let answer = fixture.send_as_is(
         "GET",
         "/api/v1/signals?limit=1",
         &[("authorization", &bearer)],
@@ -342,11 +351,13 @@ fn a_company_needs_its_scope_and_costs_one_company() {
 
 #[test]
 fn filter_options_lift_each_list_from_its_own_filter() {
-    let rig = Rig::start();
-    let all = rig.get("/api/v1/filter-options").json();
-    let filtered = rig.get("/api/v1/filter-options?categories=funding").json();
+    let fixture = Fixture::start();
+    let all = fixture.get("/api/v1/filter-options").json();
+    let filtered = fixture
+        .get("/api/v1/filter-options?categories=funding")
+        .json();
     assert_eq!(all["data"]["categories"], filtered["data"]["categories"]);
-    let count = rig
+    let count = fixture
         .search("categories=funding&country=Germany&countOnly=true")
         .json()["data"]["count"]
         .clone();
@@ -360,14 +371,14 @@ fn filter_options_lift_each_list_from_its_own_filter() {
 
 #[test]
 fn only_keys_that_are_known_and_valid_are_let_in() {
-    let rig = Rig::start();
+    let fixture = Fixture::start();
     let expired = NewKey {
         expires_at: Some(time::UtcDateTime::UNIX_EPOCH),
         ..NewKey::named("expired")
     };
-    let expired = format!("Bearer {}", rig.other_key(&expired).as_str());
+    let expired = format!("Bearer {}", fixture.other_key(&expired).as_str());
     let unknown = format!("Bearer sdx_{}", "A".repeat(43));
-    let own = format!("Bearer {}", rig.key.as_str());
+    let own = format!("Bearer {}", fixture.key.as_str());
     let no_key: &[(&str, &str)] = &[];
     let cases = [
         no_key,
@@ -378,7 +389,7 @@ fn only_keys_that_are_known_and_valid_are_let_in() {
         &[("authorization", &own), ("authorization", &own)],
     ];
     for headers in cases {
-        let answer = rig.send_as_is("GET", "/api/v1/signals", headers);
+        let answer = fixture.send_as_is("GET", "/api/v1/signals", headers);
         assert_eq!(
             (answer.status, answer.header("www-authenticate")),
             (401, Some("Bearer")),
@@ -389,25 +400,26 @@ fn only_keys_that_are_known_and_valid_are_let_in() {
 
 #[test]
 fn a_revoked_key_is_refused_while_the_service_runs() {
-    let rig = Rig::start();
-    let (record, key) = rig
+    let fixture = Fixture::start();
+    let (record, key) = fixture
         .state()
         .create_key(&NewKey::named("short-lived"))
         .expect("a key");
     let bearer = format!("Bearer {}", key.as_str());
     let ask = || {
-        rig.send_as_is(
-            "GET",
-            "/api/v1/signals?limit=1",
-            &[("authorization", &bearer)],
-        )
-        .status
+        fixture
+            .send_as_is(
+                "GET",
+                "/api/v1/signals?limit=1",
+                &[("authorization", &bearer)],
+            )
+            .status
     };
     assert_eq!(ask(), 200, "a new key is known at once");
-    assert_eq!(rig.state().revoke_key(&record.id).ok(), Some(true));
+    assert_eq!(fixture.state().revoke_key(&record.id).ok(), Some(true));
     std::thread::sleep(std::time::Duration::from_millis(600));
     assert_eq!(ask(), 401);
-    assert_eq!(rig.state().revoke_key(&record.id).ok(), Some(false));
+    assert_eq!(fixture.state().revoke_key(&record.id).ok(), Some(false));
 }
 
 #[test]
@@ -417,11 +429,11 @@ fn the_rate_limit_of_a_key_is_kept_and_told() {
         burst: 3,
         ..NewKey::named("slow")
     };
-    let rig = Rig::with(Settings {
+    let fixture = Fixture::with(Settings {
         key,
         ..Settings::default()
     });
-    let answers: Vec<Response> = (0..4).map(|_| rig.search("limit=1")).collect();
+    let answers: Vec<Response> = (0..4).map(|_| fixture.search("limit=1")).collect();
     let statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
     assert_eq!(statuses, [200, 200, 200, 429]);
     assert_eq!(answers[3].header("retry-after"), Some("1"));
@@ -447,16 +459,16 @@ fn a_quota_gives_what_is_left_and_then_402() {
         burst: 1000,
         ..NewKey::named("poor")
     };
-    let rig = Rig::with(Settings {
+    let fixture = Fixture::with(Settings {
         key,
         ..Settings::default()
     });
-    let all = rig.search("limit=5");
+    let all = fixture.search("limit=5");
     assert_eq!(
         (all.items().len(), all.header("x-usage-remaining")),
         (5, Some("2"))
     );
-    let rest = rig.search("limit=5");
+    let rest = fixture.search("limit=5");
     assert_eq!(
         (rest.items(), rest.header("x-usage-remaining")),
         (all.items()[..2].to_vec(), Some("0"))
@@ -465,55 +477,62 @@ fn a_quota_gives_what_is_left_and_then_402() {
         .as_str()
         .expect("more matches")
         .to_owned();
-    let refused = rig.search(&format!("cursor={cursor}"));
+    let refused = fixture.search(&format!("cursor={cursor}"));
     assert_eq!(
         (refused.status, code(&refused)),
         (402, "quota_exceeded".into())
     );
-    assert_eq!(rig.search("countOnly=true").status, 200, "a count is free");
+    assert_eq!(
+        fixture.search("countOnly=true").status,
+        200,
+        "a count is free"
+    );
     let signal = format!("/api/v1/signals/{}", all.items()[0]);
     assert_eq!(
-        [rig.get(&signal).status, rig.get(&signal).status],
+        [fixture.get(&signal).status, fixture.get(&signal).status],
         [200, 402]
     );
-    assert_eq!(rig.get("/api/v1/companies/pomelora").status, 402);
+    assert_eq!(fixture.get("/api/v1/companies/pomelora").status, 402);
 }
 
 #[test]
 fn what_the_client_has_is_not_sent_and_not_charged_again() {
-    let rig = Rig::start();
-    let id = rig.search("limit=1").items().remove(0);
+    let fixture = Fixture::start();
+    let id = fixture.search("limit=1").items().remove(0);
     for target in [
         "/api/v1/signals?limit=3".to_owned(),
         format!("/api/v1/signals/{id}"),
         "/api/v1/companies/pomelora".to_owned(),
     ] {
-        let first = rig.get(&target);
+        let first = fixture.get(&target);
         let tag = first.header("etag").expect("a tag").to_owned();
         assert!(tag.starts_with("W/\""));
-        let held = rig.send("GET", &target, &[("if-none-match", &tag)]);
+        let held = fixture.send("GET", &target, &[("if-none-match", &tag)]);
         assert_eq!(
             (held.status, held.body.len(), held.header("etag")),
             (304, 0, Some(tag.as_str())),
             "{target}"
         );
-        let other = rig.other_key(&NewKey::named("other"));
+        let other = fixture.other_key(&NewKey::named("other"));
         let bearer = format!("Bearer {}", other.as_str());
-        let theirs = rig.send_as_is("GET", &target, &[("authorization", &bearer)]);
+        let theirs = fixture.send_as_is("GET", &target, &[("authorization", &bearer)]);
         assert_eq!(
             theirs.header("etag"),
             Some(tag.as_str()),
             "a tag does not depend on the key"
         );
     }
-    let tag = rig.search("limit=3").header("etag").map(str::to_owned);
-    assert_ne!(rig.search("limit=2").header("etag").map(str::to_owned), tag);
+    let tag = fixture.search("limit=3").header("etag").map(str::to_owned);
+    assert_ne!(
+        fixture.search("limit=2").header("etag").map(str::to_owned),
+        tag
+    );
 }
 
 #[test]
 fn head_is_get_without_a_body_and_free() {
-    let rig = Rig::start();
-    let id = rig.search("limit=1").items().remove(0);
+    let fixture = Fixture::start();
+    let id = fixture.search("limit=1").items().remove(0);
     let signal = format!("/api/v1/signals/{id}");
     for target in [
         "/api/v1/signals?limit=2",
@@ -527,7 +546,7 @@ fn head_is_get_without_a_body_and_free() {
         "/api/v1/signals?limit=0",
         "/nowhere",
     ] {
-        let (get, head) = (rig.get(target), rig.send("HEAD", target, &[]));
+        let (get, head) = (fixture.get(target), fixture.send("HEAD", target, &[]));
         assert_eq!((head.status, head.body.len()), (get.status, 0), "{target}");
         for name in ["content-type", "etag"] {
             assert_eq!(head.header(name), get.header(name), "{target} {name}");
@@ -542,7 +561,7 @@ fn head_is_get_without_a_body_and_free() {
 
 #[test]
 fn other_methods_are_refused_with_the_allowed_ones() {
-    let rig = Rig::start();
+    let fixture = Fixture::start();
     for path in [
         "/api/v1/signals",
         "/api/v1/signals/1",
@@ -552,7 +571,7 @@ fn other_methods_are_refused_with_the_allowed_ones() {
         "/docs",
     ] {
         for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"] {
-            let answer = rig.send(method, path, &[]);
+            let answer = fixture.send(method, path, &[]);
             assert_eq!(
                 (answer.status, answer.header("allow")),
                 (405, Some("GET, HEAD")),
@@ -570,14 +589,14 @@ fn other_methods_are_refused_with_the_allowed_ones() {
         "/api/v2/signals",
         "/metrics",
     ] {
-        assert_eq!(rig.get(path).status, 404, "{path}");
+        assert_eq!(fixture.get(path).status, 404, "{path}");
     }
 }
 
 #[test]
 fn pages_without_a_key_load_nothing_from_elsewhere() {
-    let rig = Rig::start();
-    let docs = rig.send_as_is("GET", "/docs", &[]);
+    let fixture = Fixture::start();
+    let docs = fixture.send_as_is("GET", "/docs", &[]);
     let page = String::from_utf8(docs.body.clone()).expect("text");
     assert_eq!(docs.status, 200);
     assert!(
@@ -591,8 +610,8 @@ fn pages_without_a_key_load_nothing_from_elsewhere() {
             .all(|known| page.contains(&format!("<code>{}</code>", known.name)))
     );
     assert_eq!(
-        rig.send_as_is("GET", "/healthz", &[]).json(),
+        fixture.send_as_is("GET", "/healthz", &[]).json(),
         json!({"status": "ok"})
     );
-    assert_eq!(rig.send_as_is("GET", "/readyz", &[]).status, 200);
+    assert_eq!(fixture.send_as_is("GET", "/readyz", &[]).status, 200);
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 use signaldex::http::{Limits, NewKey, Quotas, Scopes};
 
 use crate::client::Response;
+use crate::fixture::{Fixture, Settings};
 use crate::overload;
-use crate::rig::{Rig, Settings};
 
 /// Set to write the golden file anew.
 const UPDATE: &str = "SIGNALDEX_BLESS";
@@ -52,10 +52,10 @@ fn shown(target: &str, answer: &Response) -> String {
 #[test]
 fn every_error_reads_as_it_did() {
     let mut text = String::new();
-    let rig = Rig::start();
+    let fixture = Fixture::start();
     let long = "x".repeat(1001);
     let many = vec!["1"; 51].join(",");
-    let cursor = rig.search("limit=1").json()["data"]["nextCursor"]
+    let cursor = fixture.search("limit=1").json()["data"]["nextCursor"]
         .as_str()
         .expect("a cursor")
         .to_owned();
@@ -78,7 +78,7 @@ fn every_error_reads_as_it_did() {
         "page=0&days=8&size=2&fundingCurrency=CHF&ids=007",
     ] {
         let query = query.to_owned();
-        text.push_str(&shown(&query, &rig.search(&query)));
+        text.push_str(&shown(&query, &fixture.search(&query)));
     }
     for target in [
         "/nowhere",
@@ -88,36 +88,36 @@ fn every_error_reads_as_it_did() {
         "/api/v1/companies/%ff",
         "/healthz?x=1",
     ] {
-        text.push_str(&shown(target, &rig.get(target)));
+        text.push_str(&shown(target, &fixture.get(target)));
     }
     text.push_str(&shown(
         "POST /api/v1/signals",
-        &rig.send("POST", "/api/v1/signals", &[]),
+        &fixture.send("POST", "/api/v1/signals", &[]),
     ));
     text.push_str(&shown(
         "no key",
-        &rig.send_as_is("GET", "/api/v1/signals", &[]),
+        &fixture.send_as_is("GET", "/api/v1/signals", &[]),
     ));
     text.push_str(&shown(
         "short Idempotency-Key",
-        &rig.send("GET", "/api/v1/signals", &[("idempotency-key", "short")]),
+        &fixture.send("GET", "/api/v1/signals", &[("idempotency-key", "short")]),
     ));
     let name = ("idempotency-key", "golden-4711");
-    rig.send("GET", "/api/v1/signals?limit=1", &[name]);
+    fixture.send("GET", "/api/v1/signals?limit=1", &[name]);
     text.push_str(&shown(
         "reused Idempotency-Key",
-        &rig.send("GET", "/api/v1/signals?limit=2", &[name]),
+        &fixture.send("GET", "/api/v1/signals?limit=2", &[name]),
     ));
-    text.push_str(&shown("URI too long", &rig.search(&"&".repeat(64_000))));
+    text.push_str(&shown("URI too long", &fixture.search(&"&".repeat(64_000))));
     text.push_str(&errors_of_a_poor_key());
-    let rig = Rig::with(Settings {
+    let fixture = Fixture::with(Settings {
         limits: Limits {
             in_flight: 0,
             ..Limits::default()
         },
         ..Settings::default()
     });
-    text.push_str(&shown("overload", &rig.search("")));
+    text.push_str(&shown("overload", &fixture.search("")));
     text.push_str(&shown(
         "Idempotency-Key under way",
         &overload::request_in_progress(),
@@ -139,11 +139,11 @@ fn errors_of_a_poor_key() -> String {
         burst: 2,
         ..NewKey::named("poor")
     };
-    let rig = Rig::with(Settings {
+    let fixture = Fixture::with(Settings {
         key,
         ..Settings::default()
     });
-    let quota = shown("quota", &rig.search(""));
-    let scope = shown("scope", &rig.get("/api/v1/companies/pomelora"));
-    quota + &scope + &shown("rate", &rig.search(""))
+    let quota = shown("quota", &fixture.search(""));
+    let scope = shown("scope", &fixture.get("/api/v1/companies/pomelora"));
+    quota + &scope + &shown("rate", &fixture.search(""))
 }

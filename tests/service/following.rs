@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use signaldex::{Company, Index, IndexBuilder, Signal, SignalId};
 
 use crate::client;
-use crate::rig::{Rig, Settings};
+use crate::fixture::{Fixture, Settings};
 
 fn signal(number: u64) -> Signal<'static> {
     Signal::new(
@@ -25,11 +25,11 @@ fn an_updated_directory_is_served_without_a_failed_request() {
     builder.add_signal(&signal(1)).expect("added");
     builder.finish().expect("an index");
     let index = Index::open(directory.path()).expect("the index");
-    let rig = Rig::with(Settings {
+    let fixture = Fixture::with(Settings {
         index: Some(index),
         ..Settings::default()
     });
-    let tag = rig.search("").header("etag").map(str::to_owned);
+    let tag = fixture.search("").header("etag").map(str::to_owned);
 
     let other_process = Index::open(directory.path()).expect("the index");
     let mut writer = other_process.writer().expect("the writer");
@@ -38,7 +38,7 @@ fn an_updated_directory_is_served_without_a_failed_request() {
         writer.commit().expect("committed");
         let deadline = Instant::now() + Duration::from_secs(10);
         loop {
-            let answer = rig.search("limit=1");
+            let answer = fixture.search("limit=1");
             assert_eq!(answer.status, 200);
             if answer.items() == [number.to_string()] {
                 break;
@@ -46,14 +46,14 @@ fn an_updated_directory_is_served_without_a_failed_request() {
             assert!(Instant::now() < deadline, "commit {number} is not served");
         }
     }
-    assert_ne!(rig.search("").header("etag").map(str::to_owned), tag);
+    assert_ne!(fixture.search("").header("etag").map(str::to_owned), tag);
 }
 
 #[test]
 fn requests_under_way_are_finished_and_charged_before_the_server_stops() {
-    let mut rig = Rig::start();
-    let authorization = format!("Bearer {}", rig.key.as_str());
-    let (address, authorization) = (rig.address, &authorization);
+    let mut fixture = Fixture::start();
+    let authorization = format!("Bearer {}", fixture.key.as_str());
+    let (address, authorization) = (fixture.address, &authorization);
     let charged: u64 = std::thread::scope(|scope| {
         let asking: Vec<_> = (0..32)
             .map(|_| {
@@ -63,11 +63,11 @@ fn requests_under_way_are_finished_and_charged_before_the_server_stops() {
                 })
             })
             .collect();
-        rig.restart(signaldex::sample::index().expect("the sample corpus"));
+        fixture.restart(signaldex::sample::index().expect("the sample corpus"));
         let answers = asking
             .into_iter()
             .filter_map(|thread| thread.join().expect("no panic"));
         answers.map(|answer| answer.charged()).sum()
     });
-    rig.note(charged);
+    fixture.note(charged);
 }

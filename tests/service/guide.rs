@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crate::rig::Rig;
+use crate::fixture::Fixture;
 
 const GUIDE: &str = include_str!("../../docs/api.md");
 
@@ -59,7 +59,7 @@ pub(crate) fn is_like(text: &str, pattern: &str) -> bool {
 #[test]
 #[ignore = "needs curl"]
 fn every_example_of_the_guide_does_what_it_says() {
-    let rig = Rig::start();
+    let fixture = Fixture::start();
     let mut count = 0;
     for block in blocks(GUIDE) {
         // The variables are the block's own. Later commands of a block use what earlier ones have set, so each runs behind them.
@@ -67,8 +67,8 @@ fn every_example_of_the_guide_does_what_it_says() {
         for example in block {
             let run = Command::new("sh")
                 .args(["-c", &format!("{script}{}", example.command)])
-                .env("SIGNALDEX_URL", format!("http://{}", rig.address))
-                .env("SIGNALDEX_KEY", rig.key.as_str())
+                .env("SIGNALDEX_URL", format!("http://{}", fixture.address))
+                .env("SIGNALDEX_KEY", fixture.key.as_str())
                 .output()
                 .expect("a shell");
             let printed = String::from_utf8(run.stdout)
@@ -87,7 +87,7 @@ fn every_example_of_the_guide_does_what_it_says() {
         }
     }
     assert!(count >= 15, "only {count} examples were found");
-    rig.note(rig.recorded());
+    fixture.note(fixture.recorded());
 }
 
 #[test]

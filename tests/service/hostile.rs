@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use signaldex::http::ServerLimits;
 
 use crate::client::{self, parse, raw, read_to_end};
-use crate::rig::{Rig, Settings};
+use crate::fixture::{Fixture, Settings};
 
 fn answers(bytes: &[u8]) -> usize {
     bytes
@@ -16,8 +16,8 @@ fn answers(bytes: &[u8]) -> usize {
 }
 
 /// Sends bytes and checks that at most one answer comes, and that it is a 4xx.
-fn assert_refused(rig: &Rig, what: &str, bytes: &[u8]) {
-    let answer = raw(rig.address, bytes);
+fn assert_refused(fixture: &Fixture, what: &str, bytes: &[u8]) {
+    let answer = raw(fixture.address, bytes);
     assert!(
         answers(&answer) <= 1,
         "{what}: {}",
@@ -31,7 +31,7 @@ fn assert_refused(rig: &Rig, what: &str, bytes: &[u8]) {
 
 #[test]
 fn doubtful_requests_are_refused() {
-    let rig = Rig::start();
+    let fixture = Fixture::start();
     let many: String = (0..101)
         .map(|number| format!("x-{number}: 1\r\n"))
         .collect();
@@ -51,39 +51,39 @@ fn doubtful_requests_are_refused() {
         ("a body", "GET /healthz HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\nabc".to_owned()),
     ];
     for (what, bytes) in cases {
-        assert_refused(&rig, what, bytes.as_bytes());
+        assert_refused(&fixture, what, bytes.as_bytes());
     }
 }
 
 #[test]
 fn a_body_is_not_taken_for_the_next_request() {
-    let rig = Rig::start();
+    let fixture = Fixture::start();
     let hidden = "GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n";
     let bytes = format!(
         "GET /healthz HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n{hidden}",
         hidden.len()
     );
-    assert_refused(&rig, "a request within a body", bytes.as_bytes());
+    assert_refused(&fixture, "a request within a body", bytes.as_bytes());
 }
 
 #[test]
 fn pipelined_requests_are_answered_once_each() {
-    let rig = Rig::start();
+    let fixture = Fixture::start();
     let one = "GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n";
     let last = "GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
-    let answer = raw(rig.address, format!("{one}{one}{last}").as_bytes());
+    let answer = raw(fixture.address, format!("{one}{one}{last}").as_bytes());
     assert_eq!(answers(&answer), 3);
 }
 
 #[test]
 fn unfinished_headers_and_idle_connections_are_closed_in_time() {
-    let rig = Rig::start();
+    let fixture = Fixture::start();
     for start in [
         "",
         "GET /healthz HTTP/1.1\r\nhost: a\r\n",
         "GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n",
     ] {
-        let mut socket = client::connect(rig.address);
+        let mut socket = client::connect(fixture.address);
         socket.write_all(start.as_bytes()).expect("sent");
         let started = Instant::now();
         let answer = read_to_end(&mut socket);
@@ -98,22 +98,22 @@ fn unfinished_headers_and_idle_connections_are_closed_in_time() {
 
 #[test]
 fn uris_are_bounded() {
-    let rig = Rig::start();
+    let fixture = Fixture::start();
     let long = |length: usize| {
         let start = "/api/v1/signals?limit=1&q=a";
         format!("{start}{}", "&".repeat(length - start.len()))
     };
-    assert_eq!(rig.get(&long(9_000)).status, 200, "9 KB have to work");
-    assert_eq!(rig.get(&long(64_000)).status, 200);
+    assert_eq!(fixture.get(&long(9_000)).status, 200, "9 KB have to work");
+    assert_eq!(fixture.get(&long(64_000)).status, 200);
     for length in [64_001, 65_534, 65_535, 70_000, 500_000] {
-        let answer = rig.get(&long(length));
+        let answer = fixture.get(&long(length));
         assert_eq!(answer.status, 414, "{length}");
         let problem: serde_json::Value = serde_json::from_slice(&answer.body).expect("a problem");
         assert_eq!(problem["code"], "invalid_request", "{length}");
         let detail = problem["detail"].as_str().expect("a detail");
         assert!(detail.contains("64000"), "{detail}");
     }
-    assert_eq!(rig.get("/api/v1/signals?limit=1").status, 200);
+    assert_eq!(fixture.get("/api/v1/signals?limit=1").status, 200);
 }
 
 #[test]
@@ -123,13 +123,13 @@ fn connections_over_the_bound_are_told_to_come_back() {
         header_time: Duration::from_secs(5),
         ..ServerLimits::default()
     };
-    let rig = Rig::with(Settings {
+    let fixture = Fixture::with(Settings {
         server,
         ..Settings::default()
     });
     let held: Vec<_> = (0..2)
         .map(|_| {
-            let mut socket = client::connect(rig.address);
+            let mut socket = client::connect(fixture.address);
             socket
                 .write_all(b"GET /healthz HTTP/1.1\r\n")
                 .expect("sent");
@@ -137,7 +137,7 @@ fn connections_over_the_bound_are_told_to_come_back() {
         })
         .collect();
     std::thread::sleep(Duration::from_millis(100));
-    let answer = parse(&raw(rig.address, b""));
+    let answer = parse(&raw(fixture.address, b""));
     assert_eq!(
         (answer.status, answer.header("retry-after")),
         (503, Some("1"))
@@ -145,7 +145,7 @@ fn connections_over_the_bound_are_told_to_come_back() {
     drop(held);
     std::thread::sleep(Duration::from_millis(200));
     assert_eq!(
-        rig.get("/api/v1/signals?limit=1").status,
+        fixture.get("/api/v1/signals?limit=1").status,
         200,
         "places are given back"
     );
@@ -157,11 +157,11 @@ fn requests_over_the_bound_are_told_to_come_back_and_charged_nothing() {
         in_flight: 0,
         ..Default::default()
     };
-    let rig = Rig::with(Settings {
+    let fixture = Fixture::with(Settings {
         limits,
         ..Settings::default()
     });
-    let answer = rig.search("limit=1");
+    let answer = fixture.search("limit=1");
     assert_eq!(
         (answer.status, answer.header("retry-after")),
         (503, Some("1"))

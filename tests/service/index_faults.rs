@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use signaldex::{Company, Index, IndexBuilder, Signal, SignalId};
 
-use crate::rig::{Rig, Settings};
+use crate::fixture::{Fixture, Settings};
 
 /// How long the service may take to follow a commit.
 const FOLLOWED_MAX: Duration = Duration::from_secs(20);
@@ -17,7 +17,7 @@ fn signal(number: u64) -> Signal<'static> {
 }
 
 /// A directory with signals 1 to 3, and a service over it.
-fn served() -> (tempfile::TempDir, Rig) {
+fn served() -> (tempfile::TempDir, Fixture) {
     let directory = tempfile::tempdir().expect("a directory");
     let mut builder = IndexBuilder::in_directory(directory.path()).expect("a builder");
     let company = Company::new("acme", "Acme");
@@ -26,11 +26,11 @@ fn served() -> (tempfile::TempDir, Rig) {
         builder.add_signal(&signal(number)).expect("added");
     }
     builder.finish().expect("an index");
-    let rig = Rig::with(Settings {
+    let fixture = Fixture::with(Settings {
         index: Some(Index::open(directory.path()).expect("the index")),
         ..Settings::default()
     });
-    (directory, rig)
+    (directory, fixture)
 }
 
 fn segments(directory: &Path) -> Vec<PathBuf> {
@@ -52,9 +52,9 @@ fn commit(directory: &Path, number: u64) {
 }
 
 /// Waits until the newest signal is this one.
-fn await_newest(rig: &Rig, number: u64) {
+fn await_newest(fixture: &Fixture, number: u64) {
     let since = Instant::now();
-    while rig.search("limit=1").items() != [number.to_string()] {
+    while fixture.search("limit=1").items() != [number.to_string()] {
         assert!(since.elapsed() < FOLLOWED_MAX, "{number} is not served");
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -62,26 +62,26 @@ fn await_newest(rig: &Rig, number: u64) {
 
 #[test]
 fn deleted_files_are_served_on_from_memory_and_healed_by_a_build() {
-    let (directory, rig) = served();
+    let (directory, fixture) = served();
     for entry in fs::read_dir(directory.path()).expect("the directory") {
         fs::remove_file(entry.expect("an entry").path()).expect("removed");
     }
     // Longer than the service takes between two looks at the directory.
     std::thread::sleep(Duration::from_millis(600));
-    assert_eq!(rig.search("").items(), ["3", "2", "1"]);
-    assert_eq!(rig.get("/readyz").status, 200);
+    assert_eq!(fixture.search("").items(), ["3", "2", "1"]);
+    assert_eq!(fixture.get("/readyz").status, 200);
 
     let mut builder = IndexBuilder::in_directory(directory.path()).expect("a builder");
     let company = Company::new("acme", "Acme");
     builder.add_company(&company).expect("added");
     builder.add_signal(&signal(9)).expect("added");
     builder.finish().expect("an index");
-    await_newest(&rig, 9);
+    await_newest(&fixture, 9);
 }
 
 #[test]
 fn a_commit_that_is_damaged_is_not_served_and_the_one_before_is() {
-    let (directory, rig) = served();
+    let (directory, fixture) = served();
     let known = segments(directory.path());
     // Until the service looks, nothing is served of the commit; what it opens has to be whole.
     let index = Index::open(directory.path()).expect("the index");
@@ -89,7 +89,7 @@ fn a_commit_that_is_damaged_is_not_served_and_the_one_before_is() {
     writer.upsert_signal(&signal(4)).expect("taken");
     writer.commit().expect("committed");
     drop(writer);
-    await_newest(&rig, 4);
+    await_newest(&fixture, 4);
 
     commit(directory.path(), 5);
     let mut damaged = false;
@@ -101,12 +101,12 @@ fn a_commit_that_is_damaged_is_not_served_and_the_one_before_is() {
     assert!(damaged, "a commit writes a segment");
     std::thread::sleep(Duration::from_millis(600));
     // Either the commit was opened before it was damaged, or it is refused: never anything else.
-    let items = rig.search("").items();
+    let items = fixture.search("").items();
     assert!(
         items == ["5", "4", "3", "2", "1"] || items == ["4", "3", "2", "1"],
         "{items:?}"
     );
-    assert_eq!(rig.get("/readyz").status, 200);
+    assert_eq!(fixture.get("/readyz").status, 200);
 }
 
 /// Replaces a file by a damaged copy of another length; the old file stays whole for who has it open.
@@ -120,8 +120,8 @@ fn damage(path: &Path) -> bool {
 #[test]
 fn a_truncated_or_foreign_segment_is_refused_by_name_at_the_start() {
     for replace_by in [Some(b"not a segment".to_vec()), None] {
-        let (directory, rig) = served();
-        drop(rig);
+        let (directory, fixture) = served();
+        drop(fixture);
         let path = segments(directory.path()).pop().expect("a segment");
         match replace_by {
             Some(bytes) => fs::write(&path, bytes).expect("written"),
@@ -139,8 +139,8 @@ fn a_truncated_or_foreign_segment_is_refused_by_name_at_the_start() {
 fn a_segment_truncated_in_place_ends_the_process() {
     use std::os::unix::process::ExitStatusExt;
 
-    let (directory, rig) = served();
-    drop(rig);
+    let (directory, fixture) = served();
+    drop(fixture);
     let state = directory.path().join("state.db");
     let index = directory.path().display().to_string();
     let (mut service, address, _errors) = crate::program::serve(&state, &[&index]);

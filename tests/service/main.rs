@@ -10,6 +10,7 @@ mod clock;
 mod contract;
 mod dashboard;
 mod errors;
+mod fixture;
 mod following;
 mod guide;
 mod hostile;
@@ -25,4 +26,3 @@ mod overload;
 mod program;
 #[cfg(feature = "cli")]
 mod replaced;
-mod rig;

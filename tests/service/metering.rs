@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use signaldex::IndexBuilder;
 use signaldex::http::{Counter, NewKey, Quotas};
 
-use crate::rig::{Rig, Settings};
+use crate::fixture::{Fixture, Settings};
 
 const NAME: (&str, &str) = ("idempotency-key", "order-4711");
 
 #[test]
 fn a_repeated_request_returns_the_same_and_is_charged_once() {
-    let rig = Rig::start();
-    let first = rig.send("GET", "/api/v1/signals?limit=4", &[NAME]);
+    let fixture = Fixture::start();
+    let first = fixture.send("GET", "/api/v1/signals?limit=4", &[NAME]);
     assert_eq!(
         (
             first.status,
@@ -22,7 +22,7 @@ fn a_repeated_request_returns_the_same_and_is_charged_once() {
         ),
         (200, 4, None)
     );
-    let again = rig.send("GET", "/api/v1/signals?limit=4", &[NAME]);
+    let again = fixture.send("GET", "/api/v1/signals?limit=4", &[NAME]);
     assert_eq!(
         (
             again.status,
@@ -37,19 +37,21 @@ fn a_repeated_request_returns_the_same_and_is_charged_once() {
 
 #[test]
 fn an_idempotency_key_is_bound_to_parameters_and_api_key() {
-    let rig = Rig::start();
+    let fixture = Fixture::start();
     assert_eq!(
-        rig.send("GET", "/api/v1/signals?limit=4", &[NAME]).status,
+        fixture
+            .send("GET", "/api/v1/signals?limit=4", &[NAME])
+            .status,
         200
     );
-    let other = rig.send("GET", "/api/v1/signals?limit=5", &[NAME]);
+    let other = fixture.send("GET", "/api/v1/signals?limit=5", &[NAME]);
     assert_eq!(
         (other.status, other.json()["code"].as_str()),
         (422, Some("idempotency_key_reused"))
     );
-    let key = rig.other_key(&NewKey::named("other"));
+    let key = fixture.other_key(&NewKey::named("other"));
     let bearer = format!("Bearer {}", key.as_str());
-    let theirs = rig.send_as_is(
+    let theirs = fixture.send_as_is(
         "GET",
         "/api/v1/signals?limit=4",
         &[("authorization", &bearer), NAME],
@@ -59,7 +61,7 @@ fn an_idempotency_key_is_bound_to_parameters_and_api_key() {
 
 #[test]
 fn an_idempotency_key_has_8_to_128_visible_characters() {
-    let rig = Rig::start();
+    let fixture = Fixture::start();
     for (name, status) in [
         ("a".repeat(7), 400),
         ("a".repeat(8), 200),
@@ -67,7 +69,7 @@ fn an_idempotency_key_has_8_to_128_visible_characters() {
         ("a".repeat(129), 400),
         ("a b c d e f".into(), 400),
     ] {
-        let answer = rig.send(
+        let answer = fixture.send(
             "GET",
             "/api/v1/signals?limit=1",
             &[("idempotency-key", &name)],
@@ -78,14 +80,14 @@ fn an_idempotency_key_has_8_to_128_visible_characters() {
 
 #[test]
 fn what_is_free_stays_free_with_an_idempotency_key() {
-    let rig = Rig::start();
-    let count = rig.send(
+    let fixture = Fixture::start();
+    let count = fixture.send(
         "GET",
         "/api/v1/signals?countOnly=true",
         &[("idempotency-key", "count-4711")],
     );
     assert_eq!((count.status, count.charged()), (200, 0));
-    let empty = rig.send(
+    let empty = fixture.send(
         "GET",
         "/api/v1/signals?country=Nowhere",
         &[("idempotency-key", "empty-4711")],
@@ -95,10 +97,12 @@ fn what_is_free_stays_free_with_an_idempotency_key() {
         (200, 0, 0)
     );
     assert_eq!(
-        rig.send("HEAD", "/api/v1/signals?limit=4", &[NAME]).status,
+        fixture
+            .send("HEAD", "/api/v1/signals?limit=4", &[NAME])
+            .status,
         200
     );
-    let first = rig.send("GET", "/api/v1/signals?limit=4", &[NAME]);
+    let first = fixture.send("GET", "/api/v1/signals?limit=4", &[NAME]);
     assert_eq!(
         first.header("idempotency-replayed"),
         None,
@@ -108,10 +112,10 @@ fn what_is_free_stays_free_with_an_idempotency_key() {
 
 #[test]
 fn concurrent_requests_of_one_name_are_charged_once() {
-    let rig = Rig::start();
+    let fixture = Fixture::start();
     let together = Barrier::new(16);
-    let authorization = format!("Bearer {}", rig.key.as_str());
-    let (address, together, authorization) = (rig.address, &together, &authorization);
+    let authorization = format!("Bearer {}", fixture.key.as_str());
+    let (address, together, authorization) = (fixture.address, &together, &authorization);
     let answers: Vec<_> = std::thread::scope(|scope| {
         let asking: Vec<_> = (0..16)
             .map(|_| {
@@ -136,7 +140,7 @@ fn concurrent_requests_of_one_name_are_charged_once() {
         answers.iter().map(|answer| answer.charged()).sum::<u64>(),
         9
     );
-    rig.note(9);
+    fixture.note(9);
 }
 
 #[test]
@@ -151,12 +155,12 @@ fn concurrent_requests_share_a_quota_exactly() {
         burst: 1000,
         ..NewKey::named("shared")
     };
-    let rig = Rig::with(Settings {
+    let fixture = Fixture::with(Settings {
         key,
         ..Settings::default()
     });
-    let authorization = format!("Bearer {}", rig.key.as_str());
-    let (address, authorization) = (rig.address, &authorization);
+    let authorization = format!("Bearer {}", fixture.key.as_str());
+    let (address, authorization) = (fixture.address, &authorization);
     let charged: u64 = std::thread::scope(|scope| {
         let asking: Vec<_> = (0..24)
             .map(|_| {
@@ -173,14 +177,14 @@ fn concurrent_requests_share_a_quota_exactly() {
             .sum()
     });
     assert_eq!(charged, 100);
-    rig.note(charged);
+    fixture.note(charged);
 }
 
 /// Waits until the state holds a number of free answers, which are recorded once a second.
-fn wait_for_free_answers(rig: &Rig, expected: u64) {
+fn wait_for_free_answers(fixture: &Fixture, expected: u64) {
     let started = Instant::now();
     let recorded = || {
-        let usage = rig.state().usage(None).expect("usage");
+        let usage = fixture.state().usage(None).expect("usage");
         let counts = usage.iter().map(|line| line.counts);
         counts
             .map(|counts| counts[Counter::FreeAnswers as usize])
@@ -194,22 +198,22 @@ fn wait_for_free_answers(rig: &Rig, expected: u64) {
 
 #[test]
 fn free_answers_are_counted_and_not_billed() {
-    let mut rig = Rig::start();
+    let mut fixture = Fixture::start();
     for target in [
         "/api/v1/signals?countOnly=true&q=raises",
         "/api/v1/filter-options",
         "/api/v1/filter-options?country=Germany",
     ] {
-        assert_eq!(rig.get(target).status, 200, "{target}");
-        assert_eq!(rig.send("HEAD", target, &[]).status, 200, "{target}");
+        assert_eq!(fixture.get(target).status, 200, "{target}");
+        assert_eq!(fixture.send("HEAD", target, &[]).status, 200, "{target}");
     }
-    rig.search("q=no+such+signal");
-    assert_eq!(rig.get("/api/v1/filter-options?country=").status, 400);
-    wait_for_free_answers(&rig, 3);
-    rig.search("countOnly=true");
+    fixture.search("q=no+such+signal");
+    assert_eq!(fixture.get("/api/v1/filter-options?country=").status, 400);
+    wait_for_free_answers(&fixture, 3);
+    fixture.search("countOnly=true");
     // What was gathered is recorded before the service ends.
-    rig.restart(signaldex::sample::index().expect("the sample corpus"));
-    wait_for_free_answers(&rig, 4);
+    fixture.restart(signaldex::sample::index().expect("the sample corpus"));
+    wait_for_free_answers(&fixture, 4);
 }
 
 #[test]
@@ -218,54 +222,54 @@ fn a_quota_of_free_answers_leaves_paid_ones_alone() {
         free_answers: Some(2),
         ..Quotas::default()
     };
-    let rig = Rig::with(Settings {
+    let fixture = Fixture::with(Settings {
         key: NewKey {
             quotas,
             ..Settings::default().key
         },
         ..Settings::default()
     });
-    let invalid = rig.get("/api/v1/filter-options?country=");
+    let invalid = fixture.get("/api/v1/filter-options?country=");
     assert_eq!(invalid.status, 400, "what is refused does not count");
-    assert_eq!(rig.search("countOnly=true").status, 200);
-    assert_eq!(rig.get("/api/v1/filter-options").status, 200);
+    assert_eq!(fixture.search("countOnly=true").status, 200);
+    assert_eq!(fixture.get("/api/v1/filter-options").status, 200);
     for target in ["signals?countOnly=true", "filter-options"] {
-        let answer = rig.get(&format!("/api/v1/{target}"));
+        let answer = fixture.get(&format!("/api/v1/{target}"));
         assert_eq!(answer.status, 402, "{target}");
         assert_eq!(answer.json()["code"], "quota_exceeded");
     }
-    assert_eq!(rig.search("limit=2").charged(), 2);
-    wait_for_free_answers(&rig, 2);
+    assert_eq!(fixture.search("limit=2").charged(), 2);
+    wait_for_free_answers(&fixture, 2);
 }
 
 #[test]
 fn usage_names_key_month_and_counters() {
-    let rig = Rig::start();
-    let id = rig.search("limit=3").items().remove(0);
-    rig.get(&format!("/api/v1/signals/{id}"));
-    rig.get("/api/v1/companies/pomelora");
-    let usage = rig.state().usage(None).expect("usage");
+    let fixture = Fixture::start();
+    let id = fixture.search("limit=3").items().remove(0);
+    fixture.get(&format!("/api/v1/signals/{id}"));
+    fixture.get("/api/v1/companies/pomelora");
+    let usage = fixture.state().usage(None).expect("usage");
     assert_eq!(usage.len(), 1);
     assert_eq!(
         (usage[0].name.as_str(), usage[0].counts),
         ("test", [3, 1, 1, 0])
     );
     assert_eq!(
-        rig.state().usage(Some(usage[0].month)).expect("usage"),
+        fixture.state().usage(Some(usage[0].month)).expect("usage"),
         usage
     );
 }
 
 #[test]
 fn a_replay_outlives_restarts_and_the_records_it_shows() {
-    let mut rig = Rig::start();
-    let first = rig.send("GET", "/api/v1/signals?limit=4", &[NAME]);
+    let mut fixture = Fixture::start();
+    let first = fixture.send("GET", "/api/v1/signals?limit=4", &[NAME]);
     let nothing = IndexBuilder::in_memory()
         .and_then(IndexBuilder::finish)
         .expect("an empty index");
-    rig.restart(nothing);
-    assert_eq!(rig.search("limit=4").items().len(), 0);
-    let again = rig.send("GET", "/api/v1/signals?limit=4", &[NAME]);
+    fixture.restart(nothing);
+    assert_eq!(fixture.search("limit=4").items().len(), 0);
+    let again = fixture.send("GET", "/api/v1/signals?limit=4", &[NAME]);
     assert_eq!(
         (again.header("idempotency-replayed"), &again.body),
         (Some("true"), &first.body)
@@ -274,14 +278,15 @@ fn a_replay_outlives_restarts_and_the_records_it_shows() {
 
 #[test]
 fn an_answer_is_repeated_for_24_hours() {
-    let rig = Rig::start();
+    let fixture = Fixture::start();
     assert_eq!(
-        rig.send("GET", "/api/v1/signals?limit=4", &[NAME])
+        fixture
+            .send("GET", "/api/v1/signals?limit=4", &[NAME])
             .charged(),
         4
     );
     let age = |seconds: i64| {
-        let state = rusqlite::Connection::open(rig.state_path()).expect("the state");
+        let state = rusqlite::Connection::open(fixture.state_path()).expect("the state");
         state
             .execute(
                 "UPDATE replays SET answered_at = answered_at - ?1",
@@ -291,13 +296,15 @@ fn an_answer_is_repeated_for_24_hours() {
     };
     age(24 * 60 * 60 - 60);
     assert_eq!(
-        rig.send("GET", "/api/v1/signals?limit=4", &[NAME])
+        fixture
+            .send("GET", "/api/v1/signals?limit=4", &[NAME])
             .charged(),
         0
     );
     age(60);
     assert_eq!(
-        rig.send("GET", "/api/v1/signals?limit=4", &[NAME])
+        fixture
+            .send("GET", "/api/v1/signals?limit=4", &[NAME])
             .charged(),
         4
     );
@@ -305,27 +312,27 @@ fn an_answer_is_repeated_for_24_hours() {
 
 #[test]
 fn nothing_is_delivered_that_cannot_be_charged() {
-    let rig = Rig::start();
-    let blocker = rusqlite::Connection::open(rig.state_path()).expect("the state");
+    let fixture = Fixture::start();
+    let blocker = rusqlite::Connection::open(fixture.state_path()).expect("the state");
     blocker
         .execute_batch("BEGIN IMMEDIATE")
         .expect("the only writer");
-    let answer = rig.search("limit=4");
+    let answer = fixture.search("limit=4");
     assert_eq!(
         (answer.status, answer.json()["data"].is_null()),
         (503, true)
     );
     assert!(answer.header("retry-after").is_some());
-    let ready = rig.get("/readyz");
+    let ready = fixture.get("/readyz");
     assert_eq!(ready.status, 503, "charges cannot be written");
     blocker.execute_batch("ROLLBACK").expect("done");
     let started = std::time::Instant::now();
-    while rig.get("/readyz").status != 200 {
+    while fixture.get("/readyz").status != 200 {
         assert!(
             started.elapsed().as_secs() < 3,
             "it is found out without a charge"
         );
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    assert_eq!(rig.search("limit=4").status, 200);
+    assert_eq!(fixture.search("limit=4").status, 200);
 }

@@ -3,7 +3,7 @@
 use signaldex::query::PARAMETERS;
 
 use crate::errors::assert_golden;
-use crate::rig::Rig;
+use crate::fixture::Fixture;
 
 #[test]
 fn the_document_is_the_one_that_is_kept() {
@@ -14,8 +14,8 @@ fn the_document_is_the_one_that_is_kept() {
 
 #[test]
 fn the_document_is_served_and_has_every_parameter_with_an_example() {
-    let rig = Rig::start();
-    let document = rig.send_as_is("GET", "/openapi.json", &[]).json();
+    let fixture = Fixture::start();
+    let document = fixture.send_as_is("GET", "/openapi.json", &[]).json();
     assert_eq!(document, signaldex::http::openapi_document());
     let parameters = document["paths"]["/api/v1/signals"]["get"]["parameters"]
         .as_array()

@@ -8,11 +8,11 @@ use signaldex::http::{Limits, ServerLimits};
 use signaldex::{Company, Index, IndexBuilder, Signal, SignalId};
 
 use crate::client::{self, Response, read_to_end};
-use crate::rig::{Rig, Settings};
+use crate::fixture::{Fixture, Settings};
 
 /// Holds the one lock that charges need, until it is dropped.
-pub(crate) fn hold_charges(rig: &Rig) -> Connection {
-    let blocker = Connection::open(rig.state_path()).expect("the state");
+pub(crate) fn hold_charges(fixture: &Fixture) -> Connection {
+    let blocker = Connection::open(fixture.state_path()).expect("the state");
     blocker
         .execute_batch("BEGIN IMMEDIATE")
         .expect("the only writer");
@@ -21,11 +21,11 @@ pub(crate) fn hold_charges(rig: &Rig) -> Connection {
 
 /// Asks on a connection and a thread of its own.
 pub(crate) fn ask_aside(
-    rig: &Rig,
+    fixture: &Fixture,
     headers: &[(&'static str, &str)],
 ) -> impl FnOnce() -> Response + Send + use<> {
-    let address = rig.address;
-    let authorization = format!("Bearer {}", rig.key.as_str());
+    let address = fixture.address;
+    let authorization = format!("Bearer {}", fixture.key.as_str());
     let headers: Vec<(&str, String)> = headers
         .iter()
         .map(|(name, value)| (*name, (*value).to_owned()))
@@ -37,8 +37,8 @@ pub(crate) fn ask_aside(
     }
 }
 
-pub(crate) fn with_limits(limits: Limits) -> Rig {
-    Rig::with(Settings {
+pub(crate) fn with_limits(limits: Limits) -> Fixture {
+    Fixture::with(Settings {
         limits,
         ..Settings::default()
     })
@@ -46,14 +46,14 @@ pub(crate) fn with_limits(limits: Limits) -> Rig {
 
 /// The answer to a request whose name another request holds that waits for its charge.
 pub(crate) fn request_in_progress() -> Response {
-    let rig = Rig::start();
+    let fixture = Fixture::start();
     let name = ("idempotency-key", "golden-4712");
-    let blocker = hold_charges(&rig);
-    let first = std::thread::spawn(ask_aside(&rig, &[name]));
+    let blocker = hold_charges(&fixture);
+    let first = std::thread::spawn(ask_aside(&fixture, &[name]));
     let started = Instant::now();
     // The first request holds the name from the moment it is read.
     let second = loop {
-        let probe = ask_aside(&rig, &[name]);
+        let probe = ask_aside(&fixture, &[name]);
         std::thread::sleep(Duration::from_millis(20));
         let answer = probe();
         if answer.status == 409 || started.elapsed() > Duration::from_secs(3) {
@@ -61,7 +61,7 @@ pub(crate) fn request_in_progress() -> Response {
         }
     };
     drop(blocker);
-    rig.note(first.join().expect("an answer").charged());
+    fixture.note(first.join().expect("an answer").charged());
     second
 }
 
@@ -90,22 +90,22 @@ pub(crate) fn damaged_record() -> Response {
         .expect("the evidence");
     bytes[place] ^= 1;
     std::fs::write(&file, bytes).expect("written");
-    let rig = Rig::with(Settings {
+    let fixture = Fixture::with(Settings {
         index: Some(Index::open(&path).expect("records are checked as they are read")),
         ..Settings::default()
     });
-    rig.search("")
+    fixture.search("")
 }
 
 #[test]
 fn charges_over_the_bound_of_the_queue_are_refused_at_once() {
-    let rig = with_limits(Limits {
+    let fixture = with_limits(Limits {
         charge_queue: 2,
         ..Limits::default()
     });
-    let blocker = hold_charges(&rig);
+    let blocker = hold_charges(&fixture);
     let waiting: Vec<_> = (0..8)
-        .map(|_| std::thread::spawn(ask_aside(&rig, &[])))
+        .map(|_| std::thread::spawn(ask_aside(&fixture, &[])))
         .collect();
     std::thread::sleep(Duration::from_millis(500));
     drop(blocker);
@@ -121,7 +121,7 @@ fn charges_over_the_bound_of_the_queue_are_refused_at_once() {
         assert!(detail.contains("Too many charges"), "{detail}");
         assert_eq!(answer.header("retry-after"), Some("1"));
     }
-    rig.note(answers.iter().map(Response::charged).sum());
+    fixture.note(answers.iter().map(Response::charged).sum());
 }
 
 #[test]
@@ -132,11 +132,11 @@ fn a_client_that_does_not_read_is_left() {
         header_time: Duration::from_secs(20),
         ..ServerLimits::default()
     };
-    let rig = Rig::with(Settings {
+    let fixture = Fixture::with(Settings {
         server,
         ..Settings::default()
     });
-    let mut socket = client::connect(rig.address);
+    let mut socket = client::connect(fixture.address);
     // Answers of 47 MB: more than the buffers of both sides of a socket hold.
     let request = "GET /openapi.json HTTP/1.1\r\nhost: a\r\n\r\n".repeat(REQUESTS);
     socket.write_all(request.as_bytes()).expect("sent");
@@ -267,12 +267,12 @@ struct Neighbour {
 }
 
 impl Neighbour {
-    fn start(rig: &Rig, connections: usize, target: &str) -> Neighbour {
+    fn start(fixture: &Fixture, connections: usize, target: &str) -> Neighbour {
         use std::sync::atomic::{AtomicBool, Ordering};
         let is_over = std::sync::Arc::new(AtomicBool::new(false));
-        let authorization = format!("Bearer {}", rig.key.as_str());
+        let authorization = format!("Bearer {}", fixture.key.as_str());
         let thread = |_| {
-            let (is_over, address) = (std::sync::Arc::clone(&is_over), rig.address);
+            let (is_over, address) = (std::sync::Arc::clone(&is_over), fixture.address);
             let (authorization, target) = (authorization.clone(), target.to_owned());
             std::thread::spawn(move || {
                 let headers = [("authorization", authorization.as_str())];
@@ -300,7 +300,7 @@ impl Neighbour {
 
 #[test]
 fn expensive_queries_of_one_key_leave_those_of_others_alone() {
-    let rig = Rig::with(Settings {
+    let fixture = Fixture::with(Settings {
         limits: Limits {
             query_threads: 1,
             query_wait: Duration::from_millis(500),
@@ -309,15 +309,15 @@ fn expensive_queries_of_one_key_leave_those_of_others_alone() {
         index: Some(heavy_index()),
         ..Settings::default()
     });
-    let other = rig.other_key(&Settings::default().key);
+    let other = fixture.other_key(&Settings::default().key);
     let bearer = format!("Bearer {}", other.as_str());
     let headers = [("authorization", bearer.as_str())];
-    let cheap = || rig.send_as_is("GET", "/api/v1/signals?q=ab&limit=2", &headers);
-    let health = || rig.send_as_is("GET", "/healthz", &[]);
+    let cheap = || fixture.send_as_is("GET", "/api/v1/signals?q=ab&limit=2", &headers);
+    let health = || fixture.send_as_is("GET", "/healthz", &[]);
     let heavy = heavy_count();
-    let (_, alone) = times(5, || rig.get(&heavy));
+    let (_, alone) = times(5, || fixture.get(&heavy));
 
-    let neighbour = Neighbour::start(&rig, 24, &heavy);
+    let neighbour = Neighbour::start(&fixture, 24, &heavy);
     let (_, cheap_time) = times(30, cheap);
     let (_, health_time) = times(30, health);
     let answers = neighbour.stop();
@@ -338,8 +338,8 @@ fn expensive_queries_of_one_key_leave_those_of_others_alone() {
 
 #[test]
 fn expensive_queries_are_answered_as_cheap_ones_are() {
-    let rig = |cheap_query_cost| {
-        Rig::with(Settings {
+    let fixture = |cheap_query_cost| {
+        Fixture::with(Settings {
             limits: Limits {
                 cheap_query_cost,
                 ..Limits::default()
@@ -347,7 +347,7 @@ fn expensive_queries_are_answered_as_cheap_ones_are() {
             ..Settings::default()
         })
     };
-    let (cheap, expensive) = (rig(u64::MAX), rig(0));
+    let (cheap, expensive) = (fixture(u64::MAX), fixture(0));
     for target in [
         "signals?q=raises&limit=7",
         "signals?q=raises&countOnly=true",

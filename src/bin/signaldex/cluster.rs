@@ -66,16 +66,16 @@ pub(crate) struct ClusterOptions {
         env = "SIGNALDEX_WORKER_CA"
     )]
     worker_ca: Option<PathBuf>,
-    /// Answer other nodes without TLS on an address that is not this machine's own: whoever reaches
-    /// it can read everything
+    /// Answer other nodes without TLS on an address that is not this machine's own: any client that
+    /// reaches it can read everything
     #[arg(long, env = "SIGNALDEX_INSECURE_WORKER")]
     insecure_worker: bool,
-    /// Seconds that asking the nodes may take, the second try included
+    /// Seconds that asking the nodes may take, the second attempt included
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = parse_seconds, env = "SIGNALDEX_QUERY_DEADLINE")]
     query_deadline: Duration,
-    /// Seconds after which what has not been answered is asked of other replicas
-    #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = parse_seconds, env = "SIGNALDEX_QUERY_PATIENCE")]
-    query_patience: Duration,
+    /// Seconds after which unanswered shards are asked again at other replicas
+    #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = parse_seconds, env = "SIGNALDEX_FIRST_ATTEMPT_TIMEOUT")]
+    first_attempt_timeout: Duration,
     /// Seconds between looks at the other nodes and the store
     #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = parse_seconds, env = "SIGNALDEX_CLUSTER_INTERVAL")]
     cluster_interval: Duration,
@@ -116,7 +116,7 @@ impl ClusterOptions {
         })?;
         let options = NodeOptions {
             deadline: self.query_deadline,
-            patience: self.query_patience,
+            first_attempt_timeout: self.first_attempt_timeout,
             interval: self.cluster_interval,
             ..NodeOptions::new(&self.shard_cache)
         };

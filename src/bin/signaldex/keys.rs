@@ -32,7 +32,7 @@ pub(crate) struct Create {
     /// The first day (UTC) on which the key is refused
     #[arg(long, value_name = "DATE", value_parser = source::parse_date)]
     expires: Option<Date>,
-    /// Requests a second in the long run
+    /// Sustained requests per second
     #[arg(long, value_name = "N", default_value_t = NewKey::DEFAULT_RATE, value_parser = clap::value_parser!(u32).range(1..))]
     rate: u32,
     /// Requests at once

@@ -51,7 +51,7 @@ pub(crate) struct Serve {
 /// The dashboard, the search page and the metrics.
 #[derive(Debug, clap::Args)]
 struct AdminOptions {
-    /// Where the dashboard, the search page and /metrics are served; not for strangers
+    /// Where the dashboard, the search page and /metrics are served; never expose it to untrusted clients
     #[arg(
         long,
         alias = "metrics-addr",
@@ -59,7 +59,7 @@ struct AdminOptions {
         env = "SIGNALDEX_ADMIN_ADDR"
     )]
     admin_addr: SocketAddr,
-    /// Seconds after which somebody who has signed in to the dashboard has to do so again
+    /// Seconds until a dashboard session expires
     #[arg(long, value_name = "SECONDS", default_value = "43200", value_parser = parse_seconds, env = "SIGNALDEX_ADMIN_SESSION")]
     admin_session: Duration,
     /// Where clients find the service, for the commands that the dashboard shows; by default --addr

@@ -119,7 +119,7 @@ impl Watched {
     }
 
     /// The nodes that failed, or where none did, those that have not answered.
-    pub(super) fn culprits(&self) -> Vec<usize> {
+    pub(super) fn failed_nodes(&self) -> Vec<usize> {
         let standings = self.lock();
         let of = |is_meant: &dyn Fn(&Standing) -> bool| -> Vec<usize> {
             let meant = standings.iter().filter(|(_, standing)| is_meant(standing));

@@ -119,7 +119,7 @@ impl DisplayAs for Leaf {
             Wanted::Facets { filter, .. } => write!(f, "facets, filter=[{}]", filter.canonical()),
             Wanted::Signal(id) => write!(f, "signal {id}"),
             Wanted::Company(_) => write!(f, "company"),
-            Wanted::Holdings => write!(f, "holdings"),
+            Wanted::LoadedShards => write!(f, "loaded shards"),
         }
     }
 }

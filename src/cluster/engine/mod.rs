@@ -132,10 +132,10 @@ impl Engine {
         &self,
         question: &Arc<Question>,
         tasks: &[Task],
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Answer, Failure> {
         let rows = match question.wanted {
-            Wanted::Holdings => Arc::default(),
+            Wanted::LoadedShards => Arc::default(),
             _ => Arc::clone(&self.rows_received),
         };
         let watched = Arc::new(Watched::new(tasks, rows));
@@ -146,13 +146,13 @@ impl Engine {
                 () = watched.failed() => exec_err!("a node has failed"),
             }
         };
-        let reason = match tokio::time::timeout(patience, asked).await {
+        let reason = match tokio::time::timeout(timeout, asked).await {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("not all nodes have answered within {patience:?}"),
+            Err(_) => format!("not all nodes have answered within {timeout:?}"),
         };
         Err(Failure {
-            nodes: watched.culprits(),
+            nodes: watched.failed_nodes(),
             reason,
         })
     }

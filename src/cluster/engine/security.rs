@@ -87,8 +87,8 @@ impl Security {
         })))
     }
 
-    /// Whether a worker may listen there: on other than this machine's own addresses whoever
-    /// reaches it could read everything, so that has to be wanted.
+    /// Whether a worker may listen there: on other than this machine's own addresses any client
+    /// could read everything, so TLS or an explicit option is required.
     ///
     /// # Errors
     /// [`is_invalid`](Error::is_invalid) where it may not.
@@ -97,7 +97,7 @@ impl Security {
             Ok(())
         } else {
             Err(Error::invalid(format!(
-                "the worker would answer whoever reaches {address}: give it --worker-cert, \
+                "the worker would answer any client that reaches {address}: give it --worker-cert, \
                  --worker-key and --worker-ca, an address of this machine alone such as 127.0.0.1, \
                  or --insecure-worker in a network of its own"
             )))

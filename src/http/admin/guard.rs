@@ -25,7 +25,7 @@ pub(super) const COOKIE_NAME: &str = "signaldex_session";
 /// The field of a form that carries the session's token.
 pub(super) const FORM_TOKEN: &str = "form_token";
 
-/// A request of somebody who has signed in.
+/// A request with a valid session.
 pub(super) struct Visit {
     pub(super) session: Arc<Session>,
     pub(super) nonce: String,
@@ -64,7 +64,7 @@ pub(super) async fn admit(State(admin): State<Admin>, request: Request, next: Ne
     }
 }
 
-/// The request with its visit, or an answer to whoever may not pass.
+/// The request with its session, or the response that refuses it.
 async fn visit(admin: &Admin, request: Request) -> Result<Request, Answer> {
     let (parts, body) = request.into_parts();
     let nonce = frame::nonce_of(&parts.extensions);
@@ -114,7 +114,7 @@ async fn own_form(
 }
 
 /// Whether a form comes from a page of ours. Browsers say where every form comes from; who says
-/// nothing is no browser, and has no session that somebody else could misuse.
+/// nothing is no browser, and has no session that another site could misuse.
 pub(super) fn is_same_origin(headers: &HeaderMap) -> bool {
     let Some(origin) = headers.get(ORIGIN) else {
         return true;

@@ -1,5 +1,5 @@
-//! The dashboard and the search page: what a person touches, on a listener that is not for
-//! strangers.
+//! The dashboard and the search page: pages for people, on a listener that untrusted
+//! clients must not reach.
 //!
 //! ```text
 //! seal      headers and a nonce for every answer
@@ -81,14 +81,14 @@ struct Shared {
 /// A page, or why there is none.
 type Answer = Result<Response, Failed>;
 
-/// Makes a page for whoever has signed in.
+/// Renders a page for a signed-in user.
 type PageMaker = fn(&Admin, &Visit) -> Answer;
 
 /// A page under way.
 type PageFuture = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
 impl Admin {
-    /// A dashboard of a service. Whoever signs in needs the token of the service's
+    /// A dashboard of a service. Signing in takes the token of the service's
     /// [`State`](super::State), which [`first_admin_token`](super::State::first_admin_token) makes.
     pub fn new(service: Service, settings: AdminSettings) -> Admin {
         Admin(Arc::new(Shared {

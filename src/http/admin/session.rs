@@ -45,7 +45,7 @@ impl Sessions {
         self.lifetime
     }
 
-    /// Begins a session for whoever has shown a token, and answers the cookie's value.
+    /// Starts a session and returns the cookie's value.
     pub(super) fn begin(&self, admin_token: TokenHash) -> Result<String, getrandom::Error> {
         let cookie = keys::random_text::<SECRET_BYTES>()?;
         let session = Session {

@@ -46,7 +46,7 @@ pub(super) async fn ask(
     show(&nonce, StatusCode::OK, notice, "", next)
 }
 
-/// Begins a session for whoever shows the token.
+/// Starts a session when the token is right.
 pub(super) async fn enter(
     State(admin): State<Admin>,
     Extension(nonce): Extension<Nonce>,
@@ -61,13 +61,13 @@ pub(super) async fn enter(
     let next = own_place(form.value("next"));
     let shown = TokenHash::of(form.value("token"));
     if admin.0.service.0.state.admin_token()? != Some(shown) {
-        tracing::warn!("somebody tried to sign in with a wrong admin token");
+        tracing::warn!("sign-in refused: wrong admin token");
         let fault = "That is not the admin token.";
         return show(&nonce, StatusCode::UNAUTHORIZED, "", fault, next);
     }
     let sessions = &admin.0.sessions;
     let cookie = set_cookie(&sessions.begin(shown)?, sessions.lifetime(), &parts.headers);
-    tracing::info!("somebody has signed in to the dashboard");
+    tracing::info!("signed in to the dashboard");
     Ok(([(SET_COOKIE, cookie)], to(next)).into_response())
 }
 
@@ -107,7 +107,7 @@ fn own_place(wanted: &str) -> &str {
 }
 
 /// The listener speaks plain HTTP, so `Secure` would keep the cookie from coming back, except
-/// behind a proxy that speaks TLS and says so. Whoever forges that header only harms themselves.
+/// behind a proxy that speaks TLS and says so. A client that forges that header harms only itself.
 fn set_cookie(value: &str, lifetime: Duration, headers: &HeaderMap) -> String {
     let seconds = lifetime.as_secs();
     let is_secure = headers

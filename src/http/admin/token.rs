@@ -43,7 +43,7 @@ impl fmt::Debug for AdminToken {
 }
 
 impl TokenHash {
-    /// The hash of what somebody typed. Comparing hashes leaks nothing that leads to a token.
+    /// The hash of a token as typed. Comparing hashes leaks nothing that leads to a token.
     pub(crate) fn of(text: &str) -> TokenHash {
         TokenHash(Sha256::digest(text.as_bytes()).into())
     }

@@ -39,7 +39,7 @@ pub(crate) struct Charge {
     pub(crate) quota: Option<u64>,
     pub(crate) replay: Option<NewReplay>,
     /// Dropped when the outcome is known, before the request is told of it.
-    pub(crate) held: Option<Arc<dyn Send + Sync>>,
+    pub(crate) guard: Option<Arc<dyn Send + Sync>>,
 }
 
 /// What a key has used after a charge.
@@ -149,7 +149,7 @@ impl Waiting {
 
 impl Taken {
     fn tell(self, outcome: Outcome) {
-        drop(self.charge.held);
+        drop(self.charge.guard);
         // A client that has gone misses nothing: what is charged can be repeated.
         let _ = self.reply.send(outcome);
     }
@@ -428,7 +428,7 @@ mod tests {
             units,
             quota,
             replay,
-            held: None,
+            guard: None,
         }
     }
 

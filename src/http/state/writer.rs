@@ -26,10 +26,10 @@ use crate::http::metering::Counter;
 
 /// Charges of one commit: enough for every request under way, few enough to bound its time.
 const MAX_BATCH: usize = 512;
-/// From this many charges in a commit on, commits are paced: whoever asks one thing after the
+/// From this many charges in a commit on, commits are paced: a client that asks one thing after the
 /// other waits for no one.
 const PACED_BATCH: usize = 8;
-/// The least time from one paced commit to the next. At 20,000 requests a second a commit then
+/// The least time from one paced commit to the next. At 20,000 requests per second a commit then
 /// holds 40 charges instead of 13, which takes a sixth off the work of a request
 /// (`benches/load`).
 const COMMIT_INTERVAL: Duration = Duration::from_millis(2);

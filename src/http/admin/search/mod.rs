@@ -125,8 +125,7 @@ fn find(
 ) -> Result<Found, crate::Error> {
     let (page, page_time) = timed(|| snapshot.search(query, today))?;
     let (count, count_time) = timed(|| snapshot.count(query.filter(), today))?;
-    // The company's details, which a search of the interface leaves out, are worth a second look-up
-    // to whoever reads.
+    // The API leaves the company's details out; on a page for people they are worth a second look-up.
     let signals = page.ids().map(|id| snapshot.signal(id));
     let signals: Vec<_> = signals
         .filter_map(Result::transpose)

@@ -36,13 +36,13 @@ pub(crate) fn run(command: &mut Command) {
 }
 
 /// A folder with corpora, indexes, shards, a store, and the state of a key.
-pub(crate) struct Rig {
+pub(crate) struct Fixture {
     folder: TempDir,
     pub(crate) key: String,
 }
 
-impl Rig {
-    pub(crate) fn new() -> Rig {
+impl Fixture {
+    pub(crate) fn new() -> Fixture {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let key = NewKey {
             rate: 100_000,
@@ -51,7 +51,7 @@ impl Rig {
         };
         let state = State::open(folder.path().join("state.db")).expect("a state");
         let (_, key) = state.create_key(&key).expect("a key");
-        Rig {
+        Fixture {
             folder,
             key: key.as_str().to_owned(),
         }
@@ -247,7 +247,7 @@ pub(crate) struct Shape {
     pub(crate) replicas: usize,
     /// Seconds of a query, and of its first try.
     pub(crate) deadline: f64,
-    pub(crate) patience: f64,
+    pub(crate) first_attempt_timeout: f64,
     /// Whether nodes use TLS, with the files that [`tls_files`] names.
     pub(crate) tls: bool,
 }
@@ -259,7 +259,7 @@ impl Shape {
             nodes: 3,
             replicas,
             deadline: 4.0,
-            patience: 2.0,
+            first_attempt_timeout: 2.0,
             tls: false,
         }
     }
@@ -274,15 +274,15 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     /// Starts the nodes over what is published in a store, and waits until each has all shards.
-    pub(crate) fn start(rig: &Rig, name: &str, store: &str, shape: Shape) -> Cluster {
+    pub(crate) fn start(fixture: &Fixture, name: &str, store: &str, shape: Shape) -> Cluster {
         let ports: Vec<u16> = (0..shape.nodes).map(|_| free_port()).collect();
         write_settings(
-            &settings_path(rig, name),
-            &rig.path(store),
+            &settings_path(fixture, name),
+            &fixture.path(store),
             shape.replicas,
             &ports,
         );
-        let start = |node| start_node(rig, name, node, shape);
+        let start = |node| start_node(fixture, name, node, shape);
         let cluster = Cluster {
             nodes: (0..shape.nodes).map(start).collect(),
             name: name.to_owned(),
@@ -301,41 +301,44 @@ impl Cluster {
     }
 
     /// Starts a node anew that has ended.
-    pub(crate) fn restart(&mut self, rig: &Rig, node: usize) {
-        self.nodes[node] = start_node(rig, &self.name, node, self.shape);
+    pub(crate) fn restart(&mut self, fixture: &Fixture, node: usize) {
+        self.nodes[node] = start_node(fixture, &self.name, node, self.shape);
     }
 }
 
-fn start_node(rig: &Rig, name: &str, node: usize, shape: Shape) -> Served {
+fn start_node(fixture: &Fixture, name: &str, node: usize, shape: Shape) -> Served {
     let node_name = format!("{name}-{}", NAMES[node]);
-    let mut command = rig.serve(&node_name);
-    command.arg("--cluster").arg(settings_path(rig, name));
+    let mut command = fixture.serve(&node_name);
+    command.arg("--cluster").arg(settings_path(fixture, name));
     command.args(["--node", NAMES[node], "--shard-cache"]);
-    command.arg(rig.path(&format!("{node_name}-cache")));
+    command.arg(fixture.path(&format!("{node_name}-cache")));
     command.args(["--cluster-interval", &INTERVAL.as_secs_f64().to_string()]);
     command.args(["--query-deadline", &shape.deadline.to_string()]);
-    command.args(["--query-patience", &shape.patience.to_string()]);
+    command.args([
+        "--first-attempt-timeout",
+        &shape.first_attempt_timeout.to_string(),
+    ]);
     if shape.tls {
-        command.args(tls_options(rig, NAMES[node]));
+        command.args(tls_options(fixture, NAMES[node]));
     }
     Served::start(
         command,
-        rig.path(&format!("{node_name}.log")),
-        rig.key.clone(),
+        fixture.path(&format!("{node_name}.log")),
+        fixture.key.clone(),
     )
 }
 
 /// The certificate, the key and the authority of a node.
-pub(crate) fn tls_files(rig: &Rig, name: &str) -> [PathBuf; 3] {
+pub(crate) fn tls_files(fixture: &Fixture, name: &str) -> [PathBuf; 3] {
     [
-        rig.path(&format!("{name}.pem")),
-        rig.path(&format!("{name}.key")),
-        rig.path(&format!("{name}-ca.pem")),
+        fixture.path(&format!("{name}.pem")),
+        fixture.path(&format!("{name}.key")),
+        fixture.path(&format!("{name}-ca.pem")),
     ]
 }
 
-pub(crate) fn tls_options(rig: &Rig, name: &str) -> [OsString; 6] {
-    let [certificate, key, authority] = tls_files(rig, name).map(PathBuf::into_os_string);
+pub(crate) fn tls_options(fixture: &Fixture, name: &str) -> [OsString; 6] {
+    let [certificate, key, authority] = tls_files(fixture, name).map(PathBuf::into_os_string);
     [
         "--worker-cert".into(),
         certificate,
@@ -347,15 +350,15 @@ pub(crate) fn tls_options(rig: &Rig, name: &str) -> [OsString; 6] {
 }
 
 /// The address at which a node answers the others.
-pub(crate) fn worker_address(rig: &Rig, name: &str, node: usize) -> SocketAddr {
-    let settings = fs::read(settings_path(rig, name)).expect("the file of the cluster");
+pub(crate) fn worker_address(fixture: &Fixture, name: &str, node: usize) -> SocketAddr {
+    let settings = fs::read(settings_path(fixture, name)).expect("the file of the cluster");
     let settings: serde_json::Value = serde_json::from_slice(&settings).expect("JSON");
     let address = settings["nodes"][node]["address"].as_str();
     address.expect("an address").parse().expect("an address")
 }
 
-pub(crate) fn settings_path(rig: &Rig, name: &str) -> PathBuf {
-    rig.path(&format!("{name}.json"))
+pub(crate) fn settings_path(fixture: &Fixture, name: &str) -> PathBuf {
+    fixture.path(&format!("{name}.json"))
 }
 
 /// Writes the file of a cluster on loopback.

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use crate::client::{self, Response};
 
 /// A running server.
-pub(crate) struct Rig {
+pub(crate) struct Fixture {
     pub(crate) address: SocketAddr,
     pub(crate) key: ApiKey,
     directory: TempDir,
@@ -63,19 +63,19 @@ impl Default for Settings {
     }
 }
 
-impl Rig {
-    pub(crate) fn start() -> Rig {
-        Rig::with(Settings::default())
+impl Fixture {
+    pub(crate) fn start() -> Fixture {
+        Fixture::with(Settings::default())
     }
 
-    pub(crate) fn with(settings: Settings) -> Rig {
+    pub(crate) fn with(settings: Settings) -> Fixture {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("state.db");
         let (_, key) = State::open(&path)
             .and_then(|state| state.create_key(&settings.key))
             .expect("a key");
         let (address, stop, thread) = start(path, settings);
-        Rig {
+        Fixture {
             address,
             key,
             directory,
@@ -94,7 +94,7 @@ impl Rig {
         address
     }
 
-    /// Searches at an address as the rig's key does, and notes what was charged.
+    /// Searches at an address as the fixture's key does, and notes what was charged.
     pub(crate) fn search_at(&self, address: SocketAddr, query: &str) -> Response {
         let authorization = format!("Bearer {}", self.key.as_str());
         let headers = [("authorization", authorization.as_str())];
@@ -131,7 +131,7 @@ impl Rig {
         self.send_as_is(method, target, &headers)
     }
 
-    /// Sends a request without the rig's key.
+    /// Sends a request without the fixture's key.
     pub(crate) fn send_as_is(
         &self,
         method: &str,
@@ -144,7 +144,7 @@ impl Rig {
         response
     }
 
-    /// Notes units that answers charged which the rig did not read itself.
+    /// Notes units that answers charged which the fixture did not read itself.
     pub(crate) fn note(&self, units: u64) {
         self.charged.set(self.charged.get() + units);
     }
@@ -213,7 +213,7 @@ impl Rig {
     }
 }
 
-impl Drop for Rig {
+impl Drop for Fixture {
     /// Closes the ledger of the test.
     fn drop(&mut self) {
         self.stop();

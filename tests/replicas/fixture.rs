@@ -60,19 +60,19 @@ pub(crate) fn titles(snapshot: &Snapshot) -> Vec<(u64, String)> {
 }
 
 /// A folder with an index in `index`, and a store in `store`.
-pub(crate) struct Rig {
+pub(crate) struct Fixture {
     folder: tempfile::TempDir,
     runtime: tokio::runtime::Runtime,
 }
 
-impl Rig {
-    pub(crate) fn new() -> Rig {
-        let rig = Rig {
+impl Fixture {
+    pub(crate) fn new() -> Fixture {
+        let fixture = Fixture {
             folder: tempfile::tempdir().expect("a temporary directory"),
             runtime: runtime(),
         };
-        build(&rig.index(), "one");
-        rig
+        build(&fixture.index(), "one");
+        fixture
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

@@ -14,22 +14,22 @@ use crate::{Error, Query, Result, Snapshot};
 
 /// The shards that a node holds. Clones share everything; readers take no lock.
 #[derive(Clone, Default)]
-pub(super) struct Holdings(Arc<ArcSwap<BTreeMap<u64, Arc<HeldGeneration>>>>);
+pub(super) struct LoadedShards(Arc<ArcSwap<BTreeMap<u64, Arc<LoadedGeneration>>>>);
 
 /// A generation, of which a node holds some shards.
-pub(super) struct HeldGeneration {
+pub(super) struct LoadedGeneration {
     pub(super) manifest: ClusterGeneration,
     pub(super) shards: BTreeMap<u32, Arc<Snapshot>>,
 }
 
-impl Holdings {
+impl LoadedShards {
     /// All that is held, by generation.
-    pub(super) fn all(&self) -> Arc<BTreeMap<u64, Arc<HeldGeneration>>> {
+    pub(super) fn all(&self) -> Arc<BTreeMap<u64, Arc<LoadedGeneration>>> {
         self.0.load_full()
     }
 
     /// Takes a generation in place of what was held of it. Only the loader does.
-    pub(super) fn install(&self, generation: HeldGeneration) {
+    pub(super) fn install(&self, generation: LoadedGeneration) {
         let mut held = BTreeMap::clone(&self.all());
         held.insert(generation.manifest.generation, Arc::new(generation));
         self.0.store(Arc::new(held));
@@ -44,7 +44,7 @@ impl Holdings {
 
     /// What a shard answers.
     pub(super) fn answer(&self, question: &Question, shard: u32) -> Result<Answer> {
-        if question.wanted == Wanted::Holdings {
+        if question.wanted == Wanted::LoadedShards {
             return Ok(Answer::Rows(self.report()));
         }
         let held = self.0.load();
@@ -63,7 +63,7 @@ impl Holdings {
     /// A row for each generation: the numbers of its shards, as many bytes each as a u32 has.
     fn report(&self) -> Vec<Row> {
         let held = self.0.load();
-        let row = |(&id, held): (&u64, &Arc<HeldGeneration>)| Row {
+        let row = |(&id, held): (&u64, &Arc<LoadedGeneration>)| Row {
             id,
             bytes: held
                 .shards
@@ -106,7 +106,7 @@ pub(super) fn answer_of(snapshot: &Snapshot, wanted: &Wanted) -> Result<Answer> 
                 answer.map(|bytes| lone_row(0, bytes)).into_iter().collect(),
             ))
         }
-        Wanted::Holdings => Ok(Answer::Rows(Vec::new())),
+        Wanted::LoadedShards => Ok(Answer::Rows(Vec::new())),
     }
 }
 
