@@ -50,7 +50,7 @@ impl Error {
         self.0.kind == Kind::Io
     }
 
-    /// There is no index at that place.
+    /// There is no index at that path.
     pub fn is_missing(&self) -> bool {
         self.0.kind == Kind::Missing
     }
@@ -167,7 +167,7 @@ impl Error {
         Error::new(Kind::Poisoned, reason)
     }
 
-    /// The object store refused. The reason names no place outside the store's own names, as it is
+    /// The object store refused. The reason names nothing outside the store's own names, as it is
     /// shown to untrusted clients; the source may.
     #[cfg(feature = "replicate")]
     pub(crate) fn store(
@@ -197,7 +197,7 @@ impl Error {
         &self.0.reason
     }
 
-    /// Names the file, unless a deeper place has named one already.
+    /// Names the file, unless a deeper layer has named one already.
     pub(crate) fn at(mut self, path: &Path) -> Error {
         self.0.path.get_or_insert_with(|| path.to_owned());
         self
@@ -226,7 +226,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// Appends the sources of an error, each behind a colon.
+/// Appends the sources of an error, each after a colon.
 pub(crate) fn write_sources(
     error: &(dyn std::error::Error + 'static),
     f: &mut fmt::Formatter<'_>,

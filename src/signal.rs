@@ -32,7 +32,7 @@ pub struct SignalId(u64);
 impl SignalId {
     /// The smallest id, 1.
     pub const MIN: SignalId = SignalId(1);
-    /// The greatest id, nineteen nines.
+    /// The largest id, nineteen nines.
     pub const MAX: SignalId = SignalId(9_999_999_999_999_999_999);
 
     /// The id of that number, or `None` outside [`MIN`](Self::MIN) to [`MAX`](Self::MAX).
@@ -167,7 +167,7 @@ pub struct Hiring<'a> {
     pub seniority: Option<Cow<'a, str>>,
     /// The contract, such as `full-time`.
     pub employment_type: Option<Cow<'a, str>>,
-    /// The place, such as `remote`.
+    /// The index, such as `remote`.
     pub work_arrangement: Option<Cow<'a, str>>,
 }
 
@@ -216,7 +216,7 @@ pub struct CompanyProfile<'a> {
     pub company: Company<'a>,
     /// The number of its live signals.
     pub signal_count: u64,
-    /// The greatest date of its live signals.
+    /// The largest date of its live signals.
     pub latest_signal_date: Option<Date>,
 }
 

@@ -4,13 +4,13 @@
 //!
 //! 1. compatibility composition (NFKC): ligatures, full-width letters and the like become plain;
 //! 2. full case folding ("Straße" and "STRASSE" meet at "strasse");
-//! 3. the marks U+0300 to U+036F behind Latin letters are removed ("café" becomes "cafe";
+//! 3. the marks U+0300 to U+036F after Latin letters are removed ("café" becomes "cafe";
 //!    Japanese and Cyrillic keep theirs), and the rest is composed again (NFC);
 //! 4. words are cut at Unicode word boundaries ([UAX #29]); what holds no letter or digit is none,
 //!    and a space that carries a vowel sign is not part of the word;
 //! 5. a possessive ending (`'s` or `’s`) is dropped, and so are the dots of an acronym of single
 //!    letters ("u.s." becomes "us");
-//! 6. a word of a single letter takes a `+`, `++` or `#` right behind it ("c++", "f#").
+//! 6. a word of a single letter takes a `+`, `++` or `#` right after it ("c++", "f#").
 //!
 //! There is no stemming and there are no stop words. Analysing a term gives that term again, so
 //! that queries and titles cannot drift apart.
@@ -51,7 +51,7 @@ pub fn analyze(text: &str, sink: impl FnMut(&str)) {
     if text.is_ascii() {
         let words = AsciiWords {
             text: text.as_bytes(),
-            place: 0,
+            index: 0,
         };
         emit(text, words, sink);
     } else {
@@ -120,7 +120,7 @@ fn emit(text: &str, words: impl Iterator<Item = (usize, usize)>, mut sink: impl 
         }
         term.clear();
         // A space and the mark on it are one word to Unicode, but a person who searches for the mark types it
-        // behind other words.
+        // after other words.
         term.push_str(text[start..end].trim_start());
         term.make_ascii_lowercase();
         drop_possessive(&mut term);
@@ -172,7 +172,7 @@ fn operator(rest: &str) -> &'static str {
         .unwrap_or_default()
 }
 
-/// The length of a possessive ending that stands behind a sign or a dot ("C++'s", "U.S.'s"),
+/// The length of a possessive ending that stands after a sign or a dot ("C++'s", "U.S.'s"),
 /// where word boundaries make a word of its own of it.
 fn possessive_length(rest: &str, followed: usize) -> usize {
     if followed == 0 {
@@ -181,10 +181,10 @@ fn possessive_length(rest: &str, followed: usize) -> usize {
     let ending = ["'s", "'S", "\u{2019}s", "\u{2019}S"]
         .into_iter()
         .find(|ending| {
-            let behind = rest
+            let next = rest
                 .strip_prefix(ending)
-                .and_then(|behind| behind.chars().next());
-            rest.starts_with(ending) && !behind.is_some_and(|c| c.is_alphanumeric() || c == '_')
+                .and_then(|tail| tail.chars().next());
+            rest.starts_with(ending) && !next.is_some_and(|c| c.is_alphanumeric() || c == '_')
         });
     ending.map_or(0, str::len)
 }
@@ -241,7 +241,7 @@ fn is_latin(letter: char) -> bool {
 /// The words of ASCII text: [UAX #29](https://www.unicode.org/reports/tr29/) as far as ASCII goes.
 struct AsciiWords<'a> {
     text: &'a [u8],
-    place: usize,
+    index: usize,
 }
 
 impl Iterator for AsciiWords<'_> {
@@ -250,10 +250,10 @@ impl Iterator for AsciiWords<'_> {
     fn next(&mut self) -> Option<(usize, usize)> {
         // Every round moves on by at least one byte.
         loop {
-            let rest = &self.text[self.place..];
-            let start = self.place + rest.iter().position(|&byte| is_word_byte(byte))?;
+            let rest = &self.text[self.index..];
+            let start = self.index + rest.iter().position(|&byte| is_word_byte(byte))?;
             let end = self.end_of_word(start);
-            self.place = end;
+            self.index = end;
             if self.text[start..end].iter().any(u8::is_ascii_alphanumeric) {
                 return Some((start, end));
             }
@@ -276,16 +276,16 @@ impl AsciiWords<'_> {
         end
     }
 
-    /// Whether the byte at a place joins what stands around it: a dot or an apostrophe between
+    /// Whether the byte at an index joins what stands around it: a dot or an apostrophe between
     /// letters or between digits, a colon between letters, a comma or semicolon between digits.
-    fn joins(&self, place: usize) -> bool {
-        let Some(&behind) = self.text.get(place + 1) else {
+    fn joins(&self, index: usize) -> bool {
+        let Some(&after) = self.text.get(index + 1) else {
             return false;
         };
-        let before = self.text[place - 1];
-        let between_letters = before.is_ascii_alphabetic() && behind.is_ascii_alphabetic();
-        let between_digits = before.is_ascii_digit() && behind.is_ascii_digit();
-        match self.text[place] {
+        let before = self.text[index - 1];
+        let between_letters = before.is_ascii_alphabetic() && after.is_ascii_alphabetic();
+        let between_digits = before.is_ascii_digit() && after.is_ascii_digit();
+        match self.text[index] {
             b'.' | b'\'' => between_letters || between_digits,
             b':' => between_letters,
             b',' | b';' => between_digits,
@@ -412,7 +412,7 @@ mod tests {
 
         #[test]
         fn ascii_words_are_unicode_words(text in "[ -~\t\n]{0,24}|[a-c1-2.,:;'_+# S]{0,16}") {
-            let words: Vec<_> = AsciiWords { text: text.as_bytes(), place: 0 }
+            let words: Vec<_> = AsciiWords { text: text.as_bytes(), index: 0 }
                 .map(|(start, end)| &text[start..end])
                 .collect();
             prop_assert_eq!(words, text.unicode_words().collect::<Vec<_>>());

@@ -139,7 +139,7 @@ impl Coordinator {
             .map_err(Unanswered::Failed)
     }
 
-    /// Where the page of a number starts: behind the last row of the pages before, whose ids alone
+    /// Where the page of a number starts: after the last row of the pages before, whose ids alone
     /// are asked for. `None` where these already are all.
     async fn start_of(
         &self,

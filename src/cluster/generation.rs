@@ -5,7 +5,7 @@
 //! cluster/manifests/<generation, 20 digits>  created once, when all shards are there; never changed
 //! ```
 //!
-//! The number of shards is part of their place, so a corpus can be published again in other parts.
+//! The number of shards is part of their placement, so a corpus can be published again in other parts.
 
 use serde::{Deserialize, Serialize};
 

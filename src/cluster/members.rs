@@ -21,7 +21,7 @@ pub(super) type Held = BTreeMap<u64, Vec<u32>>;
 
 /// The nodes as one of them sees them.
 pub(super) struct Members {
-    /// The place of the node that sees.
+    /// The index of the node that sees.
     own: usize,
     loaded: LoadedShards,
     /// What each of the nodes holds; `None` for one that does not answer.

@@ -68,7 +68,7 @@ impl Node {
         security: Security,
         options: NodeOptions,
     ) -> Result<Node> {
-        let own = settings.place_of(name)?;
+        let own = settings.index_of(name)?;
         let nodes = settings.nodes.len();
         let addresses = settings.nodes.iter().map(|node| node.address.clone());
         let addresses: Vec<String> = addresses.collect();

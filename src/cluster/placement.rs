@@ -24,7 +24,7 @@ pub fn shard_of(company_slug: &str, shards: u32) -> u32 {
     (hash % u64::from(shards.max(1))) as u32
 }
 
-/// The nodes that hold a shard, by their places in `nodes`, first choice first.
+/// The nodes that hold a shard, by their indices in `nodes`, first choice first.
 pub fn holders<T: AsRef<str>>(shard: u32, shards: u32, nodes: &[T], replicas: usize) -> Vec<usize> {
     let score = |node: &T| {
         let (shard, shards) = (shard.to_le_bytes(), shards.to_le_bytes());
@@ -33,12 +33,12 @@ pub fn holders<T: AsRef<str>>(shard: u32, shards: u32, nodes: &[T], replicas: us
     let mut ranked: Vec<(u64, &str, usize)> = nodes
         .iter()
         .enumerate()
-        .map(|(place, node)| (score(node), node.as_ref(), place))
+        .map(|(index, node)| (score(node), node.as_ref(), index))
         .collect();
     // Names are different, so that no two are equal.
     ranked.sort_by(|a, b| b.cmp(a));
     ranked.truncate(replicas);
-    ranked.into_iter().map(|(_, _, place)| place).collect()
+    ranked.into_iter().map(|(_, _, index)| index).collect()
 }
 
 fn hash(domain: &str, parts: &[&[u8]]) -> u64 {
@@ -48,7 +48,7 @@ fn hash(domain: &str, parts: &[&[u8]]) -> u64 {
         hash.update(part);
     }
     let digest = hash.finalize();
-    u64::from_le_bytes(std::array::from_fn(|place| digest[place]))
+    u64::from_le_bytes(std::array::from_fn(|index| digest[index]))
 }
 
 #[cfg(test)]
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn a_node_that_goes_moves_only_its_own_shards() {
         let names = |held: Vec<usize>, nodes: &[&'static str]| -> Vec<&'static str> {
-            held.into_iter().map(|place| nodes[place]).collect()
+            held.into_iter().map(|index| nodes[index]).collect()
         };
         for shard in 0..100 {
             let before = names(holders(shard, 100, &NODES, 2), &NODES);

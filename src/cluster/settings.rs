@@ -109,13 +109,13 @@ impl ClusterSettings {
         Ok(())
     }
 
-    /// The place of the node of that name.
+    /// The index of the node of that name.
     ///
     /// # Errors
     /// [`is_invalid`](Error::is_invalid) where there is none.
-    pub fn place_of(&self, name: &str) -> Result<usize> {
-        let place = self.nodes.iter().position(|node| node.name == name);
-        place.ok_or_else(|| {
+    pub fn index_of(&self, name: &str) -> Result<usize> {
+        let index = self.nodes.iter().position(|node| node.name == name);
+        index.ok_or_else(|| {
             let names: Vec<&str> = self.nodes.iter().map(|node| node.name.as_str()).collect();
             Error::invalid(format!(
                 "node: {} is not of this cluster; allowed are {}",
@@ -125,7 +125,7 @@ impl ClusterSettings {
         })
     }
 
-    /// The nodes that hold a shard of that many, by their places, first choice first.
+    /// The nodes that hold a shard of that many, by their indices, first choice first.
     pub(super) fn holders(&self, shard: u32, shards: u32) -> Vec<usize> {
         let names: Vec<&str> = self.nodes.iter().map(|node| node.name.as_str()).collect();
         placement::holders(shard, shards, &names, self.replicas)
@@ -167,8 +167,8 @@ mod tests {
     #[test]
     fn a_node_that_is_none_is_refused_with_those_that_are() {
         let settings = ClusterSettings::parse(&text(1, &["one", "two"])).expect("a cluster");
-        assert_eq!(settings.place_of("two").ok(), Some(1));
-        let error = settings.place_of("six").expect_err("refused");
+        assert_eq!(settings.index_of("two").ok(), Some(1));
+        let error = settings.index_of("six").expect_err("refused");
         assert!(
             error.to_string().contains("allowed are one, two"),
             "{error}"

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 
 use crate::encoding::column::Column;
 use crate::encoding::row::Row;
-use crate::encoding::zone_map::BlockRange;
+use crate::encoding::zone_map::Zone;
 use crate::kernels::block::BLOCK_ROWS;
 use crate::{Error, Result};
 
@@ -18,45 +18,40 @@ const TABLE_CODES_MAX: u32 = BLOCK_ROWS;
 
 /// A view of the orders of a column's blocks.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct BlockOrders<'a> {
+pub(crate) struct BlockPermutations<'a> {
     /// The offsets of each block's rows, by ascending code; those of one code ascend.
     pub(crate) offsets: &'a [u16],
     /// Where the table of each block ends among the starts.
     pub(crate) table_ends: &'a [u32],
-    /// By block and by code, from the block's least to its greatest: how many of its rows come before.
+    /// By block and by code, from the block's minimum to its maximum: how many of its rows come before.
     pub(crate) starts: &'a [u16],
 }
 
-impl<'a> BlockOrders<'a> {
+impl<'a> BlockPermutations<'a> {
     /// The offsets of a block's rows with a code in the range, by ascending code. Cost: two looks at
     /// the block's table, or two binary searches where it has none.
     pub(crate) fn offsets_in(
         &self,
         block: u32,
         codes: &RangeInclusive<u32>,
-        within: BlockRange,
+        within: Zone,
         column: &Column<'_>,
     ) -> &'a [u16] {
         let order = self.of_block(block);
         let table = self.table(block);
-        let start_of = |code: u32| match table.get(code.saturating_sub(within.least) as usize) {
-            _ if code > within.greatest => order.len(),
+        let start_of = |code: u32| match table.get(code.saturating_sub(within.min) as usize) {
+            _ if code > within.max => order.len(),
             Some(&start) => usize::from(start),
             None => order.partition_point(|&offset| column.get(Row::of(block, offset)) < code),
         };
         let (first, last) = (*codes.start(), *codes.end());
-        let behind = last.checked_add(1).map_or(order.len(), start_of);
-        &order[start_of(first).min(behind)..behind]
+        let end = last.checked_add(1).map_or(order.len(), start_of);
+        &order[start_of(first).min(end)..end]
     }
 
     /// Checks that the order of each block has every row once and ascends, and that its table says
     /// where codes start.
-    pub(crate) fn validate(
-        &self,
-        rows: u32,
-        column: &Column<'_>,
-        ranges: &[BlockRange],
-    ) -> Result<()> {
+    pub(crate) fn validate(&self, rows: u32, column: &Column<'_>, ranges: &[Zone]) -> Result<()> {
         let holds = self.offsets.len() == rows as usize
             && self.table_ends.len() == ranges.len()
             && self.table_ends.is_sorted()
@@ -74,7 +69,7 @@ impl<'a> BlockOrders<'a> {
     }
 
     /// Codes ascend, and offsets of one code do: then no offset is there twice.
-    fn is_ordered(&self, block: u32, range: &BlockRange, column: &Column<'_>) -> bool {
+    fn is_ordered(&self, block: u32, range: &Zone, column: &Column<'_>) -> bool {
         let order = self.of_block(block);
         let is_inside = |&offset: &u16| usize::from(offset) < order.len();
         let code = |&offset: &u16| column.get(Row::of(block, offset));
@@ -85,8 +80,8 @@ impl<'a> BlockOrders<'a> {
     }
 
     fn of_block(&self, block: u32) -> &'a [u16] {
-        let behind = &self.offsets[Row::of(block, 0).index()..];
-        &behind[..behind.len().min(BLOCK_ROWS as usize)]
+        let tail = &self.offsets[Row::of(block, 0).index()..];
+        &tail[..tail.len().min(BLOCK_ROWS as usize)]
     }
 
     fn table(&self, block: u32) -> &'a [u16] {
@@ -99,8 +94,8 @@ impl<'a> BlockOrders<'a> {
 }
 
 /// How many codes a block's table has.
-fn table_length(range: &BlockRange) -> usize {
-    let codes = range.greatest.saturating_sub(range.least);
+fn table_length(range: &Zone) -> usize {
+    let codes = range.max.saturating_sub(range.min);
     if codes < TABLE_CODES_MAX {
         codes as usize + 1
     } else {
@@ -109,15 +104,12 @@ fn table_length(range: &BlockRange) -> usize {
 }
 
 /// How many of some ascending codes come before each code of a block's table.
-fn starts_at(
-    codes: impl Iterator<Item = u32> + Clone,
-    range: &BlockRange,
-) -> impl Iterator<Item = u16> {
-    let least = range.least;
+fn starts_at(codes: impl Iterator<Item = u32> + Clone, range: &Zone) -> impl Iterator<Item = u16> {
+    let min = range.min;
     let mut codes = codes.peekable();
     let mut before = 0_u32;
-    (0..table_length(range) as u32).map(move |place| {
-        while codes.next_if(|&code| code < least + place).is_some() {
+    (0..table_length(range) as u32).map(move |index| {
+        while codes.next_if(|&code| code < min + index).is_some() {
             before += 1;
         }
         before as u16
@@ -126,16 +118,16 @@ fn starts_at(
 
 /// The sections of orders.
 #[derive(Debug, Default)]
-pub(crate) struct OrderSections {
+pub(crate) struct PermutationSections {
     pub(crate) offsets: Vec<u16>,
     pub(crate) table_ends: Vec<u32>,
     pub(crate) starts: Vec<u16>,
 }
 
-impl OrderSections {
+impl PermutationSections {
     /// Orders the rows of each block, whose codes are in these ranges.
-    pub(crate) fn of(codes: &[u32], ranges: &[BlockRange]) -> OrderSections {
-        let mut sections = OrderSections::default();
+    pub(crate) fn of(codes: &[u32], ranges: &[Zone]) -> PermutationSections {
+        let mut sections = PermutationSections::default();
         for (block, range) in codes.chunks(BLOCK_ROWS as usize).zip(ranges) {
             let first = sections.offsets.len();
             sections
@@ -156,7 +148,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::encoding::zone_map::block_ranges;
+    use crate::encoding::zone_map::block_zones;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
@@ -170,8 +162,8 @@ mod tests {
         ) {
             let code = |row: u32| row.wrapping_mul(seed | 1).rotate_left(13) % spread.max(1);
             let codes: Vec<u32> = (0..rows).map(code).collect();
-            let ranges = block_ranges(&codes);
-            let mut sections = OrderSections::of(&codes, &ranges);
+            let ranges = block_zones(&codes);
+            let mut sections = PermutationSections::of(&codes, &ranges);
             let column = Column::Four(&codes);
             let orders = sections.view();
             orders.validate(rows, &column, &ranges).unwrap();
@@ -197,14 +189,14 @@ mod tests {
         }
     }
 
-    impl OrderSections {
-        fn view(&self) -> BlockOrders<'_> {
-            let OrderSections {
+    impl PermutationSections {
+        fn view(&self) -> BlockPermutations<'_> {
+            let PermutationSections {
                 offsets,
                 table_ends,
                 starts,
             } = self;
-            BlockOrders {
+            BlockPermutations {
                 offsets,
                 table_ends,
                 starts,

@@ -1,7 +1,7 @@
 //! Columns: one small code a row, for range edges and for counting facet values. Facets of few
 //! values have shorter ones ([`nibbles`](super::nibbles)).
 //!
-//! A column stores codes, not values: 0 means none, `n` means the value at place `n - 1` of the
+//! A column stores codes, not values: 0 means none, `n` means the value at index `n - 1` of the
 //! field's sorted values. Codes therefore compare as their values do, and take one, two or four
 //! bytes, whichever the number of distinct values allows.
 
@@ -88,12 +88,12 @@ impl<'a> Column<'a> {
 
     /// Checks that no code exceeds the number of values.
     pub(crate) fn validate(&self, values: usize) -> Result<()> {
-        let greatest = match self {
+        let max = match self {
             Column::One(codes) => codes.iter().max().map(|&code| u32::from(code)),
             Column::Two(codes) => codes.iter().max().map(|&code| u32::from(code)),
             Column::Four(codes) => codes.iter().max().copied(),
         };
-        if greatest.unwrap_or(NO_CODE) as usize <= values {
+        if max.unwrap_or(NO_CODE) as usize <= values {
             Ok(())
         } else {
             Err(Error::corrupt("a column has a code without a value"))

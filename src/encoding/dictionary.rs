@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use crate::encoding::hash_index::Buckets;
+use crate::encoding::hash_index::HashIndex;
 use crate::{Error, Result};
 
 /// Keys, found by their hashes; sorted but for those of companies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dictionary<'a> {
     pub(crate) keys: Strings<'a>,
-    pub(crate) buckets: Buckets<'a>,
+    pub(crate) buckets: HashIndex<'a>,
 }
 
 impl<'a> Dictionary<'a> {
@@ -19,16 +19,16 @@ impl<'a> Dictionary<'a> {
     }
 
     /// A key.
-    pub(crate) fn get(&self, place: usize) -> &'a str {
-        self.keys.get(place)
+    pub(crate) fn get(&self, index: usize) -> &'a str {
+        self.keys.get(index)
     }
 
-    /// The place of a key, the first of those where it stands repeatedly.
+    /// The index of a key, the first of those where it stands repeatedly.
     pub(crate) fn find(&self, key: &str) -> Option<usize> {
         self.buckets.find(&self.keys, key.as_bytes())
     }
 
-    /// Calls `visit` with all places of each of several keys, in less time than one by one.
+    /// Calls `visit` with all indices of each of several keys, in less time than one by one.
     pub(crate) fn find_each<'k>(
         &self,
         keys: impl Iterator<Item = &'k str>,
@@ -38,7 +38,7 @@ impl<'a> Dictionary<'a> {
             .find_each(&self.keys, keys.map(str::as_bytes), visit);
     }
 
-    /// The places of the key that stands first at a place, where sorted keys may stand repeatedly.
+    /// The indices of the key that stands first at an index, where sorted keys may stand repeatedly.
     pub(crate) fn run(&self, first: usize) -> Range<usize> {
         self.keys.run(first)
     }
@@ -57,7 +57,7 @@ impl<'a> Dictionary<'a> {
     }
 }
 
-/// Strings one behind the other, with the end of each.
+/// Strings one after the other, with the end of each.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Strings<'a> {
     ends: &'a [u32],
@@ -76,29 +76,29 @@ impl<'a> Strings<'a> {
     }
 
     /// The bytes of a string.
-    pub(crate) fn bytes(&self, place: usize) -> &'a [u8] {
-        let start = if place == 0 {
+    pub(crate) fn bytes(&self, index: usize) -> &'a [u8] {
+        let start = if index == 0 {
             0
         } else {
-            self.ends[place - 1] as usize
+            self.ends[index - 1] as usize
         };
-        &self.bytes[start..self.ends[place] as usize]
+        &self.bytes[start..self.ends[index] as usize]
     }
 
-    /// The places of strings that are equal to the one at a place and stand behind it, that one included.
+    /// The indices of strings that are equal to the one at an index and stand after it, that one included.
     pub(crate) fn run(&self, first: usize) -> Range<usize> {
-        let is_equal = |&place: &usize| self.bytes(place) == self.bytes(first);
+        let is_equal = |&index: &usize| self.bytes(index) == self.bytes(first);
         first..first + 1 + (first + 1..self.len()).take_while(is_equal).count()
     }
 
     /// Where a string ends; 0 where there is none.
-    pub(crate) fn end(&self, place: usize) -> u32 {
-        self.ends.get(place).copied().unwrap_or(0)
+    pub(crate) fn end(&self, index: usize) -> u32 {
+        self.ends.get(index).copied().unwrap_or(0)
     }
 
     /// A string; empty where it is not UTF-8, which validation excludes for keys and labels.
-    pub(crate) fn get(&self, place: usize) -> &'a str {
-        std::str::from_utf8(self.bytes(place)).unwrap_or_default()
+    pub(crate) fn get(&self, index: usize) -> &'a str {
+        std::str::from_utf8(self.bytes(index)).unwrap_or_default()
     }
 
     /// Checks that the ends ascend and stay within the bytes, so that no view can fail.
@@ -129,7 +129,7 @@ impl<'a> Strings<'a> {
 
     /// Checks that the strings are sorted.
     pub(crate) fn validate_order(&self) -> Result<()> {
-        if (1..self.len()).all(|place| self.bytes(place - 1) <= self.bytes(place)) {
+        if (1..self.len()).all(|index| self.bytes(index - 1) <= self.bytes(index)) {
             Ok(())
         } else {
             Err(Error::corrupt("a dictionary is out of order"))

@@ -1,17 +1,16 @@
 //! Frame-of-reference (FOR) encoding: numbers as deltas to the minimum of their frame.
 //!
-//! Such numbers ascend, or nearly so, and take eight bytes where their neighbours differ by less
-//! than two bytes hold. So every 64 of them are a frame, which names its least number once, and of
-//! each number the difference is kept, in two bytes. This is "frame of reference" (Goldstein,
-//! Ramakrishnan and Shaft, Compressing relations and indexes, ICDE 1998). Differences are not packed
-//! to the bit, so that any number is read with one look at its frame. A frame with a greater
-//! difference is wide: its numbers are kept as they are.
+//! Ids, record ends and other numbers that ascend, or nearly so, take eight bytes where the delta to a
+//! neighbour fits in two. So 64 of them form a frame, which stores its minimum once as the base, and a
+//! two-byte delta for each number (Goldstein, Ramakrishnan and Shaft, Compressing relations and indexes,
+//! ICDE 1998). Deltas are not packed to the bit, so that a number is read with one look at its frame. A
+//! frame with a larger delta stores its numbers plain in an exception block.
 //!
 //! ```text
-//! a frame         8   the least of its numbers
-//!                 8   0, or of a wide frame which wide one it is, counted from 1
-//!               128   the differences; 0 in a wide one
-//! a wide frame  512   the numbers
+//! frame            8   base: the minimum of its numbers
+//!                  8   0, or the number of its exception block, counted from 1
+//!                128   deltas; 0 with an exception block
+//! exception block 512  numbers
 //! ```
 
 use std::hint::cold_path;
@@ -21,7 +20,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::{Error, Result};
 
-/// Numbers of a frame. What it costs beside the differences, 16 bytes, is a quarter of a byte a
+/// Numbers of a frame. What it costs beside the deltas, 16 bytes, is a quarter of a byte a
 /// number at 64; and 64 records, of some 600 bytes each, still lie within the 65,536 bytes that two
 /// bytes tell apart, where 128 would not.
 const FRAME_NUMBERS: usize = 64;
@@ -30,72 +29,73 @@ const FRAME_NUMBERS: usize = 64;
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Frame {
-    least: u64,
-    /// The number of its wide frame plus one, 0 where it is not wide.
-    wide: u64,
-    differences: [u16; FRAME_NUMBERS],
+    base: u64,
+    /// The number of its exception block plus one; 0 without.
+    exception: u64,
+    deltas: [u16; FRAME_NUMBERS],
 }
 
-/// The numbers of a frame that differ by more than two bytes hold. Part of the format.
-pub(crate) type WideFrame = [u64; FRAME_NUMBERS];
+/// The numbers of a frame whose deltas exceed two bytes. Part of the format.
+pub(crate) type ExceptionBlock = [u64; FRAME_NUMBERS];
 
 /// A view of numbers in frames.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Frames<'a> {
+pub(crate) struct FrameOfReference<'a> {
     pub(crate) frames: &'a [Frame],
-    pub(crate) wide: &'a [WideFrame],
+    pub(crate) exceptions: &'a [ExceptionBlock],
     pub(crate) len: usize,
 }
 
-impl Frames<'_> {
-    /// The number at a place, which has to be that of one of the numbers.
+impl FrameOfReference<'_> {
+    /// The number at an index, which has to be that of one of the numbers.
     ///
-    /// Cost: reads the frame and the difference, or of few the wide frame.
+    /// Cost: reads the frame and the delta, rarely an exception block.
     #[inline]
-    pub(crate) fn get(self, place: usize) -> u64 {
-        debug_assert!(place < self.len, "{place} of {}", self.len);
-        let frame = &self.frames[place / FRAME_NUMBERS];
-        match frame.wide {
-            0 => frame.number(place % FRAME_NUMBERS),
-            _ => self.wide_number(frame, place),
+    pub(crate) fn get(self, index: usize) -> u64 {
+        debug_assert!(index < self.len, "{index} of {}", self.len);
+        let frame = &self.frames[index / FRAME_NUMBERS];
+        match frame.exception {
+            0 => frame.number(index % FRAME_NUMBERS),
+            _ => self.exception_number(frame, index),
         }
     }
 
-    /// Appends what is made of the numbers at some places, which ascend or descend.
+    /// Appends what is made of the numbers at some indices, which ascend or descend.
     ///
-    /// Cost: less than that of [`get`](Self::get) for each, least where the places are next to each other.
+    /// Cost: less than [`get`](Self::get) for each; adjacent indices are the cheapest.
     #[inline]
     pub(crate) fn read<T>(
         self,
-        places: &[u32],
+        indices: &[u32],
         into: &mut Vec<T>,
         to: impl Fn(u32, u64) -> T + Copy,
     ) {
-        let (Some(&first), Some(&last)) = (places.first(), places.last()) else {
+        let (Some(&first), Some(&last)) = (indices.first(), indices.last()) else {
             return;
         };
-        if first.abs_diff(last) as usize + 1 == places.len() {
+        if first.abs_diff(last) as usize + 1 == indices.len() {
             return self.read_neighbours(first, last, into, to);
         }
-        assert!((first.max(last) as usize) < self.len, "places of numbers");
+        assert!((first.max(last) as usize) < self.len, "indices of numbers");
         // A loop without calls and panics, since with either its variables are kept in memory, and a
         // page takes up to a tenth longer (`benches/queries`, frequent term). What is not there, which
         // validation excludes, would be 0.
-        into.extend(places.iter().map(move |&place| {
-            let in_frame = place as usize % FRAME_NUMBERS;
-            let number = match self.frames.get(place as usize / FRAME_NUMBERS) {
-                Some(frame) if frame.wide == 0 => frame.number(in_frame),
+        into.extend(indices.iter().map(move |&index| {
+            let in_frame = index as usize % FRAME_NUMBERS;
+            let number = match self.frames.get(index as usize / FRAME_NUMBERS) {
+                Some(frame) if frame.exception == 0 => frame.number(in_frame),
                 frame => {
                     cold_path();
-                    let wide = frame.and_then(|frame| self.wide.get(frame.wide as usize - 1));
-                    wide.map_or(0, |wide| wide[in_frame])
+                    let block =
+                        frame.and_then(|frame| self.exceptions.get(frame.exception as usize - 1));
+                    block.map_or(0, |block| block[in_frame])
                 }
             };
-            to(place, number)
+            to(index, number)
         }));
     }
 
-    /// Appends what is made of the numbers from a place to another, upwards or downwards.
+    /// Appends what is made of the numbers from an index to another, upwards or downwards.
     fn read_neighbours<T>(
         self,
         first: u32,
@@ -104,72 +104,74 @@ impl Frames<'_> {
         to: impl Fn(u32, u64) -> T + Copy,
     ) {
         const NUMBERS: u32 = FRAME_NUMBERS as u32;
-        let mut place = first;
+        let mut index = first;
         // Every round reads those of a frame.
         loop {
-            let frame = place / NUMBERS * NUMBERS;
+            let frame = index / NUMBERS * NUMBERS;
             let end = last.clamp(frame, frame + (NUMBERS - 1));
-            let places = place.min(end)..place.max(end) + 1;
-            self.read_of_frame(places, last < first, into, to);
+            let indices = index.min(end)..index.max(end) + 1;
+            self.read_of_frame(indices, last < first, into, to);
             if end == last {
                 return;
             }
-            place = if last < first { end - 1 } else { end + 1 };
+            index = if last < first { end - 1 } else { end + 1 };
         }
     }
 
-    /// Appends what is made of the numbers at some places of a frame.
+    /// Appends what is made of the numbers at some indices of a frame.
     fn read_of_frame<T>(
         self,
-        places: Range<u32>,
+        indices: Range<u32>,
         descends: bool,
         into: &mut Vec<T>,
         to: impl Fn(u32, u64) -> T + Copy,
     ) {
-        let frame = &self.frames[places.start as usize / FRAME_NUMBERS];
-        let start = places.start as usize % FRAME_NUMBERS;
-        let in_frame = start..start + places.len();
-        match frame.wide.checked_sub(1) {
+        let frame = &self.frames[indices.start as usize / FRAME_NUMBERS];
+        let start = indices.start as usize % FRAME_NUMBERS;
+        let in_frame = start..start + indices.len();
+        match frame.exception.checked_sub(1) {
             None => {
-                let numbers = frame.differences[in_frame].iter();
-                let numbers = numbers.map(|&difference| frame.least + u64::from(difference));
-                extend(into, places.zip(numbers), descends, to);
+                let numbers = frame.deltas[in_frame].iter();
+                let numbers = numbers.map(|&delta| frame.base + u64::from(delta));
+                extend(into, indices.zip(numbers), descends, to);
             }
-            Some(wide) => {
-                let numbers = self.wide[wide as usize][in_frame].iter().copied();
-                extend(into, places.zip(numbers), descends, to);
+            Some(block) => {
+                let numbers = self.exceptions[block as usize][in_frame].iter().copied();
+                extend(into, indices.zip(numbers), descends, to);
             }
         }
     }
 
-    /// The number before a place, 0 before the first, and the one at it: a span, where the numbers
+    /// The number before an index, 0 before the first, and the one at it: a span, where the numbers
     /// are ends.
     ///
-    /// Cost: for most places little more than [`get`](Self::get).
+    /// Cost: for most indices little more than [`get`](Self::get).
     #[inline]
-    pub(crate) fn span(self, place: usize) -> (u64, u64) {
-        let frame = &self.frames[place / FRAME_NUMBERS];
-        match place % FRAME_NUMBERS {
-            place if place > 0 && frame.wide == 0 => (frame.number(place - 1), frame.number(place)),
-            _ => self.span_of_two_frames(place),
+    pub(crate) fn span(self, index: usize) -> (u64, u64) {
+        let frame = &self.frames[index / FRAME_NUMBERS];
+        match index % FRAME_NUMBERS {
+            index if index > 0 && frame.exception == 0 => {
+                (frame.number(index - 1), frame.number(index))
+            }
+            _ => self.span_of_two_frames(index),
         }
     }
 
     /// Apart, so that [`span`](Self::span) is short.
     #[inline(never)]
-    fn span_of_two_frames(self, place: usize) -> (u64, u64) {
-        let before = place.checked_sub(1);
-        (before.map_or(0, |before| self.get(before)), self.get(place))
+    fn span_of_two_frames(self, index: usize) -> (u64, u64) {
+        let before = index.checked_sub(1);
+        (before.map_or(0, |before| self.get(before)), self.get(index))
     }
 
     /// The numbers in order.
     pub(crate) fn iter(self) -> impl Iterator<Item = u64> {
-        (0..self.len).map(move |place| self.get(place))
+        (0..self.len).map(move |index| self.get(index))
     }
 
     /// The last number.
     pub(crate) fn last(self) -> Option<u64> {
-        self.len.checked_sub(1).map(|place| self.get(place))
+        self.len.checked_sub(1).map(|index| self.get(index))
     }
 
     /// How many numbers are below a bound, where numbers ascend.
@@ -192,7 +194,7 @@ impl Frames<'_> {
 
     /// How many frames start below a bound.
     fn frames_below(self, bound: u64) -> usize {
-        let is_below = |frame: &Frame| frame.least < bound;
+        let is_below = |frame: &Frame| frame.base < bound;
         // The first of each run are few, and in the caches.
         let runs = self.frames.chunks(FRAMES_OF_RUN);
         let (mut low, mut high) = (0, runs.len());
@@ -208,20 +210,20 @@ impl Frames<'_> {
             return 0;
         };
         let run = &self.frames[first..self.frames.len().min(first + FRAMES_OF_RUN)];
-        let (from, behind) = around(run, guess(run, bound), is_below);
-        first + from + run[from..behind].partition_point(is_below)
+        let (from, end) = around(run, guess(run, bound), is_below);
+        first + from + run[from..end].partition_point(is_below)
     }
 
     /// Checks everything but the order, so that no view can fail.
     pub(crate) fn validate(self) -> Result<()> {
-        let mut wide = 0;
+        let mut blocks = 0;
         let is_whole = |frame: &Frame| {
-            wide += u64::from(frame.wide > 0);
-            (frame.wide == 0 || frame.wide == wide) && frame.fits()
+            blocks += u64::from(frame.exception > 0);
+            (frame.exception == 0 || frame.exception == blocks) && frame.fits()
         };
         let holds = self.frames.len() == self.len.div_ceil(FRAME_NUMBERS)
             && self.frames.iter().all(is_whole)
-            && wide == self.wide.len() as u64;
+            && blocks == self.exceptions.len() as u64;
         if holds {
             Ok(())
         } else {
@@ -231,28 +233,28 @@ impl Frames<'_> {
         }
     }
 
-    /// A number of a wide frame. Apart, so that reading those of others is short.
+    /// A number of an exception block. Not inlined, so that the common case stays short.
     #[inline(never)]
-    fn wide_number(self, frame: &Frame, place: usize) -> u64 {
-        self.wide[frame.wide as usize - 1][place % FRAME_NUMBERS]
+    fn exception_number(self, frame: &Frame, index: usize) -> u64 {
+        self.exceptions[frame.exception as usize - 1][index % FRAME_NUMBERS]
     }
 }
 
 impl Frame {
-    /// A number of a frame that is not wide.
+    /// A number of a frame without an exception block.
     #[inline(always)]
     fn number(&self, in_frame: usize) -> u64 {
-        self.least + u64::from(self.differences[in_frame])
+        self.base + u64::from(self.deltas[in_frame])
     }
 
     /// Whether no number exceeds a `u64`.
     fn fits(&self) -> bool {
-        let fits = |&difference: &u16| self.least.checked_add(u64::from(difference)).is_some();
-        fits(&u16::MAX) || self.differences.iter().all(fits)
+        let fits = |&delta: &u16| self.base.checked_add(u64::from(delta)).is_some();
+        fits(&u16::MAX) || self.deltas.iter().all(fits)
     }
 }
 
-/// Appends what is made of numbers and their places, in their order or the other way round.
+/// Appends what is made of numbers and their indices, in their order or the other way round.
 #[inline(always)]
 fn extend<T>(
     into: &mut Vec<T>,
@@ -260,7 +262,7 @@ fn extend<T>(
     descends: bool,
     to: impl Fn(u32, u64) -> T,
 ) {
-    let read = |(place, number)| to(place, number);
+    let read = |(index, number)| to(index, number);
     if descends {
         into.extend(numbers.rev().map(read))
     } else {
@@ -268,13 +270,13 @@ fn extend<T>(
     }
 }
 
-/// Frames that a bound is guessed among: those of a block of rows.
+/// FrameOfReference that a bound is guessed among: those of a block of rows.
 const FRAMES_OF_RUN: usize = 1024;
 
 /// About where the frames of a run reach a bound that is above its first, if their numbers grow
 /// evenly ("interpolation search", Perl, Itai and Avni, 1978).
 fn guess(run: &[Frame], bound: u64) -> usize {
-    let (first, last) = (run[0].least, run[run.len() - 1].least);
+    let (first, last) = (run[0].base, run[run.len() - 1].base);
     let share = (bound - first) as f64 / (last.saturating_sub(first) as f64 + 1.0);
     ((share * run.len() as f64) as usize).min(run.len() - 1)
 }
@@ -293,64 +295,64 @@ fn around(run: &[Frame], guess: usize, is_below: impl Fn(&Frame) -> bool) -> (us
         }
         return (from, run.len().min(guess + step));
     }
-    let mut behind = guess;
-    // Nothing from `behind` on is below.
-    while let Some(place) = guess.checked_sub(step)
-        && !is_below(&run[place])
+    let mut end = guess;
+    // Nothing from `end` on is below.
+    while let Some(index) = guess.checked_sub(step)
+        && !is_below(&run[index])
     {
-        behind = place;
+        end = index;
         step *= 2;
     }
-    (guess.saturating_sub(step), behind)
+    (guess.saturating_sub(step), end)
 }
 
 /// The sections that numbers are written to.
 #[derive(Debug, Default)]
-pub(crate) struct FrameSections {
+pub(crate) struct FrameOfReferenceSections {
     pub(crate) frames: Vec<Frame>,
-    pub(crate) wide: Vec<WideFrame>,
+    pub(crate) exceptions: Vec<ExceptionBlock>,
 }
 
-impl FrameSections {
+impl FrameOfReferenceSections {
     /// Cuts numbers into frames.
-    pub(crate) fn of(numbers: impl IntoIterator<Item = u64>) -> FrameSections {
-        let mut sections = FrameSections::default();
+    pub(crate) fn of(numbers: impl IntoIterator<Item = u64>) -> FrameOfReferenceSections {
+        let mut sections = FrameOfReferenceSections::default();
         let mut numbers = numbers.into_iter();
         let mut frame = Vec::with_capacity(FRAME_NUMBERS);
         loop {
             frame.clear();
             frame.extend(numbers.by_ref().take(FRAME_NUMBERS));
-            let (Some(&least), Some(&greatest)) = (frame.iter().min(), frame.iter().max()) else {
+            let (Some(&base), Some(&max)) = (frame.iter().min(), frame.iter().max()) else {
                 return sections;
             };
-            if greatest - least <= u64::from(u16::MAX) {
-                sections.push(&frame, least)
+            if max - base <= u64::from(u16::MAX) {
+                sections.push(&frame, base)
             } else {
-                sections.push_wide(&frame, least)
+                sections.push_exception(&frame, base)
             }
         }
     }
 
-    fn push(&mut self, numbers: &[u64], least: u64) {
-        let mut differences = [0; FRAME_NUMBERS];
-        for (difference, number) in differences.iter_mut().zip(numbers) {
-            *difference = (number - least) as u16;
+    fn push(&mut self, numbers: &[u64], base: u64) {
+        let mut deltas = [0; FRAME_NUMBERS];
+        for (delta, number) in deltas.iter_mut().zip(numbers) {
+            *delta = (number - base) as u16;
         }
         self.frames.push(Frame {
-            least,
-            wide: 0,
-            differences,
+            base,
+            exception: 0,
+            deltas,
         });
     }
 
-    fn push_wide(&mut self, numbers: &[u64], least: u64) {
-        let mut wide = [0; FRAME_NUMBERS];
-        wide[..numbers.len()].copy_from_slice(numbers);
-        self.wide.push(wide);
+    fn push_exception(&mut self, numbers: &[u64], base: u64) {
+        let mut block = [0; FRAME_NUMBERS];
+        block[..numbers.len()].copy_from_slice(numbers);
+        self.exceptions.push(block);
         self.frames.push(Frame {
-            least,
-            wide: self.wide.len() as u64,
-            differences: [0; FRAME_NUMBERS],
+            base,
+            exception: self.exceptions.len() as u64,
+            deltas: [0; FRAME_NUMBERS],
         });
     }
 }
@@ -361,11 +363,11 @@ mod tests {
 
     use super::*;
 
-    impl FrameSections {
-        pub(crate) fn view(&self, len: usize) -> Frames<'_> {
-            Frames {
+    impl FrameOfReferenceSections {
+        pub(crate) fn view(&self, len: usize) -> FrameOfReference<'_> {
+            FrameOfReference {
                 frames: &self.frames,
-                wide: &self.wide,
+                exceptions: &self.exceptions,
                 len,
             }
         }
@@ -391,11 +393,11 @@ mod tests {
     proptest! {
         #[test]
         fn frames_are_a_list(numbers in numbers()) {
-            let sections = FrameSections::of(numbers.iter().copied());
+            let sections = FrameOfReferenceSections::of(numbers.iter().copied());
             let frames = sections.view(numbers.len());
             frames.validate().unwrap();
             prop_assert_eq!(frames.len, numbers.len());
-            let spans: Vec<_> = (0..numbers.len()).map(|place| frames.span(place)).collect();
+            let spans: Vec<_> = (0..numbers.len()).map(|index| frames.span(index)).collect();
             let before = std::iter::once(0).chain(numbers.iter().copied());
             prop_assert_eq!(spans, before.zip(numbers.iter().copied()).collect::<Vec<_>>());
             prop_assert_eq!(frames.last(), numbers.last().copied());
@@ -409,17 +411,17 @@ mod tests {
             step in 1_usize..4,
             descends in any::<bool>(),
         ) {
-            let sections = FrameSections::of(numbers.iter().copied());
+            let sections = FrameOfReferenceSections::of(numbers.iter().copied());
             let frames = sections.view(numbers.len());
             let [start, end] = bounds.map(|bound| bound.index(numbers.len() + 1));
-            let mut places: Vec<u32> = (start as u32..end as u32).step_by(step).collect();
+            let mut indices: Vec<u32> = (start as u32..end as u32).step_by(step).collect();
             if descends {
-                places.reverse();
+                indices.reverse();
             }
             let mut read = Vec::new();
-            frames.read(&places, &mut read, |place, number| (place, number));
+            frames.read(&indices, &mut read, |index, number| (index, number));
             let expected: Vec<(u32, u64)> =
-                places.iter().map(|&place| (place, numbers[place as usize])).collect();
+                indices.iter().map(|&index| (index, numbers[index as usize])).collect();
             prop_assert_eq!(read, expected);
         }
 
@@ -430,7 +432,7 @@ mod tests {
             offset in 0..3_u64,
         ) {
             numbers.sort_unstable();
-            let sections = FrameSections::of(numbers.iter().copied());
+            let sections = FrameOfReferenceSections::of(numbers.iter().copied());
             let frames = sections.view(numbers.len());
             let near = if numbers.is_empty() { 0 } else { numbers[probe.index(numbers.len())] };
             let probe = near.wrapping_add(offset).wrapping_sub(1);
@@ -443,17 +445,17 @@ mod tests {
         #[test]
         fn damaged_frames_are_refused_or_read(
             numbers in numbers(),
-            place in any::<prop::sample::Index>(),
+            index in any::<prop::sample::Index>(),
             bit in 0..8_u32,
-            is_wide_missing in any::<bool>(),
+            is_block_missing in any::<bool>(),
         ) {
-            let mut sections = FrameSections::of(numbers.iter().copied());
+            let mut sections = FrameOfReferenceSections::of(numbers.iter().copied());
             let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut sections.frames);
             if !bytes.is_empty() {
-                bytes[place.index(bytes.len())] ^= 1 << bit;
+                bytes[index.index(bytes.len())] ^= 1 << bit;
             }
-            if is_wide_missing {
-                sections.wide.pop();
+            if is_block_missing {
+                sections.exceptions.pop();
             }
             let frames = sections.view(numbers.len());
             if frames.validate().is_ok() {
@@ -466,14 +468,14 @@ mod tests {
     fn bounds_are_found_however_unevenly_numbers_grow() {
         let count = 3 * FRAMES_OF_RUN * FRAME_NUMBERS + 5;
         let growths: [fn(u64) -> u64; 4] = [
-            |place| 7 + 3 * place,
-            |place| place * place,
-            |place| 5 + place / 1_000,
-            |place| place + (place / 50_000) * (1 << 61),
+            |index| 7 + 3 * index,
+            |index| index * index,
+            |index| 5 + index / 1_000,
+            |index| index + (index / 50_000) * (1 << 61),
         ];
         for growth in growths {
             let numbers: Vec<u64> = (0..count as u64).map(growth).collect();
-            let sections = FrameSections::of(numbers.iter().copied());
+            let sections = FrameOfReferenceSections::of(numbers.iter().copied());
             let frames = sections.view(numbers.len());
             for &number in numbers.iter().step_by(997) {
                 for bound in [number.saturating_sub(1), number, number + 1] {
@@ -489,38 +491,42 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_wide_where_two_bytes_do_not_do() {
-        let wide = |numbers: &[u64]| FrameSections::of(numbers.iter().copied()).wide.len();
-        assert_eq!(wide(&[]), 0);
-        assert_eq!(wide(&[7, 7 + 0xFFFF]), 0);
-        assert_eq!(wide(&[7 + 0x1_0000, 7]), 1);
-        assert_eq!(wide(&[u64::MAX, 0]), 1);
+    fn deltas_over_two_bytes_take_an_exception_block() {
+        let blocks = |numbers: &[u64]| {
+            FrameOfReferenceSections::of(numbers.iter().copied())
+                .exceptions
+                .len()
+        };
+        assert_eq!(blocks(&[]), 0);
+        assert_eq!(blocks(&[7, 7 + 0xFFFF]), 0);
+        assert_eq!(blocks(&[7 + 0x1_0000, 7]), 1);
+        assert_eq!(blocks(&[u64::MAX, 0]), 1);
         let far_apart = |count| (0..count).map(|number| number << 16).collect::<Vec<u64>>();
-        assert_eq!(wide(&far_apart(64)), 1);
-        assert_eq!(wide(&far_apart(65)), 1);
-        assert_eq!(wide(&far_apart(66)), 2);
+        assert_eq!(blocks(&far_apart(64)), 1);
+        assert_eq!(blocks(&far_apart(65)), 1);
+        assert_eq!(blocks(&far_apart(66)), 2);
     }
 
     #[test]
     fn validation_finds_what_is_broken() {
         let numbers = || (0..200).map(|number| u64::MAX - 500_000 + 2_000 * number);
-        type Change = fn(&mut FrameSections);
+        type Change = fn(&mut FrameOfReferenceSections);
         let changes: [Change; 9] = [
             |sections| sections.frames.truncate(3),
             |sections| sections.frames.push(Frame::zeroed()),
-            |sections| sections.wide.truncate(2),
-            |sections| sections.wide.push(WideFrame::zeroed()),
-            |sections| sections.frames[1].wide = 0,
-            |sections| sections.frames[1].wide = u64::MAX,
-            |sections| sections.frames[3].wide = 4,
-            |sections| sections.frames[3].least = u64::MAX,
+            |sections| sections.exceptions.truncate(2),
+            |sections| sections.exceptions.push(ExceptionBlock::zeroed()),
+            |sections| sections.frames[1].exception = 0,
+            |sections| sections.frames[1].exception = u64::MAX,
+            |sections| sections.frames[3].exception = 4,
+            |sections| sections.frames[3].base = u64::MAX,
             |sections| sections.frames.swap(1, 2),
         ];
-        let whole = FrameSections::of(numbers());
+        let whole = FrameOfReferenceSections::of(numbers());
         assert!(whole.view(200).validate().is_ok());
         assert!(whole.view(300).validate().is_err());
         for change in changes {
-            let mut sections = FrameSections::of(numbers());
+            let mut sections = FrameOfReferenceSections::of(numbers());
             change(&mut sections);
             assert!(sections.view(200).validate().is_err());
         }

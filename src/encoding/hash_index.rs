@@ -1,7 +1,7 @@
 //! A hash index with fingerprints over the keys of a dictionary.
 //!
 //! A binary search in a dictionary of a hundred thousand keys meets seventeen of them, each far from
-//! the one before; a bucket has one or two. Beside its place, an entry has as much of its key's hash
+//! the one before; a bucket has one or two. Beside its index, an entry has as much of its key's hash
 //! as there is room for, so that another key is seldom looked at. Within a bucket keys ascend: a corpus
 //! made so that all keys have one hash falls back to a binary search.
 
@@ -14,7 +14,7 @@ use crate::{Error, Result};
 /// table takes a third more memory and a look-up as long (`benches/queries`, 20 companies).
 const KEYS_PER_BUCKET: usize = 2;
 
-/// In a bucket of so many keys each is compared: most differ in length, which is seen at once.
+/// In a bucket of n keys each is compared: most differ in length, which is seen at once.
 const SCANNED_KEYS_MAX: usize = 8;
 
 /// Look-ups that are made side by side. With 20 they take as long (`benches/queries`, 20 companies).
@@ -22,20 +22,20 @@ const LOOKUPS: usize = 10;
 
 /// A view of the buckets of a dictionary.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Buckets<'a> {
+pub(crate) struct HashIndex<'a> {
     /// Where each bucket starts among the entries, and the end of the last; a power of two and one.
     pub(crate) starts: &'a [u32],
     /// Places of keys, bucket by bucket, in the lowest bits; above them, those of the key's hash.
     pub(crate) entries: &'a [u32],
 }
 
-impl<'a> Buckets<'a> {
-    /// The place of a key, the first of those where it stands repeatedly. Cost: about 20 nanoseconds.
+impl<'a> HashIndex<'a> {
+    /// The index of a key, the first of those where it stands repeatedly. Cost: about 20 nanoseconds.
     pub(crate) fn find(&self, keys: &Strings<'_>, key: &[u8]) -> Option<usize> {
-        self.look_up(keys, key).places(keys).next()
+        self.look_up(keys, key).indices(keys).next()
     }
 
-    /// Calls `visit` with all places of each of several keys; in less time than one by one.
+    /// Calls `visit` with all indices of each of several keys; in less time than one by one.
     ///
     /// A look-up waits for memory several times, for what the step before says. So the first steps of
     /// some look-ups are made before the last of the first: then the processor waits for all at once.
@@ -51,9 +51,9 @@ impl<'a> Buckets<'a> {
             started.extend(next.map(|key| self.look_up(keys, key)));
             // What is read here is read again, from a cache by then; nothing else is made of it.
             for lookup in &started {
-                std::hint::black_box(keys.end(lookup.first_place()));
+                std::hint::black_box(keys.end(lookup.first_index()));
             }
-            let found = started.iter().flat_map(|lookup| lookup.places(keys));
+            let found = started.iter().flat_map(|lookup| lookup.indices(keys));
             found.for_each(&mut visit);
             if started.len() < LOOKUPS {
                 return;
@@ -73,7 +73,7 @@ impl<'a> Buckets<'a> {
             key,
             hash,
             entries: self.bucket(hash as usize & (self.count() - 1)),
-            mask: place_mask(keys.len()),
+            mask: index_mask(keys.len()),
         }
     }
 
@@ -94,16 +94,16 @@ impl<'a> Buckets<'a> {
     }
 
     fn has_its_keys(&self, keys: &Strings<'_>, bucket: usize) -> bool {
-        let mask = place_mask(keys.len());
+        let mask = index_mask(keys.len());
         let mut before = None;
         self.bucket(bucket).iter().all(|&entry| {
-            let place = (entry & mask) as usize;
-            place < keys.len() && {
-                let key = keys.bytes(place);
+            let index = (entry & mask) as usize;
+            index < keys.len() && {
+                let key = keys.bytes(index);
                 let hash = hash(key);
                 let is_of_bucket =
                     hash as usize & (self.count() - 1) == bucket && (entry ^ hash) & !mask == 0;
-                is_of_bucket && before.replace((key, place)) < Some((key, place))
+                is_of_bucket && before.replace((key, index)) < Some((key, index))
             }
         })
     }
@@ -122,53 +122,53 @@ struct Lookup<'k> {
     key: &'k [u8],
     hash: u32,
     entries: &'k [u32],
-    /// The bits of an entry that are the place.
+    /// The bits of an entry that are the index.
     mask: u32,
 }
 
 impl Lookup<'_> {
-    /// The first place in the bucket, which is that of the key more often than not.
-    fn first_place(&self) -> usize {
-        self.entries.first().map_or(0, |&entry| self.place(entry))
+    /// The first index in the bucket, which is that of the key more often than not.
+    fn first_index(&self) -> usize {
+        self.entries.first().map_or(0, |&entry| self.index(entry))
     }
 
-    /// The places of the key, ascending.
+    /// The indices of the key, ascending.
     #[inline(always)]
-    fn places(&self, keys: &Strings<'_>) -> impl Iterator<Item = usize> {
+    fn indices(&self, keys: &Strings<'_>) -> impl Iterator<Item = usize> {
         let entries = if self.entries.len() > SCANNED_KEYS_MAX {
             self.search(keys)
         } else {
             self.entries
         };
         let found = entries.iter().filter(|&&entry| self.is_key(keys, entry));
-        found.map(|&entry| self.place(entry))
+        found.map(|&entry| self.index(entry))
     }
 
     /// The entries with the key, in a bucket of many.
     #[inline(never)]
     fn search(&self, keys: &Strings<'_>) -> &[u32] {
-        let key_of = |&entry: &u32| keys.bytes(self.place(entry));
+        let key_of = |&entry: &u32| keys.bytes(self.index(entry));
         let start = self
             .entries
             .partition_point(|entry| key_of(entry) < self.key);
-        let behind = &self.entries[start..];
-        &behind[..behind.partition_point(|entry| key_of(entry) == self.key)]
+        let tail = &self.entries[start..];
+        &tail[..tail.partition_point(|entry| key_of(entry) == self.key)]
     }
 
     #[inline(always)]
     fn is_key(&self, keys: &Strings<'_>, entry: u32) -> bool {
         let has_hash = (entry ^ self.hash) & !self.mask == 0;
-        has_hash && keys.bytes(self.place(entry)) == self.key
+        has_hash && keys.bytes(self.index(entry)) == self.key
     }
 
     #[inline(always)]
-    fn place(&self, entry: u32) -> usize {
+    fn index(&self, entry: u32) -> usize {
         (entry & self.mask) as usize
     }
 }
 
-/// The bits of an entry that are the place, among so many keys. Part of the format.
-fn place_mask(keys: usize) -> u32 {
+/// The bits of an entry that are the index, among so many keys. Part of the format.
+fn index_mask(keys: usize) -> u32 {
     match keys.saturating_sub(1) as u32 {
         0 => 0,
         last => u32::MAX >> last.leading_zeros(),
@@ -184,14 +184,14 @@ fn hash(key: &[u8]) -> u32 {
     const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
     let mix = |hash: u64, word: u64| (hash.rotate_left(26) ^ word).wrapping_mul(MULTIPLIER);
     let (mut hash, mut rest) = (key.len() as u64, key);
-    while let Some((&word, behind)) = rest.split_first_chunk() {
+    while let Some((&word, tail)) = rest.split_first_chunk() {
         hash = mix(hash, u64::from_le_bytes(word));
-        rest = behind;
+        rest = tail;
     }
     (mix(hash, last_word(key, rest)) >> 32) as u32
 }
 
-/// The bytes behind the last whole word; those of the word before are added where there are some,
+/// The bytes after the last whole word; those of the word before are added where there are some,
 /// since reading eight bytes takes less than reading a few. So does reading four twice.
 fn last_word(key: &[u8], rest: &[u8]) -> u64 {
     match (key.last_chunk(), key.first_chunk(), key.last_chunk()) {
@@ -209,21 +209,21 @@ fn last_word(key: &[u8], rest: &[u8]) -> u64 {
 
 /// The sections of buckets.
 #[derive(Debug)]
-pub(crate) struct BucketSections {
+pub(crate) struct HashIndexSections {
     pub(crate) starts: Vec<u32>,
     pub(crate) entries: Vec<u32>,
 }
 
-impl BucketSections {
-    /// Sorts the places of keys by bucket.
-    pub(crate) fn of(keys: &Strings<'_>) -> BucketSections {
-        BucketSections::in_buckets(keys, (keys.len() / KEYS_PER_BUCKET).next_power_of_two())
+impl HashIndexSections {
+    /// Sorts the indices of keys by bucket.
+    pub(crate) fn of(keys: &Strings<'_>) -> HashIndexSections {
+        HashIndexSections::in_buckets(keys, (keys.len() / KEYS_PER_BUCKET).next_power_of_two())
     }
 
-    /// Sorts the places of keys into so many buckets, a power of two.
-    fn in_buckets(keys: &Strings<'_>, count: usize) -> BucketSections {
+    /// Sorts the indices of keys into so many buckets, a power of two.
+    fn in_buckets(keys: &Strings<'_>, count: usize) -> HashIndexSections {
         let hashes: Vec<u32> = (0..keys.len())
-            .map(|place| hash(keys.bytes(place)))
+            .map(|index| hash(keys.bytes(index)))
             .collect();
         let bucket = |hash: u32| hash as usize & (count - 1);
         let mut starts = vec![0_u32; count + 1];
@@ -235,17 +235,17 @@ impl BucketSections {
         }
         let mut next = starts.clone();
         let mut entries = vec![0; keys.len()];
-        let mask = place_mask(keys.len());
-        for (place, &hash) in hashes.iter().enumerate() {
+        let mask = index_mask(keys.len());
+        for (index, &hash) in hashes.iter().enumerate() {
             let next = &mut next[bucket(hash)];
-            entries[*next as usize] = hash & !mask | place as u32;
+            entries[*next as usize] = hash & !mask | index as u32;
             *next += 1;
         }
         for bounds in starts.windows(2) {
             let bucket = &mut entries[bounds[0] as usize..bounds[1] as usize];
             bucket.sort_by_key(|&entry| keys.bytes((entry & mask) as usize));
         }
-        BucketSections { starts, entries }
+        HashIndexSections { starts, entries }
     }
 }
 
@@ -271,19 +271,19 @@ mod tests {
         ) {
             let sections = strings(&keys);
             let keys = Strings::new(&sections.ends, &sections.bytes);
-            let places_of = |key| (0..keys.len()).filter(move |&place| keys.bytes(place) == key);
-            let several = (0..keys.len()).map(|place| keys.bytes(place)).chain([probe.as_bytes()]);
-            let expected: Vec<usize> = several.clone().flat_map(places_of).collect();
+            let indices_of = |key| (0..keys.len()).filter(move |&index| keys.bytes(index) == key);
+            let several = (0..keys.len()).map(|index| keys.bytes(index)).chain([probe.as_bytes()]);
+            let expected: Vec<usize> = several.clone().flat_map(indices_of).collect();
             // All in one bucket is what a corpus made for that comes to.
-            for sections in [BucketSections::of(&keys), BucketSections::in_buckets(&keys, 1)] {
-                let BucketSections { starts, entries } = &sections;
-                let buckets = Buckets { starts, entries };
+            for sections in [HashIndexSections::of(&keys), HashIndexSections::in_buckets(&keys, 1)] {
+                let HashIndexSections { starts, entries } = &sections;
+                let buckets = HashIndex { starts, entries };
                 buckets.validate(&keys).unwrap();
                 for key in several.clone() {
-                    prop_assert_eq!(buckets.find(&keys, key), places_of(key).next());
+                    prop_assert_eq!(buckets.find(&keys, key), indices_of(key).next());
                 }
                 let mut each = Vec::new();
-                buckets.find_each(&keys, several.clone(), |place| each.push(place));
+                buckets.find_each(&keys, several.clone(), |index| each.push(index));
                 prop_assert_eq!(each, expected.clone());
             }
         }
@@ -294,7 +294,7 @@ mod tests {
         let words: Vec<String> = (0..20).map(|number| format!("{number:02}")).collect();
         let sections = strings(&words);
         let keys = Strings::new(&sections.ends, &sections.bytes);
-        type Change = fn(&mut BucketSections);
+        type Change = fn(&mut HashIndexSections);
         let changes: [Change; 8] = [
             |sections| sections.entries.swap(0, 19),
             |sections| sections.entries[3] |= 31,
@@ -306,10 +306,10 @@ mod tests {
             |sections| sections.starts.clear(),
         ];
         for change in changes {
-            let mut sections = BucketSections::of(&keys);
+            let mut sections = HashIndexSections::of(&keys);
             change(&mut sections);
-            let BucketSections { starts, entries } = &sections;
-            assert!(Buckets { starts, entries }.validate(&keys).is_err());
+            let HashIndexSections { starts, entries } = &sections;
+            assert!(HashIndex { starts, entries }.validate(&keys).is_err());
         }
     }
 }

@@ -9,29 +9,29 @@ use crate::encoding::row::Row;
 use crate::{Error, Result};
 
 /// The most values whose codes take half a byte, none being a code too.
-const HALVES_VALUES_MAX: usize = 15;
+const NIBBLE_VALUES_MAX: usize = 15;
 
 /// A view of the codes of a facet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum FacetColumn<'a> {
     /// At most 15 values.
-    Halves(Halves<'a>),
+    Nibbles(NibbleColumn<'a>),
     /// More.
-    Whole(Column<'a>),
+    Bytes(Column<'a>),
 }
 
 /// Codes of half a byte: that of an even row in the lower half, of the next row in the upper.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Halves<'a>(&'a [u8]);
+pub(crate) struct NibbleColumn<'a>(&'a [u8]);
 
 impl<'a> FacetColumn<'a> {
     /// A view of a column of `rows` rows, for a facet of `values` values.
     pub(crate) fn new(bytes: &'a [u8], rows: u32, values: usize) -> Result<FacetColumn<'a>> {
-        if values > HALVES_VALUES_MAX {
-            return Column::new(bytes, rows).map(FacetColumn::Whole);
+        if values > NIBBLE_VALUES_MAX {
+            return Column::new(bytes, rows).map(FacetColumn::Bytes);
         }
         if bytes.len() == rows.div_ceil(2) as usize {
-            Ok(FacetColumn::Halves(Halves(bytes)))
+            Ok(FacetColumn::Nibbles(NibbleColumn(bytes)))
         } else {
             Err(Error::corrupt(
                 "the length of a column does not match the rows",
@@ -43,16 +43,16 @@ impl<'a> FacetColumn<'a> {
     #[inline]
     pub(crate) fn get(&self, row: Row) -> u32 {
         match self {
-            FacetColumn::Halves(codes) => codes.get(row.index()) as u32,
-            FacetColumn::Whole(column) => column.get(row),
+            FacetColumn::Nibbles(codes) => codes.get(row.index()) as u32,
+            FacetColumn::Bytes(column) => column.get(row),
         }
     }
 
     /// Checks that no code exceeds the number of values.
     pub(crate) fn validate(&self, values: usize) -> Result<()> {
         let holds = match self {
-            FacetColumn::Halves(codes) => codes.greatest() <= values,
-            FacetColumn::Whole(column) => return column.validate(values),
+            FacetColumn::Nibbles(codes) => codes.max() <= values,
+            FacetColumn::Bytes(column) => return column.validate(values),
         };
         if holds {
             Ok(())
@@ -62,20 +62,20 @@ impl<'a> FacetColumn<'a> {
     }
 }
 
-impl<'a> Halves<'a> {
-    /// The code at a place.
+impl<'a> NibbleColumn<'a> {
+    /// The code at an index.
     #[inline]
-    pub(crate) fn get(self, place: usize) -> usize {
-        usize::from(self.0[place / 2] >> (place % 2 * 4) & 0xF)
+    pub(crate) fn get(self, index: usize) -> usize {
+        usize::from(self.0[index / 2] >> (index % 2 * 4) & 0xF)
     }
 
     /// The codes from the first row of a block on.
-    pub(crate) fn starting_at(self, block: u32) -> Halves<'a> {
-        Halves(&self.0[Row::of(block, 0).index() / 2..])
+    pub(crate) fn starting_at(self, block: u32) -> NibbleColumn<'a> {
+        NibbleColumn(&self.0[Row::of(block, 0).index() / 2..])
     }
 
-    /// The greatest code, that behind the last of an odd number of rows included.
-    fn greatest(self) -> usize {
+    /// The largest code, that after the last of an odd number of rows included.
+    fn max(self) -> usize {
         let greater = |codes: &u8| (codes & 0xF).max(codes >> 4);
         self.0.iter().map(greater).max().unwrap_or(0).into()
     }
@@ -83,7 +83,7 @@ impl<'a> Halves<'a> {
 
 /// The codes of a facet of `values` values, in the width that they need.
 pub(crate) fn encode(codes: &[u32], values: usize) -> Vec<u8> {
-    if values > HALVES_VALUES_MAX {
+    if values > NIBBLE_VALUES_MAX {
         return column::encode(codes, values);
     }
     let pairs = codes.chunks(2);
@@ -110,7 +110,7 @@ mod tests {
             prop_assert!(column.validate(values).is_ok());
             let read: Vec<u32> = (0..rows).map(|row| column.get(Row(row))).collect();
             prop_assert_eq!(&read, &codes);
-            prop_assert_eq!(matches!(column, FacetColumn::Halves(_)), values == 15);
+            prop_assert_eq!(matches!(column, FacetColumn::Nibbles(_)), values == 15);
         }
 
         #[test]

@@ -25,7 +25,7 @@ pub(crate) fn key(first: TermNumber, second: TermNumber) -> u64 {
     u64::from(first.0) << 32 | u64::from(second.0)
 }
 
-/// A view of the pairs: the one at place `n` has posting `first_posting + n`.
+/// A view of the pairs: the one at index `n` has posting `first_posting + n`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pairs<'a> {
     /// Ascending.
@@ -36,8 +36,8 @@ pub(crate) struct Pairs<'a> {
 impl Pairs<'_> {
     /// The posting of a pair. Cost: a binary search.
     pub(crate) fn find(&self, first: TermNumber, second: TermNumber) -> Option<PostingId> {
-        let place = self.keys.binary_search(&key(first, second)).ok()?;
-        Some(PostingId(self.first_posting + place as u32))
+        let index = self.keys.binary_search(&key(first, second)).ok()?;
+        Some(PostingId(self.first_posting + index as u32))
     }
 
     /// Checks that the keys ascend and name terms.

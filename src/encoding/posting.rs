@@ -178,7 +178,7 @@ impl<'a> Postings<'a> {
     fn validate_container(&self, container: &Container, rows: u32) -> Result<(), &'static str> {
         let block = u32::from(container.block);
         if block >= block_count(rows) {
-            return Err("a container lies behind the last row");
+            return Err("a container lies after the last row");
         }
         let rows_in_block = (rows - block * BLOCK_ROWS).min(BLOCK_ROWS);
         let start = container.start as usize;
@@ -190,7 +190,7 @@ impl<'a> Postings<'a> {
             return if ascending && u32::from(last) < rows_in_block {
                 Ok(())
             } else {
-                Err("an array is out of order or lists a row behind the last")
+                Err("an array is out of order or lists a row after the last")
             };
         }
         let bits = self
@@ -203,7 +203,7 @@ impl<'a> Postings<'a> {
         if highest_bit(bits) < rows_in_block {
             Ok(())
         } else {
-            Err("a bitset has a row behind the last")
+            Err("a bitset has a row after the last")
         }
     }
 }
@@ -254,7 +254,7 @@ impl<'a> Posting<'a> {
         }
     }
 
-    /// The first block at or behind `block` that has rows.
+    /// The first block at or after `block` that has rows.
     pub(crate) fn next_block(&self, block: u32) -> Option<u32> {
         match *self {
             Posting::List(rows) => {
@@ -277,16 +277,15 @@ impl<'a> Posting<'a> {
     pub(crate) fn previous_block(&self, block: u32) -> Option<u32> {
         match *self {
             Posting::List(rows) => {
-                let behind = rows.partition_point(|&row| Row(row).block() <= block);
-                behind.checked_sub(1).map(|last| Row(rows[last]).block())
+                let end = rows.partition_point(|&row| Row(row).block() <= block);
+                end.checked_sub(1).map(|last| Row(rows[last]).block())
             }
             Posting::Blocks { containers, .. } => {
                 if has_container_in_place(containers, block) {
                     return Some(block);
                 }
-                let behind = containers.partition_point(|entry| u32::from(entry.block) <= block);
-                behind
-                    .checked_sub(1)
+                let end = containers.partition_point(|entry| u32::from(entry.block) <= block);
+                end.checked_sub(1)
                     .map(|last| u32::from(containers[last].block))
             }
         }
@@ -389,7 +388,7 @@ fn rows_of_block(rows: &[u32], block: u32) -> &[u32] {
     &rows[first..first + length]
 }
 
-/// Whether a block has a container, and every block before it: then the block's number is its place.
+/// Whether a block has a container, and every block before it: then the block's number is its index.
 fn has_container_in_place(containers: &[Container], block: u32) -> bool {
     let in_place = containers.get(block as usize);
     in_place.is_some_and(|container| u32::from(container.block) == block)
@@ -400,7 +399,7 @@ fn find_container(containers: &[Container], block: u32) -> Option<&Container> {
         return containers.get(block as usize);
     }
     let found = containers.binary_search_by_key(&block, |container| u32::from(container.block));
-    found.ok().map(|place| &containers[place])
+    found.ok().map(|index| &containers[index])
 }
 
 fn validate_rows(rows: &[u32], row_count: u32) -> Result<(), &'static str> {
@@ -408,7 +407,7 @@ fn validate_rows(rows: &[u32], row_count: u32) -> Result<(), &'static str> {
         return Err("its rows are out of order");
     }
     match rows.last() {
-        Some(&last) if last >= row_count => Err("it lists a row behind the last"),
+        Some(&last) if last >= row_count => Err("it lists a row after the last"),
         _ => Ok(()),
     }
 }
@@ -625,7 +624,7 @@ mod tests {
             (&|s| s.rows[1] = 99, "posting 1: its rows are out of order"),
             (
                 &|s| s.rows[2] = row_count,
-                "posting 1: it lists a row behind the last",
+                "posting 1: it lists a row after the last",
             ),
             (
                 &|s| s.bitsets[0][0] ^= 2,
@@ -633,7 +632,7 @@ mod tests {
             ),
             (
                 &|s| s.containers[1].block = 2,
-                "posting 0: a container lies behind the last row",
+                "posting 0: a container lies after the last row",
             ),
         ];
         for (change, expected) in cases {

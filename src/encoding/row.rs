@@ -2,7 +2,7 @@
 
 use crate::kernels::block::BLOCK_ROWS;
 
-/// The place of a signal in its segment. Rows ascend with ids; a row means nothing outside its
+/// The index of a signal in its segment. Rows ascend with ids; a row means nothing outside its
 /// segment, and is never mixed with an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Row(pub(crate) u32);
@@ -16,12 +16,12 @@ impl Row {
         self.0 / BLOCK_ROWS
     }
 
-    /// The row's place within its block.
+    /// The row's index within its block.
     pub(crate) fn offset(self) -> u16 {
         (self.0 % BLOCK_ROWS) as u16
     }
 
-    /// The row at a place of a block.
+    /// The row at an offset of a block.
     pub(crate) fn of(block: u32, offset: u16) -> Row {
         Row(block * BLOCK_ROWS + u32::from(offset))
     }

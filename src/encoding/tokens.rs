@@ -2,10 +2,10 @@
 //!
 //! A term is written as its number in LEB128, seven bits a byte, the last byte without the high
 //! bit. Numbers go by frequency, so common terms take one byte and a title about 14. A phrase is
-//! then a run of bytes: it occurs where its own encoding occurs behind the end of a term, without
+//! then a run of bytes: it occurs where its own encoding occurs after the end of a term, without
 //! decoding anything.
 
-use crate::encoding::frame_of_reference::Frames;
+use crate::encoding::frame_of_reference::FrameOfReference;
 use crate::{Error, Result};
 
 /// The number of a term in its field: 0 for the most frequent.
@@ -22,18 +22,18 @@ pub(crate) fn push(stream: &mut Vec<u8>, term: TermNumber) {
     stream.push(rest as u8);
 }
 
-/// A view of the token streams of a field, one behind the other, with the end of each.
+/// A view of the token streams of a field, one after the other, with the end of each.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TokenStreams<'a> {
-    pub(crate) ends: Frames<'a>,
+    pub(crate) ends: FrameOfReference<'a>,
     pub(crate) bytes: &'a [u8],
 }
 
 impl<'a> TokenStreams<'a> {
     /// The stream of a text.
     #[inline]
-    pub(crate) fn get(&self, place: usize) -> &'a [u8] {
-        let (start, end) = self.ends.span(place);
+    pub(crate) fn get(&self, index: usize) -> &'a [u8] {
+        let (start, end) = self.ends.span(index);
         &self.bytes[start as usize..end as usize]
     }
 
@@ -63,9 +63,9 @@ impl EncodedPhrase {
         EncodedPhrase(bytes)
     }
 
-    /// Whether the phrase occurs in the stream of `place`. Cost: a scan of its few bytes.
-    pub(crate) fn occurs(&self, streams: &TokenStreams<'_>, place: usize) -> bool {
-        let stream = streams.get(place);
+    /// Whether the phrase occurs in the stream of `index`. Cost: a scan of its few bytes.
+    pub(crate) fn occurs(&self, streams: &TokenStreams<'_>, index: usize) -> bool {
+        let stream = streams.get(index);
         let length = self.0.len();
         if stream.len() < length {
             return false;
@@ -83,7 +83,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::encoding::frame_of_reference::FrameSections;
+    use crate::encoding::frame_of_reference::FrameOfReferenceSections;
 
     /// The terms of a stream, or `None` where it ends within a term or a term does not fit.
     fn decode(stream: &[u8]) -> Option<Vec<TermNumber>> {
@@ -116,7 +116,7 @@ mod tests {
             }
             let mut bytes = Vec::new();
             text.iter().for_each(|&term| push(&mut bytes, TermNumber(term)));
-            let ends = FrameSections::of([bytes.len() as u64]);
+            let ends = FrameOfReferenceSections::of([bytes.len() as u64]);
             let streams = TokenStreams { ends: ends.view(1), bytes: &bytes };
             let encoded = EncodedPhrase::new(phrase.iter().map(|&term| TermNumber(term)));
             let expected = text.windows(phrase.len()).any(|window| window == phrase);
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn validation_finds_what_is_broken() {
         let is_valid = |ends: &[u64], bytes: &[u8]| {
-            let ends = FrameSections::of(ends.iter().copied());
+            let ends = FrameOfReferenceSections::of(ends.iter().copied());
             let ends = ends.view(3);
             TokenStreams { ends, bytes }.validate().is_ok()
         };

@@ -1,76 +1,76 @@
 //! Columns whose codes ascend with their values, with zone maps: the minimum and maximum of each block.
 //!
 //! Signals arrive roughly by date, so most blocks lie inside or outside a range of dates as a whole:
-//! their least and greatest codes tell. A few signals arrive late, years even, and make every block
+//! their minimum and maximum codes tell. A few signals arrive late, years even, and make every block
 //! a block at the edge; the order of a block's rows by code finds those few without reading the rest.
-//! Of the block that a range of recent dates starts in, its stretches tell where.
+//! Of the block that a range of recent dates starts in, its fine zones tell where.
 
 use std::ops::{Range, RangeInclusive};
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::encoding::block_permutation::BlockOrders;
+use crate::encoding::block_permutation::BlockPermutations;
 use crate::encoding::column::{Column, NO_CODE};
 use crate::kernels::block::BLOCK_ROWS;
 
-/// Rows of a stretch, of which there are 32 in a block. Looking through them takes some 30
-/// nanoseconds, and a stretch at the edge a quarter of a microsecond (`benches/queries`, country +
+/// Rows of a fine zone, of which there are 32 in a block. Looking through them takes some 30
+/// nanoseconds, and a fine zone at the edge a quarter of a microsecond (`benches/queries`, country +
 /// size + last days).
-const STRETCH_ROWS: u32 = 2048;
+const FINE_ZONE_ROWS: u32 = 2048;
 
 /// A view of a column whose codes ascend with its values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OrderedColumn<'a> {
     /// The code of each row.
     pub(crate) column: Column<'a>,
-    /// The least and greatest code of each block.
-    pub(crate) blocks: &'a [BlockRange],
-    /// The least and greatest code of each stretch, where they are kept.
-    pub(crate) stretches: Option<&'a [BlockRange]>,
+    /// The minimum and maximum code of each block.
+    pub(crate) blocks: &'a [Zone],
+    /// The minimum and maximum code of each fine zone, where they are kept.
+    pub(crate) fine_zones: Option<&'a [Zone]>,
     /// The order of each block's rows, where it is kept.
-    pub(crate) orders: Option<BlockOrders<'a>>,
+    pub(crate) orders: Option<BlockPermutations<'a>>,
 }
 
 impl<'a> OrderedColumn<'a> {
     /// The offsets of a block's rows with a code in the range, by ascending code, where the order
-    /// is kept; as [`BlockOrders::offsets_in`].
+    /// is kept; as [`BlockPermutations::offsets_in`].
     pub(crate) fn offsets_in(&self, block: u32, range: &RangeInclusive<u32>) -> Option<&'a [u16]> {
         let within = self.blocks[block as usize];
         Some(self.orders?.offsets_in(block, range, within, &self.column))
     }
 
-    /// Where a block's rows with a code in one of the ranges are, as far as its stretches tell:
+    /// Where a block's rows with a code in one of the ranges are, as far as its fine zones tell:
     /// offsets in whole words.
     pub(crate) fn span(&self, block: u32, ranges: &[RangeInclusive<u32>]) -> Range<u32> {
-        let Some(stretches) = self.stretches_of(block) else {
+        let Some(fine_zones) = self.fine_zones_of(block) else {
             return 0..BLOCK_ROWS;
         };
-        let has_some = |stretch: &BlockRange| stretch.judge(ranges) != Verdict::None;
-        let first = stretches.iter().position(has_some).unwrap_or(0);
-        let last = stretches.iter().rposition(has_some);
-        let behind = last.map_or(first, |last| last + 1);
-        first as u32 * STRETCH_ROWS..behind as u32 * STRETCH_ROWS
+        let has_some = |zone: &Zone| zone.classify(ranges) != Overlap::None;
+        let first = fine_zones.iter().position(has_some).unwrap_or(0);
+        let last = fine_zones.iter().rposition(has_some);
+        let end = last.map_or(first, |last| last + 1);
+        first as u32 * FINE_ZONE_ROWS..end as u32 * FINE_ZONE_ROWS
     }
 
-    fn stretches_of(&self, block: u32) -> Option<&'a [BlockRange]> {
-        const STRETCHES: usize = (BLOCK_ROWS / STRETCH_ROWS) as usize;
-        let behind = self.stretches?.get(block as usize * STRETCHES..)?;
-        Some(&behind[..behind.len().min(STRETCHES)])
+    fn fine_zones_of(&self, block: u32) -> Option<&'a [Zone]> {
+        const FINE_ZONES: usize = (BLOCK_ROWS / FINE_ZONE_ROWS) as usize;
+        let tail = self.fine_zones?.get(block as usize * FINE_ZONES..)?;
+        Some(&tail[..tail.len().min(FINE_ZONES)])
     }
 }
 
-/// The least and greatest code of a block or a stretch, so that a range can skip it or take it whole. Rows
+/// The minimum and maximum code of a block or a fine zone, so that a range can skip it or take it whole. Rows
 /// without a value count as code 0. Part of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub(crate) struct BlockRange {
-    pub(crate) least: u32,
-    pub(crate) greatest: u32,
+pub(crate) struct Zone {
+    pub(crate) min: u32,
+    pub(crate) max: u32,
 }
 
-/// What a block's least and greatest codes say about ranges of codes.
+/// What a block's minimum and maximum codes say about ranges of codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum Overlap {
     /// No row's code is in a range.
     None,
     /// Some rows' codes may be.
@@ -79,47 +79,45 @@ pub(crate) enum Verdict {
     All,
 }
 
-impl BlockRange {
+impl Zone {
     /// Whether the block's rows have codes in one of these ranges, as far as the block tells.
-    pub(crate) fn judge(&self, ranges: &[RangeInclusive<u32>]) -> Verdict {
-        let holds_all = |range: &RangeInclusive<u32>| {
-            range.contains(&self.least) && range.contains(&self.greatest)
-        };
-        let overlaps = |range: &RangeInclusive<u32>| {
-            *range.start() <= self.greatest && self.least <= *range.end()
-        };
+    pub(crate) fn classify(&self, ranges: &[RangeInclusive<u32>]) -> Overlap {
+        let holds_all =
+            |range: &RangeInclusive<u32>| range.contains(&self.min) && range.contains(&self.max);
+        let overlaps =
+            |range: &RangeInclusive<u32>| *range.start() <= self.max && self.min <= *range.end();
         if ranges.iter().any(holds_all) {
-            return Verdict::All;
+            return Overlap::All;
         }
         if ranges.iter().any(overlaps) {
-            Verdict::Some
+            Overlap::Some
         } else {
-            Verdict::None
+            Overlap::None
         }
     }
 }
 
 /// The ranges of a column's blocks.
-pub(crate) fn block_ranges(codes: &[u32]) -> Vec<BlockRange> {
+pub(crate) fn block_zones(codes: &[u32]) -> Vec<Zone> {
     ranges_of(codes.chunks(BLOCK_ROWS as usize))
 }
 
-/// The ranges of the stretches of a column's blocks.
-pub(crate) fn stretch_ranges(codes: &[u32]) -> Vec<BlockRange> {
-    ranges_of(codes.chunks(STRETCH_ROWS as usize))
+/// The ranges of the fine zones of a column's blocks.
+pub(crate) fn fine_zones(codes: &[u32]) -> Vec<Zone> {
+    ranges_of(codes.chunks(FINE_ZONE_ROWS as usize))
 }
 
-fn ranges_of<'c>(parts: impl Iterator<Item = &'c [u32]>) -> Vec<BlockRange> {
-    let range = |part: &[u32]| BlockRange {
-        least: part.iter().copied().min().unwrap_or(NO_CODE),
-        greatest: part.iter().copied().max().unwrap_or(NO_CODE),
+fn ranges_of<'c>(parts: impl Iterator<Item = &'c [u32]>) -> Vec<Zone> {
+    let range = |part: &[u32]| Zone {
+        min: part.iter().copied().min().unwrap_or(NO_CODE),
+        max: part.iter().copied().max().unwrap_or(NO_CODE),
     };
     parts.map(range).collect()
 }
 
-/// How many stretches the rows of a segment have.
-pub(crate) fn stretch_count(rows: u32) -> u32 {
-    rows.div_ceil(STRETCH_ROWS)
+/// How many fine zones the rows of a segment have.
+pub(crate) fn fine_zone_count(rows: u32) -> u32 {
+    rows.div_ceil(FINE_ZONE_ROWS)
 }
 
 #[cfg(test)]
@@ -139,20 +137,20 @@ mod tests {
         ) {
             let codes: Vec<u8> = (0..rows).map(|row| (row.wrapping_mul(seed | 1) >> 13) as u8).collect();
             let wide: Vec<u32> = codes.iter().map(|&code| u32::from(code)).collect();
-            let (blocks, stretches) = (block_ranges(&wide), stretch_ranges(&wide));
+            let (blocks, fine_zones) = (block_zones(&wide), fine_zones(&wide));
             let column = Column::One(&codes);
-            let ordered = OrderedColumn { column, blocks: &blocks, stretches: Some(&stretches), orders: None };
+            let ordered = OrderedColumn { column, blocks: &blocks, fine_zones: Some(&fine_zones), orders: None };
             let range = bounds.0.min(bounds.1)..=bounds.0.max(bounds.1);
             for (block, in_block) in (0..).zip(wide.chunks(BLOCK_ROWS as usize)) {
                 let span = ordered.span(block, std::slice::from_ref(&range));
                 let mut offsets = (0..).zip(in_block).filter(|(_, code)| range.contains(code));
                 prop_assert!(offsets.all(|(offset, _)| span.contains(&offset)));
-                // A stretch may have codes on both sides of a range and none in it, but not of one
-                // that begins with the least code.
+                // A fine zone may have codes on both sides of a range and none in it, but not of one
+                // that begins with the smallest code.
                 let below = 0..=*range.end();
                 let span = ordered.span(block, std::slice::from_ref(&below));
                 let is_below = |row: u32| in_block.get(row as usize).is_some_and(|code| below.contains(code));
-                let mut ends = [span.start..span.start + STRETCH_ROWS, span.end.saturating_sub(STRETCH_ROWS)..span.end].into_iter();
+                let mut ends = [span.start..span.start + FINE_ZONE_ROWS, span.end.saturating_sub(FINE_ZONE_ROWS)..span.end].into_iter();
                 prop_assert!(span.is_empty() || ends.all(|mut rows| rows.any(is_below)));
             }
         }

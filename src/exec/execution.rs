@@ -14,7 +14,7 @@ use super::trace::{StepTrace, Trace};
 use super::window::{Window, WindowSize};
 use crate::encoding::posting::Posting;
 use crate::encoding::row::Row;
-use crate::encoding::zone_map::{OrderedColumn, Verdict};
+use crate::encoding::zone_map::{OrderedColumn, Overlap};
 use crate::kernels::block::{BLOCK_ROWS, block_count};
 use crate::plan::{Access, CodeRange, Plan, RangeColumn, Step, Strategies};
 use crate::segment::Segment;
@@ -284,9 +284,9 @@ impl<'a> Execution<'a> {
         self.open_ranges.clear();
         let mut span = 0..BLOCK_ROWS;
         for (place, range) in self.ranges.iter().enumerate() {
-            if !self.strategies.block_ranges {
+            if !self.strategies.block_zones {
                 self.open_ranges.push(place);
-            } else if range.judge(block) != Verdict::All {
+            } else if range.classify(block) != Overlap::All {
                 self.open_ranges.push(place);
                 let of_range = range.span(block);
                 span = span.start.max(of_range.start)..span.end.min(of_range.end);
@@ -520,11 +520,11 @@ impl<'a> Execution<'a> {
     }
 
     fn ranges_allow(&self, block: u32) -> bool {
-        !self.strategies.block_ranges
+        !self.strategies.block_zones
             || self
                 .ranges
                 .iter()
-                .all(|range| range.judge(block) != Verdict::None)
+                .all(|range| range.classify(block) != Overlap::None)
     }
 
     fn skip(&mut self, blocks: u64) {
@@ -560,11 +560,11 @@ impl<'a> BoundRange<'a> {
         }
     }
 
-    fn judge(&self, block: u32) -> Verdict {
-        self.ordered.blocks[block as usize].judge(self.codes)
+    fn classify(&self, block: u32) -> Overlap {
+        self.ordered.blocks[block as usize].classify(self.codes)
     }
 
-    /// Where the block's rows in the ranges are, as far as its stretches tell.
+    /// Where the block's rows in the ranges are, as far as its fine zones tell.
     fn span(&self, block: u32) -> Range<u32> {
         self.ordered.span(block, self.codes)
     }

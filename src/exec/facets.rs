@@ -125,8 +125,8 @@ fn count_by_intersection(
 
 fn count_by_column(column: &FacetColumn<'_>, block: u32, offsets: &[u16], counts: &mut [u64]) {
     let column = match column {
-        FacetColumn::Whole(column) => column,
-        FacetColumn::Halves(codes) => {
+        FacetColumn::Bytes(column) => column,
+        FacetColumn::Nibbles(codes) => {
             let codes = codes.starting_at(block);
             let codes = offsets.iter().map(|&offset| codes.get(usize::from(offset)));
             return codes.for_each(|code| counts[code] += 1);

@@ -353,6 +353,11 @@ mod tests {
             assert_eq!(panicking.await, Err::<(), NotRun>(NotRun::Failed));
             assert_eq!(pool.run(1, async { 7 }).await, Ok(7));
         });
-        assert!(pool.shared.lock().running.is_empty());
+        // The answer is sent before the thread notes that the query is over.
+        let started = std::time::Instant::now();
+        while !pool.shared.lock().running.is_empty() {
+            assert!(started.elapsed() < Duration::from_secs(10));
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }

@@ -97,11 +97,11 @@ mod tests {
         let mut passed = Vec::new();
         let mut rest = text.as_bytes();
         for &size in sizes.iter().cycle() {
-            let (piece, behind) = rest.split_at(size.clamp(1, rest.len().max(1)).min(rest.len()));
+            let (piece, tail) = rest.split_at(size.clamp(1, rest.len().max(1)).min(rest.len()));
             let mut piece = piece.to_vec();
             let kept = bound.retain(&mut piece);
             passed.extend_from_slice(&piece[..kept]);
-            rest = behind;
+            rest = tail;
             if rest.is_empty() {
                 break;
             }

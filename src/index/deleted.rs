@@ -55,7 +55,7 @@ impl Deleted {
             Ok(Deleted::new(rows, companies, segment.row_count()))
         } else {
             Err(Error::corrupt(
-                "a deleted row or company lies behind the last",
+                "a deleted row or company lies after the last",
             ))
         }
     }

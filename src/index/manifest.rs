@@ -23,7 +23,7 @@ const MANIFEST_VERSION: u16 = 1;
 /// lets there be.
 pub(super) const MANIFEST_BYTES_MAX: usize = 1 << 20;
 
-/// The greatest generation and file number. No index counts that far, and a writer that goes on
+/// The largest generation and file number. No index counts that far, and a writer that goes on
 /// from a made-up one must not overflow.
 const NUMBER_MAX: u64 = u64::MAX / 2;
 

@@ -1,10 +1,10 @@
 //! Merging: many small segments into few large ones, in the background.
 //!
 //! **Policy.** Segments are kept in the order of their writing. The size of one is the number of
-//! its live rows and companies. A segment is merged with all that come behind it as soon as these
+//! its live rows and companies. A segment is merged with all that come after it as soon as these
 //! have more than an eighth of its size, its own deleted rows included; one of a size up to 1,024
-//! is merged with whatever comes behind it. So when merges are done, each segment is more than
-//! eight times as large as all behind it together: there are at most six at a size of 30 million,
+//! is merged with whatever comes after it. So when merges are done, each segment is more than
+//! eight times as large as all after it together: there are at most six at a size of 30 million,
 //! and at most an eighth of the rows are deleted. A row is rewritten at most nine times while the
 //! index grows eightfold.
 //!
@@ -32,18 +32,18 @@ use super::writer::WriterCore;
 use crate::Result;
 use crate::encoding::row::Row;
 
-/// How many times the rows behind it a segment has. Eight halves the work of merging against
+/// How many times the rows after it a segment has. Eight halves the work of merging against
 /// sixteen; a segment more costs a page less than a microsecond (`benches/updates.rs`).
 const SHRINKAGE: u64 = 8;
 
-/// The size up to which a segment is always merged with what comes behind it: as much is built in
+/// The size up to which a segment is always merged with what comes after it: as much is built in
 /// the time that a commit waits for the disk.
 const SMALL_SIZE: u64 = 1024;
 
 /// How long a writer has had no commit before it is idle.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// An idle writer merges everything as soon as all behind the first segment, and what is deleted of
+/// An idle writer merges everything as soon as all after the first segment, and what is deleted of
 /// it, are one row in so many: a row that is changed then costs at most so many to be written, and
 /// to be fetched by replicas. Three segments cost a short page three times what one does
 /// (`benches/updates.rs`).
@@ -88,10 +88,10 @@ pub(super) fn bound(core: &WriterCore) -> Result<()> {
 /// The segments to merge next, where there are any.
 fn choose(snapshot: &Snapshot) -> Option<&[LiveSegment]> {
     let segments = &snapshot.segments;
-    let mut behind: u64 = segments.iter().map(size).sum();
+    let mut newer: u64 = segments.iter().map(size).sum();
     let is_due = |live: &LiveSegment| {
-        behind -= size(live);
-        let waste = behind + live.deleted.row_count();
+        newer -= size(live);
+        let waste = newer + live.deleted.row_count();
         let is_small = size(live) <= SMALL_SIZE && waste > 0;
         is_small || waste.saturating_mul(SHRINKAGE) > size(live)
     };
@@ -101,8 +101,8 @@ fn choose(snapshot: &Snapshot) -> Option<&[LiveSegment]> {
 
 /// Everything, where an idle writer should merge it.
 fn choose_idle(snapshot: &Snapshot) -> Option<&[LiveSegment]> {
-    let (first, behind) = snapshot.segments.split_first()?;
-    let changed = behind.iter().map(size).sum::<u64>() + first.deleted.row_count();
+    let (first, newer) = snapshot.segments.split_first()?;
+    let changed = newer.iter().map(size).sum::<u64>() + first.deleted.row_count();
     let is_due = changed.saturating_mul(IDLE_SHRINKAGE) > size(first);
     is_due.then_some(&snapshot.segments)
 }
@@ -145,7 +145,7 @@ pub(super) fn merge(
     core.publish(&mut state, new_files, segments).map(drop)
 }
 
-/// Where segments stand now. Commits only append, and a merge puts one in the place of several: so
+/// Where segments stand now. Commits only append, and a merge puts one in place of several: so
 /// they stand together, or another merge has taken them.
 fn find(inputs: &[LiveSegment], now: &[LiveSegment]) -> Option<Range<usize>> {
     let numbers = |segments: &[LiveSegment]| -> Vec<u64> {
@@ -167,7 +167,7 @@ fn write_merged(
     is_given_up: &dyn Fn() -> bool,
 ) -> Result<Option<LiveSegment>> {
     for live in inputs {
-        // A later segment's record of a company takes the place of an earlier one's.
+        // A later segment's record of a company replaces an earlier one's.
         for company in
             (0..live.segment.company_count()).filter(|&c| !live.deleted.contains_company(c))
         {

@@ -3,7 +3,7 @@
 //!
 //! It is an index directory like any other, so every command can read it. Files get numbers of
 //! this directory, never used twice, whatever they are called where they come from: two indexes
-//! that were published to one place one after the other may use the same numbers.
+//! that were published to one index one after the other may use the same numbers.
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};

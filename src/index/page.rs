@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use time::Date;
 
 use super::live::LiveSegment;
-use crate::encoding::frame_of_reference::Frames;
+use crate::encoding::frame_of_reference::FrameOfReference;
 use crate::encoding::row::Row;
 use crate::exec::{RowStream, Run, Runs, Walk};
 use crate::plan::{Plan, Strategies};
@@ -226,7 +226,7 @@ impl Collected {
     }
 
     /// Adds the next matches, rows of a segment with these ids.
-    fn extend(&mut self, segment: u32, ids: Frames<'_>, run: Run<'_>) {
+    fn extend(&mut self, segment: u32, ids: FrameOfReference<'_>, run: Run<'_>) {
         let skipped = self.to_skip.min(run.len());
         self.to_skip -= skipped;
         let room = self.limit - self.hits.len();
@@ -245,7 +245,7 @@ impl Collected {
 
 /// Inlined into the loop over the rows of a page, where a call would take longer than the look.
 #[inline(always)]
-fn id_at(ids: Frames<'_>, row: Row) -> SignalId {
+fn id_at(ids: FrameOfReference<'_>, row: Row) -> SignalId {
     SignalId::of_checked(ids.get(row.index()))
 }
 
@@ -266,7 +266,7 @@ struct Matches<'a, 'q> {
 /// The matches of one segment.
 struct SegmentMatches<'a, 'q> {
     live: &'a LiveSegment,
-    ids: Frames<'a>,
+    ids: FrameOfReference<'a>,
     plan: &'a OnceCell<Box<Plan<'q>>>,
     number: u32,
     stream: Option<Box<dyn Runs + 'a>>,

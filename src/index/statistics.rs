@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::live::LiveSegment;
 use crate::encoding::pairs::is_frequent;
 use crate::encoding::posting::PostingId;
-use crate::encoding::zone_map::Verdict;
+use crate::encoding::zone_map::Overlap;
 use crate::exec::rows_of_companies;
 use crate::kernels::block::BLOCK_ROWS;
 use crate::plan::{
@@ -138,9 +138,9 @@ impl Statistics for LiveSegment {
         for block in ordered.blocks {
             let rows = rest.min(u64::from(BLOCK_ROWS));
             rest -= rows;
-            let verdict = block.judge(codes);
-            min += if verdict == Verdict::All { rows } else { 0 };
-            max += if verdict == Verdict::None { 0 } else { rows };
+            let verdict = block.classify(codes);
+            min += if verdict == Overlap::All { rows } else { 0 };
+            max += if verdict == Overlap::None { 0 } else { rows };
         }
         Estimate {
             min,

@@ -1,7 +1,7 @@
 //! Files by name: the few operations that an index directory needs, and nothing more.
 //!
 //! Everything that touches a disk goes through [`Storage`], so that tests can put a layer in its
-//! place that fails, forgets what was not synced, or stops at any step.
+//! index that fails, forgets what was not synced, or stops at any step.
 
 use std::fmt::{self, Debug};
 use std::fs::{self, File, OpenOptions, TryLockError};

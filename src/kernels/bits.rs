@@ -10,7 +10,7 @@ use multiversion::multiversion;
 use crate::kernels::block::BlockBits;
 
 /// The words of a page's smallest window.
-const STRETCH_WORDS: usize = 64;
+const CHUNK_WORDS: usize = 64;
 
 /// Words that are passed over at once where nothing is set: as many as the bits of one that says which
 /// have some. With eight, pages of few matches take up to a tenth longer (`benches/queries`, two or
@@ -34,14 +34,14 @@ pub(crate) fn clear(bits: &mut BlockBits, offset: u16) {
 
 /// The rows that are set in some words of a block, ascending.
 pub(crate) fn ones(first_word: usize, words: &[u64]) -> impl Iterator<Item = u16> + '_ {
-    let places = first_word..;
-    places.zip(words).flat_map(|(place, &word)| WordOnes {
+    let indices = first_word..;
+    indices.zip(words).flat_map(|(index, &word)| WordOnes {
         word,
-        base: place as u16 * 64,
+        base: index as u16 * 64,
     })
 }
 
-/// Lists the rows that are set in some words of a block, ascending, behind what the list has.
+/// Lists the rows that are set in some words of a block, ascending, after what the list has.
 ///
 /// Cost: half of that of asking [`ones`] for each, and less where few are set (`benches/queries`, stage
 /// + currency + amounts + term).
@@ -62,9 +62,9 @@ fn list_offsets(first_word: usize, words: &[u64], slots: &mut [u16]) {
     for (first_word, words) in first_words.zip(words.chunks(PASSED_WORDS)) {
         let mut set_words = words_with_rows(words);
         while set_words != 0 {
-            let place = take_bit::<false>(&mut set_words) as usize;
-            let first = (first_word + place) as u32 * 64;
-            let mut word = words[place];
+            let index = take_bit::<false>(&mut set_words) as usize;
+            let first = (first_word + index) as u32 * 64;
+            let mut word = words[index];
             for slot in slots.by_ref().take(word.count_ones() as usize) {
                 *slot = (first + take_bit::<false>(&mut word)) as u16;
             }
@@ -91,7 +91,7 @@ impl Iterator for WordOnes {
     }
 }
 
-/// Slots behind the rows that are wanted, which the last word's may take.
+/// Slots after the rows that are wanted, which the last word's may take.
 pub(crate) const SPARE_SLOTS: usize = 64;
 
 /// Rows of a word that are listed without asking how many it has: in sets of which a page lists bits
@@ -125,18 +125,18 @@ fn list_rows<const DESCENDS: bool>(
     base: u32,
     rows: &mut [u32],
 ) -> usize {
-    let mut place = (offsets.start / 64) as usize;
-    let mut behind = words.len().min(offsets.end.div_ceil(64) as usize);
+    let mut index = (offsets.start / 64) as usize;
+    let mut end = words.len().min(offsets.end.div_ceil(64) as usize);
     let mut count = 0;
     // Every round passes over some words.
-    while place < behind {
-        let length = PASSED_WORDS.min(behind - place);
-        let from = if DESCENDS { behind - length } else { place };
+    while index < end {
+        let length = PASSED_WORDS.min(end - index);
+        let from = if DESCENDS { end - length } else { index };
         let mut set_words = words_with_rows(&words[from..from + length]);
         while set_words != 0 {
-            let place = from + take_bit::<DESCENDS>(&mut set_words) as usize;
-            let first = place as u32 * 64;
-            let mut word = between(words[place], first, &offsets);
+            let index = from + take_bit::<DESCENDS>(&mut set_words) as usize;
+            let first = index as u32 * 64;
+            let mut word = between(words[index], first, &offsets);
             let set = word.count_ones() as usize;
             let Some(slots) = rows
                 .get_mut(count..)
@@ -153,9 +153,9 @@ fn list_rows<const DESCENDS: bool>(
             count += set;
         }
         if DESCENDS {
-            behind = from
+            end = from
         } else {
-            place = from + length
+            index = from + length
         }
     }
     count
@@ -165,21 +165,21 @@ fn list_rows<const DESCENDS: bool>(
 #[inline(always)]
 fn words_with_rows(words: &[u64]) -> u64 {
     let words = words.iter().enumerate();
-    words.fold(0, |with_rows, (place, &word)| {
-        with_rows | u64::from(word != 0) << place
+    words.fold(0, |with_rows, (index, &word)| {
+        with_rows | u64::from(word != 0) << index
     })
 }
 
-/// Clears the last or first bit that is set in a word and returns its place, or anything below 64.
+/// Clears the last or first bit that is set in a word and returns its index, or anything below 64.
 #[inline(always)]
 fn take_bit<const LAST: bool>(word: &mut u64) -> u32 {
-    let place = if LAST {
+    let index = if LAST {
         word.leading_zeros() ^ 63
     } else {
         word.trailing_zeros()
     } % 64;
-    *word &= !(1 << place);
-    place
+    *word &= !(1 << index);
+    index
 }
 
 /// Those bits of the word from a first offset on that are between two.
@@ -202,8 +202,8 @@ fn between(mut word: u64, first: u32, offsets: &Range<u32>) -> u64 {
 ))]
 pub(crate) fn count(bits: &[u64]) -> u32 {
     let ones = |words: &[u64]| words.iter().map(|word| word.count_ones()).sum::<u32>();
-    let (stretches, rest) = bits.as_chunks::<STRETCH_WORDS>();
-    stretches.iter().map(|words| ones(words)).sum::<u32>() + ones(rest)
+    let (chunks, rest) = bits.as_chunks::<CHUNK_WORDS>();
+    chunks.iter().map(|words| ones(words)).sum::<u32>() + ones(rest)
 }
 
 /// Keeps the rows that are in both.
@@ -235,20 +235,20 @@ pub(crate) fn unite_all(bits: &mut [u64], sets: &[&[u64]], keeps: bool) {
             *word = if keeps { *word & any } else { *any };
         }
     };
-    let (stretches, rest) = bits.as_chunks_mut::<STRETCH_WORDS>();
-    for (number, words) in stretches.iter_mut().enumerate() {
-        let mut any = [0; STRETCH_WORDS];
+    let (chunks, rest) = bits.as_chunks_mut::<CHUNK_WORDS>();
+    for (number, words) in chunks.iter_mut().enumerate() {
+        let mut any = [0; CHUNK_WORDS];
         for set in sets {
-            let (stretches, _) = set.as_chunks::<STRETCH_WORDS>();
-            for (any, word) in any.iter_mut().zip(&stretches[number]) {
+            let (chunks, _) = set.as_chunks::<CHUNK_WORDS>();
+            for (any, word) in any.iter_mut().zip(&chunks[number]) {
                 *any |= word;
             }
         }
         united(words, &any);
     }
-    let first = stretches.len() * STRETCH_WORDS;
-    for (place, word) in (first..).zip(rest) {
-        let any = sets.iter().fold(0, |any, set| any | set[place]);
+    let first = chunks.len() * CHUNK_WORDS;
+    for (index, word) in (first..).zip(rest) {
+        let any = sets.iter().fold(0, |any, set| any | set[index]);
         united(std::slice::from_mut(word), &[any]);
     }
 }
@@ -259,13 +259,13 @@ pub(crate) fn subtract(bits: &mut [u64], other: &[u64]) {
     for_each_word(bits, other, |word, other| *word &= !other);
 }
 
-/// Changes every word by that of the other. Whole windows go in stretches of a fixed length, which
+/// Changes every word by that of the other. Whole windows go in chunks of a fixed length, which
 /// saves a tenth of a count of dense sets (`benches/queries`, any of 3 to 6 terms).
 #[inline(always)]
 fn for_each_word(bits: &mut [u64], other: &[u64], change: impl Fn(&mut u64, u64)) {
-    let (stretches, rest) = bits.as_chunks_mut::<STRETCH_WORDS>();
-    let (other_stretches, other_rest) = other.as_chunks::<STRETCH_WORDS>();
-    for (words, others) in stretches.iter_mut().zip(other_stretches) {
+    let (chunks, rest) = bits.as_chunks_mut::<CHUNK_WORDS>();
+    let (other_chunks, other_rest) = other.as_chunks::<CHUNK_WORDS>();
+    for (words, others) in chunks.iter_mut().zip(other_chunks) {
         for (word, &other) in words.iter_mut().zip(others) {
             change(word, other);
         }

@@ -30,32 +30,32 @@ pub(crate) fn retain<T>(
     retain_from(list, 0, 0, others, offset_of, wanted);
 }
 
-/// Walks the list from a place on, with `kept` offsets decided, and leaps in the other, which is
+/// Walks the list from an index on, with `kept` offsets decided, and leaps in the other, which is
 /// sorted by offset as well.
 pub(crate) fn retain_from<T>(
     list: &mut Vec<u16>,
     mut kept: usize,
-    mut place: usize,
+    mut index: usize,
     other: &[T],
     offset_of: impl Fn(&T) -> u16,
     wanted: bool,
 ) {
     let mut rest = other;
     // What lies in front of `kept` is decided; `rest` holds nothing below the next offset.
-    while place < list.len() {
-        let offset = list[place];
+    while index < list.len() {
+        let offset = list[index];
         let skipped = gallop(rest, |value| offset_of(value) < offset);
         rest = &rest[skipped..];
         let Some(next) = rest.first() else { break };
         list[kept] = offset;
         kept += usize::from((offset_of(next) == offset) == wanted);
-        place += 1;
+        index += 1;
     }
-    // No offset from `place` on stands in the other.
+    // No offset from `index` on stands in the other.
     if wanted {
         list.truncate(kept);
     } else {
-        list.drain(kept..place);
+        list.drain(kept..index);
     }
 }
 

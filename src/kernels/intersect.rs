@@ -24,7 +24,7 @@ const LOOK_UP_RATIO: usize = 8;
 #[derive(Debug)]
 struct Compared {
     /// The first offset of the list that is not decided.
-    place: usize,
+    index: usize,
     /// Where the array goes on: nothing before it is in the rest of the list.
     at: usize,
     /// How many offsets of the list were kept; they stand at its start.
@@ -45,20 +45,20 @@ pub(crate) fn retain(list: &mut Vec<u16>, array: &[u16], wanted: bool) {
 /// Compares eight with eight as long as both have as many, and the last few one by one.
 fn retain_in_lanes(list: &mut Vec<u16>, array: &[u16], wanted: bool) {
     let Compared {
-        mut place,
+        mut index,
         at,
         mut kept,
         found,
     } = compare(list, array, wanted);
     // Lanes that were found before the array ran short stay found.
-    for lane in 0..LANES.min(list.len() - place) {
-        let offset = list[place + lane];
+    for lane in 0..LANES.min(list.len() - index) {
+        let offset = list[index + lane];
         let is_found = found >> lane & 1 == 1 || array[at..].binary_search(&offset).is_ok();
         list[kept] = offset;
         kept += usize::from(is_found == wanted);
     }
-    place += LANES.min(list.len() - place);
-    gallop::retain_from(list, kept, place, &array[at..], |&offset| offset, wanted);
+    index += LANES.min(list.len() - index);
+    gallop::retain_from(list, kept, index, &array[at..], |&offset| offset, wanted);
 }
 
 /// Keeps the offsets of a list that stand in an array, or those that do not, eight by eight.
@@ -76,10 +76,10 @@ fn compare(list: &mut [u16], array: &[u16], wanted: bool) -> Compared {
         _ => LANES,
     };
     let dropped = if wanted { 0 } else { u8::MAX };
-    let (mut place, mut at, mut kept, mut found) = (0, 0, 0, 0);
+    let (mut index, mut at, mut kept, mut found) = (0, 0, 0, 0);
     // What lies in front of `kept` is decided; every round moves on in one of the two at least.
     while let (Some(offsets), Some(others)) = (
-        list[place..].first_chunk::<LANES>(),
+        list[index..].first_chunk::<LANES>(),
         array[at..].first_chunk::<OTHERS>(),
     ) {
         let (last, other_last) = (offsets[LANES - 1], others[OTHERS - 1]);
@@ -101,10 +101,10 @@ fn compare(list: &mut [u16], array: &[u16], wanted: bool) -> Compared {
                 _ => left_pack::plain(list, kept, offsets, keep),
             };
         }
-        place += LANES * usize::from(is_decided);
+        index += LANES * usize::from(is_decided);
     }
     Compared {
-        place,
+        index,
         at,
         kept,
         found,
@@ -153,15 +153,15 @@ mod avx512 {
     }
 
     /// The lanes that are equal to one of the others: the first eight to the one at the first
-    /// place, and so on.
+    /// index, and so on.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     fn equal(offsets: __m512i, others: __m512i, [a, b, c, d]: [i64; 4]) -> u32 {
         const LANES_OF_WORD: i64 = 0x0001_0001_0001_0001;
         let (a, b) = (a * LANES_OF_WORD, b * LANES_OF_WORD);
         let (c, d) = (c * LANES_OF_WORD, d * LANES_OF_WORD);
-        let places = _mm512_set_epi64(d, d, c, c, b, b, a, a);
-        _mm512_cmpeq_epi16_mask(offsets, _mm512_permutexvar_epi16(places, others))
+        let indices = _mm512_set_epi64(d, d, c, c, b, b, a, a);
+        _mm512_cmpeq_epi16_mask(offsets, _mm512_permutexvar_epi16(indices, others))
     }
 }
 
@@ -237,11 +237,11 @@ mod tests {
             let among: BTreeSet<u16> = array.iter().copied().collect();
             let mut kept = list.clone();
             let compared = compare(&mut kept, &array, wanted);
-            let (decided, rest) = list.split_at(compared.place);
+            let (decided, rest) = list.split_at(compared.index);
             let expected: Vec<u16> =
                 decided.iter().copied().filter(|offset| among.contains(offset) == wanted).collect();
             prop_assert_eq!(&kept[..compared.kept], expected);
-            prop_assert_eq!(&kept[compared.place..], rest);
+            prop_assert_eq!(&kept[compared.index..], rest);
             for (lane, offset) in rest.iter().enumerate() {
                 let is_found = lane < LANES && compared.found >> lane & 1 == 1;
                 let is_behind = array[compared.at..].contains(offset);

@@ -1,7 +1,7 @@
 //! In-place left-packing of eight `u16` lanes by a keep mask.
 //!
 //! Each way takes the offsets, which of them are kept, lowest first, and how many were kept before; it
-//! returns how many are kept then. What stands behind those is overwritten: the eight are decided.
+//! returns how many are kept then. What stands after those is overwritten: the eight are decided.
 
 use super::intersect::LANES;
 
@@ -27,7 +27,7 @@ mod vectors {
     /// Offsets that AVX2 packs at once.
     const HALF: usize = LANES / 2;
 
-    /// The bytes of each choice of four offsets, and any behind them: 128 bytes in all, where choices of
+    /// The bytes of each choice of four offsets, and any after them: 128 bytes in all, where choices of
     /// eight take 4,096.
     const CHOICES: [[u8; 2 * HALF]; 1 << HALF] = choices();
 
@@ -63,7 +63,7 @@ mod vectors {
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
     pub(crate) fn avx2(list: &mut [u16], kept: usize, offsets: [u16; LANES], keep: u8) -> usize {
-        /// The upper four lie behind the bytes of the lower four.
+        /// The upper four lie after the bytes of the lower four.
         const UPPER: u64 = u64::from_le_bytes([2 * HALF as u8; 8]);
         let (lower, upper) = (keep & 0xF, keep >> HALF);
         let bytes = |choice: u8| u64::from_le_bytes(CHOICES[usize::from(choice)]);
@@ -86,7 +86,7 @@ mod tests {
 
     type Pack = fn(&mut [u16], usize, [u16; LANES], u8) -> usize;
 
-    /// Every choice, behind some offsets that were kept before.
+    /// Every choice, after some offsets that were kept before.
     fn packs_every_choice(pack: Pack) {
         let offsets: [u16; LANES] = std::array::from_fn(|lane| 0x0101 * (lane as u16 + 7));
         for keep in 0..=u8::MAX {

@@ -1,4 +1,4 @@
-//! A loser tree over `u64` keys: the greatest of many sorted inputs, replaced in one pass to the root.
+//! A loser tree over `u64` keys: the largest of many sorted inputs, replaced in one pass to the root.
 
 /// The key of an input without further values: less than every other.
 pub(crate) const NO_KEY: u64 = 0;
@@ -34,7 +34,7 @@ impl LoserTree {
         LoserTree { root, losers: tree }
     }
 
-    /// The greatest key; [`NO_KEY`] where every input is exhausted.
+    /// The largest key; [`NO_KEY`] where every input is exhausted.
     #[inline(always)]
     pub(crate) fn root(&self) -> u64 {
         self.root
@@ -45,7 +45,7 @@ impl LoserTree {
     pub(crate) fn replace_root(&mut self, input: usize, next: u64) {
         let mut index = (self.losers.len() + input) / 2;
         let mut winner = next;
-        // `winner` is the greatest key below the comparison at `index`.
+        // `winner` is the largest key below the comparison at `index`.
         while index > 0 {
             let loser = &mut self.losers[index];
             (winner, *loser) = (winner.max(*loser), winner.min(*loser));

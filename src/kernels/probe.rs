@@ -41,15 +41,15 @@ pub(crate) fn retain(list: &mut Vec<u16>, set: &BlockBits, wanted: bool) {
     "x86_64+avx2+bmi1+bmi2+popcnt"
 ))]
 fn retain_offsets(list: &mut [u16], set: &BlockBits, wanted: bool) -> usize {
-    let (place, kept) = match_target! {
+    let (index, kept) = match_target! {
         "x86_64+avx512f+avx512bw+avx512vl+avx512vbmi+avx512vbmi2+bmi1+bmi2+popcnt" => {
-            let (mut place, mut kept) = (0, 0);
+            let (mut index, mut kept) = (0, 0);
             let dropped = if wanted { 0 } else { u16::MAX };
             let is_dense = match *list {
                 [first, .., last] => usize::from(last - first) < list.len() * ROWS_PER_OFFSET_MAX,
                 _ => false,
             };
-            while is_dense && let Some(&offsets) = list[place..].first_chunk::<LANES>() {
+            while is_dense && let Some(&offsets) = list[index..].first_chunk::<LANES>() {
                 let first = usize::from(offsets[0] / 64).min(set.len() - WORDS);
                 let Some(words) = set[first..].first_chunk::<WORDS>() else { break };
                 let (reached, found) = vectors::look_up(offsets, words, first as u16 * 64);
@@ -57,43 +57,43 @@ fn retain_offsets(list: &mut [u16], set: &BlockBits, wanted: bool) -> usize {
                     let keep = found ^ dropped;
                     list[kept..kept + LANES].copy_from_slice(&vectors::packed(offsets, keep));
                     kept += keep.count_ones() as usize;
-                    place += LANES;
+                    index += LANES;
                     continue;
                 }
-                kept = retain_each(list, place..place + LANES / 2, kept, set, wanted);
-                place += LANES / 2;
+                kept = retain_each(list, index..index + LANES / 2, kept, set, wanted);
+                index += LANES / 2;
             }
-            (place, kept)
+            (index, kept)
         }
         "x86_64+avx2+bmi1+bmi2+popcnt" => {
-            let (mut place, mut kept) = (0, 0);
+            let (mut index, mut kept) = (0, 0);
             let dropped = if wanted { 0 } else { u8::MAX };
-            while let Some(&offsets) = list[place..].first_chunk() {
+            while let Some(&offsets) = list[index..].first_chunk() {
                 let keep = vectors::set_of(offsets, set) ^ dropped;
                 if keep != 0 {
                     kept = left_pack::avx2(list, kept, offsets, keep);
                 }
-                place += offsets.len();
+                index += offsets.len();
             }
-            (place, kept)
+            (index, kept)
         }
         _ => (0, 0),
     };
-    retain_each(list, place..list.len(), kept, set, wanted)
+    retain_each(list, index..list.len(), kept, set, wanted)
 }
 
-/// Looks up the offsets at some places one by one, with `kept` of those before kept; returns how many are
+/// Looks up the offsets at some indices one by one, with `kept` of those before kept; returns how many are
 /// then.
 #[inline(always)]
 fn retain_each(
     list: &mut [u16],
-    places: Range<usize>,
+    indices: Range<usize>,
     mut kept: usize,
     set: &BlockBits,
     wanted: bool,
 ) -> usize {
-    for place in places {
-        let offset = list[place];
+    for index in indices {
+        let offset = list[index];
         list[kept] = offset;
         kept += usize::from(bits::test(set, offset) == wanted);
     }
@@ -133,7 +133,7 @@ mod vectors {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
     pub(crate) fn look_up(offsets: [u16; LANES], words: &[u64; WORDS], first: u16) -> (u16, u16) {
-        /// The bit of each place in a byte, twice.
+        /// The bit of each index in a byte, twice.
         const BITS: i64 = 0x8040_2010_0804_0201_u64.cast_signed();
         const ROWS: i16 = 64 * WORDS as i16;
         let tables: [[u64; 8]; 4] = bytemuck::cast(*words);
@@ -145,8 +145,8 @@ mod vectors {
         let inside = _mm256_sub_epi16(offsets, _mm256_set1_epi16(first.cast_signed()));
         let reached = _mm256_cmplt_epu16_mask(inside, _mm256_set1_epi16(ROWS));
         let bytes = _mm256_cvtepi16_epi8(_mm256_srli_epi16::<3>(inside));
-        let places = _mm256_cvtepi16_epi8(_mm256_and_si256(inside, _mm256_set1_epi16(7)));
-        let wanted = _mm_shuffle_epi8(_mm_set_epi64x(BITS, BITS), places);
+        let indices = _mm256_cvtepi16_epi8(_mm256_and_si256(inside, _mm256_set1_epi16(7)));
+        let wanted = _mm_shuffle_epi8(_mm_set_epi64x(BITS, BITS), indices);
         let is_upper = _mm_movepi8_mask(bytes);
         let bytes = _mm512_castsi128_si512(bytes);
         let lower = _mm512_castsi512_si128(_mm512_permutex2var_epi8(a, bytes, b));
@@ -155,7 +155,7 @@ mod vectors {
         (reached, found)
     }
 
-    /// The offsets that are kept, and anything behind them.
+    /// The offsets that are kept, and anything after them.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vl,avx512vbmi2")]
     pub(crate) fn packed(offsets: [u16; LANES], keep: u16) -> [u16; LANES] {

@@ -8,7 +8,7 @@ use super::retain::retain_where;
 
 /// A code in the width of its column.
 pub(crate) trait Code: Copy + Ord {
-    /// The code of a number, or the greatest there is.
+    /// The code of a number, or the largest there is.
     fn saturating(number: u32) -> Self;
 }
 
@@ -54,7 +54,7 @@ fn keep<T: Code>(codes: &[T], ranges: &[RangeInclusive<u32>], bits: &mut [u64]) 
             *word &= inside(codes, ranges);
         }
     }
-    // Rows behind the last are never set.
+    // Rows after the last are never set.
     if let Some(word) = bits.get_mut(words.len()) {
         let mut last = [T::saturating(0); 64];
         last[..rest.len()].copy_from_slice(rest);
@@ -110,7 +110,7 @@ fn packed(flags: &[u8; 64]) -> u64 {
     const GATHER: u64 = 0x0102_0408_1020_4080;
     let (eights, _) = flags.as_chunks::<8>();
     let bytes = eights.iter().map(|eight| u64::from_le_bytes(*eight));
-    bytes.enumerate().fold(0, |word, (place, bytes)| {
-        word | (bytes.wrapping_mul(GATHER) >> 56) << (8 * place)
+    bytes.enumerate().fold(0, |word, (index, bytes)| {
+        word | (bytes.wrapping_mul(GATHER) >> 56) << (8 * index)
     })
 }

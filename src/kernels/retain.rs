@@ -5,8 +5,8 @@
 #[inline]
 pub(crate) fn retain_where<T: Copy>(list: &mut Vec<T>, keep: impl Fn(T) -> bool) {
     let mut kept = 0;
-    for place in 0..list.len() {
-        let value = list[place];
+    for index in 0..list.len() {
+        let value = list[index];
         list[kept] = value;
         kept += usize::from(keep(value));
     }

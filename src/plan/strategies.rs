@@ -10,9 +10,9 @@ pub struct Strategies {
     /// Apply the rarest set first. Off: in the order of the filter's parts.
     pub cost_order: bool,
     /// Pass over blocks whose least and greatest dates or amounts cannot match, and take blocks
-    /// whole that cannot fail, and look only where stretches of a block may have some. Off: look at
+    /// whole that cannot fail, and look only where fine zones of a block may have some. Off: look at
     /// every candidate row.
-    pub block_ranges: bool,
+    pub block_zones: bool,
     /// Find the rows of a block in a range of dates by their order, where they are few. Off: by
     /// comparing dates.
     pub block_orders: bool,
@@ -47,7 +47,7 @@ impl Strategies {
     /// All on.
     pub const ALL: Strategies = Strategies {
         cost_order: true,
-        block_ranges: true,
+        block_zones: true,
         block_orders: true,
         compared_ranges: true,
         early_stop: true,
@@ -64,7 +64,7 @@ impl Strategies {
     /// All off: the plain way.
     pub const NONE: Strategies = Strategies {
         cost_order: false,
-        block_ranges: false,
+        block_zones: false,
         block_orders: false,
         compared_ranges: false,
         early_stop: false,
@@ -92,9 +92,9 @@ impl Strategies {
                 },
             ),
             (
-                "block_ranges off",
+                "block_zones off",
                 Strategies {
-                    block_ranges: false,
+                    block_zones: false,
                     ..all
                 },
             ),

@@ -80,7 +80,7 @@ impl Publication {
     }
 }
 
-/// A value as JSON, behind a line with its checksum.
+/// A value as JSON, after a line with its checksum.
 pub(crate) fn seal(magic: &str, value: &impl Serialize) -> Result<Vec<u8>> {
     let body = serde_json::to_vec(value)
         .map_err(|error| Error::full(format!("the manifest cannot be written: {error}")))?;
@@ -159,10 +159,10 @@ mod tests {
         for length in 0..bytes.len() {
             assert!(Publication::decode(&bytes[..length]).is_err(), "{length}");
         }
-        for place in 0..bytes.len() {
+        for index in 0..bytes.len() {
             let mut altered = bytes.clone();
-            altered[place] ^= 1;
-            assert!(Publication::decode(&altered).is_err(), "{place}");
+            altered[index] ^= 1;
+            assert!(Publication::decode(&altered).is_err(), "{index}");
         }
     }
 

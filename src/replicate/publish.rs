@@ -11,14 +11,14 @@ use crate::digest::Digest;
 use crate::index::{DeletedLine, Source, SourceFile};
 use crate::{Error, Result};
 
-/// The greatest generation that can be published: an index goes on counting from there.
+/// The largest generation that can be published: an index goes on counting from there.
 const GENERATION_MAX: u64 = u64::MAX / 2;
 
 /// How to publish.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PublishOptions {
     /// Publish as this generation instead of the index's own; to publish an index that was built
-    /// anew, or an earlier one again, behind those that are published.
+    /// anew, or an earlier one again, after those that are published.
     pub generation: Option<u64>,
     /// Send every object anew, also those that the store has: the remedy where one is damaged.
     pub repair: bool,

@@ -27,7 +27,7 @@ pub(super) const PIECE_BYTES: u64 = 8 << 20;
 /// Digits of a generation in a name, so that names ascend with generations.
 const GENERATION_DIGITS: usize = 20;
 
-/// A place in an object store that one index is published to. Clones share everything.
+/// A location in an object store that one index is published to. Clones share everything.
 #[derive(Clone)]
 pub struct Store {
     objects: Arc<dyn ObjectStore>,

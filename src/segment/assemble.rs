@@ -9,11 +9,11 @@ use super::field::Field;
 use super::format::{SectionKind, SegmentWriter};
 use super::interner::Interner;
 use crate::Result;
-use crate::encoding::block_permutation::OrderSections;
+use crate::encoding::block_permutation::PermutationSections;
 use crate::encoding::column::{self, NO_CODE};
 use crate::encoding::dictionary::{StringSections, Strings};
-use crate::encoding::frame_of_reference::FrameSections;
-use crate::encoding::hash_index::BucketSections;
+use crate::encoding::frame_of_reference::FrameOfReferenceSections;
+use crate::encoding::hash_index::HashIndexSections;
 use crate::encoding::nibbles;
 use crate::encoding::pairs;
 use crate::encoding::posting::PostingSections;
@@ -21,7 +21,7 @@ use crate::encoding::tokens::{self, TermNumber};
 use crate::encoding::zone_map;
 use crate::query::Facet;
 
-/// Writes everything behind the records.
+/// Writes everything after the records.
 pub(super) fn finish<W: Write>(builder: SegmentBuilder<W>) -> Result<W> {
     let rows = rows_in_id_order(&builder.signals);
     let company_order = order_by_key(builder.slugs.strings());
@@ -242,7 +242,7 @@ impl<W: Write> Assembly<W> {
         term_numbers: &[u32],
     ) -> Result<()> {
         let mut streams = Vec::new();
-        let ends = FrameSections::of(documents.map(|document| {
+        let ends = FrameOfReferenceSections::of(documents.map(|document| {
             for &term in document {
                 tokens::push(&mut streams, TermNumber(term_numbers[term as usize]));
             }
@@ -314,14 +314,14 @@ impl<W: Write> Assembly<W> {
         self.builder
             .output
             .section(SectionKind::Days, Field::Date.number(), &values)?;
-        let orders = OrderSections::of(&codes, &zone_map::block_ranges(&codes));
-        let stretches = zone_map::stretch_ranges(&codes);
+        let orders = PermutationSections::of(&codes, &zone_map::block_zones(&codes));
+        let fine_zones = zone_map::fine_zones(&codes);
         let field = Field::Date.number();
         let output = &mut self.builder.output;
         output.section(SectionKind::BlockOrder, field, &orders.offsets)?;
         output.section(SectionKind::OrderTableEnds, field, &orders.table_ends)?;
         output.section(SectionKind::OrderStarts, field, &orders.starts)?;
-        output.section(SectionKind::StretchRanges, field, &stretches)?;
+        output.section(SectionKind::FineZones, field, &fine_zones)?;
         self.write_ordered_codes(Field::Date, &codes, values.len())
     }
 
@@ -341,10 +341,10 @@ impl<W: Write> Assembly<W> {
         self.write_ordered_codes(Field::Amount, &codes, values.len())
     }
 
-    /// Ids and the places of records.
+    /// Ids and the indices of records.
     fn write_rows(&mut self) -> Result<()> {
-        let ids = FrameSections::of(self.of_rows(|signal| signal.id.get()));
-        let records = FrameSections::of(self.of_rows(|signal| signal.record));
+        let ids = FrameOfReferenceSections::of(self.of_rows(|signal| signal.id.get()));
+        let records = FrameOfReferenceSections::of(self.of_rows(|signal| signal.record));
         self.write_frames(Field::Id, &ids)?;
         self.write_frames(Field::SignalRecord, &records)
     }
@@ -372,7 +372,7 @@ impl<W: Write> Assembly<W> {
     /// Keys, and their buckets.
     fn write_keys(&mut self, field: Field, keys: &StringSections) -> Result<()> {
         self.write_strings([SectionKind::KeyEnds, SectionKind::Keys], field, keys)?;
-        let buckets = BucketSections::of(&Strings::new(&keys.ends, &keys.bytes));
+        let buckets = HashIndexSections::of(&Strings::new(&keys.ends, &keys.bytes));
         let output = &mut self.builder.output;
         let number = field.number();
         output.section(SectionKind::BucketStarts, number, &buckets.starts)?;
@@ -393,17 +393,17 @@ impl<W: Write> Assembly<W> {
             .section(bytes, field.number(), &sections.bytes)
     }
 
-    fn write_frames(&mut self, field: Field, sections: &FrameSections) -> Result<()> {
+    fn write_frames(&mut self, field: Field, sections: &FrameOfReferenceSections) -> Result<()> {
         let (output, field) = (&mut self.builder.output, field.number());
-        output.section(SectionKind::Frames, field, &sections.frames)?;
-        output.section(SectionKind::WideFrames, field, &sections.wide)
+        output.section(SectionKind::FrameOfReference, field, &sections.frames)?;
+        output.section(SectionKind::ExceptionBlocks, field, &sections.exceptions)
     }
 
     fn write_ordered_codes(&mut self, field: Field, codes: &[u32], values: usize) -> Result<()> {
-        let ranges = zone_map::block_ranges(codes);
+        let ranges = zone_map::block_zones(codes);
         self.builder
             .output
-            .section(SectionKind::BlockRanges, field.number(), &ranges)?;
+            .section(SectionKind::BlockZones, field.number(), &ranges)?;
         let bytes = column::encode(codes, values);
         self.builder
             .output
@@ -474,7 +474,7 @@ impl Groups {
         })
     }
 
-    /// Counts, then places: `visit` hands the same pairs of row and value to its sink each time.
+    /// Counts, then indices: `visit` hands the same pairs of row and value to its sink each time.
     fn counted(values: usize, visit: impl Fn(&mut dyn FnMut(u32, u32))) -> Groups {
         let mut starts = vec![0_u32; values + 1];
         visit(&mut |_, value| starts[value as usize + 1] += 1);
@@ -505,7 +505,7 @@ struct PairsOfRows {
     numbers: HashMap<u64, u32>,
     /// By number: the pair's key.
     keys: Vec<u64>,
-    /// The pairs of all rows, one row behind the other.
+    /// The pairs of all rows, one row after the other.
     pairs: Vec<u32>,
     /// By row: where its pairs end.
     ends: Vec<usize>,
@@ -537,7 +537,7 @@ struct TermOrder {
     by_key: Vec<u32>,
     /// Most frequent first: the order of postings and of numbers in token streams.
     by_frequency: Vec<u32>,
-    /// By term: its place in `by_frequency`.
+    /// By term: its index in `by_frequency`.
     term_numbers: Vec<u32>,
     /// How many terms are frequent.
     frequent: u32,
@@ -586,11 +586,11 @@ fn sorted_labels<'l>(facet: Facet, labels: &'l Interner, codes: &[u32]) -> (Stri
     (strings, order)
 }
 
-/// By label plus one: its code, that is its place in `order` plus one; 0 stays 0.
+/// By label plus one: its code, that is its index in `order` plus one; 0 stays 0.
 fn codes_of_labels(order: &[u32], labels: usize) -> Vec<u32> {
     let mut codes = vec![NO_CODE; labels + 1];
-    for (place, &label) in order.iter().enumerate() {
-        codes[label as usize + 1] = place as u32 + 1;
+    for (index, &label) in order.iter().enumerate() {
+        codes[label as usize + 1] = index as u32 + 1;
     }
     codes
 }
@@ -617,14 +617,14 @@ fn tokens_of(signals: &[PendingSignal], arrival: usize) -> Range<usize> {
 
 fn order_by_key(strings: Strings<'_>) -> Vec<u32> {
     let mut order: Vec<u32> = (0..strings.len() as u32).collect();
-    order.sort_unstable_by_key(|&place| strings.bytes(place as usize));
+    order.sort_unstable_by_key(|&index| strings.bytes(index as usize));
     order
 }
 
 fn invert(order: &[u32]) -> Vec<u32> {
     let mut inverse = vec![0; order.len()];
-    for (place, &value) in order.iter().enumerate() {
-        inverse[value as usize] = place as u32;
+    for (index, &value) in order.iter().enumerate() {
+        inverse[value as usize] = index as u32;
     }
     inverse
 }

@@ -23,7 +23,7 @@ use crate::{Error, Result, text};
 pub enum Added {
     /// It is the first of its id or slug.
     New,
-    /// It takes the place of an earlier one with its id or slug.
+    /// It replaces an earlier one with its id or slug.
     Replaced,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct SegmentBuilder<W> {
     pub(super) labels: [Interner; Facet::ALL.len()],
     pub(super) title_terms: Interner,
     pub(super) name_terms: Interner,
-    /// The numbers of all titles' terms, one title behind the other.
+    /// The numbers of all titles' terms, one title after the other.
     pub(super) title_tokens: Vec<u32>,
     greatest_id: Option<SignalId>,
     /// The ids that were added, kept from the first one on that was out of order.
@@ -178,7 +178,7 @@ impl<W: Write> SegmentBuilder<W> {
     /// Notes an id and says whether it was seen before. As long as ids arrive in ascending order
     /// that costs nothing; from the first one out of order on, a set of all of them is kept.
     fn see(&mut self, id: SignalId) -> Added {
-        let ascends = self.greatest_id.is_none_or(|greatest| greatest < id);
+        let ascends = self.greatest_id.is_none_or(|max| max < id);
         self.greatest_id = self.greatest_id.max(Some(id));
         if self.ids.is_none() && ascends {
             return Added::New;

@@ -4,7 +4,7 @@ use super::ensure;
 use crate::Result;
 use crate::encoding::dictionary::Dictionary;
 
-/// What companies are found by: their slugs, ascending, by number, and behind them their folded names,
+/// What companies are found by: their slugs, ascending, by number, and after them their folded names,
 /// by number as well.
 ///
 /// One table finds both. A request gives a slug or a name without saying which, and
@@ -25,7 +25,7 @@ impl<'a> CompanyKeys<'a> {
 
     /// The company with a slug.
     pub(crate) fn by_slug(&self, slug: &str) -> Option<u32> {
-        // The first place of a key is found, and slugs come first.
+        // The first index of a key is found, and slugs come first.
         let first = self.0.find(slug)?;
         (first < self.company_count()).then_some(first as u32)
     }
@@ -38,8 +38,8 @@ impl<'a> CompanyKeys<'a> {
         found: &mut Vec<u32>,
     ) {
         let companies = self.company_count();
-        self.0.find_each(texts, |place| {
-            found.push(place.checked_sub(companies).unwrap_or(place) as u32);
+        self.0.find_each(texts, |index| {
+            found.push(index.checked_sub(companies).unwrap_or(index) as u32);
         });
     }
 
@@ -50,8 +50,8 @@ impl<'a> CompanyKeys<'a> {
         found: &mut Vec<u32>,
     ) {
         let companies = self.company_count();
-        self.0.find_each(name_keys, |place| {
-            found.extend(place.checked_sub(companies).map(|company| company as u32));
+        self.0.find_each(name_keys, |index| {
+            found.extend(index.checked_sub(companies).map(|company| company as u32));
         });
     }
 
@@ -63,7 +63,7 @@ impl<'a> CompanyKeys<'a> {
             keys.len() == 2 * companies,
             "there is not one slug and one name for each company",
         )?;
-        let are_distinct = (1..companies).all(|place| keys.bytes(place - 1) < keys.bytes(place));
+        let are_distinct = (1..companies).all(|index| keys.bytes(index - 1) < keys.bytes(index));
         ensure(are_distinct, "two companies have one slug")
     }
 
@@ -92,7 +92,7 @@ impl<'a> RowsByCompany<'a> {
 mod tests {
     use super::*;
     use crate::encoding::dictionary::{StringSections, Strings};
-    use crate::encoding::hash_index::{BucketSections, Buckets};
+    use crate::encoding::hash_index::{HashIndex, HashIndexSections};
     use crate::segment::{Segment, SegmentBuilder};
     use crate::signal::Company;
 
@@ -150,8 +150,8 @@ mod tests {
             keys.iter()
                 .for_each(|key| sections.push(key.as_bytes()).unwrap());
             let keys = Strings::new(&sections.ends, &sections.bytes);
-            let BucketSections { starts, entries } = &BucketSections::of(&keys);
-            let buckets = Buckets { starts, entries };
+            let HashIndexSections { starts, entries } = &HashIndexSections::of(&keys);
+            let buckets = HashIndex { starts, entries };
             let found = CompanyKeys(Dictionary { keys, buckets }).validate(2);
             found.err().map(|error| error.to_string())
         };

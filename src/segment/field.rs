@@ -12,7 +12,7 @@ pub(crate) enum Field {
     Title,
     /// The company's name: dictionary, postings (of signals), token streams by company.
     Name,
-    /// What a company is found by: slugs and behind them folded names, both by company.
+    /// What a company is found by: slugs and after them folded names, both by company.
     CompanyKey,
     /// The company's whole name, as it is shown, by company.
     CompanyName,
@@ -32,21 +32,21 @@ pub(crate) enum Field {
     None,
 }
 
-/// The place of the titles' terms among the fields that have postings, the facets coming first.
+/// The index of the titles' terms among the fields that have postings, the facets coming first.
 pub(super) const TITLE_POSTINGS: usize = Facet::ALL.len();
-/// The place of pairs.
+/// The index of pairs.
 pub(super) const PAIR_POSTINGS: usize = TITLE_POSTINGS + 1;
-/// The place of the names' terms.
+/// The index of the names' terms.
 pub(super) const NAME_POSTINGS: usize = PAIR_POSTINGS + 1;
-/// The place of the first facet of companies, whose postings list companies; the others follow.
+/// The index of the first facet of companies, whose postings list companies; the others follow.
 pub(super) const COMPANY_POSTINGS: usize = NAME_POSTINGS + 1;
 /// How many fields have postings, those that list companies counted by themselves.
 pub(super) const POSTING_FIELDS: usize = COMPANY_POSTINGS + Facet::OF_COMPANY.len();
 
-/// The place of a facet's postings of companies among the fields that have postings.
+/// The index of a facet's postings of companies among the fields that have postings.
 pub(super) fn company_field(facet: Facet) -> Option<usize> {
-    let place = Facet::OF_COMPANY.iter().position(|&other| other == facet);
-    place.map(|place| COMPANY_POSTINGS + place)
+    let index = Facet::OF_COMPANY.iter().position(|&other| other == facet);
+    index.map(|index| COMPANY_POSTINGS + index)
 }
 
 impl Field {

@@ -51,15 +51,15 @@ compile_error!("segments are viewed in place as little-endian integers");
 /// What a section holds. The numbers are part of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum SectionKind {
-    /// The frames of numbers: of ids, of ends of token streams, of places of records.
-    Frames,
+    /// The frames of numbers: of ids, of ends of token streams, of indices of records.
+    FrameOfReference,
     /// One `PostingEntry` a posting.
     Postings,
     /// `u32` rows of the postings that list them.
     PostingRows,
     /// One `Container` a block of the postings that are cut into blocks.
     Containers,
-    /// `u16` places of the containers that list them.
+    /// `u16` indices of the containers that list them.
     Arrays,
     /// 1,024 `u64` words a container that is a bitset.
     Bitsets,
@@ -71,25 +71,25 @@ pub(crate) enum SectionKind {
     LabelEnds,
     /// The labels' bytes.
     Labels,
-    /// `u32`: what the key at each place stands for, where that is not the place itself.
+    /// `u32`: what the key at each index stands for, where that is not the index itself.
     KeyOrder,
     /// Codes of a column, one, two or four bytes a row.
     Codes,
-    /// The least and greatest code of each block.
-    BlockRanges,
+    /// The minimum and maximum code of each block.
+    BlockZones,
     /// `i32` days that date codes stand for.
     Days,
     /// `f64` amounts that amount codes stand for.
     Amounts,
     /// 64 `u64` numbers a wide frame.
-    WideFrames,
+    ExceptionBlocks,
     /// The token streams.
     Tokens,
     /// `u32` start of each company's rows, and the end of the last.
     CompanyStarts,
     /// `u32` rows, company by company.
     CompanyRows,
-    /// `u64` places of the companies' records, by company.
+    /// `u64` indices of the companies' records, by company.
     CompanyRecords,
     /// The records themselves, each with a checksum of its own.
     Records,
@@ -97,12 +97,12 @@ pub(crate) enum SectionKind {
     Pairs,
     /// `u32` start of each bucket of a dictionary among its entries, and the end of the last.
     BucketStarts,
-    /// `u32` entries of a dictionary's keys, bucket by bucket: places, and parts of hashes.
+    /// `u32` entries of a dictionary's keys, bucket by bucket: indices, and parts of hashes.
     BucketEntries,
-    /// `u16` places of each block's rows in the block, by ascending code.
+    /// `u16` indices of each block's rows in the block, by ascending code.
     BlockOrder,
-    /// The least and greatest code of each stretch of 2,048 rows.
-    StretchRanges,
+    /// The minimum and maximum code of each fine zone of 2,048 rows.
+    FineZones,
     /// `u32` end of each block's table among the starts of codes in its order.
     OrderTableEnds,
     /// `u16` start of each code in its block's order, block by block.
@@ -135,7 +135,7 @@ pub(crate) struct Table {
     pub(crate) sections: Vec<SectionEntry>,
 }
 
-/// Writes sections one behind the other and the table at the end.
+/// Writes sections one after the other and the table at the end.
 #[derive(Debug)]
 pub(crate) struct SegmentWriter<W> {
     output: W,
@@ -184,10 +184,10 @@ impl<W: Write> SegmentWriter<W> {
             .open
             .as_mut()
             .expect("a section is begun before it is written to");
-        let place = open.length;
+        let index = open.length;
         open.length += bytes.len() as u64;
         open.checksum = crc32c::crc32c_append(open.checksum, bytes);
-        Ok(place)
+        Ok(index)
     }
 
     /// Writes a whole section.

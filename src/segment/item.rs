@@ -22,7 +22,7 @@ pub(crate) enum RenderedItem<'a> {
         before_name: &'a [u8],
         /// The name of its company, UTF-8.
         company_name: &'a [u8],
-        /// What comes behind.
+        /// What comes after.
         behind_name: &'a [u8],
     },
     /// To be written.
@@ -32,7 +32,7 @@ pub(crate) enum RenderedItem<'a> {
 }
 
 /// Writes the texts of a signal but for hiring attributes, within an item where there can be one.
-/// Returns the lengths of the item before and behind its company's name, or zeros.
+/// Returns the lengths of the item before and after its company's name, or zeros.
 pub(super) fn write(record: &mut RecordWriter<'_>, signal: &Signal<'_>) -> [usize; 2] {
     if is_stored(signal) {
         write_item(record, signal)

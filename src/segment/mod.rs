@@ -33,7 +33,7 @@ use self::views::{TextView, ViewedBytes, Views};
 use crate::digest::Digest;
 use crate::encoding::bytes::Bytes;
 use crate::encoding::column::Column;
-use crate::encoding::frame_of_reference::Frames;
+use crate::encoding::frame_of_reference::FrameOfReference;
 use crate::encoding::posting::{PostingId, Postings};
 use crate::encoding::row::Row;
 use crate::encoding::tokens::{TermNumber, TokenStreams};
@@ -93,7 +93,7 @@ impl Segment {
     }
 
     /// The ids by row, ascending.
-    pub(crate) fn ids(&self) -> Frames<'_> {
+    pub(crate) fn ids(&self) -> FrameOfReference<'_> {
         self.views().ids
     }
 
@@ -219,8 +219,8 @@ impl Segment {
     /// The record is corrupt.
     #[cfg(feature = "http")]
     pub(crate) fn shown(&self, row: Row) -> Result<RenderedItem<'_>> {
-        let place = self.views().signal_records.get(row.index());
-        let Some([before_name, behind_name]) = self.records().item(row.index(), place)? else {
+        let index = self.views().signal_records.get(row.index());
+        let Some([before_name, behind_name]) = self.records().item(row.index(), index)? else {
             return Ok(RenderedItem::Item(Box::new(self.item(row)?)));
         };
         Ok(RenderedItem::Stored {
@@ -254,10 +254,10 @@ impl Segment {
     /// # Errors
     /// The record is corrupt.
     pub(crate) fn signal(&self, row: Row) -> Result<Signal<'_>> {
-        let place = self.views().signal_records.get(row.index());
+        let index = self.views().signal_records.get(row.index());
         let slug = self.company_keys().slug(self.company_of(row));
         self.records()
-            .signal(row.index(), place, self.id(row), slug)
+            .signal(row.index(), index, self.id(row), slug)
     }
 
     /// The record of a company.
@@ -265,9 +265,9 @@ impl Segment {
     /// # Errors
     /// The record is corrupt.
     pub(crate) fn company(&self, company: u32) -> Result<Company<'_>> {
-        let place = self.views().company_records[company as usize];
+        let index = self.views().company_records[company as usize];
         let record = self.row_count() as usize + company as usize;
-        self.records().company(record, place)
+        self.records().company(record, index)
     }
 
     /// The name and length in bytes of each section, for reports.

@@ -1,12 +1,12 @@
-//! Records: what a response shows of a signal or company, in one place.
+//! Records: what a response shows of a signal or company, in one index.
 //!
 //! ```text
 //! 4     CRC-32C of what follows
-//! 4     length of the record behind these eight bytes
+//! 4     length of the record after these eight bytes
 //! 4     flags: bit n is set where the n-th field is there
 //! 4     length of the region
 //! 4     length of what the region starts with: an item up to its company's name
-//! 4     length of what follows that: the item behind its company's name
+//! 4     length of what follows that: the item after its company's name
 //! ...   the region, UTF-8, in which all texts are
 //! ...   dates, instants and numbers that are there
 //! ...   for each text that is there, LEB128: the bytes between it and the last, and its length
@@ -194,7 +194,7 @@ pub(crate) fn write_company(output: &mut Vec<u8>, company: &Company<'_>) {
 }
 
 /// The records of a segment, each verified when it is first read: those of the signals by row,
-/// behind them those of the companies.
+/// after them those of the companies.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Records<'a> {
     pub(super) bytes: &'a [u8],
@@ -207,7 +207,7 @@ pub(super) struct Records<'a> {
 pub(super) struct Verified(Box<[AtomicU64]>);
 
 impl Verified {
-    /// None of so many records yet.
+    /// None of n records yet.
     pub(super) fn none(records: usize) -> Verified {
         Verified(
             (0..records.div_ceil(64))
@@ -231,18 +231,18 @@ impl Verified {
 }
 
 impl<'a> Records<'a> {
-    /// Reads the record of a signal, the `record`-th, at a place of the records.
+    /// Reads the record of a signal, the `record`-th, at an index of the records.
     ///
     /// # Errors
     /// A corrupt record: out of bounds, not matching its checksum, or malformed.
     pub(super) fn signal(
         self,
         record: usize,
-        place: u64,
+        index: u64,
         id: SignalId,
         company_slug: &'a str,
     ) -> Result<Signal<'a>> {
-        parse_signal(self.fields(record, place)?, id, company_slug)
+        parse_signal(self.fields(record, index)?, id, company_slug)
             .ok_or_else(|| Error::corrupt(format!("the record of signal {id} is malformed")))
     }
 
@@ -250,32 +250,32 @@ impl<'a> Records<'a> {
     ///
     /// # Errors
     /// As for [`signal`](Self::signal).
-    pub(super) fn company(self, record: usize, place: u64) -> Result<Company<'a>> {
-        parse_company(self.fields(record, place)?)
-            .ok_or_else(|| Error::corrupt(format!("the company record at {place} is malformed")))
+    pub(super) fn company(self, record: usize, index: u64) -> Result<Company<'a>> {
+        parse_company(self.fields(record, index)?)
+            .ok_or_else(|| Error::corrupt(format!("the company record at {index} is malformed")))
     }
 
     /// The item that a signal's record starts with, where it is stored: what comes before its
-    /// company's name, and what behind.
+    /// company's name, and what after.
     ///
     /// # Errors
     /// As for [`signal`](Self::signal).
     #[cfg(feature = "http")]
-    pub(super) fn item(self, record: usize, place: u64) -> Result<Option<[&'a [u8]; 2]>> {
-        let fields = self.fields(record, place)?;
-        let [before, behind] = fields.item;
+    pub(super) fn item(self, record: usize, index: u64) -> Result<Option<[&'a [u8]; 2]>> {
+        let fields = self.fields(record, index)?;
+        let [before, after] = fields.item;
         if before == 0 {
             return Ok(None);
         }
         let parts = fields.region.split_at_checked(before);
-        let item = parts.and_then(|(before, rest)| Some([before, rest.get(..behind)?]));
+        let item = parts.and_then(|(before, rest)| Some([before, rest.get(..after)?]));
         let malformed =
-            || Error::corrupt(format!("the item of the record at {place} is malformed"));
+            || Error::corrupt(format!("the item of the record at {index} is malformed"));
         item.map(Some).ok_or_else(malformed)
     }
 
-    fn fields(self, record: usize, place: u64) -> Result<Fields<'a>> {
-        let frame = usize::try_from(place)
+    fn fields(self, record: usize, index: u64) -> Result<Fields<'a>> {
+        let frame = usize::try_from(index)
             .ok()
             .and_then(|start| self.bytes.get(start..));
         let fields = frame.and_then(|frame| {
@@ -284,7 +284,7 @@ impl<'a> Records<'a> {
             self.verified.insert(record, check).then_some(fields)
         });
         fields.ok_or_else(|| {
-            Error::corrupt(format!("the record at {place} does not match its checksum"))
+            Error::corrupt(format!("the record at {index} does not match its checksum"))
         })
     }
 }
@@ -472,8 +472,8 @@ impl<'o> RecordWriter<'o> {
         output.extend_from_slice(&self.values);
         output.extend_from_slice(&self.spans);
         let length = output.len() - start - FRAME_BYTES;
-        let [before, behind] = lengths.map(|length| length as u32);
-        let head = [length as u32, self.flags, region as u32, before, behind];
+        let [before, after] = lengths.map(|length| length as u32);
+        let head = [length as u32, self.flags, region as u32, before, after];
         output[start + 4..start + HEAD_BYTES]
             .copy_from_slice(bytemuck::cast_slice(&head.map(u32::to_le_bytes)));
         let checksum = crc32c::crc32c(&output[start + 4..]);
@@ -504,8 +504,8 @@ impl<'a> Fields<'a> {
     /// checksum.
     fn split(frame: &'a [u8]) -> Option<(Fields<'a>, &'a [u8], u32)> {
         let (head, behind_head) = frame.split_first_chunk::<HEAD_BYTES>()?;
-        let word = |place: usize| {
-            let bytes = head[place * 4..].first_chunk::<4>().copied();
+        let word = |index: usize| {
+            let bytes = head[index * 4..].first_chunk::<4>().copied();
             bytes.map_or(0, u32::from_le_bytes)
         };
         let length = word(1) as usize;
@@ -562,7 +562,7 @@ impl<'a> Fields<'a> {
         Date::from_ordinal_date(day >> ORDINAL_BITS, ordinal as u16).ok()
     }
 
-    /// The texts, which are the last fields: nothing may be left behind them.
+    /// The texts, which are the last fields: nothing may be left after them.
     fn texts<const N: usize>(mut self) -> Option<[Option<Cow<'a, str>>; N]> {
         let region = std::str::from_utf8(self.region).ok()?;
         let mut texts = [const { None }; N];

@@ -13,7 +13,7 @@ use crate::Result;
 use crate::encoding::column::NO_CODE;
 use crate::encoding::row::Row;
 use crate::encoding::zone_map::OrderedColumn;
-use crate::encoding::zone_map::stretch_count;
+use crate::encoding::zone_map::fine_zone_count;
 use crate::kernels::block::block_count;
 use crate::query::Facet;
 use crate::signal::SignalId;
@@ -79,7 +79,7 @@ impl Segment {
             view.keys.len() == postings && view.labels.len() == postings,
             "a facet does not have one posting for each value",
         )?;
-        let of_companies = company_field(facet).map(|place| self.posting_count(place));
+        let of_companies = company_field(facet).map(|index| self.posting_count(index));
         ensure(
             of_companies.is_none_or(|of_companies| of_companies == postings),
             "a facet does not have one posting of companies for each value",
@@ -123,12 +123,12 @@ impl Segment {
             ordered.blocks.len() == blocks,
             "there is not one range for each block",
         )?;
-        let stretches = stretch_count(self.row_count()) as usize;
+        let fine_zones = fine_zone_count(self.row_count()) as usize;
         ensure(
             ordered
-                .stretches
-                .is_none_or(|ranges| ranges.len() == stretches),
-            "there is not one range for each stretch",
+                .fine_zones
+                .is_none_or(|ranges| ranges.len() == fine_zones),
+            "there is not one range for each fine zone",
         )?;
         ordered.column.validate(values)?;
         ordered.orders.map_or(Ok(()), |orders| {
@@ -179,9 +179,9 @@ impl Segment {
         ensure(each_has_one, "a row has no company")
     }
 
-    /// The number of postings of the field at a place of the posting fields.
-    fn posting_count(&self, place: usize) -> usize {
+    /// The number of postings of the field at an index of the posting fields.
+    fn posting_count(&self, index: usize) -> usize {
         let starts = &self.views().field_postings;
-        (starts[place + 1] - starts[place]) as usize
+        (starts[index + 1] - starts[index]) as usize
     }
 }

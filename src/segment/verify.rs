@@ -35,8 +35,8 @@ impl Segment {
             let company = self.company(self.company_of(row))?;
             let mut record = Vec::new();
             record::write_signal(&mut record, &signal);
-            let place = self.views().signal_records.get(row.index());
-            self.verify_record(place, &record, format_args!("signal {}", signal.id))?;
+            let index = self.views().signal_records.get(row.index());
+            self.verify_record(index, &record, format_args!("signal {}", signal.id))?;
             self.verify_row(row, &signal, &company, &mut expected)
                 .map_err(|rule| Error::corrupt(format!("signal {}: {rule}", signal.id)))?;
         }
@@ -44,8 +44,8 @@ impl Segment {
     }
 
     /// Checks that a record is what its fields are written as, checksum and item included.
-    fn verify_record(&self, place: u64, expected: &[u8], of: impl Display) -> Result<()> {
-        let stored = self.records().bytes.get(place as usize..);
+    fn verify_record(&self, index: u64, expected: &[u8], of: impl Display) -> Result<()> {
+        let stored = self.records().bytes.get(index as usize..);
         let is_whole = stored.is_some_and(|stored| stored.starts_with(expected));
         ensure(is_whole, &format!("{of}: its record is written otherwise"))
     }
@@ -54,8 +54,8 @@ impl Segment {
         let company = self.company(number)?;
         let mut record = Vec::new();
         record::write_company(&mut record, &company);
-        let place = self.views().company_records[number as usize];
-        self.verify_record(place, &record, format_args!("company {:?}", company.slug))?;
+        let index = self.views().company_records[number as usize];
+        self.verify_record(index, &record, format_args!("company {:?}", company.slug))?;
         let rule =
             |holds, rule: &str| ensure(holds, &format!("company {:?}: {rule}", company.slug));
         rule(
@@ -121,12 +121,12 @@ impl Segment {
             }
         }
         let day = self.day_column().column.get(row).checked_sub(1);
-        if day.map(|place| self.days()[place as usize]) != signal.date.map(day_number) {
+        if day.map(|index| self.days()[index as usize]) != signal.date.map(day_number) {
             return Err("the column of days has another date".into());
         }
         let amount = self.amount_column().column.get(row).checked_sub(1);
         let recorded = signal.funding.as_ref().and_then(|funding| funding.amount);
-        if amount.map(|place| self.amounts()[place as usize]) != recorded {
+        if amount.map(|index| self.amounts()[index as usize]) != recorded {
             return Err("the column of amounts has another amount".into());
         }
         if self.stream_of(TextField::Title, &signal.title)
@@ -207,11 +207,11 @@ impl Segment {
         let codes: Vec<u32> = (0..self.row_count())
             .map(|row| ordered.column.get(Row(row)))
             .collect();
-        let ranges = crate::encoding::zone_map::block_ranges(&codes);
-        let stretches = crate::encoding::zone_map::stretch_ranges(&codes);
+        let ranges = crate::encoding::zone_map::block_zones(&codes);
+        let fine_zones = crate::encoding::zone_map::fine_zones(&codes);
         ensure(
-            ranges == ordered.blocks && ordered.stretches.is_none_or(|kept| stretches == kept),
-            "the ranges of blocks or stretches are not those of their rows",
+            ranges == ordered.blocks && ordered.fine_zones.is_none_or(|kept| fine_zones == kept),
+            "the ranges of blocks or fine zones are not those of their rows",
         )
     }
 }

@@ -15,12 +15,12 @@ use super::field::{
 };
 use super::format::{self, FieldNumber, SectionKind, Table};
 use crate::digest::Digest;
-use crate::encoding::block_permutation::BlockOrders;
+use crate::encoding::block_permutation::BlockPermutations;
 use crate::encoding::bytes::Bytes;
 use crate::encoding::column::Column;
 use crate::encoding::dictionary::{Dictionary, Strings};
-use crate::encoding::frame_of_reference::Frames;
-use crate::encoding::hash_index::Buckets;
+use crate::encoding::frame_of_reference::FrameOfReference;
+use crate::encoding::hash_index::HashIndex;
 use crate::encoding::nibbles::FacetColumn;
 use crate::encoding::pairs::Pairs;
 use crate::encoding::posting::{PostingId, Postings};
@@ -67,7 +67,7 @@ impl FacetView<'_> {
     }
 }
 
-/// A view of a text field: the term at place `n` of the keys has number `order[n]`, and the term of a
+/// A view of a text field: the term at index `n` of the keys has number `order[n]`, and the term of a
 /// number has posting `first_posting` and that number.
 #[derive(Debug)]
 pub(super) struct TextView<'a> {
@@ -83,7 +83,7 @@ pub(super) struct Views<'a> {
     pub(super) rows: u32,
     pub(super) companies: u32,
     pub(super) field_postings: Vec<u32>,
-    pub(super) ids: Frames<'a>,
+    pub(super) ids: FrameOfReference<'a>,
     pub(super) postings: Postings<'a>,
     pub(super) facets: [FacetView<'a>; Facet::ALL.len()],
     pub(super) titles: TextView<'a>,
@@ -98,7 +98,7 @@ pub(super) struct Views<'a> {
     pub(super) rows_by_company: RowsByCompany<'a>,
     pub(super) company_column: Column<'a>,
     pub(super) company_records: &'a [u64],
-    pub(super) signal_records: Frames<'a>,
+    pub(super) signal_records: FrameOfReference<'a>,
     pub(super) records: &'a [u8],
     /// Name and length of each section.
     pub(super) sizes: Vec<(String, u64)>,
@@ -219,10 +219,10 @@ impl<'a> Sections<'a> {
         ))
     }
 
-    fn frames(&mut self, field: Field, numbers: u32) -> Result<Frames<'a>> {
-        Ok(Frames {
-            frames: self.take(SectionKind::Frames, field)?,
-            wide: self.take(SectionKind::WideFrames, field)?,
+    fn frames(&mut self, field: Field, numbers: u32) -> Result<FrameOfReference<'a>> {
+        Ok(FrameOfReference {
+            frames: self.take(SectionKind::FrameOfReference, field)?,
+            exceptions: self.take(SectionKind::ExceptionBlocks, field)?,
             len: numbers as usize,
         })
     }
@@ -245,7 +245,7 @@ impl<'a> Sections<'a> {
     fn dictionary(&mut self, field: Field) -> Result<Dictionary<'a>> {
         Ok(Dictionary {
             keys: self.strings([SectionKind::KeyEnds, SectionKind::Keys], field)?,
-            buckets: Buckets {
+            buckets: HashIndex {
                 starts: self.take(SectionKind::BucketStarts, field)?,
                 entries: self.take(SectionKind::BucketEntries, field)?,
             },
@@ -261,7 +261,7 @@ impl<'a> Sections<'a> {
             column: FacetColumn::new(codes, table.rows, keys.len())?,
             keys,
             first_posting: table.field_postings[facet as usize],
-            first_company_posting: company_field(facet).map(|place| table.field_postings[place]),
+            first_company_posting: company_field(facet).map(|index| table.field_postings[index]),
         })
     }
 
@@ -289,8 +289,8 @@ impl<'a> Sections<'a> {
     fn ordered(&mut self, field: Field, rows: u32) -> Result<OrderedColumn<'a>> {
         Ok(OrderedColumn {
             column: self.column(field, rows)?,
-            blocks: self.take(SectionKind::BlockRanges, field)?,
-            stretches: None,
+            blocks: self.take(SectionKind::BlockZones, field)?,
+            fine_zones: None,
             orders: None,
         })
     }
@@ -298,8 +298,8 @@ impl<'a> Sections<'a> {
     fn days(&mut self, rows: u32) -> Result<OrderedColumn<'a>> {
         let field = Field::Date;
         Ok(OrderedColumn {
-            stretches: Some(self.take(SectionKind::StretchRanges, field)?),
-            orders: Some(BlockOrders {
+            fine_zones: Some(self.take(SectionKind::FineZones, field)?),
+            orders: Some(BlockPermutations {
                 offsets: self.take(SectionKind::BlockOrder, field)?,
                 table_ends: self.take(SectionKind::OrderTableEnds, field)?,
                 starts: self.take(SectionKind::OrderStarts, field)?,

@@ -53,8 +53,8 @@ fn classes(corpus: &Corpus) -> Result<Vec<ClassTimes>> {
 /// What the index takes, and opening it in a process of its own.
 fn describe(text: &mut String, corpus: &Corpus, signals: u64) -> Result<()> {
     let statistics = corpus.snapshot()?.statistics();
-    // Frames of field 20 are the places of signals' records (`docs/format.md`).
-    let of_records = |name: &str| name.ends_with("Records") || name.ends_with("Frames[20]");
+    // FrameOfReference of field 20 are the places of signals' records (`docs/format.md`).
+    let of_records = |name: &str| name.ends_with("Records") || name.ends_with("FrameOfReference[20]");
     let records = statistics
         .sections
         .iter()

@@ -121,15 +121,15 @@ pub(super) fn answer_of(kind: Kind, batches: Vec<RecordBatch>) -> Result<Answer>
     })
 }
 
-fn numbers(batch: &RecordBatch, place: usize) -> Result<&UInt64Array> {
-    let column = column(batch, place)?;
+fn numbers(batch: &RecordBatch, index: usize) -> Result<&UInt64Array> {
+    let column = column(batch, index)?;
     column
         .as_primitive_opt::<UInt64Type>()
         .ok_or_else(unexpected)
 }
 
-fn column(batch: &RecordBatch, place: usize) -> Result<&ArrayRef> {
-    batch.columns().get(place).ok_or_else(unexpected)
+fn column(batch: &RecordBatch, index: usize) -> Result<&ArrayRef> {
+    batch.columns().get(index).ok_or_else(unexpected)
 }
 
 fn unexpected() -> datafusion::error::DataFusionError {

@@ -54,7 +54,7 @@ pub(super) trait Shards: Send + Sync + 'static {
 /// The part of a question that goes to one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Task {
-    /// The place of the node in the list of nodes.
+    /// The index of the node in the list of nodes.
     pub(super) node: usize,
     pub(super) shards: Vec<u32>,
 }
@@ -72,7 +72,7 @@ pub(super) struct Engine {
 /// The node that asks, which may hold what it asks for.
 #[derive(Clone)]
 pub(super) struct Own {
-    /// Its place in the list of nodes.
+    /// Its index in the list of nodes.
     pub(super) node: usize,
     pub(super) shards: Arc<dyn Shards>,
 }

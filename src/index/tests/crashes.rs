@@ -37,7 +37,7 @@ fn held(index: &Index) -> Model {
     Model::of(&index.snapshot()).expect("a whole index")
 }
 
-/// Crashes in every way behind every step, and once more during the recovery from each; returns
+/// Crashes in every way after every step, and once more during the recovery from each; returns
 /// how many states were opened.
 fn check_all(states: &[State], allowed: &[Model], acknowledged: &Model) -> usize {
     let mut opened = 0;

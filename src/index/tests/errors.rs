@@ -37,7 +37,7 @@ fn held(index: &Index) -> Model {
     Model::of(&index.snapshot()).expect("a whole index")
 }
 
-/// The state behind the commit, and the number of operations that it takes.
+/// The state after the commit, and the number of operations that it takes.
 fn undisturbed() -> (Model, u64) {
     let (disk, index, mut writer) = prepared();
     disk.fail(None);

@@ -33,7 +33,7 @@ fn signal(id: u64, title: &str) -> Signal<'static> {
     Signal::new(id, "acme", title.to_owned())
 }
 
-/// Puts the files of one directory in the place of those of another, as a nightly rebuild does.
+/// Puts the files of one directory in place of those of another, as a nightly rebuild does.
 fn swap(from: &Path, to: &Path) {
     for entry in fs::read_dir(to).expect("a readable directory") {
         fs::remove_file(entry.expect("an entry").path()).expect("a writable directory");

@@ -207,7 +207,7 @@ pub struct Pointer {
 enum Place {
     /// By itself.
     Plain(usize),
-    /// As the difference to the least of its frame. Frames of a small segment's records are not wide.
+    /// As the difference to the least of its frame. FrameOfReference of a small segment's records are not wide.
     InFrame { least: usize, difference: usize },
 }
 
@@ -284,7 +284,7 @@ pub fn table_digest(file: &[u8]) -> [u8; 32] {
     table_range(file).map_or([0; 32], |range| Sha256::digest(&file[range]).into())
 }
 
-/// Frames the fields of a record.
+/// FrameOfReference the fields of a record.
 pub fn framed(fields: &[u8]) -> Vec<u8> {
     let mut record = vec![0; 4];
     record.extend((fields.len() as u32).to_le_bytes());
