@@ -1,7 +1,7 @@
 //! The vocabulary: signals, companies and the small types their fields are made of.
 //!
 //! Records borrow where they can: a record read from an index points into the mapped file, one
-//! read from a JSON line points into that line. `into_owned` cuts the tie. What fields mean to a
+//! read from a JSON line points into that line. `into_owned` copies it. What fields mean to a
 //! search is not decided here but in [`Filter::matches`](crate::query::Filter::matches).
 
 use std::borrow::Cow;
@@ -25,8 +25,6 @@ use time::{Date, UtcDateTime};
 /// # Ok::<(), signaldex::ParseIdError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "cluster", serde(try_from = "u64"))]
 pub struct SignalId(u64);
 
 impl SignalId {
@@ -52,25 +50,6 @@ impl SignalId {
     /// The number.
     pub const fn get(self) -> u64 {
         self.0
-    }
-}
-
-#[cfg(feature = "cluster")]
-impl TryFrom<u64> for SignalId {
-    type Error = ParseIdError;
-
-    fn try_from(number: u64) -> Result<SignalId, ParseIdError> {
-        SignalId::new(number).ok_or(ParseIdError)
-    }
-}
-
-#[cfg(feature = "cluster")]
-impl TryFrom<[u8; 3]> for Currency {
-    type Error = &'static str;
-
-    fn try_from(code: [u8; 3]) -> Result<Currency, Self::Error> {
-        let code = std::str::from_utf8(&code).ok().and_then(Currency::new);
-        code.ok_or("a currency is three upper-case letters")
     }
 }
 
@@ -110,7 +89,7 @@ impl std::error::Error for ParseIdError {}
 
 /// An activity of a company, as it is loaded, stored and returned.
 ///
-/// The company's own fields stand in [`Company`]; `company_slug` names it.
+/// The company's own fields are in [`Company`]; `company_slug` names it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signal<'a> {
     /// Identifies the signal; results are ordered by it.
@@ -167,7 +146,7 @@ pub struct Hiring<'a> {
     pub seniority: Option<Cow<'a, str>>,
     /// The contract, such as `full-time`.
     pub employment_type: Option<Cow<'a, str>>,
-    /// The index, such as `remote`.
+    /// Where the work is done, such as `remote`.
     pub work_arrangement: Option<Cow<'a, str>>,
 }
 
@@ -216,7 +195,7 @@ pub struct CompanyProfile<'a> {
     pub company: Company<'a>,
     /// The number of its live signals.
     pub signal_count: u64,
-    /// The largest date of its live signals.
+    /// The latest date of its live signals.
     pub latest_signal_date: Option<Date>,
 }
 
@@ -224,8 +203,6 @@ pub struct CompanyProfile<'a> {
 ///
 /// The list of assigned codes changes over the years, so only the form is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "cluster", serde(try_from = "[u8; 3]"))]
 pub struct Currency([u8; 3]);
 
 impl Currency {
@@ -252,7 +229,6 @@ impl fmt::Display for Currency {
 
 /// A bucket of company sizes, by number of employees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
 pub enum SizeBucket {
     /// 1 to 49 employees.
     From1To49,
@@ -321,7 +297,7 @@ impl<'a> Signal<'a> {
         }
     }
 
-    /// The same record, owning its text. Costs one allocation a field.
+    /// The same record, owning its text. Costs one allocation per field.
     pub fn into_owned(self) -> Signal<'static> {
         Signal {
             id: self.id,
@@ -386,7 +362,7 @@ impl<'a> Company<'a> {
         }
     }
 
-    /// The same record, owning its text. Costs one allocation a field.
+    /// The same record, owning its text. Costs one allocation per field.
     pub fn into_owned(self) -> Company<'static> {
         Company {
             slug: owned(self.slug),

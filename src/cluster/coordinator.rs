@@ -15,7 +15,7 @@ use super::members::{Held, Members, Unreachable};
 use super::placement::shard_of;
 use super::question::{Answer, Question, Row, Wanted};
 use crate::corpus::{Corpus, CorpusFuture, CorpusView, RenderedPage, Unanswered};
-use crate::query::{Cursor, Facet, Start};
+use crate::query::{Facet, Start};
 use crate::segment::RenderedItem;
 use crate::{Error, Facets, Filter, Query, SignalId};
 
@@ -155,10 +155,7 @@ impl Coordinator {
         let rows = self.rows(at, query.part(Start::First, skipped), today, false);
         let rows = rows.await?;
         let last = rows.get(skipped - 1).and_then(|row| SignalId::new(row.id));
-        Ok(last.map(|last| {
-            let fingerprint = query.filter_fingerprint();
-            Start::After(Cursor::new(fingerprint, query.order(), today, last))
-        }))
+        Ok(last.map(|last| Start::After(query.cursor_after(last, today))))
     }
 
     async fn rows(
@@ -362,14 +359,9 @@ fn page_of<'a>(query: &Query, today: Date, mut rows: Vec<(SignalId, Vec<u8>)>) -
     let has_more = rows.len() > query.limit();
     rows.truncate(query.limit());
     let (ids, items): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
-    let day = match query.start() {
-        Start::After(cursor) => cursor.day(),
-        Start::First | Start::Page(_) => today,
-    };
     let last = ids.last().filter(|_| has_more);
-    let cursor = |&last| Cursor::new(query.filter_fingerprint(), query.order(), day, last);
     RenderedPage {
-        next_cursor: last.map(cursor),
+        next_cursor: last.map(|&last| query.cursor_after(last, today)),
         items: items.into_iter().map(RenderedItem::Written).collect(),
         ids,
         // Counted where they were checked.

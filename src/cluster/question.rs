@@ -1,20 +1,24 @@
 //! What a coordinator asks of shards, and the bytes in which it asks.
 //!
-//! The first byte is the version. Nodes of two releases may run side by side while a cluster is
-//! updated: whoever does not know a version says so, and another replica is asked.
+//! The first byte is the version. Queries and filters cross the network as the query strings that
+//! they write themselves as, and are checked like any other when they are read. Nodes of two
+//! releases may run side by side while a cluster is updated: a node that does not know a version
+//! says so, and another replica is asked.
 
 use bincode::config::{Configuration, Limit};
 use serde::{Deserialize, Serialize};
 use time::Date;
 
-use crate::query::Start;
+use crate::query::dates::{day_number, day_of_number};
+use crate::query::limits::WRITTEN_BYTES_MAX;
+use crate::query::{InvalidQuery, Order, Start};
 use crate::{Error, Filter, Query, Result, SignalId};
 
 /// The version that this release writes and reads.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
-/// The longest question, in bytes; the longest query string is shorter.
-const BYTES_MAX: usize = 1 << 20;
+/// The longest question, in bytes: a query and a little more.
+const BYTES_MAX: usize = WRITTEN_BYTES_MAX + 1024;
 
 /// The most rows that are asked of a shard: all pages that have a number, and one signal more.
 const ROWS_MAX: usize = 50 * 100 + 1;
@@ -26,14 +30,14 @@ const CODEC: Configuration<
 > = bincode::config::standard().with_limit::<BYTES_MAX>();
 
 /// A question to shards of one generation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Question {
     pub(super) generation: u64,
     pub(super) wanted: Wanted,
 }
 
 /// What is wanted.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Wanted {
     /// The first rows of a result, of which `limit` says how many; with the bytes that an answer
     /// shows, or only their ids.
@@ -52,6 +56,36 @@ pub(super) enum Wanted {
     Company(String),
     /// What the node holds, whatever the generation.
     LoadedShards,
+}
+
+/// A question as bytes say it; days are days since 1970-01-01.
+#[derive(Serialize, Deserialize)]
+struct Message {
+    generation: u64,
+    wanted: WantedText,
+}
+
+/// As [`Wanted`], with the text of each query and filter.
+#[derive(Serialize, Deserialize)]
+enum WantedText {
+    /// The limit is apart from the query: shards are asked for more rows than a page has.
+    Rows {
+        query: String,
+        limit: usize,
+        today: i32,
+        with_items: bool,
+    },
+    Count {
+        filter: String,
+        today: i32,
+    },
+    Facets {
+        filter: String,
+        today: i32,
+    },
+    Signal(u64),
+    Company(String),
+    Holdings,
 }
 
 /// What a shard answers: one of the three kinds of rows that a leaf of a plan can have.
@@ -83,7 +117,11 @@ pub(super) enum Kind {
 impl Question {
     pub(super) fn encode(&self) -> Result<Vec<u8>> {
         let mut bytes = vec![VERSION];
-        bincode::serde::encode_into_std_write(self, &mut bytes, CODEC)
+        let message = Message {
+            generation: self.generation,
+            wanted: WantedText::of(&self.wanted),
+        };
+        bincode::serde::encode_into_std_write(message, &mut bytes, CODEC)
             .map_err(|error| Error::invalid(format!("the question cannot be sent: {error}")))?;
         Ok(bytes)
     }
@@ -99,11 +137,15 @@ impl Question {
             }
             [] => return Err(Error::corrupt("the question is empty")),
         };
-        let (question, read): (Question, usize) = bincode::serde::decode_from_slice(body, CODEC)
+        let (message, read): (Message, usize) = bincode::serde::decode_from_slice(body, CODEC)
             .map_err(|error| Error::corrupt(format!("the question is malformed: {error}")))?;
         if read != body.len() {
-            return Err(Error::corrupt("the question goes on behind its end"));
+            return Err(Error::corrupt("bytes follow the end of the question"));
         }
+        let question = Question {
+            generation: message.generation,
+            wanted: message.wanted.parse()?,
+        };
         question.check()?;
         Ok(question)
     }
@@ -115,14 +157,14 @@ impl Question {
         };
         let is_allowed =
             (1..=ROWS_MAX).contains(&query.limit()) && !matches!(query.start(), Start::Page(_));
-        match is_allowed {
-            true => Ok(()),
-            false => Err(Error::corrupt(format!(
-                "the question asks for {} rows from {:?}",
-                query.limit(),
-                query.start()
-            ))),
+        if is_allowed {
+            return Ok(());
         }
+        Err(Error::corrupt(format!(
+            "the question asks for {} rows from {:?}",
+            query.limit(),
+            query.start()
+        )))
     }
 
     pub(super) fn kind(&self) -> Kind {
@@ -136,13 +178,81 @@ impl Question {
     /// The most rows of the answer, and whether they descend.
     pub(super) fn rows(&self) -> (Option<usize>, bool) {
         match &self.wanted {
-            Wanted::Rows { query, .. } => (
-                Some(query.limit()),
-                query.order() == crate::query::Order::NewestFirst,
-            ),
+            Wanted::Rows { query, .. } => {
+                (Some(query.limit()), query.order() == Order::NewestFirst)
+            }
             _ => (None, false),
         }
     }
+}
+
+impl WantedText {
+    fn of(wanted: &Wanted) -> WantedText {
+        match wanted {
+            Wanted::Rows {
+                query,
+                today,
+                with_items,
+            } => WantedText::Rows {
+                // Any limit that a page may have: the real one may be larger.
+                query: query.part(query.start().clone(), 1).to_string(),
+                limit: query.limit(),
+                today: day_number(*today),
+                with_items: *with_items,
+            },
+            Wanted::Count { filter, today } => WantedText::Count {
+                filter: filter.to_string(),
+                today: day_number(*today),
+            },
+            Wanted::Facets { filter, today } => WantedText::Facets {
+                filter: filter.to_string(),
+                today: day_number(*today),
+            },
+            Wanted::Signal(id) => WantedText::Signal(id.get()),
+            Wanted::Company(slug) => WantedText::Company(slug.clone()),
+            Wanted::Holdings => WantedText::Holdings,
+        }
+    }
+
+    fn parse(self) -> Result<Wanted> {
+        Ok(match self {
+            WantedText::Rows {
+                query,
+                limit,
+                today,
+                with_items,
+            } => {
+                let query: Query = query.parse().map_err(malformed)?;
+                Wanted::Rows {
+                    query: Box::new(query.part(query.start().clone(), limit)),
+                    today: day(today)?,
+                    with_items,
+                }
+            }
+            WantedText::Count { filter, today } => Wanted::Count {
+                filter: Box::new(filter.parse().map_err(malformed)?),
+                today: day(today)?,
+            },
+            WantedText::Facets { filter, today } => Wanted::Facets {
+                filter: Box::new(filter.parse().map_err(malformed)?),
+                today: day(today)?,
+            },
+            WantedText::Signal(id) => {
+                let id = SignalId::new(id);
+                Wanted::Signal(id.ok_or_else(|| Error::corrupt("the question has no valid id"))?)
+            }
+            WantedText::Company(slug) => Wanted::Company(slug),
+            WantedText::Holdings => Wanted::Holdings,
+        })
+    }
+}
+
+fn malformed(invalid: InvalidQuery) -> Error {
+    Error::corrupt(format!("the question has a malformed query: {invalid}"))
+}
+
+fn day(number: i32) -> Result<Date> {
+    day_of_number(number).ok_or_else(|| Error::corrupt("the question has no valid day"))
 }
 
 #[cfg(test)]
@@ -177,8 +287,16 @@ mod tests {
             filter: Box::new(Filter::parse("companySlug=acme").expect("a filter")),
             today: date!(2026 - 06 - 30),
         };
+        let query = Query::parse("q=a&limit=50").expect("a query");
+        let query = query.into_builder().order(Order::OldestFirst).build();
+        let many = Wanted::Rows {
+            query: Box::new(query.expect("a query").part(Start::First, ROWS_MAX)),
+            today: date!(2026 - 06 - 30),
+            with_items: false,
+        };
         let wanted = [
             rows(QUERY).wanted,
+            many,
             count,
             Wanted::Signal(SignalId::MAX),
             Wanted::Company("acme".to_owned()),
@@ -213,10 +331,10 @@ mod tests {
         let bytes = rows(QUERY.replace('"', "").as_str())
             .encode()
             .expect("bytes");
-        for place in 0..bytes.len() {
+        for position in 0..bytes.len() {
             for flip in [1, 0x80, 0xff] {
                 let mut damaged = bytes.clone();
-                damaged[place] ^= flip;
+                damaged[position] ^= flip;
                 let _ = Question::decode(&damaged);
             }
         }

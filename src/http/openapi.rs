@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::problem::Code;
-use crate::query::{FaultCode, PARAMETERS, ParameterDescription, ParameterKind};
+use crate::query::{Facet, FaultCode, PARAMETERS, ParameterDescription, ParameterKind};
 
 /// A signal id, as parameters and paths write it.
 const ID_PATTERN: &str = "^[1-9][0-9]{0,18}$";
@@ -185,7 +185,7 @@ fn idempotency_key() -> Value {
 fn if_none_match() -> Value {
     json!({
         "name": "If-None-Match", "in": "header", "required": false,
-        "description": "The ETag of a former answer; where it still holds, the answer is 304 and free.",
+        "description": "The ETag of an earlier answer; if it still holds, the answer is 304 and free.",
         "schema": {"type": "string"}, "example": "W/\"0123456789abcdef01234567\""
     })
 }
@@ -413,19 +413,6 @@ fn company_properties() -> Map<String, Value> {
 }
 
 fn filter_options() -> Value {
-    const LISTS: [&str; 11] = [
-        "categories",
-        "countries",
-        "industries",
-        "sizes",
-        "fundingStages",
-        "fundingCurrencies",
-        "hiringTypes",
-        "jobFunctions",
-        "seniorities",
-        "employmentTypes",
-        "workArrangements",
-    ];
     let list = |name: &str| {
         let value = if name == "categories" { "id" } else { "value" };
         let mut item = Map::new();
@@ -434,9 +421,10 @@ fn filter_options() -> Value {
         json!({"type": "array", "items": object(item)})
     };
     object(
-        LISTS
+        Facet::ALL
             .iter()
-            .map(|&name| (name.to_owned(), list(name)))
+            .map(|facet| facet.description().options)
+            .map(|name| (name.to_owned(), list(name)))
             .collect(),
     )
 }

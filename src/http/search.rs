@@ -13,10 +13,10 @@ use super::metering::Counter;
 use super::problem::{Code, Problem};
 use super::replay::{self, IdempotencyGuard};
 use super::state::{Charged, NewReplay};
+use crate::Query;
 use crate::corpus::{CorpusView, RenderedPage};
 use crate::json::{self, Data, SearchData};
-use crate::query::{Cursor, Start};
-use crate::{Query, SignalId};
+use crate::query::Cursor;
 
 pub(super) const CHARGED: HeaderName = HeaderName::from_static("x-usage-charged");
 const REMAINING: HeaderName = HeaderName::from_static("x-usage-remaining");
@@ -126,7 +126,7 @@ impl Page<'_> {
         self.found.items.truncate(shown);
         self.tag = tag(search, Some(shown));
         if let Some(&last) = self.found.ids.last() {
-            self.found.next_cursor = Some(cursor_behind(search.call, search.query, last));
+            self.found.next_cursor = Some(search.query.cursor_after(last, search.call.today));
         }
     }
 
@@ -226,14 +226,6 @@ async fn count(search: &Search<'_>) -> Result<Vec<u8>, Problem> {
     let body = serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))?;
     charging::count_free(call, free);
     Ok(body)
-}
-
-fn cursor_behind(call: &Call<'_>, query: &Query, last: SignalId) -> Cursor {
-    let day = match query.start() {
-        Start::After(cursor) => cursor.day(),
-        Start::First | Start::Page(_) => call.today,
-    };
-    Cursor::new(query.filter_fingerprint(), query.order(), day, last)
 }
 
 fn tag(search: &Search<'_>, shown: Option<usize>) -> String {

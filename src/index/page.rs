@@ -91,8 +91,7 @@ pub(super) fn search(
     };
     let last = page.hits.last().filter(|_| page.has_more);
     Page {
-        next_cursor: last
-            .map(|last| Cursor::new(query.filter_fingerprint(), query.order(), day, last.id)),
+        next_cursor: last.map(|last| query.cursor_after(last.id, day)),
         rows_checked,
         hits: page.hits,
     }

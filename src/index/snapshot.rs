@@ -14,7 +14,7 @@ use crate::digest::Digest;
 use crate::encoding::row::Row;
 use crate::plan::{Explanation, SegmentExplanation, StepActual, Strategies};
 use crate::query::dates::day_of_number;
-use crate::query::{Filter, Query, Start};
+use crate::query::{Filter, Query};
 #[cfg(feature = "http")]
 use crate::segment::RenderedItem;
 use crate::signal::{Company, CompanyProfile, Item, Signal, SignalId};
@@ -143,7 +143,7 @@ impl Snapshot {
         Ok(page::search(
             &self.segments,
             query,
-            day_of(query, today),
+            query.day(today),
             &self.strategies,
         ))
     }
@@ -311,7 +311,7 @@ impl Snapshot {
     ///
     /// Cost: several times that of [`count`](Self::count).
     pub fn explain(&self, query: &Query, today: Date) -> Result<Explanation> {
-        let day = day_of(query, today);
+        let day = query.day(today);
         let started = Instant::now();
         let page = page::search(&self.segments, query, day, &self.strategies);
         let page_time = started.elapsed();
@@ -416,12 +416,4 @@ fn found(live: &LiveSegment, row: Row) -> Result<Found<'_>> {
         signal: live.segment.signal(row)?,
         company: live.segment.company(live.segment.company_of(row))?,
     })
-}
-
-/// The day that counts as today for a query.
-fn day_of(query: &Query, today: Date) -> Date {
-    match query.start() {
-        Start::After(cursor) => cursor.day(),
-        Start::First | Start::Page(_) => today,
-    }
 }

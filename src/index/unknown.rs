@@ -39,7 +39,7 @@ impl Snapshot {
             });
         }
         for facet in filter.filtered_facets() {
-            for key in filter.value_keys(facet).iter() {
+            for key in filter.value_keys(facet) {
                 note(facet.parameter(), key, &|live| {
                     live.facet_values(facet, key).next().is_some()
                 });

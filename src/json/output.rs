@@ -158,25 +158,9 @@ impl Serialize for FilterOptions<'_> {
         let mut object = serializer.serialize_struct("FilterOptions", Facet::ALL.len())?;
         for facet in Facet::ALL {
             let counts = self.facets.values(facet);
-            object.serialize_field(list_name(facet), &OptionList { facet, counts })?;
+            object.serialize_field(facet.description().options, &OptionList { facet, counts })?;
         }
         object.end()
-    }
-}
-
-fn list_name(facet: Facet) -> &'static str {
-    match facet {
-        Facet::Category => "categories",
-        Facet::Country => "countries",
-        Facet::Industry => "industries",
-        Facet::Size => "sizes",
-        Facet::FundingStage => "fundingStages",
-        Facet::FundingCurrency => "fundingCurrencies",
-        Facet::HiringType => "hiringTypes",
-        Facet::JobFunction => "jobFunctions",
-        Facet::Seniority => "seniorities",
-        Facet::EmploymentType => "employmentTypes",
-        Facet::WorkArrangement => "workArrangements",
     }
 }
 

@@ -84,8 +84,8 @@ pub(crate) fn bound(filter: &Filter, rows: u64) -> Cost {
     let phrases = || texts.into_iter().flatten();
     let words: usize = phrases().map(|phrase| phrase.terms().len()).sum();
     let to_check = phrases().filter(|phrase| phrase.terms().len() > 1).count();
-    let values: usize = Facet::ALL
-        .into_iter()
+    let values: usize = filter
+        .filtered_facets()
         .map(|facet| filter.value_keys(facet).len())
         .sum();
     let sources = (words + values + filter.companies.len() + 1) as u64;

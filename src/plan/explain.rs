@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::{Access, Clause, Estimate, Plan};
-use crate::query::{Facet, UnknownValue};
+use crate::query::UnknownValue;
 
 /// How a query was answered: the plan of every segment, with estimates and what really happened.
 ///
@@ -210,24 +210,5 @@ impl fmt::Display for SegmentExplanation {
             "  {} matches, {} blocks visited, {} skipped",
             self.matches, self.blocks_visited, self.blocks_skipped
         )
-    }
-}
-
-impl Facet {
-    /// The name of the field that the facet is of, in plans.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Facet::Category => "category",
-            Facet::Country => "country",
-            Facet::Industry => "industry",
-            Facet::Size => "size",
-            Facet::FundingStage => "funding stage",
-            Facet::FundingCurrency => "funding currency",
-            Facet::HiringType => "hiring type",
-            Facet::JobFunction => "job function",
-            Facet::Seniority => "seniority",
-            Facet::EmploymentType => "employment type",
-            Facet::WorkArrangement => "work arrangement",
-        }
     }
 }

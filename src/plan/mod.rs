@@ -224,7 +224,7 @@ impl<'q> Clause<'q> {
     /// What a filter says of a facet.
     fn of_facet(filter: &'q Filter, facet: Facet) -> Option<Clause<'q>> {
         let keys = filter.value_keys(facet);
-        let first = keys.iter().next()?;
+        let first = keys.first()?;
         Some(Clause::Facet(facet, first, keys.len()))
     }
 
@@ -255,9 +255,14 @@ impl fmt::Display for Clause<'_> {
             Clause::NamePhrase(phrase) => write!(f, "company name has {}", Quoted(phrase)),
             Clause::CompanySlug(slug) => write!(f, "company is {slug:?}"),
             Clause::Companies(count) => write!(f, "company is one of {count}"),
-            Clause::Facet(facet, key, 1) => write!(f, "{} is {key:?}", facet.name()),
+            Clause::Facet(facet, key, 1) => write!(f, "{} is {key:?}", facet.description().name),
             Clause::Facet(facet, key, count) => {
-                write!(f, "{} is {key:?} or {} more", facet.name(), count - 1)
+                write!(
+                    f,
+                    "{} is {key:?} or {} more",
+                    facet.description().name,
+                    count - 1
+                )
             }
             Clause::Dates => f.write_str("date in range"),
             Clause::Amounts(min, max) => {

@@ -96,11 +96,11 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
 
     fn add_facet(&mut self, filter: &'q Filter, facet: Facet) -> Planned<'q> {
         let keys = filter.value_keys(facet);
-        let Some(first) = keys.iter().next() else {
+        let Some(first) = keys.first() else {
             return Ok(());
         };
         let mut values: SmallVec<[SourceStatistics; 4]> = SmallVec::new();
-        for key in keys.iter() {
+        for key in keys {
             values.extend(self.statistics.facet_values(facet, key));
         }
         self.require_any(Clause::Facet(facet, first, keys.len()), &values)

@@ -1,27 +1,26 @@
 //! One text for one meaning, and its fingerprint.
 //!
-//! The canonical form of a filter names its parts in a fixed order: `all=series a&country=germany`.
-//! Terms of a phrase are separated by spaces, items by commas, and whatever could be taken for
-//! a separator is percent-encoded. It is part of the interface: fingerprints of stored cursors
-//! and idempotency records depend on it, so a change needs a new version in `DOMAIN`.
+//! The canonical form of a filter names its parts in the order of the parameters:
+//! `all=series a&country=germany`. Terms of a phrase are separated by spaces, items by commas, and
+//! whatever could be taken for a separator is percent-encoded. It is part of the API: fingerprints
+//! in stored cursors and idempotency records depend on it, so a change needs a new version in
+//! `DOMAIN`. What can be read back is [`written`](super::written).
 
 use std::fmt::{self, Write};
 
 use sha2::{Digest, Sha256};
 
-use super::{CompanyReference, DateRange, Days, Filter, Order, Phrase, Query, Start};
-use crate::signal::{SignalId, SizeBucket};
+use super::{Filter, Order, PARAMETERS, Parameter, Part, Phrase, Query, Start};
 
 /// What is hashed before the canonical form, so that no other hash is like it.
 const DOMAIN: &str = "signaldex query 1\n";
 
-/// Room for the canonical forms that are usual, so that they are written into one allocation.
+/// Room for most canonical forms, so that they are written into one allocation.
 const FORM_BYTES: usize = 128;
 
 /// The first 128 bits of the SHA-256 of a canonical form: the same for the same meaning, in every
 /// process, on every platform, in every release.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fingerprint([u8; 16]);
 
 impl Fingerprint {
@@ -30,12 +29,10 @@ impl Fingerprint {
         &self.0
     }
 
-    pub(super) fn of(canonical: &str) -> Fingerprint {
-        let digest = Sha256::new()
-            .chain_update(DOMAIN)
-            .chain_update(canonical)
-            .finalize();
-        Fingerprint(std::array::from_fn(|place| digest[place]))
+    /// The first half of a hash.
+    pub(super) fn of(hash: Sha256) -> Fingerprint {
+        let digest = hash.finalize();
+        Fingerprint(std::array::from_fn(|byte| digest[byte]))
     }
 
     pub(super) fn from_bytes(bytes: [u8; 16]) -> Fingerprint {
@@ -58,86 +55,79 @@ impl fmt::Debug for Fingerprint {
 /// The canonical form of a filter; empty for none.
 pub(super) fn of_filter(filter: &Filter) -> String {
     let mut form = Form(String::with_capacity(FORM_BYTES));
-    form.list("all", &filter.all, phrase);
-    form.list("any", &filter.any, phrase);
-    form.list("none", &filter.none, phrase);
-    form.list("company", &filter.company_words, phrase);
-    form.text("companySlug", filter.company_slug.as_deref());
-    let slug = |form: &mut String, company: &CompanyReference| escaped(form, &company.slug);
-    form.list("companies", &filter.companies, slug);
-    form.text("country", filter.country.as_deref());
-    form.text("industry", filter.industry.as_deref());
-    form.value("size", filter.size.map(SizeBucket::as_str));
-    form.value("days", filter.days.map(Days::count));
-    form.list("dateRanges", &filter.date_ranges, date_range);
-    form.value("dateFrom", filter.date_from);
-    form.value("dateTo", filter.date_to);
-    form.texts("categories", &filter.categories);
-    form.texts("hiringType", &filter.hiring_types);
-    form.texts("jobFunction", &filter.job_functions);
-    form.texts("seniority", &filter.seniorities);
-    form.texts("employmentType", &filter.employment_types);
-    form.texts("workArrangement", &filter.work_arrangements);
-    form.text("fundingStage", filter.funding_stage.as_deref());
-    form.value("fundingCurrency", filter.funding_currency);
-    form.value("fundingMin", filter.funding_min);
-    form.value("fundingMax", filter.funding_max);
-    form.ids("ids", filter.ids.as_deref());
-    form.ids("activityIds", filter.activity_ids.as_deref());
+    for known in &PARAMETERS {
+        if let Some(part) = filter.part(known.parameter) {
+            form.part(known.parameter, part);
+        }
+    }
     form.0
 }
 
-/// The fingerprint of all that a query wants.
-pub(super) fn of_query(query: &Query) -> Fingerprint {
-    let mut form = Form(of_filter(&query.filter));
+/// A hash of the canonical form of a filter.
+pub(super) fn hash_filter(form: &str) -> Sha256 {
+    Sha256::new().chain_update(DOMAIN).chain_update(form)
+}
+
+/// Adds to the hash of its filter what else a query wants.
+pub(super) fn hash_rest(hash: Sha256, query: &Query) -> Sha256 {
+    let mut form = Form(String::with_capacity(FORM_BYTES));
     let order = match query.order {
         Order::NewestFirst => "newest",
         Order::OldestFirst => "oldest",
     };
-    form.value("order", Some(order));
-    form.value("limit", Some(query.limit));
+    if !query.filter.is_empty() {
+        form.0.push('&');
+    }
+    form.0.push_str("order=");
+    form.0.push_str(order);
+    form.value("limit", query.limit);
     match &query.start {
         Start::First => {}
-        Start::After(cursor) => form.value("start", Some(cursor)),
-        Start::Page(number) => form.value("start", Some(number)),
+        Start::After(cursor) => form.value("start", cursor),
+        Start::Page(number) => form.value("start", number),
     }
-    form.value("countOnly", query.count_only.then_some("true"));
-    Fingerprint::of(&form.0)
+    if query.count_only {
+        form.value("countOnly", "true");
+    }
+    hash.chain_update(form.0)
 }
 
 /// A canonical form as it grows.
 struct Form(String);
 
 impl Form {
-    fn value(&mut self, name: &str, value: Option<impl fmt::Display>) {
-        if let Some(value) = value {
-            self.name(name);
-            write!(self.0, "{value}").expect("a string can be written to");
+    fn part(&mut self, parameter: Parameter, part: Part<'_>) {
+        // The form is older than this table, in which excluded phrases have another name.
+        let is_exclude = parameter == Parameter::Exclude;
+        self.name(if is_exclude { "none" } else { parameter.name() });
+        match part {
+            Part::Phrases(phrases) | Part::Words(phrases) => self.list(phrases, phrase),
+            Part::Text(text) => escaped(&mut self.0, text),
+            Part::Texts(texts) => self.list(texts, |form, text| escaped(form, text)),
+            Part::Companies(companies) => {
+                self.list(companies, |form, company| escaped(form, &company.slug));
+            }
+            Part::Days(days) => self.display(days.count()),
+            Part::DateRanges(ranges) => self.list(ranges, |form, range| append(form, range)),
+            Part::Date(date) => self.display(date),
+            Part::Amount(amount) => self.display(amount),
+            Part::Ids(ids) => self.list(ids, |form, id| append(form, id)),
         }
     }
 
-    fn text(&mut self, name: &str, value: Option<&str>) {
-        if let Some(value) = value {
-            self.name(name);
-            escaped(&mut self.0, value);
-        }
+    fn value(&mut self, name: &str, value: impl fmt::Display) {
+        self.name(name);
+        self.display(value);
     }
 
-    fn texts(&mut self, name: &str, values: &[String]) {
-        self.list(name, values, |form, value| escaped(form, value));
+    fn display(&mut self, value: impl fmt::Display) {
+        append(&mut self.0, value);
     }
 
-    fn ids(&mut self, name: &str, ids: Option<&[SignalId]>) {
-        self.list(name, ids.unwrap_or_default(), |form, id| {
-            write!(form, "{id}").expect("a string can be written to");
-        });
-    }
-
-    fn list<T>(&mut self, name: &str, values: &[T], append: impl Fn(&mut String, &T)) {
-        for (place, value) in values.iter().enumerate() {
-            match place {
-                0 => self.name(name),
-                _ => self.0.push(','),
+    fn list<T>(&mut self, values: &[T], append: impl Fn(&mut String, &T)) {
+        for (position, value) in values.iter().enumerate() {
+            if position > 0 {
+                self.0.push(',');
             }
             append(&mut self.0, value);
         }
@@ -152,21 +142,17 @@ impl Form {
     }
 }
 
+fn append(form: &mut String, value: impl fmt::Display) {
+    write!(form, "{value}").expect("a string can be written to");
+}
+
 fn phrase(form: &mut String, phrase: &Phrase) {
-    for (place, term) in phrase.terms().iter().enumerate() {
-        if place > 0 {
+    for (position, term) in phrase.terms().iter().enumerate() {
+        if position > 0 {
             form.push(' ');
         }
         escaped_with(form, term, "%&,= ");
     }
-}
-
-fn date_range(form: &mut String, range: &DateRange) {
-    match range {
-        DateRange::Last(days) => write!(form, "{}", days.count()),
-        DateRange::Older => write!(form, "older"),
-    }
-    .expect("a string can be written to");
 }
 
 /// Appends a value with its separators percent-encoded.
@@ -177,7 +163,7 @@ fn escaped(form: &mut String, value: &str) {
 fn escaped_with(form: &mut String, value: &str, separators: &str) {
     for letter in value.chars() {
         if separators.contains(letter) {
-            write!(form, "%{:02X}", u32::from(letter)).expect("a string can be written to");
+            append(form, format_args!("%{:02X}", u32::from(letter)));
         } else {
             form.push(letter);
         }

@@ -1,4 +1,4 @@
-//! Cursors: where a walk goes on, in a text that only we can read.
+//! Cursors: where a result continues, in a text that is opaque to clients.
 //!
 //! ```text
 //! offset  width  what
@@ -7,11 +7,11 @@
 //! 2       4      the day of the first page, in days since 1970-01-01
 //! 6       8      the id of the last signal seen
 //! 14      16     fingerprint of the filters
-//! 30      4      CRC-32C of what stands before
+//! 30      4      CRC-32C of the bytes before
 //! ```
 //!
 //! All little endian, written as base64url without padding: 46 characters. A cursor names no
-//! segment, generation or machine, so it stays valid over updates, restarts and replicas.
+//! segment, generation or machine, so it stays valid across updates, restarts and replicas.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,18 +21,17 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use time::Date;
 
 use super::dates::{day_number, day_of_number};
-use super::{Filter, Fingerprint, Order};
+use super::{Fingerprint, Order};
 use crate::signal::SignalId;
 
 const VERSION: u8 = 1;
 const BYTES: usize = 34;
 const COVERED_BYTES: usize = 30;
 
-/// The end of a page, from which the next one goes on.
+/// The end of a page, after which the next one starts.
 ///
 /// `Display` writes it, [`parse`](Self::parse) reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
 pub struct Cursor {
     order: Order,
     day: Date,
@@ -52,7 +51,7 @@ pub enum CursorFault {
 }
 
 impl Cursor {
-    pub(crate) fn new(filter: Fingerprint, order: Order, day: Date, last_id: SignalId) -> Cursor {
+    pub(super) fn new(filter: Fingerprint, order: Order, day: Date, last_id: SignalId) -> Cursor {
         Cursor {
             order,
             day,
@@ -81,24 +80,24 @@ impl Cursor {
         Cursor::from_fields(covered).ok_or(CursorFault::Foreign)
     }
 
-    /// The UTC date on which the walk began, which counts as today on all its pages.
+    /// The UTC date of the first page, which counts as today on all pages of the result.
     pub fn day(&self) -> Date {
         self.day
     }
 
-    /// The last signal that the walk has seen.
+    /// The last signal of the page before.
     pub fn last_id(&self) -> SignalId {
         self.last_id
     }
 
-    /// The order of the walk.
+    /// The order of the result.
     pub fn order(&self) -> Order {
         self.order
     }
 
     /// Whether the cursor was made for these filters.
-    pub(super) fn is_for(&self, filter: &Filter) -> bool {
-        self.filter == filter.fingerprint()
+    pub(super) fn is_for(&self, filter: Fingerprint) -> bool {
+        self.filter == filter
     }
 
     fn from_fields(covered: &[u8]) -> Option<Cursor> {
@@ -189,14 +188,14 @@ mod tests {
         }
 
         #[test]
-        fn every_change_is_noticed(cursor in cursors(), place in 0_usize..46, letter in "[A-Za-z0-9_-]") {
+        fn every_change_is_noticed(cursor in cursors(), position in 0_usize..46, letter in "[A-Za-z0-9_-]") {
             let text = cursor.to_string();
             let mut changed = text.clone();
-            changed.replace_range(place..=place, &letter);
+            changed.replace_range(position..=position, &letter);
             if changed != text {
                 prop_assert!(Cursor::parse(&changed).is_err());
             }
-            prop_assert_eq!(Cursor::parse(&text[..place]), Err(CursorFault::Foreign));
+            prop_assert_eq!(Cursor::parse(&text[..position]), Err(CursorFault::Foreign));
         }
 
         #[test]

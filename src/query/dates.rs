@@ -1,5 +1,6 @@
 //! Days as numbers, and date filters as intervals of them.
 
+use std::fmt;
 use std::ops::RangeInclusive;
 
 use smallvec::{SmallVec, smallvec};
@@ -59,6 +60,15 @@ impl Days {
     }
 }
 
+impl fmt::Display for DateRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DateRange::Last(days) => write!(f, "{}", days.count()),
+            DateRange::Older => f.write_str("older"),
+        }
+    }
+}
+
 impl DateRange {
     /// Whether a date is in the range.
     pub(super) fn contains(self, date: Date, today: Date) -> bool {
@@ -102,7 +112,7 @@ impl Filter {
 }
 
 /// The days of any of some ranges. Those that reach back from today lie within each other, so
-/// only the longest of them counts; `older` may stand apart from it.
+/// only the longest of them counts; `older` may be apart from it.
 fn union(ranges: &[DateRange], today: i32) -> DayIntervals {
     let last = ranges
         .iter()

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::Parameter;
+use super::{PARAMETERS, Parameter};
 use crate::signal::{Company, Signal, SizeBucket};
 use crate::text;
 
@@ -38,40 +38,235 @@ pub enum Facet {
     WorkArrangement,
 }
 
+/// What is known about a facet. All modules that go over facets read this table, so that a new one
+/// is described once.
+#[derive(Clone, Copy)]
+pub(crate) struct FacetDescription {
+    /// The search parameter that filters on it; its kind says which values are allowed.
+    pub(crate) parameter: Parameter,
+    /// The name of its list in `filter-options`.
+    pub(crate) options: &'static str,
+    /// The name in plans, in lower case.
+    pub(crate) name: &'static str,
+    /// The label in the dashboard's form, below the heading of its group.
+    pub(crate) label: &'static str,
+    /// Where the dashboard's form shows it.
+    pub(crate) group: FacetGroup,
+    facet: Facet,
+    matching: Matching,
+    value: Value,
+}
+
+/// A group of facets in the dashboard's form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FacetGroup {
+    Category,
+    Company,
+    Funding,
+    Hiring,
+}
+
+/// How labels are compared.
+#[derive(Clone, Copy)]
+enum Matching {
+    /// By [folded text](text::fold_value).
+    Words,
+    /// Without ASCII case.
+    Id,
+    /// Exactly.
+    Code,
+}
+
+/// The record that has the value, and how to read it.
+#[derive(Clone, Copy)]
+enum Value {
+    OfCompany(for<'r> fn(&'r Company<'_>) -> Option<Cow<'r, str>>),
+    OfSignal(for<'r> fn(&'r Signal<'_>) -> Option<Cow<'r, str>>),
+}
+
+/// Every facet, in the order in which `filter-options` lists them.
+pub(crate) const FACETS: [FacetDescription; 11] = [
+    FacetDescription {
+        facet: Facet::Category,
+        parameter: Parameter::Categories,
+        options: "categories",
+        name: "category",
+        label: "Category",
+        group: FacetGroup::Category,
+        matching: Matching::Id,
+        value: Value::OfSignal(|signal| id(&signal.category)),
+    },
+    FacetDescription {
+        facet: Facet::Country,
+        parameter: Parameter::Country,
+        options: "countries",
+        name: "country",
+        label: "Country",
+        group: FacetGroup::Company,
+        matching: Matching::Words,
+        value: Value::OfCompany(|company| words(&company.country)),
+    },
+    FacetDescription {
+        facet: Facet::Industry,
+        parameter: Parameter::Industry,
+        options: "industries",
+        name: "industry",
+        label: "Industry",
+        group: FacetGroup::Company,
+        matching: Matching::Words,
+        value: Value::OfCompany(|company| words(&company.industry)),
+    },
+    FacetDescription {
+        facet: Facet::Size,
+        parameter: Parameter::Size,
+        options: "sizes",
+        name: "size",
+        label: "Employees",
+        group: FacetGroup::Company,
+        matching: Matching::Code,
+        value: Value::OfCompany(|company| {
+            let size = company.employees.and_then(SizeBucket::of)?;
+            Some(Cow::Borrowed(size.as_str()))
+        }),
+    },
+    FacetDescription {
+        facet: Facet::FundingStage,
+        parameter: Parameter::FundingStage,
+        options: "fundingStages",
+        name: "funding stage",
+        label: "Stage",
+        group: FacetGroup::Funding,
+        matching: Matching::Words,
+        value: Value::OfSignal(|signal| words(&signal.funding.as_ref()?.stage)),
+    },
+    FacetDescription {
+        facet: Facet::FundingCurrency,
+        parameter: Parameter::FundingCurrency,
+        options: "fundingCurrencies",
+        name: "funding currency",
+        label: "Currency",
+        group: FacetGroup::Funding,
+        matching: Matching::Code,
+        value: Value::OfSignal(|signal| {
+            let currency = signal.funding.as_ref()?.currency.as_ref()?;
+            Some(Cow::Borrowed(currency.as_str()))
+        }),
+    },
+    FacetDescription {
+        facet: Facet::HiringType,
+        parameter: Parameter::HiringType,
+        options: "hiringTypes",
+        name: "hiring type",
+        label: "Hiring type",
+        group: FacetGroup::Hiring,
+        matching: Matching::Id,
+        value: Value::OfSignal(|signal| id(&signal.hiring.as_ref()?.hiring_type)),
+    },
+    FacetDescription {
+        facet: Facet::JobFunction,
+        parameter: Parameter::JobFunction,
+        options: "jobFunctions",
+        name: "job function",
+        label: "Job function",
+        group: FacetGroup::Hiring,
+        matching: Matching::Id,
+        value: Value::OfSignal(|signal| id(&signal.hiring.as_ref()?.job_function)),
+    },
+    FacetDescription {
+        facet: Facet::Seniority,
+        parameter: Parameter::Seniority,
+        options: "seniorities",
+        name: "seniority",
+        label: "Seniority",
+        group: FacetGroup::Hiring,
+        matching: Matching::Id,
+        value: Value::OfSignal(|signal| id(&signal.hiring.as_ref()?.seniority)),
+    },
+    FacetDescription {
+        facet: Facet::EmploymentType,
+        parameter: Parameter::EmploymentType,
+        options: "employmentTypes",
+        name: "employment type",
+        label: "Employment",
+        group: FacetGroup::Hiring,
+        matching: Matching::Id,
+        value: Value::OfSignal(|signal| id(&signal.hiring.as_ref()?.employment_type)),
+    },
+    FacetDescription {
+        facet: Facet::WorkArrangement,
+        parameter: Parameter::WorkArrangement,
+        options: "workArrangements",
+        name: "work arrangement",
+        label: "Work arrangement",
+        group: FacetGroup::Hiring,
+        matching: Matching::Id,
+        value: Value::OfSignal(|signal| id(&signal.hiring.as_ref()?.work_arrangement)),
+    },
+];
+
+/// The number of facets whose value is the company's.
+const OF_COMPANY_COUNT: usize = {
+    let (mut facet, mut count) = (0, 0);
+    while facet < FACETS.len() {
+        count += matches!(FACETS[facet].value, Value::OfCompany(_)) as usize;
+        facet += 1;
+    }
+    count
+};
+
+/// The facet of each parameter.
+const BY_PARAMETER: [Option<Facet>; PARAMETERS.len()] = {
+    let mut by_parameter = [None; PARAMETERS.len()];
+    let mut number = 0;
+    while number < FACETS.len() {
+        by_parameter[FACETS[number].parameter as usize] = Some(FACETS[number].facet);
+        number += 1;
+    }
+    by_parameter
+};
+
 impl Facet {
     /// Every facet, in the order in which `filter-options` lists them.
-    pub const ALL: [Facet; 11] = [
-        Facet::Category,
-        Facet::Country,
-        Facet::Industry,
-        Facet::Size,
-        Facet::FundingStage,
-        Facet::FundingCurrency,
-        Facet::HiringType,
-        Facet::JobFunction,
-        Facet::Seniority,
-        Facet::EmploymentType,
-        Facet::WorkArrangement,
-    ];
+    pub const ALL: [Facet; FACETS.len()] = {
+        let mut all = [Facet::Category; FACETS.len()];
+        let mut number = 0;
+        while number < all.len() {
+            all[number] = FACETS[number].facet;
+            // `description` finds a facet by its number.
+            assert!(all[number] as usize == number);
+            number += 1;
+        }
+        all
+    };
 
     /// The facets whose value is the company's, and thus the same for all its signals.
-    pub(crate) const OF_COMPANY: [Facet; 3] = [Facet::Country, Facet::Industry, Facet::Size];
+    pub(crate) const OF_COMPANY: [Facet; OF_COMPANY_COUNT] = {
+        let mut of_company = [Facet::Category; OF_COMPANY_COUNT];
+        let (mut number, mut count) = (0, 0);
+        // `of_company[..count]` holds those of the first `number` facets.
+        while number < FACETS.len() {
+            if matches!(FACETS[number].value, Value::OfCompany(_)) {
+                of_company[count] = FACETS[number].facet;
+                count += 1;
+            }
+            number += 1;
+        }
+        of_company
+    };
+
+    /// Its row of the table.
+    pub(crate) fn description(self) -> &'static FacetDescription {
+        &FACETS[self as usize]
+    }
+
+    /// The facet that a parameter filters on.
+    pub(crate) fn of_parameter(parameter: Parameter) -> Option<Facet> {
+        BY_PARAMETER[parameter as usize]
+    }
 
     /// The search parameter that filters on it.
     pub fn parameter(self) -> Parameter {
-        match self {
-            Facet::Category => Parameter::Categories,
-            Facet::Country => Parameter::Country,
-            Facet::Industry => Parameter::Industry,
-            Facet::Size => Parameter::Size,
-            Facet::FundingStage => Parameter::FundingStage,
-            Facet::FundingCurrency => Parameter::FundingCurrency,
-            Facet::HiringType => Parameter::HiringType,
-            Facet::JobFunction => Parameter::JobFunction,
-            Facet::Seniority => Parameter::Seniority,
-            Facet::EmploymentType => Parameter::EmploymentType,
-            Facet::WorkArrangement => Parameter::WorkArrangement,
-        }
+        self.description().parameter
     }
 
     /// The label of a signal's value, or `None` where it has none (absent or blank).
@@ -80,62 +275,40 @@ impl Facet {
         signal: &'r Signal<'_>,
         company: &'r Company<'_>,
     ) -> Option<Cow<'r, str>> {
-        match self.is_of_company() {
-            true => self.company_label(company),
-            false => self.signal_label(signal),
+        match self.description().value {
+            Value::OfCompany(read) => read(company),
+            Value::OfSignal(read) => read(signal),
         }
     }
 
     /// Whether the value is the company's.
     pub(crate) fn is_of_company(self) -> bool {
-        Facet::OF_COMPANY.contains(&self)
+        matches!(self.description().value, Value::OfCompany(_))
     }
 
     /// The label of a company's value; `None` for facets of the signal itself.
     pub(crate) fn company_label<'r>(self, company: &'r Company<'_>) -> Option<Cow<'r, str>> {
-        match self {
-            Facet::Country => words(&company.country),
-            Facet::Industry => words(&company.industry),
-            Facet::Size => company
-                .employees
-                .and_then(SizeBucket::of)
-                .map(|size| Cow::Borrowed(size.as_str())),
-            _ => None,
+        match self.description().value {
+            Value::OfCompany(read) => read(company),
+            Value::OfSignal(_) => None,
         }
     }
 
     /// The label of a signal's own value; `None` for facets of the company.
     pub(crate) fn signal_label<'r>(self, signal: &'r Signal<'_>) -> Option<Cow<'r, str>> {
-        let hiring = signal.hiring.as_ref();
-        let funding = signal.funding.as_ref();
-        match self {
-            Facet::Category => id(&signal.category),
-            Facet::FundingStage => words(&funding?.stage),
-            Facet::FundingCurrency => funding?
-                .currency
-                .as_ref()
-                .map(|currency| Cow::Borrowed(currency.as_str())),
-            Facet::HiringType => id(&hiring?.hiring_type),
-            Facet::JobFunction => id(&hiring?.job_function),
-            Facet::Seniority => id(&hiring?.seniority),
-            Facet::EmploymentType => id(&hiring?.employment_type),
-            Facet::WorkArrangement => id(&hiring?.work_arrangement),
-            Facet::Country | Facet::Industry | Facet::Size => None,
+        match self.description().value {
+            Value::OfSignal(read) => read(signal),
+            Value::OfCompany(_) => None,
         }
     }
 
     /// The key by which a label is compared: [folded text](text::fold_value) for words, ASCII lower
     /// case for IDs, the label itself for sizes and currencies.
     pub fn key(self, label: &str) -> Cow<'_, str> {
-        match self {
-            Facet::Country | Facet::Industry | Facet::FundingStage => text::fold_value(label),
-            Facet::Size | Facet::FundingCurrency => Cow::Borrowed(label),
-            Facet::Category
-            | Facet::HiringType
-            | Facet::JobFunction
-            | Facet::Seniority
-            | Facet::EmploymentType
-            | Facet::WorkArrangement => ascii_lowercase(label),
+        match self.description().matching {
+            Matching::Words => text::fold_value(label),
+            Matching::Id => ascii_lowercase(label),
+            Matching::Code => Cow::Borrowed(label),
         }
     }
 }

@@ -78,8 +78,8 @@ impl InvalidQuery {
 
 impl fmt::Display for InvalidQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, fault) in self.faults.iter().enumerate() {
-            let line_end = if place == 0 { "" } else { "\n" };
+        for (position, fault) in self.faults.iter().enumerate() {
+            let line_end = if position == 0 { "" } else { "\n" };
             write!(f, "{line_end}{}", fault.message)?;
         }
         Ok(())

@@ -1,17 +1,29 @@
-//! Filters: what a signal has to be like, and the plain meaning of that.
+//! Filters: what a signal must be like, and the plain meaning of that.
 
+use smallvec::SmallVec;
 use time::Date;
 
-use super::{Facet, Phrase};
-use crate::signal::{Company, Currency, Signal, SignalId, SizeBucket};
+use super::{Facet, Parameter, ParameterKind, Phrase};
+use crate::signal::{Company, Signal, SignalId};
 use crate::text;
 
-/// What a signal has to be like to be found; all that is given must hold together.
+/// What a signal must be like to be found. The parts are combined with AND.
+///
+/// `Display` writes a query string that [`FromStr`](std::str::FromStr) reads back as an equal filter:
+///
+/// ```
+/// use signaldex::Filter;
+///
+/// let filter = Filter::parse(r#"q="Series A" -crypto&country=Germany&size=501%2B"#)?;
+/// let text = filter.to_string();
+/// assert_eq!(text, "all=%22series+a%22&exclude=crypto&country=germany&size=501%2B");
+/// assert_eq!(text.parse::<Filter>()?, filter);
+/// # Ok::<(), signaldex::query::InvalidQuery>(())
+/// ```
 ///
 /// Lists are sorted and free of duplicates, text is analysed, so that two filters that were typed
 /// differently and mean the same are equal as far as that can be told without an index.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
 pub struct Filter {
     /// Each occurs in the title.
     pub(crate) all: Vec<Phrase>,
@@ -25,23 +37,13 @@ pub struct Filter {
     pub(crate) company_slug: Option<String>,
     /// The company is one of these; empty: no such filter.
     pub(crate) companies: Vec<CompanyReference>,
-    /// Keys as of [`Facet::key`](super::Facet::key).
-    pub(crate) country: Option<String>,
-    pub(crate) industry: Option<String>,
-    pub(crate) size: Option<SizeBucket>,
+    /// The wanted values of facets.
+    pub(super) facets: FacetKeys,
     pub(crate) days: Option<Days>,
     /// Any of these; empty: no such filter.
     pub(crate) date_ranges: Vec<DateRange>,
     pub(crate) date_from: Option<Date>,
     pub(crate) date_to: Option<Date>,
-    pub(crate) categories: Vec<String>,
-    pub(crate) hiring_types: Vec<String>,
-    pub(crate) job_functions: Vec<String>,
-    pub(crate) seniorities: Vec<String>,
-    pub(crate) employment_types: Vec<String>,
-    pub(crate) work_arrangements: Vec<String>,
-    pub(crate) funding_stage: Option<String>,
-    pub(crate) funding_currency: Option<Currency>,
     pub(crate) funding_min: Option<f64>,
     pub(crate) funding_max: Option<f64>,
     pub(crate) ids: Option<Vec<SignalId>>,
@@ -50,7 +52,6 @@ pub struct Filter {
 
 /// A company by its slug or by its whole name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct CompanyReference {
     /// As typed: compared with slugs exactly.
     pub(crate) slug: String,
@@ -67,7 +68,6 @@ impl CompanyReference {
 
 /// The last 7, 30 or 90 days, today included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
 pub enum Days {
     /// `7`
     Seven,
@@ -79,7 +79,6 @@ pub enum Days {
 
 /// A window of dates relative to today.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
 pub enum DateRange {
     /// The last days, today included.
     Last(Days),
@@ -91,7 +90,7 @@ impl Filter {
     /// Whether a signal of a company is found: the meaning of a filter, in plain slow code. The
     /// engine is defined as agreeing with it.
     ///
-    /// `company` has to be the signal's. `today` is what `days` and `date_ranges` count from.
+    /// `company` must be the signal's. `today` is what `days` and `date_ranges` count from.
     ///
     /// ```
     /// # use signaldex::{Company, Filter, Signal, SignalId};
@@ -130,67 +129,53 @@ impl Filter {
 
     /// The same filter without the part that is about a facet.
     pub fn without(&self, facet: Facet) -> Filter {
-        let mut lifted = self.clone();
-        match facet {
-            Facet::Category => lifted.categories.clear(),
-            Facet::Country => lifted.country = None,
-            Facet::Industry => lifted.industry = None,
-            Facet::Size => lifted.size = None,
-            Facet::FundingStage => lifted.funding_stage = None,
-            Facet::FundingCurrency => lifted.funding_currency = None,
-            Facet::HiringType => lifted.hiring_types.clear(),
-            Facet::JobFunction => lifted.job_functions.clear(),
-            Facet::Seniority => lifted.seniorities.clear(),
-            Facet::EmploymentType => lifted.employment_types.clear(),
-            Facet::WorkArrangement => lifted.work_arrangements.clear(),
+        let mut rest = self.clone();
+        rest.facets.clear(facet);
+        rest
+    }
+
+    /// The facets that are filtered on, in the order of [`Facet::ALL`].
+    #[inline]
+    pub(crate) fn filtered_facets(&self) -> impl Iterator<Item = Facet> + use<'_> {
+        self.facets.0.iter().map(|(facet, _)| *facet)
+    }
+
+    /// The keys of which a signal must have one, sorted; none where the facet is not filtered on.
+    #[inline]
+    pub(crate) fn value_keys(&self, facet: Facet) -> &[String] {
+        let mut known = self.facets.0.iter();
+        let known = known.find(|(other, _)| *other == facet);
+        known.map_or(&[], |(_, keys)| keys.as_slice())
+    }
+
+    /// What is wanted by a parameter, normalised; `None` where nothing is. The phrases of `q`, `all`
+    /// and `exact` are all with `all`, those that `q` and `exclude` exclude with `exclude`.
+    pub(super) fn part(&self, parameter: Parameter) -> Option<Part<'_>> {
+        if let Some(facet) = Facet::of_parameter(parameter) {
+            let keys = self.value_keys(facet);
+            return match parameter.description().kind {
+                ParameterKind::List { .. } | ParameterKind::AttributeList(_) => {
+                    given(keys).map(Part::Texts)
+                }
+                _ => keys.first().map(|key| Part::Text(key)),
+            };
         }
-        lifted
-    }
-
-    /// The facets that are filtered on. Asked field by field, since most filters have few, and going
-    /// over all [`value_keys`](Self::value_keys) takes as long as all else about a short page.
-    #[inline]
-    pub(crate) fn filtered_facets(&self) -> impl Iterator<Item = Facet> + use<> {
-        let is_filtered = [
-            !self.categories.is_empty(),
-            self.country.is_some(),
-            self.industry.is_some(),
-            self.size.is_some(),
-            self.funding_stage.is_some(),
-            self.funding_currency.is_some(),
-            !self.hiring_types.is_empty(),
-            !self.job_functions.is_empty(),
-            !self.seniorities.is_empty(),
-            !self.employment_types.is_empty(),
-            !self.work_arrangements.is_empty(),
-        ];
-        let places = is_filtered.into_iter().enumerate();
-        let mut left = places.fold(0_u16, |left, (place, is_filtered)| {
-            left | u16::from(is_filtered) << place
-        });
-        std::iter::from_fn(move || {
-            let facet = Facet::ALL.get(left.trailing_zeros() as usize)?;
-            left &= left - 1;
-            Some(*facet)
-        })
-    }
-
-    /// The keys of which a signal has to have one; none where the facet is not filtered on.
-    #[inline]
-    pub(crate) fn value_keys(&self, facet: Facet) -> ValueKeys<'_> {
-        use ValueKeys::{Any, One};
-        match facet {
-            Facet::Category => Any(&self.categories),
-            Facet::Country => One(self.country.as_deref()),
-            Facet::Industry => One(self.industry.as_deref()),
-            Facet::Size => One(self.size.map(SizeBucket::as_str)),
-            Facet::FundingStage => One(self.funding_stage.as_deref()),
-            Facet::FundingCurrency => One(self.funding_currency.as_ref().map(Currency::as_str)),
-            Facet::HiringType => Any(&self.hiring_types),
-            Facet::JobFunction => Any(&self.job_functions),
-            Facet::Seniority => Any(&self.seniorities),
-            Facet::EmploymentType => Any(&self.employment_types),
-            Facet::WorkArrangement => Any(&self.work_arrangements),
+        match parameter {
+            Parameter::All => given(&self.all).map(Part::Phrases),
+            Parameter::Any => given(&self.any).map(Part::Phrases),
+            Parameter::Exclude => given(&self.none).map(Part::Phrases),
+            Parameter::Company => given(&self.company_words).map(Part::Words),
+            Parameter::CompanySlug => self.company_slug.as_deref().map(Part::Text),
+            Parameter::Companies => given(&self.companies).map(Part::Companies),
+            Parameter::Days => self.days.map(Part::Days),
+            Parameter::DateRanges => given(&self.date_ranges).map(Part::DateRanges),
+            Parameter::DateFrom => self.date_from.map(Part::Date),
+            Parameter::DateTo => self.date_to.map(Part::Date),
+            Parameter::FundingMin => self.funding_min.map(Part::Amount),
+            Parameter::FundingMax => self.funding_max.map(Part::Amount),
+            Parameter::Ids => self.ids.as_deref().map(Part::Ids),
+            Parameter::ActivityIds => self.activity_ids.as_deref().map(Part::Ids),
+            _ => None,
         }
     }
 
@@ -215,7 +200,7 @@ impl Filter {
         keys.is_empty()
             || facet
                 .label(signal, company)
-                .is_some_and(|label| keys.contains(&facet.key(&label)))
+                .is_some_and(|label| keys.iter().any(|key| *key == facet.key(&label)))
     }
 
     pub(super) fn matches_dates(&self, date: Option<Date>, today: Date) -> bool {
@@ -260,38 +245,46 @@ impl Filter {
     }
 }
 
-/// The keys of a facet's values in a filter.
+/// What a filter wants by one parameter. Lists are not empty.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum ValueKeys<'f> {
-    One(Option<&'f str>),
-    Any(&'f [String]),
+pub(super) enum Part<'f> {
+    Phrases(&'f [Phrase]),
+    /// Phrases that were each typed as one word.
+    Words(&'f [Phrase]),
+    Text(&'f str),
+    Texts(&'f [String]),
+    Companies(&'f [CompanyReference]),
+    Days(Days),
+    DateRanges(&'f [DateRange]),
+    Date(Date),
+    Amount(f64),
+    Ids(&'f [SignalId]),
 }
 
-impl<'f> ValueKeys<'f> {
-    /// How many they are.
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            ValueKeys::One(key) => usize::from(key.is_some()),
-            ValueKeys::Any(keys) => keys.len(),
-        }
+/// A list, unless it is empty.
+fn given<T>(list: &[T]) -> Option<&[T]> {
+    (!list.is_empty()).then_some(list)
+}
+
+/// The keys of one facet: one, unless a list is given.
+pub(super) type Keys = SmallVec<[String; 1]>;
+
+/// The wanted values of facets, as keys ([`Facet::key`]).
+///
+/// Holds only the facets that are filtered on, in the order of [`Facet::ALL`]: most filters have
+/// few, and going over all facets takes as long as all else about a short page.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct FacetKeys(SmallVec<[(Facet, Keys); 3]>);
+
+impl FacetKeys {
+    /// Wants one of `keys`, which are sorted and at least one, instead of what was wanted before.
+    pub(super) fn set(&mut self, facet: Facet, keys: Keys) {
+        self.clear(facet);
+        let position = self.0.partition_point(|(other, _)| *other < facet);
+        self.0.insert(position, (facet, keys));
     }
 
-    /// Whether the facet is not filtered on.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Whether a key is one of them.
-    pub(crate) fn contains(&self, key: &str) -> bool {
-        self.iter().any(|other| other == key)
-    }
-
-    /// The keys.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &'f str> + use<'f> {
-        let (one, any) = match *self {
-            ValueKeys::One(key) => (key, [].as_slice()),
-            ValueKeys::Any(keys) => (None, keys),
-        };
-        one.into_iter().chain(any.iter().map(String::as_str))
+    fn clear(&mut self, facet: Facet) {
+        self.0.retain(|(other, _)| *other != facet);
     }
 }

@@ -1,6 +1,7 @@
 //! Words and quoted phrases, as people type them.
 
 use super::Phrase;
+use super::written::WORD_QUOTE;
 
 /// What `q` asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,7 +13,7 @@ pub(super) struct Keywords {
 }
 
 /// Reads `q`: words, `"quoted phrases"`, `-excluded` words and `-"excluded phrases"`. Words
-/// without anything searchable are passed over.
+/// without anything searchable are skipped.
 pub(super) fn keywords(text: &str) -> Keywords {
     let mut keywords = Keywords::default();
     for piece in Pieces(text) {
@@ -42,9 +43,25 @@ pub(super) fn phrases(text: &str) -> Vec<Phrase> {
     Pieces(text).filter_map(phrase).collect()
 }
 
-/// Reads `company`: words, each the phrase of its parts.
+/// Reads `company`: words, each the phrase of its terms.
 pub(super) fn words(text: &str) -> Vec<Phrase> {
     text.split_whitespace().filter_map(Phrase::new).collect()
+}
+
+/// Reads `company` as [`written`](super::written) has it.
+pub(super) fn written_words(text: &str) -> Vec<Phrase> {
+    let mut words = Vec::new();
+    let mut rest = text.trim_start();
+    // Each turn takes a word or a quoted text, and the white space after it.
+    while !rest.is_empty() {
+        let (word, after) = match rest.strip_prefix(WORD_QUOTE) {
+            Some(quoted) => quoted.split_once(WORD_QUOTE).unwrap_or((quoted, "")),
+            None => rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len())),
+        };
+        words.extend(Phrase::new(word));
+        rest = after.trim_start();
+    }
+    words
 }
 
 /// A text between white space, quotes kept together.

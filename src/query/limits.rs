@@ -1,4 +1,4 @@
-//! The bounds of the search parameters, as the interface states them.
+//! The bounds of the search parameters, as the API states them.
 
 /// Characters of `q`, `all`, `any` and `exclude`.
 pub const KEYWORDS_CHARS_MAX: usize = 1000;
@@ -25,7 +25,7 @@ pub const IDS_MAX: usize = 50;
 /// The most signals of a page, which is also the default.
 pub const LIMIT_MAX: usize = 50;
 
-/// The greatest number of a page.
+/// The largest number of a page.
 pub const PAGE_MAX: u16 = 100;
 
 /// Characters of `cursor`.
@@ -33,6 +33,10 @@ pub const CURSOR_CHARS_MAX: usize = 512;
 
 /// Bytes of a query string: eight times what the longest sensible request takes.
 pub const QUERY_STRING_BYTES_MAX: usize = 64 * 1024;
+
+/// Bytes of the text of a valid query: folding makes a character at most 18, and percent-encoding
+/// a character at most 12 bytes, so the longest valid query takes less.
+pub const WRITTEN_BYTES_MAX: usize = 1024 * 1024;
 
 /// The most faults that are reported at once; more say nothing new.
 pub const FAULTS_MAX: usize = 64;

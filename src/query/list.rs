@@ -1,28 +1,28 @@
 //! Lists in one text: items separated by commas, white space around them ignored; an item with a
-//! comma or with white space at its ends stands in double quotes, a quote in it doubled.
+//! comma or with white space at its ends is in double quotes, with quotes inside it doubled.
 
 /// Why a text is no list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ListFault {
-    /// The item at this place, from 1 on, is empty.
+    /// The item of this number, from 1 on, is empty.
     EmptyItem(usize),
-    /// The quotes of the item at this place are not closed.
+    /// The quotes of the item of this number are not closed.
     OpenQuote(usize),
-    /// Something follows the closing quote of the item at this place.
-    BehindQuote(usize),
+    /// Something follows the closing quote of the item of this number.
+    AfterQuote(usize),
 }
 
 /// The items of a list.
 pub(super) fn split(text: &str) -> Result<Vec<String>, ListFault> {
     let mut items = Vec::new();
     let mut rest = text;
-    // Every round takes one item and the comma behind it.
+    // Each turn takes one item and the comma after it.
     loop {
         let number = items.len() + 1;
-        let (item, behind) = match rest.trim_start().strip_prefix('"') {
+        let (item, after) = match rest.trim_start().strip_prefix('"') {
             Some(quoted) => {
-                let (item, behind) = take_quoted(quoted).ok_or(ListFault::OpenQuote(number))?;
-                (item, behind.trim_start())
+                let (item, after) = take_quoted(quoted).ok_or(ListFault::OpenQuote(number))?;
+                (item, after.trim_start())
             }
             None => {
                 let end = rest.find(',').unwrap_or(rest.len());
@@ -33,20 +33,20 @@ pub(super) fn split(text: &str) -> Result<Vec<String>, ListFault> {
             return Err(ListFault::EmptyItem(number));
         }
         items.push(item);
-        if behind.is_empty() {
+        if after.is_empty() {
             return Ok(items);
         }
-        rest = behind
+        rest = after
             .strip_prefix(',')
-            .ok_or(ListFault::BehindQuote(number))?;
+            .ok_or(ListFault::AfterQuote(number))?;
     }
 }
 
 /// The text of a list of these items.
 pub(crate) fn join<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String {
     let mut text = String::new();
-    for (place, item) in items.into_iter().enumerate() {
-        if place > 0 {
+    for (position, item) in items.into_iter().enumerate() {
+        if position > 0 {
             text.push(',');
         }
         let item = item.as_ref();
@@ -61,19 +61,19 @@ pub(crate) fn join<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String 
     text
 }
 
-/// An item behind its opening quote, and what follows its closing one.
+/// An item after its opening quote, and what follows its closing one.
 fn take_quoted(text: &str) -> Option<(String, &str)> {
     let mut item = String::new();
     let mut rest = text;
-    // Every round takes what stands before a quote, and the quote.
+    // Each turn takes what stands before a quote, and the quote.
     loop {
         let quote = rest.find('"')?;
         item.push_str(&rest[..quote]);
         rest = &rest[quote + 1..];
         match rest.strip_prefix('"') {
-            Some(behind) => {
+            Some(after) => {
                 item.push('"');
-                rest = behind;
+                rest = after;
             }
             None => return Some((item, rest)),
         }
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(split("a,,b"), Err(ListFault::EmptyItem(2)));
         assert_eq!(split(r#"a,"""#), Err(ListFault::EmptyItem(2)));
         assert_eq!(split(r#""a"#), Err(ListFault::OpenQuote(1)));
-        assert_eq!(split(r#"a,"b"c"#), Err(ListFault::BehindQuote(2)));
+        assert_eq!(split(r#"a,"b"c"#), Err(ListFault::AfterQuote(2)));
     }
 
     proptest! {

@@ -2,19 +2,22 @@
 //!
 //! Nothing here knows an index. A [`Query`] is valid by construction: it comes from
 //! [`Query::parse`] (a query string) or from [`QueryBuilder`] (Rust), both of which report every
-//! fault of a request at once, and nothing behind them validates again.
+//! fault of a request at once, and nothing validates it again.
 //!
 //! ```text
 //! query string -> params    decoded pairs, unknown and repeated names refused
-//!              -> builder   each value checked and converted; faults collected
+//!              -> builder   each value checked and converted by values; faults collected
 //!              -> Query     filter (sorted, analysed), order, limit, start
+//!              -> written   a query string that reads back as an equal query
 //!              -> canonical one text for one meaning, and its fingerprint
 //! ```
 
 mod builder;
 mod canonical;
+mod conflicts;
 mod cursor;
 pub(crate) mod dates;
+mod derived;
 mod facet;
 mod fault;
 mod filter;
@@ -25,8 +28,10 @@ mod parameter;
 mod params;
 mod phrase;
 mod unknown;
+mod values;
+mod written;
 
-use std::sync::OnceLock;
+use time::Date;
 
 pub use builder::QueryBuilder;
 pub use canonical::Fingerprint;
@@ -40,37 +45,41 @@ pub use unknown::UnknownValue;
 
 use crate::signal::SignalId;
 
+use derived::Derived;
+use filter::Part;
+
+pub(crate) use facet::{FacetDescription, FacetGroup};
 pub(crate) use filter::CompanyReference;
 #[cfg(feature = "http")]
 pub(crate) use list::join as join_list;
 
 /// What is wanted: a filter, and which part of what it finds, in which order.
+///
+/// `Display` writes a query string that [`FromStr`](std::str::FromStr) reads back as an equal query.
+/// It reads all that [`Query::parse`] reads and, beyond that, `order=oldest` and values of any length:
+/// folding may lengthen a text that was as long as it may be.
+///
+/// ```
+/// use signaldex::Query;
+/// use signaldex::query::Order;
+///
+/// let query = Query::builder().keywords("C++ robots").order(Order::OldestFirst).build()?;
+/// assert_eq!(query.to_string(), "all=c%2B%2B+robots&order=oldest&limit=50");
+/// assert_eq!(query.to_string().parse::<Query>()?, query);
+/// # Ok::<(), signaldex::query::InvalidQuery>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
 pub struct Query {
     filter: Filter,
     order: Order,
     limit: usize,
     start: Start,
     count_only: bool,
-    #[cfg_attr(feature = "cluster", serde(skip))]
-    filter_fingerprint: Memo,
-}
-
-/// The fingerprint of a query's filter, computed when it is first asked for: every page that is not
-/// the last has it in its cursor. It follows from the rest, so it makes no query another.
-#[derive(Clone, Debug, Default)]
-struct Memo(OnceLock<Fingerprint>);
-
-impl PartialEq for Memo {
-    fn eq(&self, _: &Memo) -> bool {
-        true
-    }
+    derived: Derived,
 }
 
 /// The order of a result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
 pub enum Order {
     /// By descending id.
     #[default]
@@ -90,29 +99,29 @@ impl Order {
 
     /// The id that comes first.
     pub(crate) fn first_of(self, id: SignalId, other: SignalId) -> SignalId {
-        match self.puts_first(id, other) {
-            true => id,
-            false => other,
+        if self.puts_first(id, other) {
+            id
+        } else {
+            other
         }
     }
 }
 
 /// Where a result starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
 pub enum Start {
     /// At the first match.
     #[default]
     First,
-    /// Behind the last signal of the page that gave this cursor.
+    /// After the last signal of the page that gave this cursor.
     After(Cursor),
-    /// At the page of this number, from 1 on, with `limit` signals a page.
+    /// At the page of this number, from 1 on, with `limit` signals per page.
     Page(u16),
 }
 
 impl Query {
     /// Parses a query string, still percent-encoded and without its `?`. Spaces and other
-    /// characters that a person types may stand unencoded.
+    /// characters that people type need no encoding.
     ///
     /// ```
     /// use signaldex::Query;
@@ -136,7 +145,10 @@ impl Query {
         Query {
             start,
             limit,
-            ..self.clone()
+            filter: self.filter.clone(),
+            order: self.order,
+            count_only: false,
+            derived: self.derived.of_other_part(),
         }
     }
 
@@ -150,7 +162,7 @@ impl Query {
         QueryBuilder::from(self)
     }
 
-    /// What a signal has to be like.
+    /// What a signal must be like.
     pub fn filter(&self) -> &Filter {
         &self.filter
     }
@@ -177,13 +189,27 @@ impl Query {
 
     /// The fingerprint of the filter. Cost: that of [`Filter::fingerprint`], once a query.
     pub fn filter_fingerprint(&self) -> Fingerprint {
-        let memo = &self.filter_fingerprint.0;
-        *memo.get_or_init(|| self.filter.fingerprint())
+        self.derived.filter_fingerprint(&self.filter)
     }
 
-    /// A fingerprint of everything that is wanted. Cost: a hash of the canonical form.
+    /// A fingerprint of everything that is wanted. Cost: a hash of the canonical form, once a
+    /// query.
     pub fn fingerprint(&self) -> Fingerprint {
-        canonical::of_query(self)
+        self.derived.query_fingerprint(self)
+    }
+
+    /// The day that counts as today: that of the first page, where this is a later one.
+    pub(crate) fn day(&self, today: Date) -> Date {
+        match &self.start {
+            Start::After(cursor) => cursor.day(),
+            Start::First | Start::Page(_) => today,
+        }
+    }
+
+    /// The cursor of a page that ends with this signal.
+    pub(crate) fn cursor_after(&self, last: SignalId, today: Date) -> Cursor {
+        let filter = self.filter_fingerprint();
+        Cursor::new(filter, self.order, self.day(today), last)
     }
 }
 
@@ -212,6 +238,6 @@ impl Filter {
 
     /// A fingerprint of the canonical form, stable across processes, platforms and releases.
     pub fn fingerprint(&self) -> Fingerprint {
-        Fingerprint::of(&self.canonical())
+        Fingerprint::of(canonical::hash_filter(&self.canonical()))
     }
 }

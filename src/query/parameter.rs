@@ -1,4 +1,4 @@
-//! The search parameters: names, bounds, meanings. Parsing, errors and the interface's
+//! The search parameters: names, bounds, meanings. Parsing, errors and the API's
 //! description all read this one table.
 
 use super::limits::{
@@ -43,7 +43,7 @@ pub enum Parameter {
     CountOnly,
 }
 
-/// What is to be known of a parameter.
+/// Describes a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParameterDescription {
     /// The parameter.
@@ -98,7 +98,7 @@ pub enum ParameterKind {
 /// The sizes of companies, as parameters write them.
 const SIZES: &[&str] = &["1-49", "50-100", "101-500", "501+"];
 
-/// Every search parameter, in the order of the interface's description.
+/// Every search parameter, in the order of the API's description.
 pub const PARAMETERS: [ParameterDescription; 31] = {
     use Parameter as P;
     use ParameterKind as K;
@@ -108,7 +108,7 @@ pub const PARAMETERS: [ParameterDescription; 31] = {
             P::Q,
             "q",
             K::Text(KEYWORDS_CHARS_MAX),
-            "Title keywords: words, \"quoted phrases\", -excluded words and -\"excluded phrases\". Every word and phrase has to occur in the title, no excluded one may.",
+            "Title keywords: words, \"quoted phrases\", -excluded words and -\"excluded phrases\". Every word and phrase must occur in the title, and no excluded one.",
             "\"series a\" -crypto",
         ),
         describe(
@@ -306,21 +306,21 @@ pub const PARAMETERS: [ParameterDescription; 31] = {
             P::Limit,
             "limit",
             K::Number(LIMIT_MAX as u32),
-            "The most signals of a page; 50 where it is not given.",
+            "The maximum number of signals on a page; 50 by default.",
             "20",
         ),
         describe(
             P::Cursor,
             "cursor",
             K::Cursor(CURSOR_CHARS_MAX),
-            "The `nextCursor` of a former answer to the same filters.",
+            "The `nextCursor` of an earlier answer to the same filters.",
             "",
         ),
         describe(
             P::Page,
             "page",
             K::Number(PAGE_MAX as u32),
-            "The page of this number, with `limit` signals a page.",
+            "The page of this number, with `limit` signals per page.",
             "2",
         ),
         describe(
@@ -342,7 +342,7 @@ impl Parameter {
             .map(|known| known.parameter)
     }
 
-    /// What is to be known of it.
+    /// Its name, values and meaning.
     pub fn description(self) -> &'static ParameterDescription {
         &PARAMETERS[self as usize]
     }
@@ -352,7 +352,7 @@ impl Parameter {
         self.description().name
     }
 
-    /// Whether it says what a signal has to be like, rather than which part of the result is
+    /// Whether it says what a signal must be like, rather than which part of the result is
     /// wanted.
     pub fn is_filter(self) -> bool {
         self < Parameter::Limit
@@ -385,9 +385,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_stands_in_the_order_of_the_parameters() {
-        for (place, known) in PARAMETERS.iter().enumerate() {
-            assert_eq!(known.parameter as usize, place, "{}", known.name);
+    fn the_table_is_in_the_order_of_the_parameters() {
+        for (position, known) in PARAMETERS.iter().enumerate() {
+            assert_eq!(known.parameter as usize, position, "{}", known.name);
             assert_eq!(Parameter::of_name(known.name), Some(known.parameter));
         }
     }

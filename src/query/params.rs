@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::fault::{Fault, FaultCode, InvalidQuery};
-use super::limits::QUERY_STRING_BYTES_MAX;
+use super::limits::{QUERY_STRING_BYTES_MAX, WRITTEN_BYTES_MAX};
+use super::written::order_of;
 use super::{PARAMETERS, Parameter, QueryBuilder};
 use crate::error::{ECHO_CHARS_MAX, quoted};
 
@@ -12,23 +13,28 @@ use crate::error::{ECHO_CHARS_MAX, quoted};
 pub(super) enum Accepted {
     /// All of them.
     All,
-    /// Those that say what a signal has to be like.
+    /// Those that say what a signal must be like.
     Filters,
     /// The same without the ids of signals.
     #[cfg(feature = "http")]
     FiltersWithoutIds,
+    /// All of them and the order, as [`written`](super::written) has them.
+    Written,
+    /// Those of a filter, as [`written`](super::written) has them.
+    WrittenFilters,
 }
 
-/// Reads `name=value&name=value`, percent-encoded, `+` for a space. Pairs without a name and a
-/// value are passed over, so that a trailing `&` does no harm.
+/// Reads `name=value&name=value`, percent-encoded, `+` for a space. Empty pairs are
+/// skipped, so a trailing `&` does no harm.
 ///
 /// # Errors
 /// Only for a query string that is too long to be read at all; all other faults are collected in
 /// the builder.
 pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, InvalidQuery> {
-    if text.len() > QUERY_STRING_BYTES_MAX {
+    let bytes_max = accepted.bytes_max();
+    if text.len() > bytes_max {
         let message = format!(
-            "the query string has {} bytes; at most {QUERY_STRING_BYTES_MAX} are allowed",
+            "the query string has {} bytes; at most {bytes_max} are allowed",
             text.len()
         );
         let code = FaultCode::MalformedQuery;
@@ -38,9 +44,17 @@ pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, Inva
             message,
         }]));
     }
-    let mut builder = QueryBuilder::default();
+    let mut builder = if accepted.is_written() {
+        QueryBuilder::of_written_text()
+    } else {
+        QueryBuilder::default()
+    };
     let mut seen: Vec<Parameter> = Vec::new();
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+        if let Some(order) = order_of(pair).filter(|_| accepted == Accepted::Written) {
+            builder.set_order(order);
+            continue;
+        }
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let Some(name) = decode_or_fault(name, name, "a name", &mut builder) else {
             continue;
@@ -70,10 +84,22 @@ pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, Inva
 }
 
 impl Accepted {
+    fn is_written(self) -> bool {
+        matches!(self, Accepted::Written | Accepted::WrittenFilters)
+    }
+
+    fn bytes_max(self) -> usize {
+        if self.is_written() {
+            WRITTEN_BYTES_MAX
+        } else {
+            QUERY_STRING_BYTES_MAX
+        }
+    }
+
     fn has(self, parameter: Parameter) -> bool {
         match self {
-            Accepted::All => true,
-            Accepted::Filters => parameter.is_filter(),
+            Accepted::All | Accepted::Written => true,
+            Accepted::Filters | Accepted::WrittenFilters => parameter.is_filter(),
             #[cfg(feature = "http")]
             Accepted::FiltersWithoutIds => parameter.is_filter() && !parameter.is_of_ids(),
         }
@@ -133,7 +159,7 @@ fn decode(text: &str) -> Result<Cow<'_, str>, &'static str> {
             b'%' => {
                 let digits = [bytes.next(), bytes.next()];
                 hexadecimal(digits).ok_or(
-                    "where a % has no two hexadecimal digits behind it; write a plain % as %25",
+                    "where a % is not followed by two hexadecimal digits; write a plain % as %25",
                 )?
             }
             _ => byte,

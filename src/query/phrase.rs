@@ -3,8 +3,6 @@
 /// One or more analysed terms that stand next to each other, in this order; a single term is the
 /// phrase of one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "cluster", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "cluster", serde(try_from = "Box<[Box<str>]>"))]
 pub struct Phrase(Box<[Box<str>]>);
 
 impl Phrase {
@@ -30,17 +28,5 @@ impl Phrase {
                 .zip(&self.0)
                 .all(|(word, term)| word.as_ref() == &**term)
         })
-    }
-}
-/// A phrase that another process has analysed.
-#[cfg(feature = "cluster")]
-impl TryFrom<Box<[Box<str>]>> for Phrase {
-    type Error = &'static str;
-
-    fn try_from(terms: Box<[Box<str>]>) -> Result<Phrase, Self::Error> {
-        match terms.is_empty() {
-            true => Err("a phrase has at least one term"),
-            false => Ok(Phrase(terms)),
-        }
     }
 }

@@ -89,6 +89,55 @@ proptest! {
     }
 
     #[test]
+    fn a_query_is_read_as_it_was_written(text in near_misses(), seed in any::<u64>(), oldest_first in any::<bool>()) {
+        let questions = Questions::new(&RECORDS, date!(2026 - 06 - 30), seed).filter();
+        let order = if oldest_first { Order::OldestFirst } else { Order::NewestFirst };
+        for text in [text, questions] {
+            let Ok(query) = Query::parse(&text) else { continue };
+            let query = query.into_builder().order(order).build().expect("no cursor");
+            prop_assert_eq!(query.to_string().parse::<Query>(), Ok(query.clone()), "{}", query);
+            let filter = query.filter();
+            prop_assert_eq!(filter.to_string().parse(), Ok(filter.clone()), "{}", filter);
+            for (signal, company) in RECORDS.iter().take(50) {
+                let again: Filter = filter.to_string().parse().expect("it was written");
+                let today = date!(2026 - 06 - 30);
+                prop_assert_eq!(
+                    again.matches(signal, company, today),
+                    filter.matches(signal, company, today)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn awkward_words_are_read_as_they_were_written(
+        words in "[a-c\"'.+#א-גéßﬁ\u{FDFA}\u{301}\u{93F}\u{AD}\u{200D}\u{202F}&S -]{0,16}",
+        others in any::<String>(),
+        name in prop::sample::select(vec!["q", "all", "exact", "any", "exclude", "company", "companySlug", "country", "categories", "companies", "seniority", "fundingStage"]),
+    ) {
+        for text in [words, others] {
+            let query = Query::builder();
+            let query = match name {
+                "q" => query.keywords(&text),
+                "all" => query.all(&text),
+                "exact" => query.exact(&text),
+                "any" => query.any(&text),
+                "exclude" => query.exclude(&text),
+                "company" => query.company(&text),
+                "companySlug" => query.company_slug(&text),
+                "country" => query.country(&text),
+                "categories" => query.categories([text.as_str(), "b"]),
+                "companies" => query.companies([text.as_str(), "b"]),
+                "seniority" => query.seniorities([text.as_str()]),
+                _ => query.funding_stage(&text),
+            };
+            if let Ok(query) = query.build() {
+                prop_assert_eq!(query.to_string().parse::<Query>(), Ok(query.clone()), "{:?} {}", text, query);
+            }
+        }
+    }
+
+    #[test]
     fn any_text_is_a_cursor_or_refused(text in "[A-Za-z0-9_-]{0,60}") {
         prop_assert!(Cursor::parse(&text).is_err());
     }
@@ -147,6 +196,59 @@ fn the_builder_says_what_a_query_string_says() {
         .build()
         .expect("it was valid before");
     assert_eq!(again, built);
+    assert_eq!(built.to_string().parse(), Ok(built));
+}
+
+#[test]
+fn folded_text_is_read_back_though_it_is_longer_than_may_be_typed() {
+    let query = Query::builder()
+        .all(&"\u{FDFA}".repeat(1_000))
+        .company("R&D");
+    let query = query
+        .exact(&"\u{FDFA} x ".repeat(36))
+        .build()
+        .expect("a query");
+    let text = query.to_string();
+    assert!(Query::parse(&text).is_err(), "too long to be typed");
+    assert_eq!(text.parse(), Ok(query));
+}
+
+#[test]
+fn a_cursor_is_read_back_with_its_query() {
+    let query = Query::parse("country=germany&limit=7").expect("a query");
+    let snapshot = signaldex::sample::index().expect("the sample").snapshot();
+    let page = snapshot
+        .search(&query, date!(2026 - 06 - 30))
+        .expect("a page");
+    let next = query
+        .into_builder()
+        .after(page.next_cursor().expect("a second page"));
+    let next = next.build().expect("a query");
+    assert_eq!(next.to_string().parse(), Ok(next));
+}
+
+#[test]
+fn the_longest_query_is_read_back() {
+    let long = |letter: &str, chars: usize| letter.repeat(chars);
+    let mut query = Query::builder().keywords(&long("\u{FDFA}", 1_000));
+    query = query
+        .all(&long("\u{FDFA}", 1_000))
+        .any(&long("\u{FDFA}", 1_000));
+    query = query
+        .exclude(&long("\u{FDFA}", 1_000))
+        .exact(&long("\u{FDFA}", 180));
+    query = query
+        .company(&long("\u{FDFA}", 180))
+        .country(&long("\u{FDFA}", 180));
+    query = query
+        .industry(&long("\u{FDFA}", 180))
+        .funding_stage(&long("\u{FDFA}", 180));
+    let item = |number: usize| format!("{}{number:02}", long("\u{1F600}", 178));
+    query = query
+        .companies((0..50).map(item))
+        .categories((0..30).map(item));
+    let query = query.build().expect("a query");
+    assert_eq!(query.to_string().parse(), Ok(query));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::http::admin::figures;
 use crate::http::admin::form::Form;
-use crate::query::{Facet, Parameter, ParameterKind, join_list};
+use crate::query::{Facet, FacetDescription, FacetGroup, ParameterKind, join_list};
 use crate::{Facets, Filter};
 
 /// A value that can be chosen.
@@ -39,13 +39,16 @@ impl Choices {
     /// The lists under a filter, each counted without its own part of it.
     pub(super) fn of(facets: &Facets, filter: &Filter, form: &Form) -> Choices {
         let group = |facet| group(facet, facets, filter, form);
+        let groups = |wanted| {
+            let members = Facet::ALL.into_iter();
+            let members = members.filter(|facet| facet.description().group == wanted);
+            members.map(group).collect()
+        };
         let days = [("7", "7 days"), ("30", "30 days"), ("90", "90 days")];
         let ranges = [&days[..], &[("older", "90 days ago and before")]].concat();
         Choices {
             categories: group(Facet::Category),
-            company: [Facet::Country, Facet::Industry, Facet::Size]
-                .map(group)
-                .into(),
+            company: groups(FacetGroup::Company),
             days: Group {
                 name: "days",
                 label: "Within the last",
@@ -56,18 +59,8 @@ impl Choices {
                 label: "Any of these windows",
                 choices: fixed(form, "dateRanges", &ranges),
             },
-            hiring: [
-                Facet::HiringType,
-                Facet::JobFunction,
-                Facet::Seniority,
-                Facet::EmploymentType,
-                Facet::WorkArrangement,
-            ]
-            .map(group)
-            .into(),
-            funding: [Facet::FundingStage, Facet::FundingCurrency]
-                .map(group)
-                .into(),
+            hiring: groups(FacetGroup::Hiring),
+            funding: groups(FacetGroup::Funding),
         }
     }
 }
@@ -107,7 +100,9 @@ pub(super) fn fixed(
 }
 
 fn group(facet: Facet, facets: &Facets, filter: &Filter, form: &Form) -> Group {
-    let (parameter, label) = names(facet);
+    let FacetDescription {
+        parameter, label, ..
+    } = *facet.description();
     let kind = parameter.description().kind;
     let chosen = filter.value_keys(facet);
     let mut choices: Vec<Choice> = facets
@@ -118,11 +113,11 @@ fn group(facet: Facet, facets: &Facets, filter: &Filter, form: &Form) -> Group {
             value: sent(kind, &value.label),
             label: value.label.clone(),
             count: Some(figures::grouped(value.count)),
-            is_chosen: chosen.contains(&facet.key(&value.label)),
+            is_chosen: chosen.iter().any(|key| *key == facet.key(&value.label)),
         })
         .collect();
     // A value that is chosen and that no signal has stays to be seen, and to be given up.
-    for key in chosen.iter() {
+    for key in chosen {
         if choices
             .iter()
             .all(|choice| facet.key(&choice.label) != *key)
@@ -162,22 +157,6 @@ fn sent(kind: ParameterKind, label: &str) -> String {
     match kind {
         ParameterKind::List { .. } | ParameterKind::AttributeList(_) => join_list([label]),
         _ => label.to_owned(),
-    }
-}
-
-fn names(facet: Facet) -> (Parameter, &'static str) {
-    match facet {
-        Facet::Category => (Parameter::Categories, "Category"),
-        Facet::Country => (Parameter::Country, "Country"),
-        Facet::Industry => (Parameter::Industry, "Industry"),
-        Facet::Size => (Parameter::Size, "Employees"),
-        Facet::FundingStage => (Parameter::FundingStage, "Stage"),
-        Facet::FundingCurrency => (Parameter::FundingCurrency, "Currency"),
-        Facet::HiringType => (Parameter::HiringType, "Hiring type"),
-        Facet::JobFunction => (Parameter::JobFunction, "Job function"),
-        Facet::Seniority => (Parameter::Seniority, "Seniority"),
-        Facet::EmploymentType => (Parameter::EmploymentType, "Employment"),
-        Facet::WorkArrangement => (Parameter::WorkArrangement, "Work arrangement"),
     }
 }
 

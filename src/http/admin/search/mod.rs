@@ -193,6 +193,13 @@ impl Page<'_> {
         names.iter().any(|name| !self.typed(name).is_empty())
     }
 
+    /// Whether any field of these groups is filled in.
+    fn uses_any_of(&self, groups: &[choices::Group]) -> bool {
+        groups
+            .iter()
+            .any(|group| !self.typed(group.name).is_empty())
+    }
+
     /// The choices of how many signals a page has.
     fn limits(&self) -> Vec<Choice> {
         choices::fixed(

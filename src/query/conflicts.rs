@@ -1,0 +1,62 @@
+//! Parameters that are valid alone and contradict each other.
+
+use super::fault::{Fault, FaultCode};
+use super::{Cursor, Filter, Fingerprint, Order, Parameter};
+
+/// Bounds of which the lower is above the upper.
+pub(super) fn of_filter(filter: &Filter) -> Vec<Fault> {
+    let mut found = Vec::new();
+    if let (Some(from), Some(to)) = (filter.date_from, filter.date_to)
+        && from > to
+    {
+        let message =
+            format!("dateFrom {from} is after dateTo {to}; it must be the same day or before");
+        found.push(conflict(Parameter::DateFrom, message));
+    }
+    if let (Some(min), Some(max)) = (filter.funding_min, filter.funding_max)
+        && min > max
+    {
+        let message =
+            format!("fundingMin {min} is over fundingMax {max}; it must be the same or less");
+        found.push(conflict(Parameter::FundingMin, message));
+    }
+    found
+}
+
+/// Two starts of a page, or a start where only a count is wanted.
+pub(super) fn of_page((has_cursor, has_page): (bool, bool), count_only: bool) -> Vec<Fault> {
+    let mut found = Vec::new();
+    if has_cursor && has_page {
+        let message = "page cannot be given with cursor; give one of them".to_owned();
+        found.push(conflict(Parameter::Page, message));
+    }
+    for (parameter, is_given) in [(Parameter::Cursor, has_cursor), (Parameter::Page, has_page)] {
+        if count_only && is_given {
+            let name = parameter.name();
+            let message =
+                format!("{name} cannot be given with countOnly=true; leave one of them out");
+            found.push(conflict(parameter, message));
+        }
+    }
+    found
+}
+
+/// A cursor of another result.
+pub(super) fn of_cursor(cursor: &Cursor, order: Order, filter: Fingerprint) -> Option<Fault> {
+    let is_for_this = cursor.order() == order && cursor.is_for(filter);
+    (!is_for_this).then(|| Fault {
+        parameter: Parameter::Cursor.name().into(),
+        code: FaultCode::CursorMismatch,
+        message: "cursor belongs to other filters; give it with exactly the filters of the answer \
+                  that it came with"
+            .into(),
+    })
+}
+
+fn conflict(parameter: Parameter, message: String) -> Fault {
+    Fault {
+        parameter: parameter.name().into(),
+        code: FaultCode::ConflictingParameters,
+        message,
+    }
+}

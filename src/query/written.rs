@@ -1,0 +1,138 @@
+//! Queries and filters as text that reads back: a query string of normalised values,
+//! percent-encoded.
+//!
+//! Nodes of a cluster send queries as this text. It is a query string like any other, except that
+//! the order of the result has a name here, that full-width quotes hold words of a company's name
+//! together, and that the limits on lengths, which apply to what people type, do not hold for
+//! folded values. `text.parse() == query` for every query.
+
+use std::fmt::{self, Write};
+use std::str::FromStr;
+
+use super::params::{self, Accepted};
+use super::{Filter, InvalidQuery, Order, PARAMETERS, Part, Phrase, Query, Start, list};
+
+/// The pair that says the order, which is no parameter of the API; newest first has none.
+const OLDEST_FIRST: &str = "order=oldest";
+
+/// Encloses terms of the company's name that cannot be written as one word.
+pub(super) const WORD_QUOTE: char = '\u{FF02}';
+
+/// The order that a pair says, if it is about the order.
+pub(super) fn order_of(pair: &str) -> Option<Order> {
+    (pair == OLDEST_FIRST).then_some(Order::OldestFirst)
+}
+
+impl fmt::Display for Query {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.filter)?;
+        if !self.filter.is_empty() {
+            f.write_char('&')?;
+        }
+        if self.order == Order::OldestFirst {
+            write!(f, "{OLDEST_FIRST}&")?;
+        }
+        write!(f, "limit={}", self.limit)?;
+        match &self.start {
+            Start::First => {}
+            Start::After(cursor) => write!(f, "&cursor={cursor}")?,
+            Start::Page(number) => write!(f, "&page={number}")?,
+        }
+        if self.count_only {
+            f.write_str("&countOnly=true")?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Query {
+    type Err = InvalidQuery;
+
+    /// Reads what `Display` writes, and any query string.
+    fn from_str(text: &str) -> Result<Query, InvalidQuery> {
+        params::parse(text, Accepted::Written)?.build()
+    }
+}
+
+impl fmt::Display for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        for known in &PARAMETERS {
+            if let Some(part) = self.part(known.parameter) {
+                write!(f, "{separator}{}=", known.name)?;
+                write_encoded(f, &text_of(part))?;
+                separator = "&";
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Filter {
+    type Err = InvalidQuery;
+
+    /// Reads what `Display` writes, and any query string of filters.
+    fn from_str(text: &str) -> Result<Filter, InvalidQuery> {
+        let query = params::parse(text, Accepted::WrittenFilters)?.build()?;
+        Ok(query.filter)
+    }
+}
+
+/// A part as it would be typed.
+fn text_of(part: Part<'_>) -> String {
+    match part {
+        Part::Phrases(phrases) => {
+            let phrases: Vec<String> = phrases.iter().map(text_of_phrase).collect();
+            phrases.join(" ")
+        }
+        Part::Words(words) => {
+            let words: Vec<String> = words.iter().map(text_of_word).collect();
+            words.join(" ")
+        }
+        Part::Text(text) => text.to_owned(),
+        Part::Texts(texts) => list::join(texts),
+        Part::Companies(companies) => list::join(companies.iter().map(|company| &company.slug)),
+        Part::Days(days) => days.count().to_string(),
+        Part::DateRanges(ranges) => list::join(ranges.iter().map(ToString::to_string)),
+        Part::Date(date) => date.to_string(),
+        Part::Amount(amount) => amount.to_string(),
+        Part::Ids(ids) => list::join(ids.iter().map(ToString::to_string)),
+    }
+}
+
+/// A phrase that is analysed to the same terms: in quotes, where they are several.
+///
+/// A quote within a term, which Hebrew words may have, is written full-width, so that it closes
+/// nothing; analysis makes it plain again.
+fn text_of_phrase(phrase: &Phrase) -> String {
+    let text = phrase.terms().join(" ").replace('"', "\u{FF02}");
+    if phrase.terms().len() > 1 {
+        format!("\"{text}\"")
+    } else {
+        text
+    }
+}
+
+/// A word that is analysed to the terms of a phrase, such as `r-d`. There may be none, where a term
+/// starts with a combining mark: such terms are in [`WORD_QUOTE`]s.
+fn text_of_word(phrase: &Phrase) -> String {
+    let word = phrase.terms().join("-");
+    if Phrase::new(&word).as_ref() == Some(phrase) {
+        return word;
+    }
+    format!("{WORD_QUOTE}{}{WORD_QUOTE}", phrase.terms().join(" "))
+}
+
+/// Writes a value as query strings have it, with `+` for spaces.
+fn write_encoded(f: &mut fmt::Formatter<'_>, value: &str) -> fmt::Result {
+    for byte in value.bytes() {
+        match byte {
+            b' ' => f.write_char('+')?,
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'.' | b'_' | b'~' | b',' => {
+                f.write_char(char::from(byte))?;
+            }
+            _ => write!(f, "%{byte:02X}")?,
+        }
+    }
+    Ok(())
+}
