@@ -40,18 +40,18 @@ pub enum Facet {
 
 /// What is known about a facet. All modules that go over facets read this table, so that a new one
 /// is described once.
-#[derive(Clone, Copy)]
-pub(crate) struct FacetDescription {
+#[derive(Clone, Copy, Debug)]
+pub struct FacetDescription {
     /// The search parameter that filters on it; its kind says which values are allowed.
-    pub(crate) parameter: Parameter,
+    pub parameter: Parameter,
     /// The name of its list in `filter-options`.
-    pub(crate) options: &'static str,
+    pub options: &'static str,
     /// The name in plans, in lower case.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// The label in the dashboard's form, below the heading of its group.
-    pub(crate) label: &'static str,
+    pub label: &'static str,
     /// Where the dashboard's form shows it.
-    pub(crate) group: FacetGroup,
+    pub group: FacetGroup,
     facet: Facet,
     matching: Matching,
     value: Value,
@@ -59,15 +59,20 @@ pub(crate) struct FacetDescription {
 
 /// A group of facets in the dashboard's form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FacetGroup {
+#[non_exhaustive]
+pub enum FacetGroup {
+    /// The category of the signal.
     Category,
+    /// Facts about the company.
     Company,
+    /// Details of the funding.
     Funding,
+    /// Attributes of the hiring.
     Hiring,
 }
 
 /// How labels are compared.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Matching {
     /// By [folded text](text::fold_value).
     Words,
@@ -78,7 +83,7 @@ enum Matching {
 }
 
 /// The record that has the value, and how to read it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Value {
     OfCompany(for<'r> fn(&'r Company<'_>) -> Option<Cow<'r, str>>),
     OfSignal(for<'r> fn(&'r Signal<'_>) -> Option<Cow<'r, str>>),
@@ -254,8 +259,8 @@ impl Facet {
         of_company
     };
 
-    /// Its row of the table.
-    pub(crate) fn description(self) -> &'static FacetDescription {
+    /// How the facet is named, shown and filtered on.
+    pub fn description(self) -> &'static FacetDescription {
         &FACETS[self as usize]
     }
 

@@ -36,7 +36,7 @@ use time::Date;
 pub use builder::QueryBuilder;
 pub use canonical::Fingerprint;
 pub use cursor::{Cursor, CursorFault};
-pub use facet::Facet;
+pub use facet::{Facet, FacetDescription, FacetGroup};
 pub use fault::{Fault, FaultCode, InvalidQuery};
 pub use filter::{DateRange, Days, Filter};
 pub use parameter::{PARAMETERS, Parameter, ParameterDescription, ParameterKind};
@@ -48,7 +48,6 @@ use crate::signal::SignalId;
 use derived::Derived;
 use filter::Part;
 
-pub(crate) use facet::{FacetDescription, FacetGroup};
 pub(crate) use filter::CompanyReference;
 #[cfg(feature = "http")]
 pub(crate) use list::join as join_list;
