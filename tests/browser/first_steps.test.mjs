@@ -22,13 +22,13 @@ test("first start, first key, first answer, revoked", async () => {
   await page.getByRole("link", { name: "Keys" }).first().click();
   await page.getByLabel("Name").fill("First client <b>");
   await page.getByLabel("Signals", { exact: true }).fill("100");
-  await page.getByRole("button", { name: "Create the key" }).click();
-  await page.getByRole("heading", { name: "Key made for First client <b>" }).waitFor();
+  await page.getByRole("button", { name: "Create key" }).click();
+  await page.getByRole("heading", { name: "Key created for First client <b>" }).waitFor();
   await assertAccessible(page, "keys");
   const key = await page.locator("#new-key").innerText();
   assert.match(key, /^sdx_[\w-]{43}$/);
 
-  await page.getByRole("button", { name: "Copy the key" }).click();
+  await page.getByRole("button", { name: "Copy key" }).click();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), key);
 
   await page.reload();
@@ -66,14 +66,14 @@ test("a form with faults says all of them and makes no key", async () => {
   const page = await openPage(browser, service, { viewport: PHONE });
   await signIn(page, service);
   await page.goto(`${service.admin}/keys`);
-  await page.getByLabel("Requests a second").fill("0");
+  await page.getByLabel("Requests per second").fill("0");
   await page.getByLabel("signals:read").uncheck();
   await page.getByLabel("companies:read").uncheck();
-  await page.getByRole("button", { name: "Create the key" }).click();
+  await page.getByRole("button", { name: "Create key" }).click();
   await page.getByRole("alert").waitFor();
   assert.deepEqual(await page.locator("[id$=-fault]").allInnerTexts(), [
-    "Say who will use the key.", "A whole number from 1 to 4,294,967,295 is needed.", "Choose at least one."]);
-  assert.equal(await page.getByLabel("Requests a second").inputValue(), "0", "what was typed stays");
+    "Enter a name.", "Enter a whole number from 1 to 4,294,967,295.", "Choose at least one scope."]);
+  assert.equal(await page.getByLabel("Requests per second").inputValue(), "0", "what was typed stays");
   await assertAccessible(page, "keys with faults, on a phone");
   page.assertClean([400]);
 });

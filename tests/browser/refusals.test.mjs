@@ -15,7 +15,7 @@ test("a wrong token is refused and the right one leads on", async () => {
   await page.goto(`${service.admin}/usage?counter=companies`);
   await page.getByLabel("Admin token").fill(service.token.slice(0, -1));
   await page.getByRole("button", { name: "Sign in" }).click();
-  assert.equal(await page.getByRole("alert").innerText(), "That is not the admin token.");
+  assert.equal(await page.getByRole("alert").innerText(), "Wrong admin token.");
   await page.getByLabel("Admin token").fill(service.token);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.waitForURL("**/usage?counter=companies");
@@ -52,7 +52,7 @@ test("a new admin token ends the sessions of the old one", async () => {
   await page.reload();
   assert.match(await page.getByRole("status").innerText(), /has ended/);
   await signIn(page, other);
-  assert.equal(await page.getByRole("alert").innerText(), "That is not the admin token.");
+  assert.equal(await page.getByRole("alert").innerText(), "Wrong admin token.");
   await signIn(page, other, token);
   await page.getByRole("heading", { name: "Overview" }).waitFor();
   page.assertClean([401]);
@@ -94,8 +94,8 @@ test("a form of our own page with another token is refused", async () => {
   await page.goto(`${service.admin}/keys`);
   await page.getByLabel("Name").fill("forged");
   await page.evaluate(() => { for (const field of document.querySelectorAll("[name=form_token]")) field.value = "x".repeat(43); });
-  await page.getByRole("button", { name: "Create the key" }).click();
-  assert.match(await page.locator("main").innerText(), /not one of this session's/);
+  await page.getByRole("button", { name: "Create key" }).click();
+  assert.match(await page.locator("main").innerText(), /does not belong to this session/);
   assert.equal(service.run("keys", "list").includes("forged"), false);
   page.assertClean([403]);
 });

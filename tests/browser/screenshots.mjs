@@ -81,12 +81,12 @@ for (const [kind, options] of wanted) {
     await shoot(page, `search-nothing-${kind}`, "/search?q=zebra&limit=10");
     await shoot(page, `key-made-${kind}`, "/keys", async (page) => {
       await page.getByLabel("Name").fill("A new client");
-      await page.getByRole("button", { name: "Create the key" }).click();
-      await page.getByText("Key made").waitFor();
+      await page.getByRole("button", { name: "Create key" }).click();
+      await page.getByText("Key created").waitFor();
     });
     await shoot(page, `key-faults-${kind}`, "/keys", async (page) => {
-      await page.getByLabel("Requests a second").fill("0");
-      await page.getByRole("button", { name: "Create the key" }).click();
+      await page.getByLabel("Requests per second").fill("0");
+      await page.getByRole("button", { name: "Create key" }).click();
       await page.getByRole("alert").waitFor();
     });
   }

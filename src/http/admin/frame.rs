@@ -123,7 +123,7 @@ impl From<tokio::task::JoinError> for Failed {
 impl IntoResponse for Failed {
     /// Plain text, since what makes pages may be what has failed.
     fn into_response(self) -> Response {
-        let text = "The page could not be made; the service's log says why.\n";
+        let text = "The page could not be rendered; see the service's log.\n";
         (StatusCode::INTERNAL_SERVER_ERROR, text).into_response()
     }
 }
@@ -154,7 +154,7 @@ pub(super) fn message_of(visit: &Visit, status: StatusCode, title: &str, text: &
 /// There is no such page.
 pub(super) async fn not_found(Extension(nonce): Extension<Nonce>) -> Answer {
     let text = "There is no page at this address.";
-    message(&nonce, StatusCode::NOT_FOUND, "Nothing here", text)
+    message(&nonce, StatusCode::NOT_FOUND, "Page not found", text)
 }
 
 /// The nonce of a request; `seal` has put it there.

@@ -109,7 +109,7 @@ async fn own_form(
     if session.has_form_token(form.value(FORM_TOKEN)) {
         Ok(form)
     } else {
-        Err("The form is not one of this session's; reload the page and try again.")
+        Err("The form does not belong to this session. Reload the page and try again.")
     }
 }
 
@@ -150,7 +150,7 @@ pub(super) fn session_of(
 }
 
 fn refuse(nonce: &Nonce, reason: &str) -> Answer {
-    frame::message(nonce, StatusCode::FORBIDDEN, "That was refused", reason)
+    frame::message(nonce, StatusCode::FORBIDDEN, "Request refused", reason)
 }
 
 /// Leads to the sign-in, and from there back.

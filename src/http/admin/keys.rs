@@ -23,7 +23,7 @@ struct Page<'a> {
     form: &'a Form,
     faults: Vec<Fault>,
     scopes: Vec<ScopeChoice>,
-    new_key: Option<NewlyMade>,
+    new_key: Option<NewlyCreated>,
     active: Vec<Card>,
     past: Vec<Card>,
     month: String,
@@ -46,7 +46,7 @@ struct ScopeChoice {
 }
 
 /// A key in the clear, this once.
-struct NewlyMade {
+struct NewlyCreated {
     name: String,
     key: String,
 }
@@ -58,7 +58,9 @@ struct Card {
     scopes: String,
     status: &'static str,
     created: String,
-    ends: String,
+    /// "Expires", "Expired" or "Revoked": what `end` is the time of.
+    end_label: &'static str,
+    end: String,
     rate: u32,
     burst: u32,
     used: Vec<Used>,
@@ -88,7 +90,7 @@ pub(super) fn create(admin: &Admin, visit: &Visit) -> Answer {
     tracing::info!(key = record.id, "a key was made in the dashboard");
     admin.0.service.follow_keys();
     visit.session.keep_new_key(record, key);
-    frame::see("/keys#made")
+    frame::see("/keys#created")
 }
 
 /// Revokes a key. The service refuses it from now on.
@@ -104,7 +106,7 @@ pub(super) fn revoke(admin: &Admin, visit: &Visit) -> Answer {
 fn show(admin: &Admin, visit: &Visit, status: StatusCode, faults: Vec<Fault>) -> Answer {
     let now = UtcDateTime::now();
     let (active, past) = cards(admin, now)?;
-    let new_key = visit.take_new_key().map(|(record, key)| NewlyMade {
+    let new_key = visit.take_new_key().map(|(record, key)| NewlyCreated {
         name: record.settings.name,
         key: key.as_str().to_owned(),
     });
@@ -163,13 +165,13 @@ fn cards(admin: &Admin, now: UtcDateTime) -> Result<(Vec<Card>, Vec<Card>), Stat
 impl Card {
     fn new(key: &KeyRecord, counts: Counts) -> Card {
         let settings = &key.settings;
-        let (status, ends) = match (key.revoked_at, settings.expires_at) {
-            (Some(at), _) => ("revoked", format!("revoked {}", figures::instant(at))),
+        let (status, end_label, end) = match (key.revoked_at, settings.expires_at) {
+            (Some(at), _) => ("revoked", "Revoked", figures::instant(at)),
             (None, Some(at)) if at <= UtcDateTime::now() => {
-                ("expired", format!("expired {}", at.date()))
+                ("expired", "Expired", at.date().to_string())
             }
-            (None, Some(at)) => ("active", format!("until {}", at.date())),
-            (None, None) => ("active", "does not expire".to_owned()),
+            (None, Some(at)) => ("active", "Expires", at.date().to_string()),
+            (None, None) => ("active", "Expires", "never".to_owned()),
         };
         Card {
             id: key.id.clone(),
@@ -180,7 +182,8 @@ impl Card {
             scopes: settings.scopes.to_string().replace(',', ", "),
             status,
             created: figures::instant(key.created_at),
-            ends,
+            end_label,
+            end,
             rate: settings.rate,
             burst: settings.burst,
             used: Counter::ALL
@@ -256,11 +259,11 @@ impl Reading<'_> {
     fn name(&mut self) -> String {
         let name = self.form.value("name").to_owned();
         if name.is_empty() {
-            self.fault("name", "Say who will use the key.");
+            self.fault("name", "Enter a name.");
         }
         if name.chars().count() > NewKey::MAX_NAME_CHARACTERS {
             let most = NewKey::MAX_NAME_CHARACTERS;
-            self.fault("name", format!("A name has at most {most} characters."));
+            self.fault("name", format!("Use at most {most} characters."));
         }
         name
     }
@@ -269,7 +272,7 @@ impl Reading<'_> {
         let names: Vec<&str> = self.form.values("scope").collect();
         let scopes = Scopes::parse(&names.join(","));
         if scopes.is_none() {
-            self.fault("scope", "Choose at least one.");
+            self.fault("scope", "Choose at least one scope.");
         }
         scopes.unwrap_or_default()
     }
@@ -290,7 +293,7 @@ impl Reading<'_> {
                 None
             }
             None => {
-                self.fault("expires", "A date as YYYY-MM-DD is needed.");
+                self.fault("expires", "Enter a date as YYYY-MM-DD.");
                 None
             }
         }
@@ -305,7 +308,7 @@ impl Reading<'_> {
             .filter(|&number| number > 0);
         if number.is_none() {
             let most = figures::grouped(u64::from(u32::MAX));
-            self.fault(field, format!("A whole number from 1 to {most} is needed."));
+            self.fault(field, format!("Enter a whole number from 1 to {most}."));
         }
         number.unwrap_or(1)
     }
@@ -317,7 +320,7 @@ impl Reading<'_> {
         }
         let quota = typed.parse().ok();
         if quota.is_none() {
-            self.fault(field, "A whole number is needed, or nothing for no quota.");
+            self.fault(field, "Enter a whole number, or leave the field empty.");
         }
         quota
     }

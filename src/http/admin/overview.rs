@@ -76,12 +76,12 @@ fn facts(admin: &Admin) -> Vec<Fact> {
     };
     let today = match &admin.0.service.0.today {
         Today::Clock => "the UTC date",
-        Today::Fixed(_) => "fixed at the start",
-        Today::Source(_) => "given by the host",
+        Today::Fixed(_) => "fixed at startup",
+        Today::Source(_) => "set by the host",
     };
     let changed = match index.changed_at() {
         Some(time) => (figures::file_time(time), "the latest commit or merge"),
-        None => ("at the start".to_owned(), "this index lives in memory"),
+        None => ("at startup".to_owned(), "in-memory index"),
     };
     let bytes = figures::grouped(statistics.bytes);
     [
@@ -125,7 +125,7 @@ fn cluster_facts(admin: &Admin) -> Vec<Fact> {
         (
             "Generation",
             figures::grouped(service.corpus.view().generation),
-            "of the cluster, which holds the corpus in parts".to_owned(),
+            "of the cluster; this node holds part of the corpus".to_owned(),
         ),
         (
             "State",

@@ -62,7 +62,7 @@ pub(super) async fn enter(
     let shown = TokenHash::of(form.value("token"));
     if admin.0.service.0.state.admin_token()? != Some(shown) {
         tracing::warn!("sign-in refused: wrong admin token");
-        let fault = "That is not the admin token.";
+        let fault = "Wrong admin token.";
         return show(&nonce, StatusCode::UNAUTHORIZED, "", fault, next);
     }
     let sessions = &admin.0.sessions;

@@ -61,9 +61,8 @@ struct Found {
     cards: Vec<Card>,
     count: String,
     shown: usize,
-    page_time: String,
-    count_time: String,
-    options_time: String,
+    /// Of the page, its exact count and the counts of the filters, together.
+    time: String,
     first_page: Option<String>,
     next_page: Option<String>,
     /// What the filter names and no signal has, a sentence each.
@@ -85,8 +84,8 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
     };
     let service = &admin.0.service.0;
     let Some(index) = service.corpus.index() else {
-        let text = "This page searches an index of its own machine, and this is a node of a \
-                    cluster: ask /api/v1/signals.";
+        let text = "This page needs a local index, and this node is part of a cluster. Use \
+                    /api/v1/signals instead.";
         return frame::message_of(visit, StatusCode::NOT_IMPLEMENTED, "Search", text);
     };
     let (snapshot, today) = (index.snapshot(), service.today());
@@ -146,9 +145,7 @@ fn find(
         cards: signals.iter().map(|found| Card::of(found, text)).collect(),
         count: figures::grouped(count),
         shown: page.len(),
-        page_time: figures::duration(page_time),
-        count_time: figures::duration(count_time),
-        options_time: figures::duration(options_time),
+        time: figures::duration(page_time + count_time + options_time),
         first_page,
         next_page,
         plan: Plan::of(&explanation),
