@@ -2,7 +2,7 @@
 
 use axum::body::Bytes;
 use axum::http::StatusCode;
-use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
 
 /// A successful response.
 pub(super) struct Answer {
@@ -31,6 +31,15 @@ impl Answer {
             status: StatusCode::NOT_MODIFIED,
             body: Bytes::new(),
             headers: Vec::new(),
+        }
+    }
+
+    /// 303: the client finds what it wants at `path`.
+    pub(super) fn see_other(path: &'static str) -> Answer {
+        Answer {
+            status: StatusCode::SEE_OTHER,
+            body: Bytes::new(),
+            headers: vec![(LOCATION, HeaderValue::from_static(path))],
         }
     }
 

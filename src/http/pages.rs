@@ -63,6 +63,12 @@ pub(super) fn openapi(parts: &Parts) -> Result<Answer, Problem> {
     Ok(Answer::json(OPENAPI.as_slice()))
 }
 
+/// Leads a browser that asks for the bare address to the API reference.
+pub(super) fn root(parts: &Parts) -> Result<Answer, Problem> {
+    request::refuse_parameters(parts.uri.query())?;
+    Ok(Answer::see_other("/docs"))
+}
+
 pub(super) fn docs(parts: &Parts) -> Result<Answer, Problem> {
     request::refuse_parameters(parts.uri.query())?;
     let answer = Answer::new("text/html; charset=utf-8", DOCS.as_bytes());

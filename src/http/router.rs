@@ -35,6 +35,7 @@ enum Endpoint<'p> {
     Health,
     Ready,
     OpenApi,
+    Root,
     Docs,
 }
 
@@ -112,6 +113,7 @@ impl<'p> Endpoint<'p> {
             "/healthz" => Some(Endpoint::Health),
             "/readyz" => Some(Endpoint::Ready),
             "/openapi.json" => Some(Endpoint::OpenApi),
+            "/" => Some(Endpoint::Root),
             "/docs" => Some(Endpoint::Docs),
             _ => match path.strip_prefix("/api/v1/signals/") {
                 Some(id) => segment(id).map(Endpoint::Signal),
@@ -133,6 +135,7 @@ impl<'p> Endpoint<'p> {
             Endpoint::Health => "health",
             Endpoint::Ready => "ready",
             Endpoint::OpenApi => "openapi",
+            Endpoint::Root => "root",
             Endpoint::Docs => "docs",
         }
     }
@@ -153,6 +156,7 @@ impl<'p> Endpoint<'p> {
             Endpoint::Health => pages::health(parts),
             Endpoint::Ready => pages::ready(service, parts),
             Endpoint::OpenApi => pages::openapi(parts),
+            Endpoint::Root => pages::root(parts),
             Endpoint::Docs => pages::docs(parts),
         }
     }

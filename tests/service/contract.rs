@@ -255,6 +255,7 @@ fn unknown_and_repeated_parameters_are_refused_on_every_endpoint() {
         "/healthz",
         "/readyz",
         "/openapi.json",
+        "/",
         "/docs",
     ] {
         let answer = fixture.get(&format!("{path}?unheardOf=1"));
@@ -580,7 +581,6 @@ fn other_methods_are_refused_with_the_allowed_ones() {
         }
     }
     for path in [
-        "/",
         "/api",
         "/api/v1",
         "/api/v1/",
@@ -591,6 +591,16 @@ fn other_methods_are_refused_with_the_allowed_ones() {
     ] {
         assert_eq!(fixture.get(path).status, 404, "{path}");
     }
+}
+
+#[test]
+fn the_bare_address_leads_to_the_api_reference() {
+    let fixture = Fixture::start();
+    let answer = fixture.send_as_is("GET", "/", &[]);
+    assert_eq!(
+        (answer.status, answer.header("location")),
+        (303, Some("/docs"))
+    );
 }
 
 #[test]
