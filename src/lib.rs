@@ -110,8 +110,8 @@ pub mod text;
 
 pub use error::{Error, Result};
 pub use index::{
-    CommitReport, FacetCount, Facets, Found, Index, IndexBuilder, IndexId, IndexStatistics,
-    OnSignals, Page, Refreshed, Snapshot, Writer,
+    CommitReport, CompanyDeletion, FacetCount, Facets, Found, Index, IndexBuilder, IndexId,
+    IndexStatistics, Page, Refreshed, Snapshot, Writer,
 };
 pub use plan::{Estimate, Explanation, SegmentExplanation, StepExplanation, Strategies};
 pub use query::{Facet, Filter, Query, UnknownValue};

@@ -25,10 +25,10 @@ use std::time::Duration;
 
 use roaring::RoaringBitmap;
 
+use super::commit::Committer;
 use super::directory::{FileBuilder, NewFiles};
 use super::live::LiveSegment;
 use super::snapshot::Snapshot;
-use super::writer::WriterCore;
 use crate::Result;
 use crate::encoding::row::Row;
 
@@ -56,7 +56,7 @@ const ROWS_BETWEEN_LOOKS: u32 = 4096;
 const SEGMENTS_MAX: usize = 64;
 
 /// Merges all segments into one. Cost: that of building the index anew.
-pub(super) fn compact(core: &WriterCore) -> Result<()> {
+pub(super) fn compact(core: &Committer) -> Result<()> {
     // A merge in the background may take the segments first; then there are fewer the next time.
     loop {
         // A writer that has failed says so even where there is nothing left to merge.
@@ -76,7 +76,7 @@ pub(super) fn compact(core: &WriterCore) -> Result<()> {
 
 /// Merges the last segments where there are too many. Cost: that of building half of the most
 /// that there may be, which are the smallest.
-pub(super) fn bound(core: &WriterCore) -> Result<()> {
+pub(super) fn bound(core: &Committer) -> Result<()> {
     let snapshot = core.snapshot();
     if snapshot.segments.len() > SEGMENTS_MAX {
         merge(core, &snapshot.segments[SEGMENTS_MAX / 2..], &|| false)
@@ -115,7 +115,7 @@ fn size(live: &LiveSegment) -> u64 {
 /// of the merged segments is deleted of the result before it is published. Where another merge has
 /// taken some of them since, or this one is given up, nothing changes.
 pub(super) fn merge(
-    core: &WriterCore,
+    core: &Committer,
     inputs: &[LiveSegment],
     is_given_up: &dyn Fn() -> bool,
 ) -> Result<()> {
@@ -123,7 +123,7 @@ pub(super) fn merge(
     let output = FileBuilder::create(&mut new_files, &mut core.lock()?.manifest.next_file)?;
     let written = write_merged(core, output, inputs, is_given_up);
     let mut state = core.lock()?;
-    let merged = written.map_err(|error| WriterCore::fail_on_io(&mut state, error))?;
+    let merged = written.map_err(|error| Committer::fail_on_io(&mut state, error))?;
     let Some(merged) = merged else {
         return Ok(());
     };
@@ -136,7 +136,7 @@ pub(super) fn merge(
         (merged, None)
     } else {
         let writing = (&mut *state, &mut new_files);
-        WriterCore::write_deleted(writing, &merged, &rows, &companies)?
+        Committer::write_deleted(writing, &merged, &rows, &companies)?
     };
     let lines = |live: &LiveSegment| (live.clone(), state.manifest.deleted_line(live.number));
     let mut segments: Vec<_> = now.segments[..chosen.start].iter().map(lines).collect();
@@ -161,7 +161,7 @@ fn find(inputs: &[LiveSegment], now: &[LiveSegment]) -> Option<Range<usize>> {
 
 /// Writes the merged segment; none where that was given up.
 fn write_merged(
-    core: &WriterCore,
+    core: &Committer,
     mut output: FileBuilder,
     inputs: &[LiveSegment],
     is_given_up: &dyn Fn() -> bool,
@@ -226,12 +226,12 @@ pub(super) struct MergeThread {
 
 impl MergeThread {
     /// Starts the thread. It holds the writer's core only while it merges.
-    pub(super) fn start(core: &Arc<WriterCore>) -> MergeThread {
+    pub(super) fn start(core: &Arc<Committer>) -> MergeThread {
         MergeThread::start_with(core, IDLE)
     }
 
     /// As [`start`](Self::start), with another time without commits.
-    pub(super) fn start_with(core: &Arc<WriterCore>, idle: Duration) -> MergeThread {
+    pub(super) fn start_with(core: &Arc<Committer>, idle: Duration) -> MergeThread {
         let (wake, woken) = mpsc::channel();
         let is_closing = Arc::new(AtomicBool::new(false));
         let merger = Merger {
@@ -282,7 +282,7 @@ impl Drop for MergeThread {
 
 /// What the thread works on.
 struct Merger {
-    core: Weak<WriterCore>,
+    core: Weak<Committer>,
     idle: Duration,
     is_closing: Arc<AtomicBool>,
 }

@@ -5,6 +5,7 @@
 //! the snapshot it holds, whatever is published meanwhile.
 
 mod builder;
+mod commit;
 #[cfg(feature = "http")]
 mod cost;
 mod deleted;
@@ -34,6 +35,7 @@ use std::time::SystemTime;
 use arc_swap::ArcSwap;
 
 pub use builder::IndexBuilder;
+pub use commit::CommitReport;
 #[cfg(feature = "replicate")]
 pub(crate) use directory::FileKind;
 pub use facets::{FacetCount, Facets};
@@ -48,7 +50,7 @@ pub use snapshot::{Found, IndexStatistics, Snapshot};
 pub(crate) use source::{Source, SourceFile};
 #[cfg(feature = "replicate")]
 pub(crate) use storage::NewFile;
-pub use writer::{CommitReport, OnSignals, Writer};
+pub use writer::{CompanyDeletion, Writer};
 
 use self::storage::{Directory, Storage};
 use crate::Result;

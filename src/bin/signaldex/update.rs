@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use signaldex::{Index, OnSignals, SignalId};
+use signaldex::{CompanyDeletion, Index, SignalId};
 
 use crate::Failure;
 use crate::build::Invalid;
@@ -47,9 +47,9 @@ impl Update {
             writer.delete_signal(id)?;
         }
         let on_signals = if self.with_signals {
-            OnSignals::Delete
+            CompanyDeletion::Cascade
         } else {
-            OnSignals::Refuse
+            CompanyDeletion::Restrict
         };
         for (path, number, slug) in lines_of(self.delete_companies.as_deref())? {
             writer

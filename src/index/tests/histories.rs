@@ -5,7 +5,7 @@
 
 use super::disk::{Disk, Unsynced};
 use super::model::{Model, Random, empty_index, open, random_company, random_signal};
-use crate::index::{Index, OnSignals, Writer};
+use crate::index::{CompanyDeletion, Index, Writer};
 use crate::signal::SignalId;
 
 /// Histories in the ordinary run.
@@ -120,14 +120,16 @@ impl History {
 
     fn delete_company(&mut self, context: &str) {
         let slug = format!("c{}", self.random.below(6));
-        let on_signals = self.random.pick(&[OnSignals::Refuse, OnSignals::Delete]);
+        let deletion = self
+            .random
+            .pick(&[CompanyDeletion::Restrict, CompanyDeletion::Cascade]);
         let has_signals = self
             .pending
             .signals
             .values()
             .any(|signal| signal.company_slug == slug);
-        let deleted = self.writer().delete_company(&slug, on_signals);
-        if on_signals == OnSignals::Refuse && has_signals {
+        let deleted = self.writer().delete_company(&slug, deletion);
+        if deletion == CompanyDeletion::Restrict && has_signals {
             assert!(deleted.is_err_and(|error| error.is_invalid()), "{context}");
             return;
         }

@@ -237,11 +237,11 @@ fn a_snapshot_outlives_the_files_it_came_from() {
     let old = index.snapshot();
     let held = Model::of(&old).expect("a whole index");
     writer
-        .delete_company("c0", crate::OnSignals::Delete)
+        .delete_company("c0", crate::CompanyDeletion::Cascade)
         .expect("deleting does not fail");
     for number in 1..6 {
         writer
-            .delete_company(&format!("c{number}"), crate::OnSignals::Delete)
+            .delete_company(&format!("c{number}"), crate::CompanyDeletion::Cascade)
             .expect("deleting does not fail");
     }
     writer.commit().expect("the disk is whole");

@@ -1,0 +1,313 @@
+//! The commit machine: turns changes into the next durable state of an index.
+//!
+//! Invariant: at every instant the directory holds one complete state, that of its manifest. A commit
+//! writes and syncs new files that no manifest names, then renames a new manifest over the old one; a
+//! crash leaves the state before or after. The in-memory snapshot follows the manifest, never precedes
+//! it. After a failed sync nothing on disk can be trusted, so the committer refuses everything from
+//! then on.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use roaring::RoaringBitmap;
+
+use super::deleted::Deleted;
+use super::directory::{self, FileBuilder, NewFiles};
+use super::live::LiveSegment;
+use super::manifest::{DeletedLine, Manifest};
+use super::snapshot::Snapshot;
+use super::storage::Storage;
+use super::{Found, Shared};
+use crate::signal::{Company, Signal, SignalId};
+use crate::{Error, Result};
+
+/// What a commit changes: the record that each id or slug gets, or none where it is deleted.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    pub(super) signals: BTreeMap<SignalId, Option<Signal<'static>>>,
+    pub(super) companies: BTreeMap<String, Option<Company<'static>>>,
+}
+
+/// What a commit did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CommitReport {
+    /// The generation of the snapshot that it published.
+    pub generation: u64,
+    /// Signals written: those upserted, and those whose company changed.
+    pub signals_written: u64,
+    /// Signals deleted.
+    pub signals_deleted: u64,
+    /// Companies written.
+    pub companies_written: u64,
+    /// Companies deleted.
+    pub companies_deleted: u64,
+}
+
+/// Publishes new states of an index, one at a time: commits of the writer, and merges of its thread.
+#[derive(Debug)]
+pub(super) struct Committer {
+    shared: Arc<Shared>,
+    pub(super) storage: Arc<dyn Storage>,
+    state: Mutex<State>,
+    _lock: Box<dyn Debug + Send + Sync>,
+}
+
+/// What only one commit or merge changes at a time.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) manifest: Manifest,
+    /// Why nothing more may be written.
+    failure: Option<String>,
+}
+
+impl Committer {
+    /// Takes over an index whose directory is locked and in the state of a manifest.
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        storage: Arc<dyn Storage>,
+        manifest: Manifest,
+        lock: Box<dyn Debug + Send + Sync>,
+    ) -> Committer {
+        let state = State {
+            manifest,
+            failure: None,
+        };
+        Committer {
+            shared,
+            storage,
+            state: Mutex::new(state),
+            _lock: lock,
+        }
+    }
+
+    /// The published snapshot. Under the state's lock it is that of the manifest: a refresh of the
+    /// same index can only bring the state that this writer has written, never an earlier one.
+    pub(super) fn snapshot(&self) -> Arc<Snapshot> {
+        self.shared.current.load_full()
+    }
+
+    /// The state, unless the writer has failed.
+    pub(super) fn lock(&self) -> Result<MutexGuard<'_, State>> {
+        // A panic while the lock was held cannot leave the state half-changed: it is replaced as
+        // a whole at the end of `publish`.
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match &state.failure {
+            None => Ok(state),
+            Some(reason) => Err(Error::poisoned(format!(
+                "the writer has failed and has to be opened again: {reason}"
+            ))),
+        }
+    }
+
+    /// Makes segments the current state, durably, then visibly, and keeps their new files.
+    pub(super) fn publish(
+        &self,
+        state: &mut State,
+        new: NewFiles,
+        segments: Vec<(LiveSegment, Option<DeletedLine>)>,
+    ) -> Result<u64> {
+        let manifest = Manifest {
+            identity: state.manifest.identity,
+            generation: state.manifest.generation + 1,
+            next_file: state.manifest.next_file,
+            segments: segments
+                .iter()
+                .map(|(live, deleted)| directory::line(live, deleted.clone()))
+                .collect(),
+        };
+        let published = new.publish(&manifest);
+        published.map_err(|error| Self::fail(state, error))?;
+        let generation = manifest.generation;
+        let live = segments.into_iter().map(|(live, _)| live).collect();
+        let snapshot = Snapshot::new(&manifest, live);
+        self.shared.current.store(Arc::new(snapshot));
+        let before = std::mem::replace(&mut state.manifest, manifest);
+        // The commit stands; what cannot be removed now is removed when the next writer opens.
+        let _ = directory::remove_replaced(&*self.storage, &before, &state.manifest);
+        Ok(generation)
+    }
+
+    /// Refuses everything from here on: what is on disk is not known any more.
+    pub(super) fn fail(state: &mut State, error: Error) -> Error {
+        state.failure = Some(error.to_string());
+        error
+    }
+
+    /// Commits changes: durable and visible when this returns.
+    pub(super) fn commit(&self, changes: &Changes) -> Result<CommitReport> {
+        let mut state = self.lock()?;
+        let snapshot = self.snapshot();
+        if changes.signals.is_empty() && changes.companies.is_empty() {
+            return Ok(CommitReport {
+                generation: snapshot.generation(),
+                ..Default::default()
+            });
+        }
+        let reindexed = reindexed_signals(&snapshot, changes)?;
+        let mut report = CommitReport::default();
+        let mut new_files = NewFiles::new(&self.storage);
+        let new = self.write_changes(
+            (&mut state, &mut new_files),
+            &snapshot,
+            &reindexed,
+            changes,
+            &mut report,
+        )?;
+        let mut segments = Vec::new();
+        for live in &snapshot.segments {
+            let removed = Removed::of(live, changes, &reindexed);
+            report.signals_deleted += removed.deleted_rows;
+            let line = state.manifest.deleted_line(live.number);
+            segments.push(self.write_removed((&mut state, &mut new_files), live, removed, line)?);
+        }
+        report.companies_deleted = changes
+            .companies
+            .iter()
+            .filter(|(slug, pending)| pending.is_none() && snapshot.has_company(slug))
+            .count() as u64;
+        segments.extend(new.map(|live| (live, None)));
+        report.generation = self.publish(&mut state, new_files, segments)?;
+        Ok(report)
+    }
+
+    /// Writes the segment of new and reindexed signals, if there are any.
+    fn write_changes(
+        &self,
+        (state, new_files): (&mut State, &mut NewFiles),
+        snapshot: &Snapshot,
+        reindexed: &[Found<'_>],
+        changes: &Changes,
+        report: &mut CommitReport,
+    ) -> Result<Option<LiveSegment>> {
+        let upserts: Vec<&Signal<'_>> = changes
+            .signals
+            .values()
+            .flatten()
+            .chain(reindexed.iter().map(|found| &found.signal))
+            .collect();
+        if upserts.is_empty() && changes.companies.values().all(Option::is_none) {
+            return Ok(None);
+        }
+        let mut new = FileBuilder::create(new_files, &mut state.manifest.next_file)?;
+        for company in changes.companies.values().flatten() {
+            new.builder.add_company(company)?;
+            report.companies_written += 1;
+        }
+        for signal in upserts {
+            if !new.builder.has_company(&signal.company_slug) {
+                let stored = snapshot.company_record(&signal.company_slug)?;
+                let company = stored.ok_or_else(|| {
+                    Error::invalid(format!("signal {}: its company was deleted", signal.id))
+                })?;
+                new.builder.add_company(&company)?;
+            }
+            new.builder.add_signal(signal)?;
+            report.signals_written += 1;
+        }
+        new.finish(&*self.storage)
+            .map(Some)
+            .map_err(|error| Self::fail_on_io(state, error))
+    }
+
+    /// A segment without the removed rows; its file of deletions is written only if there are more.
+    fn write_removed(
+        &self,
+        (state, new_files): (&mut State, &mut NewFiles),
+        live: &LiveSegment,
+        removed: Removed,
+        line: Option<DeletedLine>,
+    ) -> Result<(LiveSegment, Option<DeletedLine>)> {
+        if removed.is_empty() {
+            return Ok((live.clone(), line));
+        }
+        Self::write_deleted((state, new_files), live, &removed.rows, &removed.companies)
+    }
+
+    /// A segment with more rows and companies deleted.
+    pub(super) fn write_deleted(
+        (state, new_files): (&mut State, &mut NewFiles),
+        live: &LiveSegment,
+        rows: &RoaringBitmap,
+        companies: &RoaringBitmap,
+    ) -> Result<(LiveSegment, Option<DeletedLine>)> {
+        let deleted = Deleted::new(
+            live.deleted.rows() | rows,
+            live.deleted.companies() | companies,
+            live.segment.row_count(),
+        );
+        let line = new_files
+            .write_deleted(&mut state.manifest.next_file, &deleted)
+            .map_err(|error| Self::fail_on_io(state, error))?;
+        let live = LiveSegment {
+            deleted: Arc::new(deleted),
+            ..live.clone()
+        };
+        Ok((live, Some(line)))
+    }
+
+    /// After a failed sync the kernel may have dropped what was written and report success the
+    /// next time, so nothing that was written since can be trusted.
+    pub(super) fn fail_on_io(state: &mut State, error: Error) -> Error {
+        if error.is_io() {
+            Self::fail(state, error)
+        } else {
+            error
+        }
+    }
+}
+
+/// What a commit removes from a segment.
+#[derive(Debug, Default)]
+struct Removed {
+    rows: RoaringBitmap,
+    companies: RoaringBitmap,
+    /// Rows that are deleted and not written anew.
+    deleted_rows: u64,
+}
+
+impl Removed {
+    fn of(live: &LiveSegment, changes: &Changes, reindexed: &[Found<'_>]) -> Removed {
+        let mut removed = Removed::default();
+        for (&id, pending) in &changes.signals {
+            if let Some(row) = live.row(id) {
+                removed.rows.insert(row.0);
+                removed.deleted_rows += u64::from(pending.is_none());
+            }
+        }
+        let reindexed_rows = reindexed
+            .iter()
+            .filter_map(|found| live.row(found.signal.id));
+        removed.rows.extend(reindexed_rows.map(|row| row.0));
+        let deleted = changes
+            .companies
+            .iter()
+            .filter(|(_, pending)| pending.is_none());
+        removed
+            .companies
+            .extend(deleted.filter_map(|(slug, _)| live.company_by_slug(slug)));
+        removed
+    }
+
+    fn is_empty(&self) -> bool {
+        self.rows.is_empty() && self.companies.is_empty()
+    }
+}
+
+/// The signals to reindex because their company changes.
+fn reindexed_signals<'s>(snapshot: &'s Snapshot, changes: &Changes) -> Result<Vec<Found<'s>>> {
+    let mut reindexed = Vec::new();
+    for slug in changes
+        .companies
+        .iter()
+        .filter(|(_, pending)| pending.is_some())
+        .map(|(slug, _)| slug)
+    {
+        for id in snapshot.signals_of(slug) {
+            if !changes.signals.contains_key(&id) {
+                reindexed.extend(snapshot.signal(id)?);
+            }
+        }
+    }
+    Ok(reindexed)
+}
