@@ -114,7 +114,7 @@ pub use index::{
     IndexStatistics, Page, Refreshed, Snapshot, Writer,
 };
 pub use plan::{Estimate, Explanation, SegmentExplanation, StepExplanation, Strategies};
-pub use query::{Facet, Filter, Query, UnknownValue};
+pub use query::{Facet, Filter, Query, UnknownValue, nearest_name};
 pub use segment::Added;
 pub use signal::{
     Company, CompanyProfile, Currency, Funding, Hiring, Item, ParseIdError, Signal, SignalId,

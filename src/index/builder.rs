@@ -160,7 +160,9 @@ fn first_manifest(identity: IndexId, next_file: u64, live: &LiveSegment) -> Mani
 
 fn refuse_existing(storage: &dyn Storage) -> Result<()> {
     if directory::exists(storage)? {
-        return Err(Error::invalid("there is an index here already"));
+        return Err(Error::invalid(
+            "there is an index here already; `signaldex update` changes it, and removing the directory makes room for a new one",
+        ));
     }
     Ok(())
 }

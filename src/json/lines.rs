@@ -51,6 +51,8 @@ pub struct Lines {
     line: Vec<u8>,
     /// The lines that were read, blank ones included.
     number: u64,
+    /// The line in the buffer, where it is to be given again.
+    peeked: Option<ReadLine>,
 }
 
 /// A line that is not blank.
@@ -100,6 +102,7 @@ impl Lines {
             total_bytes,
             line: Vec::new(),
             number: 0,
+            peeked: None,
         })
     }
 
@@ -110,26 +113,61 @@ impl Lines {
     /// The file cannot be read ([`is_io`](Error::is_io)) or its compressed data is damaged or cut
     /// short ([`is_corrupt`](Error::is_corrupt)). The error names the file and the line reached.
     pub fn next_line(&mut self) -> Result<Option<Line<'_>>> {
+        let read = self.read_unless_blank()?;
+        Ok(self.line_of(read))
+    }
+
+    /// The line that [`next_line`](Self::next_line) gives next.
+    ///
+    /// # Errors
+    /// As [`next_line`](Self::next_line).
+    pub(super) fn peek_line(&mut self) -> Result<Option<Line<'_>>> {
+        let read = self.read_unless_blank()?;
+        self.peeked = Some(read);
+        Ok(self.line_of(read))
+    }
+
+    /// The next line, which may be blank.
+    ///
+    /// # Errors
+    /// As [`next_line`](Self::next_line).
+    pub(super) fn next_line_or_blank(&mut self) -> Result<Option<Line<'_>>> {
+        let read = self.read_any()?;
+        Ok(self.line_of(read))
+    }
+
+    fn read_unless_blank(&mut self) -> Result<ReadLine> {
         loop {
-            let length = match self.read_line().map_err(|error| self.failure(error))? {
-                ReadLine::End => return Ok(None),
-                ReadLine::TooLong => {
-                    return Ok(Some(Line {
-                        number: self.number,
-                        content: Err(too_long()),
-                    }));
-                }
-                ReadLine::Whole(length) => length,
+            let read = self.read_any()?;
+            let is_blank = match read {
+                ReadLine::Whole(length) => self.line[self.content_start()..length]
+                    .iter()
+                    .all(u8::is_ascii_whitespace),
+                ReadLine::End | ReadLine::TooLong => false,
             };
-            let start = self.content_start();
-            if self.line[start..length].iter().all(u8::is_ascii_whitespace) {
-                continue;
+            if !is_blank {
+                return Ok(read);
             }
-            return Ok(Some(Line {
-                number: self.number,
-                content: Ok(&self.line[start..length]),
-            }));
         }
+    }
+
+    fn read_any(&mut self) -> Result<ReadLine> {
+        match self.peeked.take() {
+            Some(read) => Ok(read),
+            None => self.read_line().map_err(|error| self.failure(error)),
+        }
+    }
+
+    fn line_of(&self, read: ReadLine) -> Option<Line<'_>> {
+        let content = match read {
+            ReadLine::End => return None,
+            ReadLine::TooLong => Err(too_long()),
+            ReadLine::Whole(length) => Ok(&self.line[self.content_start()..length]),
+        };
+        Some(Line {
+            number: self.number,
+            content,
+        })
     }
 
     /// The bytes taken from the file so far, compressed where it is; ahead of the lines by what
@@ -200,6 +238,7 @@ impl std::fmt::Debug for Lines {
     }
 }
 
+#[derive(Clone, Copy)]
 enum ReadLine {
     End,
     TooLong,

@@ -1,13 +1,17 @@
 //! Loading: files of companies and signals into an index, line by line.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::thread;
 
 use super::fault::RecordFault;
-use super::input::{parse_company, parse_signal};
-use super::lines::Lines;
+use super::fields::{RecordKind, UnknownField, UnknownFields};
+use super::input::{parse_company_noting, parse_signal_noting};
 use super::read_ahead;
+use super::records::Records;
+use super::rename::Renames;
 use crate::error::echo;
 use crate::signal::{Company, Signal};
 use crate::{Added, Error, IndexBuilder, Result, Writer};
@@ -119,8 +123,12 @@ pub struct LoadReport {
     pub companies_replaced: u64,
     /// Signals that took the place of an earlier one with the same id.
     pub signals_replaced: u64,
-    /// Lines that were not loaded.
+    /// Records that were not loaded.
     pub rejected: u64,
+    /// The companies among them.
+    pub companies_rejected: u64,
+    /// The signals among them whose company was not loaded, perhaps because it was rejected.
+    pub signals_without_company: u64,
 }
 
 /// Loads a file of companies and a file of signals; `-` is standard input.
@@ -160,17 +168,40 @@ pub struct Loader<'c> {
     on_rejected: Box<dyn FnMut(&Rejected) + 'c>,
     on_progress: Box<dyn FnMut(Progress) + 'c>,
     report: LoadReport,
+    renames: Renames,
+    company_fields: UnknownFields,
+    signal_fields: UnknownFields,
 }
 
 impl<'c> Loader<'c> {
-    /// A loader that has loaded nothing and tells nobody.
+    /// Creates a loader without callbacks.
     pub fn new(on_invalid: OnInvalid) -> Loader<'c> {
         Loader {
             on_invalid,
             on_rejected: Box::new(|_| ()),
             on_progress: Box::new(|_| ()),
             report: LoadReport::default(),
+            renames: Renames::default(),
+            company_fields: UnknownFields::Counted(RecordKind::Company, BTreeMap::new()),
+            signal_fields: UnknownFields::Counted(RecordKind::Signal, BTreeMap::new()),
         }
+    }
+
+    /// Rejects records with fields that no record has, rather than counting the fields.
+    #[must_use]
+    pub fn strict(mut self) -> Loader<'c> {
+        self.company_fields = UnknownFields::Refused(RecordKind::Company);
+        self.signal_fields = UnknownFields::Refused(RecordKind::Signal);
+        self
+    }
+
+    /// Reads the field `theirs` of the files as our field `ours`, such as `funding.stage`.
+    ///
+    /// # Errors
+    /// No record has a field `ours` ([`is_invalid`](Error::is_invalid)).
+    pub fn renamed(mut self, theirs: &str, ours: &str) -> Result<Loader<'c>> {
+        self.renames.add(theirs, ours)?;
+        Ok(self)
     }
 
     /// Tells of each line that is skipped. With [`OnInvalid::Stop`] the error tells instead.
@@ -195,15 +226,20 @@ impl<'c> Loader<'c> {
     ///
     /// Cost: as [`signals`](Self::signals).
     pub fn companies(&mut self, path: impl AsRef<Path>, sink: &mut impl Sink) -> Result<()> {
-        self.load(path.as_ref(), |report, line| {
-            let added = match parse_company(line) {
+        let mut unknown = mem::take(&mut self.company_fields);
+        let rejected_before = self.report.rejected;
+        let loaded = self.load(path.as_ref(), RecordKind::Company, |report, line| {
+            let added = match parse_company_noting(line, &mut unknown) {
                 Ok(company) => sink.add_company(&company)?,
                 Err(fault) => return Ok(Some(fault)),
             };
             report.companies += 1;
             report.companies_replaced += u64::from(added == Added::Replaced);
             Ok(None)
-        })
+        });
+        self.company_fields = unknown;
+        self.report.companies_rejected += self.report.rejected - rejected_before;
+        loaded
     }
 
     /// Loads a file of signals, whose companies the sink knows; `-` is standard input.
@@ -215,13 +251,15 @@ impl<'c> Loader<'c> {
     /// Cost: a microsecond a signal beside the sink's own work, and another for decompression on
     /// a second thread. Memory is bounded, whatever the size of the file.
     pub fn signals(&mut self, path: impl AsRef<Path>, sink: &mut impl Sink) -> Result<()> {
-        self.load(path.as_ref(), |report, line| {
-            let signal = match parse_signal(line) {
+        let mut unknown = mem::take(&mut self.signal_fields);
+        let loaded = self.load(path.as_ref(), RecordKind::Signal, |report, line| {
+            let signal = match parse_signal_noting(line, &mut unknown) {
                 Ok(signal) => signal,
                 Err(fault) => return Ok(Some(fault)),
             };
             let added = match sink.add_signal(&signal) {
                 Err(error) if error.is_unknown_company() => {
+                    report.signals_without_company += 1;
                     return Ok(Some(unknown_company(&signal)));
                 }
                 added => added?,
@@ -229,7 +267,9 @@ impl<'c> Loader<'c> {
             report.signals += 1;
             report.signals_replaced += u64::from(added == Added::Replaced);
             Ok(None)
-        })
+        });
+        self.signal_fields = unknown;
+        loaded
     }
 
     /// What was done so far, over all files.
@@ -237,18 +277,29 @@ impl<'c> Loader<'c> {
         self.report
     }
 
+    /// The fields that were given and that no record has, over all files; none where
+    /// [`strict`](Self::strict) rejects their records.
+    pub fn unknown_fields(&self) -> Vec<UnknownField> {
+        let fields = [&self.company_fields, &self.signal_fields];
+        fields
+            .into_iter()
+            .flat_map(UnknownFields::counted)
+            .collect()
+    }
+
     /// Hands each line to `take`, which answers with the fault of a line that it rejects.
     fn load(
         &mut self,
         path: &Path,
+        kind: RecordKind,
         mut take: impl FnMut(&mut LoadReport, &[u8]) -> Result<Option<RecordFault>>,
     ) -> Result<()> {
-        let lines = Lines::open(path)?;
-        let path = lines.path().to_owned();
-        let total_bytes = lines.total_bytes();
+        let source = Records::open(path, kind, &self.renames)?;
+        let path = source.lines().path().to_owned();
+        let total_bytes = source.lines().total_bytes();
         let mut records = 0;
         thread::scope(|scope| {
-            for batch in read_ahead::start(scope, lines) {
+            for batch in read_ahead::start(scope, source) {
                 let batch = batch?;
                 for (number, line) in batch.lines() {
                     let fault = match line {

@@ -4,7 +4,7 @@
 //!
 //! - [`parse_signal`] and [`parse_company`] turn a line into a record, or say what is wrong with it.
 //! - [`Lines`] reads lines from a file or standard input, plain or compressed.
-//! - [`load()`] and [`Loader`] take files of records into an index.
+//! - [`load()`] and [`Loader`] take files of records into an index: JSON lines or CSV.
 //! - [`write_signal`] and [`write_company`] write the lines that are loaded.
 //! - [`SignalItem`], [`SignalDetail`], [`CompanyDetail`] and [`FilterOptions`] are what a response
 //!   shows; [`Data`] and [`SearchData`] are its envelopes.
@@ -21,7 +21,9 @@
 //! # Ok::<(), json::RecordFault>(())
 //! ```
 
+mod csv;
 mod fault;
+mod fields;
 mod input;
 mod lines;
 mod load;
@@ -30,11 +32,14 @@ mod output;
 #[cfg(feature = "http")]
 mod page;
 mod read_ahead;
+mod records;
+mod rename;
 mod value;
 mod write;
 mod written;
 
 pub use fault::RecordFault;
+pub use fields::{RecordKind, UnknownField};
 pub use input::{parse_company, parse_signal};
 pub use lines::{LINE_BYTES_MAX, Line, Lines};
 #[cfg(feature = "cluster")]

@@ -11,6 +11,7 @@ use std::mem;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
 use super::fault::RecordFault;
+use super::fields::UnknownFields;
 use crate::error::echo;
 
 /// A member that may not have been met yet, and may have been null when it was.
@@ -45,7 +46,10 @@ pub(super) trait Member<'de>: Sized {
 }
 
 /// Reads a line that is to be one object.
-pub(super) fn read_line<'de, M: Members<'de>>(line: &'de [u8]) -> Result<M, RecordFault> {
+pub(super) fn read_line<'de, M: Members<'de>>(
+    line: &'de [u8],
+    unknown: &mut UnknownFields,
+) -> Result<M, RecordFault> {
     let text = std::str::from_utf8(line).map_err(|error| {
         RecordFault::of_line(format!("column {}: not UTF-8", error.valid_up_to() + 1))
     })?;
@@ -53,11 +57,13 @@ pub(super) fn read_line<'de, M: Members<'de>>(line: &'de [u8]) -> Result<M, Reco
         field: None,
         expected: "a JSON object",
         fault: None,
+        unknown: mem::take(unknown),
     };
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let read = ObjectSeed::new(&mut context)
         .deserialize(&mut deserializer)
         .and_then(|members| deserializer.end().map(|()| members));
+    *unknown = mem::take(&mut context.unknown);
     match read {
         Ok(Some(members)) => Ok(members),
         Ok(None) => Err(RecordFault::of_line("the line must be a JSON object")),
@@ -71,6 +77,7 @@ pub(super) struct Context {
     field: Option<&'static str>,
     expected: &'static str,
     fault: Option<RecordFault>,
+    unknown: UnknownFields,
 }
 
 impl Context {
@@ -106,8 +113,13 @@ impl Context {
         }
         let message = error.to_string();
         let message = message.split(" at line ").next().unwrap_or_default();
+        let hint = if error.is_eof() {
+            "; a record is one line, which jq -c . makes of several"
+        } else {
+            ""
+        };
         self.of_field(format!(
-            "column {}: malformed JSON: {message}",
+            "column {}: malformed JSON: {message}{hint}",
             error.column()
         ))
     }
@@ -137,6 +149,15 @@ impl<'de, A: MapAccess<'de>> MemberValue<'_, A> {
         self.context.field = outer_field;
         self.context.expected = outer_expected;
         Ok(())
+    }
+
+    /// Passes over the value of a field that no record has, and takes note of its name.
+    pub(super) fn unknown(self, outer: Option<&str>, name: &str) -> Result<(), A::Error> {
+        if let Err(reason) = self.context.unknown.note(outer, name) {
+            self.context.field = None;
+            return Err(self.context.fail(reason));
+        }
+        self.ignore()
     }
 
     /// Passes over the value, however deep it is nested.

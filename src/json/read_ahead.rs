@@ -1,5 +1,5 @@
-//! Reading ahead: a thread of its own reads and decompresses lines while the records of earlier
-//! ones are parsed and taken.
+//! Reading ahead: a thread of its own reads and decompresses lines, and turns CSV into them, while the
+//! records of earlier ones are parsed and taken.
 //!
 //! Lines cross over as bytes, many in one buffer. Parsing on that thread as well was measured to
 //! be slower than no thread at all: the records would have to own their texts, a dozen
@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::Scope;
 
 use super::fault::RecordFault;
-use super::lines::Lines;
+use super::records::Records;
 use crate::Result;
 
 /// Bytes after which a batch is full: a few hundred records, so that the cost of handing over
@@ -56,9 +56,9 @@ impl Batch {
         self.text.len() >= BATCH_BYTES || self.lines.len() >= BATCH_LINES_MAX
     }
 
-    fn fill(&mut self, lines: &mut Lines) -> Result<()> {
+    fn fill(&mut self, records: &mut Records) -> Result<()> {
         while !self.is_full() {
-            let Some(line) = lines.next_line()? else {
+            let Some(line) = records.next()? else {
                 return Ok(());
             };
             let start = self.text.len();
@@ -78,12 +78,12 @@ impl Batch {
 /// Starts the thread, which ends with the lines, after an error, or once nobody receives.
 pub(super) fn start<'scope>(
     scope: &'scope Scope<'scope, '_>,
-    mut lines: Lines,
+    mut records: Records,
 ) -> Receiver<Result<Batch>> {
     let (sender, receiver) = mpsc::sync_channel(BATCHES_WAITING_MAX);
     scope.spawn(move || {
         // A send fails where the load has ended already, which leaves nothing to tell.
-        if let Err(Stop::Failed(error)) = send_all(&mut lines, &sender) {
+        if let Err(Stop::Failed(error)) = send_all(&mut records, &sender) {
             let _ = sender.send(Err(error));
         }
     });
@@ -96,14 +96,14 @@ enum Stop {
     NobodyReceives,
 }
 
-fn send_all(lines: &mut Lines, sender: &SyncSender<Result<Batch>>) -> Result<(), Stop> {
+fn send_all(records: &mut Records, sender: &SyncSender<Result<Batch>>) -> Result<(), Stop> {
     loop {
         let mut batch = Batch {
             text: Vec::with_capacity(BATCH_BYTES),
             ..Batch::default()
         };
-        let filled = batch.fill(lines);
-        batch.bytes_read = lines.bytes_read();
+        let filled = batch.fill(records);
+        batch.bytes_read = records.lines().bytes_read();
         let at_end = batch.len() == 0;
         // What stands before a damaged place is handed over before the damage is told.
         if !at_end {

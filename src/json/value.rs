@@ -96,7 +96,7 @@ impl<'de> Member<'de> for i64 {
         map: &mut A,
         context: &mut Context,
     ) -> Result<Option<Self>, A::Error> {
-        read_as_written(map, context, |written| written.parse().ok())
+        read_as_written(map, context, whole)
     }
 }
 
@@ -113,7 +113,7 @@ impl<'de> Member<'de> for Count {
         context: &mut Context,
     ) -> Result<Option<Self>, A::Error> {
         read_as_written(map, context, |written| {
-            let number = written.parse().ok()?;
+            let number = whole(written)?;
             (number >= 0).then_some(Count(number))
         })
     }
@@ -158,13 +158,55 @@ fn signal_id(written: &str) -> Option<SignalId> {
     written.parse().ok()
 }
 
+/// A whole number, or one as a decimal string, in which a fraction of zeros is allowed.
+fn whole(written: &str) -> Option<i64> {
+    let Some(text) = unquoted(written) else {
+        return written.parse().ok();
+    };
+    let (digits, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let is_whole = !fraction.is_empty() && fraction.bytes().all(|digit| digit == b'0');
+    (is_whole && is_decimal(digits.strip_prefix('-').unwrap_or(digits)))
+        .then(|| digits.parse().ok())?
+}
+
+/// What stands between the quotes of a string without escapes.
+fn unquoted(written: &str) -> Option<&str> {
+    written.strip_prefix('"')?.strip_suffix('"')
+}
+
+/// Whether these are digits, and a fraction where there is a point, as JSON writes them.
+fn is_decimal(text: &str) -> bool {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let are_digits =
+        |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    are_digits(whole) && are_digits(fraction) && (whole == "0" || !whole.starts_with('0'))
+}
+
+/// An amount, or one as a decimal string of which nothing is lost.
 fn amount(written: &str) -> Option<f64> {
+    if let Some(text) = unquoted(written) {
+        let number: f64 = is_decimal(text).then(|| text.parse().ok())??;
+        return (number.is_finite() && is_exact(text, number)).then_some(number);
+    }
     let number: f64 = written.parse().ok()?;
     // The sum with zero makes the zero of "-0" positive.
     (number.is_finite() && number >= 0.0).then_some(number + 0.0)
 }
 
+/// Whether a number stands for this decimal and no other of as many digits.
+fn is_exact(text: &str, number: f64) -> bool {
+    const DIGITS_ALWAYS_KEPT: usize = f64::DIGITS as usize;
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    let fraction_digits = text.split_once('.').map_or(0, |(_, digits)| digits.len());
+    // The first condition alone is right, and saves the writing of nearly all.
+    digits <= DIGITS_ALWAYS_KEPT || format!("{number:.fraction_digits$}") == text
+}
+
 fn instant(text: &str) -> Option<UtcDateTime> {
+    // A day is its first instant.
+    if let Some(day) = calendar_date(text) {
+        return Some(day.midnight().as_utc());
+    }
     // The parser takes any character between day and time; RFC 3339 knows these.
     if !matches!(text.as_bytes().get(10), Some(b'T' | b't' | b' ')) {
         return None;

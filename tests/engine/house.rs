@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const DOCUMENTS: [&str; 15] = [
+const DOCUMENTS: [&str; 16] = [
     "ARCHITECTURE.md",
     "CHANGELOG.md",
     "README.md",
@@ -17,6 +17,7 @@ const DOCUMENTS: [&str; 15] = [
     "docs/hosts.md",
     "docs/newcomer.md",
     "docs/operators.md",
+    "docs/records.md",
     "docs/replicas.md",
     "docs/scaling.md",
     "docs/testing.md",

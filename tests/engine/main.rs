@@ -15,5 +15,7 @@ mod parsing;
 mod questions;
 #[cfg(feature = "json")]
 mod real_corpus;
+#[cfg(feature = "local")]
+mod records;
 #[cfg(feature = "json")]
 mod stored;

@@ -8,7 +8,7 @@ use signaldex::json::{write_company, write_signal};
 use signaldex::synthetic::Corpus;
 
 use crate::Failure;
-use crate::stderr::say;
+use crate::stderr::{companies, say, signals};
 
 /// Write a synthetic corpus: companies.jsonl and signals.jsonl
 #[derive(Debug, clap::Args)]
@@ -46,9 +46,9 @@ impl Generate {
             },
         )?;
         say(format_args!(
-            "{} signals of {} companies in {}; today is {}",
-            corpus.signal_count(),
-            corpus.company_count(),
+            "{} of {} in {}; today is {}",
+            signals(corpus.signal_count()),
+            companies(corpus.company_count()),
             self.out.display(),
             corpus.as_of()
         ));

@@ -7,7 +7,7 @@ use signaldex::cluster::{Splitter, publish_cluster};
 use signaldex::replicate::Store;
 
 use crate::Failure;
-use crate::build::Invalid;
+use crate::build::Input;
 use crate::stderr::say;
 
 /// Build the indexes of a cluster's shards from JSON lines: each company with all its signals
@@ -26,7 +26,7 @@ pub(crate) struct Shard {
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     #[command(flatten)]
-    invalid: Invalid,
+    input: Input,
 }
 
 /// Publish the shards of a folder as one generation for the nodes of a cluster to follow
@@ -48,7 +48,7 @@ impl Shard {
         let started = Instant::now();
         let mut splitter = Splitter::new(&self.out, self.shards)?;
         let (companies, signals) = (Some(self.companies.as_path()), Some(self.signals.as_path()));
-        let loaded = self.invalid.load(&mut splitter, companies, signals)?;
+        let loaded = self.input.load(&mut splitter, companies, signals)?;
         let counts = splitter.finish()?;
         let (least, most) = (counts.iter().min(), counts.iter().max());
         say(format_args!(

@@ -24,3 +24,18 @@ pub(crate) fn say(message: impl fmt::Display) {
 pub(crate) fn redirect(to: impl Fn(fmt::Arguments<'_>) + Send + Sync + 'static) {
     let _ = REDIRECT.set(Box::new(to));
 }
+
+/// A number of things in words: `1 signal`, `2 signals`.
+pub(crate) fn counted(number: impl TryInto<u64>, one: &str, many: &str) -> String {
+    let number = number.try_into().unwrap_or(u64::MAX);
+    let name = if number == 1 { one } else { many };
+    format!("{number} {name}")
+}
+
+pub(crate) fn signals(number: impl TryInto<u64>) -> String {
+    counted(number, "signal", "signals")
+}
+
+pub(crate) fn companies(number: impl TryInto<u64>) -> String {
+    counted(number, "company", "companies")
+}

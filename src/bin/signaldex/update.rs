@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use signaldex::{CompanyDeletion, Index, SignalId};
 
 use crate::Failure;
-use crate::build::Invalid;
-use crate::stderr::say;
+use crate::build::Input;
+use crate::stderr::{companies, say, signals};
 
 /// Add, replace and delete records of an index, all of them or none
 #[derive(Debug, clap::Args)]
@@ -15,10 +15,10 @@ pub(crate) struct Update {
     /// The directory of the index
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Companies to add or replace, one JSON object a line
+    /// Companies to add or replace, one JSON object a line, or CSV with a header
     #[arg(long, value_name = "FILE")]
     companies: Option<PathBuf>,
-    /// Signals to add or replace, one JSON object a line
+    /// Signals to add or replace, one JSON object a line, or CSV with a header
     #[arg(long, value_name = "FILE")]
     signals: Option<PathBuf>,
     /// Signals to delete, one id a line
@@ -31,15 +31,28 @@ pub(crate) struct Update {
     #[arg(long, requires = "delete_companies")]
     with_signals: bool,
     #[command(flatten)]
-    invalid: Invalid,
+    input: Input,
 }
 
 impl Update {
     pub(crate) fn run(self) -> Result<(), Failure> {
+        let files = [
+            &self.companies,
+            &self.signals,
+            &self.delete_signals,
+            &self.delete_companies,
+        ];
+        if files.iter().all(|file| file.is_none()) {
+            return Err(
+                "nothing to update: give --companies, --signals, --delete-signals or \
+                 --delete-companies"
+                    .into(),
+            );
+        }
         let index = Index::open(&self.directory)?;
         let mut writer = index.writer()?;
-        let (companies, signals) = (self.companies.as_deref(), self.signals.as_deref());
-        let loaded = self.invalid.load(&mut writer, companies, signals)?;
+        let (company_file, signal_file) = (self.companies.as_deref(), self.signals.as_deref());
+        let loaded = self.input.load(&mut writer, company_file, signal_file)?;
         for (path, number, line) in lines_of(self.delete_signals.as_deref())? {
             let id: SignalId = line
                 .parse()
@@ -59,8 +72,10 @@ impl Update {
         let report = writer.commit()?;
         writer.wait_for_merges();
         say(format_args!(
-            "{loaded}; deleted {} signals and {} companies; generation {}",
-            report.signals_deleted, report.companies_deleted, report.generation
+            "{loaded}; deleted {} and {}; generation {}",
+            signals(report.signals_deleted),
+            companies(report.companies_deleted),
+            report.generation
         ));
         Ok(())
     }
@@ -79,6 +94,6 @@ fn lines_of(path: Option<&Path>) -> Result<Vec<(&Path, usize, String)>, Failure>
         .enumerate()
         .filter(|(_, line)| !line.is_empty());
     Ok(lines
-        .map(|(place, line)| (path, place + 1, line.to_owned()))
+        .map(|(index, line)| (path, index + 1, line.to_owned()))
         .collect())
 }

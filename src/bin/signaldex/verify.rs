@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use signaldex::Index;
 
-use crate::Failure;
-use crate::stderr::say;
+use crate::stderr::{counted, say, signals};
+use crate::{Failure, source};
 
 /// Check every rule of an index: checksums, cross-checks, postings against records
 #[derive(Debug, clap::Args)]
 pub(crate) struct Verify {
-    /// The directory of the index
+    /// The directory of the index, or @sample
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 }
@@ -25,11 +25,11 @@ pub(crate) struct Compact {
 
 impl Verify {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let snapshot = Index::open(&self.directory)?.snapshot();
+        let snapshot = source::open(&self.directory)?.snapshot();
         snapshot.verify()?;
         say(format_args!(
-            "{} signals: every rule holds",
-            snapshot.signal_count()
+            "{}: every rule holds",
+            signals(snapshot.signal_count())
         ));
         Ok(())
     }
@@ -42,8 +42,11 @@ impl Compact {
         index.writer()?.compact()?;
         let after = index.snapshot().statistics();
         say(format_args!(
-            "{} segments of {} bytes before, {} of {} bytes now",
-            before.segments, before.bytes, after.segments, after.bytes
+            "{} of {} bytes before, {} of {} bytes now",
+            counted(before.segments, "segment", "segments"),
+            before.bytes,
+            counted(after.segments, "segment", "segments"),
+            after.bytes
         ));
         Ok(())
     }

@@ -171,14 +171,17 @@ fn required_fields_are_there() {
 #[test]
 fn lines_of_another_form_are_refused_with_the_place() {
     let table = [
-        ("", "column 0: malformed JSON: EOF while parsing a value"),
+        (
+            "",
+            "column 0: malformed JSON: EOF while parsing a value; a record is one line, which jq -c . makes of several",
+        ),
         ("null", "the line must be a JSON object"),
         ("5", "the line must be a JSON object"),
         ("[{}]", "the line must be a JSON object"),
         ("\"{}\"", "the line must be a JSON object"),
         (
             "{\"id\":1",
-            "column 7: malformed JSON: EOF while parsing an object",
+            "column 7: malformed JSON: EOF while parsing an object; a record is one line, which jq -c . makes of several",
         ),
         ("{\"id\":1,}", "column 9: malformed JSON: trailing comma"),
         ("{id:1}", "column 2: malformed JSON: key must be a string"),
@@ -201,7 +204,7 @@ fn lines_of_another_form_are_refused_with_the_place() {
         ),
         (
             "{\"funding\":{\"amount\":1",
-            "funding: column 22: malformed JSON: EOF while parsing an object",
+            "funding: column 22: malformed JSON: EOF while parsing an object; a record is one line, which jq -c . makes of several",
         ),
         ("{\"title\":5}", "title: must be a string"),
         ("{\"title\":[[[[\"a\"]]]]}", "title: must be a string"),

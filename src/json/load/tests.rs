@@ -82,7 +82,7 @@ fn the_later_of_two_records_wins_and_is_counted() {
         signals: 3,
         companies_replaced: 1,
         signals_replaced: 1,
-        rejected: 0,
+        ..LoadReport::default()
     };
     assert_eq!(report.expect("every record is valid"), expected);
     assert_eq!(kept.companies["a"].name, "three");
@@ -153,6 +153,10 @@ fn invalid_records_can_be_skipped_and_are_told() {
         (report.companies, report.signals, report.rejected),
         (1, 2, 3)
     );
+    assert_eq!(
+        (report.companies_rejected, report.signals_without_company),
+        (1, 1)
+    );
     let places: Vec<_> = told
         .iter()
         .map(|r| (r.path.as_path(), r.line, r.fault.field()))
@@ -163,6 +167,87 @@ fn invalid_records_can_be_skipped_and_are_told() {
         (signals.path(), 3, None),
     ];
     assert_eq!(places, expected);
+}
+
+#[test]
+fn unknown_fields_are_counted_or_refused() {
+    let text = r#"{"slug":"a","name":"n","contry":"x","signalCount":4}
+{"slug":"b","name":"n","contry":"x","tags":[]}
+"#;
+    let companies = file(text);
+    let mut kept = Kept::default();
+    let mut loader = Loader::new(OnInvalid::Stop);
+    loader
+        .companies(companies.path(), &mut kept)
+        .expect("they are passed over");
+    let shown: Vec<String> = loader
+        .unknown_fields()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "2 companies have an unknown field \"contry\"; did you mean country?",
+            "1 company has an unknown field \"tags\"",
+        ]
+    );
+    let mut loader = Loader::new(OnInvalid::Stop).strict();
+    let error = loader
+        .companies(companies.path(), &mut kept)
+        .expect_err("it is refused");
+    assert!(
+        error
+            .to_string()
+            .ends_with(":1: \"contry\" is not a field of a company; did you mean country?"),
+        "{error}"
+    );
+    let mut kept = Kept::default();
+    let mut loader = Loader::new(OnInvalid::Stop)
+        .renamed("contry", "country")
+        .expect("a field");
+    loader
+        .companies(companies.path(), &mut kept)
+        .expect("they are renamed");
+    assert_eq!(kept.companies["b"].country.as_deref(), Some("x"));
+    assert_eq!(loader.unknown_fields().len(), 1);
+}
+
+#[test]
+fn unknown_fields_of_inner_objects_have_their_whole_path() {
+    let companies = file(&company("a", "one"));
+    let line = r#"{"id":1,"slug":"s","title":"t","companySlug":"a","funding":{"stge":"Seed"}}"#;
+    let signals = file(&format!("{line}\n"));
+    let mut kept = Kept::default();
+    let mut loader = Loader::new(OnInvalid::Stop);
+    for _ in 0..2 {
+        loader
+            .companies(companies.path(), &mut kept)
+            .expect("it is valid");
+        loader
+            .signals(signals.path(), &mut kept)
+            .expect("it is valid");
+    }
+    let [field] = &loader.unknown_fields()[..] else {
+        panic!("one field is unknown")
+    };
+    assert_eq!(
+        (&*field.name, field.count, field.nearest),
+        ("funding.stge", 2, Some("funding.stage"))
+    );
+}
+
+#[test]
+fn the_names_that_are_told_apart_are_bounded() {
+    let many = (0..1000).map(|n| format!(r#"{{"slug":"a","name":"n","x{n}":1}}"#));
+    let companies = file(&many.collect::<Vec<_>>().join("\n"));
+    let mut loader = Loader::new(OnInvalid::Stop);
+    loader
+        .companies(companies.path(), &mut Kept::default())
+        .expect("they are passed over");
+    let unknown = loader.unknown_fields();
+    assert!(unknown.len() <= 101, "{}", unknown.len());
+    assert_eq!(unknown.iter().map(|field| field.count).sum::<u64>(), 1000);
 }
 
 #[test]

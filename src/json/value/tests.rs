@@ -77,6 +77,10 @@ fn amounts_are_finite_and_not_negative() {
         ("1.7976931348623157e308", f64::MAX),
         ("5e-324", 5e-324),
         ("9007199254740993", 9_007_199_254_740_992.0),
+        ("\"1500000.50\"", 1_500_000.5),
+        ("\"0\"", 0.0),
+        ("\"0.1\"", 0.1),
+        ("\"90071992547409920\"", 9.007_199_254_740_992e16),
         ("6.0221407599999985e+23", 6.022_140_759_999_998_5e23),
     ];
     for (written, expected) in amounts {
@@ -88,7 +92,22 @@ fn amounts_are_finite_and_not_negative() {
             .expect(written);
         assert_eq!(amount.to_bits(), expected.to_bits(), "{written}");
     }
-    for written in ["-1", "-5e-324", "1e309", "-1e309", "\"5\"", "true", "[]"] {
+    for written in [
+        "-1",
+        "-5e-324",
+        "1e309",
+        "-1e309",
+        "\"5e3\"",
+        "\"\"",
+        "\" 5\"",
+        "\"-5\"",
+        "\"05\"",
+        "\"5.\"",
+        "\"1,000\"",
+        "\"0.1234567890123456789\"",
+        "true",
+        "[]",
+    ] {
         assert_eq!(
             signal_fault(&signal_with(&format!(
                 r#""id": 1, "funding": {{"amount": {written}}}"#
@@ -153,7 +172,6 @@ fn instants_become_utc_and_stay_within_four_digits_of_year() {
     }
     let refused = [
         "",
-        "2026-06-30",
         "2026-06-30T12:00:00",
         "2026-06-30T24:00:00Z",
         "2026-02-30T12:00:00Z",
@@ -194,6 +212,22 @@ fn currencies_are_three_upper_case_letters() {
 }
 
 #[test]
+fn whole_numbers_may_be_decimal_strings() {
+    for (written, expected) in [("5", 5), ("5.0", 5), ("-5", -5), ("0", 0), ("5.000", 5)] {
+        let line = format!(r#"{{"slug":"c","name":"n","foundedYear":"{written}"}}"#);
+        let year = parse_company(line.as_bytes()).map(|company| company.founded_year);
+        assert_eq!(year, Ok(Some(expected)), "{written}");
+    }
+}
+
+#[test]
+fn a_day_is_its_first_instant() {
+    let line = signal_with(r#""id": 1, "updatedAt": "2026-06-30""#);
+    let signal = parse_signal(line.as_bytes()).expect("a day is an instant");
+    assert_eq!(signal.updated_at, Some(utc_datetime!(2026-06-30 0:00)));
+}
+
+#[test]
 fn there_are_no_negative_employees() {
     let company = |number| format!(r#"{{"slug":"c","name":"n","employees":{number}}}"#);
     assert_eq!(
@@ -221,7 +255,12 @@ fn whole_numbers_fit_64_bits() {
         "-9223372036854775809",
         "1.0",
         "1e3",
-        "\"5\"",
+        "\"5.1\"",
+        "\"05\"",
+        "\"+5\"",
+        "\"5.\"",
+        "\"\"",
+        "\"9223372036854775808\"",
         "false",
     ] {
         assert_eq!(

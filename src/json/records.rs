@@ -1,0 +1,83 @@
+//! The records of a file as lines of JSON, whichever form the file has.
+
+use std::path::Path;
+
+use super::csv::{self, Csv};
+use super::fields::RecordKind;
+use super::lines::{Line, Lines};
+use super::rename::Renames;
+use crate::{Error, Result};
+
+/// Reads records one by one.
+pub(super) struct Records {
+    lines: Lines,
+    form: Form,
+}
+
+enum Form {
+    Json,
+    /// The renamed line is kept in the buffer.
+    Renamed(Renames, Vec<u8>),
+    Csv(Box<Csv>),
+}
+
+impl Records {
+    /// Opens a file, or standard input where the path is `-`, and finds out its form.
+    ///
+    /// # Errors
+    /// The file cannot be opened, its beginning cannot be read, or it holds a JSON array.
+    pub(super) fn open(path: &Path, kind: RecordKind, renames: &Renames) -> Result<Records> {
+        let mut lines = Lines::open(path)?;
+        let renames = renames.of(kind);
+        let first = lines.peek_line()?.and_then(|line| line.content.ok());
+        let first = first.unwrap_or_default();
+        if first.trim_ascii_start().starts_with(b"[") {
+            let name = lines.path().display();
+            let reason = format!(
+                "is a JSON array; one object a line is needed: jq -c '.[]' {name} > lines.jsonl"
+            );
+            return Err(Error::invalid(reason).at(lines.path()));
+        }
+        let form = if csv::is_header(first, kind, &renames) {
+            Form::Csv(Box::new(Csv::open(&mut lines, kind, &renames)?))
+        } else if renames.is_empty() {
+            Form::Json
+        } else {
+            Form::Renamed(renames, Vec::new())
+        };
+        Ok(Records { lines, form })
+    }
+
+    /// The lines of the file.
+    pub(super) fn lines(&self) -> &Lines {
+        &self.lines
+    }
+
+    /// The next record as a line of JSON; `None` at the end.
+    ///
+    /// # Errors
+    /// As [`Lines::next_line`].
+    pub(super) fn next(&mut self) -> Result<Option<Line<'_>>> {
+        match &mut self.form {
+            Form::Json => self.lines.next_line(),
+            Form::Renamed(renames, renamed) => {
+                let Some(line) = self.lines.next_line()? else {
+                    return Ok(None);
+                };
+                let number = line.number;
+                let content = line.content.map(|content| {
+                    renames.rewrite(content, renamed);
+                    &renamed[..]
+                });
+                Ok(Some(Line { number, content }))
+            }
+            Form::Csv(csv) => {
+                let Some((number, read)) = csv.next_row(&mut self.lines)? else {
+                    return Ok(None);
+                };
+                let content = read.map(|()| csv.line());
+                Ok(Some(Line { number, content }))
+            }
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Fields of other names: a line with them becomes the line that the records define.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::fields::RecordKind;
+use crate::error::quoted;
+use crate::query::nearest_name;
+use crate::{Error, Result};
+
+/// Names of fields, theirs and ours.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Renames(Vec<(String, &'static str)>);
+
+impl Renames {
+    /// Adds a name, in the records that have a field of our name.
+    ///
+    /// # Errors
+    /// No record has a field of our name.
+    pub(super) fn add(&mut self, theirs: &str, ours: &str) -> Result<()> {
+        let kinds = [RecordKind::Signal, RecordKind::Company];
+        let Some(ours) = kinds.iter().find_map(|kind| kind.field(ours)) else {
+            let fields = kinds.iter().flat_map(|kind| kind.fields()).copied();
+            let hint = match nearest_name(ours, fields) {
+                Some(nearest) => format!("did you mean {theirs}={nearest}?"),
+                None => "docs/records.md lists the fields".to_owned(),
+            };
+            let reason = format!("{} is not a field of records; {hint}", quoted(ours));
+            return Err(Error::invalid(reason));
+        };
+        self.0.push((theirs.to_owned(), ours));
+        Ok(())
+    }
+
+    /// The names that apply to records of a kind.
+    pub(super) fn of(&self, kind: RecordKind) -> Renames {
+        let names = self.0.iter();
+        let names = names.filter(|(_, ours)| kind.field(ours).is_some());
+        Renames(names.cloned().collect())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Our name for one of theirs.
+    pub(super) fn ours(&self, theirs: &str) -> Option<&'static str> {
+        let mut names = self.0.iter();
+        names
+            .find(|(known, _)| known == theirs)
+            .map(|&(_, ours)| ours)
+    }
+
+    /// Writes the object of a line with our names. What is not one JSON object is copied, so that
+    /// whoever reads it says what is wrong.
+    pub(super) fn rewrite(&self, line: &[u8], output: &mut Vec<u8>) {
+        output.clear();
+        let Ok(Members(members)) = serde_json::from_slice(line) else {
+            output.extend_from_slice(line);
+            return;
+        };
+        let mut renamed: Vec<(Option<String>, String, &RawValue)> = Vec::new();
+        for (name, value) in members {
+            if let Some(ours) = self.ours(&name) {
+                renamed.push(split(ours, value));
+                continue;
+            }
+            let inner = self
+                .reaches_into(&name)
+                .then(|| serde_json::from_str(value.get()));
+            let Some(Ok(Members(inner))) = inner else {
+                renamed.push((None, name, value));
+                continue;
+            };
+            for (inner_name, value) in inner {
+                renamed.push(match self.ours(&format!("{name}.{inner_name}")) {
+                    Some(ours) => split(ours, value),
+                    None => (Some(name.clone()), inner_name, value),
+                });
+            }
+        }
+        // The members of one object stand together, in their order.
+        renamed.sort_by(|(one, ..), (other, ..)| one.cmp(other));
+        let mut object = ObjectWriter::new(output);
+        for (outer, name, value) in renamed {
+            object.member(outer.as_deref(), &name, |output| {
+                output.extend_from_slice(value.get().as_bytes());
+            });
+        }
+        object.end();
+    }
+
+    /// Whether members are taken out of the object of this name, or put into it.
+    fn reaches_into(&self, name: &str) -> bool {
+        let begins = |path: &str| {
+            path.strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with('.'))
+        };
+        let mut names = self.0.iter();
+        names.any(|(theirs, ours)| begins(theirs) || begins(ours))
+    }
+}
+
+fn split<'v>(path: &str, value: &'v RawValue) -> (Option<String>, String, &'v RawValue) {
+    match path.split_once('.') {
+        Some((outer, name)) => (Some(outer.to_owned()), name.to_owned(), value),
+        None => (None, path.to_owned(), value),
+    }
+}
+
+/// Writes an object whose members may be objects; those of one of these come one after the other.
+pub(super) struct ObjectWriter<'o> {
+    output: &'o mut Vec<u8>,
+    outer: Option<String>,
+    is_first: bool,
+}
+
+impl<'o> ObjectWriter<'o> {
+    pub(super) fn new(output: &'o mut Vec<u8>) -> ObjectWriter<'o> {
+        output.push(b'{');
+        ObjectWriter {
+            output,
+            outer: None,
+            is_first: true,
+        }
+    }
+
+    /// Writes a member, of the object `outer` where there is one.
+    pub(super) fn member(
+        &mut self,
+        outer: Option<&str>,
+        name: &str,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
+        if self.outer.as_deref() != outer {
+            self.close();
+            if let Some(outer) = outer {
+                self.name(outer);
+                self.output.push(b'{');
+                self.is_first = true;
+                self.outer = Some(outer.to_owned());
+            }
+        }
+        self.name(name);
+        write(self.output);
+    }
+
+    pub(super) fn end(mut self) {
+        self.close();
+        self.output.push(b'}');
+    }
+
+    fn close(&mut self) {
+        if self.outer.take().is_some() {
+            self.output.push(b'}');
+            self.is_first = false;
+        }
+    }
+
+    fn name(&mut self, name: &str) {
+        if !self.is_first {
+            self.output.push(b',');
+        }
+        self.is_first = false;
+        write_text(self.output, name);
+        self.output.push(b':');
+    }
+}
+
+/// Writes a JSON string.
+pub(super) fn write_text(output: &mut Vec<u8>, text: &str) {
+    serde_json::to_writer(output, text)
+        .expect("a text is valid JSON, and memory can be written to");
+}
+
+/// The members of an object in their order, those of one name each for itself.
+struct Members<'de>(Vec<(String, &'de RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Members<'de>, D::Error> {
+        struct MembersVisitor;
+        impl<'de> Visitor<'de> for MembersVisitor {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(MembersVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rewritten(names: &[(&str, &str)], line: &str) -> String {
+        let mut renames = Renames::default();
+        for (theirs, ours) in names {
+            renames.add(theirs, ours).expect("a field");
+        }
+        let mut output = Vec::new();
+        renames.rewrite(line.as_bytes(), &mut output);
+        String::from_utf8(output).expect("text")
+    }
+
+    #[test]
+    fn names_are_replaced_at_either_depth() {
+        let names = [
+            ("headline", "title"),
+            ("stage", "funding.stage"),
+            ("round.size", "funding.amount"),
+            ("funding.code", "funding.currency"),
+        ];
+        let table = [
+            (r#"{"headline":"a","id":1}"#, r#"{"title":"a","id":1}"#),
+            (
+                r#"{"stage":"Seed","funding":{"code":"EUR","amount":1.10},"id":1}"#,
+                r#"{"id":1,"funding":{"stage":"Seed","currency":"EUR","amount":1.10}}"#,
+            ),
+            (
+                r#"{"round":{"size":5,"lead":"x"}}"#,
+                r#"{"funding":{"amount":5},"round":{"lead":"x"}}"#,
+            ),
+            (
+                r#"{"headline":"a","title":"b"}"#,
+                r#"{"title":"a","title":"b"}"#,
+            ),
+            (r#"{"funding":null}"#, r#"{"funding":null}"#),
+            ("not json", "not json"),
+            ("[1]", "[1]"),
+            ("{}", "{}"),
+        ];
+        for (line, expected) in table {
+            assert_eq!(rewritten(&names, line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn names_of_no_field_are_refused_with_the_nearest() {
+        let mut renames = Renames::default();
+        let error = renames.add("headline", "titel").expect_err("no field");
+        assert_eq!(
+            error.to_string(),
+            "\"titel\" is not a field of records; did you mean headline=title?"
+        );
+    }
+}

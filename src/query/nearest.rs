@@ -1,0 +1,88 @@
+//! The nearest of some known names, for "did you mean …?".
+
+/// The known name that somebody who typed `name` most likely meant, if one is near enough.
+///
+/// Letter case, `_`, `-` and spaces do not count, and neither does what stands before a dot of a known
+/// name: `company_slug` is `companySlug`, and `stage` is near `funding.stage`. Otherwise one letter in
+/// three may be wrong, missing, too many, or swapped with the next.
+///
+/// ```
+/// let names = ["country", "companySlug", "funding.stage"];
+/// assert_eq!(signaldex::nearest_name("contry", names), Some("country"));
+/// assert_eq!(signaldex::nearest_name("company_slug", names), Some("companySlug"));
+/// assert_eq!(signaldex::nearest_name("colour", names), None);
+/// ```
+///
+/// Cost: the product of the lengths, for each known name; of `name` 64 characters count.
+pub fn nearest_name<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let typed = letters(name);
+    let allowed = (typed.len() / 3).clamp(1, 3);
+    let nearest = known.into_iter().flat_map(|known| {
+        let last = known.rsplit('.').next().unwrap_or(known);
+        [known, last].map(|form| (distance(&typed, &letters(form)), known))
+    });
+    let (distance, nearest) = nearest.min_by_key(|&(distance, _)| distance)?;
+    // A name of which every letter is wrong is another name.
+    (distance <= allowed && distance < typed.len()).then_some(nearest)
+}
+
+const LETTERS_MAX: usize = 64;
+
+fn letters(name: &str) -> Vec<char> {
+    let counts = |letter: &char| !matches!(letter, '_' | '-' | ' ');
+    let letters = name.chars().flat_map(char::to_lowercase).filter(counts);
+    letters.take(LETTERS_MAX).collect()
+}
+
+/// Insertions, deletions, substitutions and swaps of neighbours from one to the other.
+fn distance(one: &[char], other: &[char]) -> usize {
+    let mut before_last: Vec<usize> = vec![0; other.len() + 1];
+    let mut last: Vec<usize> = (0..=other.len()).collect();
+    for (row, letter) in one.iter().enumerate() {
+        // `last` has the distances of the first `row` letters to each beginning of `other`.
+        let mut next = vec![row + 1; other.len() + 1];
+        for (column, with) in other.iter().enumerate() {
+            let replaced = last[column] + usize::from(letter != with);
+            let mut least = replaced.min(last[column + 1] + 1).min(next[column] + 1);
+            let is_swapped =
+                row > 0 && column > 0 && one[row - 1] == *with && other[column - 1] == *letter;
+            if is_swapped {
+                least = least.min(before_last[column - 1] + 1);
+            }
+            next[column + 1] = least;
+        }
+        before_last = std::mem::replace(&mut last, next);
+    }
+    last[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_count_each_kind_of_slip_once() {
+        let between = |one: &str, other: &str| distance(&letters(one), &letters(other));
+        assert_eq!(between("country", "country"), 0);
+        assert_eq!(between("contry", "country"), 1);
+        assert_eq!(between("countrry", "country"), 1);
+        assert_eq!(between("countri", "country"), 1);
+        assert_eq!(between("conutry", "country"), 1);
+        assert_eq!(between("", "abc"), 3);
+        assert_eq!(between("abc", ""), 3);
+    }
+
+    #[test]
+    fn only_what_is_near_is_suggested() {
+        let known = ["q", "all", "any", "country", "companySlug", "funding.stage"];
+        let nearest = |name| nearest_name(name, known);
+        assert_eq!(nearest("Country"), Some("country"));
+        assert_eq!(nearest("company slug"), Some("companySlug"));
+        assert_eq!(nearest("stge"), Some("funding.stage"));
+        assert_eq!(nearest("funding.stge"), Some("funding.stage"));
+        assert_eq!(nearest("x"), None);
+        assert_eq!(nearest(""), None);
+        assert_eq!(nearest("zebra"), None);
+        assert_eq!(nearest(&"c".repeat(1_000_000)), None);
+    }
+}
