@@ -111,7 +111,7 @@ pub mod text;
 pub use error::{Error, Result};
 pub use index::{
     CommitReport, CompanyDeletion, FacetCount, Facets, Found, Index, IndexBuilder, IndexId,
-    IndexStatistics, Page, Refreshed, Snapshot, Writer,
+    IndexStatistics, Matches, Page, Refreshed, Snapshot, Writer,
 };
 pub use plan::{Estimate, Explanation, SegmentExplanation, StepExplanation, Strategies};
 pub use query::{Facet, Filter, Query, UnknownValue, nearest_name};

@@ -14,6 +14,7 @@ mod facets;
 mod identity;
 mod live;
 mod manifest;
+mod matches;
 mod merge;
 #[cfg(feature = "replicate")]
 mod mirror;
@@ -42,6 +43,7 @@ pub use facets::{FacetCount, Facets};
 pub use identity::IndexId;
 #[cfg(feature = "replicate")]
 pub(crate) use manifest::{DeletedLine, SegmentLine};
+pub use matches::Matches;
 #[cfg(feature = "replicate")]
 pub(crate) use mirror::Mirror;
 pub use page::Page;

@@ -25,6 +25,7 @@ mod csv;
 mod fault;
 mod fields;
 mod input;
+mod item_csv;
 mod lines;
 mod load;
 mod object;
@@ -41,6 +42,7 @@ mod written;
 pub use fault::RecordFault;
 pub use fields::{RecordKind, UnknownField};
 pub use input::{parse_company, parse_signal};
+pub use item_csv::{CSV_COLUMNS, write_csv_header, write_csv_item};
 pub use lines::{LINE_BYTES_MAX, Line, Lines};
 #[cfg(feature = "cluster")]
 pub(crate) use load::sealed;

@@ -41,7 +41,6 @@ impl Derived {
     }
 
     /// What is derived for another part of the same result.
-    #[cfg(feature = "cluster")]
     pub(super) fn of_other_part(&self) -> Derived {
         Derived {
             query: OnceLock::new(),

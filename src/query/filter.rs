@@ -87,6 +87,13 @@ pub enum DateRange {
 }
 
 impl Filter {
+    /// The words of titles that it looks for, as [`text::terms`] gives them; excluded ones are not among them.
+    pub fn title_words(&self) -> Vec<String> {
+        let phrases = self.all.iter().chain(&self.any);
+        let words = phrases.flat_map(|phrase| phrase.terms());
+        words.map(|word| word.to_string()).collect()
+    }
+
     /// Whether a signal of a company is found: the meaning of a filter, in plain slow code. The
     /// engine is defined as agreeing with it.
     ///

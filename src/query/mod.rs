@@ -140,8 +140,19 @@ impl Query {
         params::parse(query_string, params::Accepted::All)?.build()
     }
 
+    /// Everything that a filter finds, in parts of `limit` signals.
+    pub(crate) fn of_filter(filter: Filter, order: Order, limit: usize) -> Query {
+        Query {
+            filter,
+            order,
+            limit,
+            start: Start::First,
+            count_only: false,
+            derived: Derived::default(),
+        }
+    }
+
     /// Another part of the same result, which may be longer than a page.
-    #[cfg(feature = "cluster")]
     pub(crate) fn part(&self, start: Start, limit: usize) -> Query {
         Query {
             start,

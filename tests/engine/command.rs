@@ -156,6 +156,114 @@ fn the_sample_answers_every_command() {
 }
 
 #[test]
+fn words_are_searched_for_and_signs_stand_for_themselves() {
+    let count = |terms: &[&str]| {
+        let arguments = [&["search", "@sample"], terms, &["countOnly=true"]].concat();
+        json(&arguments)["data"]["count"].as_u64().expect("a count")
+    };
+    assert_eq!(
+        count(&["robotics", "-webinar"]),
+        count(&["q=robotics -webinar"])
+    );
+    assert!(count(&["robotics", "-webinar"]) < count(&["robotics"]));
+    assert_eq!(count(&["AT&T"]), count(&["q=AT%26T"]));
+    assert_eq!(count(&["C++"]), count(&["q=C%2B%2B"]));
+    assert_eq!(
+        count(&["series", "country=Germany"]),
+        count(&["q=series&country=Germany"])
+    );
+    refused(2, &["search", "@sample", "robotics", "--tabel"]);
+}
+
+#[test]
+fn each_format_shows_the_same_signals() {
+    let query = ["search", "@sample", "q=robotics", "limit=5", "--format"];
+    let shown = |format: &str| printed(&[&query[..], &[format]].concat());
+    let ids: Vec<String> = shown("ids").lines().map(str::to_owned).collect();
+    assert_eq!(ids.len(), 5);
+    let lines = shown("ndjson");
+    let rows = shown("csv");
+    let table = shown("table");
+    let page: Value = serde_json::from_str(&shown("json")).expect("JSON");
+    for (index, id) in ids.iter().enumerate() {
+        let line: Value =
+            serde_json::from_str(lines.lines().nth(index).expect("a line")).expect("JSON");
+        assert_eq!(
+            (&line["id"], &line),
+            (&Value::from(id.as_str()), &page["data"]["items"][index])
+        );
+        assert!(rows.contains(&format!("\r\n{id},")) && table.contains(id.as_str()));
+    }
+    let next = table.lines().last().expect("the next page");
+    let next = next
+        .strip_prefix("next page: signaldex ")
+        .expect("a command");
+    let program = env!("CARGO_BIN_EXE_signaldex");
+    let output = Command::new("sh")
+        .args(["-c", &format!("{program} {next}")])
+        .output();
+    let second = text(&output.expect("a shell").stdout);
+    assert!(
+        second.lines().count() > 3 && !second.contains(ids[0].as_str()),
+        "{second}"
+    );
+}
+
+#[test]
+fn an_export_has_every_match_once_and_can_be_continued() {
+    let all = printed(&["export", "@sample"]);
+    assert_eq!(all.lines().count(), 2000);
+    let ids: Vec<String> = all
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON")["id"].to_string())
+        .collect();
+    let distinct: std::collections::BTreeSet<_> = ids.iter().collect();
+    assert_eq!(distinct.len(), 2000);
+    let last = ids[999].trim_matches('"');
+    let rest = printed(&["export", "@sample", "--after", last]);
+    let expected: String = all.split_inclusive('\n').skip(1000).collect();
+    assert!(rest == expected, "an export continues after its last line");
+    let some = printed(&[
+        "export",
+        "@sample",
+        "robotics",
+        "--format",
+        "csv",
+        "--max-items",
+        "3",
+    ]);
+    assert_eq!(some.matches("\r\n").count(), 4);
+}
+
+#[cfg(feature = "cli")]
+#[test]
+fn completions_and_manual_pages_know_the_commands() {
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(
+            printed(&["completions", shell]).contains("as-of"),
+            "{shell}"
+        );
+    }
+    assert!(printed(&["man"]).contains("signaldex"));
+    assert!(printed(&["man", "search"]).contains("robotics"));
+}
+
+#[cfg(feature = "cli")]
+#[test]
+fn keys_and_usage_have_tables() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let state = folder.path().join("state.db").display().to_string();
+    printed(&["keys", "create", "--state", &state, "--name", "shop"]);
+    let keys = printed(&["keys", "list", "--state", &state, "--table"]);
+    assert!(
+        keys.starts_with("id ") && keys.contains("  shop  "),
+        "{keys}"
+    );
+    let usage = printed(&["usage", "--state", &state, "--table"]);
+    assert!(usage.starts_with("month  keyId  name  signals"), "{usage}");
+}
+
+#[test]
 fn explain_names_values_that_no_signal_has() {
     let plan = printed(&[
         "explain",

@@ -151,7 +151,7 @@ fn a_list_of_deletions_within_the_directory_is_read_and_kept() {
     command.arg("--delete-signals").arg(&list);
     let output = output(command);
     assert!(output.status.success(), "{}", errors(&output));
-    assert!(errors(&output).contains("deleted 1 signals"));
+    assert!(errors(&output).contains("deleted 1 signal and"));
     assert!(list.is_file());
 }
 

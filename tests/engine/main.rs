@@ -10,6 +10,8 @@ mod golden;
 mod house;
 mod layers;
 mod metamorphic;
+#[cfg(feature = "cli")]
+mod mistakes;
 mod oracle;
 mod parsing;
 mod questions;

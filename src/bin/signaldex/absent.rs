@@ -12,6 +12,10 @@ pub(crate) enum Absent {
     Usage(Ignored),
     #[command(hide = true)]
     AdminToken(Ignored),
+    #[command(hide = true)]
+    Completions(Ignored),
+    #[command(hide = true)]
+    Man(Ignored),
 }
 
 #[derive(Debug, clap::Args)]
@@ -26,7 +30,9 @@ impl Absent {
         let (Absent::Serve(ignored)
         | Absent::Keys(ignored)
         | Absent::Usage(ignored)
-        | Absent::AdminToken(ignored)) = self;
+        | Absent::AdminToken(ignored)
+        | Absent::Completions(ignored)
+        | Absent::Man(ignored)) = self;
         drop(ignored.arguments);
         Err("this program was built without the service; \
              `cargo build --release --features cli` builds it with the service"

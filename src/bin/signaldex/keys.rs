@@ -1,4 +1,4 @@
-//! `signaldex keys`: making, listing and revoking API keys, also while a service runs.
+//! `signaldex keys`: creates, lists and revokes API keys, also while a service runs.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -8,9 +8,9 @@ use signaldex::http::{KeyRecord, NewKey, Quotas, Scopes, State};
 use time::format_description::well_known::Rfc3339;
 use time::{Date, OffsetDateTime, UtcDateTime};
 
-use crate::{Failure, source};
+use crate::{Failure, source, table};
 
-/// Make, list and revoke API keys
+/// Create, list and revoke API keys
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Keys {
     Create(Create),
@@ -18,7 +18,7 @@ pub(crate) enum Keys {
     Revoke(Revoke),
 }
 
-/// Make a key and print it, this once, as {"id","key"}
+/// Create a key and print it, this once, as {"id","key"}
 #[derive(Debug, clap::Args)]
 pub(crate) struct Create {
     #[command(flatten)]
@@ -57,6 +57,9 @@ pub(crate) struct Create {
 pub(crate) struct List {
     #[command(flatten)]
     state: StateFile,
+    /// Show a table rather than JSON
+    #[arg(long)]
+    table: bool,
 }
 
 /// Revoke a key by its id
@@ -125,8 +128,8 @@ impl Create {
             },
         };
         let (record, key) = self.state.open()?.create_key(&new)?;
-        let made = json!({"id": record.id, "key": key.as_str()});
-        Ok(writeln!(std::io::stdout(), "{made}")?)
+        let created = json!({"id": record.id, "key": key.as_str()});
+        Ok(writeln!(std::io::stdout(), "{created}")?)
     }
 }
 
@@ -134,6 +137,17 @@ impl List {
     fn run(self) -> Result<(), Failure> {
         let keys = self.state.open_existing()?.keys()?;
         let lines: Vec<Value> = keys.iter().map(line).collect();
+        if self.table {
+            const COLUMNS: [&str; 6] = [
+                "id",
+                "name",
+                "scopes",
+                "createdAt",
+                "expiresAt",
+                "revokedAt",
+            ];
+            return table::print_values(&COLUMNS, &lines);
+        }
         source::print_json(&lines)
     }
 }

@@ -14,10 +14,13 @@ mod generate;
 mod keys;
 #[cfg(feature = "cli")]
 mod log;
+#[cfg(feature = "cli")]
+mod manual;
 mod options;
 mod progress;
 #[cfg(feature = "replicate")]
 mod publish;
+mod query;
 mod records;
 #[cfg(feature = "cli")]
 #[cfg_attr(not(feature = "replicate"), path = "no_replica.rs")]
@@ -44,22 +47,31 @@ use clap::{Parser, Subcommand};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// A search engine for signals: activities of companies.
+/// A search engine for signals: dated facts about companies.
 ///
-/// Where a command takes DIR, `@sample` stands for the sample corpus that comes with the program.
-/// Queries are the query strings of the HTTP interface, such as 'q="series a"&country=Germany'.
+/// Where a command takes DIR, `@sample` stands for the sample data that come with the program.
 #[derive(Debug, Parser)]
-#[command(name = "signaldex", version)]
+#[command(name = "signaldex", version, after_help = EXAMPLES)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  signaldex search @sample 'q=\"series a\"&country=Germany' --table
+  signaldex build --companies companies.csv --signals signals.jsonl --out index
+  signaldex search index robotics -intern
+  signaldex export index country=Germany --format csv --out germany.csv
+
+`signaldex COMMAND --help` has more.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
     Build(build::Build),
     Update(update::Update),
     Search(search::Search),
+    Export(search::Export),
     Explain(explain::Explain),
     Signal(records::Signal),
     Company(records::Company),
@@ -83,6 +95,10 @@ enum Command {
     Usage(usage::Usage),
     #[cfg(feature = "cli")]
     AdminToken(admin_token::AdminToken),
+    #[cfg(feature = "cli")]
+    Completions(manual::Completions),
+    #[cfg(feature = "cli")]
+    Man(manual::Man),
     #[cfg(not(feature = "cli"))]
     #[command(flatten)]
     Absent(absent::Absent),
@@ -95,11 +111,12 @@ fn main() -> ExitCode {
     #[cfg(feature = "cli")]
     cluster::install_crypto_provider();
     // Wrong usage ends here, with exit status 2.
-    let arguments = Arguments::parse();
+    let arguments = Arguments::parse_from(query::mark_excluded(std::env::args_os()));
     let outcome = match arguments.command {
         Command::Build(build) => build.run(),
         Command::Update(update) => update.run(),
         Command::Search(search) => search.run(),
+        Command::Export(export) => export.run(),
         Command::Explain(explain) => explain.run(),
         Command::Signal(signal) => signal.run(),
         Command::Company(company) => company.run(),
@@ -122,6 +139,10 @@ fn main() -> ExitCode {
         Command::Usage(usage) => usage.run(),
         #[cfg(feature = "cli")]
         Command::AdminToken(token) => token.run(),
+        #[cfg(feature = "cli")]
+        Command::Completions(completions) => completions.run(),
+        #[cfg(feature = "cli")]
+        Command::Man(man) => man.run(),
         #[cfg(not(feature = "cli"))]
         Command::Absent(absent) => absent.run(),
     };

@@ -1,6 +1,6 @@
 //! `signaldex serve`: the HTTP service.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::pin::pin;
@@ -44,12 +44,23 @@ pub(crate) struct Serve {
     /// What is logged: off, error, warn, info (every request) or debug
     #[arg(long, default_value = "info", env = "SIGNALDEX_LOG")]
     log: LevelFilter,
+    /// How it is logged: text for people, or JSON lines; by default text on a terminal, JSON elsewhere
+    #[arg(long, value_enum, default_value_t = LogFormat::Auto, env = "SIGNALDEX_LOG_FORMAT")]
+    log_format: LogFormat,
     #[command(flatten)]
     bounds: Bounds,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum LogFormat {
+    Auto,
+    Text,
+    Json,
+}
+
 /// The dashboard, the search page and the metrics.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Dashboard")]
 struct AdminOptions {
     /// Where the dashboard, the search page and /metrics are served; never expose it to untrusted clients
     #[arg(
@@ -69,6 +80,7 @@ struct AdminOptions {
 
 /// The bounds of the service.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Limits")]
 struct Bounds {
     /// Connections open at once
     #[arg(long, value_name = "N", default_value_t = ServerLimits::default().connections, env = "SIGNALDEX_MAX_CONNECTIONS")]
@@ -129,7 +141,7 @@ impl Serve {
     pub(crate) fn run(self) -> Result<(), Failure> {
         disable_huge_pages();
         let log = log::start();
-        start_logs(self.log, log.clone());
+        start_logs(self.log, self.log_format, log.clone());
         let state = self.state.open()?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -249,17 +261,24 @@ async fn listen(address: SocketAddr, option: &str) -> Result<TcpListener, Failur
     })
 }
 
-/// JSON lines on standard error. One that cannot be written is dropped; reporting that there would
-/// fail as well, and panic.
-fn start_logs(level: LevelFilter, log: LogWriter) {
-    tracing_subscriber::fmt()
-        .json()
-        .flatten_event(true)
+/// Lines on standard error. One that cannot be written is dropped; reporting that there would fail as
+/// well, and panic.
+fn start_logs(level: LevelFilter, format: LogFormat, log: LogWriter) {
+    let is_text = match format {
+        LogFormat::Auto => std::io::stderr().is_terminal(),
+        LogFormat::Text => true,
+        LogFormat::Json => false,
+    };
+    let lines = tracing_subscriber::fmt()
         .with_target(false)
         .with_max_level(level)
         .with_writer(move || log.clone())
-        .log_internal_errors(false)
-        .init();
+        .log_internal_errors(false);
+    if is_text {
+        lines.init();
+    } else {
+        lines.json().flatten_event(true).init();
+    }
 }
 
 /// Prints a line that uses the trial key.

@@ -1,12 +1,11 @@
 //! Where the commands find their index, today, and standard output.
 
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
 use serde::Serialize;
 use signaldex::json::Data;
-use signaldex::{Index, Snapshot, sample};
+use signaldex::{Index, nearest_name, sample};
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 use time::{Date, UtcDateTime};
@@ -16,46 +15,38 @@ use crate::Failure;
 /// What stands for the sample corpus where a directory is asked for.
 const SAMPLE: &str = "@sample";
 
-/// A question to an index: where it is, what is asked, and what counts as today.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Question {
-    /// The directory of the index, or @sample
-    #[arg(value_name = "DIR")]
-    directory: PathBuf,
-    /// The query, such as 'q="series a"&country=Germany'
-    #[arg(default_value = "")]
-    pub(crate) query: String,
-    /// The day that counts as today
-    #[arg(long, value_name = "DATE", value_parser = parse_date)]
-    as_of: Option<Date>,
-}
-
-impl Question {
-    /// The index's snapshot.
-    pub(crate) fn snapshot(&self) -> Result<Arc<Snapshot>, Failure> {
-        open(&self.directory).map(|index| index.snapshot())
-    }
-
-    /// The day that counts as today: the one given, the sample's own, or the UTC date.
-    pub(crate) fn today(&self) -> Date {
-        let default = || {
-            if self.directory == Path::new(SAMPLE) {
-                sample::AS_OF
-            } else {
-                UtcDateTime::now().date()
-            }
-        };
-        self.as_of.unwrap_or_else(default)
+/// The sample's own day, or the UTC date.
+pub(crate) fn today_of(directory: &Path) -> Date {
+    if directory == Path::new(SAMPLE) {
+        sample::AS_OF
+    } else {
+        UtcDateTime::now().date()
     }
 }
 
 /// Opens the index in a directory, or builds that of the sample corpus.
 pub(crate) fn open(directory: &Path) -> Result<Index, Failure> {
-    Ok(if directory == Path::new(SAMPLE) {
-        sample::index()?
-    } else {
-        Index::open(directory)?
+    if directory == Path::new(SAMPLE) {
+        return Ok(sample::index()?);
+    }
+    let opened = Index::open(directory);
+    opened.map_err(|error| {
+        if error.is_missing() {
+            format!("{error:#}; {}", hint_of_missing(directory)).into()
+        } else {
+            Failure::from(error)
+        }
     })
+}
+
+fn hint_of_missing(directory: &Path) -> &'static str {
+    let name = directory.to_string_lossy();
+    if name.starts_with('@') || nearest_name(&name, [SAMPLE]).is_some() {
+        "did you mean @sample?"
+    } else {
+        "the directory of an index comes first, or @sample for the sample data; \
+         `signaldex build` makes an index"
+    }
 }
 
 /// Reads a date from the command line.

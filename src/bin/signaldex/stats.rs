@@ -6,23 +6,21 @@ use serde_json::{Map, Value, json};
 
 use crate::{Failure, source};
 
-/// Show figures of an index: signals, companies, segments, bytes by section
+/// Show figures of an index: signals, companies, segments, bytes
 #[derive(Debug, clap::Args)]
 pub(crate) struct Stats {
     /// The directory of the index, or @sample
     #[arg(value_name = "DIR")]
     directory: PathBuf,
+    /// Also show the bytes of each section of the files
+    #[arg(long)]
+    sections: bool,
 }
 
 impl Stats {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let figures = source::open(&self.directory)?.snapshot().statistics();
-        let sections: Map<String, Value> = figures
-            .sections
-            .into_iter()
-            .map(|(name, bytes)| (name, bytes.into()))
-            .collect();
-        source::print_json(&json!({
+        let mut shown = json!({
             "index": figures.identity.to_string(),
             "generation": figures.generation,
             "signals": figures.signals,
@@ -30,7 +28,13 @@ impl Stats {
             "companies": figures.companies,
             "segments": figures.segments,
             "bytes": figures.bytes,
-            "bytesBySection": sections,
-        }))
+        });
+        if self.sections {
+            let sections = figures.sections.into_iter();
+            let sections: Map<String, Value> =
+                sections.map(|(name, bytes)| (name, bytes.into())).collect();
+            shown["bytesBySection"] = sections.into();
+        }
+        source::print_json(&shown)
     }
 }

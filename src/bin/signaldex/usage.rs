@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 use signaldex::http::Month;
 
 use crate::keys::StateFile;
-use crate::{Failure, source};
+use crate::{Failure, source, table};
 
-/// Show what each key has used, as JSON
+/// Show what each key has used, as JSON or a table
 #[derive(Debug, clap::Args)]
 pub(crate) struct Usage {
     #[command(flatten)]
@@ -14,6 +14,9 @@ pub(crate) struct Usage {
     /// That month alone, as YYYY-MM
     #[arg(long, value_name = "YYYY-MM", value_parser = parse_month)]
     month: Option<Month>,
+    /// Show a table rather than JSON
+    #[arg(long)]
+    table: bool,
 }
 
 impl Usage {
@@ -34,6 +37,18 @@ impl Usage {
                 })
             })
             .collect();
+        if self.table {
+            const COLUMNS: [&str; 7] = [
+                "month",
+                "keyId",
+                "name",
+                "signals",
+                "activities",
+                "companies",
+                "freeAnswers",
+            ];
+            return table::print_values(&COLUMNS, &lines);
+        }
         source::print_json(&lines)
     }
 }

@@ -1,0 +1,259 @@
+//! What is asked on the command line: words and `name=value` pairs, and hints where they are wrong.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use signaldex::query::{FaultCode, InvalidQuery, PARAMETERS, ParameterKind};
+use signaldex::{Facet, Filter, Query, Snapshot, nearest_name};
+use time::Date;
+
+use crate::stderr::say;
+use crate::{Failure, source};
+
+/// A question to an index: where it is, what is asked, and what counts as today.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Question {
+    /// The directory of the index, or @sample
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// Words of the title, -excluded words, and parameters such as country=Germany, combined with AND
+    #[arg(value_name = "QUERY")]
+    terms: Vec<String>,
+    /// The day that counts as today
+    #[arg(long, value_name = "DATE", value_parser = source::parse_date)]
+    pub(crate) as_of: Option<Date>,
+}
+
+/// Stands before an argument such as `-intern`, which is a word and no option.
+const EXCLUDED: char = '\u{1}';
+
+/// Marks the arguments of a question that are excluded words, so that they are not taken for options.
+pub(crate) fn mark_excluded(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    const ASKING: [&str; 4] = ["search", "explain", "options", "export"];
+    let mut arguments: Vec<OsString> = arguments.collect();
+    let is_asking = |command: &OsString| ASKING.iter().any(|asking| command == asking);
+    if arguments.get(1).is_some_and(is_asking) {
+        for argument in arguments.iter_mut().skip(2) {
+            let Some(text) = argument.to_str() else {
+                continue;
+            };
+            let is_option = ["-h", "-V", "-"].contains(&text);
+            if text.starts_with('-') && !text.starts_with("--") && !is_option {
+                *argument = format!("{EXCLUDED}{text}").into();
+            }
+        }
+    }
+    arguments
+}
+
+impl Question {
+    /// The query string: words become `q`, percent-encoded; what has a `=` stands as it is.
+    pub(crate) fn query_string(&self) -> String {
+        let (mut words, mut parts) = (Vec::new(), Vec::new());
+        for term in &self.terms {
+            match term.strip_prefix(EXCLUDED) {
+                Some(excluded) => words.push(excluded.to_owned()),
+                None if has_name(term) => parts.push(term.clone()),
+                None if term.is_empty() => {}
+                None => words.push(term.clone()),
+            }
+        }
+        if !words.is_empty() {
+            parts.insert(0, format!("q={}", encoded(&words.join(" "))));
+        }
+        parts.join("&")
+    }
+
+    /// The query.
+    ///
+    /// # Errors
+    /// Every fault of it, each with a hint where one is at hand.
+    pub(crate) fn query(&self) -> Result<Query, Failure> {
+        let text = self.query_string();
+        warn_of_plus(&text);
+        Ok(Query::parse(&text).map_err(|invalid| explained(&invalid, &text, |_| true))?)
+    }
+
+    /// The filter of a command that takes no pages.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query).
+    pub(crate) fn filter(&self) -> Result<Filter, Failure> {
+        let text = self.query_string();
+        warn_of_plus(&text);
+        let is_allowed = |name: &str| !["limit", "cursor", "page", "countOnly"].contains(&name);
+        Ok(Filter::parse(&text).map_err(|invalid| explained(&invalid, &text, is_allowed))?)
+    }
+
+    /// The day that counts as today: the one given, the sample's own, or the UTC date.
+    pub(crate) fn today(&self) -> Date {
+        self.as_of
+            .unwrap_or_else(|| source::today_of(&self.directory))
+    }
+}
+
+/// Whether a term is `name=value`, or several of these.
+fn has_name(term: &str) -> bool {
+    let name = term.split_once('=').map_or("", |(name, _)| name);
+    !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Percent-encodes everything but letters, digits and a few marks.
+pub(crate) fn encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~\"".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else if byte == b' ' {
+            encoded.push('+');
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    encoded
+}
+
+/// Says so where a plus sign was most likely meant, as in `q=C++`.
+fn warn_of_plus(text: &str) {
+    for pair in text.split('&') {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        if name != "size" && (value.contains("++") || value.ends_with('+')) {
+            let meant = value.trim_end_matches('+');
+            let meant = format!("{meant}{}", "%2B".repeat(value.len() - meant.len()));
+            say(format_args!(
+                "note: + is a space in {pair}; for a plus sign write {name}={meant}"
+            ));
+        }
+    }
+}
+
+/// The faults of a query, each on a line, with what was most likely meant.
+fn explained(invalid: &InvalidQuery, text: &str, is_allowed: impl Fn(&str) -> bool) -> String {
+    let lines = invalid.faults().iter().map(|fault| {
+        let hint = match fault.code {
+            FaultCode::UnknownParameter => {
+                let names = PARAMETERS.iter().map(|known| known.name);
+                let names = names.filter(|name| is_allowed(name));
+                let nearest = nearest_name(&fault.parameter, names);
+                nearest
+                    .map(|name| format!("did you mean {name}?"))
+                    .or_else(|| {
+                        let is_value = text.split('&').skip(1).any(|pair| pair == fault.parameter);
+                        is_value.then(|| {
+                            format!(
+                                "an & within a value is written %26: {}",
+                                text.replacen(
+                                    &format!("&{}", fault.parameter),
+                                    &format!("%26{}", fault.parameter),
+                                    1
+                                )
+                            )
+                        })
+                    })
+            }
+            FaultCode::InvalidValue => nearest_choice(&fault.parameter, text),
+            _ => None,
+        };
+        // The list of all parameters would bury the hint.
+        let message = match (&hint, fault.message.split_once("; allowed are ")) {
+            (Some(_), Some((fault_alone, _))) if fault.code == FaultCode::UnknownParameter => {
+                fault_alone
+            }
+            _ => &fault.message,
+        };
+        match hint {
+            Some(hint) => format!("{message}; {hint}"),
+            None => message.to_owned(),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The allowed value of a parameter that is nearest to the one in the query string.
+fn nearest_choice(parameter: &str, text: &str) -> Option<String> {
+    let known = PARAMETERS.iter().find(|known| known.name == parameter)?;
+    let choices = match known.kind {
+        ParameterKind::Choice(choices) | ParameterKind::ChoiceList { choices, .. } => choices,
+        ParameterKind::Flag => &["true", "false"],
+        _ => return None,
+    };
+    let pair = |pair: &'_ str| {
+        let (name, value) = pair.split_once('=')?;
+        (name == parameter).then(|| value.to_owned())
+    };
+    let value = text.split('&').find_map(pair)?;
+    let items = value.split(',').map(str::trim);
+    let mut wrong = items.filter(|item| !choices.contains(item));
+    let nearest = wrong.find_map(|item| nearest_name(item, choices.iter().copied()))?;
+    Some(format!("did you mean {nearest}?"))
+}
+
+/// Says on standard error which values no signal has, each with the nearest that some have.
+pub(crate) fn warn_of_unknown(snapshot: &Snapshot, filter: &Filter, today: Date) {
+    let unknown = snapshot.unknown_values(filter);
+    if unknown.is_empty() {
+        return;
+    }
+    let Ok(facets) = snapshot.facets(&Filter::default(), today) else {
+        return;
+    };
+    for value in unknown {
+        let facet = Facet::ALL
+            .into_iter()
+            .find(|facet| facet.parameter() == value.parameter);
+        let labels = facet.map(|facet| facets.values(facet)).unwrap_or_default();
+        let nearest = nearest_name(
+            &value.value,
+            labels.iter().map(|counted| counted.label.as_str()),
+        );
+        match nearest {
+            Some(nearest) => say(format_args!(
+                "note: {value}; did you mean {}={nearest}?",
+                value.parameter.name()
+            )),
+            None => say(format_args!("note: {value}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text_of(terms: &[&str]) -> String {
+        let arguments = ["signaldex", "search", "DIR"].iter().chain(terms);
+        let arguments = mark_excluded(arguments.map(|&argument| argument.into()));
+        let terms = arguments[3..].iter();
+        let terms = terms.map(|term| term.to_str().expect("text").to_owned());
+        let question = Question {
+            directory: PathBuf::new(),
+            terms: terms.collect(),
+            as_of: None,
+        };
+        question.query_string()
+    }
+
+    #[test]
+    fn words_become_q_and_pairs_stand() {
+        let table: [(&[&str], &str); 8] = [
+            (&["robotics", "-intern"], "q=robotics+-intern"),
+            (&["C++", "AT&T"], "q=C%2B%2B+AT%26T"),
+            (
+                &["country=Germany", "robotics"],
+                "q=robotics&country=Germany",
+            ),
+            (&["q=a&country=b"], "q=a&country=b"),
+            (&["\"series a\"", "limit=3"], "q=\"series+a\"&limit=3"),
+            (&["-a=b"], "q=-a%3Db"),
+            (&["100%", "Straße"], "q=100%25+Stra%C3%9Fe"),
+            (&[""], ""),
+        ];
+        for (terms, expected) in table {
+            assert_eq!(text_of(terms), expected);
+        }
+        assert_eq!(text_of(&[]), "");
+    }
+}
