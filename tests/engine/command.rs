@@ -259,6 +259,43 @@ fn keys_and_usage_have_tables() {
         keys.starts_with("id ") && keys.contains("  shop  "),
         "{keys}"
     );
+    let id = keys
+        .lines()
+        .nth(1)
+        .and_then(|line| line.split_whitespace().next());
+    let id = id.expect("an id");
+    let edit = ["keys", "edit", "--state", &state, id];
+    let edited = json(
+        &[
+            &edit[..],
+            &["--quota-signals", "5", "--expires", "2030-01-01"],
+        ]
+        .concat(),
+    );
+    assert_eq!(
+        (&edited["quotaSignals"], &edited["name"], &edited["rate"]),
+        (&5.into(), &"shop".into(), &50.into())
+    );
+    assert_eq!(edited["expiresAt"], "2030-01-01T00:00:00Z");
+    let edited = json(
+        &[
+            &edit[..],
+            &["--quota-signals", "none", "--expires", "never"],
+        ]
+        .concat(),
+    );
+    assert!(edited["quotaSignals"].is_null() && edited["expiresAt"].is_null());
+    let rotated = json(&["keys", "rotate", "--state", &state, id]);
+    assert!(
+        rotated["key"]
+            .as_str()
+            .is_some_and(|key| key.starts_with("sdx_"))
+    );
+    printed(&["keys", "revoke", "--state", &state, id]);
+    for command in ["edit", "rotate"] {
+        let message = refused(1, &["keys", command, "--state", &state, id]);
+        assert!(message.contains("or it is revoked"), "{message}");
+    }
     let usage = printed(&["usage", "--state", &state, "--table"]);
     assert!(usage.starts_with("month  keyId  name  signals"), "{usage}");
 }

@@ -10,11 +10,13 @@ use time::{Date, OffsetDateTime, UtcDateTime};
 
 use crate::{Failure, source, table};
 
-/// Create, list and revoke API keys
+/// Create, list, edit, rotate and revoke API keys
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Keys {
     Create(Create),
     List(List),
+    Edit(Edit),
+    Rotate(Rotate),
     Revoke(Revoke),
 }
 
@@ -62,6 +64,55 @@ pub(crate) struct List {
     table: bool,
 }
 
+/// Change the settings of a key; what is not given stays
+#[derive(Debug, clap::Args)]
+pub(crate) struct Edit {
+    #[command(flatten)]
+    state: StateFile,
+    /// The id that `create` printed
+    id: String,
+    /// A name for people
+    #[arg(long)]
+    name: Option<String>,
+    /// What the key may be used for, of signals:read and companies:read
+    #[arg(long, value_parser = parse_scopes)]
+    scopes: Option<Scopes>,
+    /// The first day (UTC) on which the key is refused, or never
+    #[arg(long, value_name = "DATE", value_parser = parse_expiry)]
+    expires: Option<Setting<Date>>,
+    /// Requests a second in the long run
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    rate: Option<u32>,
+    /// Requests at once
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    burst: Option<u32>,
+    /// Signals a calendar month that searches may return, or none for no quota
+    #[arg(long, value_name = "N", value_parser = parse_quota)]
+    quota_signals: Option<Setting<u64>>,
+    /// Signal details a calendar month, or none
+    #[arg(long, value_name = "N", value_parser = parse_quota)]
+    quota_activities: Option<Setting<u64>>,
+    /// Companies a calendar month, or none
+    #[arg(long, value_name = "N", value_parser = parse_quota)]
+    quota_companies: Option<Setting<u64>>,
+    /// Counts and filter options a calendar month, or none
+    #[arg(long, value_name = "N", value_parser = parse_quota)]
+    quota_free_answers: Option<Setting<u64>>,
+}
+
+/// A setting that may be taken away.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setting<T>(Option<T>);
+
+/// Give a key a new secret and print it, this once; the old one is refused from then on
+#[derive(Debug, clap::Args)]
+pub(crate) struct Rotate {
+    #[command(flatten)]
+    state: StateFile,
+    /// The id that `create` printed
+    id: String,
+}
+
 /// Revoke a key by its id
 #[derive(Debug, clap::Args)]
 pub(crate) struct Revoke {
@@ -107,6 +158,8 @@ impl Keys {
         match self {
             Keys::Create(create) => create.run(),
             Keys::List(list) => list.run(),
+            Keys::Edit(edit) => edit.run(),
+            Keys::Rotate(rotate) => rotate.run(),
             Keys::Revoke(revoke) => revoke.run(),
         }
     }
@@ -150,6 +203,71 @@ impl List {
         }
         source::print_json(&lines)
     }
+}
+
+impl Edit {
+    fn run(self) -> Result<(), Failure> {
+        let state = self.state.open_existing()?;
+        let id = self.id.clone();
+        let edited = state.edit_key(&id, |settings| self.apply(settings))?;
+        match edited {
+            Some(record) => source::print_json(&line(&record)),
+            None => Err(no_key(&id)),
+        }
+    }
+
+    fn apply(self, settings: &mut NewKey) {
+        if let Some(name) = self.name {
+            settings.name = name;
+        }
+        if let Some(scopes) = self.scopes {
+            settings.scopes = scopes;
+        }
+        if let Some(Setting(day)) = self.expires {
+            settings.expires_at = day.map(|day| day.midnight().as_utc());
+        }
+        settings.rate = self.rate.unwrap_or(settings.rate);
+        settings.burst = self.burst.unwrap_or(settings.burst);
+        let quotas = &mut settings.quotas;
+        for (quota, given) in [
+            (&mut quotas.signals, self.quota_signals),
+            (&mut quotas.activities, self.quota_activities),
+            (&mut quotas.companies, self.quota_companies),
+            (&mut quotas.free_answers, self.quota_free_answers),
+        ] {
+            if let Some(Setting(number)) = given {
+                *quota = number;
+            }
+        }
+    }
+}
+
+impl Rotate {
+    fn run(self) -> Result<(), Failure> {
+        let key = self.state.open_existing()?.rotate_key(&self.id)?;
+        let key = key.ok_or_else(|| no_key(&self.id))?;
+        let rotated = json!({"id": self.id, "key": key.as_str()});
+        Ok(writeln!(std::io::stdout(), "{rotated}")?)
+    }
+}
+
+fn no_key(id: &str) -> Failure {
+    format!("there is no key {id:?}, or it is revoked; `signaldex keys list` shows all").into()
+}
+
+fn parse_quota(text: &str) -> Result<Setting<u64>, String> {
+    if text == "none" {
+        return Ok(Setting(None));
+    }
+    let number = text.parse().map(|number| Setting(Some(number)));
+    number.map_err(|_| "a whole number or none is needed".to_owned())
+}
+
+fn parse_expiry(text: &str) -> Result<Setting<Date>, String> {
+    if text == "never" {
+        return Ok(Setting(None));
+    }
+    source::parse_date(text).map(|day| Setting(Some(day)))
 }
 
 impl Revoke {

@@ -141,6 +141,67 @@ impl State {
         })
     }
 
+    /// Changes the settings of a key that is not revoked, and returns it; `None` where there is none.
+    ///
+    /// # Errors
+    /// A name too long, a rate or burst of 0, or a state that cannot be written.
+    pub fn edit_key(
+        &self,
+        id: &str,
+        edit: impl FnOnce(&mut NewKey),
+    ) -> Result<Option<KeyRecord>, StateError> {
+        self.with(|connection| {
+            let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let sql = format!("SELECT {COLUMNS} FROM keys WHERE id = ?1 AND revoked_at IS NULL");
+            let Some((_, mut record)) = change.query_row(&sql, [id], read).optional()? else {
+                return Ok(None);
+            };
+            edit(&mut record.settings);
+            let settings = &record.settings;
+            check(settings)?;
+            change.execute(
+                "UPDATE keys SET name = ?2, scopes = ?3, expires_at = ?4, rate = ?5, burst = ?6, \
+                 quota_signals = ?7, quota_activities = ?8, quota_companies = ?9, \
+                 quota_free_answers = ?10 WHERE id = ?1",
+                params![
+                    id,
+                    settings.name,
+                    settings.scopes.to_string(),
+                    settings.expires_at.map(UtcDateTime::unix_timestamp),
+                    settings.rate,
+                    settings.burst,
+                    stored_quota(settings.quotas.signals),
+                    stored_quota(settings.quotas.activities),
+                    stored_quota(settings.quotas.companies),
+                    stored_quota(settings.quotas.free_answers),
+                ],
+            )?;
+            change.execute("UPDATE key_changes SET count = count + 1", [])?;
+            change.commit()?;
+            Ok(Some(record))
+        })
+    }
+
+    /// Gives a key that is not revoked a new secret, and returns it; the old one is refused from then
+    /// on. Id, settings and usage stay. `None` where there is no such key.
+    ///
+    /// # Errors
+    /// The state cannot be written.
+    pub fn rotate_key(&self, id: &str) -> Result<Option<ApiKey>, StateError> {
+        let key = ApiKey::generate()?;
+        let rotated = self.with(|connection| {
+            let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let rotated = change.execute(
+                "UPDATE keys SET hash = ?2 WHERE id = ?1 AND revoked_at IS NULL",
+                params![id, key.hash().0],
+            )?;
+            change.execute("UPDATE key_changes SET count = count + 1", [])?;
+            change.commit()?;
+            Ok(rotated == 1)
+        })?;
+        Ok(rotated.then_some(key))
+    }
+
     /// Every key, oldest first.
     ///
     /// # Errors
