@@ -39,6 +39,7 @@ mod options;
 mod pages;
 mod problem;
 mod query_pool;
+mod reference;
 mod replay;
 mod request;
 mod request_target;

@@ -20,7 +20,7 @@ use super::keyring::Rate;
 use super::keys::Scope;
 use super::problem::{Code, Problem};
 use super::service::{Service, Shared};
-use super::{details, options, pages, request, search};
+use super::{details, options, pages, reference, request, search};
 
 /// The methods of every endpoint, as `Allow` writes them.
 const ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD");
@@ -36,7 +36,8 @@ enum Endpoint<'p> {
     Ready,
     OpenApi,
     Root,
-    Docs,
+    /// A page of the API reference.
+    Docs(&'static str),
 }
 
 impl Service {
@@ -114,14 +115,17 @@ impl<'p> Endpoint<'p> {
             "/readyz" => Some(Endpoint::Ready),
             "/openapi.json" => Some(Endpoint::OpenApi),
             "/" => Some(Endpoint::Root),
-            "/docs" => Some(Endpoint::Docs),
-            _ => match path.strip_prefix("/api/v1/signals/") {
-                Some(id) => segment(id).map(Endpoint::Signal),
-                None => path
-                    .strip_prefix("/api/v1/companies/")
-                    .and_then(segment)
-                    .map(Endpoint::Company),
-            },
+            "/docs" => Some(Endpoint::Docs(reference::index())),
+            _ => {
+                if let Some(id) = path.strip_prefix("/api/v1/signals/") {
+                    segment(id).map(Endpoint::Signal)
+                } else if let Some(slug) = path.strip_prefix("/api/v1/companies/") {
+                    segment(slug).map(Endpoint::Company)
+                } else {
+                    let slug = path.strip_prefix("/docs/")?;
+                    reference::page(slug).map(Endpoint::Docs)
+                }
+            }
         }
     }
 
@@ -136,7 +140,7 @@ impl<'p> Endpoint<'p> {
             Endpoint::Ready => "ready",
             Endpoint::OpenApi => "openapi",
             Endpoint::Root => "root",
-            Endpoint::Docs => "docs",
+            Endpoint::Docs(_) => "docs",
         }
     }
 
@@ -157,7 +161,7 @@ impl<'p> Endpoint<'p> {
             Endpoint::Ready => pages::ready(service, parts),
             Endpoint::OpenApi => pages::openapi(parts),
             Endpoint::Root => pages::root(parts),
-            Endpoint::Docs => pages::docs(parts),
+            Endpoint::Docs(html) => pages::docs(parts, html),
         }
     }
 }

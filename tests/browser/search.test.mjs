@@ -159,12 +159,16 @@ for (const colorScheme of ["light", "dark"]) {
     await signIn(page, service);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     const pages = ["/", "/search", "/keys", "/usage", "/slow"].map((path) => service.admin + path);
-    for (const address of [...pages, `${service.api}/docs`]) {
+    const reference = ["", "/search-signals", "/get-signal", "/get-company", "/get-filter-options"];
+    for (const address of [...pages, ...reference.map((path) => `${service.api}/docs${path}`)]) {
       await page.goto(address);
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       assert.ok(overflow <= 0, `${address} is ${overflow} pixels too wide`);
     }
-    await assertAccessible(page, "the description of the interface");
+    for (const path of reference) {
+      await page.goto(`${service.api}/docs${path}`);
+      await assertAccessible(page, `the API reference${path}`);
+    }
   });
 }
 

@@ -24,5 +24,6 @@ mod operators;
 mod overload;
 #[cfg(feature = "cli")]
 mod program;
+mod reference;
 #[cfg(feature = "cli")]
 mod replaced;

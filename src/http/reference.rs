@@ -1,0 +1,395 @@
+//! The API reference for people: `/docs`, and below it a page for each endpoint that needs a key.
+//!
+//! The pages are built once, from the tables that requests are checked by. The example answers are
+//! files beside this one; a test compares them with what the service returns.
+
+use std::sync::LazyLock;
+
+use super::openapi;
+use super::problem::Code;
+use crate::query::{PARAMETERS, ParameterDescription};
+
+/// The head of every page, with `TITLE` for its title.
+const HEAD: &str = include_str!("reference/head.html");
+
+/// How to send a request, which every page says first.
+const SETUP: &str = "<p>The examples read the address of the service and an API key from two variables:</p>\n\
+     <pre>export SIGNALDEX_URL=http://127.0.0.1:8080\nexport SIGNALDEX_KEY=sdx_…</pre>\n";
+
+/// What may go wrong at every endpoint that needs a key.
+const COMMON_ERRORS: [Code; 5] = [
+    Code::Unauthorized,
+    Code::Forbidden,
+    Code::RateLimited,
+    Code::Internal,
+    Code::Overloaded,
+];
+
+/// An endpoint that has a page of its own.
+struct Page {
+    slug: &'static str,
+    title: &'static str,
+    path: &'static str,
+    summary: &'static str,
+    scope: &'static str,
+    cost: &'static str,
+    limits: &'static [&'static str],
+    parameters: Parameters,
+    /// The path and query of the example.
+    request: &'static str,
+    /// What the sample corpus answers to it.
+    answer: &'static str,
+    /// Beyond [`COMMON_ERRORS`].
+    errors: &'static [Code],
+}
+
+/// Which parameters an endpoint has.
+enum Parameters {
+    /// All of the search, and the header that makes a repeated request free.
+    Search,
+    /// The search's filters without lists of ids.
+    Filters,
+    /// One, in the path: name, value, meaning, example.
+    Path([&'static str; 4]),
+}
+
+const RATE_LIMIT: &str =
+    "Each key has a rate limit and a burst; requests above it get status 429 with `Retry-After`.";
+const EXPENSIVE: &str = "Expensive queries run two at a time per key; one that waits more than \
+     2 seconds gets status 429.";
+const URI_LENGTH: &str = "Path and query have at most 64,000 bytes; a longer URI gets status 414.";
+
+const PAGES: [Page; 4] = [
+    Page {
+        slug: "search-signals",
+        title: "Search signals",
+        path: "/api/v1/signals",
+        summary: "Returns the signals that match all filters, newest id first. `nextCursor` leads \
+                  to the next page and is `null` on the last one.",
+        scope: "signals:read",
+        cost: "One `signals` unit for each item returned. Counts and empty pages are free.",
+        limits: &[
+            "A page has at most 50 signals.",
+            URI_LENGTH,
+            EXPENSIVE,
+            RATE_LIMIT,
+        ],
+        parameters: Parameters::Search,
+        request: "/api/v1/signals?q=%22series+a%22&country=Germany&limit=1",
+        answer: include_str!("reference/search-signals.json"),
+        errors: &[
+            Code::InvalidRequest,
+            Code::QuotaExceeded,
+            Code::RequestInProgress,
+            Code::UriTooLong,
+            Code::IdempotencyKeyReused,
+        ],
+    },
+    Page {
+        slug: "get-signal",
+        title: "Get a signal",
+        path: "/api/v1/signals/{id}",
+        summary: "Returns one signal with its company.",
+        scope: "signals:read",
+        cost: "One `activities` unit.",
+        limits: &[RATE_LIMIT],
+        parameters: Parameters::Path([
+            "id",
+            "A signal id",
+            "The id of the signal, as a search returns it. It is a string in JSON.",
+            "7477456168553964859",
+        ]),
+        request: "/api/v1/signals/7477456168553964859",
+        answer: include_str!("reference/get-signal.json"),
+        errors: &[Code::InvalidRequest, Code::QuotaExceeded, Code::NotFound],
+    },
+    Page {
+        slug: "get-company",
+        title: "Get a company",
+        path: "/api/v1/companies/{slug}",
+        summary: "Returns one company.",
+        scope: "companies:read",
+        cost: "One `companies` unit.",
+        limits: &[RATE_LIMIT],
+        parameters: Parameters::Path([
+            "slug",
+            "A company slug",
+            "The `companySlug` of a signal.",
+            "sao-bento-agro",
+        ]),
+        request: "/api/v1/companies/sao-bento-agro",
+        answer: include_str!("reference/get-company.json"),
+        errors: &[Code::InvalidRequest, Code::QuotaExceeded, Code::NotFound],
+    },
+    Page {
+        slug: "get-filter-options",
+        title: "Get filter options",
+        path: "/api/v1/filter-options",
+        summary: "Returns the values to filter on, with counts. Each list counts under all filters \
+                  but its own, so it shows what choosing another value would return.",
+        scope: "signals:read",
+        cost: "Free. The key may have a quota of free answers.",
+        limits: &[URI_LENGTH, EXPENSIVE, RATE_LIMIT],
+        parameters: Parameters::Filters,
+        request: "/api/v1/filter-options?companySlug=sao-bento-agro",
+        answer: include_str!("reference/get-filter-options.json"),
+        errors: &[Code::InvalidRequest, Code::QuotaExceeded, Code::UriTooLong],
+    },
+];
+
+/// Path, meaning and cost of the endpoints that need no key.
+const OPEN_ENDPOINTS: [[&str; 3]; 4] = [
+    ["/healthz", "Whether the process is up", "nothing"],
+    [
+        "/readyz",
+        "Whether the service can answer searches",
+        "nothing",
+    ],
+    ["/openapi.json", "The OpenAPI document", "nothing"],
+    ["/docs", "This API reference", "nothing"],
+];
+
+static INDEX: LazyLock<String> = LazyLock::new(index_html);
+static RENDERED: LazyLock<Vec<String>> = LazyLock::new(|| PAGES.iter().map(Page::html).collect());
+
+/// The page `/docs`.
+pub(super) fn index() -> &'static str {
+    &INDEX
+}
+
+/// The page `/docs/{slug}`; `None` where there is none.
+pub(super) fn page(slug: &str) -> Option<&'static str> {
+    let index = PAGES.iter().position(|page| page.slug == slug)?;
+    RENDERED.get(index).map(String::as_str)
+}
+
+fn index_html() -> String {
+    let keyed = PAGES.iter().map(|page| {
+        format!(
+            "<tr><td><a href=\"/docs/{}\"><code>{}</code></a><td>{}<td data-label=\"Cost\">{}\n",
+            page.slug,
+            page.path,
+            page.title,
+            with_code(page.cost)
+        )
+    });
+    let open = OPEN_ENDPOINTS.iter().map(|[path, meaning, cost]| {
+        format!("<tr><td><code>{path}</code><td>{meaning}<td data-label=\"Cost\">{cost}\n")
+    });
+    [
+        head("API reference"),
+        "<p>Send <code>Authorization: Bearer …</code> with an API key in every request below \
+         <code>/api/v1</code>. <a href=\"/openapi.json\">/openapi.json</a> describes the API for \
+         programs.</p>\n"
+            .to_owned(),
+        SETUP.to_owned(),
+        format!(
+            "<pre>{}</pre>\n",
+            escape(&curl("/api/v1/signals?q=%22series+a%22&limit=5"))
+        ),
+        table("Endpoints", &["Path", "Answer", "Cost"], keyed.chain(open)),
+        table(
+            "Search parameters",
+            &PARAMETER_COLUMNS,
+            PARAMETERS.iter().map(parameter_row),
+        ),
+        table("Errors", &ERROR_COLUMNS, error_rows(&Code::ALL, true)),
+        FOOT.to_owned(),
+    ]
+    .concat()
+}
+
+const FOOT: &str = "</main>\n</body>\n</html>\n";
+const PARAMETER_COLUMNS: [&str; 4] = ["Name", "Value", "Meaning", "Example"];
+const ERROR_COLUMNS: [&str; 3] = ["Code", "Status", "Meaning"];
+
+impl Page {
+    fn html(&self) -> String {
+        let limits = self.limits.iter();
+        let limits: String = limits
+            .map(|limit| format!("<li>{}\n", with_code(limit)))
+            .collect();
+        let errors: Vec<Code> = Code::ALL
+            .into_iter()
+            .filter(|code| self.errors.contains(code) || COMMON_ERRORS.contains(code))
+            .collect();
+        [
+            head(self.title),
+            self.navigation(),
+            format!(
+                "<p><code>GET {}</code></p>\n<p>{}</p>\n<p>Scope: <code>{}</code>. Cost: {}</p>\n",
+                self.path,
+                with_code(self.summary),
+                self.scope,
+                with_code(self.cost)
+            ),
+            table("Parameters", &PARAMETER_COLUMNS, self.parameter_rows()),
+            "<h2>Example</h2>\n".to_owned(),
+            SETUP.to_owned(),
+            code("curl", &curl(self.request)),
+            code("Python", &python(self.request)),
+            code("JavaScript", &javascript(self.request)),
+            code("Answer", self.answer.trim_end()),
+            format!("<h2>Limits</h2>\n<ul>\n{limits}</ul>\n"),
+            table("Errors", &ERROR_COLUMNS, error_rows(&errors, false)),
+            FOOT.to_owned(),
+        ]
+        .concat()
+    }
+
+    fn navigation(&self) -> String {
+        let links = PAGES.iter().map(|page| {
+            let current = if page.slug == self.slug {
+                " aria-current=\"page\""
+            } else {
+                ""
+            };
+            format!(
+                "<li><a href=\"/docs/{}\"{current}>{}</a>\n",
+                page.slug, page.title
+            )
+        });
+        let links: String = links.collect();
+        format!(
+            "<nav aria-label=\"Endpoints\"><ul>\n<li><a href=\"/docs\">API reference</a>\n{links}</ul></nav>\n"
+        )
+    }
+
+    fn parameter_rows(&self) -> Vec<String> {
+        let if_none_match = row([
+            "If-None-Match",
+            "A header",
+            "The `ETag` of a stored answer; if it is unchanged, the answer is 304 and free.",
+            "W/\"0123456789abcdef01234567\"",
+        ]);
+        match &self.parameters {
+            Parameters::Search => {
+                let idempotency_key = row([
+                    "Idempotency-Key",
+                    "A header, 8 to 128 visible ASCII characters",
+                    "A repeated request with the same key and parameters returns the same items \
+                     for 24 hours and is charged once.",
+                    "0f8fad5b-d9cb-469f",
+                ]);
+                let parameters = PARAMETERS.iter().map(parameter_row);
+                parameters.chain([idempotency_key, if_none_match]).collect()
+            }
+            Parameters::Filters => PARAMETERS
+                .iter()
+                .filter(|known| known.parameter.is_filter() && !known.parameter.is_of_ids())
+                .map(parameter_row)
+                .collect(),
+            Parameters::Path(parameter) => vec![row(*parameter), if_none_match],
+        }
+    }
+}
+
+fn parameter_row(known: &ParameterDescription) -> String {
+    let bounds = openapi::bounds(known.kind);
+    row([known.name, &bounds, known.description, known.example])
+}
+
+/// A row of a table of parameters: name, value, meaning, example.
+fn row([name, value, meaning, example]: [&str; 4]) -> String {
+    let label = if example.is_empty() {
+        ""
+    } else {
+        " data-label=\"Example\""
+    };
+    format!(
+        "<tr><td><code>{name}</code><td>{}<td>{}<td{label}><code>{}</code>\n",
+        escape(value),
+        with_code(meaning),
+        escape(example)
+    )
+}
+
+/// Rows of a table of errors. On the index each has the id that `type` of a problem leads to; on the
+/// other pages it links there.
+fn error_rows(codes: &[Code], is_index: bool) -> Vec<String> {
+    // Two statuses share a code, and an id may stand once.
+    let mut last = "";
+    let row = |code: &Code| {
+        let (name, status, title) = (code.as_str(), code.status().as_u16(), code.title());
+        let is_first = std::mem::replace(&mut last, name) != name;
+        let id = if is_index && is_first {
+            format!(" id=\"{name}\"")
+        } else {
+            String::new()
+        };
+        let name = if is_index {
+            format!("<code>{name}</code>")
+        } else {
+            format!("<a href=\"/docs#{name}\"><code>{name}</code></a>")
+        };
+        format!("<tr{id}><td>{name}<td>{status}<td>{title}\n")
+    };
+    codes.iter().map(row).collect()
+}
+
+fn curl(request: &str) -> String {
+    format!("curl -H \"Authorization: Bearer $SIGNALDEX_KEY\" \\\n  \"$SIGNALDEX_URL{request}\"")
+}
+
+fn python(request: &str) -> String {
+    format!(
+        "import json, os, urllib.request\n\n\
+         request = urllib.request.Request(\n    \
+             os.environ[\"SIGNALDEX_URL\"] + \"{request}\",\n    \
+             headers={{\"Authorization\": \"Bearer \" + os.environ[\"SIGNALDEX_KEY\"]}},\n\
+         )\n\
+         with urllib.request.urlopen(request) as response:\n    \
+             print(json.load(response)[\"data\"])"
+    )
+}
+
+fn javascript(request: &str) -> String {
+    format!(
+        "const response = await fetch(`${{process.env.SIGNALDEX_URL}}{request}`, {{\n  \
+             headers: {{ Authorization: `Bearer ${{process.env.SIGNALDEX_KEY}}` }},\n\
+         }});\n\
+         const {{ data, code }} = await response.json();\n\
+         if (!response.ok) throw new Error(code);\n\
+         console.log(data);"
+    )
+}
+
+fn head(title: &str) -> String {
+    HEAD.replace("TITLE", title)
+}
+
+/// A block of code under its name.
+fn code(name: &str, text: &str) -> String {
+    format!("<h3>{name}</h3>\n<pre>{}</pre>\n", escape(text))
+}
+
+fn table(heading: &str, columns: &[&str], rows: impl IntoIterator<Item = String>) -> String {
+    let head: String = columns
+        .iter()
+        .map(|column| format!("<th scope=\"col\">{column}"))
+        .collect();
+    let rows: String = rows.into_iter().collect();
+    format!(
+        "<h2>{heading}</h2>\n<table><thead><tr>{head}</thead>\n<tbody>\n{rows}</tbody></table>\n"
+    )
+}
+
+/// Text whose parts between backticks are code.
+fn with_code(text: &str) -> String {
+    let parts = text.split('`').enumerate();
+    let marked = parts.map(|(index, part)| {
+        if index % 2 == 0 {
+            escape(part)
+        } else {
+            format!("<code>{}</code>", escape(part))
+        }
+    });
+    marked.collect()
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}

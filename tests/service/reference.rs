@@ -1,0 +1,147 @@
+//! The pages of the API reference: each says what its endpoint does, and its examples work.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::fixture::Fixture;
+
+/// Path of a page, its endpoint in the OpenAPI document, and the request of its example.
+const PAGES: [[&str; 3]; 4] = [
+    [
+        "/docs/search-signals",
+        "/api/v1/signals",
+        "/api/v1/signals?q=%22series+a%22&country=Germany&limit=1",
+    ],
+    [
+        "/docs/get-signal",
+        "/api/v1/signals/{id}",
+        "/api/v1/signals/7477456168553964859",
+    ],
+    [
+        "/docs/get-company",
+        "/api/v1/companies/{slug}",
+        "/api/v1/companies/sao-bento-agro",
+    ],
+    [
+        "/docs/get-filter-options",
+        "/api/v1/filter-options",
+        "/api/v1/filter-options?companySlug=sao-bento-agro",
+    ],
+];
+
+fn page(fixture: &Fixture, path: &str) -> String {
+    let answer = fixture.send_as_is("GET", path, &[]);
+    assert_eq!(answer.status, 200, "{path}");
+    let policy = answer.header("content-security-policy").expect("a policy");
+    assert!(policy.starts_with("default-src 'none'"), "{policy}");
+    String::from_utf8(answer.body).expect("text")
+}
+
+/// The code that stands under a heading, as a person copies it.
+fn code(page: &str, heading: &str) -> String {
+    let block = page
+        .split(&format!("<h3>{heading}</h3>\n<pre>"))
+        .nth(1)
+        .and_then(|rest| rest.split("</pre>").next())
+        .expect("a block of code");
+    block
+        .replace("&quot;", "\"")
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&amp;", "&")
+}
+
+#[test]
+fn each_example_is_what_the_service_answers() {
+    let fixture = Fixture::start();
+    let index = page(&fixture, "/docs");
+    for [path, endpoint, request] in PAGES {
+        let page = page(&fixture, path);
+        assert!(!page.contains("<script"), "{path}");
+        assert!(index.contains(&format!("href=\"{path}\"")), "{path}");
+        assert!(
+            page.contains(&format!("<code>GET {endpoint}</code>")),
+            "{path}"
+        );
+        let shown: Value = serde_json::from_str(&code(&page, "Answer")).expect("JSON");
+        assert_eq!(fixture.get(request).json(), shown, "{path}");
+        for language in ["curl", "Python", "JavaScript"] {
+            assert!(code(&page, language).contains(request), "{path} {language}");
+        }
+    }
+}
+
+#[test]
+fn each_page_names_the_parameters_and_statuses_of_the_openapi_document() {
+    let fixture = Fixture::start();
+    let document = signaldex::http::openapi_document();
+    for [path, endpoint, _] in PAGES {
+        let page = page(&fixture, path);
+        let operation = &document["paths"][endpoint]["get"];
+        for parameter in operation["parameters"].as_array().expect("a list") {
+            let name = parameter["name"].as_str().expect("a name");
+            assert!(
+                page.contains(&format!("<code>{name}</code>")),
+                "{path} {name}"
+            );
+        }
+        let responses = operation["responses"].as_object().expect("an object");
+        let expected: BTreeSet<&str> = responses
+            .keys()
+            .map(String::as_str)
+            .filter(|status| *status >= "400")
+            .collect();
+        let errors = page.split("<h2>Errors</h2>").nth(1).expect("errors");
+        let rows = errors.split("</a><td>").skip(1);
+        let shown: BTreeSet<&str> = rows.map(|row| &row[..3]).collect();
+        assert_eq!(shown, expected, "{path}");
+    }
+}
+
+#[test]
+fn there_are_no_other_pages() {
+    let fixture = Fixture::start();
+    for path in ["/docs/", "/docs/nothing", "/docs/get-signal/1"] {
+        assert_eq!(fixture.send_as_is("GET", path, &[]).status, 404, "{path}");
+    }
+    let answer = fixture.send_as_is("GET", "/docs/get-signal?x=1", &[]);
+    assert_eq!(answer.status, 400);
+}
+
+#[test]
+#[ignore = "needs curl, Python and Node.js"]
+fn the_examples_run() {
+    let fixture = Fixture::start();
+    for [path, _, _] in PAGES {
+        let page = page(&fixture, path);
+        for (language, program) in [
+            ("curl", ["sh", "-c"]),
+            ("Python", ["python3", "-c"]),
+            ("JavaScript", ["node", "--input-type=module"]),
+        ] {
+            let mut command = Command::new(program[0]);
+            command.arg(program[1]);
+            if language == "JavaScript" {
+                command.arg("-e");
+            }
+            let output = command
+                .arg(code(&page, language))
+                .env("SIGNALDEX_URL", format!("http://{}", fixture.address))
+                .env("SIGNALDEX_KEY", fixture.key.as_str())
+                .output()
+                .expect("the program runs");
+            let text = String::from_utf8_lossy(&output.stdout);
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{path} {language}: {errors}");
+            let expected = if path == "/docs/search-signals" {
+                "eastermoor-school"
+            } else {
+                "Brazil"
+            };
+            assert!(text.contains(expected), "{path} {language}: {text}");
+        }
+    }
+    fixture.note(fixture.recorded());
+}
