@@ -33,8 +33,8 @@ for place, (key, base) in enumerate([(sys.argv[2], 9000), (sys.argv[3], 4200), (
             continue
         year, month = divmod(today.year * 12 + today.month - 1 - ago, 12)
         units = base + (11 - ago) * base // 9 + (ago * 7919 * (place + 3)) % (base // 2)
-        state.execute("INSERT INTO usage VALUES (?, ?, ?, ?, ?)",
-            (number, year * 100 + month + 1, units, units // 23, units // 61))
+        state.execute("INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?)",
+            (number, year * 100 + month + 1, units, units // 23, units // 61, units // 97))
 state.commit()
 `, service.state, shop.id, partner.id, old.id]);
 
