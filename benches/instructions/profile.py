@@ -59,7 +59,7 @@ def main():
         parts = sorted(pathlib.Path(folder).glob("out.*"), key=lambda part: int(part.suffix[1:]))
         names = {}
         counted = dict(zip(tasks, [shares(part, names) for part in parts]))
-    print("# Where the instructions go\n\nMade by `benches/instructions/profile.py`: all queries of a class once.")
+    print("# Where the instructions go\n\nCreated by `benches/instructions/profile.py`: all queries of a class once.")
     for task in wanted:
         counts = counted[task]
         total = sum(counts.values())

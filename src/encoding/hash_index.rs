@@ -25,7 +25,7 @@ const LOOKUPS: usize = 10;
 pub(crate) struct HashIndex<'a> {
     /// Where each bucket starts among the entries, and the end of the last; a power of two and one.
     pub(crate) starts: &'a [u32],
-    /// Places of keys, bucket by bucket, in the lowest bits; above them, those of the key's hash.
+    /// Bucket by bucket: the key's index in the lowest bits, and above them its fingerprint.
     pub(crate) entries: &'a [u32],
 }
 

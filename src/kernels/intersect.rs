@@ -198,7 +198,7 @@ mod avx2 {
         _mm_movemask_epi8(_mm_packs_epi16(found, found)) as u8
     }
 
-    /// The lanes that are equal to the others, turned by so many bytes.
+    /// The lanes that equal the others, each 128-bit half of which is rotated by `BYTES`.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn equal<const BYTES: i32>(offsets: __m256i, others: __m256i) -> __m256i {

@@ -51,7 +51,7 @@ compile_error!("segments are viewed in place as little-endian integers");
 /// What a section holds. The numbers are part of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum SectionKind {
-    /// The frames of numbers: of ids, of ends of token streams, of indices of records.
+    /// The frames of ids, of ends of token streams, and of offsets of records.
     FrameOfReference,
     /// One `PostingEntry` a posting.
     Postings,
@@ -59,7 +59,7 @@ pub(crate) enum SectionKind {
     PostingRows,
     /// One `Container` a block of the postings that are cut into blocks.
     Containers,
-    /// `u16` indices of the containers that list them.
+    /// `u16` offsets in a block, of the containers that list them.
     Arrays,
     /// 1,024 `u64` words a container that is a bitset.
     Bitsets,
@@ -81,7 +81,7 @@ pub(crate) enum SectionKind {
     Days,
     /// `f64` amounts that amount codes stand for.
     Amounts,
-    /// 64 `u64` numbers a wide frame.
+    /// 64 `u64` numbers for each frame whose deltas exceed two bytes.
     ExceptionBlocks,
     /// The token streams.
     Tokens,
