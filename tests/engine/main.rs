@@ -5,6 +5,7 @@ mod agreement;
 mod command;
 #[cfg(all(feature = "local", unix))]
 mod files;
+mod format;
 #[cfg(feature = "json")]
 mod golden;
 mod house;

@@ -1,0 +1,71 @@
+//! docs/format.md against the stored index: the table of sections lists what segments hold.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use crate::house::root;
+
+/// The kind and the field of a section.
+type Section = (u32, u16);
+
+const NO_FIELD: u16 = 65535;
+
+#[test]
+fn the_document_lists_the_sections_of_the_stored_index() {
+    let documented = documented_sections();
+    for number in [1, 2] {
+        let path = root().join(format!("data/index/v1/segment-{number:020}"));
+        let stored = stored_sections(&fs::read(path).expect("a stored segment"));
+        let missing: Vec<_> = stored.difference(&documented).collect();
+        let unused: Vec<_> = documented.difference(&stored).collect();
+        assert!(missing.is_empty(), "not in docs/format.md: {missing:?}");
+        assert!(unused.is_empty(), "only in docs/format.md: {unused:?}");
+    }
+}
+
+/// The rows of the document's table: `| 0, 15 | 11, 12 | ... |` stands for four sections.
+fn documented_sections() -> BTreeSet<Section> {
+    let text = fs::read_to_string(root().join("docs/format.md")).expect("the document");
+    let (_, table) = text.split_once("| kind | field |").expect("the table");
+    let rows = table
+        .lines()
+        .skip(2)
+        .take_while(|line| line.starts_with('|'));
+    let mut sections = BTreeSet::new();
+    for row in rows {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        for kind in cells[1].split(", ") {
+            let kind = kind.parse().expect("the number of a kind");
+            sections.extend(fields(cells[2]).into_iter().map(|field| (kind, field)));
+        }
+    }
+    sections
+}
+
+/// The fields of a cell such as `none` or `0 to 10, 14`.
+fn fields(cell: &str) -> Vec<u16> {
+    if cell == "none" {
+        return vec![NO_FIELD];
+    }
+    let number = |text: &str| text.parse::<u16>().expect("the number of a field");
+    let ranges = cell.split(", ").map(|range| {
+        let (first, last) = range.split_once(" to ").unwrap_or((range, range));
+        number(first)..=number(last)
+    });
+    ranges.flatten().collect()
+}
+
+/// Reads the table as the document describes it, without the engine.
+fn stored_sections(file: &[u8]) -> BTreeSet<Section> {
+    let number = |offset: usize, width: usize| {
+        let mut bytes = [0; 8];
+        bytes[..width].copy_from_slice(&file[offset..offset + width]);
+        u64::from_le_bytes(bytes) as usize
+    };
+    let table = number(file.len() - 32, 8);
+    let field_postings = number(table + 12, 8);
+    let count = table + 20 + 4 * field_postings;
+    let entries = (0..number(count, 8)).map(|index| count + 8 + 26 * index);
+    let sections = entries.map(|entry| (number(entry, 4) as u32, number(entry + 4, 2) as u16));
+    sections.collect()
+}
