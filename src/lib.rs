@@ -113,7 +113,9 @@ pub use index::{
     CommitReport, CompanyDeletion, FacetCount, Facets, Found, Index, IndexBuilder, IndexId,
     IndexStatistics, Matches, Page, Refreshed, Snapshot, Writer,
 };
-pub use plan::{Estimate, Explanation, SegmentExplanation, StepExplanation, Strategies};
+pub use plan::{
+    Estimate, ExecutionExplanation, Explanation, SegmentExplanation, StepExplanation, Strategies,
+};
 pub use query::{Facet, Filter, Query, UnknownValue, nearest_name};
 pub use segment::Added;
 pub use signal::{

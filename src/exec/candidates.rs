@@ -7,8 +7,8 @@ use std::ops::{Deref, DerefMut, Range};
 
 use smallvec::SmallVec;
 
-use super::batch::Batch;
-use super::window::Window;
+use super::output::OutputBuffer;
+use super::row_window::RowWindow;
 use crate::encoding::column::Column;
 use crate::encoding::posting::{BlockRows, Posting};
 use crate::encoding::row::Row;
@@ -22,24 +22,24 @@ use crate::query::Order;
 /// The clearing of an 8 KiB bitset costs about as much as sorting this many offsets.
 const UNION_LIST_MAX: usize = 32;
 
-/// From one candidate in so many rows on, the codes of a whole window are compared at once rather
+/// From one candidate in this many rows on, the codes of a whole window are compared at once rather
 /// than those of each candidate: that takes about 6 microseconds a block, against a nanosecond a
 /// candidate and what listing it takes.
 const COMPARED_MIN: u32 = 64;
 
-/// So few offsets in no order are sorted into a list rather than set as bits, which would have to be
+/// Up to this many offsets in no order are sorted into a list rather than set as bits, which would have to be
 /// cleared and searched as well (`benches/queries`, five categories + dates).
 const SORTED_MAX: usize = 128;
 
-/// Of so few listed candidates each is looked up in all sets of a union, about half a nanosecond a set,
+/// Up to this many listed candidates are each looked up in all sets of a union, about half a nanosecond a set,
 /// rather than the sets united, some 130 nanoseconds each (`benches/queries`, five categories + dates).
 const PROBED_MAX: usize = 200;
 
 /// Candidate rows of a window. Reused from window to window and from query to query: it is 16 KiB
 /// and more, and a page touches few blocks. Of the bits, only the window's words mean something.
 #[derive(Debug)]
-pub(crate) struct Candidates {
-    window: Window,
+pub(super) struct Candidates {
+    window: RowWindow,
     form: Form,
     bits: Box<Lines>,
     list: Vec<u16>,
@@ -85,7 +85,7 @@ enum Form {
 impl Default for Candidates {
     fn default() -> Candidates {
         Candidates {
-            window: Window::whole(0),
+            window: RowWindow::whole(0),
             form: Form::List,
             bits: Box::default(),
             list: Vec::new(),
@@ -103,7 +103,7 @@ impl Candidates {
     }
 
     /// Says which rows the sets that follow are cut to.
-    pub(super) fn enter(&mut self, window: Window) {
+    pub(super) fn set_window(&mut self, window: RowWindow) {
         self.window = window;
     }
 
@@ -119,9 +119,9 @@ impl Candidates {
         let full = ((rows / 64) as usize).clamp(words.start, words.end);
         self.form = Form::Bits;
         self.bits[words.start..full].fill(u64::MAX);
-        for place in full..words.end {
-            let left = rows.saturating_sub(place as u32 * 64);
-            self.bits[place] = (1_u64 << left) - 1;
+        for word in full..words.end {
+            let left = rows.saturating_sub(word as u32 * 64);
+            self.bits[word] = (1_u64 << left) - 1;
         }
     }
 
@@ -242,8 +242,8 @@ impl Candidates {
             Some(sets) if self.list.len() <= PROBED_MAX => {
                 let first = self.window.words().start;
                 return retain_where(&mut self.list, |offset| {
-                    let place = usize::from(offset / 64) - first;
-                    let any = sets.iter().fold(0, |any, set| any | set[place]);
+                    let word = usize::from(offset / 64) - first;
+                    let any = sets.iter().fold(0, |any, set| any | set[word]);
                     any >> (offset % 64) & 1 == 1
                 });
             }
@@ -294,17 +294,17 @@ impl Candidates {
     }
 
     /// Keeps the candidates that pass a test.
-    pub(super) fn retain(&mut self, keep: impl Fn(u16) -> bool) {
+    pub(super) fn retain(&mut self, mut keep: impl FnMut(u16) -> bool) {
         match self.form {
             Form::List => self.list.retain(|&offset| keep(offset)),
             Form::Bits => {
-                for place in self.window.words() {
-                    let mut rest = self.bits[place];
+                for word in self.window.words() {
+                    let mut rest = self.bits[word];
                     while rest != 0 {
                         let bit = rest & rest.wrapping_neg();
                         rest ^= bit;
-                        if !keep((place * 64) as u16 + bit.trailing_zeros() as u16) {
-                            self.bits[place] ^= bit;
+                        if !keep((word * 64) as u16 + bit.trailing_zeros() as u16) {
+                            self.bits[word] ^= bit;
                         }
                     }
                 }
@@ -378,14 +378,14 @@ impl Candidates {
     /// Unites the postings' rows of the window, as the smaller of list and bits.
     fn form_union(&mut self, postings: &[Posting<'_>]) -> Form {
         self.union_list.clear();
-        for (place, posting) in postings.iter().enumerate() {
+        for (index, posting) in postings.iter().enumerate() {
             let set = self.window.cut(posting.block(self.window.block()));
             let listed = self.union_list.len();
             let is_short = set
                 .listed()
                 .is_some_and(|rows| rows + listed <= UNION_LIST_MAX);
             if !is_short {
-                self.unite_from(&postings[place..]);
+                self.unite_from(&postings[index..]);
                 return Form::Bits;
             }
             set.for_each(|offset| self.union_list.push(offset));
@@ -427,7 +427,7 @@ impl Candidates {
 
 /// The candidates, for reading.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum CandidateRows<'a> {
+pub(super) enum CandidateRows<'a> {
     /// Offsets, ascending.
     List(&'a [u16]),
     /// Every offset as a bit, in some words of the block.
@@ -444,14 +444,14 @@ impl<'a> CandidateRows<'a> {
             },
             BlockRows::Array(offsets) => CandidateRows::List(offsets),
             BlockRows::List(_) => unreachable!(
-                "listed rows are walked as a list, and a posting that is cut into blocks is asked \
+                "listed rows are scanned as a list, and a posting that is cut into blocks is asked \
                  only for a block that it has"
             ),
         }
     }
 
     /// Calls `visit` with each offset, ascending.
-    pub(crate) fn for_each(&self, mut visit: impl FnMut(u16)) {
+    pub(super) fn for_each(&self, mut visit: impl FnMut(u16)) {
         match self {
             CandidateRows::List(list) => list.iter().for_each(|&offset| visit(offset)),
             CandidateRows::Bits { first_word, words } => {
@@ -460,15 +460,15 @@ impl<'a> CandidateRows<'a> {
         }
     }
 
-    /// The first candidates between two offsets in an order, as many as the batch takes.
+    /// The first candidates between two offsets in an order, as many as the output takes.
     #[inline]
-    pub(super) fn collect(&self, offsets: &Range<u32>, order: Order, batch: &mut Batch) {
+    pub(super) fn collect(&self, offsets: &Range<u32>, order: Order, output: &mut OutputBuffer) {
         match self {
-            CandidateRows::List(list) => batch.push_all(gallop::between(list, offsets), order),
+            CandidateRows::List(list) => output.push_offsets(gallop::between(list, offsets), order),
             CandidateRows::Bits { first_word, words } => {
                 let first = *first_word as u32 * 64;
                 let inside = offsets.start.saturating_sub(first)..offsets.end.saturating_sub(first);
-                batch.push_bits(words, inside, first, order);
+                output.push_bits(words, inside, first, order);
             }
         }
     }
@@ -595,15 +595,15 @@ mod tests {
             let inside = a.iter().copied().filter(|&row| (start..end).contains(&row.into()));
             let inside: Vec<u32> = inside.map(u32::from).collect();
             for rows in [CandidateRows::List(&shapes.offsets), bits] {
-                let mut batch = Batch::new();
-                batch.begin(0, wanted);
-                let most = wanted.min(batch.room());
-                rows.collect(&(start..end), Order::OldestFirst, &mut batch);
-                prop_assert_eq!(batch.rows(), &inside[..inside.len().min(most)]);
-                batch.begin(0, wanted);
-                rows.collect(&(start..end), Order::NewestFirst, &mut batch);
+                let mut output = OutputBuffer::new();
+                output.reset(0, wanted);
+                let most = wanted.min(output.room());
+                rows.collect(&(start..end), Order::OldestFirst, &mut output);
+                prop_assert_eq!(output.rows(), &inside[..inside.len().min(most)]);
+                output.reset(0, wanted);
+                rows.collect(&(start..end), Order::NewestFirst, &mut output);
                 let last: Vec<u32> = inside.iter().rev().take(most).copied().collect();
-                prop_assert_eq!(batch.rows(), last);
+                prop_assert_eq!(output.rows(), last);
             }
         }
 
@@ -617,7 +617,7 @@ mod tests {
             let union: BTreeSet<u16> = parts.iter().flatten().copied().collect();
             let mut candidates = Candidates::default();
             candidates.allow_lists(lists);
-            candidates.enter(Window::whole(3));
+            candidates.set_window(RowWindow::whole(3));
             candidates.load_union(&postings);
             prop_assert_eq!(listed(&candidates), union.iter().copied().collect::<Vec<_>>());
             for set in Shapes::new(&narrowed).each() {

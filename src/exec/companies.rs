@@ -8,22 +8,23 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::buffer_pool::PooledCandidates;
+use super::observer::{Method, Observer, StepKey};
 use super::operand::Operand;
-use super::scratch::Scratch;
-use super::window::Window;
+use super::row_window::RowWindow;
 use crate::encoding::posting::PostingId;
 use crate::encoding::row::Row;
 use crate::kernels::retain::retain_where;
 use crate::segment::Segment;
 
 /// The rows of the companies that are in a posting of each of several sets, company by company; `None`
-/// where they are more than `most`. The first set leads.
+/// where there are more than `max`. The first set leads.
 ///
 /// Cost: that of a conjunction of companies, and of listing their rows.
-pub(crate) fn rows_of_companies(
+pub(super) fn rows_of_companies(
     segment: &Segment,
     sets: &[SmallVec<[PostingId; 4]>],
-    most: usize,
+    max: usize,
 ) -> Option<Vec<u32>> {
     let postings = segment.postings();
     let bound = sets.iter().map(|set| match set.as_slice() {
@@ -31,15 +32,17 @@ pub(crate) fn rows_of_companies(
         any => Operand::Union(any.iter().map(|&id| postings.get(id)).collect()),
     });
     let sets: SmallVec<[Operand<'_>; 3]> = bound.collect();
-    let (lead, others) = sets.split_first()?;
+    let [lead, others @ ..] = sets.as_slice() else {
+        unreachable!("companies are looked for where several facets are filtered on");
+    };
     let of_company = segment.rows_by_company();
-    let mut candidates = Scratch::take();
+    let mut candidates = PooledCandidates::take();
     candidates.allow_lists(true);
     let mut companies: SmallVec<[u32; 64]> = SmallVec::new();
     let mut total = 0;
     let mut next = lead.next_block(0);
     while let Some(block) = next {
-        candidates.enter(Window::whole(block));
+        candidates.set_window(RowWindow::whole(block));
         lead.load_into(&mut candidates, block);
         for set in others {
             set.narrow(&mut candidates, block);
@@ -51,7 +54,7 @@ pub(crate) fn rows_of_companies(
             .iter()
             .map(|&company| of_company.get(company).len());
         total += rows.sum::<usize>();
-        if total > most {
+        if total > max {
             return None;
         }
         next = lead.next_block(block + 1);
@@ -65,14 +68,27 @@ pub(crate) fn rows_of_companies(
 
 /// Those of some rows that are in a range and in all of several sets, the rarest first, ascending.
 /// Sorting takes longer than looking, so that it comes last.
-pub(super) fn narrowed(rows: &[u32], range: &Range<u32>, sets: &[Operand<'_>]) -> Vec<u32> {
+///
+/// The observer hears of the rows as the first required step, and of the sets as those after it.
+pub(super) fn narrowed<O: Observer>(
+    rows: &[u32],
+    range: &Range<u32>,
+    sets: &[Operand<'_>],
+    observer: &mut O,
+) -> Vec<u32> {
+    let started = O::now();
     // A look at bits takes a third of one at a list, and few rows pass either.
     let (bits, lists): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) =
-        sets.iter().partition(|set| set.is_bits());
+        (1..).zip(sets).partition(|(_, set)| set.is_bits());
     let mut rows = rows.to_vec();
     retain_where(&mut rows, |row| range.contains(&row));
-    for set in bits.iter().chain(&lists) {
+    let left = || Some(rows.len() as u64);
+    observer.ran(StepKey::Required(0), Method::NarrowList, started, left);
+    for (step, set) in bits.iter().chain(&lists) {
+        let started = O::now();
         set.retain(&mut rows);
+        let left = || Some(rows.len() as u64);
+        observer.ran(StepKey::Required(*step), Method::LookUp, started, left);
     }
     rows.sort_unstable();
     rows
@@ -84,6 +100,7 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::super::observer::Unobserved;
     use super::*;
     use crate::encoding::posting::Posting;
     use crate::query::Facet;
@@ -138,7 +155,7 @@ mod tests {
             let expected: Vec<u32> = (0..signals.len() as u32).filter(is_meant).collect();
             let found = rows_of_companies(&segment, &sets, most);
             prop_assert_eq!(found.is_some(), expected.len() <= most);
-            let found = found.map(|rows| narrowed(&rows, &(0..u32::MAX), &[]));
+            let found = found.map(|rows| narrowed(&rows, &(0..u32::MAX), &[], &mut Unobserved));
             prop_assert!(found.is_none_or(|found| found == expected));
         }
 
@@ -155,7 +172,7 @@ mod tests {
             let lists: Vec<Vec<u32>> = sets.iter().map(|set| set.iter().copied().collect()).collect();
             let sets: Vec<Operand<'_>> = lists.iter().map(|list| Operand::One(Posting::List(list))).collect();
             let rows: Vec<u32> = rows.into_iter().rev().collect();
-            prop_assert_eq!(narrowed(&rows, &range, &sets), expected.into_iter().collect::<Vec<_>>());
+            prop_assert_eq!(narrowed(&rows, &range, &sets, &mut Unobserved), expected.into_iter().collect::<Vec<_>>());
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use super::candidates::CandidateRows;
 use super::execution::Execution;
+use super::live::LiveSegment;
+use super::observer::Observer;
 use crate::encoding::column::Column;
 use crate::encoding::nibbles::FacetColumn;
 use crate::encoding::posting::{BlockRows, Postings};
@@ -9,10 +11,10 @@ use crate::encoding::row::Row;
 use crate::kernels::bits;
 use crate::kernels::block::BlockBits;
 use crate::query::Facet;
-use crate::segment::FacetView;
+use crate::segment::{FacetView, Segment};
 
 /// What counting a facet's values in a block costs, in candidates whose codes are read from the
-/// column, about a nanosecond each: intersecting a bitset takes as long as so many.
+/// column, about a nanosecond each: intersecting a bitset takes as long as this many.
 const BITSET_COST: u32 = 64;
 
 /// With fewer candidates in a block than this, columns are read without weighing up: looking up the
@@ -30,9 +32,32 @@ pub(crate) struct FacetTally {
     pub(crate) counts: Vec<u64>,
 }
 
+/// No match has a value.
+pub(super) fn none(segment: &Segment, facets: &[Facet]) -> Vec<FacetTally> {
+    let none = |&facet: &Facet| FacetTally {
+        facet,
+        counts: vec![0; segment.facet(facet).len()],
+    };
+    facets.iter().map(none).collect()
+}
+
+/// The stored cardinalities of a facet's postings, less the deleted rows.
+pub(super) fn stored(live: LiveSegment<'_>, facet: Facet) -> FacetTally {
+    let (view, postings) = (live.segment.facet(facet), live.segment.postings());
+    let count = |value| u64::from(postings.cardinality(view.posting(value)));
+    let mut counts: Vec<u64> = (0..view.len()).map(count).collect();
+    for row in live.deleted.rows() {
+        if let Some(value) = view.column.get(Row(row)).checked_sub(1) {
+            let count = &mut counts[value as usize];
+            *count = count.saturating_sub(1);
+        }
+    }
+    FacetTally { facet, counts }
+}
+
 /// Counts the values of several facets among an execution's matches.
-pub(crate) fn tally(
-    mut execution: Execution<'_>,
+pub(super) fn tally<O: Observer>(
+    mut execution: Execution<'_, O>,
     facets: &[Facet],
     intersect: bool,
 ) -> Vec<FacetTally> {
@@ -42,19 +67,20 @@ pub(crate) fn tally(
     let views: Vec<&FacetView<'_>> = views.collect();
     // Code 0, no value, is counted too and cut off at the end, which saves a branch a row.
     let mut by_code: Vec<Vec<u64>> = views.iter().map(|view| vec![0; view.len() + 1]).collect();
-    if let Some(matches) = execution.walked_matches() {
-        for row in matches {
-            for (view, counts) in views.iter().zip(&mut by_code) {
-                counts[view.column.get(row) as usize] += 1;
-            }
+    let is_listed = execution.visit_listed(|row| {
+        for (view, counts) in views.iter().zip(&mut by_code) {
+            counts[view.column.get(row) as usize] += 1;
         }
+    });
+    if is_listed {
         return without_none(facets, by_code);
     }
     let mut listed = Vec::new();
     let mut next = execution.block_at_or_after(0);
+    // Invariant: the matches of all blocks before `next` are counted.
     while let Some(block) = next {
-        execution.enter_block(block);
-        execution.settle();
+        execution.load_block(block);
+        execution.evaluate_residual();
         let candidates = execution.candidate_count();
         listed.clear();
         for (view, counts) in views.iter().zip(&mut by_code) {

@@ -1,7 +1,6 @@
 //! The sets of rows that an execution narrows by, bound to their segment.
 
 use super::candidates::Candidates;
-use super::companies;
 use crate::encoding::column::Column;
 use crate::encoding::posting::Posting;
 use crate::encoding::row::Row;
@@ -55,9 +54,7 @@ impl<'a> Operand<'a> {
         match &step.access {
             Access::One(source) => Operand::One(rows_of(segment, *source)),
             Access::Rows(rows) => Operand::One(Posting::List(rows)),
-            Access::OfCompanies(rows) => {
-                Operand::Merged(companies::narrowed(rows, &(0..u32::MAX), &[]))
-            }
+            Access::OfCompanies(rows) => Operand::Merged(sorted(rows)),
             Access::Phrase { rarest, check } => Operand::Phrase(Box::new(BoundPhrase {
                 rarest: rows_of(segment, *rarest),
                 check: BoundCheck::bind(segment, check),
@@ -66,9 +63,10 @@ impl<'a> Operand<'a> {
                 let postings = sources.iter().map(|&source| rows_of(segment, source));
                 let postings: Vec<Posting<'a>> = postings.collect();
                 let is_short = step.estimate.max <= MERGED_UNION_ROWS_MAX;
-                match strategies.merged_unions && is_short {
-                    true => Operand::Merged(merge(&postings)),
-                    false => Operand::Union(postings),
+                if strategies.merged_unions && is_short {
+                    Operand::Merged(merge(&postings))
+                } else {
+                    Operand::Union(postings)
                 }
             }
         }
@@ -134,7 +132,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// How many of a block's rows are in the set; at most so many of a union's.
+    /// How many of a block's rows are in the set; of a union an upper bound.
     pub(super) fn rows_in(&self, block: u32) -> usize {
         match self.rows() {
             Rows::InAny(postings) => {
@@ -201,15 +199,21 @@ impl<'a> BoundCheck<'a> {
     }
 
     pub(super) fn passes(&self, row: Row) -> bool {
-        let place = match &self.companies {
+        let index = match &self.companies {
             None => row.index(),
             Some(companies) => companies.get(row) as usize - 1,
         };
         self.check
             .any_of
             .iter()
-            .any(|phrase| phrase.occurs(&self.streams, place))
+            .any(|phrase| phrase.occurs(&self.streams, index))
     }
+}
+
+fn sorted(rows: &[u32]) -> Vec<u32> {
+    let mut rows = rows.to_vec();
+    rows.sort_unstable();
+    rows
 }
 
 /// The rows of a source.

@@ -1,4 +1,4 @@
-//! Several lists of rows, walked as one.
+//! Several lists of rows, merged into one.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use crate::query::Order;
 /// The rows of several lists, no two of which share a row, in an order. Cost: about ten nanoseconds a
 /// row among twenty lists, however long they are.
 #[derive(Debug)]
-pub(crate) struct ListUnion<'a> {
-    /// What is left of each list behind its next row.
+pub(super) struct ListUnion<'a> {
+    /// What is left of each list after its next row.
     rest: Vec<&'a [u32]>,
     next: LoserTree,
     order: Order,
@@ -20,9 +20,9 @@ impl<'a> ListUnion<'a> {
     /// Those of the lists' rows that are among some rows. The lists ascend.
     pub(super) fn new(mut lists: Vec<&'a [u32]>, rows: &Range<u32>, order: Order) -> ListUnion<'a> {
         let rest = lists.iter_mut().enumerate();
-        let heads = rest.map(|(place, rest)| {
+        let heads = rest.map(|(list, rest)| {
             *rest = between(rest, rows);
-            take_next(rest, place, order)
+            take_next(rest, list, order)
         });
         ListUnion {
             next: LoserTree::new(heads),
@@ -38,16 +38,16 @@ impl Iterator for ListUnion<'_> {
     #[inline(always)]
     fn next(&mut self) -> Option<u32> {
         let head = Some(self.next.root()).filter(|&head| head != NO_KEY)?;
-        let place = head as u32 as usize - 1;
-        let next = take_next(&mut self.rest[place], place, self.order);
-        self.next.replace_root(place, next);
+        let list = head as u32 as usize - 1;
+        let next = take_next(&mut self.rest[list], list, self.order);
+        self.next.replace_root(list, next);
         Some(row_of(head, self.order))
     }
 }
 
-/// Takes the next row out of a list, as a key of the loser tree: what comes first is greatest,
-/// and the list's place plus one, which no key is without, tells whose it is.
-fn take_next(rest: &mut &[u32], place: usize, order: Order) -> u64 {
+/// Takes the next row out of a list, as a key of the loser tree: what comes first is largest,
+/// and the list's index plus one, which makes every key positive, tells whose it is.
+fn take_next(rest: &mut &[u32], list: usize, order: Order) -> u64 {
     let next = match order {
         Order::NewestFirst => rest.split_off_last(),
         Order::OldestFirst => rest.split_off_first(),
@@ -56,9 +56,7 @@ fn take_next(rest: &mut &[u32], place: usize, order: Order) -> u64 {
         Order::NewestFirst => row,
         Order::OldestFirst => !row,
     };
-    next.map_or(NO_KEY, |&row| {
-        u64::from(key(row)) << 32 | (place as u64 + 1)
-    })
+    next.map_or(NO_KEY, |&row| u64::from(key(row)) << 32 | (list as u64 + 1))
 }
 
 fn row_of(head: u64, order: Order) -> u32 {

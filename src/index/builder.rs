@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::Index;
 use super::directory::{self, FileBuilder, NewFiles};
 use super::identity::IndexId;
-use super::live::LiveSegment;
+use super::live::SegmentHandle;
 use super::manifest::Manifest;
 use super::snapshot::Snapshot;
 use super::storage::{Directory, Storage};
@@ -125,7 +125,7 @@ impl IndexBuilder {
         match self.0 {
             Target::Memory(builder) => {
                 let segment = Arc::new(Segment::from_bytes(&builder.finish()?)?);
-                let live = LiveSegment {
+                let live = SegmentHandle {
                     number: FIRST_FILE,
                     path: None,
                     segment,
@@ -149,7 +149,7 @@ impl Building {
     }
 }
 
-fn first_manifest(identity: IndexId, next_file: u64, live: &LiveSegment) -> Manifest {
+fn first_manifest(identity: IndexId, next_file: u64, live: &SegmentHandle) -> Manifest {
     Manifest {
         identity,
         generation: FIRST_GENERATION,

@@ -12,13 +12,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use roaring::RoaringBitmap;
 
-use super::deleted::Deleted;
 use super::directory::{self, FileBuilder, NewFiles};
-use super::live::LiveSegment;
+use super::live::SegmentHandle;
 use super::manifest::{DeletedLine, Manifest};
 use super::snapshot::Snapshot;
 use super::storage::Storage;
 use super::{Found, Shared};
+use crate::segment::Deleted;
 use crate::signal::{Company, Signal, SignalId};
 use crate::{Error, Result};
 
@@ -105,7 +105,7 @@ impl Committer {
         &self,
         state: &mut State,
         new: NewFiles,
-        segments: Vec<(LiveSegment, Option<DeletedLine>)>,
+        segments: Vec<(SegmentHandle, Option<DeletedLine>)>,
     ) -> Result<u64> {
         let manifest = Manifest {
             identity: state.manifest.identity,
@@ -179,7 +179,7 @@ impl Committer {
         reindexed: &[Found<'_>],
         changes: &Changes,
         report: &mut CommitReport,
-    ) -> Result<Option<LiveSegment>> {
+    ) -> Result<Option<SegmentHandle>> {
         let upserts: Vec<&Signal<'_>> = changes
             .signals
             .values()
@@ -214,10 +214,10 @@ impl Committer {
     fn write_removed(
         &self,
         (state, new_files): (&mut State, &mut NewFiles),
-        live: &LiveSegment,
+        live: &SegmentHandle,
         removed: Removed,
         line: Option<DeletedLine>,
-    ) -> Result<(LiveSegment, Option<DeletedLine>)> {
+    ) -> Result<(SegmentHandle, Option<DeletedLine>)> {
         if removed.is_empty() {
             return Ok((live.clone(), line));
         }
@@ -227,10 +227,10 @@ impl Committer {
     /// A segment with more rows and companies deleted.
     pub(super) fn write_deleted(
         (state, new_files): (&mut State, &mut NewFiles),
-        live: &LiveSegment,
+        live: &SegmentHandle,
         rows: &RoaringBitmap,
         companies: &RoaringBitmap,
-    ) -> Result<(LiveSegment, Option<DeletedLine>)> {
+    ) -> Result<(SegmentHandle, Option<DeletedLine>)> {
         let deleted = Deleted::new(
             live.deleted.rows() | rows,
             live.deleted.companies() | companies,
@@ -239,7 +239,7 @@ impl Committer {
         let line = new_files
             .write_deleted(&mut state.manifest.next_file, &deleted)
             .map_err(|error| Self::fail_on_io(state, error))?;
-        let live = LiveSegment {
+        let live = SegmentHandle {
             deleted: Arc::new(deleted),
             ..live.clone()
         };
@@ -267,7 +267,7 @@ struct Removed {
 }
 
 impl Removed {
-    fn of(live: &LiveSegment, changes: &Changes, reindexed: &[Found<'_>]) -> Removed {
+    fn of(live: &SegmentHandle, changes: &Changes, reindexed: &[Found<'_>]) -> Removed {
         let mut removed = Removed::default();
         for (&id, pending) in &changes.signals {
             if let Some(row) = live.row(id) {

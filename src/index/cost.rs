@@ -2,9 +2,9 @@
 
 use time::Date;
 
-use super::live::LiveSegment;
+use super::live::SegmentHandle;
 use super::snapshot::Snapshot;
-use crate::plan::{Cost, Plan, Strategies, cost};
+use crate::plan::{Cost, cost};
 use crate::query::{Facet, Filter};
 
 impl Snapshot {
@@ -17,8 +17,7 @@ impl Snapshot {
         if bound <= cheap {
             return bound;
         }
-        let planned = |live: &LiveSegment| self.planned(live, filter, today).cost(rows(live));
-        self.segments.iter().map(planned).sum()
+        self.cost_of(filter, today, 0)
     }
 
     /// What it costs at most to count all facets; otherwise as [`cost`](Self::cost).
@@ -36,35 +35,29 @@ impl Snapshot {
             return bound;
         }
         let free = Facet::ALL.len() - filtered.len();
-        let of_run = |filter: &Filter, facets| -> Cost {
-            let segments = self.segments.iter();
-            segments
-                .map(|live| {
-                    let plan = self.planned(live, filter, today);
-                    plan.cost(rows(live)) + plan.tally_cost(rows(live), facets)
-                })
-                .sum()
-        };
         let lifted = filtered.iter();
-        let lifted: Cost = lifted.map(|&facet| of_run(&filter.without(facet), 1)).sum();
-        of_run(filter, free) + lifted
+        let lifted: Cost = lifted
+            .map(|&facet| self.cost_of(&filter.without(facet), today, 1))
+            .sum();
+        self.cost_of(filter, today, free) + lifted
+    }
+
+    /// What it costs at most to visit all matches and to count some facets.
+    fn cost_of(&self, filter: &Filter, today: Date, facets: usize) -> Cost {
+        let request = self.request(filter, today);
+        let segments = self.segments.iter();
+        segments
+            .map(|handle| handle.live().cost(&request, facets))
+            .sum()
     }
 
     fn rows(&self) -> impl Iterator<Item = u64> {
         self.segments.iter().map(rows)
     }
-
-    fn planned<'q>(&self, live: &LiveSegment, filter: &'q Filter, today: Date) -> Plan<'q> {
-        let strategies = Strategies {
-            company_sets: false,
-            ..self.strategies
-        };
-        live.plan(filter, today, &strategies, None)
-    }
 }
 
-fn rows(live: &LiveSegment) -> u64 {
-    u64::from(live.segment.row_count())
+fn rows(handle: &SegmentHandle) -> u64 {
+    u64::from(handle.segment.row_count())
 }
 
 #[cfg(test)]

@@ -14,12 +14,12 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::deleted::Deleted;
-use super::live::LiveSegment;
+use super::live::SegmentHandle;
 use super::manifest::{DeletedLine, MANIFEST_BYTES_MAX, Manifest, SegmentLine};
 use super::snapshot::Snapshot;
 use super::storage::{self, NewFile, Storage};
 use crate::digest::Digest;
+use crate::segment::Deleted;
 use crate::segment::{Segment, SegmentBuilder};
 use crate::{Error, Result};
 
@@ -174,7 +174,7 @@ impl FileBuilder {
     }
 
     /// Finishes the segment, makes it durable and opens it.
-    pub(super) fn finish(self, storage: &dyn Storage) -> Result<LiveSegment> {
+    pub(super) fn finish(self, storage: &dyn Storage) -> Result<SegmentHandle> {
         let name = FileKind::Segment.name(self.file);
         let output = self
             .builder
@@ -186,7 +186,7 @@ impl FileBuilder {
             .and_then(|mut file| file.sync());
         synced.map_err(at(storage, &name, "write the file"))?;
         let segment = Arc::new(view_segment(storage, self.file)?);
-        Ok(LiveSegment {
+        Ok(SegmentHandle {
             number: self.file,
             path: path_of(storage, self.file),
             segment,
@@ -272,7 +272,7 @@ fn names_of(manifest: &Manifest) -> Vec<String> {
 }
 
 /// The manifest's line of a segment.
-pub(super) fn line(live: &LiveSegment, deleted: Option<DeletedLine>) -> SegmentLine {
+pub(super) fn line(live: &SegmentHandle, deleted: Option<DeletedLine>) -> SegmentLine {
     SegmentLine {
         file: live.number,
         length: live.segment.file_size(),
@@ -337,7 +337,7 @@ pub(super) fn open_snapshot(
             Some(deleted) => read_deleted(storage, deleted, &segment)?,
             None => Deleted::default(),
         };
-        Ok(LiveSegment {
+        Ok(SegmentHandle {
             number: line.file,
             path: path_of(storage, line.file),
             segment,

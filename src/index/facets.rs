@@ -6,10 +6,8 @@ use std::collections::BTreeMap;
 
 use time::Date;
 
-use super::live::LiveSegment;
-use crate::encoding::row::Row;
-use crate::exec::{self, FacetTally};
-use crate::plan::Strategies;
+use super::live::SegmentHandle;
+use crate::exec::Request;
 use crate::query::{Facet, Filter};
 use crate::signal::{Company, Signal};
 
@@ -110,22 +108,19 @@ fn merged(mut counts: Vec<ValueCount<'_>>) -> Vec<FacetCount> {
     list
 }
 
-/// Counts all facets. Cost: one run for the facets without a filter of their own, and one for
-/// each facet with one.
-pub(super) fn count(
-    segments: &[LiveSegment],
-    filter: &Filter,
-    today: Date,
-    strategies: &Strategies,
-) -> Facets {
+/// Counts all facets of a request. Cost: one run for the facets without a filter of their own, and
+/// one for each facet with one.
+pub(super) fn count(segments: &[SegmentHandle], request: &Request<'_>) -> Facets {
+    let filter = request.filter;
     let (filtered, free): (Vec<Facet>, Vec<Facet>) = Facet::ALL
         .into_iter()
         .partition(|&facet| !filter.value_keys(facet).is_empty());
     let mut facets = Facets::default();
-    count_group(&mut facets, segments, filter, &free, today, strategies);
+    count_group(&mut facets, segments, request, &free);
     for facet in filtered {
-        let lifted = filter.without(facet);
-        count_group(&mut facets, segments, &lifted, &[facet], today, strategies);
+        let filter = &filter.without(facet);
+        let lifted = Request { filter, ..*request };
+        count_group(&mut facets, segments, &lifted, &[facet]);
     }
     facets
 }
@@ -133,17 +128,15 @@ pub(super) fn count(
 /// Counts some facets under one filter.
 fn count_group(
     facets: &mut Facets,
-    segments: &[LiveSegment],
-    filter: &Filter,
+    segments: &[SegmentHandle],
+    request: &Request<'_>,
     group: &[Facet],
-    today: Date,
-    strategies: &Strategies,
 ) {
     let mut counts: Vec<Vec<ValueCount<'_>>> = group.iter().map(|_| Vec::new()).collect();
-    for live in segments {
-        let tallies = tally(live, filter, group, today, strategies);
+    for handle in segments {
+        let tallies = handle.live().facets(request, group);
         for (counts, tally) in counts.iter_mut().zip(tallies) {
-            let view = live.segment.facet(tally.facet);
+            let view = handle.segment.facet(tally.facet);
             let found = tally
                 .counts
                 .iter()
@@ -159,36 +152,4 @@ fn count_group(
     for (&facet, counts) in group.iter().zip(counts) {
         facets.lists[facet as usize] = merged(counts);
     }
-}
-
-fn tally(
-    live: &LiveSegment,
-    filter: &Filter,
-    group: &[Facet],
-    today: Date,
-    strategies: &Strategies,
-) -> Vec<FacetTally> {
-    let plan = live.plan(filter, today, strategies, None);
-    if strategies.stored_counts && plan.is_everything() {
-        return group.iter().map(|&facet| stored(live, facet)).collect();
-    }
-    exec::tally(
-        live.execution(&plan, strategies, false),
-        group,
-        strategies.intersected_facets,
-    )
-}
-
-/// The stored cardinalities of a facet's postings, less the deleted rows.
-fn stored(live: &LiveSegment, facet: Facet) -> FacetTally {
-    let (view, postings) = (live.segment.facet(facet), live.segment.postings());
-    let count = |value| u64::from(postings.cardinality(view.posting(value)));
-    let mut counts: Vec<u64> = (0..view.len()).map(count).collect();
-    for row in live.deleted.rows() {
-        if let Some(value) = view.column.get(Row(row)).checked_sub(1) {
-            let count = &mut counts[value as usize];
-            *count = count.saturating_sub(1);
-        }
-    }
-    FacetTally { facet, counts }
 }

@@ -27,7 +27,7 @@ use roaring::RoaringBitmap;
 
 use super::commit::Committer;
 use super::directory::{FileBuilder, NewFiles};
-use super::live::LiveSegment;
+use super::live::SegmentHandle;
 use super::snapshot::Snapshot;
 use crate::Result;
 use crate::encoding::row::Row;
@@ -86,10 +86,10 @@ pub(super) fn bound(core: &Committer) -> Result<()> {
 }
 
 /// The segments to merge next, where there are any.
-fn choose(snapshot: &Snapshot) -> Option<&[LiveSegment]> {
+fn choose(snapshot: &Snapshot) -> Option<&[SegmentHandle]> {
     let segments = &snapshot.segments;
     let mut newer: u64 = segments.iter().map(size).sum();
-    let is_due = |live: &LiveSegment| {
+    let is_due = |live: &SegmentHandle| {
         newer -= size(live);
         let waste = newer + live.deleted.row_count();
         let is_small = size(live) <= SMALL_SIZE && waste > 0;
@@ -100,15 +100,15 @@ fn choose(snapshot: &Snapshot) -> Option<&[LiveSegment]> {
 }
 
 /// Everything, where an idle writer should merge it.
-fn choose_idle(snapshot: &Snapshot) -> Option<&[LiveSegment]> {
+fn choose_idle(snapshot: &Snapshot) -> Option<&[SegmentHandle]> {
     let (first, newer) = snapshot.segments.split_first()?;
     let changed = newer.iter().map(size).sum::<u64>() + first.deleted.row_count();
     let is_due = changed.saturating_mul(IDLE_SHRINKAGE) > size(first);
     is_due.then_some(&snapshot.segments)
 }
 
-fn size(live: &LiveSegment) -> u64 {
-    live.live_rows() + u64::from(live.segment.company_count())
+fn size(live: &SegmentHandle) -> u64 {
+    live.live().live_rows() + u64::from(live.segment.company_count())
 }
 
 /// Merges neighbouring segments of a snapshot into one. Commits go on meanwhile; what they deleted
@@ -116,7 +116,7 @@ fn size(live: &LiveSegment) -> u64 {
 /// taken some of them since, or this one is given up, nothing changes.
 pub(super) fn merge(
     core: &Committer,
-    inputs: &[LiveSegment],
+    inputs: &[SegmentHandle],
     is_given_up: &dyn Fn() -> bool,
 ) -> Result<()> {
     let mut new_files = NewFiles::new(&core.storage);
@@ -138,7 +138,7 @@ pub(super) fn merge(
         let writing = (&mut *state, &mut new_files);
         Committer::write_deleted(writing, &merged, &rows, &companies)?
     };
-    let lines = |live: &LiveSegment| (live.clone(), state.manifest.deleted_line(live.number));
+    let lines = |live: &SegmentHandle| (live.clone(), state.manifest.deleted_line(live.number));
     let mut segments: Vec<_> = now.segments[..chosen.start].iter().map(lines).collect();
     segments.push(merged);
     segments.extend(now.segments[chosen.end..].iter().map(lines));
@@ -147,8 +147,8 @@ pub(super) fn merge(
 
 /// Where segments stand now. Commits only append, and a merge puts one in place of several: so
 /// they stand together, or another merge has taken them.
-fn find(inputs: &[LiveSegment], now: &[LiveSegment]) -> Option<Range<usize>> {
-    let numbers = |segments: &[LiveSegment]| -> Vec<u64> {
+fn find(inputs: &[SegmentHandle], now: &[SegmentHandle]) -> Option<Range<usize>> {
+    let numbers = |segments: &[SegmentHandle]| -> Vec<u64> {
         segments.iter().map(|live| live.number).collect()
     };
     let (wanted, now) = (numbers(inputs), numbers(now));
@@ -163,9 +163,9 @@ fn find(inputs: &[LiveSegment], now: &[LiveSegment]) -> Option<Range<usize>> {
 fn write_merged(
     core: &Committer,
     mut output: FileBuilder,
-    inputs: &[LiveSegment],
+    inputs: &[SegmentHandle],
     is_given_up: &dyn Fn() -> bool,
-) -> Result<Option<LiveSegment>> {
+) -> Result<Option<SegmentHandle>> {
     for live in inputs {
         // A later segment's record of a company replaces an earlier one's.
         for company in
@@ -192,9 +192,9 @@ fn write_merged(
 
 /// The rows and companies of the merged segment that were deleted while it was written.
 fn deleted_since(
-    merged: &LiveSegment,
-    inputs: &[LiveSegment],
-    current: &[LiveSegment],
+    merged: &SegmentHandle,
+    inputs: &[SegmentHandle],
+    current: &[SegmentHandle],
 ) -> (RoaringBitmap, RoaringBitmap) {
     let mut rows = RoaringBitmap::new();
     let mut companies = BTreeSet::new();

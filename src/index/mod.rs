@@ -8,7 +8,6 @@ mod builder;
 mod commit;
 #[cfg(feature = "http")]
 mod cost;
-mod deleted;
 mod directory;
 mod facets;
 mod identity;
@@ -22,7 +21,6 @@ mod page;
 mod snapshot;
 #[cfg(feature = "replicate")]
 mod source;
-mod statistics;
 mod storage;
 #[cfg(test)]
 mod tests;

@@ -6,12 +6,14 @@ use std::ops::Range;
 use smallvec::SmallVec;
 use time::Date;
 
-use super::live::LiveSegment;
+use super::live::SegmentHandle;
 use crate::encoding::frame_of_reference::FrameOfReference;
 use crate::encoding::row::Row;
-use crate::exec::{RowStream, Run, Runs, Walk};
-use crate::plan::{Plan, Strategies};
+use crate::exec::{Boxed, Consumer, Counters, Counting, MatchRun, Matches, Observer, Run};
+use crate::exec::{LiveSegment, Request, Unobserved};
+use crate::plan::{ExecutionExplanation, Plan, Strategies};
 use crate::query::{Cursor, Order, Query, Start};
+use crate::segment::Segment;
 use crate::signal::SignalId;
 
 /// The signals that a query asked for, by id, and where to go on.
@@ -19,20 +21,20 @@ use crate::signal::SignalId;
 pub struct Page {
     hits: Vec<Hit>,
     next_cursor: Option<Cursor>,
-    rows_checked: u64,
+    counters: Counters,
 }
 
-/// A signal of a page, and where it is, so that its record need not be looked for. The place is only
-/// good in the snapshot of the page and is checked; hits of the same id are the same.
+/// A signal of a page, and where it is, so that its record need not be looked for. The address is only
+/// valid in the snapshot of the page and is checked; hits of the same id are equal.
 #[derive(Clone, Copy, Debug)]
 struct Hit {
     id: SignalId,
-    place: Place,
+    address: RowAddress,
 }
 
-/// A row of a segment, by the segment's place in the snapshot.
+/// A row of a segment, by the segment's index in the snapshot.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct RowAddress {
     pub(super) segment: u32,
     pub(super) row: Row,
 }
@@ -56,9 +58,9 @@ impl Page {
         self.next_cursor.as_ref()
     }
 
-    /// The ids with where they were found.
-    pub(super) fn places(&self) -> impl Iterator<Item = (SignalId, Place)> + '_ {
-        self.hits.iter().map(|hit| (hit.id, hit.place))
+    /// The ids and where they were found.
+    pub(super) fn addresses(&self) -> impl Iterator<Item = (SignalId, RowAddress)> + '_ {
+        self.hits.iter().map(|hit| (hit.id, hit.address))
     }
 
     /// The number of signals.
@@ -73,80 +75,129 @@ impl Page {
 
     /// How many rows had to be looked at one by one; the rest was decided by sets.
     pub fn rows_checked(&self) -> u64 {
-        self.rows_checked
+        self.counters.rows_checked
+    }
+
+    /// How many blocks of rows had their candidates formed.
+    pub fn blocks_visited(&self) -> u64 {
+        self.counters.blocks_visited
+    }
+
+    /// How many blocks of rows were passed over, without a look at their rows.
+    pub fn blocks_skipped(&self) -> u64 {
+        self.counters.blocks_skipped
     }
 }
 
 /// Finds a page. `day` counts as today.
 pub(super) fn search(
-    segments: &[LiveSegment],
+    segments: &[SegmentHandle],
     query: &Query,
     day: Date,
     strategies: &Strategies,
 ) -> Page {
+    run::<Unobserved>(segments, query, day, strategies, |_, ()| {})
+}
+
+/// How each segment finds its part of a page; `None` where the page is full before.
+pub(super) fn explain(
+    segments: &[SegmentHandle],
+    query: &Query,
+    day: Date,
+    strategies: &Strategies,
+) -> Vec<Option<ExecutionExplanation>> {
+    let mut explained: Vec<_> = segments.iter().map(|_| None).collect();
+    run::<Counting>(segments, query, day, strategies, |segment, explanation| {
+        explained[segment] = Some(explanation);
+    });
+    explained
+}
+
+/// Finds a page, and hands on what was observed of each segment that was searched, by its index.
+#[inline(always)]
+fn run<O: Observer>(
+    segments: &[SegmentHandle],
+    query: &Query,
+    day: Date,
+    strategies: &Strategies,
+    explained: impl FnMut(usize, O::Explained),
+) -> Page {
+    let request = Request {
+        filter: query.filter(),
+        today: day,
+        order: query.order(),
+        strategies,
+    };
     let mut page = Collected::new(query);
-    let rows_checked = match segments {
-        [only] => search_one(only, query, day, strategies, &mut page),
-        _ => search_all(segments, query, day, strategies, &mut page),
+    let counters = match segments {
+        [only] => search_one::<O>(only.live(), query, &request, &mut page, explained),
+        _ => search_all::<O>(segments, query, &request, &mut page, explained),
     };
     let last = page.hits.last().filter(|_| page.has_more);
     Page {
         next_cursor: last.map(|last| query.cursor_after(last.id, day)),
-        rows_checked,
+        counters,
         hits: page.hits,
     }
 }
 
 /// Collects the matches of the only segment, which needs no merging: a short page takes half as
-/// long. Returns how many rows were looked at one by one.
-fn search_one(
-    live: &LiveSegment,
+/// long.
+#[inline(always)]
+fn search_one<O: Observer>(
+    live: LiveSegment<'_>,
     query: &Query,
-    day: Date,
-    strategies: &Strategies,
+    request: &Request<'_>,
     page: &mut Collected,
-) -> u64 {
-    let mut plan = Plan::default();
-    let wanted = Some(page.wanted());
-    plan.fill(query.filter(), day, live, strategies, wanted);
-    let (order, rows) = (query.order(), window(live, query));
-    if let Some(walked) = live.walked(&plan, strategies, order, &rows) {
-        return page.collect_all(live, &mut Walk::new(walked, order, rows), strategies);
-    }
-    let mut stream = RowStream::new(&live.segment, strategies, order, rows);
-    stream.bind(&plan, live.deleted.posting());
-    page.collect_all(live, &mut stream, strategies)
+    mut explained: impl FnMut(usize, O::Explained),
+) -> Counters {
+    let plan = live.plan(request, Some(page.wanted()));
+    let rows = rows_after_cursor(live.segment, query);
+    let collector = OnlySegment {
+        page,
+        ids: live.segment.ids(),
+        early_stop: request.strategies.early_stop,
+    };
+    let (run, observer) = live.search::<O, _>(&plan, request, rows, collector);
+    explained(0, observer.explain(run, &plan, live));
+    run.counters
 }
 
-/// Collects the matches of several segments; returns as [`search_one`].
-fn search_all(
-    segments: &[LiveSegment],
+/// Collects the matches of several segments.
+fn search_all<O: Observer>(
+    segments: &[SegmentHandle],
     query: &Query,
-    day: Date,
-    strategies: &Strategies,
+    request: &Request<'_>,
     page: &mut Collected,
-) -> u64 {
+    mut explained: impl FnMut(usize, O::Explained),
+) -> Counters {
     let plans: LazyPlans<'_> = segments.iter().map(|_| OnceCell::new()).collect();
-    let mut matches = Matches::new(segments, &plans, query, day, strategies);
-    matches.collect(page);
-    if !strategies.early_stop {
-        matches.collect(&mut Collected::everything());
+    let mut merge = Merge::<O>::new(segments, &plans, query, request);
+    merge.collect(page);
+    if !request.strategies.early_stop {
+        merge.collect(&mut Collected::everything());
     }
-    matches.rows_checked()
+    merge.finish(&mut explained)
 }
 
-/// The blocks that a page visits and skips.
-pub(super) fn trace(
-    segments: &[LiveSegment],
-    query: &Query,
-    day: Date,
-    strategies: &Strategies,
-) -> (u64, u64) {
-    let plans: LazyPlans<'_> = segments.iter().map(|_| OnceCell::new()).collect();
-    let mut matches = Matches::new(segments, &plans, query, day, strategies);
-    matches.is_traced = true;
-    matches.collect(&mut Collected::new(query));
-    matches.blocks()
+/// Collects the matches of a segment that is alone.
+struct OnlySegment<'p, 'a> {
+    page: &'p mut Collected,
+    ids: FrameOfReference<'a>,
+    early_stop: bool,
+}
+
+impl<'a, O: Observer> Consumer<'a, O> for OnlySegment<'_, 'a> {
+    type Output = (Run, O);
+
+    #[inline(always)]
+    fn consume(self, mut matches: impl Matches<O> + 'a) -> (Run, O) {
+        self.page.collect(self.ids, &mut matches);
+        if !self.early_stop {
+            Collected::everything().collect(self.ids, &mut matches);
+        }
+        matches.finish()
+    }
 }
 
 /// The part of all matches that a page shows.
@@ -155,7 +206,7 @@ struct Collected {
     /// How many matches come before the page.
     to_skip: usize,
     limit: usize,
-    /// Whether a match came behind the page, which says that there is a next one.
+    /// Whether a match came after the page, so that there is a next one.
     has_more: bool,
 }
 
@@ -183,49 +234,31 @@ impl Collected {
         }
     }
 
-    /// How many more matches are of interest: the skipped, the shown, and the one behind them.
+    /// How many more matches are of interest: the skipped, the shown, and the one after them.
     fn wanted(&self) -> usize {
-        match self.has_more {
-            true => 0,
-            false => self
-                .to_skip
-                .saturating_add(self.limit - self.hits.len() + 1),
+        if self.has_more {
+            return 0;
         }
+        let shown = self.limit - self.hits.len();
+        self.to_skip.saturating_add(shown + 1)
     }
 
-    /// Collects the matches of a segment that is alone, and looks at those that are not shown as well
-    /// where there is no early stop. Returns how many rows were looked at one by one.
-    #[inline(always)]
-    fn collect_all(
-        &mut self,
-        live: &LiveSegment,
-        matches: &mut impl Runs,
-        strategies: &Strategies,
-    ) -> u64 {
-        self.collect(live, matches);
-        if !strategies.early_stop {
-            Collected::everything().collect(live, matches);
-        }
-        matches.rows_checked()
-    }
-
-    /// Collects the matches of a segment that is alone.
-    fn collect(&mut self, live: &LiveSegment, matches: &mut impl Runs) {
-        let ids = live.segment.ids();
-        // Every round takes some matches, or finds that there are no more.
+    /// Collects the matches of a segment that is alone, rows with these ids.
+    fn collect<O: Observer>(&mut self, ids: FrameOfReference<'_>, matches: &mut impl Matches<O>) {
+        // Each turn takes some matches, or finds that there are no more.
         while self.wanted() > 0 {
-            let run = matches.run(self.wanted());
-            let count = run.len();
+            let run = matches.next_run(self.wanted());
+            let n = run.len();
             self.extend(0, ids, run);
-            matches.take(count);
-            if count == 0 {
+            matches.take(n);
+            if n == 0 {
                 return;
             }
         }
     }
 
     /// Adds the next matches, rows of a segment with these ids.
-    fn extend(&mut self, segment: u32, ids: FrameOfReference<'_>, run: Run<'_>) {
+    fn extend(&mut self, segment: u32, ids: FrameOfReference<'_>, run: MatchRun<'_>) {
         let skipped = self.to_skip.min(run.len());
         self.to_skip -= skipped;
         let room = self.limit - self.hits.len();
@@ -233,12 +266,12 @@ impl Collected {
         let shown = run.part(skipped..run.len().min(skipped + room));
         let hit = move |row, id| Hit {
             id: SignalId::of_checked(id),
-            place: Place {
+            address: RowAddress {
                 segment,
                 row: Row(row),
             },
         };
-        ids.read(shown.places(), &mut self.hits, hit);
+        ids.read(shown.rows(), &mut self.hits, hit);
     }
 }
 
@@ -248,194 +281,161 @@ fn id_at(ids: FrameOfReference<'_>, row: Row) -> SignalId {
     SignalId::of_checked(ids.get(row.index()))
 }
 
-/// A plan a segment, made when the page first needs the segment. Boxed, as streams are, since moving
+/// A plan a segment, made when the page first needs the segment. Boxed, as matches are, since moving
 /// a kilobyte a few times takes as long as all the rest of a short page.
 type LazyPlans<'q> = SmallVec<[OnceCell<Box<Plan<'q>>>; 2]>;
 
 /// The matches of several segments, merged by id. A segment is planned and looked at only once its
 /// ids come into question: a page of the newest signals seldom reaches old segments.
-struct Matches<'a, 'q> {
-    query: &'q Query,
-    day: Date,
-    strategies: &'a Strategies,
-    is_traced: bool,
-    segments: SmallVec<[SegmentMatches<'a, 'q>; 2]>,
+struct Merge<'a, 'q, O> {
+    request: &'a Request<'q>,
+    segments: SmallVec<[SegmentMatches<'a, 'q, O>; 2]>,
 }
 
 /// The matches of one segment.
-struct SegmentMatches<'a, 'q> {
-    live: &'a LiveSegment,
+struct SegmentMatches<'a, 'q, O> {
+    live: LiveSegment<'a>,
     ids: FrameOfReference<'a>,
+    /// Those after the cursor.
+    rows: Range<u32>,
     plan: &'a OnceCell<Box<Plan<'q>>>,
-    number: u32,
-    stream: Option<Box<dyn Runs + 'a>>,
+    index: u32,
+    matches: Option<Box<dyn Matches<O> + 'a>>,
     /// An id that the next match does not come before; `None` where there is no further one.
     bound: Option<SignalId>,
 }
 
-impl<'a, 'q> Matches<'a, 'q> {
+impl<'a, 'q: 'a, O: Observer + 'a> Merge<'a, 'q, O> {
     fn new(
-        segments: &'a [LiveSegment],
+        segments: &'a [SegmentHandle],
         plans: &'a [OnceCell<Box<Plan<'q>>>],
-        query: &'q Query,
-        day: Date,
-        strategies: &'a Strategies,
-    ) -> Matches<'a, 'q> {
-        let of_segment = |((live, plan), number)| SegmentMatches {
-            live,
-            ids: live.segment.ids(),
-            plan,
-            number,
-            stream: None,
-            bound: first_possible(live, query),
+        query: &Query,
+        request: &'a Request<'q>,
+    ) -> Merge<'a, 'q, O> {
+        let of_segment = |((handle, plan), index): ((&'a SegmentHandle, _), u32)| {
+            let rows = rows_after_cursor(&handle.segment, query);
+            SegmentMatches {
+                live: handle.live(),
+                ids: handle.segment.ids(),
+                bound: first_id(&handle.segment, &rows, request.order),
+                rows,
+                plan,
+                index,
+                matches: None,
+            }
         };
-        Matches {
-            query,
-            day,
-            strategies,
-            is_traced: false,
-            segments: segments
-                .iter()
-                .zip(plans)
-                .zip(0..)
-                .map(of_segment)
-                .collect(),
+        let segments = segments.iter().zip(plans).zip(0..).map(of_segment);
+        Merge {
+            request,
+            segments: segments.collect(),
         }
     }
 
     /// Hands on the next matches, until no more are wanted or there are none.
     fn collect(&mut self, page: &mut Collected) {
-        let order = self.query.order();
-        // Every round hands on a match, or finds that the leader's next one comes behind its rival.
+        let order = self.request.order;
+        // Invariant: the page holds all matches before every segment's bound. Each turn hands on a
+        // match, or moves the bound of the min segment past the runner-up's.
         while page.wanted() > 0
-            && let Some(Leader { segment, rival }) = self.elect()
+            && let Some(first) = self.min_segment()
         {
-            let first = &mut self.segments[segment];
-            if first.stream.is_none() {
-                let wanted = Some(page.wanted());
-                first.start(
-                    self.query,
-                    self.day,
-                    self.strategies,
-                    wanted,
-                    self.is_traced,
-                );
-            }
-            first.hand_on(page, order, rival);
+            let segment = &mut self.segments[first.segment];
+            segment.hand_on(page, self.request, order, first.runner_up_bound);
         }
     }
 
-    /// The segment whose matches come first, until they pass the bound of another. An id is live in
-    /// one segment only.
-    fn elect(&self) -> Option<Leader> {
-        let order = self.query.order();
-        let mut leader: Option<(usize, SignalId)> = None;
-        let mut rival = None;
+    /// The segment with the first bound in the order, and the bound after it. An id is live in one
+    /// segment only.
+    fn min_segment(&self) -> Option<MinSegment> {
+        let order = self.request.order;
+        let mut first: Option<(usize, SignalId)> = None;
+        let mut runner_up_bound = None;
+        // Invariant: `first` has the first bound of those seen, `runner_up_bound` is the next.
         for (segment, matches) in self.segments.iter().enumerate() {
             let Some(bound) = matches.bound else { continue };
-            match leader {
-                Some((_, leading)) if order.puts_first(leading, bound) => {
-                    rival = Some(rival.map_or(bound, |other| order.first_of(bound, other)));
+            match first {
+                Some((_, before)) if order.puts_first(before, bound) => {
+                    let next = runner_up_bound.map_or(bound, |next| order.first_of(bound, next));
+                    runner_up_bound = Some(next);
                 }
                 _ => {
-                    rival = leader.map(|(_, leading)| leading);
-                    leader = Some((segment, bound));
+                    runner_up_bound = first.map(|(_, before)| before);
+                    first = Some((segment, bound));
                 }
             }
         }
-        leader.map(|(segment, _)| Leader { segment, rival })
-    }
-
-    fn streams(&self) -> impl Iterator<Item = &(dyn Runs + 'a)> {
-        let segments = self.segments.iter();
-        segments.filter_map(|segment| segment.stream.as_deref())
-    }
-
-    fn rows_checked(&self) -> u64 {
-        self.streams().map(|stream| stream.rows_checked()).sum()
-    }
-
-    fn blocks(&self) -> (u64, u64) {
-        let traces = self.streams().filter_map(|stream| stream.trace());
-        traces.fold((0, 0), |(visited, skipped), trace| {
-            (
-                visited + trace.blocks_visited,
-                skipped + trace.blocks_skipped,
-            )
+        first.map(|(segment, _)| MinSegment {
+            segment,
+            runner_up_bound,
         })
     }
+
+    /// Hands on what was observed; returns what was visited in all segments.
+    fn finish(self, explained: &mut impl FnMut(usize, O::Explained)) -> Counters {
+        let mut total = Counters::default();
+        for segment in self.segments {
+            let Some((mut matches, plan)) = segment.matches.zip(segment.plan.get()) else {
+                continue;
+            };
+            let (run, observer) = matches.finish();
+            total += run.counters;
+            let explanation = observer.explain(run, plan, segment.live);
+            explained(segment.index as usize, explanation);
+        }
+        total
+    }
 }
 
-/// The segment whose matches come first, and the bound of the one behind it.
-struct Leader {
+/// The segment whose matches come first, until they pass the bound of the next.
+struct MinSegment {
     segment: usize,
-    rival: Option<SignalId>,
+    runner_up_bound: Option<SignalId>,
 }
 
-impl<'a, 'q> SegmentMatches<'a, 'q> {
-    fn start(
-        &mut self,
-        query: &'q Query,
-        day: Date,
-        strategies: &'a Strategies,
-        wanted: Option<usize>,
-        is_traced: bool,
-    ) {
-        let live = self.live;
-        let plan = self
-            .plan
-            .get_or_init(|| Box::new(live.plan(query.filter(), day, strategies, wanted)));
-        let (order, rows) = (query.order(), window(live, query));
-        let walked = (!is_traced)
-            .then(|| live.walked(plan, strategies, order, &rows))
-            .flatten();
-        if let Some(walked) = walked {
-            self.stream = Some(Box::new(Walk::new(walked, order, rows)));
-            return;
-        }
-        let mut stream = Box::new(RowStream::new(&live.segment, strategies, order, rows));
-        if is_traced {
-            stream.keep_trace();
-        }
-        stream.bind(plan, live.deleted.posting());
-        self.stream = Some(stream);
-    }
-
-    /// Hands on the next matches, as far as they do not come behind a rival. The rival's bound may
+impl<'a, 'q: 'a, O: Observer + 'a> SegmentMatches<'a, 'q, O> {
+    /// Hands on the next matches, as far as they do not come after the runner-up's bound. That bound may
     /// be the id of a match here, whose older version is deleted there.
-    fn hand_on(&mut self, page: &mut Collected, order: Order, rival: Option<SignalId>) {
-        let Some(stream) = &mut self.stream else {
-            return;
-        };
-        let run = stream.run(page.wanted());
+    fn hand_on(
+        &mut self,
+        page: &mut Collected,
+        request: &'a Request<'q>,
+        order: Order,
+        runner_up_bound: Option<SignalId>,
+    ) {
+        let wanted = page.wanted();
+        let (live, plan, rows) = (self.live, self.plan, &self.rows);
+        let matches = self.matches.get_or_insert_with(|| {
+            let plan = plan.get_or_init(|| Box::new(live.plan(request, Some(wanted))));
+            live.search::<O, _>(plan, request, rows.clone(), Boxed)
+        });
+        let run = matches.next_run(wanted);
         let ids = self.ids;
-        let count = match rival {
+        let n = match runner_up_bound {
             None => run.len(),
-            Some(rival) => run.partition_point(|row| !order.puts_first(rival, id_at(ids, row))),
+            Some(bound) => run.partition_point(|row| !order.puts_first(bound, id_at(ids, row))),
         };
-        page.extend(self.number, ids, run.part(0..count));
-        self.bound = run.get(count.saturating_sub(1)).map(|row| id_at(ids, row));
-        stream.take(count);
+        page.extend(self.index, ids, run.part(0..n));
+        self.bound = run.get(n.saturating_sub(1)).map(|row| id_at(ids, row));
+        matches.take(n);
     }
 }
 
-/// The first id of a segment that lies behind the query's cursor, whether it matches or not.
-fn first_possible(live: &LiveSegment, query: &Query) -> Option<SignalId> {
-    let rows = window(live, query);
-    let row = match query.order() {
+/// The id of the first of some rows in an order, whether it matches or not.
+fn first_id(segment: &Segment, rows: &Range<u32>, order: Order) -> Option<SignalId> {
+    let row = match order {
         Order::OldestFirst => Row(rows.start),
         Order::NewestFirst => Row(rows.end.wrapping_sub(1)),
     };
-    (!rows.is_empty()).then(|| live.segment.id(row))
+    (!rows.is_empty()).then(|| segment.id(row))
 }
 
-/// The rows that lie behind the query's cursor.
-fn window(live: &LiveSegment, query: &Query) -> Range<u32> {
-    let rows = live.segment.row_count();
+/// The rows after the query's cursor.
+fn rows_after_cursor(segment: &Segment, query: &Query) -> Range<u32> {
+    let rows = segment.row_count();
     let Start::After(cursor) = query.start() else {
         return 0..rows;
     };
-    let (ids, last) = (live.segment.ids(), cursor.last_id().get());
+    let (ids, last) = (segment.ids(), cursor.last_id().get());
     match query.order() {
         Order::NewestFirst => 0..ids.count_below(last) as u32,
         Order::OldestFirst => ids.count_below(last + 1) as u32..rows,

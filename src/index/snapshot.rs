@@ -6,13 +6,14 @@ use time::Date;
 
 use super::facets::{self, Facets};
 use super::identity::IndexId;
-use super::live::LiveSegment;
+use super::live::SegmentHandle;
 use super::manifest::Manifest;
-use super::page::{self, Page, Place};
+use super::page::{self, Page, RowAddress};
 use crate::Result;
 use crate::digest::Digest;
 use crate::encoding::row::Row;
-use crate::plan::{Explanation, SegmentExplanation, StepActual, Strategies};
+use crate::exec::{Counting, Request, Unobserved};
+use crate::plan::{Explanation, SegmentExplanation, Strategies};
 use crate::query::dates::day_of_number;
 use crate::query::{Filter, Query};
 #[cfg(feature = "http")]
@@ -26,7 +27,7 @@ pub struct Snapshot {
     generation: u64,
     revision: Digest,
     /// Oldest first.
-    pub(super) segments: Vec<LiveSegment>,
+    pub(super) segments: Vec<SegmentHandle>,
     pub(super) strategies: Strategies,
 }
 
@@ -61,7 +62,7 @@ pub struct IndexStatistics {
 }
 
 impl Snapshot {
-    pub(super) fn new(manifest: &Manifest, segments: Vec<LiveSegment>) -> Snapshot {
+    pub(super) fn new(manifest: &Manifest, segments: Vec<SegmentHandle>) -> Snapshot {
         Snapshot {
             identity: manifest.identity,
             generation: manifest.generation,
@@ -120,7 +121,10 @@ impl Snapshot {
 
     /// The number of live signals. Cost: one addition a segment.
     pub fn signal_count(&self) -> u64 {
-        self.segments.iter().map(LiveSegment::live_rows).sum()
+        self.segments
+            .iter()
+            .map(|handle| handle.live().live_rows())
+            .sum()
     }
 
     /// The number of live companies. Cost: a look-up a company where there is more than one
@@ -140,12 +144,8 @@ impl Snapshot {
     /// Cost: grows with the rows looked at until the page is full, a few microseconds where
     /// matches are common; never more than [`count`](Self::count).
     pub fn search(&self, query: &Query, today: Date) -> Result<Page> {
-        Ok(page::search(
-            &self.segments,
-            query,
-            query.day(today),
-            &self.strategies,
-        ))
+        let day = query.day(today);
+        Ok(page::search(&self.segments, query, day, &self.strategies))
     }
 
     /// The records of a page's signals, in its order.
@@ -155,10 +155,10 @@ impl Snapshot {
     /// # Errors
     /// A record is corrupt.
     ///
-    /// Cost: one place in memory a signal, about 0.2 microseconds each.
+    /// Cost: one random memory access a signal, about 0.2 microseconds each.
     pub fn records(&self, page: &Page) -> Result<Vec<Item<'_>>> {
-        let places = self.places(page);
-        places.map(|(live, row)| live.segment.item(row)).collect()
+        let rows = self.rows_of(page);
+        rows.map(|(live, row)| live.segment.item(row)).collect()
     }
 
     /// The signals of a page in the bytes of an answer, in its order.
@@ -167,20 +167,21 @@ impl Snapshot {
         &'s self,
         page: &Page,
     ) -> impl Iterator<Item = Result<RenderedItem<'s>>> {
-        let places = self.places(page);
-        places.map(|(live, row)| live.segment.shown(row))
+        let rows = self.rows_of(page);
+        rows.map(|(live, row)| live.segment.shown(row))
     }
 
     /// Where the live records of a page are. What the page remembers is right unless it comes from
     /// another snapshot.
-    fn places(&self, page: &Page) -> impl Iterator<Item = (&LiveSegment, Row)> {
-        page.places().filter_map(|(id, Place { segment, row })| {
-            let remembered = self.segments.get(segment as usize);
-            remembered
-                .filter(|live| live.has(row, id))
-                .map(|live| (live, row))
-                .or_else(|| self.place(id))
-        })
+    fn rows_of(&self, page: &Page) -> impl Iterator<Item = (&SegmentHandle, Row)> {
+        page.addresses()
+            .filter_map(|(id, RowAddress { segment, row })| {
+                let remembered = self.segments.get(segment as usize);
+                remembered
+                    .filter(|live| live.has(row, id))
+                    .map(|live| (live, row))
+                    .or_else(|| self.address(id))
+            })
     }
 
     /// The exact number of signals that match.
@@ -191,7 +192,8 @@ impl Snapshot {
     /// Cost: proportional to the blocks that may hold matches, some hundred nanoseconds each; a
     /// single value is read from its stored count.
     pub fn count(&self, filter: &Filter, today: Date) -> Result<u64> {
-        let count = |live: &LiveSegment| live.count(filter, today, &self.strategies);
+        let request = self.request(filter, today);
+        let count = |handle: &SegmentHandle| handle.live().count::<Unobserved>(&request).0;
         Ok(self.segments.iter().map(count).sum())
     }
 
@@ -203,12 +205,7 @@ impl Snapshot {
     /// Cost: as [`count`](Self::count), once and once more for each facet that is filtered on,
     /// and one addition a match and facet.
     pub fn facets(&self, filter: &Filter, today: Date) -> Result<Facets> {
-        Ok(facets::count(
-            &self.segments,
-            filter,
-            today,
-            &self.strategies,
-        ))
+        Ok(facets::count(&self.segments, &self.request(filter, today)))
     }
 
     /// The signal of an id.
@@ -218,12 +215,12 @@ impl Snapshot {
     ///
     /// Cost: a binary search a segment.
     pub fn signal(&self, id: SignalId) -> Result<Option<Found<'_>>> {
-        let place = self.place(id);
-        place.map(|(live, row)| found(live, row)).transpose()
+        let address = self.address(id);
+        address.map(|(live, row)| found(live, row)).transpose()
     }
 
     /// Where the live record of an id is.
-    fn place(&self, id: SignalId) -> Option<(&LiveSegment, Row)> {
+    fn address(&self, id: SignalId) -> Option<(&SegmentHandle, Row)> {
         let mut newest_first = self.segments.iter().rev();
         newest_first.find_map(|live| live.row(id).map(|row| (live, row)))
     }
@@ -246,8 +243,8 @@ impl Snapshot {
             let (days, column) = (live.segment.days(), live.segment.day_column().column);
             for row in live.company_rows(number) {
                 signal_count += 1;
-                let place = column.get(row).checked_sub(1);
-                latest = latest.max(place.map(|place| days[place as usize]));
+                let index = column.get(row).checked_sub(1);
+                latest = latest.max(index.map(|index| days[index as usize]));
             }
         }
         Ok(Some(CompanyProfile {
@@ -277,11 +274,11 @@ impl Snapshot {
             .map(|(live, company)| live.segment.company(company))
     }
 
-    /// The place of each live company's current record, once: that in its latest segment.
-    fn live_companies(&self) -> impl Iterator<Item = (&LiveSegment, u32)> + '_ {
+    /// Where each live company's current record is, once: in its latest segment.
+    fn live_companies(&self) -> impl Iterator<Item = (&SegmentHandle, u32)> + '_ {
         let segments = self.segments.iter().enumerate();
-        segments.flat_map(|(place, live)| {
-            let newer = &self.segments[place + 1..];
+        segments.flat_map(|(index, live)| {
+            let newer = &self.segments[index + 1..];
             let keys = live.segment.company_keys();
             (0..live.segment.company_count())
                 .filter(move |&company| {
@@ -298,13 +295,14 @@ impl Snapshot {
     /// The record of a slug's company, without what its signals say.
     pub(super) fn company_record(&self, slug: &str) -> Result<Option<Company<'_>>> {
         let mut newest_first = self.segments.iter().rev();
-        let place = newest_first.find_map(|live| Some((live, live.company_by_slug(slug)?)));
-        place
+        let found = newest_first.find_map(|live| Some((live, live.company_by_slug(slug)?)));
+        found
             .map(|(live, company)| live.segment.company(company))
             .transpose()
     }
 
-    /// How a query is answered: runs the page, and all matches once more with a trace.
+    /// How a query is answered: runs the page and the count as [`search`](Self::search) and
+    /// [`count`](Self::count) do, and once more while the steps are counted.
     ///
     /// # Errors
     /// None today.
@@ -315,23 +313,28 @@ impl Snapshot {
         let started = Instant::now();
         let page = page::search(&self.segments, query, day, &self.strategies);
         let page_time = started.elapsed();
-        let (visited, skipped) = page::trace(&self.segments, query, day, &self.strategies);
         let started = Instant::now();
-        let segments: Vec<SegmentExplanation> = self
-            .segments
-            .iter()
-            .map(|live| self.explain_segment(live, query, day))
-            .collect();
+        let matches = self.count(query.filter(), day)?;
+        let count_time = started.elapsed();
+        let pages = page::explain(&self.segments, query, day, &self.strategies);
+        let request = self.request(query.filter(), day);
+        let segments = self.segments.iter().zip(pages).map(|(handle, page)| {
+            let (matches, count) = handle.live().count::<Counting>(&request);
+            SegmentExplanation {
+                rows: u64::from(handle.segment.row_count()),
+                matches,
+                page,
+                count,
+            }
+        });
         Ok(Explanation {
             query: query.filter().canonical(),
             unknown: self.unknown_values(query.filter()),
-            matches: segments.iter().map(|segment| segment.matches).sum(),
-            segments,
+            segments: segments.collect(),
+            matches,
             page_length: page.len(),
             page_time,
-            page_blocks_visited: visited,
-            page_blocks_skipped: skipped,
-            total_time: started.elapsed(),
+            count_time,
         })
     }
 
@@ -343,7 +346,7 @@ impl Snapshot {
     ///
     /// Cost: reads everything, and analyses every title again.
     pub fn verify(&self) -> Result<()> {
-        self.segments.iter().try_for_each(LiveSegment::verify)
+        self.segments.iter().try_for_each(SegmentHandle::verify)
     }
 
     /// Bytes of all segment files.
@@ -382,36 +385,19 @@ impl Snapshot {
         }
     }
 
-    fn explain_segment(&self, live: &LiveSegment, query: &Query, day: Date) -> SegmentExplanation {
-        let plan = live.plan(query.filter(), day, &self.strategies, None);
-        let mut execution = live.execution(&plan, &self.strategies, true);
-        let matches = execution.count();
-        let trace = execution.trace().cloned().unwrap_or_default();
-        let actuals: Vec<StepActual> = trace
-            .steps
-            .iter()
-            .map(|step| StepActual {
-                rows: step.rows,
-                time: step.time,
-            })
-            .collect();
-        let is_run = plan.impossible.is_none();
-        SegmentExplanation {
-            rows: u64::from(live.segment.row_count()),
-            steps: match is_run {
-                true => plan.explain(&actuals, live.deleted.row_count()),
-                false => Vec::new(),
-            },
-            impossible: plan.impossible.map(|clause| clause.to_string()),
-            matches,
-            blocks_visited: trace.blocks_visited,
-            blocks_skipped: trace.blocks_skipped,
+    /// What is asked of each segment, where no order matters.
+    pub(super) fn request<'a>(&'a self, filter: &'a Filter, today: Date) -> Request<'a> {
+        Request {
+            filter,
+            today,
+            order: Order::default(),
+            strategies: &self.strategies,
         }
     }
 }
 
 /// The record of a row and its company.
-fn found(live: &LiveSegment, row: Row) -> Result<Found<'_>> {
+fn found(live: &SegmentHandle, row: Row) -> Result<Found<'_>> {
     Ok(Found {
         signal: live.segment.signal(row)?,
         company: live.segment.company(live.segment.company_of(row))?,

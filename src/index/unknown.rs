@@ -1,6 +1,6 @@
 //! Values of a filter that no signal has, which are misspelt more often than not.
 
-use super::live::LiveSegment;
+use super::live::SegmentHandle;
 use super::snapshot::Snapshot;
 use crate::plan::Statistics;
 use crate::query::{Filter, Parameter, UnknownValue};
@@ -21,27 +21,27 @@ impl Snapshot {
     /// ```
     pub fn unknown_values(&self, filter: &Filter) -> Vec<UnknownValue> {
         let mut unknown = Vec::new();
-        let mut note = |parameter, value: &str, knows: &dyn Fn(&LiveSegment) -> bool| {
+        let mut note = |parameter, value: &str, knows: &dyn Fn(&SegmentHandle) -> bool| {
             if !self.segments.iter().any(knows) {
                 let value = value.to_owned();
                 unknown.push(UnknownValue { parameter, value });
             }
         };
         if let Some(slug) = &filter.company_slug {
-            note(Parameter::CompanySlug, slug, &|live| {
-                live.company(slug).is_some()
+            note(Parameter::CompanySlug, slug, &|handle| {
+                handle.live().company(slug).is_some()
             });
         }
         for reference in &filter.companies {
             let one = std::slice::from_ref(reference);
-            note(Parameter::Companies, &reference.slug, &|live| {
-                !live.companies(one).is_empty()
+            note(Parameter::Companies, &reference.slug, &|handle| {
+                !handle.live().companies(one).is_empty()
             });
         }
         for facet in filter.filtered_facets() {
             for key in filter.value_keys(facet) {
-                note(facet.parameter(), key, &|live| {
-                    live.facet_values(facet, key).next().is_some()
+                note(facet.parameter(), key, &|handle| {
+                    handle.live().facet_values(facet, key).next().is_some()
                 });
             }
         }

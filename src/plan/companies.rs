@@ -20,7 +20,7 @@ pub(crate) type CompanyFacet = (Facet, SmallVec<[Source; 4]>);
 impl Plan<'_> {
     /// The facets of companies, the rarest first, and the most rows that companies may have for
     /// looking at each to take less than going block by block; `None` where there are not several
-    /// facets, or more rows are expected. So many matches are wanted of `rows`, or all.
+    /// facets, or more rows are expected. `wanted` matches are of interest among `rows`, or all.
     pub(super) fn company_facets(
         &self,
         rows: u64,
@@ -43,11 +43,11 @@ impl Plan<'_> {
         }
         let mut steps: SmallVec<[&Step<'_>; 3]> = of_companies().collect();
         steps.sort_by_key(|step| step.estimate.expected);
-        let facets = steps.iter().filter_map(|step| step.company_facet());
+        let facets = steps.iter().map(|step| step.company_facet());
         Some((facets.collect(), most as usize))
     }
 
-    /// How many rows of companies, of which so many are expected, take as long to look at as walking
+    /// How many rows of companies, of which `expected` match, take as long to look at as scanning
     /// the leading set or going block by block.
     fn company_rows_max(&self, rows: u64, expected: f64, wanted: Option<usize>) -> f64 {
         let estimates = self.required.iter().map(|step| step.estimate.expected);
@@ -67,7 +67,7 @@ impl Plan<'_> {
     }
 }
 
-/// What a block takes that has so many rows of the leading set.
+/// What a block takes that has `leading_rows` rows of the leading set.
 fn block_cost(leading_rows: f64) -> f64 {
     BLOCK_COST + leading_rows.min(ARRAY_ROWS_MAX as f64) * LISTED_ROW_COST
 }
@@ -78,14 +78,16 @@ impl Step<'_> {
         matches!(self.clause, Clause::Facet(facet, ..) if facet.is_of_company())
     }
 
-    fn company_facet(&self) -> Option<CompanyFacet> {
+    fn company_facet(&self) -> CompanyFacet {
         let Clause::Facet(facet, ..) = self.clause else {
-            return None;
+            unreachable!("only facets of companies are looked for among companies");
         };
         match &self.access {
-            Access::One(source) => Some((facet, SmallVec::from_slice(&[*source]))),
-            Access::Union(sources) => Some((facet, sources.clone())),
-            Access::Rows(_) | Access::OfCompanies(_) | Access::Phrase { .. } => None,
+            Access::One(source) => (facet, SmallVec::from_slice(&[*source])),
+            Access::Union(sources) => (facet, sources.clone()),
+            Access::Rows(_) | Access::OfCompanies(_) | Access::Phrase { .. } => {
+                unreachable!("values of facets are stored sets")
+            }
         }
     }
 }

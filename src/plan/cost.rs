@@ -19,7 +19,7 @@ const ROWS_PER_COST: u64 = 32;
 impl Plan<'_> {
     /// What it costs at most to visit all matches in a segment of `rows` rows.
     pub(crate) fn cost(&self, rows: u64) -> Cost {
-        if self.impossible.is_some() {
+        if self.no_match.is_some() {
             return 0;
         }
         let candidates = self.matches_max(rows);
@@ -39,7 +39,7 @@ impl Plan<'_> {
 
     /// What it costs at most to add each match to the counts of `facets` facets.
     pub(crate) fn tally_cost(&self, rows: u64, facets: usize) -> Cost {
-        if self.impossible.is_some() || self.is_everything() {
+        if self.no_match.is_some() || self.is_everything() {
             return 0;
         }
         self.matches_max(rows) * facets as u64 / ROWS_PER_COST

@@ -49,9 +49,10 @@ impl Estimate {
 
 impl fmt::Display for Estimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.min == self.max {
-            true => write!(f, "{}", self.expected),
-            false => write!(f, "{} ({}..{})", self.expected, self.min, self.max),
+        if self.min == self.max {
+            write!(f, "{}", self.expected)
+        } else {
+            write!(f, "{} ({}..{})", self.expected, self.min, self.max)
         }
     }
 }

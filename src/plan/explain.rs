@@ -6,10 +6,11 @@ use std::time::Duration;
 use super::{Access, Clause, Estimate, Plan};
 use crate::query::UnknownValue;
 
-/// How a query was answered: the plan of every segment, with estimates and what really happened.
+/// How a query was answered: in every segment, how its part of the page and of the count was found.
 ///
-/// Its `Display` is meant for terminals. Times are those of an explained run, which counts behind
-/// every step and is therefore slower than the query itself; `page_time` is measured without.
+/// Its `Display` is meant for terminals. Strategies, rows and blocks are those of the code that
+/// searches and counts. Times of steps include what counting their rows takes; `page_time` and
+/// `count_time` are measured without.
 #[derive(Clone, Debug)]
 pub struct Explanation {
     /// The filters in canonical form.
@@ -22,27 +23,36 @@ pub struct Explanation {
     pub matches: u64,
     /// The number of signals on the page that was asked for.
     pub page_length: usize,
-    /// The time that the page took, ids and cursor, without the counting behind steps.
+    /// The time that the page took, ids and cursor.
     pub page_time: Duration,
-    /// Blocks of which the page formed candidates.
-    pub page_blocks_visited: u64,
-    /// Blocks that the page passed over.
-    pub page_blocks_skipped: u64,
-    /// The time that the traced run over all matches took.
-    pub total_time: Duration,
+    /// The time that the count of all matches took.
+    pub count_time: Duration,
 }
 
-/// The plan of one segment.
+/// How one segment was searched.
 #[derive(Clone, Debug)]
 pub struct SegmentExplanation {
     /// The number of rows in the segment, deleted ones included.
     pub rows: u64,
-    /// The steps in order of application.
-    pub steps: Vec<StepExplanation>,
-    /// The part of the filter that nothing here fulfils, where there is one: no step was run.
-    pub impossible: Option<String>,
     /// The matches in this segment.
     pub matches: u64,
+    /// How the segment's part of the page was found; `None` where the page was full before.
+    pub page: Option<ExecutionExplanation>,
+    /// How the matches were counted.
+    pub count: ExecutionExplanation,
+}
+
+/// How a plan was executed.
+#[derive(Clone, Debug)]
+pub struct ExecutionExplanation {
+    /// What was done as a whole, such as `block by block` or `answered from the stored count`.
+    pub strategy: String,
+    /// The part of the filter that has no results in the segment, where there is one: no step ran.
+    pub no_match: Option<String>,
+    /// The steps in the order of the plan.
+    pub steps: Vec<StepExplanation>,
+    /// Rows that were looked at one by one.
+    pub rows_checked: u64,
     /// Blocks whose candidates were formed.
     pub blocks_visited: u64,
     /// Blocks that were passed over.
@@ -54,109 +64,126 @@ pub struct SegmentExplanation {
 pub struct StepExplanation {
     /// The part of the filter, such as `title has "series"`.
     pub clause: String,
-    /// What the step does, such as `lead with a posting`.
-    pub strategy: &'static str,
+    /// What the step did, such as `lead with a posting`, or `not run`.
+    pub strategy: String,
     /// Why it is done in that way and at that place.
     pub reason: &'static str,
     /// How many rows of the segment the clause was thought to match by itself.
     pub estimate: Estimate,
-    /// How many candidates were left behind the step, over all blocks.
-    pub actual: u64,
+    /// How many rows were left after the step, over all blocks in which it ran; `None` where it did not
+    /// run, or ran in one pass with the next step.
+    pub actual: Option<u64>,
     /// The time that the step took, over all blocks.
     pub time: Duration,
 }
 
-/// What a trace says of a step.
-#[derive(Clone, Copy, Debug, Default)]
+/// What an execution saw of a step that ran.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct StepActual {
-    pub(crate) rows: u64,
+    /// What was done, such as `intersect`, in the order in which it was first done.
+    pub(crate) methods: Vec<String>,
+    pub(crate) left: Option<u64>,
     pub(crate) time: Duration,
 }
 
+/// A step before it runs: the clause, what it reads, and why there.
+struct Described<'q> {
+    clause: Clause<'q>,
+    operand: &'static str,
+    reason: &'static str,
+    estimate: Estimate,
+}
+
 impl Plan<'_> {
-    /// The steps in the order in which an execution traces them, with what it saw.
-    pub(crate) fn explain(&self, actuals: &[StepActual], deleted: u64) -> Vec<StepExplanation> {
-        let required = self.required.iter().enumerate().map(|(place, step)| {
-            let (strategy, reason) = required_strategy(&step.access, place == 0);
-            (step.clause, strategy, reason, step.estimate)
-        });
-        let ranges = self.ranges.iter().map(|step| {
-            (
-                step.clause,
-                "check ranges",
-                "blocks outside are skipped, blocks inside taken whole",
-                step.estimate,
-            )
-        });
-        let excluded = self.excluded.iter().map(|step| {
-            let (strategy, reason) = excluded_strategy(&step.access);
-            (step.clause, strategy, reason, step.estimate)
-        });
-        let deleted = (deleted > 0).then(|| {
-            let reason = "rows deleted or replaced by later commits";
-            (
-                Clause::Deleted,
-                "subtract rows",
-                reason,
-                Estimate::exact(deleted),
-            )
-        });
-        let phrases = self.phrases.iter().map(|step| {
-            (
-                step.clause,
-                "check order of words",
-                "reads a title for each candidate, so it comes last",
-                step.estimate,
-            )
-        });
-        required
-            .chain(ranges)
-            .chain(excluded)
-            .chain(deleted)
-            .chain(phrases)
+    /// The steps in the order of the plan, with what an execution saw of each: required, ranges,
+    /// excluded, deleted rows, phrases.
+    pub(crate) fn explain(
+        &self,
+        actuals: &[Option<StepActual>],
+        deleted: u64,
+    ) -> Vec<StepExplanation> {
+        let required = self
+            .required
+            .iter()
             .enumerate()
-            .map(|(place, (clause, strategy, reason, estimate))| {
-                let actual = actuals.get(place).copied().unwrap_or_default();
-                StepExplanation {
-                    clause: clause.to_string(),
-                    strategy,
-                    reason,
-                    estimate,
-                    actual: actual.rows,
-                    time: actual.time,
-                }
-            })
+            .map(|(index, step)| Described {
+                clause: step.clause,
+                operand: operand(&step.access),
+                reason: required_reason(&step.access, index == 0),
+                estimate: step.estimate,
+            });
+        let ranges = self.ranges.iter().map(|step| Described {
+            clause: step.clause,
+            operand: "a range",
+            reason: "blocks outside are skipped, blocks inside taken whole",
+            estimate: step.estimate,
+        });
+        let excluded = self.excluded.iter().map(|step| Described {
+            clause: step.clause,
+            operand: operand(&step.access),
+            reason: excluded_reason(&step.access),
+            estimate: step.estimate,
+        });
+        let deleted = (deleted > 0).then(|| Described {
+            clause: Clause::Deleted,
+            operand: "rows",
+            reason: "rows deleted or replaced by later commits",
+            estimate: Estimate::exact(deleted),
+        });
+        let phrases = self.phrases.iter().map(|step| Described {
+            clause: step.clause,
+            operand: "the order of words",
+            reason: "reads a title for each candidate, so it comes last",
+            estimate: step.estimate,
+        });
+        let steps = required.chain(ranges).chain(excluded).chain(deleted);
+        let steps = steps.chain(phrases).enumerate();
+        steps
+            .map(|(index, step)| step.with(actuals.get(index).cloned().flatten()))
             .collect()
     }
 }
 
-fn required_strategy(access: &Access, leads: bool) -> (&'static str, &'static str) {
-    match (access, leads) {
-        (Access::One(_), true) => ("lead with a posting", "the fewest rows of all steps"),
-        (Access::One(_), false) => ("intersect a posting", "more rows than the step before"),
-        (Access::Union(_), true) => ("lead with a union", "the fewest rows of all steps"),
-        (Access::Union(_), false) => ("intersect a union", "more rows than the step before"),
-        (Access::Rows(_), true) => ("lead with listed rows", "the fewest rows of all steps"),
-        (Access::Rows(_), false) => ("intersect listed rows", "more rows than the step before"),
-        (Access::OfCompanies(_), true) => ("lead with companies", "few are left of all"),
-        (Access::OfCompanies(_), false) => {
-            ("intersect companies", "more rows than the step before")
+impl Described<'_> {
+    fn with(self, actual: Option<StepActual>) -> StepExplanation {
+        let strategy = match &actual {
+            None => "not run".to_owned(),
+            Some(actual) => format!("{} {}", actual.methods.join(" or "), self.operand),
+        };
+        let actual = actual.unwrap_or_default();
+        StepExplanation {
+            clause: self.clause.to_string(),
+            strategy,
+            reason: self.reason,
+            estimate: self.estimate,
+            actual: actual.left,
+            time: actual.time,
         }
-        (Access::Phrase { .. }, true) => ("lead with a phrase", "the fewest rows of all steps"),
-        (Access::Phrase { .. }, false) => ("intersect a phrase", "more rows than the step before"),
     }
 }
 
-fn excluded_strategy(access: &Access) -> (&'static str, &'static str) {
+fn operand(access: &Access) -> &'static str {
     match access {
-        Access::Phrase { .. } => (
-            "subtract a phrase",
-            "titles are read only for rows with the rarest word",
-        ),
-        _ => (
-            "subtract a posting",
-            "behind what is required, when few candidates are left",
-        ),
+        Access::One(_) => "a posting",
+        Access::Union(_) => "a union",
+        Access::Rows(_) => "listed rows",
+        Access::OfCompanies(_) => "rows of companies",
+        Access::Phrase { .. } => "a phrase",
+    }
+}
+
+fn required_reason(access: &Access, leads: bool) -> &'static str {
+    match (access, leads) {
+        (Access::OfCompanies(_), true) => "few companies are left by all their facets",
+        (_, true) => "the fewest rows of all steps",
+        (_, false) => "more rows than the step before",
+    }
+}
+
+fn excluded_reason(access: &Access) -> &'static str {
+    match access {
+        Access::Phrase { .. } => "titles are read only for rows with the rarest word",
+        _ => "after what is required, when few candidates are left",
     }
 }
 
@@ -171,18 +198,12 @@ impl fmt::Display for Explanation {
         for value in &self.unknown {
             writeln!(f, "unknown  {value}")?;
         }
-        writeln!(
-            f,
-            "page     {} signals in {:.1?}, {} blocks visited, {} skipped",
-            self.page_length, self.page_time, self.page_blocks_visited, self.page_blocks_skipped
-        )?;
-        writeln!(
-            f,
-            "matches  {} in {:.1?} (traced)",
-            self.matches, self.total_time
-        )?;
+        let (length, time) = (self.page_length, self.page_time);
+        writeln!(f, "page     {length} signals in {time:.1?}")?;
+        writeln!(f, "matches  {} in {:.1?}", self.matches, self.count_time)?;
         for (number, segment) in self.segments.iter().enumerate() {
-            writeln!(f, "\nsegment {number}: {} rows", segment.rows)?;
+            let SegmentExplanation { rows, matches, .. } = segment;
+            writeln!(f, "\nsegment {number}: {rows} rows, {matches} matches")?;
             segment.fmt(f)?;
         }
         Ok(())
@@ -191,24 +212,33 @@ impl fmt::Display for Explanation {
 
 impl fmt::Display for SegmentExplanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(clause) = &self.impossible {
-            return writeln!(f, "  nothing here fulfils: {clause}");
+        match &self.page {
+            Some(page) => write!(f, "  page: {page}")?,
+            None => writeln!(f, "  page: full before this segment")?,
         }
-        if self.steps.is_empty() {
-            writeln!(f, "  every row matches")?;
+        write!(f, "  count: {}", self.count)
+    }
+}
+
+impl fmt::Display for ExecutionExplanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(clause) = &self.no_match {
+            return writeln!(f, "no results for {clause}");
         }
-        for (place, step) in self.steps.iter().enumerate() {
-            writeln!(f, "  {}. {}: {}", place + 1, step.strategy, step.clause)?;
-            writeln!(
-                f,
-                "     estimated {}, left {}, {:.1?}; {}",
-                step.estimate, step.actual, step.time, step.reason
-            )?;
+        writeln!(f, "{}", self.strategy)?;
+        for (index, step) in self.steps.iter().enumerate() {
+            writeln!(f, "    {}. {}: {}", index + 1, step.strategy, step.clause)?;
+            write!(f, "       estimated {}", step.estimate)?;
+            if let Some(actual) = step.actual {
+                write!(f, ", left {actual}, {:.1?}", step.time)?;
+            }
+            writeln!(f, "; {}", step.reason)?;
         }
+        let (checked, visited) = (self.rows_checked, self.blocks_visited);
+        let skipped = self.blocks_skipped;
         writeln!(
             f,
-            "  {} matches, {} blocks visited, {} skipped",
-            self.matches, self.blocks_visited, self.blocks_skipped
+            "    {checked} rows checked, {visited} blocks visited, {skipped} skipped"
         )
     }
 }

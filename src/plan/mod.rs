@@ -27,7 +27,7 @@ pub(crate) use companies::CompanyFacet;
 pub(crate) use cost::Cost;
 pub use estimate::Estimate;
 pub(crate) use explain::StepActual;
-pub use explain::{Explanation, SegmentExplanation, StepExplanation};
+pub use explain::{ExecutionExplanation, Explanation, SegmentExplanation, StepExplanation};
 pub(crate) use statistics::{
     CodeRange, Pair, Source, SourceStatistics, Statistics, TermStatistics,
 };
@@ -38,7 +38,7 @@ use crate::query::{Facet, Filter, Phrase};
 use crate::segment::TextField;
 
 /// How to find a filter's rows in one segment.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Plan<'q> {
     /// What every row has to be in, in the order of application; the first one leads. Empty:
     /// every row is a candidate.
@@ -49,8 +49,8 @@ pub(crate) struct Plan<'q> {
     pub(crate) ranges: SmallVec<[RangeStep<'q>; 1]>,
     /// What is decided by reading token streams, row by row.
     pub(crate) phrases: SmallVec<[PhraseStep<'q>; 1]>,
-    /// The clause that no row of the segment can fulfil, where there is one.
-    pub(crate) impossible: Option<Clause<'q>>,
+    /// The clause that matches nothing in the segment, where there is one.
+    pub(crate) no_match: Option<Clause<'q>>,
 }
 
 /// A step on sets of rows.
@@ -147,7 +147,8 @@ pub(crate) enum Clause<'q> {
 }
 
 impl<'q> Plan<'q> {
-    /// Plans a filter; as [`fill`](Self::fill).
+    /// Plans a filter of which `wanted` matches are of interest, or all. See [`planner`].
+    #[inline(always)]
     pub(crate) fn new(
         filter: &'q Filter,
         today: Date,
@@ -155,22 +156,16 @@ impl<'q> Plan<'q> {
         strategies: &Strategies,
         wanted: Option<usize>,
     ) -> Plan<'q> {
-        let mut plan = Plan::default();
-        plan.fill(filter, today, statistics, strategies, wanted);
+        let mut plan = Plan {
+            required: SmallVec::new(),
+            excluded: SmallVec::new(),
+            ranges: SmallVec::new(),
+            phrases: SmallVec::new(),
+            no_match: None,
+        };
+        // In place: moving a plan takes as long as planning a short filter.
+        planner::plan(&mut plan, filter, today, statistics, strategies, wanted);
         plan
-    }
-
-    /// Makes an empty plan that of a filter of which so many matches are wanted, or all. In its
-    /// place: moving it takes as long as planning a short filter. See [`planner`].
-    pub(crate) fn fill(
-        &mut self,
-        filter: &'q Filter,
-        today: Date,
-        statistics: &impl Statistics,
-        strategies: &Strategies,
-        wanted: Option<usize>,
-    ) {
-        planner::plan(self, filter, today, statistics, strategies, wanted);
     }
 
     /// The number of matches, deleted ones included, where it is known: that of one source, of several
@@ -204,14 +199,14 @@ impl<'q> Plan<'q> {
     /// The only step, where the rows of its set are the matches.
     pub(crate) fn only_step(&self) -> Option<&Step<'q>> {
         match self.required.as_slice() {
-            [step] if self.impossible.is_none() && self.has_nothing_else() => Some(step),
+            [step] if self.no_match.is_none() && self.has_nothing_else() => Some(step),
             _ => None,
         }
     }
 
     /// Whether every row matches.
     pub(crate) fn is_everything(&self) -> bool {
-        self.impossible.is_none() && self.required.is_empty() && self.has_nothing_else()
+        self.no_match.is_none() && self.required.is_empty() && self.has_nothing_else()
     }
 
     /// Whether nothing narrows what the required steps have in common.
@@ -245,8 +240,8 @@ impl fmt::Display for Clause<'_> {
             Clause::TitlePhrase(phrase) => write!(f, "title has {}", Quoted(phrase)),
             Clause::TitleAny(phrases) => {
                 f.write_str("title has any of ")?;
-                for (place, phrase) in phrases.iter().enumerate() {
-                    let comma = if place == 0 { "" } else { ", " };
+                for (index, phrase) in phrases.iter().enumerate() {
+                    let comma = if index == 0 { "" } else { ", " };
                     write!(f, "{comma}{}", Quoted(phrase))?;
                 }
                 Ok(())
@@ -273,8 +268,8 @@ impl fmt::Display for Clause<'_> {
             Clause::OfCompanies(filter) => {
                 let facets = Facet::OF_COMPANY.into_iter();
                 let clauses = facets.filter_map(|facet| Clause::of_facet(filter, facet));
-                for (place, clause) in clauses.enumerate() {
-                    f.write_str(if place == 0 { "" } else { ", " })?;
+                for (index, clause) in clauses.enumerate() {
+                    f.write_str(if index == 0 { "" } else { ", " })?;
                     clause.fmt(f)?;
                 }
                 Ok(())

@@ -13,7 +13,7 @@ use crate::segment::TextField;
 use crate::signal::SignalId;
 
 /// Turns each part of the filter into steps of an empty plan, then orders them by cost. Stops at the
-/// first part that no row can fulfil. `wanted` is how many matches are of interest; `None`: all.
+/// first part that matches nothing. `wanted` is how many matches are of interest; `None`: all.
 pub(super) fn plan<'q, S: Statistics>(
     plan: &mut Plan<'q>,
     filter: &'q Filter,
@@ -31,8 +31,8 @@ pub(super) fn plan<'q, S: Statistics>(
     if strategies.company_sets {
         added = added.and_then(|()| planner.lead_by_companies(filter, wanted));
     }
-    if let Err(Impossible(clause)) = added {
-        planner.plan.impossible = Some(clause);
+    if let Err(NoMatch(clause)) = added {
+        planner.plan.no_match = Some(clause);
     }
     if strategies.cost_order {
         let required = &mut planner.plan.required;
@@ -40,10 +40,10 @@ pub(super) fn plan<'q, S: Statistics>(
     }
 }
 
-/// A clause that no row of the segment fulfils.
-struct Impossible<'q>(Clause<'q>);
+/// A clause that matches no row of the segment.
+struct NoMatch<'q>(Clause<'q>);
 
-type Planned<'q> = Result<(), Impossible<'q>>;
+type Planned<'q> = Result<(), NoMatch<'q>>;
 
 struct Planner<'s, 'q, S> {
     statistics: &'s S,
@@ -119,7 +119,7 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         };
         let term = |word: &'q str| {
             let term = self.statistics.term(field, word);
-            term.ok_or(Impossible(word_clause(word)))
+            term.ok_or(NoMatch(word_clause(word)))
         };
         if let [word] = phrase.terms() {
             let source = term(word)?.source;
@@ -130,7 +130,7 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
             terms.push(term(word)?);
         }
         let sources = self.phrase_sources(field, &terms);
-        let sources = sources.ok_or(Impossible(clause))?;
+        let sources = sources.ok_or(NoMatch(clause))?;
         for (word, source) in &sources.sources {
             let clause = word.map_or(clause, |word| word_clause(&phrase.terms()[word]));
             self.require_source(clause, *source)?;
@@ -162,7 +162,7 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         }
         self.require_any(clause, &rarest)?;
         if needs_check {
-            let most = rarest.iter().map(|source| source.rows).sum();
+            let max = rarest.iter().map(|source| source.rows).sum();
             let known = alternatives
                 .iter()
                 .filter_map(|phrase| self.title_phrase(phrase));
@@ -173,7 +173,7 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
                     field: TextField::Title,
                     any_of,
                 },
-                estimate: Estimate::phrase(most),
+                estimate: Estimate::phrase(max),
             });
         }
         Ok(())
@@ -206,7 +206,7 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         codes: SmallVec<[super::CodeRange; 2]>,
     ) -> Planned<'q> {
         if codes.is_empty() {
-            return Err(Impossible(clause));
+            return Err(NoMatch(clause));
         }
         let estimate = self.statistics.rows_in_ranges(column, &codes);
         self.plan.ranges.push(RangeStep {
@@ -341,7 +341,7 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
 
     fn require(&mut self, clause: Clause<'q>, access: Access, estimate: Estimate) -> Planned<'q> {
         if estimate.max == 0 {
-            return Err(Impossible(clause));
+            return Err(NoMatch(clause));
         }
         self.plan.required.push(Step {
             clause,
@@ -357,7 +357,7 @@ type Terms = SmallVec<[TermStatistics; 4]>;
 
 /// Sets that all rows of a phrase are in; at least one.
 struct PhraseSources {
-    /// Each with the place of its word, or none for a pair.
+    /// Each with the index of its word, or none for a pair.
     sources: SmallVec<[(Option<usize>, SourceStatistics); 4]>,
     /// Whether rows in all of them may still lack the phrase.
     needs_check: bool,

@@ -67,8 +67,8 @@ pub(crate) trait Statistics {
     fn companies(&self, references: &[CompanyReference]) -> Vec<SourceStatistics>;
 
     /// The rows of the companies that have a value of each facet; the sources are those of the values.
-    /// `None` where there are more rows than `most`.
-    fn rows_of_companies(&self, facets: &[CompanyFacet], most: usize) -> Option<Vec<u32>>;
+    /// `None` where there are more rows than `max`.
+    fn rows_of_companies(&self, facets: &[CompanyFacet], max: usize) -> Option<Vec<u32>>;
 
     /// The rows of ids, ascending.
     fn rows_of_ids(&self, ids: &[SignalId]) -> Vec<u32>;

@@ -9,12 +9,12 @@
 pub struct Strategies {
     /// Apply the rarest set first. Off: in the order of the filter's parts.
     pub cost_order: bool,
-    /// Pass over blocks whose least and greatest dates or amounts cannot match, and take blocks
-    /// whole that cannot fail, and look only where fine zones of a block may have some. Off: look at
-    /// every candidate row.
+    /// Skip blocks whose minimum and maximum dates or amounts cannot match, take blocks whole that
+    /// cannot fail, and look only where zone maps of a block may have matches. Off: look at every
+    /// candidate row.
     pub block_zones: bool,
-    /// Find the rows of a block in a range of dates by their order, where they are few. Off: by
-    /// comparing dates.
+    /// Find the rows of a block in a range of dates through its sorted permutation, where they are few.
+    /// Off: by comparing dates.
     pub block_orders: bool,
     /// Compare the dates or amounts of all candidates at once. Off: look at every candidate by
     /// itself.
@@ -23,9 +23,11 @@ pub struct Strategies {
     pub early_stop: bool,
     /// Carry few candidates of a block as a list. Off: always as a bitset.
     pub candidate_lists: bool,
-    /// Walk a short list that leads, a posting or companies that are all that there is, or all rows. Off:
-    /// form the candidates of each block.
-    pub walked_lists: bool,
+    /// Scan the rows of a set that all match: one posting, some companies, or all rows. Off: bind and
+    /// execute the plan.
+    pub direct_scans: bool,
+    /// Scan a short leading list row by row. Off: form the candidates of each block.
+    pub scanned_lists: bool,
     /// Look at windows of a block for a page, the first as large as its matches should need. Off: always
     /// at whole blocks.
     pub small_windows: bool,
@@ -52,7 +54,8 @@ impl Strategies {
         compared_ranges: true,
         early_stop: true,
         candidate_lists: true,
-        walked_lists: true,
+        direct_scans: true,
+        scanned_lists: true,
         small_windows: true,
         stored_counts: true,
         stored_pairs: true,
@@ -69,7 +72,8 @@ impl Strategies {
         compared_ranges: false,
         early_stop: false,
         candidate_lists: false,
-        walked_lists: false,
+        direct_scans: false,
+        scanned_lists: false,
         small_windows: false,
         stored_counts: false,
         stored_pairs: false,
@@ -127,9 +131,16 @@ impl Strategies {
                 },
             ),
             (
-                "walked_lists off",
+                "direct_scans off",
                 Strategies {
-                    walked_lists: false,
+                    direct_scans: false,
+                    ..all
+                },
+            ),
+            (
+                "scanned_lists off",
+                Strategies {
+                    scanned_lists: false,
                     ..all
                 },
             ),

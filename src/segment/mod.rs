@@ -8,6 +8,7 @@
 mod assemble;
 mod builder;
 mod companies;
+mod deleted;
 mod field;
 mod format;
 mod interner;
@@ -19,6 +20,7 @@ mod views;
 
 pub use builder::Added;
 pub(crate) use builder::SegmentBuilder;
+pub(crate) use deleted::Deleted;
 pub(crate) use field::Field;
 #[cfg(feature = "http")]
 pub(crate) use item::RenderedItem;

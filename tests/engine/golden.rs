@@ -9,7 +9,7 @@ use signaldex::query::limits::{
     KEYWORDS_CHARS_MAX, LIMIT_MAX, PAGE_MAX, QUERY_STRING_BYTES_MAX, TEXT_CHARS_MAX,
 };
 use signaldex::query::{FaultCode, PARAMETERS, Parameter, ParameterKind};
-use signaldex::{Explanation, Filter, Query};
+use signaldex::{ExecutionExplanation, Explanation, Filter, Query};
 
 /// Compares with a golden file, or writes it.
 pub(crate) fn compare_with_golden(name: &str, text: &str) {
@@ -382,20 +382,35 @@ fn plans_on_the_sample_are_as_recorded() {
 fn plan(explained: &Explanation) -> String {
     let mut text = String::new();
     for segment in &explained.segments {
-        if let Some(clause) = &segment.impossible {
-            text += &format!("  impossible: {clause}\n");
+        text += &format!("  {} matches\n", segment.matches);
+        if let Some(page) = &segment.page {
+            text += &format!("  page: {}", execution(page));
         }
-        for step in &segment.steps {
-            text += &format!(
-                "  {}: {} (estimated {}, left {}; {})\n",
-                step.strategy, step.clause, step.estimate, step.actual, step.reason
-            );
-        }
+        text += &format!("  count: {}", execution(&segment.count));
+    }
+    text
+}
+
+fn execution(explained: &ExecutionExplanation) -> String {
+    let mut text = match &explained.no_match {
+        Some(clause) => format!("no results for {clause}\n"),
+        None => format!("{}\n", explained.strategy),
+    };
+    for step in &explained.steps {
+        let actual = step.actual.map(|left| format!(", left {left}"));
         text += &format!(
-            "  {} matches, {} blocks visited, {} skipped\n",
-            segment.matches, segment.blocks_visited, segment.blocks_skipped
+            "    {}: {} (estimated {}{}; {})\n",
+            step.strategy,
+            step.clause,
+            step.estimate,
+            actual.unwrap_or_default(),
+            step.reason
         );
     }
+    text += &format!(
+        "    {} rows checked, {} blocks visited, {} skipped\n",
+        explained.rows_checked, explained.blocks_visited, explained.blocks_skipped
+    );
     text
 }
 

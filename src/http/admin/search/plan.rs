@@ -1,16 +1,15 @@
 //! The plan of a query as a tree: the page, its segments, the steps in each.
 
 use crate::http::admin::figures;
-use crate::{Estimate, Explanation, SegmentExplanation, StepExplanation};
+use crate::{Estimate, ExecutionExplanation, Explanation, SegmentExplanation, StepExplanation};
 
-/// A plan with what came of it.
+/// How a query was answered.
 pub(in crate::http::admin) struct Plan {
     pub(in crate::http::admin) filters: String,
     pub(in crate::http::admin) page_length: usize,
     pub(in crate::http::admin) page_time: String,
-    pub(in crate::http::admin) blocks: String,
     pub(in crate::http::admin) matches: String,
-    pub(in crate::http::admin) total_time: String,
+    pub(in crate::http::admin) count_time: String,
     pub(in crate::http::admin) segments: Vec<Segment>,
 }
 
@@ -18,75 +17,88 @@ pub(in crate::http::admin) struct Segment {
     pub(in crate::http::admin) number: usize,
     pub(in crate::http::admin) rows: String,
     pub(in crate::http::admin) matches: String,
+    pub(in crate::http::admin) executions: Vec<Execution>,
+}
+
+/// How the page or the count was found.
+pub(in crate::http::admin) struct Execution {
+    pub(in crate::http::admin) purpose: &'static str,
+    pub(in crate::http::admin) strategy: String,
+    pub(in crate::http::admin) rows_checked: String,
     pub(in crate::http::admin) blocks: String,
-    pub(in crate::http::admin) impossible: Option<String>,
+    pub(in crate::http::admin) no_match: Option<String>,
     pub(in crate::http::admin) steps: Vec<Step>,
 }
 
 pub(in crate::http::admin) struct Step {
     pub(in crate::http::admin) clause: String,
-    pub(in crate::http::admin) strategy: &'static str,
+    pub(in crate::http::admin) strategy: String,
     pub(in crate::http::admin) reason: &'static str,
     pub(in crate::http::admin) estimate: String,
-    pub(in crate::http::admin) actual: String,
+    /// The rows left and the time, where the step ran by itself.
+    pub(in crate::http::admin) actual: Option<String>,
     pub(in crate::http::admin) time: String,
-    /// Of the greatest number in the segment's steps, in percent.
+    /// Of the largest number in the steps, in percent.
     pub(in crate::http::admin) estimate_share: u64,
     pub(in crate::http::admin) actual_share: u64,
 }
 
 impl Plan {
     pub(in crate::http::admin) fn of(explanation: &Explanation) -> Plan {
+        let segments = explanation.segments.iter().enumerate();
         Plan {
             filters: explanation.query.clone(),
             page_length: explanation.page_length,
             page_time: figures::duration(explanation.page_time),
-            blocks: blocks(
-                explanation.page_blocks_visited,
-                explanation.page_blocks_skipped,
-            ),
             matches: figures::grouped(explanation.matches),
-            total_time: figures::duration(explanation.total_time),
-            segments: explanation
-                .segments
-                .iter()
-                .enumerate()
-                .map(Segment::of)
-                .collect(),
+            count_time: figures::duration(explanation.count_time),
+            segments: segments.map(Segment::of).collect(),
         }
     }
 }
 
 impl Segment {
     fn of((number, segment): (usize, &SegmentExplanation)) -> Segment {
-        let numbers = |step: &StepExplanation| step.actual.max(step.estimate.expected);
-        let greatest = segment.steps.iter().map(numbers).max().unwrap_or(0).max(1);
+        let page = segment.page.as_ref();
+        let page = page.map(|page| Execution::of("Page", page));
+        let count = Execution::of("Count", &segment.count);
         Segment {
             number,
             rows: figures::grouped(segment.rows),
             matches: figures::grouped(segment.matches),
-            blocks: blocks(segment.blocks_visited, segment.blocks_skipped),
-            impossible: segment.impossible.clone(),
-            steps: segment
-                .steps
-                .iter()
-                .map(|step| Step::of(step, greatest))
-                .collect(),
+            executions: page.into_iter().chain([count]).collect(),
+        }
+    }
+}
+
+impl Execution {
+    fn of(purpose: &'static str, execution: &ExecutionExplanation) -> Execution {
+        let number = |step: &StepExplanation| step.actual.max(Some(step.estimate.expected));
+        let numbers = execution.steps.iter().filter_map(number);
+        let largest = numbers.max().unwrap_or(0).max(1);
+        let steps = execution.steps.iter();
+        Execution {
+            purpose,
+            strategy: execution.strategy.clone(),
+            rows_checked: figures::grouped(execution.rows_checked),
+            blocks: blocks(execution.blocks_visited, execution.blocks_skipped),
+            no_match: execution.no_match.clone(),
+            steps: steps.map(|step| Step::of(step, largest)).collect(),
         }
     }
 }
 
 impl Step {
-    fn of(step: &StepExplanation, greatest: u64) -> Step {
+    fn of(step: &StepExplanation, largest: u64) -> Step {
         Step {
             clause: step.clause.clone(),
-            strategy: step.strategy,
+            strategy: step.strategy.clone(),
             reason: step.reason,
             estimate: estimate(step.estimate),
-            actual: figures::grouped(step.actual),
+            actual: step.actual.map(figures::grouped),
             time: figures::duration(step.time),
-            estimate_share: share(step.estimate.expected, greatest),
-            actual_share: share(step.actual, greatest),
+            estimate_share: share(step.estimate.expected, largest),
+            actual_share: share(step.actual.unwrap_or(0), largest),
         }
     }
 }
@@ -94,14 +106,11 @@ impl Step {
 fn estimate(estimate: Estimate) -> String {
     let expected = figures::grouped(estimate.expected);
     if estimate.min == estimate.max {
-        expected
-    } else {
-        let (min, max) = (
-            figures::grouped(estimate.min),
-            figures::grouped(estimate.max),
-        );
-        format!("{expected} ({min} to {max})")
+        return expected;
     }
+    let (min, max) = (estimate.min, estimate.max);
+    let (min, max) = (figures::grouped(min), figures::grouped(max));
+    format!("{expected} ({min} to {max})")
 }
 
 /// How many blocks of rows were looked at, of those that there are.

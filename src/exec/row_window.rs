@@ -9,20 +9,20 @@ use crate::encoding::posting::BlockRows;
 use crate::encoding::row::Row;
 use crate::kernels::block::BLOCK_ROWS;
 
-/// The least rows of a window: 16 words of bits. Half as many make pages of common matches no faster
+/// The minimum size of a window: 16 words of bits. Half as many make pages of common matches no faster
 /// (`benches/queries`).
-const LEAST_ROWS: u32 = 1 << 10;
+const MIN_ROWS: u32 = 1 << 10;
 
 /// How many times the matches that are wanted a first window is expected to have, so that it seldom
 /// takes another. With 1.25 and with 2 pages take one percent longer (`benches/queries`).
-const SPARE: f64 = 1.5;
+const HEADROOM: f64 = 1.5;
 
-/// How much greater the next window is.
+/// How many times larger the next window is.
 const GROWTH: u32 = 4;
 
 /// Some rows of one block, in whole words of its bitset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Window {
+pub(super) struct RowWindow {
     block: u32,
     /// Offsets in the block: from `start` to before `end`.
     start: u32,
@@ -33,10 +33,10 @@ pub(crate) struct Window {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WindowSize(u32);
 
-impl Window {
+impl RowWindow {
     /// A whole block.
-    pub(crate) fn whole(block: u32) -> Window {
-        Window {
+    pub(super) fn whole(block: u32) -> RowWindow {
+        RowWindow {
             block,
             start: 0,
             end: BLOCK_ROWS,
@@ -44,11 +44,11 @@ impl Window {
     }
 
     /// The rows of a block from an offset on, as many of a span as the size says, in whole words.
-    /// Those outside of the span are left behind on the way.
-    pub(super) fn from(block: u32, offset: u32, size: WindowSize, span: &Range<u32>) -> Window {
+    /// Those outside of the span are dropped on the way.
+    pub(super) fn from(block: u32, offset: u32, size: WindowSize, span: &Range<u32>) -> RowWindow {
         let start = offset / 64 * 64;
         let end = start.max(span.start) + size.0;
-        Window {
+        RowWindow {
             block,
             start,
             end: if end < span.end { end } else { BLOCK_ROWS },
@@ -56,10 +56,15 @@ impl Window {
     }
 
     /// The rows of a block before an offset; as [`from`](Self::from).
-    pub(super) fn before(block: u32, offset: u32, size: WindowSize, span: &Range<u32>) -> Window {
+    pub(super) fn before(
+        block: u32,
+        offset: u32,
+        size: WindowSize,
+        span: &Range<u32>,
+    ) -> RowWindow {
         let end = offset.next_multiple_of(64);
         let start = end.min(span.end).saturating_sub(size.0);
-        Window {
+        RowWindow {
             block,
             start: if start > span.start { start } else { 0 },
             end,
@@ -67,7 +72,7 @@ impl Window {
     }
 
     /// The block.
-    pub(crate) fn block(&self) -> u32 {
+    pub(super) fn block(&self) -> u32 {
         self.block
     }
 
@@ -86,15 +91,15 @@ impl Window {
         self.start
     }
 
-    /// The offset behind the last row.
+    /// The offset after the last row.
     pub(super) fn end(&self) -> u32 {
         self.end
     }
 
     /// The part of it that lies in a span of offsets, which is in whole words as well.
-    pub(super) fn within(&self, span: &Range<u32>) -> Window {
+    pub(super) fn within(&self, span: &Range<u32>) -> RowWindow {
         let start = self.start.max(span.start);
-        Window {
+        RowWindow {
             block: self.block,
             start,
             end: self.end.min(span.end).max(start),
@@ -138,17 +143,17 @@ impl Window {
 }
 
 impl WindowSize {
-    /// The size in which so many matches are expected, where a share of all rows matches.
+    /// The size in which `wanted` matches are expected, where a share of all rows matches.
     pub(super) fn of(wanted: usize, share: f64) -> WindowSize {
-        let rows = (wanted as f64 * SPARE / share) as u32;
-        WindowSize(rows.clamp(LEAST_ROWS, BLOCK_ROWS).next_multiple_of(64))
+        let rows = (wanted as f64 * HEADROOM / share) as u32;
+        WindowSize(rows.clamp(MIN_ROWS, BLOCK_ROWS).next_multiple_of(64))
     }
 
     /// A whole block.
     pub(super) const WHOLE: WindowSize = WindowSize(BLOCK_ROWS);
 
-    /// The size behind this one.
-    pub(super) fn greater(self) -> WindowSize {
+    /// The size after this one.
+    pub(super) fn grown(self) -> WindowSize {
         WindowSize((self.0 * GROWTH).min(BLOCK_ROWS))
     }
 }
@@ -166,21 +171,21 @@ mod tests {
             bounds in (0..=BLOCK_ROWS / 64, 0..=BLOCK_ROWS / 64),
         ) {
             let span = bounds.0.min(bounds.1) * 64..bounds.0.max(bounds.1) * 64;
-            let is_in_size = |window: &Window, size: WindowSize| {
+            let is_in_size = |window: &RowWindow, size: WindowSize| {
                 let part = window.within(&span);
                 part.end() - part.start() <= size.0 + 64
             };
-            let (mut at, mut size) = (offset, WindowSize(LEAST_ROWS));
+            let (mut at, mut size) = (offset, WindowSize(MIN_ROWS));
             while at < BLOCK_ROWS {
-                let window = Window::from(7, at, size, &span);
+                let window = RowWindow::from(7, at, size, &span);
                 prop_assert!(window.start() <= at && at < window.end() && is_in_size(&window, size));
-                (at, size) = (window.end(), size.greater());
+                (at, size) = (window.end(), size.grown());
             }
-            let (mut at, mut size) = (offset, WindowSize(LEAST_ROWS));
+            let (mut at, mut size) = (offset, WindowSize(MIN_ROWS));
             while at > 0 {
-                let window = Window::before(7, at, size, &span);
+                let window = RowWindow::before(7, at, size, &span);
                 prop_assert!(window.start() < at && at <= window.end() && is_in_size(&window, size));
-                (at, size) = (window.start(), size.greater());
+                (at, size) = (window.start(), size.grown());
             }
         }
 
@@ -188,7 +193,7 @@ mod tests {
         fn a_size_is_one_of_a_window(wanted in 0_usize..2_000, share in 0.0..1.0) {
             for share in [share, 0.0, f64::MIN_POSITIVE] {
                 let size = WindowSize::of(wanted, share);
-                prop_assert!((LEAST_ROWS..=BLOCK_ROWS).contains(&size.0) && size.0.is_multiple_of(64));
+                prop_assert!((MIN_ROWS..=BLOCK_ROWS).contains(&size.0) && size.0.is_multiple_of(64));
             }
         }
 
@@ -197,14 +202,14 @@ mod tests {
             offsets in prop::collection::btree_set(any::<u16>(), 0..200),
             offset in 0..BLOCK_ROWS,
         ) {
-            let window = Window::from(3, offset, WindowSize(LEAST_ROWS), &(0..BLOCK_ROWS));
+            let window = RowWindow::from(3, offset, WindowSize(MIN_ROWS), &(0..BLOCK_ROWS));
             let offsets: Vec<u16> = offsets.into_iter().collect();
             let rows: Vec<u32> = offsets.iter().map(|&offset| Row::of(3, offset).0).collect();
             let is_inside = |offset: u16| (window.start()..window.end()).contains(&offset.into());
             let inside: Vec<u16> = offsets.iter().copied().filter(|&offset| is_inside(offset)).collect();
             for set in [BlockRows::Array(&offsets), BlockRows::List(&rows)] {
                 prop_assert_eq!(window.cut(set).offsets().collect::<Vec<_>>(), inside.clone());
-                prop_assert_eq!(Window::whole(3).cut(set).offsets().collect::<Vec<_>>(), offsets.clone());
+                prop_assert_eq!(RowWindow::whole(3).cut(set).offsets().collect::<Vec<_>>(), offsets.clone());
             }
         }
     }

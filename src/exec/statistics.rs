@@ -4,11 +4,11 @@ use std::ops::RangeInclusive;
 
 use smallvec::SmallVec;
 
+use super::companies::rows_of_companies;
 use super::live::LiveSegment;
 use crate::encoding::pairs::is_frequent;
 use crate::encoding::posting::PostingId;
 use crate::encoding::zone_map::Overlap;
-use crate::exec::rows_of_companies;
 use crate::kernels::block::BLOCK_ROWS;
 use crate::plan::{
     CodeRange, CompanyFacet, Estimate, Pair, RangeColumn, Source, SourceStatistics, Statistics,
@@ -18,7 +18,7 @@ use crate::query::{CompanyReference, Facet};
 use crate::segment::TextField;
 use crate::signal::SignalId;
 
-impl LiveSegment {
+impl LiveSegment<'_> {
     fn posting(&self, posting: PostingId) -> SourceStatistics {
         SourceStatistics {
             source: Source::Posting(posting),
@@ -27,7 +27,7 @@ impl LiveSegment {
     }
 }
 
-impl Statistics for LiveSegment {
+impl Statistics for LiveSegment<'_> {
     fn row_count(&self) -> u64 {
         u64::from(self.segment.row_count())
     }
@@ -87,7 +87,7 @@ impl Statistics for LiveSegment {
         found.into_iter().map(describe).collect()
     }
 
-    fn rows_of_companies(&self, facets: &[CompanyFacet], most: usize) -> Option<Vec<u32>> {
+    fn rows_of_companies(&self, facets: &[CompanyFacet], max: usize) -> Option<Vec<u32>> {
         let of_companies = |facet: Facet, source: &Source| match source {
             Source::Posting(posting) => self.segment.company_posting(facet, *posting),
             Source::Company(_) => None,
@@ -97,7 +97,7 @@ impl Statistics for LiveSegment {
             postings.collect::<Option<_>>()
         });
         let sets: SmallVec<[_; 3]> = sets.collect::<Option<_>>()?;
-        rows_of_companies(&self.segment, &sets, most)
+        rows_of_companies(&self.segment, &sets, max)
     }
 
     fn rows_of_ids(&self, ids: &[SignalId]) -> Vec<u32> {
@@ -113,20 +113,20 @@ impl Statistics for LiveSegment {
     fn day_codes(&self, days: &RangeInclusive<i32>) -> Option<CodeRange> {
         let values = self.segment.days();
         let first = values.partition_point(|day| day < days.start());
-        let behind = values.partition_point(|day| day <= days.end());
-        codes_of_places(first, behind)
+        let end = values.partition_point(|day| day <= days.end());
+        codes_of_indexes(first, end)
     }
 
     fn amount_codes(&self, min: Option<f64>, max: Option<f64>) -> Option<CodeRange> {
         let values = self.segment.amounts();
         let first = min.map_or(0, |min| values.partition_point(|&amount| amount < min));
-        let behind = max.map_or(values.len(), |max| {
+        let end = max.map_or(values.len(), |max| {
             values.partition_point(|&amount| amount <= max)
         });
-        codes_of_places(first, behind)
+        codes_of_indexes(first, end)
     }
 
-    /// From the blocks' least and greatest codes: blocks inside count whole, blocks at the edge
+    /// From the blocks' minimum and maximum codes: blocks inside count whole, blocks at the edge
     /// by half.
     fn rows_in_ranges(&self, column: RangeColumn, codes: &[CodeRange]) -> Estimate {
         let ordered = match column {
@@ -150,7 +150,7 @@ impl Statistics for LiveSegment {
     }
 }
 
-/// The codes of values at places from `first` to before `behind`.
-fn codes_of_places(first: usize, behind: usize) -> Option<CodeRange> {
-    (first < behind).then(|| first as u32 + 1..=behind as u32)
+/// The codes of the values at indexes from `first` to before `end`.
+fn codes_of_indexes(first: usize, end: usize) -> Option<CodeRange> {
+    (first < end).then(|| first as u32 + 1..=end as u32)
 }

@@ -8,35 +8,35 @@ use crate::kernels::block::BLOCK_ROWS;
 use crate::query::Order;
 
 /// Rows that are taken at once: a page of the usual length and one more.
-const BATCH_ROWS: usize = 64;
+const OUTPUT_ROWS: usize = 64;
 
-/// The next matches, in the order in which they are wanted.
+/// The next matches, in the order asked for.
 #[derive(Debug)]
-pub(super) struct Batch {
-    rows: [u32; BATCH_ROWS + bits::SPARE_SLOTS],
+pub(super) struct OutputBuffer {
+    rows: [u32; OUTPUT_ROWS + bits::SPARE_SLOTS],
     next: usize,
     end: usize,
-    /// How many may be taken.
-    most: usize,
+    /// How many rows may be held.
+    capacity: usize,
     /// The first row of the block whose offsets are pushed.
     block_start: u32,
 }
 
-impl Batch {
-    pub(super) fn new() -> Batch {
-        Batch {
-            rows: [0; BATCH_ROWS + bits::SPARE_SLOTS],
+impl OutputBuffer {
+    pub(super) fn new() -> OutputBuffer {
+        OutputBuffer {
+            rows: [0; OUTPUT_ROWS + bits::SPARE_SLOTS],
             next: 0,
             end: 0,
-            most: 0,
+            capacity: 0,
             block_start: 0,
         }
     }
 
-    /// Starts anew, with room for as many as are wanted, or as many as there can be.
-    pub(super) fn begin(&mut self, block: u32, wanted: usize) {
+    /// Empties the buffer for rows of a block, with room for `wanted` rows at most.
+    pub(super) fn reset(&mut self, block: u32, wanted: usize) {
         (self.next, self.end) = (0, 0);
-        self.most = wanted.min(BATCH_ROWS);
+        self.capacity = wanted.min(OUTPUT_ROWS);
         self.block_start = block * BLOCK_ROWS;
     }
 
@@ -52,7 +52,7 @@ impl Batch {
 
     /// How many more can be pushed.
     pub(super) fn room(&self) -> usize {
-        self.most - self.end
+        self.capacity - self.end
     }
 
     /// Adds the first rows in an order of those that are set in some words of the block between two
@@ -65,28 +65,28 @@ impl Batch {
         order: Order,
     ) {
         let base = self.block_start + first;
-        let slots = &mut self.rows[self.end..self.most + bits::SPARE_SLOTS];
+        let slots = &mut self.rows[self.end..self.capacity + bits::SPARE_SLOTS];
         let listed = match order {
             Order::OldestFirst => bits::first_rows(words, offsets, base, slots),
             Order::NewestFirst => bits::last_rows(words, offsets, base, slots),
         };
-        self.end = self.most.min(self.end + listed);
+        self.end = self.capacity.min(self.end + listed);
     }
 
     /// Adds the rows at the first of some ascending offsets of the block in an order, as far as there
     /// is room.
-    pub(super) fn push_all(&mut self, offsets: &[u16], order: Order) {
+    pub(super) fn push_offsets(&mut self, offsets: &[u16], order: Order) {
         self.add(offsets, self.block_start, order);
     }
 
     /// Adds the first of some ascending rows in an order, as far as there is room.
-    pub(super) fn extend_from(&mut self, rows: &[u32], order: Order) {
+    pub(super) fn push_rows(&mut self, rows: &[u32], order: Order) {
         self.add(rows, 0, order);
     }
 
     /// Adds rows, as far as there is room.
     pub(super) fn extend(&mut self, rows: impl Iterator<Item = u32>) {
-        let free = self.rows[self.end..self.most].iter_mut();
+        let free = self.rows[self.end..self.capacity].iter_mut();
         self.end += free.zip(rows).map(|(free, row)| *free = row).count();
     }
 
@@ -111,8 +111,8 @@ impl Batch {
     /// Keeps those that pass a test.
     pub(super) fn retain(&mut self, mut keep: impl FnMut(Row) -> bool) {
         let mut kept = self.next;
-        for place in self.next..self.end {
-            let row = self.rows[place];
+        for index in self.next..self.end {
+            let row = self.rows[index];
             self.rows[kept] = row;
             kept += usize::from(keep(Row(row)));
         }

@@ -1,13 +1,13 @@
-//! Candidates that a thread keeps from query to query.
+//! A pool of candidate buffers, one per thread, kept from query to query.
 
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 
 use super::candidates::Candidates;
 
-/// Candidates borrowed from the thread's spare ones, so that a query allocates none.
+/// Candidates from the thread's pool, returned on drop, so that a query allocates none.
 #[derive(Debug)]
-pub(super) struct Scratch(Option<Box<Candidates>>);
+pub(super) struct PooledCandidates(Option<Box<Candidates>>);
 
 thread_local! {
     #[expect(clippy::vec_box, reason = "they are lent out, and a box is moved faster than candidates")]
@@ -17,18 +17,18 @@ thread_local! {
 /// How many spare candidates a thread keeps: enough for a query over that many segments.
 const SPARE_MAX: usize = 16;
 
-impl Scratch {
+impl PooledCandidates {
     /// Spare candidates, or new ones.
-    pub(super) fn take() -> Scratch {
+    pub(super) fn take() -> PooledCandidates {
         let spare = SPARE
             .try_with(|spare| spare.borrow_mut().pop())
             .ok()
             .flatten();
-        Scratch(Some(spare.unwrap_or_default()))
+        PooledCandidates(Some(spare.unwrap_or_default()))
     }
 }
 
-impl Deref for Scratch {
+impl Deref for PooledCandidates {
     type Target = Candidates;
 
     fn deref(&self) -> &Candidates {
@@ -38,7 +38,7 @@ impl Deref for Scratch {
     }
 }
 
-impl DerefMut for Scratch {
+impl DerefMut for PooledCandidates {
     fn deref_mut(&mut self) -> &mut Candidates {
         self.0
             .as_mut()
@@ -46,7 +46,7 @@ impl DerefMut for Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for PooledCandidates {
     fn drop(&mut self) {
         let Some(candidates) = self.0.take() else {
             return;

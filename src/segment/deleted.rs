@@ -11,9 +11,9 @@
 
 use roaring::RoaringBitmap;
 
+use super::Segment;
 use crate::encoding::posting::{Posting, PostingId, PostingSections};
 use crate::encoding::row::Row;
-use crate::segment::Segment;
 use crate::{Error, Result};
 
 /// The rows and companies of a segment that are gone: deleted, or replaced in a later segment.

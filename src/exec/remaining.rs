@@ -1,26 +1,26 @@
-//! The rows that a page has not looked at yet.
+//! The range of rows that a page has not read yet.
 
 use std::ops::Range;
 
-use super::batch::Batch;
-use super::window::Window;
+use super::output::OutputBuffer;
+use super::row_window::RowWindow;
 use crate::encoding::row::Row;
 use crate::kernels::block::BLOCK_ROWS;
 use crate::kernels::gallop::between;
 use crate::query::Order;
 
-/// What lies ahead of a page in its order: rows from one to before another.
+/// The range of rows not read yet, and the order in which to read it.
 #[derive(Debug)]
-pub(super) struct Ahead {
+pub(super) struct Remaining {
     order: Order,
     start: u32,
     end: u32,
 }
 
-impl Ahead {
+impl Remaining {
     #[inline(always)]
-    pub(super) fn new(order: Order, rows: Range<u32>) -> Ahead {
-        Ahead {
+    pub(super) fn new(order: Order, rows: Range<u32>) -> Remaining {
+        Remaining {
             order,
             start: rows.start,
             end: rows.end,
@@ -39,12 +39,12 @@ impl Ahead {
         self.start >= self.end
     }
 
-    /// Leaves all rows behind.
+    /// Drops all rows.
     pub(super) fn clear(&mut self) {
         self.start = self.end;
     }
 
-    /// The block of the next row, which there has to be.
+    /// The block of the next row. The range must not be empty.
     pub(super) fn block(&self) -> u32 {
         match self.order {
             Order::OldestFirst => Row(self.start).block(),
@@ -52,13 +52,13 @@ impl Ahead {
         }
     }
 
-    /// Whether a block has rows that lie ahead, which there have to be.
+    /// Whether a block has remaining rows. The range must not be empty.
     pub(super) fn has_block(&self, block: u32) -> bool {
         (Row(self.start).block()..=Row(self.end - 1).block()).contains(&block)
     }
 
-    /// Where the next row is in a block, or before it the edge that is met first; and that edge.
-    pub(super) fn entry(&self, block: u32) -> (u32, u32) {
+    /// The offset at which reading a block starts, and the edge at which it would start in a whole block.
+    pub(super) fn start_in(&self, block: u32) -> (u32, u32) {
         let first = block * BLOCK_ROWS;
         match self.order {
             Order::OldestFirst => (self.start.saturating_sub(first), 0),
@@ -66,19 +66,24 @@ impl Ahead {
         }
     }
 
-    /// The offsets of a window that have not been looked at.
-    pub(super) fn offsets(&self, window: Window) -> Range<u32> {
+    /// The offsets of a window that have not been read.
+    pub(super) fn offsets(&self, window: RowWindow) -> Range<u32> {
         let first = window.block() * BLOCK_ROWS;
         let start = self.start.saturating_sub(first).max(window.start());
         start..(self.end - first).min(window.end())
     }
 
-    /// Leaves what was looked at behind: some offsets of a block, up to the last row of the batch where
-    /// that is full. Returns whether it was all of them.
-    pub(super) fn leave(&mut self, block: u32, offsets: &Range<u32>, batch: &Batch) -> bool {
+    /// Drops what was read: some offsets of a block, or those up to the last row of the output where it
+    /// is full. Returns whether all of them were read.
+    pub(super) fn advance(
+        &mut self,
+        block: u32,
+        offsets: &Range<u32>,
+        output: &OutputBuffer,
+    ) -> bool {
         let first = block * BLOCK_ROWS;
-        let is_all = batch.room() > 0;
-        let last = batch.rows().last().filter(|_| !is_all);
+        let is_all = output.room() > 0;
+        let last = output.rows().last().filter(|_| !is_all);
         match (self.order, last) {
             (Order::OldestFirst, Some(&last)) => self.start = last + 1,
             (Order::OldestFirst, None) => self.start = first + offsets.end,
@@ -88,29 +93,29 @@ impl Ahead {
         is_all
     }
 
-    /// Moves the next of all rows to a batch.
-    pub(super) fn take(&mut self, batch: &mut Batch) {
-        let count = (batch.room() as u32).min(self.end.saturating_sub(self.start));
+    /// Moves the next rows to the output.
+    pub(super) fn take(&mut self, output: &mut OutputBuffer) {
+        let count = (output.room() as u32).min(self.end.saturating_sub(self.start));
         match self.order {
             Order::OldestFirst => {
-                let behind = self.start + count;
-                batch.extend(self.start..behind);
-                self.start = behind;
+                let end = self.start + count;
+                output.extend(self.start..end);
+                self.start = end;
             }
             Order::NewestFirst => {
                 let first = self.end - count;
-                batch.extend((first..self.end).rev());
+                output.extend((first..self.end).rev());
                 self.end = first;
             }
         }
     }
 
-    /// Moves the next of some listed rows, which ascend, to a batch.
-    pub(super) fn take_listed(&mut self, rows: &[u32], batch: &mut Batch) {
+    /// Moves the next of some ascending rows to the output.
+    pub(super) fn take_listed(&mut self, rows: &[u32], output: &mut OutputBuffer) {
         let rows = between(rows, &self.rows());
-        let room = batch.room();
-        batch.extend_from(rows, self.order);
-        let last = batch.rows().last().filter(|_| rows.len() > room);
+        let room = output.room();
+        output.push_rows(rows, self.order);
+        let last = output.rows().last().filter(|_| rows.len() > room);
         match (self.order, last) {
             (Order::OldestFirst, Some(&last)) => self.start = last + 1,
             (Order::NewestFirst, Some(&last)) => self.end = last,

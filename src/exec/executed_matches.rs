@@ -1,0 +1,127 @@
+//! The matches of an execution in id order, found as they are asked for.
+
+use std::ops::Range;
+
+use super::execution::Execution;
+use super::live::{LiveSegment, Request};
+use super::matches::{MatchRun, Matches};
+use super::observer::{Observer, Run};
+use super::output::OutputBuffer;
+use super::remaining::Remaining;
+use super::row_window::{RowWindow, WindowSize};
+use crate::plan::Plan;
+use crate::query::Order;
+
+/// Matching rows, a few at a time, in either order, from any row on.
+#[derive(Debug)]
+pub(super) struct ExecutedMatches<'a, O> {
+    execution: Execution<'a, O>,
+    remaining: Remaining,
+    /// The window whose candidates are formed.
+    window: Option<RowWindow>,
+    /// The size of the next window, after the first one.
+    next_size: Option<WindowSize>,
+    /// Matches that were found; their rows are no longer among the remaining ones.
+    output: OutputBuffer,
+}
+
+impl<'a, O: Observer> ExecutedMatches<'a, O> {
+    /// The matches of a plan among some rows of a segment.
+    #[inline(always)]
+    pub(super) fn new(
+        live: LiveSegment<'a>,
+        plan: &'a Plan<'_>,
+        request: &Request<'a>,
+        rows: Range<u32>,
+    ) -> Self {
+        ExecutedMatches {
+            execution: Execution::new(live, plan, request.strategies, &rows),
+            remaining: Remaining::new(request.order, rows),
+            window: None,
+            next_size: None,
+            output: OutputBuffer::new(),
+        }
+    }
+
+    /// Takes matches from the leading list, row by row.
+    fn scan_leading_list(&mut self, wanted: usize) {
+        // Invariant: `remaining` holds the rows not yet read. Each turn shortens it.
+        while !self.remaining.is_empty() && self.output.rows().is_empty() {
+            self.output.reset(0, wanted);
+            let rows = self.execution.leading_list().unwrap_or_default();
+            self.remaining.take_listed(rows, &mut self.output);
+            self.execution.retain_listed(&mut self.output);
+        }
+    }
+
+    /// Takes matches from the next window that has some. Not inlined, so that
+    /// [`next_run`](Self::next_run) is short where nothing has to be found.
+    #[inline(never)]
+    fn find(&mut self, wanted: usize) {
+        // Invariant: `remaining` holds the rows not yet read. Each turn shortens it or ends.
+        while !self.remaining.is_empty() && self.output.rows().is_empty() {
+            let Some(window) = self.window.or_else(|| self.load_next_window(wanted)) else {
+                return self.remaining.clear();
+            };
+            self.output.reset(window.block(), wanted);
+            let offsets = self.remaining.offsets(window);
+            let candidates = self.execution.candidates();
+            candidates.collect(&offsets, self.remaining.order(), &mut self.output);
+            if self
+                .remaining
+                .advance(window.block(), &offsets, &self.output)
+            {
+                self.window = None;
+            }
+            self.execution.retain_matches(&mut self.output);
+        }
+    }
+
+    /// Forms the candidates of the next window.
+    fn load_next_window(&mut self, wanted: usize) -> Option<RowWindow> {
+        let order = self.remaining.order();
+        let block = match order {
+            Order::OldestFirst => self.execution.block_at_or_after(self.remaining.block()),
+            Order::NewestFirst => self.execution.block_at_or_before(self.remaining.block()),
+        };
+        let block = block.filter(|&block| self.remaining.has_block(block))?;
+        let size = match self.next_size {
+            Some(size) => size,
+            None => self.execution.first_window_size(wanted),
+        };
+        let span = self.execution.load_block_statistics(block);
+        let (offset, edge) = self.remaining.start_in(block);
+        let size = match self.execution.size_by_permutation(wanted) {
+            Some(by_permutation) if offset == edge => by_permutation,
+            _ => size,
+        };
+        let window = match order {
+            Order::OldestFirst => RowWindow::from(block, offset, size, &span),
+            Order::NewestFirst => RowWindow::before(block, offset, size, &span),
+        };
+        self.next_size = Some(size.grown());
+        self.execution.load_window(window, &span);
+        self.window = Some(window);
+        Some(window)
+    }
+}
+
+impl<O: Observer> Matches<O> for ExecutedMatches<'_, O> {
+    fn next_run(&mut self, wanted: usize) -> MatchRun<'_> {
+        if self.output.rows().is_empty() {
+            match self.execution.leading_list() {
+                Some(_) => self.scan_leading_list(wanted),
+                None => self.find(wanted),
+            }
+        }
+        MatchRun(self.output.rows())
+    }
+
+    fn take(&mut self, n: usize) {
+        self.output.take(n);
+    }
+
+    fn finish(&mut self) -> (Run, O) {
+        self.execution.finish()
+    }
+}

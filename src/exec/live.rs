@@ -1,0 +1,170 @@
+//! One live segment answers: the only entry to execution.
+//!
+//! A segment file never changes, so what was deleted since lies beside it. All questions about one
+//! segment (a page's matches, a count, facets, their costs) start here; [`index`](crate::index) merges
+//! the answers of several.
+
+use std::ops::Range;
+
+use time::Date;
+
+use super::executed_matches::ExecutedMatches;
+use super::execution::Execution;
+use super::facets::{self, FacetTally};
+use super::matches::Consumer;
+use super::observer::{Observer, Run, Strategy, Unobserved};
+use super::scan::{Scan, ScanSource};
+use crate::encoding::row::Row;
+use crate::plan::{Plan, Strategies};
+use crate::query::{Facet, Filter, Order};
+use crate::segment::{Deleted, Segment};
+use crate::signal::SignalId;
+
+/// A segment and what is deleted of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LiveSegment<'a> {
+    pub(crate) segment: &'a Segment,
+    pub(crate) deleted: &'a Deleted,
+}
+
+/// What is asked of every segment in the same way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request<'a> {
+    pub(crate) filter: &'a Filter,
+    /// The day that counts as today.
+    pub(crate) today: Date,
+    pub(crate) order: Order,
+    pub(crate) strategies: &'a Strategies,
+}
+
+impl<'a> LiveSegment<'a> {
+    /// The number of rows that are not deleted.
+    pub(crate) fn live_rows(self) -> u64 {
+        u64::from(self.segment.row_count()) - self.deleted.row_count()
+    }
+
+    /// The live row of an id.
+    pub(crate) fn row(self, id: SignalId) -> Option<Row> {
+        let row = self.segment.row(id);
+        row.filter(|&row| !self.deleted.contains(row))
+    }
+
+    /// The live company with a slug, by number.
+    pub(crate) fn company_by_slug(self, slug: &str) -> Option<u32> {
+        let company = self.segment.company_keys().by_slug(slug)?;
+        (!self.deleted.contains_company(company)).then_some(company)
+    }
+
+    /// Plans a request of which `wanted` matches are of interest, or all.
+    pub(crate) fn plan<'q>(self, request: &Request<'q>, wanted: Option<usize>) -> Plan<'q> {
+        let Request {
+            filter,
+            today,
+            strategies,
+            ..
+        } = *request;
+        Plan::new(filter, today, &self, strategies, wanted)
+    }
+
+    /// Hands the matches of a plan among some rows to a consumer, in the request's order.
+    #[inline(always)]
+    pub(crate) fn search<O: Observer + 'a, C: Consumer<'a, O>>(
+        self,
+        plan: &'a Plan<'_>,
+        request: &Request<'a>,
+        rows: Range<u32>,
+        consumer: C,
+    ) -> C::Output {
+        match self.scan_source(plan, request, &rows) {
+            Some(source) => consumer.consume(Scan::<O>::new(source, request.order, rows)),
+            None => consumer.consume(ExecutedMatches::<O>::new(self, plan, request, rows)),
+        }
+    }
+
+    /// The set whose rows are the matches, where there is one that can be scanned.
+    #[inline(always)]
+    fn scan_source(
+        self,
+        plan: &'a Plan<'_>,
+        request: &Request<'_>,
+        rows: &Range<u32>,
+    ) -> Option<ScanSource<'a>> {
+        if plan.no_match.is_some() {
+            return Some(ScanSource::Nothing);
+        }
+        let may_scan = request.strategies.direct_scans && !self.deleted.is_some();
+        may_scan
+            .then(|| ScanSource::of(plan, self.segment, request.order, rows))
+            .flatten()
+    }
+
+    /// The number of live rows that match, and what its observer says of the run.
+    pub(crate) fn count<O: Observer>(self, request: &Request<'_>) -> (u64, O::Explained) {
+        let plan = self.plan(request, None);
+        if plan.no_match.is_some() {
+            let run = Run::without_visits(Strategy::NoMatch);
+            return (0, O::default().explain(run, &plan, self));
+        }
+        if let Some(count) = self.stored_count(&plan, request.strategies) {
+            let run = Run::without_visits(Strategy::StoredCount);
+            return (count, O::default().explain(run, &plan, self));
+        }
+        let mut execution = self.execution::<O>(&plan, request.strategies);
+        let count = execution.count();
+        let (run, observer) = execution.finish();
+        (count, observer.explain(run, &plan, self))
+    }
+
+    /// The number of matches, where it is known without visiting them.
+    fn stored_count(self, plan: &Plan<'_>, strategies: &Strategies) -> Option<u64> {
+        if !strategies.stored_counts {
+            None
+        } else if plan.is_everything() {
+            Some(self.live_rows())
+        } else {
+            let stored = plan.stored_count();
+            stored.filter(|_| self.deleted.row_count() == 0)
+        }
+    }
+
+    /// Counts the values of some facets among the matches.
+    pub(crate) fn facets(self, request: &Request<'_>, facets: &[Facet]) -> Vec<FacetTally> {
+        let plan = self.plan(request, None);
+        if plan.no_match.is_some() {
+            return facets::none(self.segment, facets);
+        }
+        let strategies = request.strategies;
+        if strategies.stored_counts && plan.is_everything() {
+            let stored = |&facet: &Facet| facets::stored(self, facet);
+            return facets.iter().map(stored).collect();
+        }
+        let execution = self.execution::<Unobserved>(&plan, strategies);
+        facets::tally(execution, facets, strategies.intersected_facets)
+    }
+
+    /// What it costs at most to visit all matches, and then to add each to the counts of `facets`
+    /// facets. Planned without sets of companies, which would visit rows.
+    #[cfg(feature = "http")]
+    pub(crate) fn cost(self, request: &Request<'_>, facets: usize) -> crate::plan::Cost {
+        let strategies = Strategies {
+            company_sets: false,
+            ..*request.strategies
+        };
+        let request = Request {
+            strategies: &strategies,
+            ..*request
+        };
+        let plan = self.plan(&request, None);
+        let rows = u64::from(self.segment.row_count());
+        plan.cost(rows) + plan.tally_cost(rows, facets)
+    }
+
+    /// A plan bound to all rows of the segment.
+    fn execution<O: Observer>(
+        self,
+        plan: &'a Plan<'_>,
+        strategies: &'a Strategies,
+    ) -> Execution<'a, O> {
+        Execution::new(self, plan, strategies, &(0..self.segment.row_count()))
+    }
+}

@@ -1,0 +1,357 @@
+//! Forming and narrowing the candidates of one block.
+
+use std::ops::Range;
+
+use super::candidates::{self, CandidateRows};
+use super::execution::{BoundRange, Execution, PermutedRange};
+use super::observer::{Method, Observer, StepKey};
+use super::operand::Operand;
+use super::output::OutputBuffer;
+use super::row_window::{RowWindow, WindowSize};
+use crate::encoding::row::Row;
+use crate::encoding::zone_map::Overlap;
+use crate::kernels::block::{BLOCK_ROWS, block_count};
+
+/// With at most this many rows of a block in a range, they are set one by one: that takes about a
+/// nanosecond each, and comparing the codes of the whole block four microseconds.
+const FEW_IN_RANGE_MAX: usize = 2048;
+
+/// With fewer rows of a block in the leading set, the block's permutation is not read: those that it says
+/// are in the range are seldom fewer (`benches/queries`, country + size + last days).
+const LEAD_ROWS_MIN: usize = 4096;
+
+impl<'a, O: Observer> Execution<'a, O> {
+    /// The size of the first window of a page that wants `wanted` matches.
+    pub(super) fn first_window_size(&self, wanted: usize) -> WindowSize {
+        if self.strategies.small_windows {
+            WindowSize::of(wanted, self.expected_share)
+        } else {
+            WindowSize::WHOLE
+        }
+    }
+
+    /// The size of the next window of a page in the current block, where the block's permutation says
+    /// how many rows are in the range.
+    pub(super) fn size_by_permutation(&self, wanted: usize) -> Option<WindowSize> {
+        match self.permuted {
+            PermutedRange::Many(rows) if self.strategies.small_windows => {
+                let share = rows as f64 / f64::from(BLOCK_ROWS);
+                Some(WindowSize::of(wanted, self.expected_share * share))
+            }
+            _ => None,
+        }
+    }
+
+    /// The first block from `block` on that may have matches.
+    pub(super) fn block_at_or_after(&mut self, block: u32) -> Option<u32> {
+        let end = block_count(self.segment.row_count());
+        let mut next = block;
+        // Invariant: no block from `block` to before `next` has matches. Each turn ends or moves `next`.
+        while next < end {
+            let led = match self.required.first() {
+                Some(lead) => lead.next_block(next)?,
+                None => next,
+            };
+            self.counters.blocks_skipped += u64::from(led - next);
+            if self.ranges_allow(led) {
+                return Some(led);
+            }
+            self.counters.blocks_skipped += 1;
+            next = led + 1;
+        }
+        None
+    }
+
+    /// The last block up to and including `block` that may have matches.
+    pub(super) fn block_at_or_before(&mut self, block: u32) -> Option<u32> {
+        let mut next = Some(block);
+        // Invariant: no block after `next` up to `block` has matches. Each turn ends or moves `next`.
+        while let Some(block) = next {
+            let led = match self.required.first() {
+                Some(lead) => lead.previous_block(block)?,
+                None => block,
+            };
+            self.counters.blocks_skipped += u64::from(block - led);
+            if self.ranges_allow(led) {
+                return Some(led);
+            }
+            self.counters.blocks_skipped += 1;
+            next = led.checked_sub(1);
+        }
+        None
+    }
+
+    /// Reads what zone maps and permutation say of the ranges in a block; returns where its rows in all
+    /// of them are, as far as is known.
+    pub(super) fn load_block_statistics(&mut self, block: u32) -> Range<u32> {
+        self.residual_ranges.clear();
+        let mut span = 0..BLOCK_ROWS;
+        for (index, range) in self.ranges.iter().enumerate() {
+            if !self.strategies.block_zones {
+                self.residual_ranges.push(index);
+            } else if range.classify(block) != Overlap::All {
+                self.residual_ranges.push(index);
+                let of_range = range.span(block);
+                span = span.start.max(of_range.start)..span.end.min(of_range.end);
+            }
+        }
+        self.permuted = if span.is_empty() {
+            PermutedRange::Unknown
+        } else {
+            self.read_permutation(block)
+        };
+        span
+    }
+
+    /// How many rows the block's permutation says are in a residual range, unless the leading set has few.
+    fn read_permutation(&self, block: u32) -> PermutedRange<'a> {
+        let has_many = |set: &Operand<'_>| set.rows_in(block) >= LEAD_ROWS_MIN;
+        let is_allowed = self.strategies.block_orders;
+        if !is_allowed || !self.required.first().is_none_or(has_many) {
+            return PermutedRange::Unknown;
+        }
+        let mut ranges = self.residual_ranges.iter().enumerate();
+        let found = ranges.find_map(|(index, &range)| {
+            let offsets = self.ranges[range].offsets(block)?;
+            let rows = offsets.iter().map(|offsets| offsets.len()).sum();
+            Some((index, offsets, rows))
+        });
+        match found {
+            None => PermutedRange::Unknown,
+            Some((index, offsets, rows)) if rows <= FEW_IN_RANGE_MAX => {
+                PermutedRange::Few(index, offsets)
+            }
+            Some((_, _, rows)) => PermutedRange::Many(rows),
+        }
+    }
+
+    /// Forms the candidates of a whole block; as [`load_window`](Self::load_window).
+    pub(super) fn load_block(&mut self, block: u32) {
+        let span = self.load_block_statistics(block);
+        self.load_window(RowWindow::whole(block), &span);
+    }
+
+    /// Forms the candidates of a window of the current block that are in a span: what all sets leave.
+    /// Which of them match is left to [`retain_matches`](Self::retain_matches) or
+    /// [`evaluate_residual`](Self::evaluate_residual).
+    pub(super) fn load_window(&mut self, window: RowWindow, span: &Range<u32>) {
+        let block = window.block();
+        let before = self.window.replace(window);
+        let is_new = before.map(|window| window.block()) != Some(block);
+        self.counters.blocks_visited += u64::from(is_new);
+        let part = window.within(span);
+        self.candidates.set_window(part);
+        if part.is_empty() {
+            return self.candidates.clear();
+        }
+        for step in self.seed(part)..self.required.len() {
+            if self.candidates.are_none() {
+                return;
+            }
+            let started = O::now();
+            self.required[step].narrow(&mut self.candidates, block);
+            self.ran(StepKey::Required(step), Method::Intersect, started);
+        }
+        for step in 0..self.excluded.len() {
+            let started = O::now();
+            self.excluded[step].subtract(&mut self.candidates, block);
+            self.ran(StepKey::Excluded(step), Method::Subtract, started);
+        }
+        self.compare_ranges();
+    }
+
+    /// Forms the first candidates of a window; returns how many of the required sets they are in.
+    fn seed(&mut self, window: RowWindow) -> usize {
+        let block = window.block();
+        let started = O::now();
+        if let PermutedRange::Few(index, offsets) = &self.permuted {
+            let range = self.residual_ranges.remove(*index);
+            self.candidates.load_offsets(offsets);
+            self.ran(StepKey::Range(range), Method::Permutation, started);
+            return 0;
+        }
+        match self.required.as_slice() {
+            [] => {
+                let rows_in_block = self.segment.row_count() - block * BLOCK_ROWS;
+                self.candidates.fill(rows_in_block.min(BLOCK_ROWS));
+                0
+            }
+            [Operand::One(first), Operand::One(second), ..] => {
+                let candidates = &mut self.candidates;
+                candidates.load_both(first.block(block), second.block(block));
+                self.ran_in_one_pass(started, |candidates| candidates.count());
+                2
+            }
+            [first, ..] => {
+                first.load_into(&mut self.candidates, block);
+                self.ran(StepKey::Required(0), Method::Lead, started);
+                1
+            }
+        }
+    }
+
+    /// The window's candidates.
+    pub(super) fn candidates(&self) -> CandidateRows<'_> {
+        self.candidates.rows()
+    }
+
+    /// Whether every candidate of the window matches, without looking at it.
+    fn has_no_residual(&self) -> bool {
+        self.residual_ranges.is_empty() && self.phrases.is_empty()
+    }
+
+    /// Keeps those of some candidates of the window that match.
+    pub(super) fn retain_matches(&mut self, output: &mut OutputBuffer) {
+        if self.has_no_residual() {
+            return;
+        }
+        output.retain(|row| {
+            self.counters.rows_checked += 1;
+            let (ranges, residual_ranges) = (&self.ranges, &self.residual_ranges);
+            passes(
+                row,
+                ranges,
+                residual_ranges,
+                &self.phrases,
+                &mut self.observer,
+            )
+        });
+    }
+
+    /// Keeps those candidates of the window that match.
+    pub(super) fn evaluate_residual(&mut self) {
+        let Some(window) = self.window.filter(|_| !self.has_no_residual()) else {
+            return;
+        };
+        let block = window.block();
+        let (ranges, residual_ranges) = (&self.ranges, &self.residual_ranges);
+        let (phrases, observer) = (&self.phrases, &mut self.observer);
+        self.candidates.retain(|offset| {
+            let row = Row::of(block, offset);
+            passes(row, ranges, residual_ranges, phrases, observer)
+        });
+        self.residual_ranges.clear();
+    }
+
+    /// The number of candidates of the window.
+    pub(super) fn candidate_count(&self) -> u32 {
+        self.candidates.count()
+    }
+
+    /// The number of a block's matches.
+    pub(super) fn count_of(&mut self, block: u32) -> u32 {
+        let is_conjunction = self.has_nothing_else();
+        match self.required.as_slice() {
+            [Operand::One(first), Operand::One(last)] if is_conjunction => {
+                let started = O::now();
+                match candidates::count_both(first.block(block), last.block(block)) {
+                    Some(count) => {
+                        self.counters.blocks_visited += 1;
+                        self.ran_in_one_pass(started, |_| count);
+                        count
+                    }
+                    None => self.count_of_conjunction(block),
+                }
+            }
+            [_, .., _] if is_conjunction => self.count_of_conjunction(block),
+            _ => {
+                self.load_block(block);
+                self.evaluate_residual();
+                self.candidate_count()
+            }
+        }
+    }
+
+    /// The number of a block's rows that are in all of several required sets.
+    fn count_of_conjunction(&mut self, block: u32) -> u32 {
+        let window = RowWindow::whole(block);
+        self.counters.blocks_visited += 1;
+        self.candidates.set_window(window);
+        let last = self.required.len() - 1;
+        let seeded = self.seed(window);
+        for step in seeded.min(last)..last {
+            let started = O::now();
+            self.required[step].narrow(&mut self.candidates, block);
+            self.ran(StepKey::Required(step), Method::Intersect, started);
+        }
+        if seeded > last {
+            return self.candidates.count();
+        }
+        let started = O::now();
+        let count = self.required[last].count_in(&mut self.candidates, block);
+        let (step, method) = (StepKey::Required(last), Method::CountIntersection);
+        self.observer
+            .ran(step, method, started, || Some(count.into()));
+        count
+    }
+
+    /// Keeps the candidates that are in all ranges, so that none is residual any more. Done for a page as
+    /// well, however few candidates it needs: one that fails takes as long as comparing twenty.
+    fn compare_ranges(&mut self) {
+        if !self.strategies.compared_ranges {
+            return;
+        }
+        for index in 0..self.residual_ranges.len() {
+            let started = O::now();
+            let range = self.residual_ranges[index];
+            let BoundRange { ordered, codes } = &self.ranges[range];
+            self.candidates.keep_in_ranges(&ordered.column, codes);
+            self.ran(StepKey::Range(range), Method::CompareCodes, started);
+        }
+        self.residual_ranges.clear();
+    }
+
+    fn ranges_allow(&self, block: u32) -> bool {
+        !self.strategies.block_zones
+            || self
+                .ranges
+                .iter()
+                .all(|range| range.classify(block) != Overlap::None)
+    }
+
+    /// A step left the current candidates.
+    #[inline(always)]
+    fn ran(&mut self, step: StepKey, method: Method, started: O::Time) {
+        let left = || Some(self.candidates.count().into());
+        self.observer.ran(step, method, started, left);
+    }
+
+    /// The first two required steps ran in one pass.
+    #[inline(always)]
+    fn ran_in_one_pass(
+        &mut self,
+        started: O::Time,
+        left: impl FnOnce(&candidates::Candidates) -> u32,
+    ) {
+        let (first, second) = (StepKey::Required(0), StepKey::Required(1));
+        self.observer
+            .ran(first, Method::LeadWithNext, O::now(), || None);
+        let left = || Some(left(&self.candidates).into());
+        self.observer
+            .ran(second, Method::InPassBefore, started, left);
+    }
+}
+
+/// Whether a candidate is in all residual ranges and has all phrases.
+#[inline(always)]
+fn passes<O: Observer>(
+    row: Row,
+    ranges: &[BoundRange<'_>],
+    residual_ranges: &[usize],
+    phrases: &[super::operand::BoundCheck<'_>],
+    observer: &mut O,
+) -> bool {
+    let mut ran = |step, started, keeps: bool| {
+        observer.ran(step, Method::CheckRows, started, || Some(keeps.into()));
+        keeps
+    };
+    residual_ranges.iter().all(|&range| {
+        let started = O::now();
+        let keeps = ranges[range].contains(row);
+        ran(StepKey::Range(range), started, keeps)
+    }) && phrases.iter().enumerate().all(|(index, phrase)| {
+        let started = O::now();
+        let keeps = phrase.passes(row);
+        ran(StepKey::Phrase(index), started, keeps)
+    })
+}

@@ -1,0 +1,272 @@
+//! Watching a run: what `explain` reports is what the real run did.
+//!
+//! Runs are generic over their observer. A search uses [`Unobserved`], whose calls compile to
+//! nothing; `explain` runs the same code with [`Counting`]. No run asks whether anyone watches.
+
+use std::fmt::{self, Debug};
+use std::ops::AddAssign;
+use std::time::{Duration, Instant};
+
+use smallvec::SmallVec;
+
+use super::live::LiveSegment;
+use crate::plan::{ExecutionExplanation, Plan, StepActual};
+
+/// Watches the run of a plan.
+pub(crate) trait Observer: Debug + Default {
+    /// A point in time, where times are taken.
+    type Time: Copy;
+    /// What is known about a run afterwards.
+    type Explained;
+
+    /// The time at which a step starts.
+    fn now() -> Self::Time;
+
+    /// A step ran, by a method. `left` counts the rows that it left; `None` where the method
+    /// does not tell.
+    fn ran(
+        &mut self,
+        step: StepKey,
+        method: Method,
+        since: Self::Time,
+        left: impl FnOnce() -> Option<u64>,
+    );
+
+    /// Describes the run.
+    fn explain(self, run: Run, plan: &Plan<'_>, live: LiveSegment<'_>) -> Self::Explained;
+}
+
+/// A step of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StepKey {
+    Required(usize),
+    Range(usize),
+    /// Deleted rows come after the steps of the plan.
+    Excluded(usize),
+    Phrase(usize),
+}
+
+/// How a step was applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    /// Its rows were all that was read.
+    Scan,
+    /// Its rows were narrowed by the other sets while the plan was bound.
+    NarrowList,
+    /// Its rows became the candidates.
+    Lead,
+    /// Combined with the next step in one pass.
+    LeadWithNext,
+    /// Combined with the step before in one pass.
+    InPassBefore,
+    Intersect,
+    /// Counted without forming the intersection.
+    CountIntersection,
+    /// Looked up for each row of the leading list.
+    LookUp,
+    /// Found through the per-block sorted permutation.
+    Permutation,
+    CompareCodes,
+    CheckRows,
+    Subtract,
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Method::Scan => "scan",
+            Method::NarrowList => "lead with",
+            Method::Lead => "lead with",
+            Method::LeadWithNext => "lead, in one pass with the next step, with",
+            Method::InPassBefore => "intersect, in one pass with the step before,",
+            Method::Intersect => "intersect",
+            Method::CountIntersection => "count in",
+            Method::LookUp => "look rows up in",
+            Method::Permutation => "read the sorted permutation of",
+            Method::CompareCodes => "compare codes of",
+            Method::CheckRows => "check row by row",
+            Method::Subtract => "subtract",
+        })
+    }
+}
+
+/// How a run found its matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Strategy {
+    /// A clause has no rows in the segment.
+    NoMatch,
+    /// The number of matches is stored.
+    StoredCount,
+    /// Every row of a set matches.
+    DirectScan(&'static str),
+    /// The rows of a short leading list are looked up in the other sets.
+    LeadingList,
+    /// Candidates are formed and narrowed block by block.
+    Blocks,
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Strategy::NoMatch => f.write_str("no results"),
+            Strategy::StoredCount => f.write_str("answered from the stored count"),
+            Strategy::DirectScan(set) => write!(f, "direct scan of {set}"),
+            Strategy::LeadingList => f.write_str("row by row over the leading list"),
+            Strategy::Blocks => f.write_str("block by block"),
+        }
+    }
+}
+
+/// Counters that every run keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counters {
+    /// Rows that were looked at one by one.
+    pub(crate) rows_checked: u64,
+    /// Blocks whose candidates were formed.
+    pub(crate) blocks_visited: u64,
+    /// Blocks without rows of the leading set, or outside a range.
+    pub(crate) blocks_skipped: u64,
+}
+
+impl AddAssign for Counters {
+    fn add_assign(&mut self, other: Counters) {
+        self.rows_checked += other.rows_checked;
+        self.blocks_visited += other.blocks_visited;
+        self.blocks_skipped += other.blocks_skipped;
+    }
+}
+
+/// What a run did as a whole.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    pub(crate) strategy: Strategy,
+    pub(crate) counters: Counters,
+}
+
+impl Run {
+    /// A run that visits nothing.
+    pub(super) fn without_visits(strategy: Strategy) -> Run {
+        Run {
+            strategy,
+            counters: Counters::default(),
+        }
+    }
+}
+
+/// Watches nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Unobserved;
+
+impl Observer for Unobserved {
+    type Time = ();
+    type Explained = ();
+
+    #[inline(always)]
+    fn now() {}
+
+    #[inline(always)]
+    fn ran(&mut self, _: StepKey, _: Method, (): (), _: impl FnOnce() -> Option<u64>) {}
+
+    #[inline(always)]
+    fn explain(self, _: Run, _: &Plan<'_>, _: LiveSegment<'_>) {}
+}
+
+/// Counts what each step leaves and how long it takes.
+#[derive(Debug, Default)]
+pub(crate) struct Counting {
+    steps: Vec<(StepKey, StepCounts)>,
+}
+
+/// What was seen of one step.
+#[derive(Clone, Debug)]
+pub(crate) struct StepCounts {
+    /// Rows left, over all windows; `None` where a method did not tell.
+    pub(crate) left: Option<u64>,
+    pub(crate) time: Duration,
+    /// In the order in which they were first used.
+    pub(crate) methods: SmallVec<[Method; 2]>,
+}
+
+impl Counting {
+    /// What was seen of a step, if it ran.
+    pub(crate) fn step(&self, step: StepKey) -> Option<&StepCounts> {
+        let found = self.steps.iter().find(|(key, _)| *key == step);
+        found.map(|(_, counts)| counts)
+    }
+
+    fn step_mut(&mut self, step: StepKey) -> &mut StepCounts {
+        let found = self.steps.iter().position(|(key, _)| *key == step);
+        let index = found.unwrap_or_else(|| {
+            let counts = StepCounts {
+                left: Some(0),
+                time: Duration::ZERO,
+                methods: SmallVec::new(),
+            };
+            self.steps.push((step, counts));
+            self.steps.len() - 1
+        });
+        &mut self.steps[index].1
+    }
+
+    fn actual(&self, step: StepKey) -> Option<StepActual> {
+        let counts = self.step(step)?;
+        let methods = counts.methods.iter().map(ToString::to_string);
+        Some(StepActual {
+            methods: methods.collect(),
+            left: counts.left,
+            time: counts.time,
+        })
+    }
+}
+
+impl Observer for Counting {
+    type Time = Instant;
+    type Explained = ExecutionExplanation;
+
+    fn now() -> Instant {
+        Instant::now()
+    }
+
+    fn ran(
+        &mut self,
+        step: StepKey,
+        method: Method,
+        since: Instant,
+        left: impl FnOnce() -> Option<u64>,
+    ) {
+        let time = since.elapsed();
+        let counts = self.step_mut(step);
+        counts.time += time;
+        // What is left of a narrowed list is what the later steps left of it, not what this one did.
+        if counts.methods.contains(&Method::NarrowList) {
+            return;
+        }
+        counts.left = counts.left.zip(left()).map(|(sum, left)| sum + left);
+        if !counts.methods.contains(&method) {
+            counts.methods.push(method);
+        }
+    }
+
+    fn explain(self, run: Run, plan: &Plan<'_>, live: LiveSegment<'_>) -> ExecutionExplanation {
+        let Run { strategy, counters } = run;
+        let required = (0..plan.required.len()).map(StepKey::Required);
+        let ranges = (0..plan.ranges.len()).map(StepKey::Range);
+        let is_any_deleted = live.deleted.row_count() > 0;
+        let excluded = plan.excluded.len() + usize::from(is_any_deleted);
+        let excluded = (0..excluded).map(StepKey::Excluded);
+        let phrases = (0..plan.phrases.len()).map(StepKey::Phrase);
+        let keys = required.chain(ranges).chain(excluded).chain(phrases);
+        let actuals: Vec<Option<StepActual>> = keys.map(|key| self.actual(key)).collect();
+        ExecutionExplanation {
+            strategy: strategy.to_string(),
+            no_match: plan.no_match.map(|clause| clause.to_string()),
+            steps: match strategy {
+                Strategy::NoMatch => Vec::new(),
+                _ => plan.explain(&actuals, live.deleted.row_count()),
+            },
+            rows_checked: counters.rows_checked,
+            blocks_visited: counters.blocks_visited,
+            blocks_skipped: counters.blocks_skipped,
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! A plan executed as simply as possible: one row after the other, every step by itself.
+//!
+//! The second oracle, beside `Filter::matches`: it shares the plan and the stored sets with the
+//! execution, and none of its ways to combine them.
+
+use std::collections::BTreeSet;
+
+use super::live::LiveSegment;
+use super::operand::rows_of;
+use crate::encoding::row::Row;
+use crate::plan::{Access, PhraseCheck, Plan, RangeColumn, RangeStep};
+use crate::segment::TextField;
+
+/// The rows that match, ascending.
+pub(super) fn matches(live: LiveSegment<'_>, plan: &Plan<'_>) -> Vec<u32> {
+    if plan.no_match.is_some() {
+        return Vec::new();
+    }
+    let sets = |steps: &[crate::plan::Step<'_>]| -> Vec<BTreeSet<u32>> {
+        let accesses = steps.iter().map(|step| &step.access);
+        accesses.map(|access| rows(live, access)).collect()
+    };
+    let (required, excluded) = (sets(&plan.required), sets(&plan.excluded));
+    let is_match = |&row: &u32| {
+        required.iter().all(|set| set.contains(&row))
+            && !excluded.iter().any(|set| set.contains(&row))
+            && !live.deleted.contains(Row(row))
+            && plan.ranges.iter().all(|step| is_in(live, step, Row(row)))
+            && plan
+                .phrases
+                .iter()
+                .all(|step| occurs(live, &step.check, Row(row)))
+    };
+    (0..live.segment.row_count()).filter(is_match).collect()
+}
+
+/// The rows of a step.
+fn rows(live: LiveSegment<'_>, access: &Access) -> BTreeSet<u32> {
+    let of_source = |source| rows_of(live.segment, source).rows().map(|row| row.0);
+    match access {
+        Access::One(source) => of_source(*source).collect(),
+        Access::Union(sources) => sources
+            .iter()
+            .flat_map(|source| of_source(*source))
+            .collect(),
+        Access::Rows(rows) | Access::OfCompanies(rows) => rows.iter().copied().collect(),
+        Access::Phrase { rarest, check } => of_source(*rarest)
+            .filter(|&row| occurs(live, check, Row(row)))
+            .collect(),
+    }
+}
+
+fn is_in(live: LiveSegment<'_>, step: &RangeStep<'_>, row: Row) -> bool {
+    let column = match step.column {
+        RangeColumn::Date => live.segment.day_column(),
+        RangeColumn::Amount => live.segment.amount_column(),
+    };
+    let code = column.column.get(row);
+    step.codes.iter().any(|codes| codes.contains(&code))
+}
+
+fn occurs(live: LiveSegment<'_>, check: &PhraseCheck, row: Row) -> bool {
+    let index = match check.field {
+        TextField::Title => row.index(),
+        TextField::Name => live.segment.company_column().get(row) as usize - 1,
+    };
+    let streams = live.segment.tokens(check.field);
+    let mut phrases = check.any_of.iter();
+    phrases.any(|phrase| phrase.occurs(&streams, index))
+}
