@@ -258,31 +258,35 @@ impl<'e> Residual<'e, '_> {
     /// Whether all steps after the leading one keep a row.
     #[inline(always)]
     fn keeps<O: Observer>(&self, row: Row, observer: &mut O) -> bool {
-        let mut ran = |step, method, started, keeps: bool| {
+        let mut keeps = |step, method, started, keeps: bool| {
             observer.ran(step, method, started, || Some(keeps.into()));
             keeps
         };
-        let mut required = self.required.iter().enumerate().skip(1);
-        let mut ranges = self.ranges.iter().enumerate();
-        let mut excluded = self.excluded.iter().enumerate();
-        let mut phrases = self.phrases.iter().enumerate();
-        required.all(|(index, set)| {
-            let started = O::now();
-            let keeps = set.contains(row);
-            ran(StepKey::Required(index), Method::LookUp, started, keeps)
-        }) && ranges.all(|(index, range)| {
-            let started = O::now();
-            let keeps = range.contains(row);
-            ran(StepKey::Range(index), Method::CheckRows, started, keeps)
-        }) && excluded.all(|(index, set)| {
-            let started = O::now();
-            let keeps = !set.contains(row);
-            ran(StepKey::Excluded(index), Method::LookUp, started, keeps)
-        }) && phrases.all(|(index, phrase)| {
-            let started = O::now();
-            let keeps = phrase.passes(row);
-            ran(StepKey::Phrase(index), Method::CheckRows, started, keeps)
-        })
+        for (index, set) in (1..).zip(&self.required[1..]) {
+            let (step, started) = (StepKey::Required(index), O::now());
+            if !keeps(step, Method::LookUp, started, set.contains(row)) {
+                return false;
+            }
+        }
+        for (index, range) in self.ranges.iter().enumerate() {
+            let (step, started) = (StepKey::Range(index), O::now());
+            if !keeps(step, Method::CheckRows, started, range.contains(row)) {
+                return false;
+            }
+        }
+        for (index, set) in self.excluded.iter().enumerate() {
+            let (step, started) = (StepKey::Excluded(index), O::now());
+            if !keeps(step, Method::LookUp, started, !set.contains(row)) {
+                return false;
+            }
+        }
+        for (index, phrase) in self.phrases.iter().enumerate() {
+            let (step, started) = (StepKey::Phrase(index), O::now());
+            if !keeps(step, Method::CheckRows, started, phrase.passes(row)) {
+                return false;
+            }
+        }
+        true
     }
 }
 

@@ -15,7 +15,7 @@ use super::matches::Consumer;
 use super::observer::{Observer, Run, Strategy, Unobserved};
 use super::scan::{Scan, ScanSource};
 use crate::encoding::row::Row;
-use crate::plan::{Plan, Strategies};
+use crate::plan::{Plan, PlanStorage, Strategies};
 use crate::query::{Facet, Filter, Order};
 use crate::segment::{Deleted, Segment};
 use crate::signal::SignalId;
@@ -55,15 +55,16 @@ impl<'a> LiveSegment<'a> {
         (!self.deleted.contains_company(company)).then_some(company)
     }
 
-    /// Plans a request of which `wanted` matches are of interest, or all.
-    pub(crate) fn plan<'q>(self, request: &Request<'q>, wanted: Option<usize>) -> Plan<'q> {
-        let Request {
-            filter,
-            today,
-            strategies,
-            ..
-        } = *request;
-        Plan::new(filter, today, &self, strategies, wanted)
+    /// Plans a request of which `wanted` matches are of interest, or all; as [`Plan::new_in`].
+    #[inline(always)]
+    pub(crate) fn plan<'s, 'q>(
+        self,
+        storage: &'s mut PlanStorage<'q>,
+        request: &Request<'q>,
+        wanted: Option<usize>,
+    ) -> &'s Plan<'q> {
+        let Request { filter, today, .. } = *request;
+        Plan::new_in(storage, filter, today, &self, request.strategies, wanted)
     }
 
     /// Hands the matches of a plan among some rows to a consumer, in the request's order.
@@ -100,19 +101,20 @@ impl<'a> LiveSegment<'a> {
 
     /// The number of live rows that match, and what its observer says of the run.
     pub(crate) fn count<O: Observer>(self, request: &Request<'_>) -> (u64, O::Explained) {
-        let plan = self.plan(request, None);
+        let mut storage = PlanStorage::new();
+        let plan = self.plan(&mut storage, request, None);
         if plan.no_match.is_some() {
             let run = Run::without_visits(Strategy::NoMatch);
-            return (0, O::default().explain(run, &plan, self));
+            return (0, O::default().explain(run, plan, self));
         }
-        if let Some(count) = self.stored_count(&plan, request.strategies) {
+        if let Some(count) = self.stored_count(plan, request.strategies) {
             let run = Run::without_visits(Strategy::StoredCount);
-            return (count, O::default().explain(run, &plan, self));
+            return (count, O::default().explain(run, plan, self));
         }
-        let mut execution = self.execution::<O>(&plan, request.strategies);
+        let mut execution = self.execution::<O>(plan, request.strategies);
         let count = execution.count();
         let (run, observer) = execution.finish();
-        (count, observer.explain(run, &plan, self))
+        (count, observer.explain(run, plan, self))
     }
 
     /// The number of matches, where it is known without visiting them.
@@ -129,7 +131,8 @@ impl<'a> LiveSegment<'a> {
 
     /// Counts the values of some facets among the matches.
     pub(crate) fn facets(self, request: &Request<'_>, facets: &[Facet]) -> Vec<FacetTally> {
-        let plan = self.plan(request, None);
+        let mut storage = PlanStorage::new();
+        let plan = self.plan(&mut storage, request, None);
         if plan.no_match.is_some() {
             return facets::none(self.segment, facets);
         }
@@ -138,7 +141,7 @@ impl<'a> LiveSegment<'a> {
             let stored = |&facet: &Facet| facets::stored(self, facet);
             return facets.iter().map(stored).collect();
         }
-        let execution = self.execution::<Unobserved>(&plan, strategies);
+        let execution = self.execution::<Unobserved>(plan, strategies);
         facets::tally(execution, facets, strategies.intersected_facets)
     }
 
@@ -154,12 +157,14 @@ impl<'a> LiveSegment<'a> {
             strategies: &strategies,
             ..*request
         };
-        let plan = self.plan(&request, None);
+        let mut storage = PlanStorage::new();
+        let plan = self.plan(&mut storage, &request, None);
         let rows = u64::from(self.segment.row_count());
         plan.cost(rows) + plan.tally_cost(rows, facets)
     }
 
     /// A plan bound to all rows of the segment.
+    #[inline(always)]
     fn execution<O: Observer>(
         self,
         plan: &'a Plan<'_>,

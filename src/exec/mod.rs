@@ -20,13 +20,13 @@ mod narrowing;
 mod observer;
 mod operand;
 mod output;
-#[cfg(test)]
+#[cfg(all(test, feature = "synthetic"))]
 mod plain;
 mod remaining;
 mod row_window;
 mod scan;
 mod statistics;
-#[cfg(test)]
+#[cfg(all(test, feature = "synthetic"))]
 mod tests;
 mod union;
 

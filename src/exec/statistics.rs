@@ -97,7 +97,7 @@ impl Statistics for LiveSegment<'_> {
             postings.collect::<Option<_>>()
         });
         let sets: SmallVec<[_; 3]> = sets.collect::<Option<_>>()?;
-        rows_of_companies(&self.segment, &sets, max)
+        rows_of_companies(self.segment, &sets, max)
     }
 
     fn rows_of_ids(&self, ids: &[SignalId]) -> Vec<u32> {

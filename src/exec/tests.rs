@@ -1,1 +1,178 @@
+//! Executions against the plain executor, and observed runs against unobserved ones.
 
+use std::ops::Range;
+
+use time::Date;
+
+use super::live::{LiveSegment, Request};
+use super::matches::{Consumer, Matches};
+use super::observer::{Counting, Method, Observer, Run, StepKey};
+use super::plain;
+use crate::plan::{Plan, PlanStorage, Strategies};
+use crate::query::{Facet, Filter, Order};
+use crate::segment::{Deleted, Segment, SegmentBuilder};
+use crate::synthetic::Corpus;
+
+/// Enough for several blocks would take too long here; `tests/engine/agreement.rs` has them.
+const SIGNALS: u64 = 4_000;
+const FILTERS: usize = 600;
+
+/// Tells what the run was, and is as blind to its steps as a search.
+#[derive(Debug, Default)]
+struct RunOnly;
+
+impl Observer for RunOnly {
+    type Time = ();
+    type Explained = Run;
+
+    fn now() {}
+
+    fn ran(&mut self, _: StepKey, _: Method, (): (), _: impl FnOnce() -> Option<u64>) {}
+
+    fn explain(self, run: Run, _: &Plan<'_>, _: LiveSegment<'_>) -> Run {
+        run
+    }
+}
+
+/// Takes all matches, a few at a time.
+struct All;
+
+impl<'a, O: Observer> Consumer<'a, O> for All {
+    type Output = (Vec<u32>, Run);
+
+    fn consume(self, mut matches: impl Matches<O> + 'a) -> (Vec<u32>, Run) {
+        let mut rows = Vec::new();
+        loop {
+            let run = matches.next_run(7);
+            if run.len() == 0 {
+                return (rows, matches.finish().0);
+            }
+            let n = run.len();
+            rows.extend_from_slice(run.rows());
+            matches.take(n);
+        }
+    }
+}
+
+fn segment(corpus: &Corpus) -> Segment {
+    let mut builder = SegmentBuilder::new(Vec::new()).expect("a builder in memory");
+    for company in corpus.companies() {
+        builder.add_company(&company).expect("a valid company");
+    }
+    for signal in corpus.signals() {
+        builder.add_signal(&signal).expect("a valid signal");
+    }
+    let bytes = builder.finish().expect("a segment in memory");
+    Segment::from_bytes(&bytes).expect("a valid segment")
+}
+
+/// Query strings made of the corpus's own words and values; the same for each run.
+fn filters(corpus: &Corpus) -> impl Iterator<Item = String> {
+    let companies: Vec<_> = corpus.companies().collect();
+    let signals: Vec<_> = corpus.signals().collect();
+    (0..FILTERS).map(move |number| {
+        let signal = &signals[number * 7919 % signals.len()];
+        let other = &signals[number * 104_729 % signals.len()];
+        let company = &companies[number * 31 % companies.len()];
+        let words: Vec<&str> = signal.title.split(' ').collect();
+        let word = |index: usize| words[index % words.len()].replace(['&', '+', '"', '%'], "");
+        let mut parts = vec![match number % 6 {
+            0 => format!("all={}", word(number)),
+            1 => format!("exact={} {}", word(0), word(1)),
+            2 => format!("any={} {}", word(number), word(number / 2)),
+            3 => format!("companySlug={}", signal.company_slug),
+            4 => format!("companies={},{}", signal.company_slug, other.company_slug),
+            _ => format!("exclude={}", word(number)),
+        }];
+        if number % 3 == 1 {
+            parts.push(format!("days={}", 1 + number % 300));
+        }
+        for (facet, name) in [(Facet::Country, "country"), (Facet::Size, "size")] {
+            let label = facet.label(signal, company);
+            if let Some(label) = label.filter(|_| number % 4 > 1) {
+                parts.push(format!("{name}={label}"));
+            }
+        }
+        if number % 5 == 4 {
+            parts.push(format!("fundingMin={}", 1_000 * number));
+        }
+        parts.join("&").replace(' ', "+")
+    })
+}
+
+/// Checks every answer of a segment to a request.
+fn check(live: LiveSegment<'_>, filter: &Filter, today: Date, strategies: &Strategies) -> usize {
+    let request = |order| Request {
+        filter,
+        today,
+        order,
+        strategies,
+    };
+    let oldest_first = request(Order::OldestFirst);
+    let expected = plain::matches(
+        live,
+        live.plan(&mut PlanStorage::new(), &oldest_first, None),
+    );
+    let all = 0..live.segment.row_count();
+    let part = all.end / 3..all.end / 2;
+    for rows in [all, part] {
+        let mut inside = expected.clone();
+        inside.retain(|row| rows.contains(row));
+        assert_eq!(found(live, &oldest_first, &rows), inside);
+        inside.reverse();
+        assert_eq!(found(live, &request(Order::NewestFirst), &rows), inside);
+    }
+    let (count, run) = live.count::<RunOnly>(&oldest_first);
+    let (counted, explained) = live.count::<Counting>(&oldest_first);
+    assert_eq!((count, counted), (expected.len() as u64, count));
+    assert_eq!(run.strategy.to_string(), explained.strategy);
+    assert_eq!(run.counters.rows_checked, explained.rows_checked);
+    assert_eq!(run.counters.blocks_visited, explained.blocks_visited);
+    assert_eq!(run.counters.blocks_skipped, explained.blocks_skipped);
+    expected.len()
+}
+
+/// All matches among some rows, found in the same way whether steps are observed or not.
+fn found(live: LiveSegment<'_>, request: &Request<'_>, rows: &Range<u32>) -> Vec<u32> {
+    let mut storage = PlanStorage::new();
+    let plan = live.plan(&mut storage, request, Some(20));
+    let (found, run) = live.search::<RunOnly, _>(plan, request, rows.clone(), All);
+    let (observed, observed_run) = live.search::<Counting, _>(plan, request, rows.clone(), All);
+    assert_eq!(found, observed);
+    assert_eq!(run.strategy, observed_run.strategy);
+    assert_eq!(run.counters, observed_run.counters);
+    found
+}
+
+#[test]
+fn executions_agree_with_the_plain_executor_and_with_themselves_when_observed() {
+    let corpus = Corpus::new(SIGNALS, 11).expect("a size within bounds");
+    let segment = segment(&corpus);
+    let none = Deleted::default();
+    let every_ninth = (0..segment.row_count()).step_by(9).collect();
+    let some = Deleted::new(
+        every_ninth,
+        std::iter::empty::<u32>().collect(),
+        segment.row_count(),
+    );
+    let strategies: Vec<_> = Strategies::each_off().collect();
+    let mut answered = 0;
+    for (number, text) in filters(&corpus).enumerate() {
+        let Ok(filter) = Filter::parse(&text) else {
+            continue;
+        };
+        for (_, strategies) in [&strategies[0], &strategies[number % strategies.len()]] {
+            for deleted in [&none, &some] {
+                let live = LiveSegment {
+                    segment: &segment,
+                    deleted,
+                };
+                answered += check(live, &filter, corpus.as_of(), strategies).min(1);
+            }
+        }
+    }
+    assert!(
+        answered > FILTERS,
+        "most filters find something: {answered}"
+    );
+}

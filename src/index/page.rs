@@ -11,7 +11,7 @@ use crate::encoding::frame_of_reference::FrameOfReference;
 use crate::encoding::row::Row;
 use crate::exec::{Boxed, Consumer, Counters, Counting, MatchRun, Matches, Observer, Run};
 use crate::exec::{LiveSegment, Request, Unobserved};
-use crate::plan::{ExecutionExplanation, Plan, Strategies};
+use crate::plan::{ExecutionExplanation, Plan, PlanStorage, Strategies};
 use crate::query::{Cursor, Order, Query, Start};
 use crate::segment::Segment;
 use crate::signal::SignalId;
@@ -151,15 +151,16 @@ fn search_one<O: Observer>(
     page: &mut Collected,
     mut explained: impl FnMut(usize, O::Explained),
 ) -> Counters {
-    let plan = live.plan(request, Some(page.wanted()));
+    let mut storage = PlanStorage::new();
+    let plan = live.plan(&mut storage, request, Some(page.wanted()));
     let rows = rows_after_cursor(live.segment, query);
     let collector = OnlySegment {
         page,
         ids: live.segment.ids(),
         early_stop: request.strategies.early_stop,
     };
-    let (run, observer) = live.search::<O, _>(&plan, request, rows, collector);
-    explained(0, observer.explain(run, &plan, live));
+    let (run, observer) = live.search::<O, _>(plan, request, rows, collector);
+    explained(0, observer.explain(run, plan, live));
     run.counters
 }
 
@@ -405,7 +406,11 @@ impl<'a, 'q: 'a, O: Observer + 'a> SegmentMatches<'a, 'q, O> {
         let wanted = page.wanted();
         let (live, plan, rows) = (self.live, self.plan, &self.rows);
         let matches = self.matches.get_or_insert_with(|| {
-            let plan = plan.get_or_init(|| Box::new(live.plan(request, Some(wanted))));
+            let plan = plan.get_or_init(|| {
+                let mut storage = PlanStorage::new();
+                live.plan(&mut storage, request, Some(wanted));
+                Box::new(storage.into_plan())
+            });
             live.search::<O, _>(plan, request, rows.clone(), Boxed)
         });
         let run = matches.next_run(wanted);

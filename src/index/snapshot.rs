@@ -15,7 +15,7 @@ use crate::encoding::row::Row;
 use crate::exec::{Counting, Request, Unobserved};
 use crate::plan::{Explanation, SegmentExplanation, Strategies};
 use crate::query::dates::day_of_number;
-use crate::query::{Filter, Query};
+use crate::query::{Filter, Order, Query};
 #[cfg(feature = "http")]
 use crate::segment::RenderedItem;
 use crate::signal::{Company, CompanyProfile, Item, Signal, SignalId};

@@ -53,6 +53,29 @@ pub(crate) struct Plan<'q> {
     pub(crate) no_match: Option<Clause<'q>>,
 }
 
+/// Where a plan is made, once.
+#[derive(Debug)]
+pub(crate) struct PlanStorage<'q>(Plan<'q>);
+
+impl<'q> PlanStorage<'q> {
+    /// Room for a plan.
+    #[inline(always)]
+    pub(crate) fn new() -> PlanStorage<'q> {
+        PlanStorage(Plan {
+            required: SmallVec::new(),
+            excluded: SmallVec::new(),
+            ranges: SmallVec::new(),
+            phrases: SmallVec::new(),
+            no_match: None,
+        })
+    }
+
+    /// The plan that was made here, where it outlives the call that made it.
+    pub(crate) fn into_plan(self) -> Plan<'q> {
+        self.0
+    }
+}
+
 /// A step on sets of rows.
 #[derive(Debug)]
 pub(crate) struct Step<'q> {
@@ -147,24 +170,19 @@ pub(crate) enum Clause<'q> {
 }
 
 impl<'q> Plan<'q> {
-    /// Plans a filter of which `wanted` matches are of interest, or all. See [`planner`].
+    /// Plans a filter of which `wanted` matches are of interest, or all, in the storage: moving a plan
+    /// takes as long as planning a short filter. See [`planner`].
     #[inline(always)]
-    pub(crate) fn new(
+    pub(crate) fn new_in<'s>(
+        storage: &'s mut PlanStorage<'q>,
         filter: &'q Filter,
         today: Date,
         statistics: &impl Statistics,
         strategies: &Strategies,
         wanted: Option<usize>,
-    ) -> Plan<'q> {
-        let mut plan = Plan {
-            required: SmallVec::new(),
-            excluded: SmallVec::new(),
-            ranges: SmallVec::new(),
-            phrases: SmallVec::new(),
-            no_match: None,
-        };
-        // In place: moving a plan takes as long as planning a short filter.
-        planner::plan(&mut plan, filter, today, statistics, strategies, wanted);
+    ) -> &'s Plan<'q> {
+        let PlanStorage(plan) = storage;
+        planner::plan(plan, filter, today, statistics, strategies, wanted);
         plan
     }
 

@@ -139,7 +139,9 @@ fn made_up() -> MadeUp {
 /// The plan of a query string, a line a step, as strategy, clause and estimate.
 fn planned(text: &str, strategies: &Strategies) -> Vec<String> {
     let filter = Filter::parse(text).expect("a valid filter");
-    let plan = Plan::new(&filter, date!(2026 - 06 - 30), &made_up(), strategies, None);
+    let mut storage = PlanStorage::new();
+    let today = date!(2026 - 06 - 30);
+    let plan = Plan::new_in(&mut storage, &filter, today, &made_up(), strategies, None);
     if let Some(clause) = plan.no_match {
         return vec![format!("no results for {clause}")];
     }
@@ -255,7 +257,16 @@ fn a_page_that_ends_early_goes_block_by_block() {
     let filter = Filter::parse("country=iceland&industry=building").expect("a valid filter");
     let leads_with_companies = |wanted| {
         let day = date!(2026 - 06 - 30);
-        let plan = Plan::new(&filter, day, &made_up(), &Strategies::ALL, wanted);
+        let mut storage = PlanStorage::new();
+        let made_up = made_up();
+        let plan = Plan::new_in(
+            &mut storage,
+            &filter,
+            day,
+            &made_up,
+            &Strategies::ALL,
+            wanted,
+        );
         matches!(plan.required[0].access, Access::OfCompanies(_))
     };
     assert!(leads_with_companies(None));

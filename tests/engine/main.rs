@@ -3,6 +3,7 @@
 mod agreement;
 #[cfg(feature = "local")]
 mod command;
+mod explain;
 #[cfg(all(feature = "local", unix))]
 mod files;
 mod format;

@@ -1,0 +1,139 @@
+//! `explain` tells what really happens: its numbers are those of the searches and counts that clients
+//! run.
+
+use std::path::Path;
+
+use signaldex::query::Order;
+use signaldex::synthetic::Corpus;
+use signaldex::{ExecutionExplanation, Index, IndexBuilder, Query, Snapshot};
+use time::Date;
+
+use crate::agreement::setting;
+use crate::oracle::{Oracle, index_of};
+use crate::questions::Questions;
+
+/// Random queries of a small index of several segments.
+const QUERIES: usize = 9_000;
+/// Random queries of one of several blocks.
+const QUERIES_OF_BLOCKS: usize = 1_000;
+
+/// Explains random queries and compares with what search and count did. Returns how many had matches.
+fn compare(index: &Index, today: Date, queries: usize, seed: u64) -> usize {
+    let oracle = Oracle::of(index);
+    let snapshot = index.snapshot();
+    let mut questions = Questions::new(&oracle.records, today, seed);
+    let mut answered = 0;
+    for number in 0..queries {
+        let text = questions.filter();
+        let Ok(query) = Query::parse(&text) else {
+            continue;
+        };
+        let order = [Order::NewestFirst, Order::OldestFirst][questions.random.below(2)];
+        let builder = query.into_builder().order(order);
+        let builder = builder.limit(1 + questions.random.below(50));
+        let builder = builder.page(1 + questions.random.below(3) as u16);
+        let query = builder.build().expect("order, limit and page are valid");
+        let context = format!("seed {seed}, query {number}: {text}");
+        answered += usize::from(compare_one(&snapshot, &query, today, &context) > 0);
+    }
+    answered
+}
+
+fn compare_one(snapshot: &Snapshot, query: &Query, today: Date, context: &str) -> u64 {
+    let explained = snapshot.explain(query, today).expect("a whole index");
+    let page = snapshot.search(query, today).expect("a whole index");
+    let count = snapshot.count(query.filter(), today);
+    let count = count.expect("a whole index");
+    assert_eq!(explained.page_length, page.len(), "{context}");
+    assert_eq!(explained.matches, count, "{context}");
+    let of_segments = explained.segments.iter().map(|segment| segment.matches);
+    assert_eq!(of_segments.sum::<u64>(), count, "{context}");
+    let pages = || explained.segments.iter().filter_map(|s| s.page.as_ref());
+    let sum = |of: fn(&ExecutionExplanation) -> u64| pages().map(of).sum::<u64>();
+    let explained_page = [
+        sum(|page| page.rows_checked),
+        sum(|page| page.blocks_visited),
+        sum(|page| page.blocks_skipped),
+    ];
+    let counters = [
+        page.rows_checked(),
+        page.blocks_visited(),
+        page.blocks_skipped(),
+    ];
+    assert_eq!(explained_page, counters, "page; {context}");
+    for segment in &explained.segments {
+        compare_steps(&segment.count, segment.matches, context);
+    }
+    count
+}
+
+/// The last step that ran leaves the matches, and no step leaves fewer, unless whole blocks were decided
+/// without it, as ranges decide.
+fn compare_steps(count: &ExecutionExplanation, matches: u64, context: &str) {
+    let stored = "answered from the stored count";
+    let by_range = |clause: &str| clause.starts_with("date") || clause.starts_with("amount");
+    let has_range = count.steps.iter().any(|step| by_range(&step.clause));
+    if count.no_match.is_some() {
+        assert_eq!(matches, 0, "{context}");
+    } else if count.strategy == stored {
+        assert_eq!(count.blocks_visited + count.rows_checked, 0, "{context}");
+        assert!(
+            count.steps.iter().all(|step| step.actual.is_none()),
+            "{context}"
+        );
+    } else if !has_range {
+        let left = count.steps.iter().filter_map(|step| step.actual).min();
+        assert!(
+            left.is_none_or(|left| left == matches),
+            "{context}: {count}"
+        );
+        assert!(left.is_some() || matches == 0, "{context}: {count}");
+    }
+}
+
+#[test]
+fn actuals_are_those_of_the_real_run() {
+    let seed = setting("SIGNALDEX_SEED", 3) as u64;
+    let corpus = Corpus::new(3_000, seed).expect("a size within bounds");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let index = segmented(folder.path(), &corpus);
+    let answered = compare(&index, corpus.as_of(), QUERIES, seed);
+    assert!(answered * 2 > QUERIES, "most queries find something");
+}
+
+#[test]
+fn actuals_are_those_of_the_real_run_over_several_blocks() {
+    let seed = setting("SIGNALDEX_SEED", 4) as u64;
+    let corpus = Corpus::new(150_000, seed).expect("a size within bounds");
+    let index = index_of(corpus.companies(), corpus.signals());
+    let answered = compare(&index, corpus.as_of(), QUERIES_OF_BLOCKS, seed);
+    assert!(
+        answered * 2 > QUERIES_OF_BLOCKS,
+        "most queries find something"
+    );
+}
+
+/// A corpus in three segments, some of whose rows are deleted.
+fn segmented(folder: &Path, corpus: &Corpus) -> Index {
+    let mut builder = IndexBuilder::in_directory(folder).expect("an empty folder");
+    for company in corpus.companies() {
+        builder.add_company(&company).expect("a valid company");
+    }
+    let (first, rest) = (1_800, 600);
+    for signal in corpus.signals().take(first) {
+        builder.add_signal(&signal).expect("a valid signal");
+    }
+    let index = builder.finish().expect("an index");
+    let mut writer = index.writer().expect("the only writer");
+    for commit in 0..2 {
+        let signals = corpus.signals().skip(first + commit * rest).take(rest);
+        for signal in signals {
+            writer.upsert_signal(&signal).expect("a valid signal");
+        }
+        for signal in corpus.signals().skip(commit).step_by(11).take(50) {
+            writer.delete_signal(signal.id).expect("a whole index");
+        }
+        writer.commit().expect("a disk with room");
+    }
+    index
+}
