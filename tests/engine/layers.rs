@@ -20,8 +20,8 @@ kernels:
 encoding: error kernels
 segment: digest encoding error kernels notation query signal text
 plan: encoding kernels query segment signal
-exec: encoding kernels plan query segment
-index: digest encoding error exec kernels plan query segment signal
+exec: encoding kernels plan query segment signal
+index: digest encoding error exec plan query segment signal
 json: error index notation query segment signal
 synthetic: error signal
 sample: error index json
