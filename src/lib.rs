@@ -90,7 +90,6 @@ mod error;
 mod exec;
 mod index;
 mod kernels;
-mod notation;
 mod plan;
 mod segment;
 mod signal;
@@ -107,6 +106,7 @@ pub mod sample;
 #[cfg(feature = "synthetic")]
 pub mod synthetic;
 pub mod text;
+mod text_encoding;
 
 pub use error::{Error, Result};
 pub use index::{

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::notation;
 use crate::signal::Item;
+use crate::text_encoding;
 
 /// The columns, in their order; those of a search item.
 pub const CSV_COLUMNS: [&str; 17] = [
@@ -44,14 +44,14 @@ pub fn write_csv_item(output: &mut Vec<u8>, item: &Item<'_>) {
         signal.title.to_string(),
         text(&signal.evidence),
         text(&signal.category),
-        signal
-            .date
-            .map_or_else(String::new, |day| notation::day(day).as_str().to_owned()),
+        signal.date.map_or_else(String::new, |day| {
+            text_encoding::day(day).as_str().to_owned()
+        }),
         signal.published_at.map_or_else(String::new, |instant| {
-            notation::instant(instant).as_str().to_owned()
+            text_encoding::instant(instant).as_str().to_owned()
         }),
         signal.updated_at.map_or_else(String::new, |instant| {
-            notation::instant(instant).as_str().to_owned()
+            text_encoding::instant(instant).as_str().to_owned()
         }),
         signal.company_slug.to_string(),
         item.company_name.to_owned(),

@@ -6,8 +6,8 @@
 use serde::Serialize;
 
 use super::output::SignalItem;
-use crate::notation::is_plain;
 use crate::segment::RenderedItem;
+use crate::text_encoding::is_plain;
 
 /// Bytes of the answer but for its items: what it starts and ends with, and a cursor.
 const ENVELOPE_BYTES: usize = 256;

@@ -5,8 +5,8 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::written::{DayText, FundingObject, IdText, InstantText};
-use crate::notation::WHOLE_MAX;
 use crate::signal::{Company, Hiring, Signal, SignalId};
+use crate::text_encoding::WHOLE_MAX;
 
 /// Appends a signal as one line, every field present and the end of line included.
 pub fn write_signal(output: &mut Vec<u8>, signal: &Signal<'_>) {

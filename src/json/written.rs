@@ -4,15 +4,15 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use time::{Date, UtcDateTime};
 
-use crate::notation::{self, WHOLE_MAX};
 use crate::signal::{Funding, SignalId};
+use crate::text_encoding::{self, WHOLE_MAX};
 
 /// An id as a string, which every reader of JSON keeps exact.
 pub(super) struct IdText(pub(super) SignalId);
 
 impl Serialize for IdText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(notation::id(self.0).as_str())
+        serializer.serialize_str(text_encoding::id(self.0).as_str())
     }
 }
 
@@ -21,16 +21,16 @@ pub(super) struct DayText(pub(super) Date);
 
 impl Serialize for DayText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(notation::day(self.0).as_str())
+        serializer.serialize_str(text_encoding::day(self.0).as_str())
     }
 }
 
-/// An instant as RFC 3339 in UTC, with as many digits behind the second as it needs.
+/// An instant as RFC 3339 in UTC, with as many fractional digits as it needs.
 pub(super) struct InstantText(pub(super) UtcDateTime);
 
 impl Serialize for InstantText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(notation::instant(self.0).as_str())
+        serializer.serialize_str(text_encoding::instant(self.0).as_str())
     }
 }
 

@@ -7,10 +7,10 @@
 //! is no whole number, is stored as bare texts and written by serde_json when it is shown.
 
 use super::record::RecordWriter;
-use crate::notation::{self, is_plain};
 #[cfg(feature = "http")]
 use crate::signal::Item;
 use crate::signal::{Currency, Signal};
+use crate::text_encoding::{self, is_plain};
 
 /// A signal as an answer shows it.
 #[cfg(feature = "http")]
@@ -56,7 +56,7 @@ fn is_stored(signal: &Signal<'_>) -> bool {
         &signal.author_url,
     ];
     let stage = funding.and_then(|funding| funding.stage.as_deref());
-    amount.is_none_or(|amount| notation::whole_amount(amount).is_some())
+    amount.is_none_or(|amount| text_encoding::whole_amount(amount).is_some())
         && required.iter().all(|text| is_plain(text.as_bytes()))
         && optional
             .iter()
@@ -85,15 +85,15 @@ fn write_texts(record: &mut RecordWriter<'_>, signal: &Signal<'_>) {
 /// Writes the members of an item in their order; texts are fields in the order of
 /// [`write_texts`].
 fn write_item(record: &mut RecordWriter<'_>, signal: &Signal<'_>) -> [usize; 2] {
-    write_literal(record, r#"{"id":"#, Some(notation::id(signal.id)));
+    write_literal(record, r#"{"id":"#, Some(text_encoding::id(signal.id)));
     write_text(record, r#","slug":"#, Some(&signal.slug));
     write_text(record, r#","title":"#, Some(&signal.title));
     write_text(record, r#","evidence":"#, signal.evidence.as_deref());
     write_text(record, r#","category":"#, signal.category.as_deref());
-    write_literal(record, r#","date":"#, signal.date.map(notation::day));
-    let published_at = signal.published_at.map(notation::instant);
+    write_literal(record, r#","date":"#, signal.date.map(text_encoding::day));
+    let published_at = signal.published_at.map(text_encoding::instant);
     write_literal(record, r#","publishedAt":"#, published_at);
-    let updated_at = signal.updated_at.map(notation::instant);
+    let updated_at = signal.updated_at.map(text_encoding::instant);
     write_literal(record, r#","updatedAt":"#, updated_at);
     record.literal(r#","companySlug":""#);
     record.literal(&signal.company_slug);
@@ -115,7 +115,7 @@ fn write_funding(record: &mut RecordWriter<'_>, signal: &Signal<'_>) {
         return record.literal(r#","funding":null}"#);
     };
     write_text(record, r#","funding":{"stage":"#, funding.stage.as_deref());
-    let amount = funding.amount.and_then(notation::whole_amount);
+    let amount = funding.amount.and_then(text_encoding::whole_amount);
     record.literal(r#","amount":"#);
     record.literal(amount.as_ref().map_or("null", |digits| digits.as_str()));
     let currency = funding.currency.as_ref().map(Currency::as_str);
@@ -135,7 +135,7 @@ fn write_text(record: &mut RecordWriter<'_>, before: &str, text: Option<&str>) {
 }
 
 /// Writes what comes before a text that is no field, and the text in quotes or null.
-fn write_literal(record: &mut RecordWriter<'_>, before: &str, text: Option<notation::Text>) {
+fn write_literal(record: &mut RecordWriter<'_>, before: &str, text: Option<text_encoding::Text>) {
     record.literal(before);
     match text {
         Some(text) => {

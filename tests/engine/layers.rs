@@ -14,15 +14,15 @@ error:
 text:
 digest:
 signal:
-notation: signal
+text_encoding: signal
 query: error signal text
 kernels:
 encoding: error kernels
-segment: digest encoding error kernels notation query signal text
+segment: digest encoding error kernels text_encoding query signal text
 plan: encoding kernels query segment signal
 exec: encoding kernels plan query segment signal
 index: digest encoding error exec plan query segment signal
-json: error index notation query segment signal
+json: error index text_encoding query segment signal
 synthetic: error signal
 sample: error index json
 replicate: digest error index

@@ -32,7 +32,7 @@ pub(crate) fn day(date: Date) -> Text {
     text
 }
 
-/// An instant as RFC 3339 in UTC, with as many digits behind the second as it needs.
+/// An instant as RFC 3339 in UTC, with as many fractional digits as it needs.
 pub(crate) fn instant(instant: UtcDateTime) -> Text {
     let (hour, minute, second, nanosecond) = instant.time().as_hms_nano();
     let mut text = Text::EMPTY;
@@ -72,7 +72,7 @@ pub(crate) fn is_plain(text: &[u8]) -> bool {
 }
 
 /// The top bit of the first byte that is a quote, a backslash or below a space, and perhaps of
-/// bytes behind it; nothing where no byte is.
+/// bytes after it; zero where no byte is.
 fn special_bytes(word: u64) -> u64 {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const TOPS: u64 = ONES << 7;
@@ -104,12 +104,12 @@ impl Text {
         self.byte(b'0' + number % 10);
     }
 
-    /// A number in at least so many digits.
+    /// A number in at least `digits` digits.
     fn number(&mut self, number: u64, digits: usize) {
         let digits = digits.max(number.checked_ilog10().map_or(1, |log| log as usize + 1));
         let mut rest = number;
-        for place in (self.length..self.length + digits).rev() {
-            self.bytes[place] = b'0' + (rest % 10) as u8;
+        for position in (self.length..self.length + digits).rev() {
+            self.bytes[position] = b'0' + (rest % 10) as u8;
             rest /= 10;
         }
         self.length += digits;
@@ -148,8 +148,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_text_is_plain_where_serde_adds_only_quotes(text in any::<String>(), place in 0..40usize) {
-            for text in [text.clone(), format!("{}{text}", "x".repeat(place))] {
+        fn a_text_is_plain_where_serde_adds_only_quotes(text in any::<String>(), length in 0..40usize) {
+            for text in [text.clone(), format!("{}{text}", "x".repeat(length))] {
                 let written = serde_json::to_string(&text).expect("a text can be written");
                 prop_assert_eq!(is_plain(text.as_bytes()), written == format!("\"{text}\""));
             }
