@@ -215,6 +215,7 @@ fn headline_amount(funding: &Funding<'_>) -> String {
     }
 }
 
+#[allow(clippy::needless_update)] // The generator may leave a new attribute out.
 fn hiring(random: &mut Random, role: Role) -> Hiring<'static> {
     const TYPES: &[(u64, &str)] = &[
         (50, "new-role"),
@@ -246,6 +247,7 @@ fn hiring(random: &mut Random, role: Role) -> Hiring<'static> {
         work_arrangement: random
             .chance(70)
             .then(|| Cow::Borrowed(random.weighted(ARRANGEMENTS))),
+        ..Hiring::default()
     }
 }
 
