@@ -85,7 +85,7 @@ enum WantedText {
     },
     Signal(u64),
     Company(String),
-    Holdings,
+    LoadedShards,
 }
 
 /// What a shard answers: one of the three kinds of rows that a leaf of a plan can have.
@@ -210,7 +210,7 @@ impl WantedText {
             },
             Wanted::Signal(id) => WantedText::Signal(id.get()),
             Wanted::Company(slug) => WantedText::Company(slug.clone()),
-            Wanted::Holdings => WantedText::Holdings,
+            Wanted::LoadedShards => WantedText::LoadedShards,
         }
     }
 
@@ -242,7 +242,7 @@ impl WantedText {
                 Wanted::Signal(id.ok_or_else(|| Error::corrupt("the question has no valid id"))?)
             }
             WantedText::Company(slug) => Wanted::Company(slug),
-            WantedText::Holdings => Wanted::Holdings,
+            WantedText::LoadedShards => Wanted::LoadedShards,
         })
     }
 }

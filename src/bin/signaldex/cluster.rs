@@ -103,10 +103,10 @@ impl ClusterOptions {
             return Ok(None);
         };
         let settings = ClusterSettings::read(file)?;
-        let place = settings.place_of(name)?;
+        let index = settings.index_of(name)?;
         let address = match self.worker_addr {
             Some(address) => address,
-            None => resolved(&settings.nodes[place].address).await?,
+            None => resolved(&settings.nodes[index].address).await?,
         };
         let security = self.security()?;
         security.check(address, self.insecure_worker)?;
