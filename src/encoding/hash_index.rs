@@ -167,7 +167,7 @@ impl Lookup<'_> {
     }
 }
 
-/// The bits of an entry that are the index, among so many keys. Part of the format.
+/// The bits of an entry that are the index, among `keys` keys. Part of the format.
 fn index_mask(keys: usize) -> u32 {
     match keys.saturating_sub(1) as u32 {
         0 => 0,
@@ -220,7 +220,7 @@ impl HashIndexSections {
         HashIndexSections::in_buckets(keys, (keys.len() / KEYS_PER_BUCKET).next_power_of_two())
     }
 
-    /// Sorts the indices of keys into so many buckets, a power of two.
+    /// Sorts the indices of keys into `count` buckets, a power of two.
     fn in_buckets(keys: &Strings<'_>, count: usize) -> HashIndexSections {
         let hashes: Vec<u32> = (0..keys.len())
             .map(|index| hash(keys.bytes(index)))

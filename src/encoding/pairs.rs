@@ -8,7 +8,7 @@ use crate::encoding::posting::PostingId;
 use crate::encoding::tokens::TermNumber;
 use crate::{Error, Result};
 
-/// A word is frequent that has at least one row in so many. Checking a phrase whose rarest word has
+/// A word is frequent if at least one row in this many has it. Checking a phrase whose rarest word has
 /// fewer takes at most some ten microseconds a million rows (`benches/queries`, phrase).
 const ROWS_PER_FREQUENT_ROW: u32 = 1024;
 

@@ -106,7 +106,7 @@ impl Month {
         Month(number)
     }
 
-    /// The place in its year, from 1 on.
+    /// The month of its year, from 1 to 12.
     pub(crate) fn in_year(self) -> usize {
         (self.0 % 100) as usize
     }

@@ -161,8 +161,8 @@ impl Metrics {
             self.generation.clone(),
         );
         self.register_following(&mut registry);
-        if let Ok(mut place) = self.registry.lock() {
-            *place = registry;
+        if let Ok(mut current) = self.registry.lock() {
+            *current = registry;
         }
     }
 

@@ -53,7 +53,7 @@ pub(super) fn ready(service: &Shared, parts: &Parts) -> Result<Answer, Problem> 
 
 /// The answer to everything that needs a key while the state file is not there.
 pub(super) fn state_is_lost() -> Problem {
-    Problem::overloaded("The state file is not in its place; nothing was charged.")
+    Problem::overloaded("The state file was moved or replaced; nothing was charged.")
 }
 
 pub(super) fn openapi(parts: &Parts) -> Result<Answer, Problem> {

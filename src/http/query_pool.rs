@@ -205,7 +205,7 @@ impl<J> Default for Turns<J> {
 }
 
 impl<J> Turns<J> {
-    /// Lets a job wait behind those of its key; `None` where too many of them do, or of all keys.
+    /// Queues a job after those of its key; `None` where too many of them do, or of all keys.
     fn push(&mut self, key: i64, job: J, waiting_max: usize) -> Option<u64> {
         let waiting: usize = self.waiting.values().map(VecDeque::len).sum();
         if waiting >= waiting_max {

@@ -11,7 +11,7 @@ enum Position {
     /// Before the method, where empty lines may stand.
     Start,
     Method,
-    /// In the target, behind this many of its bytes.
+    /// In the target, after this many of its bytes.
     Target(usize),
     /// Behind the target. Whether the line is empty so far decides whether the head ends with it.
     Rest {

@@ -75,7 +75,7 @@ impl Server {
         stop: impl Future<Output = ()>,
     ) -> io::Result<()> {
         let connections = GracefulShutdown::new();
-        let places = Arc::new(Semaphore::new(self.limits.connections));
+        let permits = Arc::new(Semaphore::new(self.limits.connections));
         let follower = tokio::spawn(follow(self.service.clone()));
         let (stop_recording, is_over) = oneshot::channel();
         let recorder = tokio::spawn(free_answers::record_all(self.service.clone(), is_over));
@@ -85,7 +85,7 @@ impl Server {
                 biased;
                 () = &mut stop => break,
                 accepted = listener.accept() => match accepted {
-                    Ok((socket, _)) => self.admit(socket, &places, &connections),
+                    Ok((socket, _)) => self.admit(socket, &permits, &connections),
                     Err(error) => {
                         tracing::warn!(%error, "no connection could be accepted");
                         tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -111,10 +111,10 @@ impl Server {
         Ok(())
     }
 
-    fn admit(&self, socket: TcpStream, places: &Arc<Semaphore>, connections: &GracefulShutdown) {
+    fn admit(&self, socket: TcpStream, permits: &Arc<Semaphore>, connections: &GracefulShutdown) {
         // Answers are written whole, so waiting for more to send only costs time.
         let _ = socket.set_nodelay(true);
-        let Ok(place) = Arc::clone(places).try_acquire_owned() else {
+        let Ok(permit) = Arc::clone(permits).try_acquire_owned() else {
             self.service.0.metrics.connections_refused.inc();
             tokio::spawn(refuse(socket));
             return;
@@ -129,7 +129,7 @@ impl Server {
         tokio::spawn(hold(
             connections.watch(connection),
             self.service.clone(),
-            place,
+            permit,
         ));
     }
 }
@@ -138,7 +138,7 @@ impl Server {
 async fn hold(
     connection: impl Future<Output = hyper::Result<()>>,
     service: Service,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 ) {
     service.0.metrics.connections.inc();
     if let Err(error) = connection.await {
@@ -185,10 +185,10 @@ pub(super) fn metrics_routes(service: Service) -> Router {
 
 /// Serves routes for trusted clients; a connection over the bound waits.
 pub(super) async fn serve_routes(listener: TcpListener, routes: Router) {
-    let places = Arc::new(Semaphore::new(OWN_CONNECTIONS));
+    let permits = Arc::new(Semaphore::new(OWN_CONNECTIONS));
     loop {
-        // The semaphore is never closed, so the place always comes.
-        let place = Arc::clone(&places).acquire_owned().await;
+        // The semaphore is never closed, so the permit always comes.
+        let permit = Arc::clone(&permits).acquire_owned().await;
         let socket = match listener.accept().await {
             Ok((socket, _)) => socket,
             Err(error) => {
@@ -199,7 +199,7 @@ pub(super) async fn serve_routes(listener: TcpListener, routes: Router) {
         };
         let routes = TowerToHyperService::new(routes.clone());
         tokio::spawn(async move {
-            let _place = place;
+            let _permit = permit;
             let io = TokioIo::new(TimedStream::new(socket, OWN_TIME));
             let mut builder = http1::Builder::new();
             let connection = builder

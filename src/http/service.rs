@@ -112,7 +112,7 @@ impl Service {
     }
 
     /// Follows what other processes change: the index's directory, the keys, and whether the state's
-    /// files are still in their places.
+    /// files are still there.
     ///
     /// Cost: two small reads and three calls of `stat` where nothing has changed. Blocks; not for an async worker.
     pub fn follow(&self) {
@@ -203,7 +203,7 @@ impl std::fmt::Debug for Today {
 }
 
 impl Shared {
-    /// The day that counts as today at an instant. Asked once a request: all parts of an answer then
+    /// The day that counts as today at an instant. Computed once per request: all parts of an answer then
     /// agree, also over midnight.
     pub(super) fn today_at(&self, now: UtcDateTime) -> Date {
         match &self.today {

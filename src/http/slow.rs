@@ -94,20 +94,20 @@ impl SlowQueries {
     }
 }
 
-/// Puts a query in its place; of one that is known, the slower run stays.
+/// Inserts a query by time; of one that is known, the slower run stays.
 fn keep(kept: &mut Vec<SlowQuery>, mut new: SlowQuery) {
     let is_same =
         |known: &SlowQuery| known.kind == new.kind && known.fingerprint == new.fingerprint;
-    if let Some(place) = kept.iter().position(is_same) {
-        let known = kept.remove(place);
+    if let Some(index) = kept.iter().position(is_same) {
+        let known = kept.remove(index);
         let runs = known.runs + 1;
         if known.time > new.time {
             new = known;
         }
         new.runs = runs;
     }
-    let place = kept.partition_point(|known| known.time >= new.time);
-    kept.insert(place, new);
+    let index = kept.partition_point(|known| known.time >= new.time);
+    kept.insert(index, new);
     kept.truncate(KEPT_MAX);
 }
 

@@ -93,7 +93,7 @@ impl IndexBuilder {
         })))
     }
 
-    /// Adds a company; a later one with the same slug takes its place.
+    /// Adds a company; a later one with the same slug replaces it.
     ///
     /// # Errors
     /// The output cannot be written, or is full.
@@ -104,7 +104,7 @@ impl IndexBuilder {
         }
     }
 
-    /// Adds a signal of a company that was added; a later one with the same id takes its place.
+    /// Adds a signal of a company that was added; a later one with the same id replaces it.
     ///
     /// # Errors
     /// [`is_unknown_company`](Error::is_unknown_company); or the output cannot be written, or is full.

@@ -1,4 +1,4 @@
-//! Every match of a filter, page by page behind the scenes.
+//! Every match of a filter, found page by page.
 
 use std::vec;
 

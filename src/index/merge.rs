@@ -44,12 +44,12 @@ const SMALL_SIZE: u64 = 1024;
 const IDLE: Duration = Duration::from_secs(5);
 
 /// An idle writer merges everything as soon as all after the first segment, and what is deleted of
-/// it, are one row in so many: a row that is changed then costs at most so many to be written, and
+/// it, are one row in this many: a changed row then costs at most this many to be written, and
 /// to be fetched by replicas. Three segments cost a short page three times what one does
 /// (`benches/updates.rs`).
 const IDLE_SHRINKAGE: u64 = 4 * SHRINKAGE;
 
-/// After so many rows a merge looks whether it should go on.
+/// After this many rows a merge looks whether it should go on.
 const ROWS_BETWEEN_LOOKS: u32 = 4096;
 
 /// The most segments that a commit leaves.

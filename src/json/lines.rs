@@ -1,7 +1,7 @@
 //! Lines of a file or of standard input, plain or compressed, in bounded memory.
 //!
 //! Compression is recognised by the first bytes, not by the name, so that it works on standard
-//! input as well. Several gzip members or zstd frames behind each other are one text.
+//! input as well. Several gzip members or zstd frames in a row are one text.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -205,7 +205,7 @@ impl Lines {
         Ok(ReadLine::Whole(length))
     }
 
-    /// Where the line begins in the buffer: behind a byte order mark.
+    /// Where the line begins in the buffer: after a byte order mark.
     fn content_start(&self) -> usize {
         if self.number == 1 && self.line.starts_with(BYTE_ORDER_MARK) {
             BYTE_ORDER_MARK.len()

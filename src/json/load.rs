@@ -20,13 +20,13 @@ use crate::{Added, Error, IndexBuilder, Result, Writer};
 ///
 /// The trait is sealed, since nothing outside this crate can make the [`Error`] that it returns.
 pub trait Sink: sealed::Sealed {
-    /// Takes a company; a later one with the same slug takes its place.
+    /// Takes a company; a later one with the same slug replaces it.
     ///
     /// # Errors
     /// What went wrong other than with this record; the load ends.
     fn add_company(&mut self, company: &Company<'_>) -> Result<Added>;
 
-    /// Takes a signal; a later one with the same id takes its place.
+    /// Takes a signal; a later one with the same id replaces it.
     ///
     /// # Errors
     /// [`is_unknown_company`](Error::is_unknown_company), which rejects this record alone; or what
@@ -119,9 +119,9 @@ pub struct LoadReport {
     pub companies: u64,
     /// Signals taken, those that replaced others included.
     pub signals: u64,
-    /// Companies that took the place of an earlier one with the same slug.
+    /// Companies that replaced an earlier one with the same slug.
     pub companies_replaced: u64,
-    /// Signals that took the place of an earlier one with the same id.
+    /// Signals that replaced an earlier one with the same id.
     pub signals_replaced: u64,
     /// Records that were not loaded.
     pub rejected: u64,

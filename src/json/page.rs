@@ -25,8 +25,8 @@ pub(crate) fn search_answer(items: &[RenderedItem<'_>], next_cursor: Option<&str
     let bytes: usize = items.iter().map(item_bytes).sum();
     let mut output = Vec::with_capacity(ENVELOPE_BYTES + bytes);
     output.extend_from_slice(br#"{"data":{"items":["#);
-    for (place, item) in items.iter().enumerate() {
-        if place > 0 {
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
             output.push(b',');
         }
         write_item(&mut output, item);

@@ -105,7 +105,7 @@ fn send_all(records: &mut Records, sender: &SyncSender<Result<Batch>>) -> Result
         let filled = batch.fill(records);
         batch.bytes_read = records.lines().bytes_read();
         let at_end = batch.len() == 0;
-        // What stands before a damaged place is handed over before the damage is told.
+        // What stands before damaged bytes is handed over before the damage is told.
         if !at_end {
             sender.send(Ok(batch)).map_err(|_| Stop::NobodyReceives)?;
         }

@@ -54,7 +54,7 @@ impl Renames {
     }
 
     /// Writes the object of a line with our names. What is not one JSON object is copied, so that
-    /// whoever reads it says what is wrong.
+    /// the parser says what is wrong.
     pub(super) fn rewrite(&self, line: &[u8], output: &mut Vec<u8>) {
         output.clear();
         let Ok(Members(members)) = serde_json::from_slice(line) else {

@@ -66,7 +66,7 @@ pub struct StepExplanation {
     pub clause: String,
     /// What the step did, such as `lead with a posting`, or `not run`.
     pub strategy: String,
-    /// Why it is done in that way and at that place.
+    /// Why it is done in that way and in that order.
     pub reason: &'static str,
     /// How many rows of the segment the clause was thought to match by itself.
     pub estimate: Estimate,

@@ -13,8 +13,8 @@ use crate::signal::SignalId;
 
 /// A segment of 1,000,000 rows that exists only in what it says about itself.
 #[derive(Default)]
-struct MadeUp {
-    /// By term: the rows that have it. The place in the map is the number of posting and term.
+struct FakeStatistics {
+    /// By term: the rows that have it. The index in the map is the number of posting and term.
     terms: BTreeMap<&'static str, u64>,
     /// By the pairs of terms that are kept: the rows that have both next to each other.
     pairs: BTreeMap<[&'static str; 2], u64>,
@@ -22,27 +22,27 @@ struct MadeUp {
     companies: BTreeMap<&'static str, u64>,
 }
 
-impl Statistics for MadeUp {
+impl Statistics for FakeStatistics {
     fn row_count(&self) -> u64 {
         1_000_000
     }
 
     fn term(&self, _field: TextField, term: &str) -> Option<TermStatistics> {
-        let place = self.terms.keys().position(|other| *other == term)? as u32;
-        let source = Source::Posting(PostingId(place));
+        let index = self.terms.keys().position(|other| *other == term)? as u32;
+        let source = Source::Posting(PostingId(index));
         let source = SourceStatistics {
             source,
             rows: self.terms[term],
         };
         Some(TermStatistics {
             source,
-            number: TermNumber(place),
+            number: TermNumber(index),
         })
     }
 
     fn title_pair(&self, first: &TermStatistics, second: &TermStatistics) -> Pair {
-        let place = |term: &TermStatistics| self.terms.keys().nth(term.number.0 as usize).copied();
-        let (Some(first), Some(second)) = (place(first), place(second)) else {
+        let index = |term: &TermStatistics| self.terms.keys().nth(term.number.0 as usize).copied();
+        let (Some(first), Some(second)) = (index(first), index(second)) else {
             return Pair::NotKept;
         };
         match self.pairs.get(&[first, second]) {
@@ -59,16 +59,16 @@ impl Statistics for MadeUp {
         let mut values = self.values.iter();
         let found = values.find(|((f, k), _)| *f == facet && *k == key);
         let rows = found.map_or(&[][..], |(_, rows)| rows).iter().enumerate();
-        rows.map(move |(place, &rows)| {
-            let source = Source::Posting(PostingId(1_000 * (facet as u32 + 1) + place as u32));
+        rows.map(move |(index, &rows)| {
+            let source = Source::Posting(PostingId(1_000 * (facet as u32 + 1) + index as u32));
             SourceStatistics { source, rows }
         })
     }
 
     fn company(&self, slug: &str) -> Option<SourceStatistics> {
-        let place = self.companies.keys().position(|other| *other == slug)? as u32;
+        let index = self.companies.keys().position(|other| *other == slug)? as u32;
         Some(SourceStatistics {
-            source: Source::Company(place),
+            source: Source::Company(index),
             rows: self.companies[slug],
         })
     }
@@ -114,8 +114,8 @@ impl Statistics for MadeUp {
     }
 }
 
-fn made_up() -> MadeUp {
-    MadeUp {
+fn fake() -> FakeStatistics {
+    FakeStatistics {
         terms: BTreeMap::from([
             ("a", 300_000),
             ("of", 200_000),
@@ -141,7 +141,7 @@ fn planned(text: &str, strategies: &Strategies) -> Vec<String> {
     let filter = Filter::parse(text).expect("a valid filter");
     let mut storage = PlanStorage::new();
     let today = date!(2026 - 06 - 30);
-    let plan = Plan::new_in(&mut storage, &filter, today, &made_up(), strategies, None);
+    let plan = Plan::new_in(&mut storage, &filter, today, &fake(), strategies, None);
     if let Some(clause) = plan.no_match {
         return vec![format!("no results for {clause}")];
     }
@@ -258,15 +258,8 @@ fn a_page_that_ends_early_goes_block_by_block() {
     let leads_with_companies = |wanted| {
         let day = date!(2026 - 06 - 30);
         let mut storage = PlanStorage::new();
-        let made_up = made_up();
-        let plan = Plan::new_in(
-            &mut storage,
-            &filter,
-            day,
-            &made_up,
-            &Strategies::ALL,
-            wanted,
-        );
+        let fake = fake();
+        let plan = Plan::new_in(&mut storage, &filter, day, &fake, &Strategies::ALL, wanted);
         matches!(plan.required[0].access, Access::OfCompanies(_))
     };
     assert!(leads_with_companies(None));

@@ -1,6 +1,6 @@
 //! The nearest of some known names, for "did you mean …?".
 
-/// The known name that somebody who typed `name` most likely meant, if one is near enough.
+/// The known name most likely meant by `name`, if one is near enough.
 ///
 /// Letter case, `_`, `-` and spaces do not count, and neither does what stands before a dot of a known
 /// name: `company_slug` is `companySlug`, and `stage` is near `funding.stage`. Otherwise one letter in

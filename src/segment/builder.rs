@@ -93,7 +93,7 @@ impl<W: Write> SegmentBuilder<W> {
         })
     }
 
-    /// Adds a company; a later one with the same slug takes its place.
+    /// Adds a company; a later one with the same slug replaces it.
     pub(crate) fn add_company(&mut self, company: &Company<'_>) -> Result<Added> {
         record::check_company(company)?;
         self.record.clear();
@@ -117,7 +117,7 @@ impl<W: Write> SegmentBuilder<W> {
         Ok(Added::New)
     }
 
-    /// Adds a signal of a company that was added; a later one with the same id takes its place.
+    /// Adds a signal of a company that was added; a later one with the same id replaces it.
     pub(crate) fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
         let Some(company) = self.slugs.find(&signal.company_slug) else {
             return Err(Error::unknown_company(&signal.company_slug));

@@ -165,7 +165,7 @@ fn founded_year(random: &mut Random) -> i64 {
     2026 - random.logarithmic(1, 7) as i64
 }
 
-/// What companies call their trade behind their name.
+/// What companies add to their name for their trade.
 const TRADES: &[&str] = &[
     "Robotics",
     "Systems",

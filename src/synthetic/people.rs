@@ -20,7 +20,7 @@ pub(super) fn name(random: &mut Random) -> (&'static str, &'static str) {
     (random.pick(FIRST_NAMES), random.pick(SURNAMES))
 }
 
-/// A position of somebody who reports on a company.
+/// A position of a person who reports on a company.
 pub(super) fn position(random: &mut Random) -> &'static str {
     POSITION_RANKS.pick(random, POSITIONS)
 }

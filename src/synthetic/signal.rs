@@ -203,7 +203,7 @@ fn headline_amount(funding: &Funding<'_>) -> String {
         Some(_) => "~",
         None => "",
     };
-    // Tenths of the unit, since announcements have at most one digit behind the point.
+    // Tenths of the unit, since announcements have at most one digit after the point.
     let (tenths, unit) = match amount as u64 {
         0..1_000_000 => (amount as u64 / 100, 'K'),
         1_000_000..1_000_000_000 => (amount as u64 / 100_000, 'M'),

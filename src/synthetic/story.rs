@@ -53,7 +53,7 @@ pub(super) fn evidence(random: &mut Random, kind: Kind, facts: &Facts<'_>) -> St
     evidence
 }
 
-/// Sentences behind the first, mostly one or two.
+/// Sentences after the first, mostly one or two.
 const REMARK_COUNTS: &[u64] = &[0, 1, 1, 2, 2];
 
 /// Titles of a thousand that are written in another language.

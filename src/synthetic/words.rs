@@ -1,4 +1,4 @@
-//! The vocabulary: real words and phrases in front, coined words without end behind.
+//! The vocabulary: real words and phrases first, then any number of coined words.
 //!
 //! Ranks follow the two-part law that large collections of text show: Zipf's law with an
 //! exponent of one for the common words, and of two for the rare ones.

@@ -213,6 +213,7 @@ fn folded_text_is_read_back_though_it_is_longer_than_may_be_typed() {
     assert_eq!(text.parse(), Ok(query));
 }
 
+#[cfg(feature = "json")]
 #[test]
 fn a_cursor_is_read_back_with_its_query() {
     let query = Query::parse("country=germany&limit=7").expect("a query");

@@ -14,7 +14,7 @@ const WIDTH_DEFAULT: usize = 120;
 /// Characters that a company's name takes.
 const NAME_CHARS: usize = 24;
 
-/// Columns before the title: id, date, name, and two spaces behind each.
+/// Columns before the title: id, date, name, and two spaces after each.
 const BEFORE_TITLE: usize = 19 + 2 + 10 + 2 + NAME_CHARS + 2;
 
 /// Characters that a title may take even on the narrowest terminal.

@@ -11,7 +11,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontDesc, IntoFont, ShapeStyle, TextStyle};
 
 use super::figures;
-use super::frame::Failed;
+use super::layout::Failed;
 
 /// Series that have a colour of their own; `style.css` names the same ones.
 pub(super) const SERIES_MAX: usize = 6;
@@ -28,7 +28,7 @@ const GRID: RGBColor = RGBColor(0xdd, 0xdd, 0xdd);
 
 /// Distances between lines that are aimed at.
 const LINES: u64 = 4;
-/// The share of its place that a bar takes, in percent.
+/// The share of its slot that a bar takes, in percent.
 const BAR_SHARE: u64 = 62;
 /// Pixels from one line of letters to the next, and of a digit.
 const LETTER_HEIGHT: i32 = 14;
@@ -45,26 +45,26 @@ pub(super) struct Bar {
 
 /// Where a chart is shown, which decides its size; letters have the same size in both.
 #[derive(Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum ChartSize {
     /// On a desk.
     Wide,
     /// On a phone.
     Narrow,
 }
 
-impl Place {
+impl ChartSize {
     const fn size(self) -> (u32, u32) {
         match self {
-            Place::Wide => (960, 280),
-            Place::Narrow => (350, 230),
+            ChartSize::Wide => (960, 280),
+            ChartSize::Narrow => (350, 230),
         }
     }
 }
 
 /// Draws bars side by side.
-pub(super) fn draw(bars: &[Bar], place: Place) -> Result<String, Failed> {
+pub(super) fn draw(bars: &[Bar], size: ChartSize) -> Result<String, Failed> {
     let mut svg = String::new();
-    let area = SVGBackend::with_string(&mut svg, place.size()).into_drawing_area();
+    let area = SVGBackend::with_string(&mut svg, size.size()).into_drawing_area();
     Drawing::new(area, bars)
         .draw(bars)
         .map_err(|error| Failed::of(&error))?;
@@ -129,7 +129,7 @@ impl<'s> Drawing<'s> {
     }
 
     fn draw_bar(&self, bar: &Bar, number: u64, bars: u64) -> Drawn {
-        // In hundredths of a bar's place, so that rounding does not add up over many bars.
+        // In hundredths of a bar's slot, so that rounding does not add up over many bars.
         let side = |hundredths: u64| {
             let part = hundredths as f64 / (bars * 100) as f64;
             self.left + (part * f64::from(self.width)) as i32
@@ -204,7 +204,7 @@ mod tests {
                 label,
                 parts: vec![part],
             }];
-            assert!(draw(&bars, Place::Narrow).is_ok(), "{part}");
+            assert!(draw(&bars, ChartSize::Narrow).is_ok(), "{part}");
         }
     }
 
@@ -220,8 +220,8 @@ mod tests {
                 parts: vec![1, 2, 3],
             },
         ];
-        for place in [Place::Wide, Place::Narrow] {
-            let svg = draw(&bars, place).expect("a chart");
+        for size in [ChartSize::Wide, ChartSize::Narrow] {
+            let svg = draw(&bars, size).expect("a chart");
             assert_eq!(svg.matches("<rect").count(), 5, "{svg}");
             assert!(svg.contains("Oct") && svg.contains("Nov"));
             assert!(!svg.contains("style="), "the policy of pages forbids it");

@@ -10,8 +10,8 @@ use time::macros::format_description;
 pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -22,16 +22,17 @@ pub(super) fn grouped(number: u64) -> String {
 /// An amount of money, with its fraction where it has one.
 pub(super) fn amount(amount: f64) -> String {
     let whole = amount.trunc();
-    // Amounts beyond what a u64 holds are shown in the notation of floating point.
-    match whole < 1e18 {
-        true if amount.fract() == 0.0 => grouped(whole as u64),
-        true => {
-            let fraction = format!("{amount:.2}");
-            let cents = fraction.rsplit('.').next().unwrap_or_default();
-            format!("{}.{cents}", grouped(whole as u64))
-        }
-        false => format!("{amount:e}"),
+    // Amounts beyond what a u64 holds are shown in scientific notation.
+    if whole >= 1e18 {
+        return format!("{amount:e}");
     }
+    let grouped = grouped(whole as u64);
+    if amount.fract() == 0.0 {
+        return grouped;
+    }
+    let fraction = format!("{amount:.2}");
+    let cents = fraction.rsplit('.').next().unwrap_or_default();
+    format!("{grouped}.{cents}")
 }
 
 /// 1.4 MB, by powers of ten.

@@ -1,4 +1,4 @@
-//! What a browser sends of a form: in a body, or behind the question mark.
+//! What a browser sends of a form: in a body or a query string.
 
 use std::borrow::Cow;
 use std::time::Duration;

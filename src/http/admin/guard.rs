@@ -1,4 +1,4 @@
-//! The one way to the pages behind the sign-in.
+//! The only way to the pages that need a session.
 //!
 //! Invariant: no such page is made without a session, and nothing is changed by a form that does
 //! not carry the session's token or that comes from another origin.
@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::form::Form;
-use super::frame::{self, Failed};
+use super::layout::{self, Failed};
 use super::seal::Nonce;
 use super::session::Session;
 use super::{Admin, Answer};
@@ -29,7 +29,7 @@ pub(super) const FORM_TOKEN: &str = "form_token";
 pub(super) struct Visit {
     pub(super) session: Arc<Session>,
     pub(super) nonce: String,
-    /// What stands behind the question mark, as it was sent.
+    /// The query string, as it was sent.
     pub(super) query: String,
     /// The fields of the form that was sent; empty for a page that is only looked at.
     pub(super) form: Form,
@@ -67,7 +67,7 @@ pub(super) async fn admit(State(admin): State<Admin>, request: Request, next: Ne
 /// The request with its session, or the response that refuses it.
 async fn visit(admin: &Admin, request: Request) -> Result<Request, Answer> {
     let (parts, body) = request.into_parts();
-    let nonce = frame::nonce_of(&parts.extensions);
+    let nonce = layout::nonce_of(&parts.extensions);
     let is_reading = parts.method == Method::GET || parts.method == Method::HEAD;
     let session = match session_of(admin, &parts.headers) {
         Ok(Some(session)) => session,
@@ -150,7 +150,7 @@ pub(super) fn session_of(
 }
 
 fn refuse(nonce: &Nonce, reason: &str) -> Answer {
-    frame::message(nonce, StatusCode::FORBIDDEN, "Request refused", reason)
+    layout::message(nonce, StatusCode::FORBIDDEN, "Request refused", reason)
 }
 
 /// Leads to the sign-in, and from there back.
@@ -164,8 +164,8 @@ fn to_sign_in(parts: &Parts) -> Response {
         Some(_) => "ended",
         None => "none",
     };
-    let place = format!("/sign-in?session={reason}&next={wanted}");
-    (StatusCode::SEE_OTHER, [(LOCATION, place)]).into_response()
+    let target = format!("/sign-in?session={reason}&next={wanted}");
+    (StatusCode::SEE_OTHER, [(LOCATION, target)]).into_response()
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use time::{Date, UtcDateTime};
 
 use super::figures;
 use super::form::Form;
-use super::frame::{self, Frame};
 use super::guard::Visit;
+use super::layout::{self, PageLayout};
 use super::overview::name_of;
 use super::{Admin, Answer};
 use crate::http::keys::{KeyRecord, NewKey, Scope, Scopes};
@@ -19,7 +19,7 @@ use crate::http::state::StateError;
 #[derive(Template)]
 #[template(path = "keys.html", config = "src/http/admin/askama.toml")]
 struct Page<'a> {
-    frame: Frame<'a>,
+    layout: PageLayout<'a>,
     form: &'a Form,
     faults: Vec<Fault>,
     scopes: Vec<ScopeChoice>,
@@ -90,7 +90,7 @@ pub(super) fn create(admin: &Admin, visit: &Visit) -> Answer {
     tracing::info!(key = record.id, "a key was made in the dashboard");
     admin.0.service.follow_keys();
     visit.session.keep_new_key(record, key);
-    frame::see("/keys#created")
+    layout::see("/keys#created")
 }
 
 /// Revokes a key. The service refuses it from now on.
@@ -100,7 +100,7 @@ pub(super) fn revoke(admin: &Admin, visit: &Visit) -> Answer {
         tracing::info!(key = id, "a key was revoked in the dashboard");
     }
     admin.0.service.follow_keys();
-    frame::see("/keys")
+    layout::see("/keys")
 }
 
 fn show(admin: &Admin, visit: &Visit, status: StatusCode, faults: Vec<Fault>) -> Answer {
@@ -111,7 +111,7 @@ fn show(admin: &Admin, visit: &Visit, status: StatusCode, faults: Vec<Fault>) ->
         key: key.as_str().to_owned(),
     });
     let page = Page {
-        frame: Frame::of(visit, "API keys"),
+        layout: PageLayout::of(visit, "API keys"),
         form: &visit.form,
         scopes: scopes(&visit.form, !faults.is_empty()),
         faults,
@@ -124,7 +124,7 @@ fn show(admin: &Admin, visit: &Visit, status: StatusCode, faults: Vec<Fault>) ->
         tomorrow: now.date().next_day().unwrap_or(Date::MAX).to_string(),
         public_url: &admin.0.settings.public_url,
     };
-    frame::render(status, &page)
+    layout::render(status, &page)
 }
 
 impl Page<'_> {

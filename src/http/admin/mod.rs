@@ -3,12 +3,12 @@
 //!
 //! ```text
 //! seal      headers and a nonce for every answer
-//! guard     session, forged forms                -> a visit, for every page behind the sign-in
+//! guard     session, forged forms                -> a session, for every page that needs one
 //! sign_in   the admin token against a session
 //! overview  keys  usage  slow                    pages over the state and the index
 //! search    every filter, results, the plan      asks the index without charging anybody
 //! chart     bars as SVG
-//! frame     what all pages share                 templates/ and assets/, embedded
+//! layout     what all pages share                 templates/ and assets/, embedded
 //! ```
 //!
 //! Pages are made on the threads for blocking work, so that they never hold up a client's request.
@@ -17,9 +17,9 @@ mod assets;
 mod chart;
 mod figures;
 mod form;
-mod frame;
 mod guard;
 mod keys;
+mod layout;
 mod overview;
 mod seal;
 mod search;
@@ -43,8 +43,8 @@ pub use token::AdminToken;
 
 pub(crate) use token::TokenHash;
 
-use self::frame::Failed;
 use self::guard::Visit;
+use self::layout::Failed;
 use self::session::Sessions;
 use super::server::{metrics_routes, serve_routes};
 use super::service::Service;
@@ -112,7 +112,7 @@ impl Admin {
         let open = Router::new()
             .route("/sign-in", get(sign_in::ask).post(sign_in::enter))
             .route("/assets/{name}", get(assets::answer))
-            .fallback(frame::not_found);
+            .fallback(layout::not_found);
         guarded
             .merge(open)
             .layer(middleware::from_fn(seal::seal))

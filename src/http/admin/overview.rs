@@ -7,8 +7,8 @@ use axum::http::StatusCode;
 use time::UtcDateTime;
 
 use super::figures;
-use super::frame::{self, Frame};
 use super::guard::Visit;
+use super::layout::{self, PageLayout};
 use super::{Admin, Answer};
 use crate::http::metering::{Counter, Counts, Month};
 use crate::http::service::Today;
@@ -19,7 +19,7 @@ const SECTIONS_MAX: usize = 9;
 #[derive(Template)]
 #[template(path = "overview.html", config = "src/http/admin/askama.toml")]
 struct Overview<'a> {
-    frame: Frame<'a>,
+    layout: PageLayout<'a>,
     facts: Vec<Fact>,
     sections: Vec<Section>,
     month: String,
@@ -54,7 +54,7 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
         }
     }
     let page = Overview {
-        frame: Frame::of(visit, "Overview"),
+        layout: PageLayout::of(visit, "Overview"),
         facts: facts(admin),
         sections: sections(admin),
         month: Month::of(now).to_string(),
@@ -62,7 +62,7 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
         active_keys: keys.iter().filter(|key| key.is_valid_at(now)).count(),
         public_url: &admin.0.settings.public_url,
     };
-    frame::render(StatusCode::OK, &page)
+    layout::render(StatusCode::OK, &page)
 }
 
 fn facts(admin: &Admin) -> Vec<Fact> {

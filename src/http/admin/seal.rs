@@ -8,7 +8,7 @@ use axum::http::header::{
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::frame::Failed;
+use super::layout::Failed;
 use crate::http::keys;
 
 /// Random bytes of a nonce.

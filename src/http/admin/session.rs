@@ -56,17 +56,17 @@ impl Sessions {
         };
         let mut sessions = self.lock();
         make_room(&mut sessions);
-        sessions.insert(place_of(&cookie), Arc::new(session));
+        sessions.insert(key_of(&cookie), Arc::new(session));
         Ok(cookie)
     }
 
     /// The session of a cookie, where it has not ended and its token is still the current one.
     pub(super) fn find(&self, cookie: &str, current: Option<TokenHash>) -> Option<Arc<Session>> {
-        let place = place_of(cookie);
+        let key = key_of(cookie);
         let mut sessions = self.lock();
-        let session = sessions.get(&place)?;
+        let session = sessions.get(&key)?;
         if session.expires_at <= Instant::now() || Some(session.admin_token) != current {
-            sessions.remove(&place);
+            sessions.remove(&key);
             return None;
         }
         Some(Arc::clone(session))
@@ -74,7 +74,7 @@ impl Sessions {
 
     /// Ends the session of a cookie.
     pub(super) fn end(&self, cookie: &str) {
-        self.lock().remove(&place_of(cookie));
+        self.lock().remove(&key_of(cookie));
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 32], Arc<Session>>> {
@@ -107,7 +107,7 @@ impl Session {
 }
 
 /// Sessions are found by the hash of their cookie, so that the time of a look-up leads to none.
-fn place_of(cookie: &str) -> [u8; 32] {
+fn key_of(cookie: &str) -> [u8; 32] {
     TokenHash::of(cookie).0
 }
 
@@ -120,8 +120,8 @@ fn make_room(sessions: &mut HashMap<[u8; 32], Arc<Session>>) {
     let first = sessions
         .iter()
         .min_by_key(|(_, session)| session.expires_at);
-    if let Some(place) = first.map(|(place, _)| *place) {
-        sessions.remove(&place);
+    if let Some(key) = first.map(|(key, _)| *key) {
+        sessions.remove(&key);
     }
 }
 

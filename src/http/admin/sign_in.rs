@@ -10,8 +10,8 @@ use axum::http::header::{HeaderMap, LOCATION, SET_COOKIE};
 use axum::response::{IntoResponse, Response};
 
 use super::form::Form;
-use super::frame::{self, Failed, Frame};
 use super::guard::{self, COOKIE_NAME, Visit};
+use super::layout::{self, Failed, PageLayout};
 use super::seal::Nonce;
 use super::token::TokenHash;
 use super::{Admin, Answer};
@@ -22,7 +22,7 @@ const START: &str = "/";
 #[derive(Template)]
 #[template(path = "sign_in.html", config = "src/http/admin/askama.toml")]
 struct SignIn<'a> {
-    frame: Frame<'a>,
+    layout: PageLayout<'a>,
     notice: &'a str,
     fault: &'a str,
     next: &'a str,
@@ -35,7 +35,7 @@ pub(super) async fn ask(
     request: Request,
 ) -> Answer {
     let form = Form::parse(request.uri().query().unwrap_or_default().as_bytes());
-    let next = own_place(form.value("next"));
+    let next = own_path(form.value("next"));
     if guard::session_of(&admin, request.headers())?.is_some() {
         return Ok(to(next));
     }
@@ -58,7 +58,7 @@ pub(super) async fn enter(
     } else {
         Form::default()
     };
-    let next = own_place(form.value("next"));
+    let next = own_path(form.value("next"));
     let shown = TokenHash::of(form.value("token"));
     if admin.0.service.0.state.admin_token()? != Some(shown) {
         tracing::warn!("sign-in refused: wrong admin token");
@@ -82,22 +82,22 @@ pub(super) fn leave(admin: &Admin, visit: &Visit) -> Answer {
 }
 
 fn show(nonce: &Nonce, status: StatusCode, notice: &str, fault: &str, next: &str) -> Answer {
-    let frame = Frame::open(nonce, "Sign in");
+    let layout = PageLayout::open(nonce, "Sign in");
     let page = SignIn {
-        frame,
+        layout,
         notice,
         fault,
         next,
     };
-    frame::render(status, &page)
+    layout::render(status, &page)
 }
 
-fn to(place: &str) -> Response {
-    (StatusCode::SEE_OTHER, [(LOCATION, place.to_owned())]).into_response()
+fn to(path: &str) -> Response {
+    (StatusCode::SEE_OTHER, [(LOCATION, path.to_owned())]).into_response()
 }
 
-/// A place on this listener, whatever was asked for: nobody is led elsewhere from the sign-in.
-fn own_place(wanted: &str) -> &str {
+/// A path on this listener, whatever was asked for: the sign-in never redirects elsewhere.
+fn own_path(wanted: &str) -> &str {
     let is_own = wanted.starts_with('/')
         && !wanted.starts_with("//")
         && wanted
@@ -129,17 +129,17 @@ mod tests {
 
     #[test]
     fn nobody_is_led_to_another_site() {
-        for place in ["/", "/search?q=series+a&limit=5"] {
-            assert_eq!(own_place(place), place);
+        for path in ["/", "/search?q=series+a&limit=5"] {
+            assert_eq!(own_path(path), path);
         }
-        for place in [
+        for path in [
             "",
             "//evil.example",
             "https://evil.example",
             "/\\evil.example",
             "/a\r\nb",
         ] {
-            assert_eq!(own_place(place), START, "{place}");
+            assert_eq!(own_path(path), START, "{path}");
         }
     }
 

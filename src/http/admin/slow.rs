@@ -5,8 +5,8 @@ use axum::http::StatusCode;
 
 use super::figures;
 use super::form::Form;
-use super::frame::{self, Frame};
 use super::guard::Visit;
+use super::layout::{self, PageLayout};
 use super::search::{Plan, QueryText};
 use super::{Admin, Answer};
 use crate::Query;
@@ -15,7 +15,7 @@ use crate::http::slow::SlowQuery;
 #[derive(Template)]
 #[template(path = "slow.html", config = "src/http/admin/askama.toml")]
 struct Page<'a> {
-    frame: Frame<'a>,
+    layout: PageLayout<'a>,
     lines: Vec<Line>,
     threshold: String,
     plan: Option<Plan>,
@@ -23,7 +23,7 @@ struct Page<'a> {
 
 /// A slow query.
 struct Line {
-    place: usize,
+    rank: usize,
     kind: &'static str,
     filters: Vec<(String, String)>,
     link: String,
@@ -46,25 +46,25 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
     };
     let shown: Option<usize> = form.value("plan").parse().ok();
     let page = Page {
-        frame: Frame::of(visit, "Slow queries"),
+        layout: PageLayout::of(visit, "Slow queries"),
         threshold: figures::duration(admin.0.service.0.slow_queries.threshold()),
         lines: queries
             .iter()
             .enumerate()
-            .map(|(place, query)| line(place, query, name_of(&query.key_id), shown))
+            .map(|(rank, query)| line(rank, query, name_of(&query.key_id), shown))
             .collect(),
-        plan: match shown.and_then(|place| queries.get(place)) {
+        plan: match shown.and_then(|rank| queries.get(rank)) {
             Some(query) => plan(admin, query)?,
             None => None,
         },
     };
-    frame::render(StatusCode::OK, &page)
+    layout::render(StatusCode::OK, &page)
 }
 
-fn line(place: usize, query: &SlowQuery, key: String, shown: Option<usize>) -> Line {
+fn line(rank: usize, query: &SlowQuery, key: String, shown: Option<usize>) -> Line {
     let text = QueryText::of(&Form::parse(query.text.as_bytes()));
     Line {
-        place,
+        rank,
         kind: query.kind.as_str(),
         link: text.to_string(),
         filters: text.into_pairs(),
@@ -72,7 +72,7 @@ fn line(place: usize, query: &SlowQuery, key: String, shown: Option<usize>) -> L
         at: figures::instant(query.at),
         runs: figures::grouped(query.runs),
         key,
-        is_shown: shown == Some(place),
+        is_shown: shown == Some(rank),
     }
 }
 

@@ -6,11 +6,11 @@ use askama::Template;
 use axum::http::StatusCode;
 use time::UtcDateTime;
 
-use super::chart::{self, Bar, Place, SERIES_MAX};
+use super::chart::{self, Bar, ChartSize, SERIES_MAX};
 use super::figures;
 use super::form::Form;
-use super::frame::{self, Frame};
 use super::guard::Visit;
+use super::layout::{self, PageLayout};
 use super::overview::name_of;
 use super::{Admin, Answer};
 use crate::http::metering::{Counter, Counts, Month};
@@ -28,7 +28,7 @@ const MONTH_NAMES: [&str; 12] = [
 #[derive(Template)]
 #[template(path = "usage.html", config = "src/http/admin/askama.toml")]
 struct Page<'a> {
-    frame: Frame<'a>,
+    layout: PageLayout<'a>,
     counters: Vec<Choice>,
     keys: Vec<Choice>,
     counter: &'static str,
@@ -82,7 +82,7 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
     let ranked = ranked(&lines, &months, counter);
     let bars = bars(&lines, &months, counter, &ranked);
     let page = Page {
-        frame: Frame::of(visit, "Usage"),
+        layout: PageLayout::of(visit, "Usage"),
         counters: Counter::ALL
             .map(|known| Choice {
                 value: known.as_str().to_owned(),
@@ -94,12 +94,12 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
         counter: name_of(counter),
         caption: format!("{} to {}", months[0], months[MONTHS - 1]),
         is_empty: ranked.is_empty(),
-        wide: chart::draw(&bars, Place::Wide)?,
-        narrow: chart::draw(&bars, Place::Narrow)?,
+        wide: chart::draw(&bars, ChartSize::Wide)?,
+        narrow: chart::draw(&bars, ChartSize::Narrow)?,
         series: series(&ranked),
         months: tables(&lines),
     };
-    frame::render(StatusCode::OK, &page)
+    layout::render(StatusCode::OK, &page)
 }
 
 /// The months of a year that ends with this one.
@@ -141,8 +141,8 @@ fn bars(
         let mut parts = vec![0; SERIES_MAX];
         for line in lines.iter().filter(|line| line.month == month) {
             let is_same = |(known, _): &(&UsageLine, u64)| known.key_id == line.key_id;
-            let place = ranked.iter().position(is_same).unwrap_or(SERIES_MAX);
-            parts[place.min(SERIES_MAX - 1)] += line.counts[counter.index()];
+            let rank = ranked.iter().position(is_same).unwrap_or(SERIES_MAX);
+            parts[rank.min(SERIES_MAX - 1)] += line.counts[counter.index()];
         }
         Bar {
             label: MONTH_NAMES[month.in_year() - 1].to_owned(),

@@ -110,7 +110,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, StateError> {
 /// The path leads to another file, or to none.
 pub(super) fn open_same(path: &Path, database: FileId) -> Result<Connection, StateError> {
     let is_same = || FileId::of(path).is_ok_and(|found| found == database);
-    // Asked before and after, since only the path, and not the connection, tells which file it is.
+    // Checked before and after, since only the path, and not the connection, tells which file it is.
     if is_same() {
         let connection = open(path)?;
         if is_same() {

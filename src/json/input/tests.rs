@@ -230,10 +230,10 @@ fn lines_of_another_form_are_refused_with_the_place() {
     for (line, expected) in table {
         assert_eq!(signal_fault(line), expected, "{line}");
     }
-    let behind = format!("{} {{}}", signal_with("\"id\": 1"));
-    let column = behind.len() - 1;
+    let trailing = format!("{} {{}}", signal_with("\"id\": 1"));
+    let column = trailing.len() - 1;
     assert_eq!(
-        signal_fault(&behind),
+        signal_fault(&trailing),
         format!("column {column}: malformed JSON: trailing characters")
     );
 }
@@ -241,15 +241,15 @@ fn lines_of_another_form_are_refused_with_the_place() {
 #[test]
 fn a_line_is_utf8_everywhere() {
     let mut line = signal_with("\"id\": 1, \"unknown\": \"?\"").into_bytes();
-    let place = line
+    let position = line
         .iter()
         .position(|&byte| byte == b'?')
         .expect("it was written");
-    line[place] = 0xFF;
+    line[position] = 0xFF;
     let fault = parse_signal(&line).expect_err("it is not UTF-8");
     assert_eq!(
         fault.to_string(),
-        format!("column {}: not UTF-8", place + 1)
+        format!("column {}: not UTF-8", position + 1)
     );
     let surrogate = signal_fault(r#"{"title":"\ud800"}"#);
     assert!(surrogate.starts_with("title: column "), "{surrogate}");
@@ -278,18 +278,18 @@ fn deep_nesting_costs_no_stack() {
     );
 }
 
-/// Lines that are nearly right, so that faults are met at every place.
+/// Lines that are nearly right, so that faults are met at every position.
 fn nearly_a_record() -> impl Strategy<Value = Vec<u8>> {
     let whole = r#"{"id":"12","slug":"s\n","title":"é","evidence":null,"date":"2026-02-28","updatedAt":"2026-02-28T01:30:00.5+02:00","companySlug":"c","funding":{"stage":"Seed","amount":1.5e6,"currency":"USD"},"hiring":{"seniority":"s"},"name":"n","employees":5}"#;
     let edit = (any::<prop::sample::Index>(), any::<u8>(), any::<bool>());
     prop::collection::vec(edit, 1..4).prop_map(move |edits| {
         let mut line = whole.as_bytes().to_vec();
         for (index, byte, insert) in edits {
-            let place = index.index(line.len());
+            let position = index.index(line.len());
             if insert {
-                line.insert(place, byte);
+                line.insert(position, byte);
             } else {
-                line[place] = byte;
+                line[position] = byte;
             }
         }
         line

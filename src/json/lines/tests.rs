@@ -173,8 +173,8 @@ fn damage_is_an_error_that_names_file_and_line() {
 #[test]
 fn a_flipped_byte_of_gzip_is_noticed() {
     let mut bytes = gzip(b"a text of some length, so that there is something to flip\n");
-    let place = bytes.len() - 6;
-    bytes[place] ^= 1;
+    let index = bytes.len() - 6;
+    bytes[index] ^= 1;
     assert!(
         read(&bytes)
             .expect_err("the checksum is wrong")

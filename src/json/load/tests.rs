@@ -157,7 +157,7 @@ fn invalid_records_can_be_skipped_and_are_told() {
         (report.companies_rejected, report.signals_without_company),
         (1, 1)
     );
-    let places: Vec<_> = told
+    let positions: Vec<_> = told
         .iter()
         .map(|r| (r.path.as_path(), r.line, r.fault.field()))
         .collect();
@@ -166,7 +166,7 @@ fn invalid_records_can_be_skipped_and_are_told() {
         (signals.path(), 2, Some("companySlug")),
         (signals.path(), 3, None),
     ];
-    assert_eq!(places, expected);
+    assert_eq!(positions, expected);
 }
 
 #[test]

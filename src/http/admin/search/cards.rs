@@ -81,15 +81,18 @@ fn author(signal: &Signal<'_>) -> Option<String> {
 }
 
 fn company_facts(company: &Company<'_>) -> String {
-    let place = [company.city.as_deref(), company.country.as_deref()];
-    let place: Vec<&str> = place.into_iter().flatten().collect();
-    let place = (!place.is_empty()).then(|| place.join(", "));
+    let location = [company.city.as_deref(), company.country.as_deref()];
+    let location: Vec<&str> = location.into_iter().flatten().collect();
+    let location = (!location.is_empty()).then(|| location.join(", "));
     let industry = company.industry.as_deref().map(str::to_owned);
     let employees = company
         .employees
         .filter(|&count| count > 0)
         .map(|count| format!("{} employees", figures::grouped(count.unsigned_abs())));
-    let facts: Vec<String> = [place, industry, employees].into_iter().flatten().collect();
+    let facts: Vec<String> = [location, industry, employees]
+        .into_iter()
+        .flatten()
+        .collect();
     facts.join(" · ")
 }
 

@@ -1,4 +1,4 @@
-//! The search page: the interface's search with a form in front of it and its plan behind it.
+//! The search page: the API's search as a form, with results and plan.
 //!
 //! The address of the page has the same query string as the interface, so what is seen here is what
 //! a client gets. Nothing is charged: the page asks the index, not the service.
@@ -24,8 +24,8 @@ use self::cards::Card;
 use self::choices::{Choice, Choices};
 use super::figures;
 use super::form::Form;
-use super::frame::{self, Frame};
 use super::guard::Visit;
+use super::layout::{self, PageLayout};
 use super::{Admin, Answer};
 use crate::query::{Fault, Parameter, Start};
 use crate::{Filter, Query, Snapshot};
@@ -39,7 +39,7 @@ const DEFAULT_LIMIT: &str = "10";
 #[derive(Template)]
 #[template(path = "search.html", config = "src/http/admin/askama.toml")]
 struct Page<'a> {
-    frame: Frame<'a>,
+    layout: PageLayout<'a>,
     form: &'a Form,
     choices: Choices,
     faults: Vec<Fault>,
@@ -86,7 +86,7 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
     let Some(index) = service.corpus.index() else {
         let text = "This page needs a local index, and this node is part of a cluster. Use \
                     /api/v1/signals instead.";
-        return frame::message_of(visit, StatusCode::NOT_IMPLEMENTED, "Search", text);
+        return layout::message_of(visit, StatusCode::NOT_IMPLEMENTED, "Search", text);
     };
     let (snapshot, today) = (index.snapshot(), service.today());
     let filter = query
@@ -99,7 +99,7 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
     };
     let form = Form::parse(visit.query.as_bytes());
     let page = Page {
-        frame: Frame::of(visit, "Search"),
+        layout: PageLayout::of(visit, "Search"),
         choices: Choices::of(&facets, &filter, &form),
         chips: chips(&text),
         curl: snippets::curl(&admin.0.settings.public_url, &text),
@@ -112,7 +112,7 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
         Some(_) => StatusCode::OK,
         None => StatusCode::BAD_REQUEST,
     };
-    frame::render(status, &page)
+    layout::render(status, &page)
 }
 
 fn find(

@@ -102,8 +102,8 @@ fn is_list(name: &str) -> bool {
 
 impl fmt::Display for QueryText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, (name, value)) in self.0.iter().enumerate() {
-            let before = if place == 0 { "" } else { "&" };
+        for (index, (name, value)) in self.0.iter().enumerate() {
+            let before = if index == 0 { "" } else { "&" };
             write!(f, "{before}{}={}", escaped(name), escaped(value))?;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What all pages share: their frame, how they are rendered, and the page of a failure.
+//! What all pages share: their layout, how they are rendered, and the page of a failure.
 
 use std::fmt::Display;
 
@@ -14,19 +14,19 @@ use super::{Answer, assets};
 use crate::http::state::StateError;
 
 /// What stands around the content of a page.
-pub(super) struct Frame<'a> {
+pub(super) struct PageLayout<'a> {
     pub(super) title: &'a str,
     pub(super) nonce: &'a str,
     /// What the forms of the session carry; `None` for pages in front of the sign-in.
     pub(super) form_token: Option<&'a str>,
-    /// The path of the page, by which its place in the navigation is marked.
+    /// The path of the page, which marks it in the navigation.
     pub(super) path: &'a str,
     /// Changes with what pages load, so that browsers keep nothing that is old.
     pub(super) version: &'static str,
 }
 
-/// A place in the navigation.
-pub(super) struct Place {
+/// An entry of the navigation.
+pub(super) struct NavigationEntry {
     pub(super) path: &'static str,
     pub(super) name: &'static str,
 }
@@ -38,23 +38,23 @@ pub(super) struct Failed(());
 #[derive(Template)]
 #[template(path = "message.html", config = "src/http/admin/askama.toml")]
 struct Message<'a> {
-    frame: Frame<'a>,
+    layout: PageLayout<'a>,
     text: &'a str,
 }
 
-impl<'a> Frame<'a> {
-    /// The places of the navigation.
-    pub(super) const PLACES: [Place; 5] = [
-        Place::new("/", "Overview"),
-        Place::new("/search", "Search"),
-        Place::new("/keys", "Keys"),
-        Place::new("/usage", "Usage"),
-        Place::new("/slow", "Slow queries"),
+impl<'a> PageLayout<'a> {
+    /// The entries of the navigation.
+    pub(super) const NAVIGATION: [NavigationEntry; 5] = [
+        NavigationEntry::new("/", "Overview"),
+        NavigationEntry::new("/search", "Search"),
+        NavigationEntry::new("/keys", "Keys"),
+        NavigationEntry::new("/usage", "Usage"),
+        NavigationEntry::new("/slow", "Slow queries"),
     ];
 
-    /// The frame of a page in front of the sign-in.
-    pub(super) fn open(nonce: &'a Nonce, title: &'a str) -> Frame<'a> {
-        Frame {
+    /// The layout of a page in front of the sign-in.
+    pub(super) fn open(nonce: &'a Nonce, title: &'a str) -> PageLayout<'a> {
+        PageLayout {
             title,
             nonce: &nonce.0,
             form_token: None,
@@ -63,9 +63,9 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The frame of a page behind the sign-in.
-    pub(super) fn of(visit: &'a Visit, title: &'a str) -> Frame<'a> {
-        Frame {
+    /// The layout of a page that needs a session.
+    pub(super) fn of(visit: &'a Visit, title: &'a str) -> PageLayout<'a> {
+        PageLayout {
             title,
             nonce: &visit.nonce,
             form_token: Some(&visit.session.form_token),
@@ -80,9 +80,9 @@ impl<'a> Frame<'a> {
     }
 }
 
-impl Place {
-    const fn new(path: &'static str, name: &'static str) -> Place {
-        Place { path, name }
+impl NavigationEntry {
+    const fn new(path: &'static str, name: &'static str) -> NavigationEntry {
+        NavigationEntry { path, name }
     }
 }
 
@@ -135,20 +135,20 @@ pub(super) fn render(status: StatusCode, page: &impl Template) -> Answer {
 }
 
 /// Leads to a page, after a form was taken.
-pub(super) fn see(place: &'static str) -> Answer {
-    Ok((StatusCode::SEE_OTHER, [(LOCATION, place)]).into_response())
+pub(super) fn see(path: &'static str) -> Answer {
+    Ok((StatusCode::SEE_OTHER, [(LOCATION, path)]).into_response())
 }
 
 /// A page that only says something.
 pub(super) fn message(nonce: &Nonce, status: StatusCode, title: &str, text: &str) -> Answer {
-    let frame = Frame::open(nonce, title);
-    render(status, &Message { frame, text })
+    let layout = PageLayout::open(nonce, title);
+    render(status, &Message { layout, text })
 }
 
-/// The same behind the sign-in.
+/// The same for a page that needs a session.
 pub(super) fn message_of(visit: &Visit, status: StatusCode, title: &str, text: &str) -> Answer {
-    let frame = Frame::of(visit, title);
-    render(status, &Message { frame, text })
+    let layout = PageLayout::of(visit, title);
+    render(status, &Message { layout, text })
 }
 
 /// There is no such page.
