@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
-import { openPage, signIn, startBrowser, startService } from "./rig.mjs";
+import { openPage, signIn, startBrowser, startService } from "./fixture.mjs";
 
 let service;
 let browser;

@@ -6,7 +6,7 @@
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
-import { DESK, PHONE, openPage, signIn, startBrowser, startService } from "./rig.mjs";
+import { DESK, PHONE, openPage, signIn, startBrowser, startService } from "./fixture.mjs";
 
 const [folder = "screenshots", only] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
