@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::candidates::{self, CandidateRows};
 use super::execution::{BoundRange, Execution, PermutedRange};
 use super::observer::{Method, Observer, StepKey};
-use super::operand::Operand;
+use super::operand::{BoundCheck, Operand};
 use super::output::OutputBuffer;
 use super::row_window::{RowWindow, WindowSize};
 use crate::encoding::row::Row;
@@ -338,7 +338,7 @@ fn passes<O: Observer>(
     row: Row,
     ranges: &[BoundRange<'_>],
     residual_ranges: &[usize],
-    phrases: &[super::operand::BoundCheck<'_>],
+    phrases: &[BoundCheck<'_>],
     observer: &mut O,
 ) -> bool {
     let mut ran = |step, started, keeps: bool| {

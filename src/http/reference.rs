@@ -137,16 +137,12 @@ const PAGES: [Page; 4] = [
     },
 ];
 
-/// Path, meaning and cost of the endpoints that need no key.
-const OPEN_ENDPOINTS: [[&str; 3]; 4] = [
-    ["/healthz", "Whether the process is up", "nothing"],
-    [
-        "/readyz",
-        "Whether the service can answer searches",
-        "nothing",
-    ],
-    ["/openapi.json", "The OpenAPI document", "nothing"],
-    ["/docs", "This API reference", "nothing"],
+/// Path and meaning of the endpoints that need no key and cost nothing.
+const OPEN_ENDPOINTS: [[&str; 2]; 4] = [
+    ["/healthz", "Whether the process is up"],
+    ["/readyz", "Whether the service can answer searches"],
+    ["/openapi.json", "The OpenAPI document"],
+    ["/docs", "This API reference"],
 ];
 
 static INDEX: LazyLock<String> = LazyLock::new(index_html);
@@ -173,8 +169,8 @@ fn index_html() -> String {
             with_code(page.cost)
         )
     });
-    let open = OPEN_ENDPOINTS.iter().map(|[path, meaning, cost]| {
-        format!("<tr><td><code>{path}</code><td>{meaning}<td data-label=\"Cost\">{cost}\n")
+    let open = OPEN_ENDPOINTS.iter().map(|[path, meaning]| {
+        format!("<tr><td><code>{path}</code><td>{meaning}<td data-label=\"Cost\">nothing\n")
     });
     [
         head("API reference"),

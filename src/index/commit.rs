@@ -159,7 +159,12 @@ impl Committer {
             let removed = Removed::of(live, changes, &reindexed);
             report.signals_deleted += removed.deleted_rows;
             let line = state.manifest.deleted_line(live.number);
-            segments.push(self.write_removed((&mut state, &mut new_files), live, removed, line)?);
+            segments.push(Self::write_removed(
+                (&mut state, &mut new_files),
+                live,
+                removed,
+                line,
+            )?);
         }
         report.companies_deleted = changes
             .companies
@@ -212,7 +217,6 @@ impl Committer {
 
     /// A segment without the removed rows; its file of deletions is written only if there are more.
     fn write_removed(
-        &self,
         (state, new_files): (&mut State, &mut NewFiles),
         live: &SegmentHandle,
         removed: Removed,

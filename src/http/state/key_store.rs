@@ -2,7 +2,7 @@
 
 use std::sync::{MutexGuard, PoisonError};
 
-use rusqlite::{OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use time::UtcDateTime;
 
 use super::{State, StateError};
@@ -54,8 +54,7 @@ impl State {
                     new.burst
                 ],
             )?;
-            change.execute("UPDATE key_changes SET count = count + 1", [])?;
-            Ok(change.commit()?)
+            commit(change)
         })?;
         *self.trial_hash() = Some(key.hash());
         let record = self.keys()?.into_iter().find(|key| key.id == TRIAL_ID);
@@ -114,10 +113,9 @@ impl State {
                     stored_quota(new.quotas.free_answers),
                 ],
             )?;
-            change.execute("UPDATE key_changes SET count = count + 1", [])?;
             let sql = format!("SELECT {COLUMNS} FROM keys WHERE id = ?1");
             let record = change.query_row(&sql, [&id], read)?.1;
-            change.commit()?;
+            commit(change)?;
             Ok(record)
         })?;
         Ok((record, key))
@@ -135,8 +133,7 @@ impl State {
                 "UPDATE keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL",
                 params![id, UtcDateTime::now().unix_timestamp()],
             )?;
-            change.execute("UPDATE key_changes SET count = count + 1", [])?;
-            change.commit()?;
+            commit(change)?;
             Ok(revoked == 1 || was_trial)
         })
     }
@@ -176,8 +173,7 @@ impl State {
                     stored_quota(settings.quotas.free_answers),
                 ],
             )?;
-            change.execute("UPDATE key_changes SET count = count + 1", [])?;
-            change.commit()?;
+            commit(change)?;
             Ok(Some(record))
         })
     }
@@ -195,8 +191,7 @@ impl State {
                 "UPDATE keys SET hash = ?2 WHERE id = ?1 AND revoked_at IS NULL",
                 params![id, key.hash().0],
             )?;
-            change.execute("UPDATE key_changes SET count = count + 1", [])?;
-            change.commit()?;
+            commit(change)?;
             Ok(rotated == 1)
         })?;
         Ok(rotated.then_some(key))
@@ -235,6 +230,12 @@ impl State {
                 .unwrap_or(0))
         })
     }
+}
+
+/// Commits a change of a key, and tells every process that keeps keys in memory that there is one.
+fn commit(change: Transaction<'_>) -> Result<(), StateError> {
+    change.execute("UPDATE key_changes SET count = count + 1", [])?;
+    Ok(change.commit()?)
 }
 
 fn check(new: &NewKey) -> Result<(), StateError> {
