@@ -9,7 +9,7 @@ use crate::{Error, Result};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dictionary<'a> {
     pub(crate) keys: Strings<'a>,
-    pub(crate) buckets: HashIndex<'a>,
+    pub(crate) index: HashIndex<'a>,
 }
 
 impl<'a> Dictionary<'a> {
@@ -25,7 +25,7 @@ impl<'a> Dictionary<'a> {
 
     /// The index of a key, the first of those where it stands repeatedly.
     pub(crate) fn find(&self, key: &str) -> Option<usize> {
-        self.buckets.find(&self.keys, key.as_bytes())
+        self.index.find(&self.keys, key.as_bytes())
     }
 
     /// Calls `visit` with all indices of each of several keys, in less time than one by one.
@@ -34,7 +34,7 @@ impl<'a> Dictionary<'a> {
         keys: impl Iterator<Item = &'k str>,
         visit: impl FnMut(usize),
     ) {
-        self.buckets
+        self.index
             .find_each(&self.keys, keys.map(str::as_bytes), visit);
     }
 
@@ -47,7 +47,7 @@ impl<'a> Dictionary<'a> {
     pub(crate) fn validate(&self) -> Result<()> {
         self.keys.validate_ends()?;
         self.keys.validate_text()?;
-        self.buckets.validate(&self.keys)
+        self.index.validate(&self.keys)
     }
 
     /// As [`validate`](Self::validate), of keys that are sorted.

@@ -23,7 +23,7 @@ use crate::{Error, Result};
 /// Numbers of a frame. What it costs beside the deltas, 16 bytes, is a quarter of a byte a
 /// number at 64; and 64 records, of some 600 bytes each, still lie within the 65,536 bytes that two
 /// bytes tell apart, where 128 would not.
-const FRAME_NUMBERS: usize = 64;
+pub(crate) const FRAME_NUMBERS: usize = 64;
 
 /// Numbers next to each other. Part of the format.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]

@@ -6,8 +6,9 @@ use std::ops::Range;
 
 use super::builder::{PendingSignal, SegmentBuilder};
 use super::field::Field;
-use super::format::{SectionKind, SegmentWriter};
+use super::format::SegmentWriter;
 use super::interner::Interner;
+use super::schema::SectionKind;
 use crate::Result;
 use crate::encoding::block_permutation::PermutationSections;
 use crate::encoding::column::{self, NO_CODE};
@@ -105,7 +106,7 @@ impl<W: Write> Assembly<W> {
         let bytes = nibbles::encode(&codes, order.len());
         self.builder
             .output
-            .section(SectionKind::Codes, field.number(), &bytes)
+            .section(SectionKind::Codes, field, &bytes)
     }
 
     /// The companies with each of some values, by the codes of their rows. Those without rows are left
@@ -179,7 +180,7 @@ impl<W: Write> Assembly<W> {
             .iter()
             .map(|&pair| pairs.keys[pair as usize])
             .collect();
-        let field = Field::TitlePair.number();
+        let field = Field::TitlePair;
         self.builder
             .output
             .section(SectionKind::Pairs, field, &keys)
@@ -231,7 +232,7 @@ impl<W: Write> Assembly<W> {
         self.write_keys(field, &keys)?;
         self.builder
             .output
-            .section(SectionKind::KeyOrder, field.number(), &numbers)?;
+            .section(SectionKind::TermNumbers, field, &numbers)?;
         Ok(order)
     }
 
@@ -249,7 +250,7 @@ impl<W: Write> Assembly<W> {
             streams.len() as u64
         }));
         self.write_frames(field, &ends)?;
-        let number = field.number();
+        let number = field;
         self.builder
             .output
             .section(SectionKind::Tokens, number, &streams)
@@ -279,7 +280,7 @@ impl<W: Write> Assembly<W> {
         let label_ends = [SectionKind::LabelEnds, SectionKind::Labels];
         self.write_strings(label_ends, Field::CompanyName, &names)?;
         let output = &mut self.builder.output;
-        output.section(SectionKind::CompanyRecords, Field::None.number(), &records)?;
+        output.section(SectionKind::CompanyRecords, Field::None, &records)?;
         self.write_company_rows()
     }
 
@@ -289,7 +290,7 @@ impl<W: Write> Assembly<W> {
             count,
             self.company_of_row.iter().map(|&company| Some(company)),
         );
-        let field = Field::Company.number();
+        let field = Field::Company;
         let output = &mut self.builder.output;
         output.section(SectionKind::CompanyStarts, field, &groups.starts)?;
         output.section(SectionKind::CompanyRows, field, &groups.rows)?;
@@ -313,14 +314,14 @@ impl<W: Write> Assembly<W> {
         let codes: Vec<u32> = days.iter().map(|day| day.map_or(NO_CODE, code)).collect();
         self.builder
             .output
-            .section(SectionKind::Days, Field::Date.number(), &values)?;
+            .section(SectionKind::Days, Field::Date, &values)?;
         let orders = PermutationSections::of(&codes, &zone_map::block_zones(&codes));
         let fine_zones = zone_map::fine_zones(&codes);
-        let field = Field::Date.number();
+        let field = Field::Date;
         let output = &mut self.builder.output;
-        output.section(SectionKind::BlockOrder, field, &orders.offsets)?;
-        output.section(SectionKind::OrderTableEnds, field, &orders.table_ends)?;
-        output.section(SectionKind::OrderStarts, field, &orders.starts)?;
+        output.section(SectionKind::Permutations, field, &orders.offsets)?;
+        output.section(SectionKind::PermutationTableEnds, field, &orders.table_ends)?;
+        output.section(SectionKind::PermutationStarts, field, &orders.starts)?;
         output.section(SectionKind::FineZones, field, &fine_zones)?;
         self.write_ordered_codes(Field::Date, &codes, values.len())
     }
@@ -337,7 +338,7 @@ impl<W: Write> Assembly<W> {
             .collect();
         self.builder
             .output
-            .section(SectionKind::Amounts, Field::Amount.number(), &values)?;
+            .section(SectionKind::Amounts, Field::Amount, &values)?;
         self.write_ordered_codes(Field::Amount, &codes, values.len())
     }
 
@@ -352,16 +353,12 @@ impl<W: Write> Assembly<W> {
     fn write_postings(mut self) -> Result<W> {
         self.begin_field();
         let mut output: SegmentWriter<W> = self.builder.output;
-        let none = Field::None.number();
+        let none = Field::None;
         output.section(SectionKind::Postings, none, &self.postings.entries)?;
         output.section(SectionKind::PostingRows, none, &self.postings.rows)?;
         output.section(SectionKind::Containers, none, &self.postings.containers)?;
         output.section(SectionKind::Arrays, none, &self.postings.arrays)?;
-        output.section(
-            SectionKind::Bitsets,
-            none,
-            self.postings.bitsets.as_flattened(),
-        )?;
+        output.section(SectionKind::Bitsets, none, &self.postings.bitsets)?;
         output.finish(
             self.row_count,
             self.company_order.len() as u32,
@@ -374,9 +371,9 @@ impl<W: Write> Assembly<W> {
         self.write_strings([SectionKind::KeyEnds, SectionKind::Keys], field, keys)?;
         let buckets = HashIndexSections::of(&Strings::new(&keys.ends, &keys.bytes));
         let output = &mut self.builder.output;
-        let number = field.number();
-        output.section(SectionKind::BucketStarts, number, &buckets.starts)?;
-        output.section(SectionKind::BucketEntries, number, &buckets.entries)
+        let number = field;
+        output.section(SectionKind::HashIndexStarts, number, &buckets.starts)?;
+        output.section(SectionKind::HashIndexEntries, number, &buckets.entries)
     }
 
     fn write_strings(
@@ -385,16 +382,12 @@ impl<W: Write> Assembly<W> {
         field: Field,
         sections: &StringSections,
     ) -> Result<()> {
-        self.builder
-            .output
-            .section(ends, field.number(), &sections.ends)?;
-        self.builder
-            .output
-            .section(bytes, field.number(), &sections.bytes)
+        self.builder.output.section(ends, field, &sections.ends)?;
+        self.builder.output.section(bytes, field, &sections.bytes)
     }
 
     fn write_frames(&mut self, field: Field, sections: &FrameOfReferenceSections) -> Result<()> {
-        let (output, field) = (&mut self.builder.output, field.number());
+        let output = &mut self.builder.output;
         output.section(SectionKind::FrameOfReference, field, &sections.frames)?;
         output.section(SectionKind::ExceptionBlocks, field, &sections.exceptions)
     }
@@ -403,11 +396,11 @@ impl<W: Write> Assembly<W> {
         let ranges = zone_map::block_zones(codes);
         self.builder
             .output
-            .section(SectionKind::BlockZones, field.number(), &ranges)?;
+            .section(SectionKind::BlockZones, field, &ranges)?;
         let bytes = column::encode(codes, values);
         self.builder
             .output
-            .section(SectionKind::Codes, field.number(), &bytes)
+            .section(SectionKind::Codes, field, &bytes)
     }
 
     fn begin_field(&mut self) {

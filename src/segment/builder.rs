@@ -9,9 +9,11 @@ use std::io::Write;
 use hashbrown::HashSet;
 
 use super::assemble;
-use super::format::{SectionKind, SegmentWriter};
+use super::field::Field;
+use super::format::SegmentWriter;
 use super::interner::Interner;
 use super::record;
+use super::schema::SectionKind;
 use crate::encoding::row::SEGMENT_ROWS_MAX;
 use crate::query::Facet;
 use crate::query::dates::day_number;
@@ -77,7 +79,7 @@ impl<W: Write> SegmentBuilder<W> {
     /// Begins a segment, written to `output` front to back.
     pub(crate) fn new(output: W) -> Result<SegmentBuilder<W>> {
         let mut output = SegmentWriter::new(output)?;
-        output.begin(SectionKind::Records, super::field::Field::None.number())?;
+        output.begin(SectionKind::Records, Field::None)?;
         Ok(SegmentBuilder {
             output,
             companies: Vec::new(),

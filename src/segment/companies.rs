@@ -151,8 +151,8 @@ mod tests {
                 .for_each(|key| sections.push(key.as_bytes()).unwrap());
             let keys = Strings::new(&sections.ends, &sections.bytes);
             let HashIndexSections { starts, entries } = &HashIndexSections::of(&keys);
-            let buckets = HashIndex { starts, entries };
-            let found = CompanyKeys(Dictionary { keys, buckets }).validate(2);
+            let index = HashIndex { starts, entries };
+            let found = CompanyKeys(Dictionary { keys, index }).validate(2);
             found.err().map(|error| error.to_string())
         };
         assert_eq!(fault(&["acme", "acne", "b", "a"]), None);

@@ -1,7 +1,7 @@
 //! The fields of a segment and their numbers, which are part of the format.
 
+use super::format::{FieldNumber, Table};
 use crate::query::Facet;
-use crate::segment::format::FieldNumber;
 
 /// A field that has postings, a dictionary, a column or a token stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,20 +52,36 @@ pub(super) fn company_field(facet: Facet) -> Option<usize> {
 impl Field {
     /// The number that stands in the section table.
     pub(crate) fn number(self) -> FieldNumber {
-        let first_behind = Facet::ALL.len() as FieldNumber;
+        let after_facets = Facet::ALL.len() as FieldNumber;
         match self {
             Field::Facet(facet) => facet as FieldNumber,
-            Field::Title => first_behind,
-            Field::Name => first_behind + 1,
-            Field::CompanyKey => first_behind + 2,
-            Field::CompanyName => first_behind + 3,
-            Field::Date => first_behind + 4,
-            Field::Amount => first_behind + 5,
-            Field::Company => first_behind + 6,
-            Field::TitlePair => first_behind + 7,
-            Field::Id => first_behind + 8,
-            Field::SignalRecord => first_behind + 9,
+            Field::Title => after_facets,
+            Field::Name => after_facets + 1,
+            Field::CompanyKey => after_facets + 2,
+            Field::CompanyName => after_facets + 3,
+            Field::Date => after_facets + 4,
+            Field::Amount => after_facets + 5,
+            Field::Company => after_facets + 6,
+            Field::TitlePair => after_facets + 7,
+            Field::Id => after_facets + 8,
+            Field::SignalRecord => after_facets + 9,
             Field::None => 0xFFFF,
         }
+    }
+
+    /// The number of values of a field that has a dictionary or labels: one for each of its postings;
+    /// of companies, one name each, and two keys.
+    pub(super) fn value_count(self, table: &Table) -> Option<u64> {
+        let companies = u64::from(table.companies);
+        let postings = match self {
+            Field::Facet(facet) => facet as usize,
+            Field::Title => TITLE_POSTINGS,
+            Field::TitlePair => PAIR_POSTINGS,
+            Field::Name => NAME_POSTINGS,
+            Field::CompanyKey => return Some(2 * companies),
+            Field::CompanyName => return Some(companies),
+            _ => return None,
+        };
+        Some(table.posting_count(postings).into())
     }
 }

@@ -25,6 +25,8 @@ use std::io::Write;
 use bytemuck::Pod;
 use serde::{Deserialize, Serialize};
 
+use super::field::Field;
+use super::schema::{self, SECTIONS, SectionKind};
 use crate::digest::Digest;
 use crate::text::ANALYSIS_VERSION;
 use crate::{Error, Result};
@@ -47,67 +49,6 @@ const FOOTER_BYTES: usize = 32;
 
 #[cfg(target_endian = "big")]
 compile_error!("segments are viewed in place as little-endian integers");
-
-/// What a section holds. The numbers are part of the format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) enum SectionKind {
-    /// The frames of ids, of ends of token streams, and of offsets of records.
-    FrameOfReference,
-    /// One `PostingEntry` a posting.
-    Postings,
-    /// `u32` rows of the postings that list them.
-    PostingRows,
-    /// One `Container` a block of the postings that are cut into blocks.
-    Containers,
-    /// `u16` offsets in a block, of the containers that list them.
-    Arrays,
-    /// 1,024 `u64` words a container that is a bitset.
-    Bitsets,
-    /// `u32` ends of a dictionary's keys.
-    KeyEnds,
-    /// The keys' bytes.
-    Keys,
-    /// `u32` ends of labels: what is shown for a dictionary's keys or for companies.
-    LabelEnds,
-    /// The labels' bytes.
-    Labels,
-    /// `u32`: what the key at each index stands for, where that is not the index itself.
-    KeyOrder,
-    /// Codes of a column, one, two or four bytes a row.
-    Codes,
-    /// The minimum and maximum code of each block.
-    BlockZones,
-    /// `i32` days that date codes stand for.
-    Days,
-    /// `f64` amounts that amount codes stand for.
-    Amounts,
-    /// 64 `u64` numbers for each frame whose deltas exceed two bytes.
-    ExceptionBlocks,
-    /// The token streams.
-    Tokens,
-    /// `u32` start of each company's rows, and the end of the last.
-    CompanyStarts,
-    /// `u32` rows, company by company.
-    CompanyRows,
-    /// `u64` indices of the companies' records, by company.
-    CompanyRecords,
-    /// The records themselves, each with a checksum of its own.
-    Records,
-    /// `u64` pairs of terms, ascending: the number of the first in the upper half.
-    Pairs,
-    /// `u32` start of each bucket of a dictionary among its entries, and the end of the last.
-    BucketStarts,
-    /// `u32` entries of a dictionary's keys, bucket by bucket: indices, and parts of hashes.
-    BucketEntries,
-    /// `u16` indices of each block's rows in the block, by ascending code.
-    BlockOrder,
-    /// The minimum and maximum code of each fine zone of 2,048 rows.
-    FineZones,
-    /// `u32` end of each block's table among the starts of codes in its order.
-    OrderTableEnds,
-    /// `u16` start of each code in its block's order, block by block.
-    OrderStarts,
-}
 
 /// Which field a section belongs to, for the kinds that exist once a field. Part of the format.
 pub(crate) type FieldNumber = u16;
@@ -133,6 +74,13 @@ pub(crate) struct Table {
     /// The first posting of each field, by field number, and the number of postings.
     pub(crate) field_postings: Vec<u32>,
     pub(crate) sections: Vec<SectionEntry>,
+}
+
+impl Table {
+    /// The number of postings of the field at an index of the posting fields.
+    pub(super) fn posting_count(&self, index: usize) -> u32 {
+        self.field_postings[index + 1] - self.field_postings[index]
+    }
 }
 
 /// Writes sections one after the other and the table at the end.
@@ -162,14 +110,14 @@ impl<W: Write> SegmentWriter<W> {
     }
 
     /// Begins a section; it ends where the next one begins.
-    pub(crate) fn begin(&mut self, kind: SectionKind, field: FieldNumber) -> Result<()> {
+    pub(crate) fn begin(&mut self, kind: SectionKind, field: Field) -> Result<()> {
         self.end();
         let padding = self.position.next_multiple_of(SECTION_ALIGNMENT) - self.position;
         self.put(&[0; SECTION_ALIGNMENT as usize][..padding as usize])?;
         let offset = self.position;
         self.open = Some(SectionEntry {
             kind,
-            field,
+            field: field.number(),
             offset,
             length: 0,
             checksum: 0,
@@ -194,9 +142,10 @@ impl<W: Write> SegmentWriter<W> {
     pub(crate) fn section<T: Pod>(
         &mut self,
         kind: SectionKind,
-        field: FieldNumber,
+        field: Field,
         values: &[T],
     ) -> Result<()> {
+        debug_assert_eq!(size_of::<T>(), SECTIONS[kind as usize].width, "{kind:?}");
         self.begin(kind, field)?;
         self.append(bytemuck::cast_slice(values)).map(drop)
     }
@@ -209,6 +158,10 @@ impl<W: Write> SegmentWriter<W> {
         field_postings: Vec<u32>,
     ) -> Result<W> {
         self.end();
+        debug_assert!(
+            self.is_complete(),
+            "sections are written as the schema has them"
+        );
         let table = Table {
             format_version: FORMAT_VERSION,
             analysis_version: ANALYSIS_VERSION,
@@ -232,6 +185,17 @@ impl<W: Write> SegmentWriter<W> {
         self.put(&footer)?;
         self.output.flush().map_err(write_error)?;
         Ok(self.output)
+    }
+
+    /// Whether every section of the schema was written, and no other.
+    fn is_complete(&self) -> bool {
+        let is_written = |(section, field): (&schema::Section, Field)| {
+            let entry = (section.kind, field.number());
+            self.sections
+                .iter()
+                .any(|written| (written.kind, written.field) == entry)
+        };
+        self.sections.len() == schema::sections().count() && schema::sections().all(is_written)
     }
 
     fn end(&mut self) {
@@ -282,7 +246,7 @@ pub(crate) fn check_section<'a>(file: &'a [u8], entry: &SectionEntry) -> Result<
         .filter(|&end| end <= file.len() as u64 && entry.offset.is_multiple_of(SECTION_ALIGNMENT))
         .map(|end| &file[entry.offset as usize..end as usize])
         .ok_or_else(|| Error::corrupt(format!("section {entry:?} lies outside the file")))?;
-    if entry.kind != SectionKind::Records {
+    if !entry.kind.has_checksums() {
         check_content(section, entry)?;
     }
     Ok(section)

@@ -14,6 +14,7 @@ mod format;
 mod interner;
 mod item;
 mod record;
+mod schema;
 mod validate;
 mod verify;
 mod views;
@@ -86,12 +87,12 @@ impl Segment {
 
     /// The number of rows.
     pub(crate) fn row_count(&self) -> u32 {
-        self.views().rows
+        self.views().table.rows
     }
 
     /// The number of companies.
     pub(crate) fn company_count(&self) -> u32 {
-        self.views().companies
+        self.views().table.companies
     }
 
     /// The ids by row, ascending.
@@ -156,7 +157,7 @@ impl Segment {
     /// The posting and the number of a term.
     pub(crate) fn term(&self, field: TextField, term: &str) -> Option<(PostingId, TermNumber)> {
         let text = self.text(field);
-        let number = text.order[text.keys.find(term)?];
+        let number = text.term_numbers[text.keys.find(term)?];
         Some((PostingId(text.first_posting + number), TermNumber(number)))
     }
 
@@ -274,7 +275,7 @@ impl Segment {
 
     /// The name and length in bytes of each section, for reports.
     pub(crate) fn section_sizes(&self) -> impl Iterator<Item = (String, u64)> + '_ {
-        self.views().sizes.iter().cloned()
+        self.views().section_sizes()
     }
 
     /// Of the section table, and with it of what the segment holds.

@@ -1,20 +1,17 @@
 //! The cross-checks of an opened segment: that every number points inside what it points into.
 //!
 //! Checksums say that the bytes are those that were written; these checks say that reading them
-//! cannot go wrong, whatever wrote them. They name the first broken rule.
+//! cannot go wrong, whatever wrote them. They name the first broken rule. That each section has as many
+//! elements as the [`schema`](super::schema) says has been checked before.
 
 use super::companies::RowsByCompany;
-use super::field::{
-    COMPANY_POSTINGS, NAME_POSTINGS, PAIR_POSTINGS, POSTING_FIELDS, TITLE_POSTINGS, company_field,
-};
+use super::field::{COMPANY_POSTINGS, company_field};
 use super::views::TextView;
 use super::{Segment, TextField, ensure};
 use crate::Result;
 use crate::encoding::column::NO_CODE;
 use crate::encoding::row::Row;
 use crate::encoding::zone_map::OrderedColumn;
-use crate::encoding::zone_map::fine_zone_count;
-use crate::kernels::block::block_count;
 use crate::query::Facet;
 use crate::signal::SignalId;
 
@@ -59,14 +56,9 @@ impl Segment {
 
     fn validate_postings(&self) -> Result<()> {
         let postings = self.postings();
-        let total = self.views().field_postings[POSTING_FIELDS] as usize;
-        ensure(
-            postings.entries.len() == total,
-            "the number of postings is not as recorded",
-        )?;
-        let of_companies = self.views().field_postings[COMPANY_POSTINGS] as usize;
+        let of_companies = self.views().table.field_postings[COMPANY_POSTINGS] as usize;
         postings.validate(0..of_companies, self.row_count())?;
-        postings.validate(of_companies..total, self.company_count())
+        postings.validate(of_companies..postings.entries.len(), self.company_count())
     }
 
     fn validate_facet(&self, facet: Facet) -> Result<()> {
@@ -74,14 +66,9 @@ impl Segment {
         view.keys.validate_sorted()?;
         view.labels.validate_ends()?;
         view.labels.validate_text()?;
-        let postings = self.posting_count(facet as usize);
-        ensure(
-            view.keys.len() == postings && view.labels.len() == postings,
-            "a facet does not have one posting for each value",
-        )?;
         let of_companies = company_field(facet).map(|index| self.posting_count(index));
         ensure(
-            of_companies.is_none_or(|of_companies| of_companies == postings),
+            of_companies.is_none_or(|of_companies| of_companies == view.len()),
             "a facet does not have one posting of companies for each value",
         )?;
         view.column.validate(view.len())
@@ -90,46 +77,26 @@ impl Segment {
     fn validate_text(&self, field: TextField) -> Result<()> {
         let TextView {
             keys,
-            order,
+            term_numbers,
             tokens,
             ..
         } = self.text(field);
         keys.validate_sorted()?;
-        let postings = self.posting_count(match field {
-            TextField::Title => TITLE_POSTINGS,
-            TextField::Name => NAME_POSTINGS,
-        });
+        let terms = keys.len();
+        let in_range = |&number: &u32| (number as usize) < terms;
         ensure(
-            keys.len() == postings && order.len() == postings,
-            "a text field does not have one posting for each term",
+            term_numbers.iter().all(in_range),
+            "a term has a number without a posting",
         )?;
-        let in_range = order.iter().all(|&number| (number as usize) < postings);
-        ensure(in_range, "a term has a number without a posting")?;
         tokens.validate()
     }
 
     fn validate_pairs(&self) -> Result<()> {
-        let pairs = &self.views().title_pairs;
-        ensure(
-            pairs.keys.len() == self.posting_count(PAIR_POSTINGS),
-            "there is not one posting for each pair of words",
-        )?;
-        pairs.validate(self.posting_count(TITLE_POSTINGS))
+        let terms = self.text(TextField::Title).keys.len();
+        self.views().title_pairs.validate(terms)
     }
 
     fn validate_ordered(&self, ordered: &OrderedColumn<'_>, values: usize) -> Result<()> {
-        let blocks = block_count(self.row_count()) as usize;
-        ensure(
-            ordered.blocks.len() == blocks,
-            "there is not one range for each block",
-        )?;
-        let fine_zones = fine_zone_count(self.row_count()) as usize;
-        ensure(
-            ordered
-                .fine_zones
-                .is_none_or(|ranges| ranges.len() == fine_zones),
-            "there is not one range for each fine zone",
-        )?;
         ordered.column.validate(values)?;
         ordered.orders.map_or(Ok(()), |orders| {
             orders.validate(self.row_count(), &ordered.column, ordered.blocks)
@@ -142,29 +109,15 @@ impl Segment {
         let names = &self.views().company_names;
         names.validate_ends()?;
         names.validate_text()?;
-        ensure(
-            names.len() == companies,
-            "there is not one name for each company",
-        )?;
-        ensure(
-            self.views().company_records.len() == companies,
-            "there is not one record for each company",
-        )?;
         self.validate_company_rows(companies)
     }
 
     fn validate_company_rows(&self, companies: usize) -> Result<()> {
         let RowsByCompany { starts, rows } = *self.rows_by_company();
         let row_count = self.row_count();
-        let spans_all = starts.len() == companies + 1
-            && starts.is_sorted()
-            && starts[0] == 0
-            && starts[companies] as usize == rows.len();
+        let spans_all =
+            starts.is_sorted() && starts[0] == 0 && starts[companies] as usize == rows.len();
         ensure(spans_all, "the rows by company do not span all companies")?;
-        ensure(
-            rows.len() == row_count as usize,
-            "the rows by company are not all rows",
-        )?;
         for company in 0..companies as u32 {
             let rows = self.company_rows(company);
             let in_order = rows.is_sorted_by(|a, b| a < b);
@@ -179,9 +132,7 @@ impl Segment {
         ensure(each_has_one, "a row has no company")
     }
 
-    /// The number of postings of the field at an index of the posting fields.
     fn posting_count(&self, index: usize) -> usize {
-        let starts = &self.views().field_postings;
-        (starts[index + 1] - starts[index]) as usize
+        self.views().table.posting_count(index) as usize
     }
 }

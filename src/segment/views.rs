@@ -1,7 +1,7 @@
 //! The sections of a segment, each viewed as what it holds.
 //!
-//! All views are made when a segment is opened. A query needs a few of them, and to make those anew,
-//! with the checks that a cast takes, was a tenth of a short page (`benches/instructions`, rare term).
+//! Opening a segment creates all views. Creating the few that a query needs anew each time, with the
+//! checks that a cast takes, was a tenth of a short page (`benches/instructions`, rare term).
 
 use std::collections::HashMap;
 
@@ -13,7 +13,8 @@ use super::companies::{CompanyKeys, RowsByCompany};
 use super::field::{
     Field, NAME_POSTINGS, PAIR_POSTINGS, POSTING_FIELDS, TITLE_POSTINGS, company_field,
 };
-use super::format::{self, FieldNumber, SectionKind, Table};
+use super::format::{self, FieldNumber, Table};
+use super::schema::{self, SectionKind};
 use crate::digest::Digest;
 use crate::encoding::block_permutation::BlockPermutations;
 use crate::encoding::bytes::Bytes;
@@ -67,12 +68,12 @@ impl FacetView<'_> {
     }
 }
 
-/// A view of a text field: the term at index `n` of the keys has number `order[n]`, and the term of a
-/// number has posting `first_posting` and that number.
+/// A view of a text field: the term at index `n` of the keys has number `term_numbers[n]`, and the
+/// term of a number has posting `first_posting` and that number.
 #[derive(Debug)]
 pub(super) struct TextView<'a> {
     pub(super) keys: Dictionary<'a>,
-    pub(super) order: &'a [u32],
+    pub(super) term_numbers: &'a [u32],
     pub(super) tokens: TokenStreams<'a>,
     pub(super) first_posting: u32,
 }
@@ -80,9 +81,6 @@ pub(super) struct TextView<'a> {
 /// Views of all sections, each of which matches its checksum.
 #[derive(Debug)]
 pub(super) struct Views<'a> {
-    pub(super) rows: u32,
-    pub(super) companies: u32,
-    pub(super) field_postings: Vec<u32>,
     pub(super) ids: FrameOfReference<'a>,
     pub(super) postings: Postings<'a>,
     pub(super) facets: [FacetView<'a>; Facet::ALL.len()],
@@ -100,54 +98,62 @@ pub(super) struct Views<'a> {
     pub(super) company_records: &'a [u64],
     pub(super) signal_records: FrameOfReference<'a>,
     pub(super) records: &'a [u8],
-    /// Name and length of each section.
-    pub(super) sizes: Vec<(String, u64)>,
-    /// Of the section table.
+    pub(super) table: Table,
     pub(super) table_digest: Digest,
 }
 
 impl<'a> Views<'a> {
-    /// Reads the table, verifies every section's checksum, and views it. What the sections say has still
-    /// to be validated.
+    /// Reads the table, verifies every section's checksum and length, and views it. What the sections
+    /// say has still to be validated.
     pub(super) fn read(file: &'a [u8]) -> Result<Views<'a>> {
         let (table, table_digest) = format::read_table(file)?;
         check_counts(&table)?;
-        let sections = &mut Sections::verify(file, &table)?;
-        let facets = Facet::ALL.map(|facet| sections.facet(facet, &table));
+        let sections = Sections::verify(file, &table)?;
+        let facets = Facet::ALL.map(|facet| sections.facet(facet));
         let facets: Vec<FacetView<'a>> = facets.into_iter().collect::<Result<_>>()?;
         let none = Field::None;
         Ok(Views {
-            rows: table.rows,
-            companies: table.companies,
-            ids: sections.frames(Field::Id, table.rows)?,
-            postings: sections.postings()?,
+            ids: sections.numbers(Field::Id, table.rows),
+            postings: sections.postings(),
             facets: facets
                 .try_into()
                 .map_err(|_| Error::corrupt("a segment has every facet once"))?,
-            titles: sections.text(TextField::Title, &table)?,
+            titles: sections.text(TextField::Title),
             title_pairs: Pairs {
-                keys: sections.take(SectionKind::Pairs, Field::TitlePair)?,
+                keys: sections.get(SectionKind::Pairs, Field::TitlePair),
                 first_posting: table.field_postings[PAIR_POSTINGS],
             },
-            names: sections.text(TextField::Name, &table)?,
-            day_column: sections.days(table.rows)?,
-            days: sections.take(SectionKind::Days, Field::Date)?,
-            amount_column: sections.ordered(Field::Amount, table.rows)?,
-            amounts: sections.take(SectionKind::Amounts, Field::Amount)?,
-            company_keys: CompanyKeys(sections.dictionary(Field::CompanyKey)?),
-            company_names: sections.labels(Field::CompanyName)?,
+            names: sections.text(TextField::Name),
+            day_column: sections.days()?,
+            days: sections.get(SectionKind::Days, Field::Date),
+            amount_column: sections.ordered(Field::Amount)?,
+            amounts: sections.get(SectionKind::Amounts, Field::Amount),
+            company_keys: CompanyKeys(sections.dictionary(Field::CompanyKey)),
+            company_names: sections.labels(Field::CompanyName),
             rows_by_company: RowsByCompany {
-                starts: sections.take(SectionKind::CompanyStarts, Field::Company)?,
-                rows: sections.take(SectionKind::CompanyRows, Field::Company)?,
+                starts: sections.get(SectionKind::CompanyStarts, Field::Company),
+                rows: sections.get(SectionKind::CompanyRows, Field::Company),
             },
-            company_column: sections.column(Field::Company, table.rows)?,
-            company_records: sections.take(SectionKind::CompanyRecords, none)?,
-            signal_records: sections.frames(Field::SignalRecord, table.rows)?,
-            records: sections.take(SectionKind::Records, none)?,
-            sizes: section_sizes(&table),
-            field_postings: table.field_postings,
+            company_column: sections.column(Field::Company)?,
+            company_records: sections.get(SectionKind::CompanyRecords, none),
+            signal_records: sections.numbers(Field::SignalRecord, table.rows),
+            records: sections.get(SectionKind::Records, none),
+            table,
             table_digest,
         })
+    }
+
+    /// Name and length of each section.
+    pub(super) fn section_sizes(&self) -> impl Iterator<Item = (String, u64)> {
+        let name = |kind: SectionKind, field: FieldNumber| {
+            if field == Field::None.number() {
+                format!("{kind:?}")
+            } else {
+                format!("{kind:?}[{field}]")
+            }
+        };
+        let sections = self.table.sections.iter();
+        sections.map(move |entry| (name(entry.kind, entry.field), entry.length))
     }
 }
 
@@ -166,26 +172,14 @@ fn check_counts(table: &Table) -> Result<()> {
     }
 }
 
-fn section_sizes(table: &Table) -> Vec<(String, u64)> {
-    let name = |kind: SectionKind, field: FieldNumber| {
-        if field == Field::None.number() {
-            format!("{kind:?}")
-        } else {
-            format!("{kind:?}[{field}]")
-        }
-    };
-    table
-        .sections
-        .iter()
-        .map(|entry| (name(entry.kind, entry.field), entry.length))
-        .collect()
+/// The sections of a file: those of the schema, and each as long as it should be.
+struct Sections<'a, 't> {
+    bytes: HashMap<(SectionKind, FieldNumber), &'a [u8]>,
+    table: &'t Table,
 }
 
-/// The verified sections that have not been viewed yet.
-struct Sections<'a>(HashMap<(SectionKind, FieldNumber), &'a [u8]>);
-
-impl<'a> Sections<'a> {
-    fn verify(file: &'a [u8], table: &Table) -> Result<Sections<'a>> {
+impl<'a, 't> Sections<'a, 't> {
+    fn verify(file: &'a [u8], table: &'t Table) -> Result<Sections<'a, 't>> {
         let mut sections = HashMap::new();
         for entry in &table.sections {
             let section = format::check_section(file, entry)?;
@@ -193,118 +187,124 @@ impl<'a> Sections<'a> {
                 .insert((entry.kind, entry.field), section)
                 .is_some()
             {
-                return Err(Error::corrupt(format!(
-                    "section {:?} occurs twice",
-                    entry.kind
-                )));
+                let kind = entry.kind;
+                return Err(Error::corrupt(format!("section {kind:?} occurs twice")));
             }
         }
-        Ok(Sections(sections))
-    }
-
-    fn take<T: Pod>(&mut self, kind: SectionKind, field: Field) -> Result<&'a [T]> {
-        let section = self
-            .0
-            .remove(&(kind, field.number()))
-            .ok_or_else(|| Error::corrupt(format!("section {kind:?} of {field:?} is missing")))?;
-        // Sections are aligned, so that only the length can be wrong.
-        bytemuck::try_cast_slice(section)
-            .map_err(|_| Error::corrupt(format!("section {kind:?} of {field:?} has an odd length")))
-    }
-
-    fn strings(&mut self, [ends, bytes]: [SectionKind; 2], field: Field) -> Result<Strings<'a>> {
-        Ok(Strings::new(
-            self.take(ends, field)?,
-            self.take(bytes, field)?,
-        ))
-    }
-
-    fn frames(&mut self, field: Field, numbers: u32) -> Result<FrameOfReference<'a>> {
-        Ok(FrameOfReference {
-            frames: self.take(SectionKind::FrameOfReference, field)?,
-            exceptions: self.take(SectionKind::ExceptionBlocks, field)?,
-            len: numbers as usize,
+        for (section, field) in schema::sections() {
+            let kind = section.kind;
+            let bytes = sections.get(&(kind, field.number())).ok_or_else(|| {
+                Error::corrupt(format!("section {kind:?} of {field:?} is missing"))
+            })?;
+            section.check_length(field, bytes.len(), table)?;
+        }
+        if sections.len() > schema::sections().count() {
+            return Err(Error::corrupt("a section is of a field that has none"));
+        }
+        Ok(Sections {
+            bytes: sections,
+            table,
         })
     }
 
-    fn postings(&mut self) -> Result<Postings<'a>> {
+    /// A section of the schema, whose elements are `T`.
+    fn get<T: Pod>(&self, kind: SectionKind, field: Field) -> &'a [T] {
+        let bytes = self.bytes.get(&(kind, field.number()));
+        // Sections are aligned, and whole elements long.
+        bytemuck::cast_slice(bytes.expect("the schema has every section that is viewed"))
+    }
+
+    fn strings(&self, [ends, bytes]: [SectionKind; 2], field: Field) -> Strings<'a> {
+        Strings::new(self.get(ends, field), self.get(bytes, field))
+    }
+
+    fn numbers(&self, field: Field, len: u32) -> FrameOfReference<'a> {
+        FrameOfReference {
+            frames: self.get(SectionKind::FrameOfReference, field),
+            exceptions: self.get(SectionKind::ExceptionBlocks, field),
+            len: len as usize,
+        }
+    }
+
+    fn postings(&self) -> Postings<'a> {
         let none = Field::None;
-        Ok(Postings {
-            entries: self.take(SectionKind::Postings, none)?,
-            rows: self.take(SectionKind::PostingRows, none)?,
-            containers: self.take(SectionKind::Containers, none)?,
-            arrays: self.take(SectionKind::Arrays, none)?,
-            bitsets: self.take(SectionKind::Bitsets, none)?,
-        })
+        Postings {
+            entries: self.get(SectionKind::Postings, none),
+            rows: self.get(SectionKind::PostingRows, none),
+            containers: self.get(SectionKind::Containers, none),
+            arrays: self.get(SectionKind::Arrays, none),
+            bitsets: self.get(SectionKind::Bitsets, none),
+        }
     }
 
-    fn labels(&mut self, field: Field) -> Result<Strings<'a>> {
+    fn labels(&self, field: Field) -> Strings<'a> {
         self.strings([SectionKind::LabelEnds, SectionKind::Labels], field)
     }
 
-    fn dictionary(&mut self, field: Field) -> Result<Dictionary<'a>> {
-        Ok(Dictionary {
-            keys: self.strings([SectionKind::KeyEnds, SectionKind::Keys], field)?,
-            buckets: HashIndex {
-                starts: self.take(SectionKind::BucketStarts, field)?,
-                entries: self.take(SectionKind::BucketEntries, field)?,
+    fn dictionary(&self, field: Field) -> Dictionary<'a> {
+        Dictionary {
+            keys: self.strings([SectionKind::KeyEnds, SectionKind::Keys], field),
+            index: HashIndex {
+                starts: self.get(SectionKind::HashIndexStarts, field),
+                entries: self.get(SectionKind::HashIndexEntries, field),
             },
-        })
+        }
     }
 
-    fn facet(&mut self, facet: Facet, table: &Table) -> Result<FacetView<'a>> {
+    fn facet(&self, facet: Facet) -> Result<FacetView<'a>> {
         let field = Field::Facet(facet);
-        let keys = self.dictionary(field)?;
-        let codes = self.take(SectionKind::Codes, field)?;
+        let first_postings = &self.table.field_postings;
+        let keys = self.dictionary(field);
+        let codes = self.get(SectionKind::Codes, field);
         Ok(FacetView {
-            labels: self.labels(field)?,
-            column: FacetColumn::new(codes, table.rows, keys.len())?,
+            labels: self.labels(field),
+            column: FacetColumn::new(codes, self.table.rows, keys.len())?,
             keys,
-            first_posting: table.field_postings[facet as usize],
-            first_company_posting: company_field(facet).map(|index| table.field_postings[index]),
+            first_posting: first_postings[facet as usize],
+            first_company_posting: company_field(facet).map(|index| first_postings[index]),
         })
     }
 
-    fn text(&mut self, field: TextField, table: &Table) -> Result<TextView<'a>> {
+    fn text(&self, field: TextField) -> TextView<'a> {
         let (texts, postings) = match field {
-            TextField::Title => (table.rows, TITLE_POSTINGS),
-            TextField::Name => (table.companies, NAME_POSTINGS),
+            TextField::Title => (self.table.rows, TITLE_POSTINGS),
+            TextField::Name => (self.table.companies, NAME_POSTINGS),
         };
         let field = Field::from(field);
-        Ok(TextView {
-            keys: self.dictionary(field)?,
-            order: self.take(SectionKind::KeyOrder, field)?,
+        TextView {
+            keys: self.dictionary(field),
+            term_numbers: self.get(SectionKind::TermNumbers, field),
             tokens: TokenStreams {
-                ends: self.frames(field, texts)?,
-                bytes: self.take(SectionKind::Tokens, field)?,
+                ends: self.numbers(field, texts),
+                bytes: self.get(SectionKind::Tokens, field),
             },
-            first_posting: table.field_postings[postings],
-        })
+            first_posting: self.table.field_postings[postings],
+        }
     }
 
-    fn column(&mut self, field: Field, rows: u32) -> Result<Column<'a>> {
-        Column::new(self.take(SectionKind::Codes, field)?, rows)
+    fn column(&self, field: Field) -> Result<Column<'a>> {
+        Column::new(self.get(SectionKind::Codes, field), self.table.rows)
     }
 
-    fn ordered(&mut self, field: Field, rows: u32) -> Result<OrderedColumn<'a>> {
+    fn ordered(&self, field: Field) -> Result<OrderedColumn<'a>> {
         Ok(OrderedColumn {
-            column: self.column(field, rows)?,
-            blocks: self.take(SectionKind::BlockZones, field)?,
+            column: self.column(field)?,
+            blocks: self.get(SectionKind::BlockZones, field),
             fine_zones: None,
             orders: None,
         })
     }
 
-    fn days(&mut self, rows: u32) -> Result<OrderedColumn<'a>> {
+    fn days(&self) -> Result<OrderedColumn<'a>> {
         let field = Field::Date;
         Ok(OrderedColumn {
-            fine_zones: Some(self.take(SectionKind::FineZones, field)?),
+            fine_zones: Some(self.get(SectionKind::FineZones, field)),
             orders: Some(BlockPermutations {
-                offsets: self.take(SectionKind::BlockOrder, field)?,
-                table_ends: self.take(SectionKind::OrderTableEnds, field)?,
-                starts: self.take(SectionKind::OrderStarts, field)?,
+                offsets: self.get(SectionKind::Permutations, field),
+                table_ends: self.get(SectionKind::PermutationTableEnds, field),
+                starts: self.get(SectionKind::PermutationStarts, field),
             }),
-            ..self.ordered(field, rows)?
+            ..self.ordered(field)?
         })
     }
 }

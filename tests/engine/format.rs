@@ -23,10 +23,10 @@ fn the_document_lists_the_sections_of_the_stored_index() {
     }
 }
 
-/// The rows of the document's table: `| 0, 15 | 11, 12 | ... |` stands for four sections.
+/// The rows of the document's table: `| 6 | KeyEnds | 0 to 13 | ... |` stands for 14 sections.
 fn documented_sections() -> BTreeSet<Section> {
     let text = fs::read_to_string(root().join("docs/format.md")).expect("the document");
-    let (_, table) = text.split_once("| kind | field |").expect("the table");
+    let (_, table) = text.split_once("| kind | name |").expect("the table");
     let rows = table
         .lines()
         .skip(2)
@@ -34,10 +34,8 @@ fn documented_sections() -> BTreeSet<Section> {
     let mut sections = BTreeSet::new();
     for row in rows {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-        for kind in cells[1].split(", ") {
-            let kind = kind.parse().expect("the number of a kind");
-            sections.extend(fields(cells[2]).into_iter().map(|field| (kind, field)));
-        }
+        let kind = cells[1].parse().expect("the number of a kind");
+        sections.extend(fields(cells[3]).into_iter().map(|field| (kind, field)));
     }
     sections
 }

@@ -1,0 +1,425 @@
+//! The sections of a segment: one table says which there are, of which fields, and how many elements
+//! each holds.
+//!
+//! Writing, opening, verifying and the space statistics follow [`SECTIONS`], and a test compares it
+//! with docs/format.md. A new section takes a kind and a row here, a call in
+//! [`assemble`](super::assemble) that writes it, and a view in [`views`](super::views).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::field::Field;
+use super::format::Table;
+use crate::encoding::frame_of_reference::FRAME_NUMBERS;
+use crate::encoding::zone_map::fine_zone_count;
+use crate::kernels::block::block_count;
+use crate::query::Facet;
+use crate::{Error, Result};
+
+/// What a section holds; [`SECTIONS`] describes each. The numbers are part of the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum SectionKind {
+    FrameOfReference,
+    Postings,
+    PostingRows,
+    Containers,
+    Arrays,
+    Bitsets,
+    KeyEnds,
+    Keys,
+    LabelEnds,
+    Labels,
+    TermNumbers,
+    Codes,
+    BlockZones,
+    Days,
+    Amounts,
+    ExceptionBlocks,
+    Tokens,
+    CompanyStarts,
+    CompanyRows,
+    CompanyRecords,
+    Records,
+    Pairs,
+    HashIndexStarts,
+    HashIndexEntries,
+    Permutations,
+    FineZones,
+    PermutationTableEnds,
+    PermutationStarts,
+}
+
+use SectionKind as Kind;
+
+/// The sections of one kind.
+#[derive(Debug)]
+pub(crate) struct Section {
+    pub(crate) kind: SectionKind,
+    /// The fields that have one.
+    pub(crate) fields: &'static [Field],
+    /// Bytes of an element.
+    pub(crate) width: usize,
+    pub(crate) count: Count,
+    /// What an element is, in the words of docs/format.md.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "the test of the document reads it")
+    )]
+    pub(crate) what: &'static str,
+}
+
+/// How many elements a section has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Count {
+    /// Any number; the encoding checks what else holds.
+    Any,
+    /// One for each row.
+    Rows,
+    /// One for each block of 65,536 rows.
+    Blocks,
+    /// One for each fine zone of 2,048 rows.
+    FineZones,
+    /// One for each company.
+    Companies,
+    /// One for each company and one more.
+    CompaniesAndOne,
+    /// One for each posting of all fields.
+    Postings,
+    /// One for each value of the field: see [`Field::value_count`].
+    Values,
+    /// One for each 64 numbers, of which a field of companies has one a company, and others one a row.
+    Frames,
+}
+
+/// All sections; the row of a kind is at the index of its number.
+pub(crate) const SECTIONS: [Section; 28] = [
+    row(
+        Kind::FrameOfReference,
+        &NUMBERS,
+        144,
+        Count::Frames,
+        "a frame, see below: ends of token streams, by row and by company; ids by row, \
+         ascending; where the record of each row starts",
+    ),
+    row(
+        Kind::Postings,
+        NO_FIELD,
+        16,
+        Count::Postings,
+        "a posting, see below",
+    ),
+    row(
+        Kind::PostingRows,
+        NO_FIELD,
+        4,
+        Count::Any,
+        "a row, of the postings that list them",
+    ),
+    row(
+        Kind::Containers,
+        NO_FIELD,
+        8,
+        Count::Any,
+        "a container, see below",
+    ),
+    row(
+        Kind::Arrays,
+        NO_FIELD,
+        2,
+        Count::Any,
+        "an offset in a block, of the containers that list them",
+    ),
+    row(
+        Kind::Bitsets,
+        NO_FIELD,
+        8192,
+        Count::Any,
+        "a container as one bit a row",
+    ),
+    row(
+        Kind::KeyEnds,
+        &DICTIONARIES,
+        4,
+        Count::Values,
+        "the end of a key of a dictionary. Keys are sorted; those of companies are the \
+         slugs by number, sorted, and after them the folded names by number",
+    ),
+    row(
+        Kind::Keys,
+        &DICTIONARIES,
+        1,
+        Count::Any,
+        "the bytes of the keys",
+    ),
+    row(
+        Kind::LabelEnds,
+        &LABELLED,
+        4,
+        Count::Values,
+        "the end of a label, which is what is shown: of each key of a facet; of each \
+         company by number",
+    ),
+    row(
+        Kind::Labels,
+        &LABELLED,
+        1,
+        Count::Any,
+        "the bytes of the labels",
+    ),
+    row(
+        Kind::TermNumbers,
+        TEXTS,
+        4,
+        Count::Values,
+        "the number of the term, by key",
+    ),
+    row(
+        Kind::Codes,
+        &COLUMNS,
+        1,
+        Count::Any,
+        "a column: the code of each row in 1, 2 or 4 bytes, as the number of values \
+         needs. 0 is none; *n* is the value at index *n* − 1. A facet of at most 15 \
+         values has a nibble column: two codes a byte, the lower half first",
+    ),
+    row(
+        Kind::BlockZones,
+        &[Field::Date, Field::Amount],
+        8,
+        Count::Blocks,
+        "the zone map: the minimum and maximum code in the block",
+    ),
+    row(
+        Kind::Days,
+        &[Field::Date],
+        4,
+        Count::Any,
+        "days since 1970-01-01, ascending: the values of the column",
+    ),
+    row(
+        Kind::Amounts,
+        &[Field::Amount],
+        8,
+        Count::Any,
+        "an amount as a float, ascending: the values of the column",
+    ),
+    row(
+        Kind::ExceptionBlocks,
+        &NUMBERS,
+        512,
+        Count::Any,
+        "an exception block, see below",
+    ),
+    row(Kind::Tokens, TEXTS, 1, Count::Any, "the token streams"),
+    row(
+        Kind::CompanyStarts,
+        &[Field::Company],
+        4,
+        Count::CompaniesAndOne,
+        "where the rows of a company start in kind 18, and the end of the last",
+    ),
+    row(
+        Kind::CompanyRows,
+        &[Field::Company],
+        4,
+        Count::Rows,
+        "a row, company by company",
+    ),
+    row(
+        Kind::CompanyRecords,
+        NO_FIELD,
+        8,
+        Count::Companies,
+        "where the company's record starts",
+    ),
+    row(
+        Kind::Records,
+        NO_FIELD,
+        1,
+        Count::Any,
+        "the records, see below",
+    ),
+    row(
+        Kind::Pairs,
+        &[Field::TitlePair],
+        8,
+        Count::Values,
+        "a pair of terms, ascending: the number of the second, then that of the first; \
+         the pair at index *n* has the field's *n*-th posting",
+    ),
+    row(
+        Kind::HashIndexStarts,
+        &DICTIONARIES,
+        4,
+        Count::Any,
+        "the hash index of a dictionary: where a bucket starts in kind 23, and the end of \
+         the last",
+    ),
+    row(
+        Kind::HashIndexEntries,
+        &DICTIONARIES,
+        4,
+        Count::Values,
+        "the entry of a key, bucket by bucket",
+    ),
+    row(
+        Kind::Permutations,
+        &[Field::Date],
+        2,
+        Count::Rows,
+        "the sorted permutation of each block, which is the offsets of its rows by \
+         ascending code, then by ascending offset",
+    ),
+    row(
+        Kind::FineZones,
+        &[Field::Date],
+        8,
+        Count::FineZones,
+        "the fine zone map: the minimum and maximum code in the zone",
+    ),
+    row(
+        Kind::PermutationTableEnds,
+        &[Field::Date],
+        4,
+        Count::Blocks,
+        "where the block's table in kind 27 ends, in entries",
+    ),
+    row(
+        Kind::PermutationStarts,
+        &[Field::Date],
+        2,
+        Count::Any,
+        "by block, and by code from the block's minimum to its maximum, how many of its \
+         rows have a smaller code. A block whose minimum and maximum are 65,536 apart or \
+         more has no table",
+    ),
+];
+
+const NO_FIELD: &[Field] = &[Field::None];
+const TEXTS: &[Field] = &[Field::Title, Field::Name];
+const NUMBERS: [Field; 4] = [Field::Title, Field::Name, Field::Id, Field::SignalRecord];
+const DICTIONARIES: [Field; FACETS + 3] =
+    facets_and(&[Field::Title, Field::Name, Field::CompanyKey]);
+const LABELLED: [Field; FACETS + 1] = facets_and(&[Field::CompanyName]);
+const COLUMNS: [Field; FACETS + 3] = facets_and(&[Field::Date, Field::Amount, Field::Company]);
+
+const FACETS: usize = Facet::ALL.len();
+
+/// The facets, and other fields after them.
+const fn facets_and<const N: usize>(others: &[Field]) -> [Field; N] {
+    let mut fields = [Field::None; N];
+    let mut index = 0;
+    // The fields before the index are set.
+    while index < N {
+        fields[index] = if index < FACETS {
+            Field::Facet(Facet::ALL[index])
+        } else {
+            others[index - FACETS]
+        };
+        index += 1;
+    }
+    fields
+}
+
+const fn row(
+    kind: Kind,
+    fields: &'static [Field],
+    width: usize,
+    count: Count,
+    what: &'static str,
+) -> Section {
+    Section {
+        kind,
+        fields,
+        width,
+        count,
+        what,
+    }
+}
+
+// A kind finds its row by its number.
+const _: () = {
+    let mut number = 0;
+    while number < SECTIONS.len() {
+        assert!(SECTIONS[number].kind as usize == number);
+        number += 1;
+    }
+};
+
+/// Every section that a segment has: its kind and its field.
+pub(crate) fn sections() -> impl Iterator<Item = (&'static Section, Field)> {
+    const TABLE: &[Section] = &SECTIONS;
+    let of_kind =
+        |section: &'static Section| section.fields.iter().map(move |&field| (section, field));
+    TABLE.iter().flat_map(of_kind)
+}
+
+impl SectionKind {
+    /// Whether each record of the section has a checksum of its own, so that opening a segment need not
+    /// read the section.
+    pub(crate) fn has_checksums(self) -> bool {
+        self == SectionKind::Records
+    }
+}
+
+impl Section {
+    /// Checks the length of a field's section in bytes.
+    pub(super) fn check_length(&self, field: Field, bytes: usize, table: &Table) -> Result<()> {
+        let expected = self.count.of(field, table);
+        let elements = bytes as u64 / self.width as u64;
+        if bytes.is_multiple_of(self.width) && expected.is_none_or(|expected| elements == expected)
+        {
+            return Ok(());
+        }
+        let Section { kind, width, .. } = self;
+        let expected =
+            expected.map_or_else(String::new, |count| format!("; there should be {count}"));
+        Err(Error::corrupt(format!(
+            "section {kind:?} of {field:?} has {bytes} bytes, {width} an element{expected}"
+        )))
+    }
+}
+
+impl Count {
+    fn of(self, field: Field, table: &Table) -> Option<u64> {
+        let (rows, companies) = (table.rows, u64::from(table.companies));
+        match self {
+            Count::Any => None,
+            Count::Rows => Some(rows.into()),
+            Count::Blocks => Some(block_count(rows).into()),
+            Count::FineZones => Some(fine_zone_count(rows).into()),
+            Count::Companies => Some(companies),
+            Count::CompaniesAndOne => Some(companies + 1),
+            Count::Postings => table.field_postings.last().map(|&postings| postings.into()),
+            Count::Values => field.value_count(table),
+            Count::Frames => {
+                let numbers = if field == Field::Name {
+                    companies
+                } else {
+                    rows.into()
+                };
+                Some(numbers.div_ceil(FRAME_NUMBERS as u64))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Count::Any => "any",
+            Count::Rows => "rows",
+            Count::Blocks => "blocks",
+            Count::FineZones => "fine zones",
+            Count::Companies => "companies",
+            Count::CompaniesAndOne => "companies + 1",
+            Count::Postings => "postings",
+            Count::Values => "values",
+            Count::Frames => "frames",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
