@@ -1,24 +1,28 @@
 //! The bytes of a segment: a mapped file, or owned memory. The one use of `unsafe`.
 
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use memmap2::Mmap;
 
 /// Bytes that start at an address which is a multiple of eight, so that sections can be viewed as
 /// integers without copying them.
-#[derive(Debug)]
 pub(crate) enum Bytes {
     /// A file, mapped: pages are read when they are first touched and shared between processes.
     Mapped(Mmap),
-    /// Memory: a segment that was built and is used in one process.
-    Owned {
-        /// Whole words, for the alignment.
-        words: Vec<u64>,
-        /// The bytes used of them.
-        length: usize,
-    },
+    /// Memory of this process, shared with the file in memory that it is the content of.
+    Owned(Arc<AlignedBytes>),
+}
+
+/// Bytes in memory, held in whole words for the alignment.
+#[derive(Clone, Default)]
+pub(crate) struct AlignedBytes {
+    words: Vec<u64>,
+    /// The bytes used of them.
+    length: usize,
 }
 
 impl Bytes {
@@ -33,13 +37,34 @@ impl Bytes {
     }
 
     /// Copies bytes into aligned memory.
+    #[cfg(test)]
     pub(crate) fn copy(bytes: &[u8]) -> Bytes {
-        let mut words = vec![0_u64; bytes.len().div_ceil(8)];
-        bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
-        Bytes::Owned {
-            words,
-            length: bytes.len(),
-        }
+        let mut aligned = AlignedBytes::default();
+        aligned.append(bytes);
+        Bytes::Owned(Arc::new(aligned))
+    }
+}
+
+impl AlignedBytes {
+    /// Appends bytes.
+    pub(crate) fn append(&mut self, bytes: &[u8]) {
+        let end = self.length + bytes.len();
+        self.words.resize(end.div_ceil(8), 0);
+        bytemuck::cast_slice_mut(&mut self.words)[self.length..end].copy_from_slice(bytes);
+        self.length = end;
+    }
+
+    /// Gives memory back that is allocated and holds nothing.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.words.shrink_to_fit();
+    }
+}
+
+impl Deref for AlignedBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words)[..self.length]
     }
 }
 
@@ -49,7 +74,40 @@ impl Deref for Bytes {
     fn deref(&self) -> &[u8] {
         match self {
             Bytes::Mapped(map) => map,
-            Bytes::Owned { words, length } => &bytemuck::cast_slice(words)[..*length],
+            Bytes::Owned(aligned) => aligned,
         }
+    }
+}
+
+/// The number of bytes, not the bytes: there may be gigabytes of them.
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bytes::Mapped(map) => write!(f, "Mapped({} bytes)", map.len()),
+            Bytes::Owned(aligned) => fmt::Debug::fmt(aligned, f),
+        }
+    }
+}
+
+impl fmt::Debug for AlignedBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Owned({} bytes)", self.length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn appended_bytes_are_in_order_and_not_printed() {
+        let mut aligned = AlignedBytes::default();
+        for bytes in [&b"0123456789"[..], b"", b"abc"] {
+            aligned.append(bytes);
+        }
+        assert_eq!(&*aligned, b"0123456789abc");
+        assert_eq!(format!("{aligned:?}"), "Owned(13 bytes)");
+        assert_eq!(format!("{:?}", Bytes::copy(&aligned)), "Owned(13 bytes)");
+        assert!(aligned.as_ptr().addr().is_multiple_of(8));
     }
 }

@@ -9,9 +9,10 @@ use super::directory::{self, FileBuilder, NewFiles};
 use super::identity::IndexId;
 use super::live::SegmentHandle;
 use super::manifest::Manifest;
+use super::memory::Memory;
 use super::snapshot::Snapshot;
 use super::storage::{Directory, Storage};
-use crate::segment::{Added, Segment, SegmentBuilder};
+use crate::segment::Added;
 use crate::signal::{Company, Signal};
 use crate::{Error, Result};
 
@@ -32,18 +33,7 @@ use crate::{Error, Result};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug)]
-pub struct IndexBuilder(Target);
-
-#[derive(Debug)]
-enum Target {
-    Memory(SegmentBuilder<Vec<u8>>),
-    Directory(Building),
-}
-
-/// An index that is being built in a directory. What is dropped unfinished leaves no file.
-#[derive(Debug)]
-struct Building {
+pub struct IndexBuilder {
     segment: FileBuilder,
     new_files: NewFiles,
     next_file: u64,
@@ -58,14 +48,13 @@ impl IndexBuilder {
     /// # Errors
     /// None today.
     pub fn in_memory() -> Result<IndexBuilder> {
-        SegmentBuilder::new(Vec::new())
-            .map(Target::Memory)
-            .map(IndexBuilder)
+        IndexBuilder::in_storage(Arc::new(Memory::default()))
     }
 
     /// Builds in a directory, which is created where it does not exist.
     ///
     /// Records are written as they are added, so memory holds what the index needs, not the text.
+    /// A builder that is dropped unfinished leaves no file.
     ///
     /// # Errors
     /// The directory holds an index already, or cannot be written.
@@ -84,13 +73,13 @@ impl IndexBuilder {
         let mut new_files = NewFiles::new(&storage);
         let mut next_file = FIRST_FILE;
         let segment = FileBuilder::create(&mut new_files, &mut next_file)?;
-        Ok(IndexBuilder(Target::Directory(Building {
+        Ok(IndexBuilder {
             segment,
             new_files,
             next_file,
             storage,
             _lock: lock,
-        })))
+        })
     }
 
     /// Adds a company; a later one with the same slug replaces it.
@@ -98,21 +87,16 @@ impl IndexBuilder {
     /// # Errors
     /// The output cannot be written, or is full.
     pub fn add_company(&mut self, company: &Company<'_>) -> Result<Added> {
-        match &mut self.0 {
-            Target::Memory(builder) => builder.add_company(company),
-            Target::Directory(building) => building.segment.builder.add_company(company),
-        }
+        self.segment.builder.add_company(company)
     }
 
     /// Adds a signal of a company that was added; a later one with the same id replaces it.
     ///
     /// # Errors
-    /// [`is_unknown_company`](Error::is_unknown_company); or the output cannot be written, or is full.
+    /// [`is_unknown_company`](crate::Error::is_unknown_company); or the output cannot be written, or is
+    /// full.
     pub fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
-        match &mut self.0 {
-            Target::Memory(builder) => builder.add_signal(signal),
-            Target::Directory(building) => building.segment.builder.add_signal(signal),
-        }
+        self.segment.builder.add_signal(signal)
     }
 
     /// Finishes the segment, makes it durable where it is in a directory, and opens it.
@@ -122,30 +106,11 @@ impl IndexBuilder {
     ///
     /// Cost: about as long as adding the records took.
     pub fn finish(self) -> Result<Index> {
-        match self.0 {
-            Target::Memory(builder) => {
-                let segment = Arc::new(Segment::from_bytes(&builder.finish()?)?);
-                let live = SegmentHandle {
-                    number: FIRST_FILE,
-                    path: None,
-                    segment,
-                    deleted: Arc::default(),
-                };
-                let manifest = first_manifest(IndexId::random()?, FIRST_FILE + 1, &live);
-                Ok(Index::of(None, Snapshot::new(&manifest, vec![live])))
-            }
-            Target::Directory(building) => building.finish(),
-        }
-    }
-}
-
-impl Building {
-    fn finish(self) -> Result<Index> {
         let live = self.segment.finish(&*self.storage)?;
         let manifest = first_manifest(IndexId::random()?, self.next_file, &live);
         self.new_files.publish(&manifest)?;
         let snapshot = Snapshot::new(&manifest, vec![live]);
-        Ok(Index::of(Some(self.storage), snapshot))
+        Ok(Index::of(self.storage, snapshot))
     }
 }
 

@@ -348,8 +348,8 @@ pub(super) fn open_snapshot(
     Ok(Snapshot::new(manifest, segments))
 }
 
-fn path_of(storage: &dyn Storage, file: u64) -> Option<Arc<Path>> {
-    Some(storage.path(&FileKind::Segment.name(file)).into())
+fn path_of(storage: &dyn Storage, file: u64) -> Arc<Path> {
+    storage.path(&FileKind::Segment.name(file)).into()
 }
 
 /// Whether a segment is the one that a line of the manifest means.

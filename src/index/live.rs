@@ -10,12 +10,12 @@ use crate::segment::{Deleted, Segment};
 use crate::signal::SignalId;
 
 /// A segment and what is deleted of it, shared by snapshots.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct SegmentHandle {
     /// Its number in the directory: later segments have greater ones.
     pub(crate) number: u64,
-    /// Its file, for messages; none in memory.
-    pub(crate) path: Option<Arc<Path>>,
+    /// Its file, for messages.
+    pub(crate) path: Arc<Path>,
     pub(crate) segment: Arc<Segment>,
     pub(crate) deleted: Arc<Deleted>,
 }
@@ -32,10 +32,8 @@ impl SegmentHandle {
 
     /// Checks every byte of the segment and every rule; the error names the file.
     pub(crate) fn verify(&self) -> Result<()> {
-        self.segment.verify().map_err(|error| match &self.path {
-            Some(path) => error.at(path),
-            None => error,
-        })
+        let verified = self.segment.verify();
+        verified.map_err(|error| error.at(&self.path))
     }
 
     /// Whether a row is there, live, and that of an id.

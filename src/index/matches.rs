@@ -65,7 +65,6 @@ impl Snapshot {
 }
 
 /// Every match of a filter; made by [`Snapshot::matches`].
-#[derive(Debug)]
 pub struct Matches<'s> {
     snapshot: &'s Snapshot,
     query: Query,

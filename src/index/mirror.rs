@@ -161,7 +161,7 @@ impl Mirror {
         match &self.index {
             Some(index) => index.0.current.store(Arc::new(snapshot)),
             None => {
-                self.index = Some(Index::of(Some(Arc::clone(&self.storage)), snapshot));
+                self.index = Some(Index::of(Arc::clone(&self.storage), snapshot));
             }
         }
     }

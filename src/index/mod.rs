@@ -8,12 +8,14 @@ mod builder;
 mod commit;
 #[cfg(feature = "http")]
 mod cost;
+mod debug;
 mod directory;
 mod facets;
 mod identity;
 mod live;
 mod manifest;
 mod matches;
+mod memory;
 mod merge;
 #[cfg(feature = "replicate")]
 mod mirror;
@@ -58,14 +60,13 @@ use crate::Result;
 /// A published index: always a snapshot to ask.
 ///
 /// Share it by reference or clone it; clones share everything.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Index(Arc<Shared>);
 
 /// What an index, its clones and its writer share.
 #[derive(Debug)]
 struct Shared {
-    /// Where the index is kept; none for one in memory.
-    storage: Option<Arc<dyn Storage>>,
+    storage: Arc<dyn Storage>,
     current: ArcSwap<Snapshot>,
 }
 
@@ -101,24 +102,42 @@ impl Index {
         Index::from_storage(Arc::new(Directory::new(directory.as_ref())))
     }
 
+    /// An empty index in memory, to be filled by its [`writer`](Self::writer). It ends with its last
+    /// clone and writer; [`IndexBuilder::in_memory`] builds a large one sooner.
+    ///
+    /// ```
+    /// use signaldex::{Company, Filter, Index, Signal, SignalId};
+    ///
+    /// let index = Index::in_memory()?;
+    /// let mut writer = index.writer()?;
+    /// writer.upsert_company(&Company::new("acme", "Acme GmbH"))?;
+    /// writer.upsert_signal(&Signal::new(SignalId::MIN, "acme", "Acme raises Series A"))?;
+    /// writer.commit()?;
+    /// assert_eq!(index.snapshot().signal_count(), 1);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The operating system has no random bytes for the identity.
+    pub fn in_memory() -> Result<Index> {
+        IndexBuilder::in_memory()?.finish()
+    }
+
     /// The current snapshot. Cost: one atomic load and a reference count.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.0.current.load_full()
     }
 
     /// Follows the directory: publishes its current state and says what was found. An index in
-    /// memory has no directory and never changes.
+    /// memory only has its own writer, whose commits are published already.
     ///
     /// # Errors
     /// As [`open`](Self::open); the snapshot that was published before stays.
     ///
     /// Cost: reads the manifest, a few hundred bytes; where it changed, opens what is new.
     pub fn refresh(&self) -> Result<Refreshed> {
-        let Some(storage) = &self.0.storage else {
-            return Ok(Refreshed::Unchanged);
-        };
         let before = self.snapshot();
-        let Some(snapshot) = directory::read_changed(&**storage, &before)? else {
+        let Some(snapshot) = directory::read_changed(&*self.0.storage, &before)? else {
             return Ok(Refreshed::Unchanged);
         };
         let is_same_index = snapshot.identity() == before.identity();
@@ -137,25 +156,24 @@ impl Index {
     ///
     /// Cost: asks the file system for one time.
     pub fn changed_at(&self) -> Option<SystemTime> {
-        let manifest = self.0.storage.as_ref()?.path(directory::MANIFEST);
-        manifest.metadata().and_then(|file| file.modified()).ok()
+        self.0.storage.changed_at(directory::MANIFEST)
     }
 
-    /// The writer of the index. There is one at a time, over all processes.
+    /// The writer of the index. There is one at a time: over all processes for a directory, over all
+    /// clones for an index in memory.
     ///
     /// # Errors
-    /// [`is_locked`](crate::Error::is_locked) while another has it; `is_invalid` for an index in
-    /// memory; as [`open`](Self::open) otherwise.
+    /// [`is_locked`](crate::Error::is_locked) while another has it; as [`open`](Self::open) otherwise.
     pub fn writer(&self) -> Result<Writer> {
         Writer::open(&self.0)
     }
 
     fn from_storage(storage: Arc<dyn Storage>) -> Result<Index> {
         let (_, snapshot) = directory::read(&*storage, None)?;
-        Ok(Index::of(Some(storage), snapshot))
+        Ok(Index::of(storage, snapshot))
     }
 
-    fn of(storage: Option<Arc<dyn Storage>>, snapshot: Snapshot) -> Index {
+    fn of(storage: Arc<dyn Storage>, snapshot: Snapshot) -> Index {
         Index(Arc::new(Shared {
             storage,
             current: ArcSwap::from_pointee(snapshot),

@@ -17,7 +17,7 @@ use crate::segment::Segment;
 use crate::signal::SignalId;
 
 /// The signals that a query asked for, by id, and where to go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Page {
     hits: Vec<Hit>,
     next_cursor: Option<Cursor>,

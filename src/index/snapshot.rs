@@ -21,7 +21,7 @@ use crate::segment::RenderedItem;
 use crate::signal::{Company, CompanyProfile, Item, Signal, SignalId};
 
 /// The index at one moment. It never changes; searches on it need no lock and allocate little.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Snapshot {
     identity: IndexId,
     generation: u64,

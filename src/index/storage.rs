@@ -9,11 +9,12 @@ use std::io::{self, Read, Write};
 #[cfg(unix)]
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::encoding::bytes::Bytes;
 use crate::{Error, Result};
 
-/// The files of one directory.
+/// The files of one directory, or of what stands for one.
 pub(crate) trait Storage: Debug + Send + Sync {
     /// The path of a file, for messages.
     fn path(&self, name: &str) -> PathBuf;
@@ -39,6 +40,9 @@ pub(crate) trait Storage: Debug + Send + Sync {
 
     /// Makes created, renamed and removed names durable.
     fn sync_names(&self) -> io::Result<()>;
+
+    /// When a file was last replaced; `None` where that is not kept.
+    fn changed_at(&self, name: &str) -> Option<SystemTime>;
 
     /// Takes the writer's lock, which ends with the guard or with the process.
     ///
@@ -196,6 +200,10 @@ impl Storage for Directory {
 
     fn sync_names(&self) -> io::Result<()> {
         File::open(&self.0)?.sync_all()
+    }
+
+    fn changed_at(&self, name: &str) -> Option<SystemTime> {
+        fs::metadata(self.path(name)).ok()?.modified().ok()
     }
 
     fn lock(&self) -> Result<Box<dyn Debug + Send + Sync>> {

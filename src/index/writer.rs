@@ -11,12 +11,11 @@ use crate::segment;
 use crate::signal::{Company, Signal, SignalId};
 use crate::{Error, Result};
 
-/// The one writer of an index. It holds a lock that other processes see, until it is dropped or
-/// its process ends.
+/// The one writer of an index. It holds a lock, which for a directory other processes see, until
+/// it is dropped or its process ends.
 ///
 /// Changes are gathered in memory and become durable and visible together with
 /// [`commit`](Self::commit); a writer that is dropped before leaves the last commit.
-#[derive(Debug)]
 pub struct Writer {
     pub(super) core: Arc<Committer>,
     pending: Changes,
@@ -34,10 +33,7 @@ pub enum CompanyDeletion {
 
 impl Writer {
     pub(super) fn open(shared: &Arc<Shared>) -> Result<Writer> {
-        let storage = shared
-            .storage
-            .clone()
-            .ok_or_else(|| Error::invalid("an index in memory cannot be changed"))?;
+        let storage = Arc::clone(&shared.storage);
         let lock = storage.lock()?;
         let current = shared.current.load_full();
         let (manifest, snapshot) = directory::read(&*storage, Some(&current))?;
@@ -141,7 +137,7 @@ impl Writer {
     /// ([`is_poisoned`](Error::is_poisoned)): drop it and open another.
     ///
     /// Cost: writes the changed signals and all signals of changed companies, and waits for the disk
-    /// three times. Readers are not disturbed.
+    /// three times; an index in memory waits for nothing. Readers are not disturbed.
     pub fn commit(&mut self) -> Result<CommitReport> {
         let report = self.core.commit(&self.pending)?;
         self.pending = Changes::default();
@@ -164,6 +160,11 @@ impl Writer {
     /// Waits until the background has no segments left to merge.
     pub fn wait_for_merges(&mut self) {
         self.merges.wait();
+    }
+
+    /// How many signals and companies the next commit changes.
+    pub(super) fn pending_counts(&self) -> (usize, usize) {
+        (self.pending.signals.len(), self.pending.companies.len())
     }
 
     /// The ids of a company's signals, pending changes included.

@@ -30,6 +30,8 @@ pub(crate) use record::WRITTEN;
 pub(crate) use record::{check_company, check_signal};
 pub(crate) use views::FacetView;
 
+use std::fmt;
+
 use self::companies::{CompanyKeys, RowsByCompany};
 use self::record::{Records, Verified};
 use self::views::{TextView, ViewedBytes, Views};
@@ -46,7 +48,6 @@ use crate::signal::{Company, Item, Signal, SignalId};
 use crate::{Error, Result};
 
 /// An open segment.
-#[derive(Debug)]
 pub(crate) struct Segment {
     bytes: ViewedBytes,
     verified: Verified,
@@ -61,8 +62,20 @@ pub(crate) enum TextField {
     Name,
 }
 
+/// Figures on one line: a segment holds up to gigabytes.
+impl fmt::Debug for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Segment")
+            .field("rows", &self.row_count())
+            .field("companies", &self.company_count())
+            .field("bytes", &self.file_size())
+            .finish_non_exhaustive()
+    }
+}
+
 impl Segment {
     /// Opens a segment in memory.
+    #[cfg(test)]
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Segment> {
         Segment::new(Bytes::copy(bytes))
     }

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::SystemTime;
 
 use crate::encoding::bytes::Bytes;
 use crate::index::storage::{NewFile, Storage};
@@ -342,6 +343,10 @@ impl Storage for Disk {
         state.unsynced.clear();
         state.keep();
         Ok(())
+    }
+
+    fn changed_at(&self, _name: &str) -> Option<SystemTime> {
+        None
     }
 
     fn lock(&self) -> Result<Box<dyn Debug + Send + Sync>> {

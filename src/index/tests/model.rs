@@ -194,6 +194,25 @@ impl Model {
     }
 }
 
+/// What a snapshot answers to a random query, in text that tells any difference: a page with its
+/// records and cursor, the count, the facets and a company.
+pub(super) fn answers(snapshot: &Snapshot, random: &mut Random) -> String {
+    let text = random_query(random);
+    let limit = 1 + random.below(20) as usize;
+    let order = random.pick(&[Order::NewestFirst, Order::OldestFirst]);
+    let builder = Query::parse(&text).expect("a valid query").into_builder();
+    let query = builder.order(order).limit(limit).build();
+    let query = query.expect("a valid query");
+    let page = snapshot.search(&query, TODAY).expect("a whole index");
+    let ids: Vec<SignalId> = page.ids().collect();
+    let items = snapshot.records(&page).expect("a whole index");
+    let next = page.next_cursor().map(ToString::to_string);
+    let count = snapshot.count(query.filter(), TODAY);
+    let facets = snapshot.facets(query.filter(), TODAY);
+    let company = snapshot.company(&format!("c{}", random.below(6)));
+    format!("{ids:?} {items:?} {next:?} {count:?} {facets:?} {company:?}")
+}
+
 fn random_query(random: &mut Random) -> String {
     let queries = [
         "",
