@@ -15,6 +15,13 @@ use super::pages;
 use super::problem::{Code, Problem};
 use super::service::Shared;
 
+/// Who sent a request, as far as that is known: for headers, the log and the dashboard.
+#[derive(Debug, Default)]
+pub(super) struct Caller {
+    pub(super) key: Option<Arc<Key>>,
+    pub(super) rate: Option<Rate>,
+}
+
 /// A request of a known key to an endpoint that needs one.
 pub(super) struct Call<'a> {
     pub(super) service: &'a Shared,
@@ -28,13 +35,13 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// Authenticates a request, and checks the key's rate limit and scope. `rate` is set as soon as the
-    /// key is known, for the headers of refusals too.
+    /// Authenticates a request, and checks the key's rate limit and scope. `caller` is set as soon as the
+    /// key is known, for refusals too.
     pub(super) fn authorize(
         service: &'a Shared,
         parts: &'a Parts,
         scope: Scope,
-        rate: &mut Option<Rate>,
+        caller: &mut Caller,
         deadline: &'a Deadline,
     ) -> Result<Call<'a>, Problem> {
         // The files are looked at again only where they were lost, which heals without a follower too.
@@ -57,7 +64,8 @@ impl<'a> Call<'a> {
             .filter(|key| key.record.is_valid_at(now))
             .ok_or_else(unauthorized)?;
         let standing = key.request();
-        *rate = Some(standing);
+        caller.rate = Some(standing);
+        caller.key = Some(Arc::clone(&key));
         if let Some(seconds) = standing.retry_after_seconds {
             let problem = Problem::new(Code::RateLimited, "The key has sent too many requests.");
             return Err(problem.retry_after(seconds));

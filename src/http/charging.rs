@@ -76,6 +76,7 @@ pub(super) async fn charge(
     let charge = Charge {
         key: call.key.record.number,
         month: call.month,
+        day: call.now.date(),
         counter,
         units,
         quota: call.key.record.quota(counter),

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use time::UtcDateTime;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior};
@@ -108,8 +109,8 @@ impl FreeAnswers {
 
 impl Service {
     /// Records the free answers (counts, filter options) of every key since the last call, and returns
-    /// when they are durable, or are kept for the next call because the state cannot be written. Call
-    /// it once a second, and before [`close`](Service::close); [`Server`](super::Server) does both.
+    /// when they are durable, or are kept for the next call because the state cannot be written. Every
+    /// five seconds it also records how many requests were answered. Call it once a second, and before [`close`](Service::close); [`Server`](super::Server) does both.
     ///
     /// Cost: the commits that charges of the same time share; none where there is nothing new. Needs
     /// a tokio runtime.
@@ -120,12 +121,18 @@ impl Service {
             recording.spawn(async move { service.record(of, answers).await });
         }
         recording.join_all().await;
+        if self.0.activity.is_recording_due() {
+            let service = self.clone();
+            // A failed join would mean that recording has panicked, which the log then shows.
+            let _ = tokio::task::spawn_blocking(move || service.record_requests()).await;
+        }
     }
 
     async fn record(&self, of: KeyMonth, answers: u64) {
         let charge = Charge {
             key: of.0,
             month: of.1,
+            day: UtcDateTime::now().date(),
             counter: Counter::FreeAnswers,
             units: answers,
             // The quota was asked when the answer was taken.

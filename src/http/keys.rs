@@ -15,6 +15,9 @@ const PREFIX: &str = "sdx_";
 const SECRET_BYTES: usize = 32;
 /// Base64url characters of those bytes.
 const SECRET_CHARACTERS: usize = 43;
+/// Characters of a secret that its hint shows on each side: 48 of 256 bits, which leaves the rest as
+/// hard to guess.
+const HINT_CHARACTERS: usize = 4;
 /// Random bytes of a key's public id.
 const ID_BYTES: usize = 9;
 
@@ -62,6 +65,9 @@ pub struct KeyRecord {
     pub(crate) number: i64,
     /// The public id, by which a key is revoked.
     pub id: String,
+    /// The ends of the secret, such as `sdx_07Yl…dvBw`, by which a person tells keys apart; `None` for
+    /// keys that an earlier release created.
+    pub hint: Option<String>,
     /// What was asked for.
     pub settings: NewKey,
     /// When the key was made.
@@ -86,6 +92,13 @@ impl ApiKey {
 
     pub(crate) fn hash(&self) -> KeyHash {
         KeyHash::of(&self.0)
+    }
+
+    /// The ends of the key, to be stored and shown.
+    pub(crate) fn hint(&self) -> String {
+        let first = &self.0[..PREFIX.len() + HINT_CHARACTERS];
+        let last = &self.0[self.0.len() - HINT_CHARACTERS..];
+        format!("{first}…{last}")
     }
 }
 
@@ -221,6 +234,10 @@ mod tests {
         assert_eq!(key.as_str().len(), PREFIX.len() + SECRET_CHARACTERS);
         assert!(KeyHash::of_presented(key.as_str()) == Some(key.hash()));
         assert_eq!(format!("{key:?}"), "ApiKey(hidden)");
+        let hint = key.hint();
+        let (first, last) = hint.split_once('…').expect("two ends");
+        assert_eq!((first.len(), last.len()), (8, 4));
+        assert!(key.as_str().starts_with(first) && key.as_str().ends_with(last));
     }
 
     #[test]

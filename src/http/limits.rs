@@ -20,6 +20,9 @@ pub struct Limits {
     pub query_wait: Duration,
     /// The dashboard lists queries for which the index takes longer than this.
     pub slow_query_time: Duration,
+    /// Whether the dashboard's list of recent requests shows their query strings, which may say what
+    /// a client is interested in. Off by default.
+    pub show_parameters: bool,
 }
 
 /// Bounds of the server's sockets.
@@ -55,6 +58,7 @@ impl Default for Limits {
             query_threads: spare_cores(),
             query_wait: Duration::from_secs(2),
             slow_query_time: Duration::from_millis(10),
+            show_parameters: false,
         }
     }
 }

@@ -7,6 +7,7 @@
 //! server    sockets, time-outs, connections     bounded against untrusted clients
 //! router    path, method, key, rate limit       -> one answer for every request
 //! search, details, options, pages               what is asked of the corpus
+//! activity  what was answered lately           for the dashboard, bounded
 //! charging  what an answer costs                within what a quota leaves
 //! state     charge + answer, one durable write  before the first byte leaves
 //! admin     dashboard and search page           on a listener of their own, for operators
@@ -18,6 +19,7 @@
 //!
 //! The comparison with the specification, rule by rule, is `SPECIFICATION.md` at the root.
 
+mod activity;
 mod admin;
 mod answer;
 mod asking;

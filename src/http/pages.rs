@@ -27,18 +27,7 @@ pub(super) fn health(parts: &Parts) -> Result<Answer, Problem> {
 /// written.
 pub(super) fn ready(service: &Shared, parts: &Parts) -> Result<Answer, Problem> {
     request::refuse_parameters(parts.uri.query())?;
-    if let Err(error) = service.state.check_files() {
-        let detail = format!("The state file was {}.", error.cause());
-        return Err(Problem::overloaded(&detail));
-    }
-    if let Some(fault) = service.writer.fault() {
-        return Err(Problem::overloaded(fault));
-    }
-    if let Err(error) = service.state.key_changes() {
-        tracing::error!(error = format_args!("{error:#}"), "not ready");
-        return Err(Problem::overloaded("The state cannot be read."));
-    }
-    if let Some(fault) = service.corpus.fault() {
+    if let Some(fault) = fault(service) {
         return Err(Problem::overloaded(&fault));
     }
     let generation = service.corpus.view().generation;
@@ -49,6 +38,21 @@ pub(super) fn ready(service: &Shared, parts: &Parts) -> Result<Answer, Problem> 
         .unwrap_or_default();
     let body = format!("{{\"status\":\"ready\",\"generation\":{generation}{following}}}");
     Ok(Answer::json(body).with(CACHE_CONTROL, "no-store"))
+}
+
+/// Why the process cannot answer searches now.
+pub(super) fn fault(service: &Shared) -> Option<String> {
+    if let Err(error) = service.state.check_files() {
+        return Some(format!("The state file was {}.", error.cause()));
+    }
+    if let Some(fault) = service.writer.fault() {
+        return Some(fault.to_owned());
+    }
+    if let Err(error) = service.state.key_changes() {
+        tracing::error!(error = format_args!("{error:#}"), "not ready");
+        return Some("The state cannot be read.".to_owned());
+    }
+    service.corpus.fault()
 }
 
 /// The answer to everything that needs a key while the state file is not there.

@@ -13,8 +13,9 @@ use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 
+use super::activity::Answered;
 use super::answer::Answer;
-use super::call::Call;
+use super::call::{Call, Caller};
 use super::deadline::Deadline;
 use super::keyring::Rate;
 use super::keys::Scope;
@@ -54,34 +55,57 @@ async fn answer(State(service): State<Service>, request: Request) -> Response {
     let endpoint = Endpoint::of(parts.uri.path());
     let shared = &*service.0;
     shared.metrics.in_flight.inc();
-    let mut rate = None;
-    let result = answer_in_time(shared, &parts, endpoint, &mut rate).await;
+    let mut caller = Caller::default();
+    let result = answer_in_time(shared, &parts, endpoint, &mut caller).await;
     shared.metrics.in_flight.dec();
+    let code = result.as_ref().err().map(|problem| problem.code.as_str());
     let mut response = match result {
         Ok(answer) => response_of(answer),
         Err(problem) => response_of_problem(&problem, &request_id),
     };
-    finish(&mut response, &parts, rate, &request_id);
+    finish(&mut response, &parts, caller.rate, &request_id);
     let status = response.status().as_u16();
     let name = endpoint.map_or("unknown", Endpoint::name);
     let time = started.elapsed();
     shared.metrics.answered(name, status, time);
+    let key = caller.key.as_ref().map(|key| &key.record);
     tracing::info!(
         request_id,
+        key = key.map(|key| key.id.as_str()),
+        key_hint = key.and_then(|key| key.hint.as_deref()),
         method = %parts.method,
         endpoint = name,
         status,
         microseconds = u64::try_from(time.as_micros()).unwrap_or(u64::MAX),
         "answered"
     );
+    if endpoint.is_some_and(Endpoint::needs_key) {
+        shared.activity.note(Answered {
+            key: key.map_or(0, |key| key.number),
+            request_id,
+            endpoint: name,
+            status,
+            code,
+            time,
+            charged: units_charged(&response),
+            query: parts.uri.query(),
+        });
+    }
     response
+}
+
+/// The units that an answer says it cost.
+fn units_charged(response: &Response) -> u64 {
+    let units = response.headers().get(search::CHARGED);
+    let units = units.and_then(|units| units.to_str().ok());
+    units.and_then(|units| units.parse().ok()).unwrap_or(0)
 }
 
 async fn answer_in_time(
     service: &Shared,
     parts: &Parts,
     endpoint: Option<Endpoint<'_>>,
-    rate: &mut Option<Rate>,
+    caller: &mut Caller,
 ) -> Result<Answer, Problem> {
     request::check(parts)?;
     let endpoint = endpoint.ok_or_else(|| {
@@ -101,7 +125,7 @@ async fn answer_in_time(
         return Err(Problem::overloaded("Too many requests are under way."));
     };
     let deadline = Deadline::after(service.limits.request_time);
-    let answer = endpoint.answer(service, parts, rate, &deadline);
+    let answer = endpoint.answer(service, parts, caller, &deadline);
     deadline.bound(answer).await
 }
 
@@ -129,6 +153,17 @@ impl<'p> Endpoint<'p> {
         }
     }
 
+    /// Whether it needs a key.
+    fn needs_key(self) -> bool {
+        matches!(
+            self,
+            Endpoint::Signals
+                | Endpoint::Signal(_)
+                | Endpoint::Company(_)
+                | Endpoint::FilterOptions
+        )
+    }
+
     /// The endpoint as metrics and logs call it.
     fn name(self) -> &'static str {
         match self {
@@ -148,10 +183,10 @@ impl<'p> Endpoint<'p> {
         self,
         service: &Shared,
         parts: &Parts,
-        rate: &mut Option<Rate>,
+        caller: &mut Caller,
         deadline: &Deadline,
     ) -> Result<Answer, Problem> {
-        let mut call = |scope| Call::authorize(service, parts, scope, rate, deadline);
+        let mut call = |scope| Call::authorize(service, parts, scope, caller, deadline);
         match self {
             Endpoint::Signals => search::answer(&call(Scope::SignalsRead)?).await,
             Endpoint::Signal(id) => details::signal(&call(Scope::SignalsRead)?, id).await,

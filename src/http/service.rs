@@ -7,6 +7,7 @@ use arc_swap::ArcSwapOption;
 use time::{Date, UtcDateTime};
 use tokio::sync::Semaphore;
 
+use super::activity::Activity;
 use super::following::Following;
 use super::free_answers::FreeAnswers;
 use super::keyring::Keyring;
@@ -59,6 +60,7 @@ pub(super) struct Shared {
     pub(super) in_flight: Semaphore,
     pub(super) idempotency_keys: KeysInUse,
     pub(super) slow_queries: SlowQueries,
+    pub(super) activity: Activity,
     pub(super) free_answers: FreeAnswers,
     pub(super) query_pool: QueryPool,
     pub(super) following: ArcSwapOption<Following>,
@@ -100,6 +102,7 @@ impl Service {
             idempotency_keys: KeysInUse::default(),
             free_answers: FreeAnswers::default(),
             slow_queries: SlowQueries::over(limits.slow_query_time),
+            activity: Activity::new(limits.show_parameters),
             query_pool: QueryPool::new(
                 limits.query_threads,
                 limits.query_wait,
@@ -189,6 +192,24 @@ impl Service {
     /// Takes no further charge and returns when all that are under way are durable. Blocks.
     pub fn close(&self) {
         self.0.writer.close();
+        self.record_requests();
+    }
+
+    /// Records how many requests were answered since the last call. What cannot be written is kept for
+    /// the next call. Blocks.
+    pub(super) fn record_requests(&self) {
+        let today = UtcDateTime::now().date();
+        let unrecorded = self.0.activity.take_unrecorded();
+        if unrecorded.is_empty() {
+            return;
+        }
+        if let Err(error) = self.0.state.record_requests(&unrecorded, today) {
+            tracing::warn!(
+                error = format_args!("{error:#}"),
+                "counts of requests are kept to be recorded later"
+            );
+            self.0.activity.keep(unrecorded);
+        }
     }
 }
 

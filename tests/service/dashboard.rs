@@ -6,7 +6,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use signaldex::http::{
-    Admin, AdminSettings, AdminToken, Limits, NewKey, Service, State, Today, serve_admin,
+    Admin, AdminSettings, AdminToken, Limits, Server, ServerLimits, Service, State, Today,
+    serve_admin,
 };
 use signaldex::sample;
 use tempfile::TempDir;
@@ -15,26 +16,27 @@ use tokio::runtime::Runtime;
 
 use crate::client::{self, Response};
 
-/// A dashboard, and the token that opens it.
-struct Dashboard {
+/// A dashboard, the API beside it, and the token that opens the dashboard.
+pub(crate) struct Dashboard {
     address: SocketAddr,
+    pub(crate) api: SocketAddr,
     token: AdminToken,
     directory: TempDir,
     _runtime: Runtime,
 }
 
 /// The cookie of a session and the token of its forms.
-struct Session {
-    cookie: String,
-    form_token: String,
+pub(crate) struct Session {
+    pub(crate) cookie: String,
+    pub(crate) form_token: String,
 }
 
 impl Dashboard {
-    fn start() -> Dashboard {
-        Dashboard::with(Duration::from_secs(60))
+    pub(crate) fn start() -> Dashboard {
+        Dashboard::with(Duration::from_secs(60), Limits::default())
     }
 
-    fn with(session_time: Duration) -> Dashboard {
+    pub(crate) fn with(session_time: Duration, limits: Limits) -> Dashboard {
         let directory = tempfile::tempdir().expect("a directory");
         let state = State::open(directory.path().join("state.db")).expect("a state");
         let token = state
@@ -43,27 +45,34 @@ impl Dashboard {
             .expect("the first");
         let index = sample::index().expect("the sample corpus");
         let today = Today::Fixed(sample::AS_OF);
-        let service = Service::new(index, state, today, Limits::default()).expect("a service");
+        let service = Service::new(index, state, today, limits).expect("a service");
         let settings = AdminSettings {
             session_time,
             ..AdminSettings::default()
         };
-        let admin = Admin::new(service, settings);
+        let admin = Admin::new(service.clone(), settings);
         let runtime = Runtime::new().expect("a runtime");
-        let listener = runtime
-            .block_on(TcpListener::bind("127.0.0.1:0"))
-            .expect("a listener");
-        let address = listener.local_addr().expect("an address");
+        let listen = || {
+            let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"));
+            let listener = listener.expect("a listener");
+            let address = listener.local_addr().expect("an address");
+            (listener, address)
+        };
+        let (listener, address) = listen();
         runtime.spawn(serve_admin(listener, admin));
+        let (listener, api) = listen();
+        let server = Server::new(service, ServerLimits::default());
+        runtime.spawn(server.run(listener, std::future::pending()));
         Dashboard {
             address,
+            api,
             token,
             directory,
             _runtime: runtime,
         }
     }
 
-    fn state(&self) -> State {
+    pub(crate) fn state(&self) -> State {
         State::open(self.directory.path().join("state.db")).expect("the state")
     }
 
@@ -71,7 +80,14 @@ impl Dashboard {
         client::request(self.address, "GET", target, headers)
     }
 
-    fn post(&self, target: &str, form: &str, headers: &[(&str, &str)]) -> Response {
+    /// Sends a request to the API.
+    pub(crate) fn ask(&self, target: &str, key: &str) -> Response {
+        let authorization = format!("Bearer {key}");
+        let headers = [("authorization", authorization.as_str())];
+        client::request(self.api, "GET", target, &headers)
+    }
+
+    pub(crate) fn post(&self, target: &str, form: &str, headers: &[(&str, &str)]) -> Response {
         let mut text = format!(
             "POST {target} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\
              content-type: application/x-www-form-urlencoded\r\ncontent-length: {}\r\n",
@@ -85,7 +101,7 @@ impl Dashboard {
         client::parse(&client::raw(self.address, text.as_bytes()))
     }
 
-    fn sign_in(&self) -> Session {
+    pub(crate) fn sign_in(&self) -> Session {
         let answer = self.post("/sign-in", &format!("token={}", self.token.as_str()), &[]);
         assert_eq!((answer.status, answer.header("location")), (303, Some("/")));
         let cookie = answer.header("set-cookie").expect("a cookie");
@@ -101,7 +117,7 @@ impl Dashboard {
         }
     }
 
-    fn visit(&self, session: &Session, target: &str) -> Response {
+    pub(crate) fn visit(&self, session: &Session, target: &str) -> Response {
         self.get(target, &[("cookie", &session.cookie)])
     }
 
@@ -110,7 +126,7 @@ impl Dashboard {
     }
 }
 
-fn text(response: &Response) -> String {
+pub(crate) fn text(response: &Response) -> String {
     String::from_utf8(response.body.clone()).expect("text")
 }
 
@@ -121,7 +137,15 @@ fn new_key(form_token: &str) -> String {
 #[test]
 fn every_page_asks_for_a_session_and_says_where_it_leads_back() {
     let dashboard = Dashboard::start();
-    for target in ["/", "/search?q=raises", "/keys", "/usage", "/slow"] {
+    for target in [
+        "/",
+        "/search?q=raises",
+        "/keys",
+        "/usage",
+        "/requests",
+        "/slow",
+        "/storage",
+    ] {
         for headers in [&[][..], &[("cookie", "signaldex_session=guessed")]] {
             let answer = dashboard.get(target, headers);
             assert_eq!(answer.status, 303, "{target}");
@@ -147,7 +171,9 @@ fn every_answer_is_sealed_with_a_nonce_of_its_own() {
         "/search?limit=10",
         "/keys",
         "/usage",
+        "/requests",
         "/slow",
+        "/storage",
         "/sign-in",
         "/nothing",
     ] {
@@ -187,7 +213,7 @@ fn every_answer_is_sealed_with_a_nonce_of_its_own() {
     }
     policies.sort();
     policies.dedup();
-    assert_eq!(policies.len(), 7, "no nonce serves twice");
+    assert_eq!(policies.len(), 9, "no nonce serves twice");
 }
 
 #[test]
@@ -309,7 +335,7 @@ fn head_and_prefetch_leave_a_new_key_to_be_shown() {
 
 #[test]
 fn sessions_end_with_their_time_and_with_the_token() {
-    let brief = Dashboard::with(Duration::from_millis(300));
+    let brief = Dashboard::with(Duration::from_millis(300), Limits::default());
     let session = brief.sign_in();
     std::thread::sleep(Duration::from_millis(400));
     let answer = brief.visit(&session, "/");
@@ -348,21 +374,6 @@ fn the_token_is_made_once_and_kept_as_a_hash() {
         let token = dashboard.token.as_str().as_bytes();
         assert!(!bytes.windows(token.len()).any(|window| window == token));
     }
-}
-
-#[test]
-fn a_state_of_the_former_layout_is_taken_over() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let path = directory.path().join("state.db");
-    let state = State::open(&path).expect("a state");
-    state.create_key(&NewKey::named("old")).expect("a key");
-    drop(state);
-    let connection = rusqlite::Connection::open(&path).expect("a connection");
-    let former = "DROP TABLE admin_token; PRAGMA user_version = 1;";
-    connection.execute_batch(former).expect("the former layout");
-    let state = State::open(&path).expect("the state");
-    assert_eq!(state.keys().expect("keys").len(), 1);
-    assert!(state.first_admin_token().expect("a token").is_some());
 }
 
 #[test]

@@ -248,3 +248,21 @@ fn a_reader_of_the_output_that_has_gone_is_no_fault() {
         );
     }
 }
+
+#[test]
+fn a_line_of_a_request_names_its_key_and_not_its_secret() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (mut reader, writer) = pipe().expect("a pipe");
+    let mut service = Service::start(&directory.path().join("state.db"), Stdio::from(writer));
+    assert_eq!(service.search(1), (1, 1));
+    assert!(service.stop().success());
+    let mut log = String::new();
+    reader.read_to_string(&mut log).expect("a log");
+    let line = log.lines().find(|line| line.contains("\"answered\""));
+    let line: serde_json::Value = serde_json::from_str(line.expect("a line")).expect("JSON");
+    assert_eq!(line["key"], "key_trial");
+    let secret = service.bearer.trim_start_matches("Bearer ");
+    let hint = format!("{}…{}", &secret[..8], &secret[secret.len() - 4..]);
+    assert_eq!(line["key_hint"], hint);
+    assert!(!log.contains(secret));
+}

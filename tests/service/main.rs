@@ -3,6 +3,7 @@
 //! Every test starts a server of its own over the sample corpus and checks at its end that the
 //! state holds exactly what its answers said was charged.
 
+mod activity;
 mod charges;
 mod client;
 #[cfg(feature = "cli")]
@@ -27,3 +28,4 @@ mod program;
 mod reference;
 #[cfg(feature = "cli")]
 mod replaced;
+mod state_layouts;

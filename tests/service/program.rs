@@ -161,7 +161,9 @@ fn keys_are_made_listed_and_revoked_while_the_service_runs() {
     let mut logs = String::new();
     errors.read_to_string(&mut logs).expect("logs");
     assert!(logs.contains(answer.header("x-request-id").expect("an id")));
-    assert!(!logs.contains("sdx_"), "no key in the logs");
+    let is_whole = |after: &str| after.find(['"', ' ']).is_none_or(|length| length > 12);
+    let has_key = logs.split("sdx_").skip(1).any(is_whole);
+    assert!(!has_key, "no more of a key than its hint in the logs");
 }
 
 #[test]

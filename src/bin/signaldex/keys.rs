@@ -191,8 +191,9 @@ impl List {
         let keys = self.state.open_existing()?.keys()?;
         let lines: Vec<Value> = keys.iter().map(line).collect();
         if self.table {
-            const COLUMNS: [&str; 6] = [
+            const COLUMNS: [&str; 7] = [
                 "id",
+                "hint",
                 "name",
                 "scopes",
                 "createdAt",
@@ -283,6 +284,7 @@ fn line(key: &KeyRecord) -> Value {
     let settings = &key.settings;
     json!({
         "id": key.id,
+        "hint": key.hint,
         "name": settings.name,
         "scopes": settings.scopes.to_string(),
         "createdAt": instant(Some(key.created_at)),

@@ -113,6 +113,9 @@ struct Bounds {
     /// Seconds of index work from which the dashboard lists a query as slow
     #[arg(long, value_name = "SECONDS", default_value = "0.01", value_parser = parse_seconds, env = "SIGNALDEX_SLOW_QUERY_TIME")]
     slow_query_time: Duration,
+    /// Show query strings in the dashboard's list of recent requests, which otherwise names endpoints only
+    #[arg(long, env = "SIGNALDEX_SHOW_PARAMETERS")]
+    show_parameters: bool,
     /// Seconds that requests under way may take once the service is told to stop
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds, env = "SIGNALDEX_SHUTDOWN_TIMEOUT")]
     shutdown_timeout: Duration,
@@ -240,6 +243,7 @@ impl Bounds {
             query_threads: usize::try_from(self.query_threads).unwrap_or(usize::MAX),
             query_wait: self.query_wait,
             slow_query_time: self.slow_query_time,
+            show_parameters: self.show_parameters,
         }
     }
 

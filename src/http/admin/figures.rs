@@ -62,6 +62,31 @@ pub(super) fn duration(time: Duration) -> String {
     }
 }
 
+/// 45 s, 12 min, 3 h 20 min, 12 d 4 h.
+pub(super) fn uptime(time: Duration) -> String {
+    let minutes = time.as_secs() / 60;
+    let (hours, days) = (minutes / 60, minutes / (60 * 24));
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{} s", time.as_secs()),
+        (0, 0, _) => format!("{minutes} min"),
+        (0, ..) => format!("{hours} h {} min", minutes % 60),
+        _ => format!("{} d {} h", grouped(days), hours % 24),
+    }
+}
+
+/// What a key is called: its name, or its id where it has none.
+pub(super) fn key_name(id: &str, name: &str) -> String {
+    let name = if name.is_empty() { id } else { name };
+    name.to_owned()
+}
+
+/// 2026-06-30 14:05:09.
+pub(super) fn moment(instant: UtcDateTime) -> String {
+    const FORMAT: &[BorrowedFormatItem<'_>] =
+        format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
+    instant.format(FORMAT).unwrap_or_default()
+}
+
 /// 2026-06-30 14:05 UTC.
 pub(super) fn instant(instant: UtcDateTime) -> String {
     const FORMAT: &[BorrowedFormatItem<'_>] =
@@ -119,6 +144,15 @@ mod tests {
         ];
         for (nanoseconds, text) in times {
             assert_eq!(duration(Duration::from_nanos(nanoseconds)), text);
+        }
+        let uptimes = [
+            (45, "45 s"),
+            (750, "12 min"),
+            (12_010, "3 h 20 min"),
+            (1_051_300, "12 d 4 h"),
+        ];
+        for (seconds, text) in uptimes {
+            assert_eq!(uptime(Duration::from_secs(seconds)), text);
         }
     }
 }

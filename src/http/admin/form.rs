@@ -14,6 +14,13 @@ const BODY_TIME: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Form(Vec<(String, String)>);
 
+/// A value of a drop-down list.
+pub(super) struct Choice {
+    pub(super) value: String,
+    pub(super) label: String,
+    pub(super) is_chosen: bool,
+}
+
 impl Form {
     /// Reads `name=value&name=value` as browsers write it.
     pub(super) fn parse(text: &[u8]) -> Form {

@@ -31,6 +31,13 @@ pub(super) struct NavigationEntry {
     pub(super) name: &'static str,
 }
 
+/// A figure and what it counts.
+pub(super) struct Fact {
+    pub(super) name: &'static str,
+    pub(super) value: String,
+    pub(super) note: String,
+}
+
 /// A page that could not be made. The cause goes to the log.
 #[derive(Debug)]
 pub(super) struct Failed(());
@@ -44,12 +51,14 @@ struct Message<'a> {
 
 impl<'a> PageLayout<'a> {
     /// The entries of the navigation.
-    pub(super) const NAVIGATION: [NavigationEntry; 5] = [
+    pub(super) const NAVIGATION: [NavigationEntry; 7] = [
         NavigationEntry::new("/", "Overview"),
         NavigationEntry::new("/search", "Search"),
         NavigationEntry::new("/keys", "Keys"),
         NavigationEntry::new("/usage", "Usage"),
+        NavigationEntry::new("/requests", "Requests"),
         NavigationEntry::new("/slow", "Slow queries"),
+        NavigationEntry::new("/storage", "Storage"),
     ];
 
     /// The layout of a page in front of the sign-in.
@@ -83,6 +92,20 @@ impl<'a> PageLayout<'a> {
 impl NavigationEntry {
     const fn new(path: &'static str, name: &'static str) -> NavigationEntry {
         NavigationEntry { path, name }
+    }
+}
+
+impl Fact {
+    pub(super) fn new(
+        name: &'static str,
+        value: impl Into<String>,
+        note: impl Into<String>,
+    ) -> Fact {
+        Fact {
+            name,
+            value: value.into(),
+            note: note.into(),
+        }
     }
 }
 

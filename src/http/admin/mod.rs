@@ -5,7 +5,8 @@
 //! seal      headers and a nonce for every answer
 //! guard     session, forged forms                -> a session, for every page that needs one
 //! sign_in   the admin token against a session
-//! overview  keys  usage  slow                    pages over the state and the index
+//! overview  keys  usage  requests                pages over the state and what was answered lately
+//! slow  storage                                  pages over the index
 //! search    every filter, results, the plan      asks the index without charging anybody
 //! chart     bars as SVG
 //! layout     what all pages share                 templates/ and assets/, embedded
@@ -21,11 +22,13 @@ mod guard;
 mod keys;
 mod layout;
 mod overview;
+mod requests;
 mod seal;
 mod search;
 mod session;
 mod sign_in;
 mod slow;
+mod storage;
 mod token;
 mod usage;
 
@@ -106,7 +109,9 @@ impl Admin {
             .route("/keys", get(page(keys::list)).post(page(keys::create)))
             .route("/keys/revoke", post(page(keys::revoke)))
             .route("/usage", get(page(usage::show)))
+            .route("/requests", get(page(requests::show)))
             .route("/slow", get(page(slow::show)))
+            .route("/storage", get(page(storage::show)))
             .route("/sign-out", post(page(sign_in::leave)))
             .route_layer(middleware::from_fn_with_state(self.clone(), guard::admit));
         let open = Router::new()

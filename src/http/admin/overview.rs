@@ -1,6 +1,7 @@
-//! The first page: what the index holds, and what was used this month.
+//! The first page: how the service is doing today.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -8,176 +9,188 @@ use time::UtcDateTime;
 
 use super::figures;
 use super::guard::Visit;
-use super::layout::{self, PageLayout};
+use super::layout::{self, Fact, PageLayout};
 use super::{Admin, Answer};
+use crate::http::activity::TodaysTimes;
 use crate::http::metering::{Counter, Counts, Month};
-use crate::http::service::Today;
+use crate::http::pages;
+use crate::http::state::RequestLine;
 
-/// Kinds of sections that are shown; the rest is small.
-const SECTIONS_MAX: usize = 9;
+/// Keys that are shown of those that sent the most requests.
+const TOP_KEYS: usize = 5;
 
 #[derive(Template)]
 #[template(path = "overview.html", config = "src/http/admin/askama.toml")]
 struct Overview<'a> {
     layout: PageLayout<'a>,
     facts: Vec<Fact>,
-    sections: Vec<Section>,
+    top_keys: Vec<TopKey>,
     month: String,
     used: Vec<Fact>,
-    active_keys: usize,
+    /// The steps to a first answer; `None` once there was one this month.
+    first_steps: Option<FirstSteps>,
     public_url: &'a str,
 }
 
-/// A figure and what it counts.
-struct Fact {
-    name: &'static str,
-    value: String,
-    note: String,
+/// A key and what it asked for today.
+struct TopKey {
+    name: String,
+    /// Empty for requests without a valid key.
+    id: String,
+    requests: u64,
+    errors: u64,
 }
 
-/// What a part of the segment files takes.
-struct Section {
-    name: String,
-    size: String,
-    /// Of the largest, in percent, rounded up so that nothing looks empty.
-    share: u64,
+impl TopKey {
+    fn requests(&self) -> String {
+        figures::grouped(self.requests)
+    }
+
+    fn errors(&self) -> String {
+        figures::grouped(self.errors)
+    }
+}
+
+/// How far a new service has come.
+struct FirstSteps {
+    has_key: bool,
 }
 
 pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
-    let state = &admin.0.service.0.state;
+    let service = &admin.0.service;
     let now = UtcDateTime::now();
-    let keys = state.keys()?;
-    let mut totals = [0_u64; Counter::ALL.len()];
-    for line in state.usage(Some(Month::of(now)))? {
-        for (total, count) in totals.iter_mut().zip(line.counts) {
-            *total += count;
-        }
-    }
+    service.record_requests();
+    let requests = service.0.state.requests(now.date())?;
+    let todays = service.0.state.usage_by_day(now.date())?;
+    let todays = sum(todays.into_iter().map(|line| line.counts));
+    let totals = service.0.state.usage(Some(Month::of(now)))?;
+    let totals = sum(totals.into_iter().map(|line| line.counts));
+    let keys = service.0.state.keys()?;
+    let active_keys = keys.iter().filter(|key| key.is_valid_at(now)).count();
+    let is_new = requests.is_empty() && totals.iter().all(|&total| total == 0);
     let page = Overview {
         layout: PageLayout::of(visit, "Overview"),
-        facts: facts(admin),
-        sections: sections(admin),
+        facts: facts(admin, &requests, active_keys, now),
+        top_keys: top_keys(&requests),
         month: Month::of(now).to_string(),
-        used: Counter::ALL.map(|counter| used(counter, totals)).into(),
-        active_keys: keys.iter().filter(|key| key.is_valid_at(now)).count(),
+        used: Counter::ALL
+            .map(|counter| used(counter, totals, todays))
+            .into(),
+        first_steps: is_new.then_some(FirstSteps {
+            has_key: active_keys > 0,
+        }),
         public_url: &admin.0.settings.public_url,
     };
     layout::render(StatusCode::OK, &page)
 }
 
-fn facts(admin: &Admin) -> Vec<Fact> {
-    let Some(index) = admin.0.service.0.corpus.index() else {
-        return cluster_facts(admin);
-    };
-    let statistics = index.snapshot().statistics();
-    let deleted = match statistics.deleted_rows {
-        0 => String::new(),
-        rows => format!("{} deleted rows still stored", figures::grouped(rows)),
-    };
-    let today = match &admin.0.service.0.today {
-        Today::Clock => "the UTC date",
-        Today::Fixed(_) => "fixed at startup",
-        Today::Source(_) => "set by the host",
-    };
-    let changed = match index.changed_at() {
-        Some(time) => (figures::file_time(time), "the latest commit or merge"),
-        None => ("at startup".to_owned(), "in-memory index"),
-    };
-    let bytes = figures::grouped(statistics.bytes);
-    [
-        ("Signals", figures::grouped(statistics.signals), deleted),
-        (
-            "Companies",
-            figures::grouped(statistics.companies),
-            String::new(),
-        ),
-        (
-            "Segments",
-            figures::grouped(statistics.segments),
-            String::new(),
-        ),
-        (
-            "Generation",
-            figures::grouped(statistics.generation),
-            String::new(),
-        ),
-        (
-            "Size",
-            figures::bytes(statistics.bytes),
-            format!("{bytes} bytes"),
-        ),
-        ("Last commit", changed.0, changed.1.to_owned()),
-        (
-            "Today",
-            admin.0.service.0.today().to_string(),
-            today.to_owned(),
-        ),
-    ]
-    .map(|(name, value, note)| Fact { name, value, note })
-    .into()
+/// Adds up counts, each counter for itself.
+pub(super) fn sum(lines: impl Iterator<Item = Counts>) -> Counts {
+    let mut totals = Counts::default();
+    for counts in lines {
+        for (total, count) in totals.iter_mut().zip(counts) {
+            *total = total.saturating_add(count);
+        }
+    }
+    totals
 }
 
-/// What a node knows of a corpus that it has only a part of.
-fn cluster_facts(admin: &Admin) -> Vec<Fact> {
+fn facts(
+    admin: &Admin,
+    requests: &[RequestLine],
+    active_keys: usize,
+    now: UtcDateTime,
+) -> Vec<Fact> {
     let service = &admin.0.service.0;
-    let fault = service.corpus.fault();
-    [
-        (
-            "Generation",
-            figures::grouped(service.corpus.view().generation),
-            "of the cluster; this node holds part of the corpus".to_owned(),
-        ),
-        (
-            "State",
-            match fault {
-                Some(_) => "incomplete".to_owned(),
-                None => "complete".to_owned(),
-            },
-            fault.unwrap_or_default(),
-        ),
-        ("Today", service.today().to_string(), String::new()),
-    ]
-    .map(|(name, value, note)| Fact { name, value, note })
-    .into()
-}
-
-/// Sections by kind: those of single fields, such as `Codes[3]`, are added up.
-fn sections(admin: &Admin) -> Vec<Section> {
-    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
-    let index = admin.0.service.0.corpus.index();
-    let sections = index.map(|index| index.snapshot().statistics().sections);
-    for (name, bytes) in sections.unwrap_or_default() {
-        let kind = name.split('[').next().unwrap_or_default().to_owned();
-        *kinds.entry(kind).or_default() += bytes;
-    }
-    let mut kinds: Vec<(String, u64)> = kinds.into_iter().collect();
-    kinds.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
-    if kinds.len() > SECTIONS_MAX {
-        let rest = kinds.split_off(SECTIONS_MAX);
-        let bytes = rest.iter().map(|(_, bytes)| bytes).sum();
-        kinds.push((format!("{} others", rest.len()), bytes));
-    }
-    let largest = kinds.first().map_or(1, |(_, bytes)| *bytes).max(1);
-    let section = |(name, bytes): (String, u64)| Section {
-        name,
-        size: figures::bytes(bytes),
-        share: bytes.saturating_mul(100).div_ceil(largest),
+    let health = match pages::fault(service) {
+        None => Fact::new("Health", "ready", "answers requests with a key"),
+        Some(fault) => Fact::new("Health", "not ready", fault),
     };
-    kinds.into_iter().map(section).collect()
+    let times = service.activity.times_of(now.date());
+    let time = |of: fn(TodaysTimes) -> Duration| match times {
+        Some(times) => figures::duration(of(times)),
+        None => "–".to_owned(),
+    };
+    let uptime = figures::uptime(service.activity.uptime());
+    let keys = figures::grouped(active_keys as u64);
+    vec![
+        health,
+        requests_fact(requests),
+        errors_fact(requests),
+        Fact::new(
+            "Median time",
+            time(|times| times.median),
+            "to the first byte, today",
+        ),
+        Fact::new(
+            "99th percentile",
+            time(|times| times.p99),
+            "one request in 100 takes longer",
+        ),
+        Fact::new("Uptime", uptime, "of this process"),
+        Fact::new("Active keys", keys, ""),
+    ]
 }
 
-fn used(counter: Counter, totals: Counts) -> Fact {
-    let note = match counter {
+fn requests_fact(requests: &[RequestLine]) -> Fact {
+    let all: u64 = requests.iter().map(|line| line.requests).sum();
+    Fact::new(
+        "Requests today",
+        figures::grouped(all),
+        "with a key, since midnight UTC",
+    )
+}
+
+fn errors_fact(requests: &[RequestLine]) -> Fact {
+    let of = |statuses: std::ops::RangeInclusive<u16>| -> u64 {
+        let lines = requests
+            .iter()
+            .filter(|line| statuses.contains(&line.status));
+        lines.map(|line| line.requests).sum()
+    };
+    let (clients, ours) = (of(400..=499), of(500..=599));
+    let note = format!(
+        "{} refused (4xx), {} failed (5xx)",
+        figures::grouped(clients),
+        figures::grouped(ours)
+    );
+    Fact::new("Errors today", figures::grouped(clients + ours), note)
+}
+
+/// The keys that sent the most requests, the greatest first.
+fn top_keys(requests: &[RequestLine]) -> Vec<TopKey> {
+    let mut by_id: BTreeMap<&str, TopKey> = BTreeMap::new();
+    for line in requests {
+        let (id, name) = match &line.key {
+            Some((id, name)) => (id.as_str(), figures::key_name(id, name)),
+            None => ("", "no valid key".to_owned()),
+        };
+        let key = by_id.entry(id).or_insert(TopKey {
+            name,
+            id: id.to_owned(),
+            requests: 0,
+            errors: 0,
+        });
+        key.requests += line.requests;
+        if line.status >= 400 {
+            key.errors += line.requests;
+        }
+    }
+    let mut keys: Vec<TopKey> = by_id.into_values().collect();
+    keys.sort_by_key(|key| std::cmp::Reverse(key.requests));
+    keys.truncate(TOP_KEYS);
+    keys
+}
+
+fn used(counter: Counter, totals: Counts, todays: Counts) -> Fact {
+    let what = match counter {
         Counter::Signals => "returned by searches",
         Counter::Activities => "signal details",
         Counter::Companies => "company details",
         Counter::FreeAnswers => "counts and filter options; not billed",
     };
-    Fact {
-        name: name_of(counter),
-        value: figures::grouped(totals[counter.index()]),
-        note: note.to_owned(),
-    }
+    let [total, today] = [totals, todays].map(|counts| figures::grouped(counts[counter.index()]));
+    Fact::new(name_of(counter), total, format!("{what}; {today} today"))
 }
 
 /// The name of a counter as a heading.

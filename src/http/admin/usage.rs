@@ -8,7 +8,7 @@ use time::UtcDateTime;
 
 use super::chart::{self, Bar, ChartSize, SERIES_MAX};
 use super::figures;
-use super::form::Form;
+use super::form::{Choice, Form};
 use super::guard::Visit;
 use super::layout::{self, PageLayout};
 use super::overview::name_of;
@@ -38,13 +38,6 @@ struct Page<'a> {
     narrow: String,
     series: Vec<Series>,
     months: Vec<MonthTable>,
-}
-
-/// A value of a drop-down list.
-struct Choice {
-    value: String,
-    label: String,
-    is_chosen: bool,
 }
 
 /// A key in the legend.

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
+use time::Date;
 use tokio::sync::oneshot;
 
 use super::files::{Files, LostFile};
@@ -33,6 +34,8 @@ const REMOVED_BESIDES: Removal = Removal {
 pub(crate) struct Charge {
     pub(crate) key: i64,
     pub(crate) month: Month,
+    /// The day (UTC) on which the units were used.
+    pub(crate) day: Date,
     pub(crate) counter: Counter,
     /// At least 1.
     pub(crate) units: u64,
@@ -325,6 +328,7 @@ fn record(
     }
     let total = used.saturating_add(charge.units);
     counts[charge.counter.index()] = total;
+    usage.add_to_day(charge.key, charge.day, charge.counter, charge.units);
     Ok(Ok(Charged { total }))
 }
 
@@ -424,6 +428,7 @@ mod tests {
         Charge {
             key: 1,
             month: Month::of_number(202_611),
+            day: time::macros::date!(2026 - 11 - 23),
             counter: Counter::Signals,
             units,
             quota,

@@ -10,7 +10,8 @@ use crate::http::keys::{self, ApiKey, KeyHash, KeyRecord, NewKey, Scopes};
 use crate::http::metering::Quotas;
 
 const COLUMNS: &str = "number, id, name, scopes, created_at, expires_at, revoked_at, rate, burst, \
-                       quota_signals, quota_activities, quota_companies, hash, quota_free_answers";
+                       quota_signals, quota_activities, quota_companies, hash, quota_free_answers, \
+                       hint";
 
 /// The id of the trial key. Its row only gives its usage a name: it is revoked from the start, and
 /// its hash is that of no key.
@@ -41,9 +42,10 @@ impl State {
             let new = NewKey::named(TRIAL_NAME);
             let now = UtcDateTime::now().unix_timestamp();
             change.execute(
-                "INSERT INTO keys (id, hash, name, scopes, created_at, revoked_at, rate, burst) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7) \
-                 ON CONFLICT (id) DO UPDATE SET created_at = ?5, revoked_at = ?5",
+                "INSERT INTO keys \
+                 (id, hash, name, scopes, created_at, revoked_at, rate, burst, hint) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7, ?8) \
+                 ON CONFLICT (id) DO UPDATE SET created_at = ?5, revoked_at = ?5, hint = ?8",
                 params![
                     TRIAL_ID,
                     unused.hash().0,
@@ -51,7 +53,8 @@ impl State {
                     new.scopes.to_string(),
                     now,
                     new.rate,
-                    new.burst
+                    new.burst,
+                    key.hint(),
                 ],
             )?;
             commit(change)
@@ -96,8 +99,8 @@ impl State {
             let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             change.execute(
                 "INSERT INTO keys (id, hash, name, scopes, created_at, expires_at, rate, burst, \
-                 quota_signals, quota_activities, quota_companies, quota_free_answers) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                 quota_signals, quota_activities, quota_companies, quota_free_answers, hint) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
                 params![
                     id,
                     key.hash().0,
@@ -111,6 +114,7 @@ impl State {
                     stored_quota(new.quotas.activities),
                     stored_quota(new.quotas.companies),
                     stored_quota(new.quotas.free_answers),
+                    key.hint(),
                 ],
             )?;
             let sql = format!("SELECT {COLUMNS} FROM keys WHERE id = ?1");
@@ -188,8 +192,8 @@ impl State {
         let rotated = self.with(|connection| {
             let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let rotated = change.execute(
-                "UPDATE keys SET hash = ?2 WHERE id = ?1 AND revoked_at IS NULL",
-                params![id, key.hash().0],
+                "UPDATE keys SET hash = ?2, hint = ?3 WHERE id = ?1 AND revoked_at IS NULL",
+                params![id, key.hash().0, key.hint()],
             )?;
             commit(change)?;
             Ok(rotated == 1)
@@ -277,6 +281,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<(KeyHash, KeyRecord)> {
     let record = KeyRecord {
         number: row.get(0)?,
         id: row.get(1)?,
+        hint: row.get(14)?,
         settings,
         created_at: instant(row.get(4)?).unwrap_or(UtcDateTime::UNIX_EPOCH),
         revoked_at: instant(row.get(6)?),

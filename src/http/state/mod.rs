@@ -5,6 +5,7 @@
 //! request writes goes through one thread (`writer`), which commits what has gathered since its
 //! last commit together: an fsync takes milliseconds, and many requests share it.
 
+mod activity_store;
 mod admin_store;
 mod commit;
 mod files;
@@ -19,9 +20,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
+use time::Date;
 
 pub use usage_store::UsageLine;
 
+pub(crate) use activity_store::{NewRequests, RequestLine};
 pub(crate) use commit::{Charge, ChargeError, Charged};
 pub(crate) use files::LostFile;
 pub(crate) use replay_store::NewReplay;
@@ -123,6 +126,11 @@ impl State {
         }
         result
     }
+}
+
+/// A day as the file has it. Numbers that are no day are those of a damaged file.
+fn day_of(julian: i32) -> Date {
+    Date::from_julian_day(julian).unwrap_or(Date::MIN)
 }
 
 impl StateError {

@@ -15,7 +15,7 @@ use super::files::FileId;
 const APPLICATION_ID: i32 = 0x7364_7853;
 /// What leads from each layout to the next; a file's layout is how many of them it has seen. A file
 /// of a greater one was written by a later release and is left alone.
-const STEPS: [&str; 2] = [LAYOUT, ADMIN];
+const STEPS: [&str; 3] = [LAYOUT, ADMIN, ACTIVITY];
 /// How long a statement waits for another process to finish its transaction.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Only the owner reads and writes: the file holds usage and whole answers.
@@ -70,6 +70,30 @@ const ADMIN: &str = "
         place INTEGER PRIMARY KEY CHECK (place = 1),
         hash BLOB NOT NULL
     ) STRICT;
+";
+
+/// A hint of each secret, unknown for keys that were created before; usage by day, and requests by
+/// day, endpoint and status. A `day` is a Julian day number. The `key` of a request is 0 where none
+/// was accepted.
+const ACTIVITY: &str = "
+    ALTER TABLE keys ADD COLUMN hint TEXT;
+    CREATE TABLE usage_days (
+        day INTEGER NOT NULL,
+        key INTEGER NOT NULL REFERENCES keys (number),
+        signals INTEGER NOT NULL,
+        activities INTEGER NOT NULL,
+        companies INTEGER NOT NULL,
+        free_answers INTEGER NOT NULL,
+        PRIMARY KEY (day, key)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE requests (
+        day INTEGER NOT NULL,
+        key INTEGER NOT NULL,
+        endpoint TEXT NOT NULL,
+        status INTEGER NOT NULL,
+        requests INTEGER NOT NULL,
+        PRIMARY KEY (day, key, endpoint, status)
+    ) STRICT, WITHOUT ROWID;
 ";
 
 /// Creates an empty file for a new state; a file that is there stays as it is.

@@ -1,11 +1,12 @@
-//! Usage in the state file: one row a key and month.
+//! Usage in the state file: one row a key and month, and one a key and day.
 
 use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use time::Date;
 
 use super::{State, StateError};
-use crate::http::metering::{Counts, Month};
+use crate::http::metering::{Counter, Counts, Month};
 
 /// What a key used in a month.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +19,16 @@ pub struct UsageLine {
     pub month: Month,
     /// Units by counter.
     pub counts: Counts,
+}
+
+/// What a key used on a day.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DayUsage {
+    pub(crate) key_id: String,
+    pub(crate) name: String,
+    /// The day, in UTC.
+    pub(crate) day: Date,
+    pub(crate) counts: Counts,
 }
 
 impl State {
@@ -44,6 +55,25 @@ impl State {
         })
     }
 
+    /// Usage by key and day from a day on, oldest first.
+    pub(crate) fn usage_by_day(&self, from: Date) -> Result<Vec<DayUsage>, StateError> {
+        self.with(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT id, name, day, signals, activities, companies, free_answers \
+                 FROM usage_days JOIN keys ON number = key WHERE day >= ?1 ORDER BY day, number",
+            )?;
+            let lines = statement.query_map([from.to_julian_day()], |row| {
+                Ok(DayUsage {
+                    key_id: row.get(0)?,
+                    name: row.get(1)?,
+                    day: super::day_of(row.get(2)?),
+                    counts: [row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?],
+                })
+            })?;
+            Ok(lines.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
     /// What a key has used in a month.
     pub(crate) fn counts(&self, key: i64, month: Month) -> Result<Counts, StateError> {
         self.with(|connection| Ok(read(connection, key, month)?))
@@ -54,6 +84,8 @@ impl State {
 pub(super) struct UsageBatch<'t> {
     transaction: &'t Transaction<'t>,
     rows: HashMap<(i64, Month), Counts>,
+    /// What the batch adds to days.
+    days: HashMap<(i64, Date), Counts>,
 }
 
 impl<'t> UsageBatch<'t> {
@@ -61,7 +93,14 @@ impl<'t> UsageBatch<'t> {
         UsageBatch {
             transaction,
             rows: HashMap::new(),
+            days: HashMap::new(),
         }
+    }
+
+    /// Adds units to the day on which they were used.
+    pub(super) fn add_to_day(&mut self, key: i64, day: Date, counter: Counter, units: u64) {
+        let added = &mut self.days.entry((key, day)).or_default()[counter.index()];
+        *added = added.saturating_add(units);
     }
 
     /// The counts of a key in a month, as far as the batch has come.
@@ -82,6 +121,16 @@ impl<'t> UsageBatch<'t> {
         for ((key, month), [signals, activities, companies, free]) in self.rows {
             let month = month.number();
             statement.execute(params![key, month, signals, activities, companies, free])?;
+        }
+        let mut statement = self.transaction.prepare_cached(
+            "INSERT INTO usage_days VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE SET \
+             signals = signals + excluded.signals, activities = activities + excluded.activities, \
+             companies = companies + excluded.companies, \
+             free_answers = free_answers + excluded.free_answers",
+        )?;
+        for ((key, day), [signals, activities, companies, free]) in self.days {
+            let day = day.to_julian_day();
+            statement.execute(params![day, key, signals, activities, companies, free])?;
         }
         Ok(())
     }

@@ -1,0 +1,86 @@
+//! Requests in the state file: how many a key sent to each endpoint on a day, by status.
+
+use rusqlite::{TransactionBehavior, params};
+use time::{Date, Duration};
+
+use super::{State, StateError};
+
+/// How long days are kept: a year and a month, so that a month can be compared with that of the year
+/// before.
+const DAYS_KEPT: Duration = Duration::days(400);
+
+/// Requests that are not recorded yet.
+#[derive(Clone, Debug)]
+pub(crate) struct NewRequests {
+    pub(crate) day: Date,
+    /// The number of the key; 0 where none was accepted.
+    pub(crate) key: i64,
+    pub(crate) endpoint: &'static str,
+    pub(crate) status: u16,
+    pub(crate) requests: u64,
+}
+
+/// Requests of a key to an endpoint on a day that were answered with a status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RequestLine {
+    pub(crate) day: Date,
+    /// Id and name of the key; `None` where no key was accepted.
+    pub(crate) key: Option<(String, String)>,
+    pub(crate) endpoint: String,
+    pub(crate) status: u16,
+    pub(crate) requests: u64,
+}
+
+impl State {
+    /// Adds requests to what is recorded, and removes days that are too old to be kept.
+    pub(crate) fn record_requests(
+        &self,
+        requests: &[NewRequests],
+        today: Date,
+    ) -> Result<(), StateError> {
+        self.with(|connection| {
+            let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let mut add = change.prepare_cached(
+                "INSERT INTO requests VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET \
+                 requests = requests + excluded.requests",
+            )?;
+            for new in requests {
+                let day = new.day.to_julian_day();
+                add.execute(params![
+                    day,
+                    new.key,
+                    new.endpoint,
+                    new.status,
+                    new.requests
+                ])?;
+            }
+            drop(add);
+            let oldest = today.saturating_sub(DAYS_KEPT).to_julian_day();
+            change.execute("DELETE FROM requests WHERE day < ?1", [oldest])?;
+            change.execute("DELETE FROM usage_days WHERE day < ?1", [oldest])?;
+            Ok(change.commit()?)
+        })
+    }
+
+    /// Requests from a day on, oldest first.
+    pub(crate) fn requests(&self, from: Date) -> Result<Vec<RequestLine>, StateError> {
+        self.with(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT day, id, name, endpoint, status, requests \
+                 FROM requests LEFT JOIN keys ON number = key \
+                 WHERE day >= ?1 ORDER BY day, key, endpoint, status",
+            )?;
+            let lines = statement.query_map([from.to_julian_day()], |row| {
+                let (id, name): (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);
+                Ok(RequestLine {
+                    day: super::day_of(row.get(0)?),
+                    key: id.zip(name),
+                    endpoint: row.get(3)?,
+                    status: row.get(4)?,
+                    requests: row.get(5)?,
+                })
+            })?;
+            Ok(lines.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+}
