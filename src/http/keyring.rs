@@ -89,7 +89,12 @@ impl Keyring {
             return Ok(());
         }
         let key = |(hash, record): (KeyHash, KeyRecord)| {
-            let lasting = known.by_hash.get(&hash).map(|key| Arc::clone(&key.lasting));
+            // A limit that was edited holds at once; what was sent before does not count against it.
+            let same = known
+                .by_hash
+                .get(&hash)
+                .filter(|key| key.has_limit_of(&record));
+            let lasting = same.map(|key| Arc::clone(&key.lasting));
             let lasting = lasting.unwrap_or_else(|| Arc::new(Lasting::new(&record)));
             (hash, Arc::new(Key { record, lasting }))
         };
@@ -110,6 +115,11 @@ impl Lasting {
 }
 
 impl Key {
+    fn has_limit_of(&self, record: &KeyRecord) -> bool {
+        let (own, other) = (&self.record.settings, &record.settings);
+        (own.rate, own.burst) == (other.rate, other.burst)
+    }
+
     /// Counts a request and says how the key stands.
     pub(crate) fn request(&self) -> Rate {
         let (rate, burst) = (self.record.settings.rate, self.record.settings.burst);

@@ -130,6 +130,10 @@ pub(crate) fn text(response: &Response) -> String {
     String::from_utf8(response.body.clone()).expect("text")
 }
 
+fn shows_secret(response: &Response) -> bool {
+    text(response).contains("id=\"new-key\"")
+}
+
 fn new_key(form_token: &str) -> String {
     format!("form_token={form_token}&name=mine&scope=signals%3Aread&rate=5&burst=5")
 }
@@ -153,7 +157,13 @@ fn every_page_asks_for_a_session_and_says_where_it_leads_back() {
             assert!(place.starts_with("/sign-in?session="), "{place}");
         }
     }
-    for target in ["/keys", "/keys/revoke", "/sign-out"] {
+    for target in [
+        "/keys",
+        "/keys/edit",
+        "/keys/rotate",
+        "/keys/revoke",
+        "/sign-out",
+    ] {
         assert_eq!(dashboard.post(target, "", &[]).status, 403, "{target}");
     }
     assert_eq!(dashboard.get("/metrics", &[]).status, 200);
@@ -308,7 +318,7 @@ fn a_new_key_is_shown_once_and_to_its_maker_alone() {
         &new_key(&session.form_token),
         &[("cookie", &session.cookie)],
     );
-    let shows = |session: &Session| text(&dashboard.visit(session, "/keys")).contains(">sdx_");
+    let shows = |session: &Session| shows_secret(&dashboard.visit(session, "/keys"));
     assert!(!shows(&other));
     assert!(shows(&session));
     assert!(!shows(&session));
@@ -325,12 +335,12 @@ fn head_and_prefetch_leave_a_new_key_to_be_shown() {
     assert_eq!((head.status, head.body.len()), (200, 0));
     for header in ["sec-purpose", "purpose", "x-moz"] {
         let prefetched = dashboard.get("/keys", &[cookie, (header, "prefetch")]);
-        assert!(!text(&prefetched).contains(">sdx_"), "{header}");
+        assert!(!shows_secret(&prefetched), "{header}");
     }
     let refused = dashboard.post("/keys", &form.replace("rate=5", "rate=0"), &[cookie]);
     assert_eq!(refused.status, 400);
-    assert!(!text(&refused).contains(">sdx_"), "a form that was refused");
-    assert!(text(&dashboard.visit(&session, "/keys")).contains(">sdx_"));
+    assert!(!shows_secret(&refused), "a form that was refused");
+    assert!(shows_secret(&dashboard.visit(&session, "/keys")));
 }
 
 #[test]
@@ -424,4 +434,66 @@ fn the_search_page_names_values_that_no_signal_has() {
         assert!(page.contains(&note), "{note}");
     }
     assert!(!page.contains("&#34;funding&#34;"));
+}
+
+#[test]
+fn a_key_is_edited_and_rotated_and_the_service_follows_at_once() {
+    let dashboard = Dashboard::start();
+    let session = dashboard.sign_in();
+    let cookie = ("cookie", session.cookie.as_str());
+    let form = new_key(&session.form_token).replace("burst=5", "burst=1");
+    dashboard.post("/keys", &form.replace("rate=5", "rate=1"), &[cookie]);
+    let page = text(&dashboard.visit(&session, "/keys"));
+    let secret = |page: &str| {
+        let rest = page.split("aria-label=\"The new key\">").nth(1);
+        rest.and_then(|rest| rest.split('<').next())
+            .expect("a key")
+            .to_owned()
+    };
+    let key = secret(&page);
+    let statuses =
+        |key: &str| [(); 3].map(|()| dashboard.ask("/api/v1/signals?limit=1", key).status);
+    assert_eq!(statuses(&key)[1..], [429, 429]);
+
+    let id = dashboard.state().keys().expect("keys")[0].id.clone();
+    let edit = format!("{}&id={id}&quota_signals=9", new_key(&session.form_token));
+    let edit = edit
+        .replace("burst=5", "burst=50")
+        .replace("name=mine", "name=yours");
+    let answer = dashboard.post("/keys/edit", &edit, &[cookie]);
+    let saved = format!("/keys/edit?id={id}&saved=yes");
+    assert_eq!(answer.header("location"), Some(saved.as_str()));
+    assert_eq!(statuses(&key), [200; 3]);
+    let page = text(&dashboard.visit(&session, &saved));
+    assert!(page.contains("value=\"yours\"") && page.contains("Saved."));
+    let refused = dashboard.post("/keys/edit", &edit.replace("rate=5", "rate=0"), &[cookie]);
+    assert_eq!(refused.status, 400);
+    assert!(text(&refused).contains("Nothing was saved"));
+
+    let own = format!("form_token={}&id={id}", session.form_token);
+    let answer = dashboard.post("/keys/rotate", &own, &[cookie]);
+    assert_eq!(answer.header("location"), Some("/keys#created"));
+    let page = text(&dashboard.visit(&session, "/keys"));
+    assert!(page.contains("New secret for yours"));
+    assert_eq!(statuses(&key), [401; 3]);
+    assert_eq!(statuses(&secret(&page)), [200; 3]);
+    let record = dashboard.state().keys().expect("keys").remove(0);
+    assert_eq!(record.settings.quotas.signals, Some(9));
+    assert!(secret(&page).starts_with(&record.hint.expect("a hint")[..8]));
+
+    dashboard.post("/keys/revoke", &own, &[cookie]);
+    let page = text(&dashboard.visit(&session, "/keys"));
+    assert!(page.contains("yours") && page.contains("badge-revoked"));
+    for target in ["/keys/edit", "/keys/rotate"] {
+        assert_eq!(
+            dashboard
+                .post(target, &format!("{edit}&id={id}"), &[cookie])
+                .status,
+            404
+        );
+    }
+    assert_eq!(
+        dashboard.visit(&session, "/keys/edit?id=nothing").status,
+        404
+    );
 }

@@ -16,9 +16,8 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use super::form::Form;
 use super::layout::{self, Failed};
 use super::seal::Nonce;
-use super::session::Session;
+use super::session::{NewSecret, Session};
 use super::{Admin, Answer};
-use crate::http::keys::{ApiKey, KeyRecord};
 
 /// The name of the session's cookie.
 pub(super) const COOKIE_NAME: &str = "signaldex_session";
@@ -40,11 +39,11 @@ pub(super) struct Visit {
 const PREFETCH_HEADERS: [&str; 3] = ["sec-purpose", "purpose", "x-moz"];
 
 impl Visit {
-    /// The new key that is to be shown, once. It stays in the session until an answer shows it: that
+    /// The new secret that is to be shown, once. It stays in the session until an answer shows it: that
     /// of a GET which is no prefetch.
-    pub(super) fn take_new_key(&self) -> Option<(KeyRecord, ApiKey)> {
+    pub(super) fn take_secret(&self) -> Option<NewSecret> {
         let is_shown = self.parts.method == Method::GET && !is_prefetch(&self.parts.headers);
-        is_shown.then(|| self.session.take_new_key())?
+        is_shown.then(|| self.session.take_secret())?
     }
 }
 

@@ -83,6 +83,12 @@ impl<'a> PageLayout<'a> {
         }
     }
 
+    /// The layout of a page that belongs to an entry of the navigation.
+    pub(super) fn under(visit: &'a Visit, title: &'a str, path: &'a str) -> PageLayout<'a> {
+        let layout = PageLayout::of(visit, title);
+        PageLayout { path, ..layout }
+    }
+
     /// The field that every form of the page carries.
     pub(super) fn form_token(&self) -> &str {
         self.form_token.unwrap_or_default()
@@ -158,8 +164,8 @@ pub(super) fn render(status: StatusCode, page: &impl Template) -> Answer {
 }
 
 /// Leads to a page, after a form was taken.
-pub(super) fn see(path: &'static str) -> Answer {
-    Ok((StatusCode::SEE_OTHER, [(LOCATION, path)]).into_response())
+pub(super) fn see(path: &str) -> Answer {
+    Ok((StatusCode::SEE_OTHER, [(LOCATION, path.to_owned())]).into_response())
 }
 
 /// A page that only says something.

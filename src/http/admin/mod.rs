@@ -107,6 +107,8 @@ impl Admin {
             .route("/", get(page(overview::show)))
             .route("/search", get(page(search::show)))
             .route("/keys", get(page(keys::list)).post(page(keys::create)))
+            .route("/keys/edit", get(page(keys::edit)).post(page(keys::save)))
+            .route("/keys/rotate", post(page(keys::rotate)))
             .route("/keys/revoke", post(page(keys::revoke)))
             .route("/usage", get(page(usage::show)))
             .route("/requests", get(page(requests::show)))

@@ -22,7 +22,16 @@ pub(super) struct Session {
     pub(super) form_token: String,
     expires_at: Instant,
     admin_token: TokenHash,
-    new_key: Mutex<Option<(KeyRecord, ApiKey)>>,
+    secret: Mutex<Option<NewSecret>>,
+}
+
+/// A key in the clear, until it is shown.
+#[derive(Debug)]
+pub(super) struct NewSecret {
+    pub(super) record: KeyRecord,
+    pub(super) key: ApiKey,
+    /// Whether the key had another secret before.
+    pub(super) is_rotated: bool,
 }
 
 /// The sessions, by the hash of their cookie.
@@ -52,7 +61,7 @@ impl Sessions {
             form_token: keys::random_text::<SECRET_BYTES>()?,
             expires_at: Instant::now() + self.lifetime,
             admin_token,
-            new_key: Mutex::default(),
+            secret: Mutex::default(),
         };
         let mut sessions = self.lock();
         make_room(&mut sessions);
@@ -91,18 +100,18 @@ impl Session {
         TokenHash::of(token) == TokenHash::of(&self.form_token)
     }
 
-    /// Keeps a new key until it is shown.
-    pub(super) fn keep_new_key(&self, record: KeyRecord, key: ApiKey) {
-        *self.lock() = Some((record, key));
+    /// Keeps a new secret until it is shown.
+    pub(super) fn keep_secret(&self, secret: NewSecret) {
+        *self.lock() = Some(secret);
     }
 
-    /// The new key that is to be shown, once; asked for by [`Visit`](super::guard::Visit) alone.
-    pub(super) fn take_new_key(&self) -> Option<(KeyRecord, ApiKey)> {
+    /// The new secret that is to be shown, once; asked for by [`Visit`](super::guard::Visit) alone.
+    pub(super) fn take_secret(&self) -> Option<NewSecret> {
         self.lock().take()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<(KeyRecord, ApiKey)>> {
-        self.new_key.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Option<NewSecret>> {
+        self.secret.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

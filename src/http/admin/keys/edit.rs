@@ -1,0 +1,116 @@
+//! The page of one key: its settings, a new secret, its end.
+
+use askama::Template;
+use axum::http::StatusCode;
+use time::UtcDateTime;
+
+use super::fields::{self, KeyFields};
+use super::table::Status;
+use crate::http::admin::figures;
+use crate::http::admin::form::Form;
+use crate::http::admin::guard::Visit;
+use crate::http::admin::layout::{self, PageLayout};
+use crate::http::admin::session::NewSecret;
+use crate::http::admin::{Admin, Answer};
+use crate::http::keys::KeyRecord;
+use crate::http::state::StateError;
+
+#[derive(Template)]
+#[template(path = "key.html", config = "src/http/admin/askama.toml")]
+struct Page<'a> {
+    layout: PageLayout<'a>,
+    fields: KeyFields,
+    id: &'a str,
+    name: String,
+    hint: &'a str,
+    status: Status,
+    created: String,
+    /// `None` for a key that can still be used.
+    revoked: Option<String>,
+    is_saved: bool,
+}
+
+/// The page of a key.
+pub(in crate::http::admin) fn edit(admin: &Admin, visit: &Visit) -> Answer {
+    let form = Form::parse(visit.query.as_bytes());
+    let Some(key) = find(admin, form.value("id"))? else {
+        return not_found(visit);
+    };
+    let fields = KeyFields::of(&key.settings);
+    let is_saved = !form.value("saved").is_empty();
+    show(visit, StatusCode::OK, &key, (fields, is_saved))
+}
+
+/// Saves the settings of a key; they hold from now on.
+pub(in crate::http::admin) fn save(admin: &Admin, visit: &Visit) -> Answer {
+    let Some(key) = find(admin, visit.form.value("id"))? else {
+        return not_found(visit);
+    };
+    let now = UtcDateTime::now();
+    let new = match fields::read(&visit.form, now, key.settings.expires_at) {
+        Ok(new) => new,
+        Err(faults) => {
+            let fields = KeyFields::typed(&visit.form, faults);
+            return show(visit, StatusCode::BAD_REQUEST, &key, (fields, false));
+        }
+    };
+    let state = &admin.0.service.0.state;
+    if state
+        .edit_key(&key.id, |settings| *settings = new)?
+        .is_none()
+    {
+        return not_found(visit);
+    }
+    tracing::info!(key = key.id, "a key was edited in the dashboard");
+    admin.0.service.follow_keys();
+    layout::see(&format!("/keys/edit?id={}&saved=yes", key.id))
+}
+
+/// Gives a key a new secret and leads to the table, which shows it.
+pub(in crate::http::admin) fn rotate(admin: &Admin, visit: &Visit) -> Answer {
+    let id = visit.form.value("id");
+    let Some(secret) = admin.0.service.0.state.rotate_key(id)? else {
+        return not_found(visit);
+    };
+    tracing::info!(key = id, "a key was rotated in the dashboard");
+    admin.0.service.follow_keys();
+    let Some(record) = find(admin, id)? else {
+        return not_found(visit);
+    };
+    visit.session.keep_secret(NewSecret {
+        record,
+        key: secret,
+        is_rotated: true,
+    });
+    layout::see("/keys#created")
+}
+
+fn find(admin: &Admin, id: &str) -> Result<Option<KeyRecord>, StateError> {
+    let keys = admin.0.service.0.state.keys()?;
+    Ok(keys.into_iter().find(|key| key.id == id))
+}
+
+fn not_found(visit: &Visit) -> Answer {
+    let text = "There is no such key, or it is revoked.";
+    layout::message_of(visit, StatusCode::NOT_FOUND, "Key not found", text)
+}
+
+fn show(
+    visit: &Visit,
+    status: StatusCode,
+    key: &KeyRecord,
+    (fields, is_saved): (KeyFields, bool),
+) -> Answer {
+    let page = Page {
+        layout: PageLayout::under(visit, "API key", "/keys"),
+        fields,
+        id: &key.id,
+        name: figures::key_name(&key.id, &key.settings.name),
+        hint: key.hint.as_deref().unwrap_or_default(),
+        status: Status::of(key, UtcDateTime::now()),
+        created: figures::instant(key.created_at),
+        revoked: key.revoked_at.map(figures::instant),
+        is_saved,
+    };
+    layout::render(status, &page)
+}

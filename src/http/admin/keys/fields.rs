@@ -1,0 +1,220 @@
+//! The fields of a key's settings: what they show, and what was typed into them.
+
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
+use time::{Date, UtcDateTime};
+
+use crate::http::admin::figures;
+use crate::http::admin::form::Form;
+use crate::http::keys::{NewKey, Scope, Scopes};
+use crate::http::metering::Quotas;
+
+/// What is wrong with a field of the form.
+pub(super) struct Fault {
+    pub(super) field: &'static str,
+    text: String,
+}
+
+/// The fields of a form, filled in.
+pub(super) struct KeyFields {
+    values: Vec<(&'static str, String)>,
+    pub(super) scopes: Vec<ScopeChoice>,
+    pub(super) faults: Vec<Fault>,
+}
+
+pub(super) struct ScopeChoice {
+    pub(super) name: &'static str,
+    pub(super) description: &'static str,
+    pub(super) is_chosen: bool,
+}
+
+/// The fields with a text.
+const TEXTS: [&str; 8] = [
+    "name",
+    "rate",
+    "burst",
+    "expires",
+    "quota_signals",
+    "quota_activities",
+    "quota_companies",
+    "quota_free_answers",
+];
+
+impl KeyFields {
+    /// The fields of a key that is to be created, with their defaults.
+    pub(super) fn of_new() -> KeyFields {
+        KeyFields::of(&NewKey::named(""))
+    }
+
+    /// The fields of a key.
+    pub(super) fn of(settings: &NewKey) -> KeyFields {
+        let quota = |quota: Option<u64>| quota.map(|quota| quota.to_string()).unwrap_or_default();
+        let expires = settings.expires_at.map(|at| at.date().to_string());
+        let quotas = &settings.quotas;
+        let values = [
+            settings.name.clone(),
+            settings.rate.to_string(),
+            settings.burst.to_string(),
+            expires.unwrap_or_default(),
+            quota(quotas.signals),
+            quota(quotas.activities),
+            quota(quotas.companies),
+            quota(quotas.free_answers),
+        ];
+        KeyFields {
+            values: TEXTS.into_iter().zip(values).collect(),
+            scopes: scopes(|scope| settings.scopes.contains(scope)),
+            faults: Vec::new(),
+        }
+    }
+
+    /// The fields as they were sent, and what is wrong with them.
+    pub(super) fn typed(form: &Form, faults: Vec<Fault>) -> KeyFields {
+        let typed = |name| (name, form.value(name).to_owned());
+        KeyFields {
+            values: TEXTS.map(typed).into(),
+            scopes: scopes(|scope| form.values("scope").any(|typed| typed == scope.as_str())),
+            faults,
+        }
+    }
+
+    /// What a field shows.
+    pub(super) fn value(&self, field: &str) -> &str {
+        let value = self.values.iter().find(|(name, _)| *name == field);
+        value.map_or("", |(_, value)| value)
+    }
+
+    /// What is wrong with a field; empty where nothing is.
+    pub(super) fn fault(&self, field: &str) -> &str {
+        let fault = self.faults.iter().find(|fault| fault.field == field);
+        fault.map_or("", |fault| &fault.text)
+    }
+}
+
+fn scopes(is_chosen: impl Fn(Scope) -> bool) -> Vec<ScopeChoice> {
+    let choice = |scope: Scope| ScopeChoice {
+        name: scope.as_str(),
+        description: match scope {
+            Scope::SignalsRead => "search, signal details, filter options",
+            Scope::CompaniesRead => "company details",
+        },
+        is_chosen: is_chosen(scope),
+    };
+    Scope::ALL.map(choice).into()
+}
+
+/// Reads the settings of a key, or says everything that is wrong with them. The end that a key has
+/// already may stay, also where it has passed.
+pub(super) fn read(
+    form: &Form,
+    now: UtcDateTime,
+    present_end: Option<UtcDateTime>,
+) -> Result<NewKey, Vec<Fault>> {
+    let mut reading = Reading {
+        form,
+        faults: Vec::new(),
+    };
+    let new = NewKey {
+        name: reading.name(),
+        scopes: reading.scopes(),
+        expires_at: reading.expiry(now, present_end),
+        rate: reading.at_least_one("rate"),
+        burst: reading.at_least_one("burst"),
+        quotas: Quotas {
+            signals: reading.quota("quota_signals"),
+            activities: reading.quota("quota_activities"),
+            companies: reading.quota("quota_companies"),
+            free_answers: reading.quota("quota_free_answers"),
+        },
+    };
+    if reading.faults.is_empty() {
+        Ok(new)
+    } else {
+        Err(reading.faults)
+    }
+}
+
+/// A form that is being read. Each method answers a stand-in where it notes a fault.
+struct Reading<'a> {
+    form: &'a Form,
+    faults: Vec<Fault>,
+}
+
+impl Reading<'_> {
+    fn fault(&mut self, field: &'static str, text: impl Into<String>) {
+        let text = text.into();
+        self.faults.push(Fault { field, text });
+    }
+
+    fn name(&mut self) -> String {
+        let name = self.form.value("name").to_owned();
+        if name.is_empty() {
+            self.fault("name", "Enter a name.");
+        }
+        if name.chars().count() > NewKey::MAX_NAME_CHARACTERS {
+            let most = NewKey::MAX_NAME_CHARACTERS;
+            self.fault("name", format!("Use at most {most} characters."));
+        }
+        name
+    }
+
+    fn scopes(&mut self) -> Scopes {
+        let names: Vec<&str> = self.form.values("scope").collect();
+        let scopes = Scopes::parse(&names.join(","));
+        if scopes.is_none() {
+            self.fault("scope", "Choose at least one scope.");
+        }
+        scopes.unwrap_or_default()
+    }
+
+    fn expiry(
+        &mut self,
+        now: UtcDateTime,
+        present_end: Option<UtcDateTime>,
+    ) -> Option<UtcDateTime> {
+        const FORMAT: &[BorrowedFormatItem<'_>] = format_description!("[year]-[month]-[day]");
+        let typed = self.form.value("expires");
+        if typed.is_empty() {
+            return None;
+        }
+        let Ok(day) = Date::parse(typed, FORMAT) else {
+            self.fault("expires", "Enter a date as YYYY-MM-DD.");
+            return None;
+        };
+        if present_end.is_some_and(|end| end.date() == day) {
+            return present_end;
+        }
+        let end = day.midnight().as_utc();
+        if end <= now {
+            self.fault("expires", "Choose a day after today (UTC).");
+            return None;
+        }
+        Some(end)
+    }
+
+    fn at_least_one(&mut self, field: &'static str) -> u32 {
+        let number = self
+            .form
+            .value(field)
+            .parse()
+            .ok()
+            .filter(|&number| number > 0);
+        if number.is_none() {
+            let most = figures::grouped(u64::from(u32::MAX));
+            self.fault(field, format!("Enter a whole number from 1 to {most}."));
+        }
+        number.unwrap_or(1)
+    }
+
+    fn quota(&mut self, field: &'static str) -> Option<u64> {
+        let typed = self.form.value(field);
+        if typed.is_empty() {
+            return None;
+        }
+        let quota = typed.parse().ok();
+        if quota.is_none() {
+            self.fault(field, "Enter a whole number, or leave the field empty.");
+        }
+        quota
+    }
+}
