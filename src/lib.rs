@@ -11,7 +11,7 @@
 //! let mut round = Signal::new(SignalId::MIN, "acme", "Acme raises €12M Series A");
 //! round.date = Some(date!(2026 - 06 - 12));
 //!
-//! let mut builder = IndexBuilder::in_memory()?;
+//! let mut builder = IndexBuilder::in_memory();
 //! builder.add_company(&acme)?;
 //! builder.add_signal(&round)?;
 //! let index = builder.finish()?;
@@ -19,12 +19,12 @@
 //! let query = Query::parse(r#"q="series a"&country=germany&days=30&limit=10"#)?;
 //! let today = date!(2026 - 06 - 30);
 //! let snapshot = index.snapshot();
-//! let page = snapshot.search(&query, today)?;
+//! let page = snapshot.search(&query, today);
 //! for item in snapshot.records(&page)? {
 //!     println!("{} {}", item.signal.id, item.signal.title);
 //! }
 //! assert_eq!(page.len(), 1);
-//! assert_eq!(snapshot.count(query.filter(), today)?, 1);
+//! assert_eq!(snapshot.count(query.filter(), today), 1);
 //! assert!(page.next_cursor().is_none());
 //! # Ok(())
 //! # }

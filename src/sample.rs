@@ -7,7 +7,7 @@
 //!
 //! let index = sample::index()?;
 //! let query = Query::parse(r#"q="series a"&country=Germany"#)?;
-//! assert!(!index.snapshot().search(&query, sample::AS_OF)?.is_empty());
+//! assert!(!index.snapshot().search(&query, sample::AS_OF).is_empty());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -31,7 +31,7 @@ pub const AS_OF: Date = date!(2026 - 06 - 30);
 /// # Errors
 /// None: the sample is valid, which the tests assert.
 pub fn index() -> Result<Index> {
-    let mut builder = IndexBuilder::in_memory()?;
+    let mut builder = IndexBuilder::in_memory();
     for line in COMPANIES.lines() {
         let company = parse_company(line.as_bytes()).map_err(|f| Error::invalid(f.to_string()))?;
         builder.add_company(&company)?;

@@ -89,7 +89,7 @@ pub(super) fn answer_of(snapshot: &Snapshot, wanted: &Wanted) -> Result<Answer> 
             today,
             with_items,
         } => rows(snapshot, query, *today, *with_items),
-        Wanted::Count { filter, today } => snapshot.count(filter, *today).map(Answer::Count),
+        Wanted::Count { filter, today } => Ok(Answer::Count(snapshot.count(filter, *today))),
         Wanted::Facets { filter, today } => facets(snapshot, filter, *today),
         Wanted::Signal(id) => {
             let answer = signal_answer(snapshot, *id)?;
@@ -115,7 +115,7 @@ fn lone_row(id: u64, bytes: Vec<u8>) -> Row {
 }
 
 fn rows(snapshot: &Snapshot, query: &Query, today: time::Date, with_items: bool) -> Result<Answer> {
-    let page = snapshot.search(query, today)?;
+    let page = snapshot.search(query, today);
     let ids = page.ids().map(|id| id.get());
     if !with_items {
         return Ok(Answer::Rows(
@@ -130,7 +130,7 @@ fn rows(snapshot: &Snapshot, query: &Query, today: time::Date, with_items: bool)
 }
 
 fn facets(snapshot: &Snapshot, filter: &crate::Filter, today: time::Date) -> Result<Answer> {
-    let facets = snapshot.facets(filter, today)?;
+    let facets = snapshot.facets(filter, today);
     let values = Facet::ALL.into_iter().flat_map(|facet| {
         let values = facets.values(facet).iter();
         values.map(move |value| (facet as u8, value.label.clone(), value.count))

@@ -139,7 +139,7 @@ mod tests {
     ];
 
     fn heavy_index() -> Index {
-        let mut builder = IndexBuilder::in_memory().expect("a builder");
+        let mut builder = IndexBuilder::in_memory();
         let company = Company::new("acme", "Acme");
         builder.add_company(&company).expect("a company");
         let pairs: Vec<String> = WORDS.windows(2).map(|pair| pair.join(" ")).collect();
@@ -181,7 +181,7 @@ mod tests {
         let filter = Filter::parse(&query).expect("a filter");
         let count = || {
             let started = std::time::Instant::now();
-            snapshot.count(&filter, today).expect("a count");
+            snapshot.count(&filter, today);
             started.elapsed()
         };
         let work = (0..5).map(|_| count()).min().expect("five times");

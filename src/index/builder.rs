@@ -21,14 +21,14 @@ use crate::{Error, Result};
 /// ```
 /// # use signaldex::{Company, IndexBuilder, Query, Signal, SignalId};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let mut builder = IndexBuilder::in_memory()?;
+/// let mut builder = IndexBuilder::in_memory();
 /// builder.add_company(&Company::new("acme", "Acme GmbH"))?;
 /// let id = SignalId::new(7).ok_or("an id")?;
 /// builder.add_signal(&Signal::new(id, "acme", "Acme raises Series A"))?;
 /// let index = builder.finish()?;
 ///
 /// let today = time::macros::date!(2026 - 06 - 30);
-/// let page = index.snapshot().search(&Query::parse("q=\"series a\"")?, today)?;
+/// let page = index.snapshot().search(&Query::parse("q=\"series a\"")?, today);
 /// assert!(page.ids().eq([id]));
 /// # Ok(())
 /// # }
@@ -43,12 +43,9 @@ pub struct IndexBuilder {
 }
 
 impl IndexBuilder {
-    /// Builds in memory.
-    ///
-    /// # Errors
-    /// None today.
-    pub fn in_memory() -> Result<IndexBuilder> {
-        IndexBuilder::in_storage(Arc::new(Memory::default()))
+    /// Builds in memory. The index can be changed as one in a directory can, and ends with the process.
+    pub fn in_memory() -> IndexBuilder {
+        IndexBuilder::in_storage(Arc::new(Memory::default())).expect("memory can be written to")
     }
 
     /// Builds in a directory, which is created where it does not exist.

@@ -68,7 +68,7 @@ mod tests {
     const ROWS: u64 = 10_000;
 
     fn snapshot() -> std::sync::Arc<Snapshot> {
-        let mut builder = IndexBuilder::in_memory().expect("a builder");
+        let mut builder = IndexBuilder::in_memory();
         let company = Company::new("acme", "Acme");
         builder.add_company(&company).expect("a company");
         for number in 1..=ROWS {

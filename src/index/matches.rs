@@ -25,7 +25,7 @@ impl Snapshot {
     /// use signaldex::{Company, Filter, IndexBuilder, Signal, SignalId};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let mut builder = IndexBuilder::in_memory()?;
+    /// let mut builder = IndexBuilder::in_memory();
     /// builder.add_company(&Company::new("acme", "Acme"))?;
     /// for id in 1..=120 {
     ///     let id = SignalId::new(id).expect("an id");
@@ -77,7 +77,7 @@ pub struct Matches<'s> {
 impl<'s> Matches<'s> {
     fn load(&mut self, start: Start) -> Result<()> {
         let query = self.query.part(start, SLICE);
-        let page = self.snapshot.search(&query, self.today)?;
+        let page = self.snapshot.search(&query, self.today);
         self.slice = self.snapshot.records(&page)?.into_iter();
         self.next = page.next_cursor().cloned().map(Start::After);
         Ok(())

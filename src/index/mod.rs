@@ -120,7 +120,7 @@ impl Index {
     /// # Errors
     /// The operating system has no random bytes for the identity.
     pub fn in_memory() -> Result<Index> {
-        IndexBuilder::in_memory()?.finish()
+        IndexBuilder::in_memory().finish()
     }
 
     /// The current snapshot. Cost: one atomic load and a reference count.

@@ -138,14 +138,11 @@ impl Snapshot {
     /// `today` is the UTC date; where the query has a cursor, the day of the walk's first page
     /// counts instead, so that all pages of a walk see the same window of dates.
     ///
-    /// # Errors
-    /// None today; records are only read by [`records`](Self::records).
-    ///
     /// Cost: grows with the rows looked at until the page is full, a few microseconds where
     /// matches are common; never more than [`count`](Self::count).
-    pub fn search(&self, query: &Query, today: Date) -> Result<Page> {
+    pub fn search(&self, query: &Query, today: Date) -> Page {
         let day = query.day(today);
-        Ok(page::search(&self.segments, query, day, &self.strategies))
+        page::search(&self.segments, query, day, &self.strategies)
     }
 
     /// The records of a page's signals, in its order.
@@ -186,26 +183,20 @@ impl Snapshot {
 
     /// The exact number of signals that match.
     ///
-    /// # Errors
-    /// None today.
-    ///
     /// Cost: proportional to the blocks that may hold matches, some hundred nanoseconds each; a
     /// single value is read from its stored count.
-    pub fn count(&self, filter: &Filter, today: Date) -> Result<u64> {
+    pub fn count(&self, filter: &Filter, today: Date) -> u64 {
         let request = self.request(filter, today);
         let count = |handle: &SegmentHandle| handle.live().count::<Unobserved>(&request).0;
-        Ok(self.segments.iter().map(count).sum())
+        self.segments.iter().map(count).sum()
     }
 
     /// The values of all facets with their counts, each list lifted from its own filter.
     ///
-    /// # Errors
-    /// None today.
-    ///
     /// Cost: as [`count`](Self::count), once and once more for each facet that is filtered on,
     /// and one addition a match and facet.
-    pub fn facets(&self, filter: &Filter, today: Date) -> Result<Facets> {
-        Ok(facets::count(&self.segments, &self.request(filter, today)))
+    pub fn facets(&self, filter: &Filter, today: Date) -> Facets {
+        facets::count(&self.segments, &self.request(filter, today))
     }
 
     /// The signal of an id.
@@ -304,17 +295,14 @@ impl Snapshot {
     /// How a query is answered: runs the page and the count as [`search`](Self::search) and
     /// [`count`](Self::count) do, and once more while the steps are counted.
     ///
-    /// # Errors
-    /// None today.
-    ///
     /// Cost: several times that of [`count`](Self::count).
-    pub fn explain(&self, query: &Query, today: Date) -> Result<Explanation> {
+    pub fn explain(&self, query: &Query, today: Date) -> Explanation {
         let day = query.day(today);
         let started = Instant::now();
         let page = page::search(&self.segments, query, day, &self.strategies);
         let page_time = started.elapsed();
         let started = Instant::now();
-        let matches = self.count(query.filter(), day)?;
+        let matches = self.count(query.filter(), day);
         let count_time = started.elapsed();
         let pages = page::explain(&self.segments, query, day, &self.strategies);
         let request = self.request(query.filter(), day);
@@ -327,7 +315,7 @@ impl Snapshot {
                 count,
             }
         });
-        Ok(Explanation {
+        Explanation {
             query: query.filter().canonical(),
             unknown: self.unknown_values(query.filter()),
             segments: segments.collect(),
@@ -335,7 +323,7 @@ impl Snapshot {
             page_length: page.len(),
             page_time,
             count_time,
-        })
+        }
     }
 
     /// Checks what opening did not: every byte against its checksum, the padding between sections,

@@ -14,7 +14,7 @@ impl Snapshot {
     /// ```
     /// use signaldex::{Filter, IndexBuilder};
     ///
-    /// let snapshot = IndexBuilder::in_memory()?.finish()?.snapshot();
+    /// let snapshot = IndexBuilder::in_memory().finish()?.snapshot();
     /// let unknown = snapshot.unknown_values(&Filter::parse("country=Germny")?);
     /// assert_eq!(unknown[0].to_string(), "no signal has country \"germny\"");
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -65,13 +65,10 @@ impl Writer {
     }
 
     /// Deletes a signal and says whether there was one.
-    ///
-    /// # Errors
-    /// None today.
-    pub fn delete_signal(&mut self, id: SignalId) -> Result<bool> {
+    pub fn delete_signal(&mut self, id: SignalId) -> bool {
         let existed = self.has_signal(id);
         self.pending.signals.insert(id, None);
-        Ok(existed)
+        existed
     }
 
     /// Adds a company, in place of the one with its slug. Its signals are found by its new fields

@@ -141,7 +141,7 @@ pub struct LoadReport {
 /// # let (companies, signals) = (folder.path().join("c"), folder.path().join("s"));
 /// std::fs::write(&companies, r#"{"slug": "acme", "name": "Acme GmbH"}"#)?;
 /// std::fs::write(&signals, r#"{"id": 7, "slug": "7", "title": "Hiring", "companySlug": "acme"}"#)?;
-/// let mut builder = IndexBuilder::in_memory()?;
+/// let mut builder = IndexBuilder::in_memory();
 /// let report = json::load(&companies, &signals, &mut builder, OnInvalid::Stop)?;
 /// assert_eq!((report.companies, report.signals), (1, 1));
 /// # Ok(())

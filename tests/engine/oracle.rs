@@ -75,7 +75,7 @@ pub(crate) fn index_of<'r>(
     companies: impl IntoIterator<Item = Company<'r>>,
     signals: impl IntoIterator<Item = Signal<'r>>,
 ) -> Index {
-    let mut builder = IndexBuilder::in_memory().expect("memory can be written to");
+    let mut builder = IndexBuilder::in_memory();
     for company in companies {
         builder
             .add_company(&company)

@@ -111,7 +111,7 @@ fn requests_that_wait_for_a_lock_are_charged_when_it_is_released() {
 
 /// Fifty signals whose evidence alone is 12.5 MB, and compresses little.
 fn large_records() -> Index {
-    let mut builder = IndexBuilder::in_memory().expect("an index");
+    let mut builder = IndexBuilder::in_memory();
     builder
         .add_company(&Company::new("acme", "Acme"))
         .expect("a company");

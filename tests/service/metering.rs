@@ -264,9 +264,7 @@ fn usage_names_key_month_and_counters() {
 fn a_replay_outlives_restarts_and_the_records_it_shows() {
     let mut fixture = Fixture::start();
     let first = fixture.send("GET", "/api/v1/signals?limit=4", &[NAME]);
-    let nothing = IndexBuilder::in_memory()
-        .and_then(IndexBuilder::finish)
-        .expect("an empty index");
+    let nothing = IndexBuilder::in_memory().finish().expect("an empty index");
     fixture.restart(nothing);
     assert_eq!(fixture.search("limit=4").items().len(), 0);
     let again = fixture.send("GET", "/api/v1/signals?limit=4", &[NAME]);

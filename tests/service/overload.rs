@@ -225,7 +225,7 @@ const WORDS: [&str; 40] = [
 /// An index in which a phrase that occurs nowhere is looked for in every title.
 fn heavy_index() -> Index {
     const ROWS: u64 = 30_000;
-    let mut builder = IndexBuilder::in_memory().expect("a builder");
+    let mut builder = IndexBuilder::in_memory();
     let company = Company::new("acme", "Acme");
     builder.add_company(&company).expect("a company");
     let pairs: Vec<String> = WORDS.windows(2).map(|pair| pair.join(" ")).collect();

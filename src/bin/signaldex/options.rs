@@ -17,7 +17,7 @@ impl Options {
         let filter = self.question.filter()?;
         let today = self.question.today();
         let snapshot = source::open(&self.question.directory)?.snapshot();
-        let facets = snapshot.facets(&filter, today)?;
+        let facets = snapshot.facets(&filter, today);
         source::print_answer(FilterOptions { facets: &facets })
     }
 }

@@ -197,9 +197,7 @@ pub(crate) fn warn_of_unknown(snapshot: &Snapshot, filter: &Filter, today: Date)
     if unknown.is_empty() {
         return;
     }
-    let Ok(facets) = snapshot.facets(&Filter::default(), today) else {
-        return;
-    };
+    let facets = snapshot.facets(&Filter::default(), today);
     for value in unknown {
         let facet = Facet::ALL
             .into_iter()

@@ -62,7 +62,7 @@ impl Search {
         let snapshot = source::open(&self.question.directory)?.snapshot();
         query::warn_of_unknown(&snapshot, query.filter(), today);
         if query.count_only() {
-            let count = snapshot.count(query.filter(), today)?;
+            let count = snapshot.count(query.filter(), today);
             let data = SearchData {
                 items: &[],
                 next_cursor: None,
@@ -70,10 +70,10 @@ impl Search {
             };
             return source::print_answer(data);
         }
-        let page = snapshot.search(&query, today)?;
+        let page = snapshot.search(&query, today);
         let items = snapshot.records(&page)?;
         if self.table || self.format == Format::Table {
-            let total = snapshot.count(query.filter(), today)?;
+            let total = snapshot.count(query.filter(), today);
             let next = page.next_cursor().map(|next| self.next_command(next));
             return table::print(&items, total, query.filter(), next.as_deref());
         }

@@ -57,7 +57,7 @@ impl Update {
             let id: SignalId = line
                 .parse()
                 .map_err(|fault| format!("{}:{number}: {fault}", path.display()))?;
-            writer.delete_signal(id)?;
+            writer.delete_signal(id);
         }
         let on_signals = if self.with_signals {
             CompanyDeletion::Cascade

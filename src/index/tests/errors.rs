@@ -262,7 +262,7 @@ fn a_build_that_fails_or_is_dropped_leaves_no_new_file() {
 #[test]
 fn a_signal_of_an_unknown_company_is_refused_alike_by_builder_and_writer() {
     let orphan = Signal::new(SignalId::MIN, "nobody", "Whose?");
-    let mut builder = IndexBuilder::in_memory().expect("memory");
+    let mut builder = IndexBuilder::in_memory();
     let of_builder = builder.add_signal(&orphan).expect_err("no such company");
     let directory = tempfile::tempdir().expect("a directory");
     let builder = IndexBuilder::in_directory(directory.path()).expect("an empty directory");

@@ -124,10 +124,10 @@ impl Model {
         let context = format!("{context}, query {text}");
         let filter = Filter::parse(&text).expect("a valid filter");
         let matches = self.matches(&filter);
-        let count = snapshot.count(&filter, TODAY).expect("a whole index");
+        let count = snapshot.count(&filter, TODAY);
         assert_eq!(count, matches.len() as u64, "{context}");
         self.compare_walk(snapshot, &text, matches, random, &context);
-        let facets = snapshot.facets(&filter, TODAY).expect("a whole index");
+        let facets = snapshot.facets(&filter, TODAY);
         let records = self.signals.values();
         let records = records.map(|signal| (signal, &self.companies[&*signal.company_slug]));
         assert_eq!(facets, Facets::of(records, &filter, TODAY), "{context}");
@@ -156,9 +156,7 @@ impl Model {
                 Some(cursor) => builder.after(cursor).build(),
                 None => builder.build(),
             };
-            let page = snapshot
-                .search(&query.expect("a valid query"), TODAY)
-                .expect("whole");
+            let page = snapshot.search(&query.expect("a valid query"), TODAY);
             ids.extend(page.ids());
             assert!(ids.len() <= self.signals.len(), "a walk ends, {context}");
             cursor = page.next_cursor().cloned();
@@ -203,7 +201,7 @@ pub(super) fn answers(snapshot: &Snapshot, random: &mut Random) -> String {
     let builder = Query::parse(&text).expect("a valid query").into_builder();
     let query = builder.order(order).limit(limit).build();
     let query = query.expect("a valid query");
-    let page = snapshot.search(&query, TODAY).expect("a whole index");
+    let page = snapshot.search(&query, TODAY);
     let ids: Vec<SignalId> = page.ids().collect();
     let items = snapshot.records(&page).expect("a whole index");
     let next = page.next_cursor().map(ToString::to_string);

@@ -24,7 +24,7 @@ const UNMERGED_SIGNALS: u64 = 1500;
 /// An index in memory with a few signals of every kind.
 pub fn tiny_index() -> Index {
     let corpus = Corpus::new(TINY_SIGNALS, 5).expect("a size within bounds");
-    let builder = IndexBuilder::in_memory().expect("memory can be written to");
+    let builder = IndexBuilder::in_memory();
     filled(builder, corpus)
 }
 

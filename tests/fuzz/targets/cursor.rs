@@ -100,13 +100,10 @@ fn ask(filter: &str, cursor: &Cursor, index: &Index) {
     match Query::parse(&format!("{filter}{ampersand}cursor={cursor}")) {
         Ok(query) => {
             assert_eq!(*query.start(), Start::After(cursor.clone()));
-            let page = index
-                .snapshot()
-                .search(&query, TODAY)
-                .expect("pages read no records");
+            let page = index.snapshot().search(&query, TODAY);
             assert!(page.ids().all(|id| id < cursor.last_id()));
             let matching = index.snapshot().count(query.filter(), cursor.day());
-            assert!(page.len() as u64 <= matching.expect("counts read no records"));
+            assert!(page.len() as u64 <= matching);
             if let Some(next) = page.next_cursor() {
                 assert_eq!(next.day(), cursor.day());
             }

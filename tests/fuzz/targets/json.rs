@@ -107,7 +107,7 @@ fn load(scratch: &Scratch, companies: &[u8], signals: &[u8]) -> (Option<Index>, 
         scratch.write(name, bytes);
         scratch.path(name)
     };
-    let mut builder = IndexBuilder::in_memory().expect("memory can be written to");
+    let mut builder = IndexBuilder::in_memory();
     let mut loader = Loader::new(OnInvalid::Skip).on_rejected(|rejected: &Rejected| {
         assert!(rejected.line > 0);
         check_fault(&rejected.fault);

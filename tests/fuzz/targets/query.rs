@@ -102,15 +102,13 @@ fn check_canonical(query: &Query) {
 fn check_answers(query: &Query, known: &Known) {
     let Known { snapshot, records } = known;
     compare_query(snapshot, records, query);
-    let explanation = snapshot
-        .explain(query, TODAY)
-        .expect("plans read no records");
+    let explanation = snapshot.explain(query, TODAY);
     let count = snapshot.count(query.filter(), TODAY);
-    assert_eq!(explanation.matches, count.expect("counts read no records"));
+    assert_eq!(explanation.matches, count);
     if query.fingerprint().as_bytes()[0].is_multiple_of(FACETS_SHARE) {
         let pairs = records.iter().map(|found| (&found.signal, &found.company));
         let facets = snapshot.facets(query.filter(), TODAY);
         let expected = Facets::of(pairs, query.filter(), TODAY);
-        assert_eq!(facets.expect("facets read no records"), expected);
+        assert_eq!(facets, expected);
     }
 }

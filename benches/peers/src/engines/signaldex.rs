@@ -42,23 +42,23 @@ impl Prepared for Asked<'_> {
             Start::First => &self.question.first,
             Start::Middle => &self.question.middle,
         };
-        Ok(PageAnswer::Page(self.snapshot.search(query, self.today)?))
+        Ok(PageAnswer::Page(self.snapshot.search(query, self.today)))
     }
 
     fn count(&mut self) -> Result<u64> {
         Ok(self
             .snapshot
-            .count(self.question.first.filter(), self.today)?)
+            .count(self.question.first.filter(), self.today))
     }
 
     fn facets(&mut self) -> Result<FacetAnswer> {
         let filter = self.question.first.filter();
-        let facets = self.snapshot.facets(filter, self.today)?;
+        let facets = self.snapshot.facets(filter, self.today);
         Ok(FacetAnswer::Labelled(facets))
     }
 
     fn records(&mut self) -> Result<Option<usize>> {
-        let page = self.snapshot.search(&self.question.first, self.today)?;
+        let page = self.snapshot.search(&self.question.first, self.today);
         Ok(Some(self.snapshot.records(&page)?.len()))
     }
 }
