@@ -74,10 +74,9 @@ fn new_signal<'s>(signals: &'s [Signal<'_>], number: usize) -> Signal<'s> {
     let last = ids.find(|&id| id != SignalId::MAX);
     let new = last.map_or(0, SignalId::get) + 1 + number as u64;
     let id = SignalId::new(new).expect("an id far below the greatest");
-    Signal {
-        id,
-        ..signals[number % signals.len()].clone()
-    }
+    let mut signal = signals[number % signals.len()].clone();
+    signal.id = id;
+    signal
 }
 
 fn report_commits(

@@ -38,9 +38,9 @@ enum Kind {
     Locked,
     Full,
     Poisoned,
-    #[cfg(feature = "replicate")]
+    #[cfg_attr(not(feature = "replicate"), allow(dead_code))]
     Store,
-    #[cfg(feature = "replicate")]
+    #[cfg_attr(not(feature = "replicate"), allow(dead_code))]
     Taken,
 }
 
@@ -97,14 +97,12 @@ impl Error {
     }
 
     /// The object store refused, or could not be reached.
-    #[cfg(feature = "replicate")]
     pub fn is_store(&self) -> bool {
         self.0.kind == Kind::Store
     }
 
     /// The generation to publish has been published with other content, or the store has a later
     /// one.
-    #[cfg(feature = "replicate")]
     pub fn is_taken(&self) -> bool {
         self.0.kind == Kind::Taken
     }
@@ -192,7 +190,6 @@ impl Error {
     }
 
     /// What went wrong, without a path of this machine.
-    #[cfg(feature = "replicate")]
     pub fn reason(&self) -> &str {
         &self.0.reason
     }

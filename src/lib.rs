@@ -72,13 +72,16 @@
 //!
 //! # Features
 //!
-//! None is on by default: the lean library builds, opens, searches and updates. `json` reads and
+//! None is on by default: the lean library builds, opens, searches and updates. `serde` serialises values, `json` reads and
 //! writes JSON lines, `zstd` reads input compressed with zstd, `synthetic` makes corpora up, `http` adds the service for hosts to mount,
 //! `replicate` publishes snapshots to an object store and follows them, `cluster` asks many machines
 //! for one answer. `local` is the program with the commands over an index on this machine, `cli` the whole
 //! program.
 
 #![forbid(unsafe_op_in_unsafe_fn)]
+
+#[macro_use]
+mod text_form;
 
 #[cfg(feature = "cluster")]
 pub mod cluster;
@@ -113,14 +116,15 @@ pub use index::{
     CommitReport, CompanyDeletion, FacetCount, Facets, Found, Index, IndexBuilder, IndexId,
     IndexStatistics, Matches, Page, Refreshed, Snapshot, Writer,
 };
-pub use plan::{
-    Estimate, ExecutionExplanation, Explanation, SegmentExplanation, StepExplanation, Strategies,
-};
+#[cfg(feature = "__strategies")]
+#[doc(hidden)]
+pub use plan::Strategies;
+pub use plan::{Estimate, ExecutionExplanation, Explanation, SegmentExplanation, StepExplanation};
 pub use query::{Facet, Filter, Query, UnknownValue, nearest_name};
 pub use segment::Added;
 pub use signal::{
-    Company, CompanyProfile, Currency, Funding, Hiring, Item, ParseIdError, Signal, SignalId,
-    SizeBucket,
+    Company, CompanyProfile, Currency, Funding, Hiring, Item, ParseCurrencyError, ParseIdError,
+    ParseSizeError, Signal, SignalId, SizeBucket,
 };
 
 /// The README's example, compiled.

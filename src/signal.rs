@@ -75,22 +75,32 @@ impl FromStr for SignalId {
     }
 }
 
-/// A text is not a signal id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParseIdError;
+parse_error!(
+    ParseIdError,
+    "A text is not a signal id.",
+    "a signal id is a whole number of 1 to 19 digits without a leading zero"
+);
+parse_error!(
+    ParseCurrencyError,
+    "A text is not a currency.",
+    "a currency is three upper-case letters from A to Z"
+);
+parse_error!(
+    ParseSizeError,
+    "A text is not a bucket of company sizes.",
+    "a size is 1-49, 50-100, 101-500 or 501+"
+);
 
-impl fmt::Display for ParseIdError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a signal id is a whole number of 1 to 19 digits without a leading zero")
-    }
-}
-
-impl std::error::Error for ParseIdError {}
+#[cfg(feature = "serde")]
+serde_as_text!(SignalId, Currency, SizeBucket);
 
 /// An activity of a company, as it is loaded, stored and returned.
 ///
 /// The company's own fields are in [`Company`]; `company_slug` names it.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
+#[non_exhaustive]
 pub struct Signal<'a> {
     /// Identifies the signal; results are ordered by it.
     pub id: SignalId,
@@ -126,6 +136,8 @@ pub struct Signal<'a> {
 
 /// Details of a funding round, each of them as far as the evidence goes.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
 pub struct Funding<'a> {
     /// The stage in words, such as `Series A`.
     pub stage: Option<Cow<'a, str>>,
@@ -137,6 +149,8 @@ pub struct Funding<'a> {
 
 /// Attributes of a hiring activity, each an ID or absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
 pub struct Hiring<'a> {
     /// The kind of hiring, such as `new-role`.
     pub hiring_type: Option<Cow<'a, str>>,
@@ -152,6 +166,9 @@ pub struct Hiring<'a> {
 
 /// A company, as it is loaded and stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
+#[non_exhaustive]
 pub struct Company<'a> {
     /// Identifies the company.
     pub slug: Cow<'a, str>,
@@ -181,15 +198,21 @@ pub struct Company<'a> {
 
 /// A signal as a page shows it.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
+#[non_exhaustive]
 pub struct Item<'a> {
     /// The signal.
     pub signal: Signal<'a>,
     /// The name of its company.
-    pub company_name: &'a str,
+    pub company_name: Cow<'a, str>,
 }
 
 /// A company with what the live signals say about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
+#[non_exhaustive]
 pub struct CompanyProfile<'a> {
     /// The record.
     pub company: Company<'a>,
@@ -224,6 +247,15 @@ impl Currency {
 impl fmt::Display for Currency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Currency {
+    type Err = ParseCurrencyError;
+
+    /// As [`new`](Self::new).
+    fn from_str(code: &str) -> Result<Self, ParseCurrencyError> {
+        Currency::new(code).ok_or(ParseCurrencyError)
     }
 }
 
@@ -271,6 +303,23 @@ impl SizeBucket {
     }
 }
 
+impl fmt::Display for SizeBucket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for SizeBucket {
+    type Err = ParseSizeError;
+
+    /// Reads what [`as_str`](Self::as_str) gives, and nothing else.
+    fn from_str(text: &str) -> Result<Self, ParseSizeError> {
+        let mut buckets = Self::ALL.into_iter();
+        let meant = buckets.find(|bucket| bucket.as_str() == text);
+        meant.ok_or(ParseSizeError)
+    }
+}
+
 impl<'a> Signal<'a> {
     /// A signal with what every signal has; its slug is its id. Other fields are set directly.
     pub fn new(
@@ -315,6 +364,27 @@ impl<'a> Signal<'a> {
             author_url: self.author_url.map(owned),
             funding: self.funding.map(Funding::into_owned),
             hiring: self.hiring.map(Hiring::into_owned),
+        }
+    }
+}
+
+impl Item<'_> {
+    /// The same item, owning its text. Costs one allocation per field.
+    pub fn into_owned(self) -> Item<'static> {
+        Item {
+            signal: self.signal.into_owned(),
+            company_name: owned(self.company_name),
+        }
+    }
+}
+
+impl CompanyProfile<'_> {
+    /// The same profile, owning its text. Costs one allocation per field.
+    pub fn into_owned(self) -> CompanyProfile<'static> {
+        CompanyProfile {
+            company: self.company.into_owned(),
+            signal_count: self.signal_count,
+            latest_signal_date: self.latest_signal_date,
         }
     }
 }

@@ -58,16 +58,16 @@ impl Wanted {
     pub(crate) fn builder(&self) -> QueryBuilder {
         let mut builder = Query::builder();
         if !self.all.is_empty() {
-            builder = builder.all(&self.all.join(" "));
+            builder = builder.all(self.all.join(" "));
         }
         if !self.phrase.is_empty() {
-            builder = builder.exact(&self.phrase.join(" "));
+            builder = builder.exact(self.phrase.join(" "));
         }
         if !self.any.is_empty() {
-            builder = builder.any(&self.any.join(" "));
+            builder = builder.any(self.any.join(" "));
         }
         if !self.none.is_empty() {
-            builder = builder.exclude(&self.none.join(" "));
+            builder = builder.exclude(self.none.join(" "));
         }
         builder = match self.companies.as_slice() {
             [] => builder,

@@ -30,6 +30,7 @@ pub(crate) struct KeyHash(pub(crate) [u8; 32]);
 
 /// What a key may be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Scope {
     /// Search, signal details and filter options.
     SignalsRead,
@@ -60,6 +61,7 @@ pub struct NewKey {
 
 /// A key as it is stored: everything but the key.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct KeyRecord {
     /// The row of the key.
     pub(crate) number: i64,

@@ -4,6 +4,7 @@ use time::UtcDateTime;
 
 /// What is counted, each for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Counter {
     /// One unit for each item that a search returns.
     Signals,
@@ -120,11 +121,29 @@ impl Month {
     }
 }
 
+parse_error!(
+    ParseMonthError,
+    "A text is not a month.",
+    "a month is written as YYYY-MM"
+);
+
+impl std::str::FromStr for Month {
+    type Err = ParseMonthError;
+
+    /// As [`parse`](Self::parse).
+    fn from_str(text: &str) -> Result<Month, ParseMonthError> {
+        Month::parse(text).ok_or(ParseMonthError)
+    }
+}
+
 impl std::fmt::Display for Month {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:04}-{:02}", self.0 / 100, self.0 % 100)
     }
 }
+
+#[cfg(feature = "serde")]
+serde_as_text!(Month);
 
 #[cfg(test)]
 mod tests {

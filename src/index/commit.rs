@@ -31,6 +31,9 @@ pub(super) struct Changes {
 
 /// What a commit did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
+#[non_exhaustive]
 pub struct CommitReport {
     /// The generation of the snapshot that it published.
     pub generation: u64,

@@ -23,11 +23,33 @@ pub struct Facets {
 
 /// A value of a facet and the number of signals that have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
+#[non_exhaustive]
 pub struct FacetCount {
     /// The value as it is shown.
     pub label: String,
     /// The number of signals; at least 1.
     pub count: u64,
+}
+
+/// A map from facet to values. A facet that is missing has none.
+#[cfg(feature = "serde")]
+impl serde::Serialize for Facets {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(Facet::ALL.map(|facet| (facet, self.values(facet))))
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Facets {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Facets, D::Error> {
+        let mut facets = Facets::default();
+        for (facet, values) in BTreeMap::<Facet, Vec<FacetCount>>::deserialize(deserializer)? {
+            facets.lists[facet as usize] = values;
+        }
+        Ok(facets)
+    }
 }
 
 impl Facets {

@@ -81,6 +81,9 @@ impl Shared {
 
 /// What [`Index::refresh`] has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
+#[non_exhaustive]
 pub enum Refreshed {
     /// The snapshot that was published already.
     Unchanged,

@@ -33,6 +33,9 @@ pub struct Snapshot {
 
 /// A signal and its company, as stored.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
+#[non_exhaustive]
 pub struct Found<'a> {
     /// The signal.
     pub signal: Signal<'a>,
@@ -40,8 +43,21 @@ pub struct Found<'a> {
     pub company: Company<'a>,
 }
 
+impl Found<'_> {
+    /// The same records, owning their text. Costs one allocation per field.
+    pub fn into_owned(self) -> Found<'static> {
+        Found {
+            signal: self.signal.into_owned(),
+            company: self.company.into_owned(),
+        }
+    }
+}
+
 /// Figures about a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
+#[non_exhaustive]
 pub struct IndexStatistics {
     /// The identity of the index.
     pub identity: IndexId,
@@ -72,7 +88,9 @@ impl Snapshot {
         }
     }
 
-    /// The same snapshot with other optimisations; for tests and benchmarks.
+    /// The same snapshot with other optimisations; for this crate's tests and benchmarks.
+    #[cfg(any(test, feature = "__strategies"))]
+    #[doc(hidden)]
     pub fn with_strategies(&self, strategies: Strategies) -> Snapshot {
         Snapshot {
             strategies,

@@ -7,6 +7,7 @@ use crate::query::nearest_name;
 
 /// A kind of input record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum RecordKind {
     /// A company.
     Company,
@@ -79,6 +80,7 @@ impl RecordKind {
 
 /// A field of input records that no record has; its values were not loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnknownField {
     /// What it was found in.
     pub record: RecordKind,

@@ -54,7 +54,7 @@ pub fn write_csv_item(output: &mut Vec<u8>, item: &Item<'_>) {
             text_encoding::instant(instant).as_str().to_owned()
         }),
         signal.company_slug.to_string(),
-        item.company_name.to_owned(),
+        item.company_name.to_string(),
         text(&signal.activity_url),
         text(&signal.author_name),
         text(&signal.author_title),
@@ -104,7 +104,7 @@ mod tests {
             "publishedAt":"2026-06-12","funding":{"stage":"Seed","amount":1500000.5,"currency":"EUR"}}"#;
         let item = Item {
             signal: parse_signal(line.as_bytes()).expect("a signal"),
-            company_name: "A\nB",
+            company_name: "A\nB".into(),
         };
         let mut row = Vec::new();
         write_csv_item(&mut row, &item);

@@ -86,6 +86,7 @@ pub enum OnInvalid {
 
 /// A line that was not loaded. Its `Display` reads `signals.jsonl:17: id: ...`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Rejected {
     /// The file.
     pub path: PathBuf,
@@ -102,7 +103,8 @@ impl fmt::Display for Rejected {
 }
 
 /// How far the load of a file has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Progress {
     /// Bytes of the file that were read, compressed where it is.
     pub bytes_read: u64,
@@ -114,6 +116,7 @@ pub struct Progress {
 
 /// What a load did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LoadReport {
     /// Companies taken, those that replaced others included.
     pub companies: u64,

@@ -44,7 +44,7 @@ impl<'a> From<&'a Item<'_>> for SignalItem<'a> {
     fn from(item: &'a Item<'_>) -> SignalItem<'a> {
         SignalItem {
             signal: &item.signal,
-            company_name: item.company_name,
+            company_name: &item.company_name,
         }
     }
 }

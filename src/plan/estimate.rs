@@ -4,6 +4,7 @@ use std::fmt;
 
 /// A number of rows, with the bounds that are known for certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Estimate {
     /// At least this many rows match.
     pub min: u64,

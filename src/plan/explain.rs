@@ -12,6 +12,7 @@ use crate::query::UnknownValue;
 /// searches and counts. Times of steps include what counting their rows takes; `page_time` and
 /// `count_time` are measured without.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Explanation {
     /// The filters in canonical form.
     pub query: String,
@@ -31,6 +32,7 @@ pub struct Explanation {
 
 /// How one segment was searched.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct SegmentExplanation {
     /// The number of rows in the segment, deleted ones included.
     pub rows: u64,
@@ -44,6 +46,7 @@ pub struct SegmentExplanation {
 
 /// How a plan was executed.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ExecutionExplanation {
     /// What was done as a whole, such as `block by block` or `answered from the stored count`.
     pub strategy: String,
@@ -61,6 +64,7 @@ pub struct ExecutionExplanation {
 
 /// One step of a plan.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct StepExplanation {
     /// The part of the filter, such as `title has "series"`.
     pub clause: String,

@@ -13,6 +13,10 @@ mod estimate;
 mod explain;
 mod planner;
 mod statistics;
+#[cfg_attr(
+    not(any(test, feature = "__strategies")),
+    allow(dead_code, unreachable_pub)
+)]
 mod strategies;
 #[cfg(test)]
 mod tests;
@@ -31,6 +35,9 @@ pub use explain::{ExecutionExplanation, Explanation, SegmentExplanation, StepExp
 pub(crate) use statistics::{
     CodeRange, Pair, Source, SourceStatistics, Statistics, TermStatistics,
 };
+#[cfg(not(feature = "__strategies"))]
+pub(crate) use strategies::Strategies;
+#[cfg(feature = "__strategies")]
 pub use strategies::Strategies;
 
 use crate::encoding::tokens::EncodedPhrase;

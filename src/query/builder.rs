@@ -1,23 +1,26 @@
 //! Builds queries, parameter by parameter.
 //!
-//! Text, from a query string or from Rust, goes through [`QueryBuilder::set`]; values that Rust
-//! gives in types of their own are checked as they are. The rules are in [`values`](super::values),
-//! what parameters exclude each other is in [`conflicts`](super::conflicts).
+//! Text, from a query string or from Rust, goes through [`conversion`](super::conversion); values that
+//! Rust gives in types of their own are checked as they are. The rules are in
+//! [`values`](super::values), what parameters exclude each other is in [`conflicts`](super::conflicts).
 
 use time::Date;
 
-use super::conflicts;
 use super::derived::Derived;
 use super::fault::{Fault, InvalidQuery};
-use super::keywords::{self, Keywords};
-use super::limits::{DATE_RANGES_MAX, FAULTS_MAX, IDS_MAX, LIMIT_MAX};
+use super::keywords::Keywords;
+use super::limits::{FAULTS_MAX, LIMIT_MAX};
 use super::parameter::Parameter;
-use super::values::{self, Origin, ValueFault, searchable, sorted};
-use super::{Cursor, DateRange, Days, Facet, Filter, Order, Phrase, Query, Start};
+use super::values::{self, Origin, ValueFault, sorted};
+use super::{Cursor, DateRange, Days, Facet, Filter, OptionalText, Order, Phrase, Query, Start};
 use crate::signal::{Currency, SignalId, SizeBucket};
 
 /// Builds a query, parameter by parameter. What is wrong is collected and reported by
-/// [`build`](Self::build); setting a parameter again replaces it.
+/// [`build`](Self::build).
+///
+/// Setting a parameter again replaces it, lists too. `None` and an empty list mean "no filter", so
+/// that optional inputs are handed on as they are. The limits on lengths and numbers of items are the
+/// HTTP API's and do not hold here.
 ///
 /// ```
 /// use signaldex::Query;
@@ -31,90 +34,94 @@ use crate::signal::{Currency, SignalId, SizeBucket};
 ///     .limit(20)
 ///     .build()?;
 /// assert_eq!(query.filter(), Query::parse("q=\"series a\"&country=germany&categories=funding")?.filter());
+///
+/// let (country, categories): (Option<&str>, Vec<String>) = (None, Vec::new());
+/// let query = Query::builder().country(country).categories(categories).build()?;
+/// assert!(query.filter().is_empty());
 /// # Ok::<(), signaldex::query::InvalidQuery>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct QueryBuilder {
     /// Everything but what has to occur in the title or must not.
-    filter: Filter,
-    keywords: Keywords,
-    all: Vec<Phrase>,
-    exact: Vec<Phrase>,
-    exclude: Vec<Phrase>,
-    order: Order,
-    limit: Option<usize>,
-    page: Option<u16>,
-    cursor: Option<Cursor>,
-    count_only: bool,
-    origin: Origin,
-    faults: Vec<Fault>,
+    pub(super) filter: Filter,
+    pub(super) keywords: Keywords,
+    pub(super) all: Vec<Phrase>,
+    pub(super) exact: Vec<Phrase>,
+    pub(super) exclude: Vec<Phrase>,
+    pub(super) order: Order,
+    pub(super) limit: Option<usize>,
+    pub(super) page: Option<u16>,
+    pub(super) cursor: Option<Cursor>,
+    pub(super) count_only: bool,
+    pub(super) origin: Origin,
+    pub(super) faults: Vec<Fault>,
 }
 
 impl QueryBuilder {
     /// `q`: title keywords, quoted phrases, and each excluded after a `-`.
-    pub fn keywords(self, text: &str) -> Self {
+    pub fn keywords(self, text: impl OptionalText) -> Self {
         self.with(Parameter::Q, text)
     }
 
     /// `all`: every word or quoted phrase occurs in the title.
-    pub fn all(self, text: &str) -> Self {
+    pub fn all(self, text: impl OptionalText) -> Self {
         self.with(Parameter::All, text)
     }
 
     /// `exact`: these words occur in the title next to each other.
-    pub fn exact(self, text: &str) -> Self {
+    pub fn exact(self, text: impl OptionalText) -> Self {
         self.with(Parameter::Exact, text)
     }
 
     /// `any`: at least one word or quoted phrase occurs in the title.
-    pub fn any(self, text: &str) -> Self {
+    pub fn any(self, text: impl OptionalText) -> Self {
         self.with(Parameter::Any, text)
     }
 
     /// `exclude`: none of the words or quoted phrases occurs in the title.
-    pub fn exclude(self, text: &str) -> Self {
+    pub fn exclude(self, text: impl OptionalText) -> Self {
         self.with(Parameter::Exclude, text)
     }
 
     /// `company`: every word occurs in the company's name.
-    pub fn company(self, text: &str) -> Self {
+    pub fn company(self, text: impl OptionalText) -> Self {
         self.with(Parameter::Company, text)
     }
 
     /// `companySlug`: the company with this slug.
-    pub fn company_slug(self, slug: &str) -> Self {
+    pub fn company_slug(self, slug: impl OptionalText) -> Self {
         self.with(Parameter::CompanySlug, slug)
     }
 
-    /// `companies`: 1 to 50 slugs or whole names.
+    /// `companies`: slugs or whole names.
     pub fn companies<T: AsRef<str>>(self, companies: impl IntoIterator<Item = T>) -> Self {
         let items = strings(companies);
         self.value(Parameter::Companies, |filter| {
-            values::check_items(Parameter::Companies, &items, Origin::Typed)?;
+            values::check_items(Parameter::Companies, &items, Origin::Host)?;
             filter.companies = values::companies(items);
             Ok(())
         })
     }
 
     /// `country`: the company's.
-    pub fn country(self, country: &str) -> Self {
-        self.facet(Facet::Country, [country])
+    pub fn country(self, country: impl OptionalText) -> Self {
+        self.facet(Facet::Country, country.text())
     }
 
     /// `industry`: the company's.
-    pub fn industry(self, industry: &str) -> Self {
-        self.facet(Facet::Industry, [industry])
+    pub fn industry(self, industry: impl OptionalText) -> Self {
+        self.facet(Facet::Industry, industry.text())
     }
 
     /// `size`: the company's.
-    pub fn size(self, size: SizeBucket) -> Self {
-        self.facet(Facet::Size, [size.as_str()])
+    pub fn size(self, size: impl Into<Option<SizeBucket>>) -> Self {
+        self.facet(Facet::Size, size.into().map(SizeBucket::as_str))
     }
 
     /// `days`: dated within the last days.
-    pub fn days(self, days: Days) -> Self {
+    pub fn days(self, days: impl Into<Option<Days>>) -> Self {
         self.value(Parameter::Days, |filter| {
-            filter.days = Some(days);
+            filter.days = days.into();
             Ok(())
         })
     }
@@ -123,70 +130,73 @@ impl QueryBuilder {
     pub fn date_ranges(self, ranges: impl IntoIterator<Item = DateRange>) -> Self {
         let ranges: Vec<DateRange> = ranges.into_iter().collect();
         self.value(Parameter::DateRanges, |filter| {
-            values::check_count(ranges.len(), DATE_RANGES_MAX)?;
             filter.date_ranges = sorted(ranges);
             Ok(())
         })
     }
 
     /// `dateFrom`: dated on this day or later.
-    pub fn date_from(self, date: Date) -> Self {
+    pub fn date_from(self, date: impl Into<Option<Date>>) -> Self {
         self.value(Parameter::DateFrom, |filter| {
-            filter.date_from = Some(values::date_of(date)?);
+            filter.date_from = date.into().map(values::date_of).transpose()?;
             Ok(())
         })
     }
 
     /// `dateTo`: dated on this day or earlier.
-    pub fn date_to(self, date: Date) -> Self {
+    pub fn date_to(self, date: impl Into<Option<Date>>) -> Self {
         self.value(Parameter::DateTo, |filter| {
-            filter.date_to = Some(values::date_of(date)?);
+            filter.date_to = date.into().map(values::date_of).transpose()?;
             Ok(())
         })
     }
 
-    /// `categories`: 1 to 30 category IDs.
+    /// `categories`: category IDs.
     pub fn categories<T: AsRef<str>>(self, ids: impl IntoIterator<Item = T>) -> Self {
         self.facet(Facet::Category, ids)
     }
 
-    /// `hiringType`: IDs of at most 180 characters in all.
+    /// `hiringType`: IDs.
     pub fn hiring_types<T: AsRef<str>>(self, ids: impl IntoIterator<Item = T>) -> Self {
         self.facet(Facet::HiringType, ids)
     }
 
-    /// `jobFunction`: IDs of at most 180 characters in all.
+    /// `jobFunction`: IDs.
     pub fn job_functions<T: AsRef<str>>(self, ids: impl IntoIterator<Item = T>) -> Self {
         self.facet(Facet::JobFunction, ids)
     }
 
-    /// `seniority`: IDs of at most 180 characters in all.
+    /// `seniority`: IDs.
     pub fn seniorities<T: AsRef<str>>(self, ids: impl IntoIterator<Item = T>) -> Self {
         self.facet(Facet::Seniority, ids)
     }
 
-    /// `employmentType`: IDs of at most 180 characters in all.
+    /// `employmentType`: IDs.
     pub fn employment_types<T: AsRef<str>>(self, ids: impl IntoIterator<Item = T>) -> Self {
         self.facet(Facet::EmploymentType, ids)
     }
 
-    /// `workArrangement`: IDs of at most 180 characters in all.
+    /// `workArrangement`: IDs.
     pub fn work_arrangements<T: AsRef<str>>(self, ids: impl IntoIterator<Item = T>) -> Self {
         self.facet(Facet::WorkArrangement, ids)
     }
 
     /// `fundingStage`: the stage of the funding.
-    pub fn funding_stage(self, stage: &str) -> Self {
-        self.facet(Facet::FundingStage, [stage])
+    pub fn funding_stage(self, stage: impl OptionalText) -> Self {
+        self.facet(Facet::FundingStage, stage.text())
     }
 
     /// `fundingCurrency`: USD, EUR or GBP.
-    pub fn funding_currency(self, currency: Currency) -> Self {
-        self.facet(Facet::FundingCurrency, [currency.as_str()])
+    pub fn funding_currency(self, currency: impl Into<Option<Currency>>) -> Self {
+        let currency = currency.into();
+        self.facet(
+            Facet::FundingCurrency,
+            currency.as_ref().map(Currency::as_str),
+        )
     }
 
     /// Any facet: the signal has one of these values. Facets that are filtered on by one value,
-    /// such as the country, take exactly one.
+    /// such as the country, take one at most.
     pub fn facet<T: AsRef<str>>(self, facet: Facet, labels: impl IntoIterator<Item = T>) -> Self {
         let labels = strings(labels);
         self.value(facet.parameter(), |filter| {
@@ -198,37 +208,35 @@ impl QueryBuilder {
     }
 
     /// `fundingMin`: funding of at least this amount.
-    pub fn funding_min(self, amount: f64) -> Self {
+    pub fn funding_min(self, amount: impl Into<Option<f64>>) -> Self {
         self.value(Parameter::FundingMin, |filter| {
-            filter.funding_min = Some(values::amount_of(amount)?);
+            filter.funding_min = amount.into().map(values::amount_of).transpose()?;
             Ok(())
         })
     }
 
     /// `fundingMax`: funding of at most this amount.
-    pub fn funding_max(self, amount: f64) -> Self {
+    pub fn funding_max(self, amount: impl Into<Option<f64>>) -> Self {
         self.value(Parameter::FundingMax, |filter| {
-            filter.funding_max = Some(values::amount_of(amount)?);
+            filter.funding_max = amount.into().map(values::amount_of).transpose()?;
             Ok(())
         })
     }
 
-    /// `ids`: the signal is one of 1 to 50.
+    /// `ids`: the signal is one of these. No ids are no filter, as everywhere in this builder.
     pub fn ids(self, ids: impl IntoIterator<Item = SignalId>) -> Self {
         let ids: Vec<SignalId> = ids.into_iter().collect();
         self.value(Parameter::Ids, |filter| {
-            values::check_count(ids.len(), IDS_MAX)?;
-            filter.ids = Some(sorted(ids));
+            filter.ids = (!ids.is_empty()).then(|| sorted(ids));
             Ok(())
         })
     }
 
-    /// `activityIds`: the signal is one of 1 to 50.
+    /// `activityIds`: the signal is one of these.
     pub fn activity_ids(self, ids: impl IntoIterator<Item = SignalId>) -> Self {
         let ids: Vec<SignalId> = ids.into_iter().collect();
         self.value(Parameter::ActivityIds, |filter| {
-            values::check_count(ids.len(), IDS_MAX)?;
-            filter.activity_ids = Some(sorted(ids));
+            filter.activity_ids = (!ids.is_empty()).then(|| sorted(ids));
             Ok(())
         })
     }
@@ -241,6 +249,7 @@ impl QueryBuilder {
 
     /// `limit`: the most signals of a page, 1 to 50.
     pub fn limit(mut self, limit: usize) -> Self {
+        self.forget_faults(Parameter::Limit);
         match values::number_of(Parameter::Limit, limit) {
             Ok(limit) => self.limit = Some(limit.into()),
             Err(fault) => self.value_fault(Parameter::Limit, fault),
@@ -248,19 +257,22 @@ impl QueryBuilder {
         self
     }
 
-    /// `cursor`: continues after an earlier page, given the text of its cursor.
-    pub fn cursor(self, cursor: &str) -> Self {
+    /// `cursor`: continues after an earlier page, given the text of its cursor, as a client sends it
+    /// back. [`after`](Self::after) takes the cursor itself.
+    pub fn cursor(self, cursor: impl OptionalText) -> Self {
         self.with(Parameter::Cursor, cursor)
     }
 
-    /// Continues after an earlier page.
-    pub fn after(mut self, cursor: &Cursor) -> Self {
-        self.cursor = Some(cursor.clone());
+    /// Continues after an earlier page, given [`Page::next_cursor`](crate::Page::next_cursor).
+    pub fn after<'c>(mut self, cursor: impl Into<Option<&'c Cursor>>) -> Self {
+        self.forget_faults(Parameter::Cursor);
+        self.cursor = cursor.into().cloned();
         self
     }
 
     /// `page`: the page of this number, 1 to 100.
     pub fn page(mut self, number: u16) -> Self {
+        self.forget_faults(Parameter::Page);
         match values::number_of(Parameter::Page, number.into()) {
             Ok(number) => self.page = Some(number),
             Err(fault) => self.value_fault(Parameter::Page, fault),
@@ -303,15 +315,6 @@ impl QueryBuilder {
         })
     }
 
-    /// Sets a parameter from text, as a query string has it, decoded.
-    pub(super) fn set(&mut self, parameter: Parameter, text: &str) {
-        let outcome = values::check_length(parameter, text, self.origin)
-            .and_then(|()| self.convert(parameter, text));
-        if let Err(fault) = outcome {
-            self.value_fault(parameter, fault);
-        }
-    }
-
     /// A builder for text that was written from a valid query.
     pub(super) fn of_written_text() -> QueryBuilder {
         QueryBuilder {
@@ -331,7 +334,7 @@ impl QueryBuilder {
         }
     }
 
-    fn value_fault(&mut self, parameter: Parameter, (code, fault): ValueFault) {
+    pub(super) fn value_fault(&mut self, parameter: Parameter, (code, fault): ValueFault) {
         let name = parameter.name();
         self.fault(Fault {
             parameter: name.into(),
@@ -340,109 +343,33 @@ impl QueryBuilder {
         });
     }
 
-    fn with(mut self, parameter: Parameter, text: &str) -> Self {
-        self.set(parameter, text);
+    /// Sets a parameter from text that Rust gives; `None` lifts the filter.
+    fn with(mut self, parameter: Parameter, text: impl OptionalText) -> Self {
+        self.forget_faults(parameter);
+        match text.text() {
+            Some(text) => self.set_from(parameter, text, Origin::Host),
+            None => self.clear(parameter),
+        }
         self
     }
 
+    /// Sets a parameter from a value of its own type.
     fn value(
         mut self,
         parameter: Parameter,
         set: impl FnOnce(&mut Filter) -> Result<(), ValueFault>,
     ) -> Self {
+        self.forget_faults(parameter);
         if let Err(fault) = set(&mut self.filter) {
             self.value_fault(parameter, fault);
         }
         self
     }
 
-    /// Sets a parameter; facets are those that have no case of their own here.
-    fn convert(&mut self, parameter: Parameter, text: &str) -> Result<(), ValueFault> {
-        let (filter, origin) = (&mut self.filter, self.origin);
-        let items = || values::items(parameter, text, origin);
-        if let Some(facet) = Facet::of_parameter(parameter) {
-            filter
-                .facets
-                .set(facet, values::facet_keys(facet, text, origin)?);
-            return Ok(());
-        }
-        match parameter {
-            Parameter::Q => {
-                let keywords = keywords::keywords(text);
-                if keywords.all.is_empty() && keywords.none.is_empty() {
-                    return Err(values::unsearchable(text));
-                }
-                self.keywords = keywords;
-            }
-            Parameter::All => self.all = searchable(keywords::phrases(text), text)?,
-            Parameter::Exact => {
-                self.exact = searchable(Phrase::new(text).into_iter().collect(), text)?;
-            }
-            Parameter::Any => filter.any = sorted(searchable(keywords::phrases(text), text)?),
-            Parameter::Exclude => self.exclude = searchable(keywords::phrases(text), text)?,
-            Parameter::Company => {
-                let words = match origin {
-                    Origin::Typed => keywords::words(text),
-                    Origin::Written => keywords::written_words(text),
-                };
-                filter.company_words = sorted(searchable(words, text)?);
-            }
-            Parameter::CompanySlug => filter.company_slug = Some(text.to_owned()),
-            Parameter::Companies => filter.companies = values::companies(items()?),
-            Parameter::Days => {
-                let days = values::days(text);
-                filter.days = Some(days.ok_or_else(|| values::not_allowed(parameter, text))?);
-            }
-            Parameter::DateRanges => filter.date_ranges = values::date_ranges(items()?)?,
-            Parameter::DateFrom => filter.date_from = Some(values::date(text)?),
-            Parameter::DateTo => filter.date_to = Some(values::date(text)?),
-            Parameter::FundingMin => filter.funding_min = Some(values::amount(text)?),
-            Parameter::FundingMax => filter.funding_max = Some(values::amount(text)?),
-            Parameter::Ids => filter.ids = Some(values::ids(items()?)?),
-            Parameter::ActivityIds => filter.activity_ids = Some(values::ids(items()?)?),
-            Parameter::Limit => self.limit = Some(values::number(parameter, text)?.into()),
-            Parameter::Cursor => self.cursor = Some(values::cursor(text)?),
-            Parameter::Page => self.page = Some(values::number(parameter, text)?),
-            Parameter::CountOnly => self.count_only = values::flag(text)?,
-            _ => unreachable!("{} is the parameter of a facet", parameter.name()),
-        }
-        Ok(())
-    }
-
-    /// Adds what parameters contradict each other. A cursor is only compared with filters that are
-    /// without a fault.
-    fn find_conflicts(&mut self, filter: &Filter, derived: &Derived) {
-        let is_paged = (self.cursor.is_some(), self.page.is_some());
-        let mut found = conflicts::of_filter(filter);
-        found.extend(conflicts::of_page(is_paged, self.count_only));
-        if let Some(cursor) = self.cursor.as_ref().filter(|_| self.faults.is_empty()) {
-            let fingerprint = derived.filter_fingerprint(filter);
-            found.extend(conflicts::of_cursor(cursor, self.order, fingerprint));
-        }
-        found.into_iter().for_each(|fault| self.fault(fault));
-    }
-}
-
-impl From<Query> for QueryBuilder {
-    fn from(query: Query) -> QueryBuilder {
-        let mut filter = query.filter;
-        QueryBuilder {
-            all: std::mem::take(&mut filter.all),
-            exclude: std::mem::take(&mut filter.none),
-            filter,
-            order: query.order,
-            limit: Some(query.limit),
-            page: match query.start {
-                Start::Page(number) => Some(number),
-                Start::First | Start::After(_) => None,
-            },
-            cursor: match query.start {
-                Start::After(cursor) => Some(cursor),
-                Start::First | Start::Page(_) => None,
-            },
-            count_only: query.count_only,
-            ..QueryBuilder::default()
-        }
+    /// A value replaces the one before, and what was wrong with that one.
+    fn forget_faults(&mut self, parameter: Parameter) {
+        self.faults
+            .retain(|fault| fault.parameter != parameter.name());
     }
 }
 

@@ -40,8 +40,9 @@ pub struct Cursor {
 }
 
 /// Why a text is not a cursor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CursorFault {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ParseCursorError {
     /// It does not look like one of ours.
     Foreign,
     /// It is damaged: its checksum does not match.
@@ -64,20 +65,20 @@ impl Cursor {
     ///
     /// # Errors
     /// The text is not one of ours, damaged, or of a later release.
-    pub fn parse(text: &str) -> Result<Cursor, CursorFault> {
+    pub fn parse(text: &str) -> Result<Cursor, ParseCursorError> {
         let mut bytes = [0; BYTES];
         let length = URL_SAFE_NO_PAD.decode_slice(text, &mut bytes);
         if length != Ok(BYTES) {
-            return Err(CursorFault::Foreign);
+            return Err(ParseCursorError::Foreign);
         }
         let (covered, checksum) = bytes.split_at(COVERED_BYTES);
         if crc32c::crc32c(covered).to_le_bytes() != checksum {
-            return Err(CursorFault::Damaged);
+            return Err(ParseCursorError::Damaged);
         }
         if covered[0] > VERSION {
-            return Err(CursorFault::Newer);
+            return Err(ParseCursorError::Newer);
         }
-        Cursor::from_fields(covered).ok_or(CursorFault::Foreign)
+        Cursor::from_fields(covered).ok_or(ParseCursorError::Foreign)
     }
 
     /// The UTC date of the first page, which counts as today on all pages of the result.
@@ -130,24 +131,27 @@ impl fmt::Display for Cursor {
 }
 
 impl FromStr for Cursor {
-    type Err = CursorFault;
+    type Err = ParseCursorError;
 
-    fn from_str(text: &str) -> Result<Cursor, CursorFault> {
+    fn from_str(text: &str) -> Result<Cursor, ParseCursorError> {
         Cursor::parse(text)
     }
 }
 
-impl fmt::Display for CursorFault {
+impl fmt::Display for ParseCursorError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            CursorFault::Foreign => "is not a cursor of this service",
-            CursorFault::Damaged => "is damaged",
-            CursorFault::Newer => "was created by a later release of this service",
+            ParseCursorError::Foreign => "is not a cursor of this service",
+            ParseCursorError::Damaged => "is damaged",
+            ParseCursorError::Newer => "was created by a later release of this service",
         })
     }
 }
 
-impl std::error::Error for CursorFault {}
+impl std::error::Error for ParseCursorError {}
+
+#[cfg(feature = "serde")]
+serde_as_text!(Cursor);
 
 #[cfg(test)]
 mod tests {
@@ -195,7 +199,7 @@ mod tests {
             if changed != text {
                 prop_assert!(Cursor::parse(&changed).is_err());
             }
-            prop_assert_eq!(Cursor::parse(&text[..position]), Err(CursorFault::Foreign));
+            prop_assert_eq!(Cursor::parse(&text[..position]), Err(ParseCursorError::Foreign));
         }
 
         #[test]
@@ -211,6 +215,6 @@ mod tests {
         let checksum = crc32c::crc32c(&bytes[..COVERED_BYTES]);
         bytes[30..].copy_from_slice(&checksum.to_le_bytes());
         let text = URL_SAFE_NO_PAD.encode(bytes);
-        assert_eq!(Cursor::parse(&text), Err(CursorFault::Newer));
+        assert_eq!(Cursor::parse(&text), Err(ParseCursorError::Newer));
     }
 }

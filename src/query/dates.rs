@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::ops::RangeInclusive;
+use std::str::FromStr;
 
 use smallvec::{SmallVec, smallvec};
 use time::{Date, Month};
 
-use super::{DateRange, Days, Filter};
+use super::{DateRange, Days, Filter, ParseDateRangeError, ParseDaysError};
 
 /// Intervals of days since 1970-01-01, ascending, without overlap.
 pub(crate) type DayIntervals = SmallVec<[RangeInclusive<i32>; 2]>;
@@ -57,6 +58,39 @@ impl Days {
     pub(super) fn contain(self, date: Date, today: Date) -> bool {
         let age_days = day_number(today) - day_number(date);
         (0..self.count()).contains(&age_days)
+    }
+}
+
+impl fmt::Display for Days {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.count(), f)
+    }
+}
+
+impl FromStr for Days {
+    type Err = ParseDaysError;
+
+    fn from_str(text: &str) -> Result<Self, ParseDaysError> {
+        match text {
+            "7" => Ok(Days::Seven),
+            "30" => Ok(Days::Thirty),
+            "90" => Ok(Days::Ninety),
+            _ => Err(ParseDaysError),
+        }
+    }
+}
+
+impl FromStr for DateRange {
+    type Err = ParseDateRangeError;
+
+    fn from_str(text: &str) -> Result<Self, ParseDateRangeError> {
+        match text {
+            "older" => Ok(DateRange::Older),
+            days => days
+                .parse()
+                .map(DateRange::Last)
+                .map_err(|_| ParseDateRangeError),
+        }
     }
 }
 

@@ -13,6 +13,8 @@ use crate::text;
 /// occurs among the signals counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
 pub enum Facet {
     /// [`Signal::category`], an ID.
     Category,
@@ -41,6 +43,7 @@ pub enum Facet {
 /// What is known about a facet. All modules that go over facets read this table, so that a new one
 /// is described once.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct FacetDescription {
     /// The search parameter that filters on it; its kind says which values are allowed.
     pub parameter: Parameter,

@@ -10,6 +10,9 @@ pub struct InvalidQuery {
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
+#[non_exhaustive]
 pub struct Fault {
     /// The parameter, as it was typed; empty where the fault is of the query string as a whole.
     pub parameter: String,
@@ -21,6 +24,9 @@ pub struct Fault {
 
 /// The kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[non_exhaustive]
 pub enum FaultCode {
     /// There is no parameter of that name.
     UnknownParameter,
@@ -62,6 +68,12 @@ impl FaultCode {
             FaultCode::InvalidCursor => "invalid_cursor",
             FaultCode::CursorMismatch => "cursor_mismatch",
         }
+    }
+}
+
+impl fmt::Display for FaultCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

@@ -77,8 +77,23 @@ pub enum Days {
     Ninety,
 }
 
+parse_error!(
+    ParseDaysError,
+    "A text is not a number of days.",
+    "days are 7, 30 or 90"
+);
+parse_error!(
+    ParseDateRangeError,
+    "A text is not a range of dates.",
+    "a range of dates is 7, 30, 90 or older"
+);
+
+#[cfg(feature = "serde")]
+serde_as_text!(Days, DateRange, Filter);
+
 /// A window of dates relative to today.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum DateRange {
     /// The last days, today included.
     Last(Days),
@@ -284,9 +299,12 @@ pub(super) type Keys = SmallVec<[String; 1]>;
 pub(super) struct FacetKeys(SmallVec<[(Facet, Keys); 3]>);
 
 impl FacetKeys {
-    /// Wants one of `keys`, which are sorted and at least one, instead of what was wanted before.
+    /// Wants one of `keys`, which are sorted, instead of what was wanted before; no keys are no filter.
     pub(super) fn set(&mut self, facet: Facet, keys: Keys) {
         self.clear(facet);
+        if keys.is_empty() {
+            return;
+        }
         let position = self.0.partition_point(|(other, _)| *other < facet);
         self.0.insert(position, (facet, keys));
     }

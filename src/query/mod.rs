@@ -15,6 +15,7 @@
 mod builder;
 mod canonical;
 mod conflicts;
+mod conversion;
 mod cursor;
 pub(crate) mod dates;
 mod derived;
@@ -25,6 +26,7 @@ mod keywords;
 pub mod limits;
 mod list;
 mod nearest;
+mod optional_text;
 mod parameter;
 mod params;
 mod phrase;
@@ -36,11 +38,12 @@ use time::Date;
 
 pub use builder::QueryBuilder;
 pub use canonical::Fingerprint;
-pub use cursor::{Cursor, CursorFault};
+pub use cursor::{Cursor, ParseCursorError};
 pub use facet::{Facet, FacetDescription, FacetGroup};
 pub use fault::{Fault, FaultCode, InvalidQuery};
-pub use filter::{DateRange, Days, Filter};
+pub use filter::{DateRange, Days, Filter, ParseDateRangeError, ParseDaysError};
 pub use nearest::nearest_name;
+pub use optional_text::OptionalText;
 pub use parameter::{PARAMETERS, Parameter, ParameterDescription, ParameterKind};
 pub use phrase::Phrase;
 pub use unknown::UnknownValue;
@@ -79,8 +82,13 @@ pub struct Query {
     derived: Derived,
 }
 
+#[cfg(feature = "serde")]
+serde_as_text!(Query);
+
 /// The order of a result.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
 pub enum Order {
     /// By descending id.
     #[default]

@@ -9,6 +9,9 @@ use super::limits::{
 /// A search parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)] // Each is described in `PARAMETERS`.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
+#[non_exhaustive]
 pub enum Parameter {
     Q,
     All,
@@ -45,6 +48,7 @@ pub enum Parameter {
 
 /// Describes a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ParameterDescription {
     /// The parameter.
     pub parameter: Parameter,
@@ -60,6 +64,7 @@ pub struct ParameterDescription {
 
 /// What the value of a parameter looks like. Lengths count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ParameterKind {
     /// Text of at most this many characters.
     Text(usize),

@@ -31,19 +31,7 @@ pub(super) enum Accepted {
 /// Only for a query string that is too long to be read at all; all other faults are collected in
 /// the builder.
 pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, InvalidQuery> {
-    let bytes_max = accepted.bytes_max();
-    if text.len() > bytes_max {
-        let message = format!(
-            "the query string has {} bytes; at most {bytes_max} are allowed",
-            text.len()
-        );
-        let code = FaultCode::MalformedQuery;
-        return Err(InvalidQuery::new(vec![Fault {
-            parameter: String::new(),
-            code,
-            message,
-        }]));
-    }
+    check_bytes(text.len(), accepted.bytes_max())?;
     let mut builder = if accepted.is_written() {
         QueryBuilder::of_written_text()
     } else {
@@ -56,15 +44,11 @@ pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, Inva
             continue;
         }
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let Some(name) = decode_or_fault(name, name, "a name", &mut builder) else {
+        let Some(parameter) = parameter_of(name, accepted, &mut builder) else {
             continue;
         };
-        let Some(parameter) = known(&name, accepted) else {
-            builder.fault(unknown(&name, accepted));
-            continue;
-        };
+        let name = parameter.name();
         if seen.contains(&parameter) {
-            let name = parameter.name();
             let message = format!("{name} is given more than once; give it once");
             builder.fault(Fault {
                 parameter: name.into(),
@@ -74,13 +58,32 @@ pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, Inva
             continue;
         }
         seen.push(parameter);
-        if let Some(value) =
-            decode_or_fault(value, parameter.name(), parameter.name(), &mut builder)
-        {
+        if let Some(value) = decode_or_fault(value, name, name, &mut builder) {
             builder.set(parameter, &value);
         }
     }
     Ok(builder)
+}
+
+/// The parameter of a name, still encoded; the builder is told why there is none.
+fn parameter_of(name: &str, accepted: Accepted, builder: &mut QueryBuilder) -> Option<Parameter> {
+    let name = decode_or_fault(name, name, "a name", builder)?;
+    let known = known(&name, accepted);
+    if known.is_none() {
+        builder.fault(unknown(&name, accepted));
+    }
+    known
+}
+
+fn check_bytes(bytes: usize, bytes_max: usize) -> Result<(), InvalidQuery> {
+    if bytes <= bytes_max {
+        return Ok(());
+    }
+    Err(InvalidQuery::new(vec![Fault {
+        parameter: String::new(),
+        code: FaultCode::MalformedQuery,
+        message: format!("the query string has {bytes} bytes; at most {bytes_max} are allowed"),
+    }]))
 }
 
 impl Accepted {

@@ -11,7 +11,7 @@ use super::fault::FaultCode;
 use super::filter::Keys;
 use super::list::{self, ListFault};
 use super::parameter::{Parameter, ParameterKind};
-use super::{CompanyReference, Cursor, CursorFault, DateRange, Days, Facet, Phrase};
+use super::{CompanyReference, Cursor, DateRange, Days, Facet, ParseCursorError, Phrase};
 use crate::error::quoted;
 use crate::signal::SignalId;
 use crate::text;
@@ -25,6 +25,8 @@ pub(super) enum Origin {
     /// A client, for whom the limits of the API hold.
     #[default]
     Typed,
+    /// The program that this library is part of, which sets limits of its own.
+    Host,
     /// A valid query that was [written](super::written): folded values may be longer than what was
     /// typed.
     Written,
@@ -41,7 +43,7 @@ pub(super) fn check_length(
     }
     match origin {
         Origin::Typed => check_chars(parameter, text.chars().count()),
-        Origin::Written => Ok(()),
+        Origin::Host | Origin::Written => Ok(()),
     }
 }
 
@@ -120,11 +122,13 @@ pub(super) fn check_items(
         }
         _ => (usize::MAX, usize::MAX),
     };
-    check_count(items.len(), max)?;
+    if origin == Origin::Typed {
+        check_count(items.len(), max)?;
+    }
     if let Some(position) = items.iter().position(String::is_empty) {
         return Err(empty_item(position + 1));
     }
-    if origin == Origin::Written {
+    if origin != Origin::Typed {
         return Ok(());
     }
     let mut chars = items.iter().map(|item| item.chars().count()).enumerate();
@@ -139,16 +143,17 @@ pub(super) fn check_items(
     }
 }
 
-/// Checks the number of values of a list that was given in Rust.
-pub(super) fn check_count(count: usize, max: usize) -> Result<(), ValueFault> {
-    if count == 0 {
-        return Err(empty());
-    }
+fn check_count(count: usize, max: usize) -> Result<(), ValueFault> {
     if count <= max {
-        return Ok(());
+        Ok(())
+    } else {
+        Err(too_many_items(count, max))
     }
+}
+
+fn too_many_items(count: usize, max: usize) -> ValueFault {
     let fault = format!("has {count} items; at most {max} are allowed");
-    Err((FaultCode::TooManyItems, fault))
+    (FaultCode::TooManyItems, fault)
 }
 
 fn empty_item(number: usize) -> ValueFault {
@@ -189,22 +194,22 @@ pub(super) fn facet_keys(facet: Facet, text: &str, origin: Origin) -> Result<Key
     }
 }
 
-/// The keys of values that were given one by one.
+/// The keys of values that the host gave one by one; of none where it gave none.
 pub(super) fn facet_keys_of(facet: Facet, values: &[String]) -> Result<Keys, ValueFault> {
     let parameter = facet.parameter();
     match parameter.description().kind {
         ParameterKind::List { .. } | ParameterKind::AttributeList(_) => {
-            let commas = values.len().saturating_sub(1);
-            let chars: usize = values.iter().map(|value| value.chars().count()).sum();
-            check_items(parameter, values, Origin::Typed)?;
-            check_chars(parameter, chars + commas)?;
+            check_items(parameter, values, Origin::Host)?;
             Ok(keys_of_items(facet, values))
         }
-        _ => {
-            check_count(values.len(), 1)?;
-            check_length(parameter, &values[0], Origin::Typed)?;
-            facet_keys(facet, &values[0], Origin::Typed)
-        }
+        _ => match values {
+            [] => Ok(Keys::new()),
+            [value] => {
+                check_length(parameter, value, Origin::Host)?;
+                facet_keys(facet, value, Origin::Host)
+            }
+            _ => Err(too_many_items(values.len(), 1)),
+        },
     }
 }
 
@@ -237,22 +242,16 @@ pub(super) fn companies(items: Vec<String>) -> Vec<CompanyReference> {
     sorted(items.into_iter().map(reference).collect())
 }
 
-pub(super) fn days(text: &str) -> Option<Days> {
-    match text {
-        "7" => Some(Days::Seven),
-        "30" => Some(Days::Thirty),
-        "90" => Some(Days::Ninety),
-        _ => None,
-    }
+pub(super) fn days(text: &str) -> Result<Days, ValueFault> {
+    text.parse().map_err(|_| not_allowed(Parameter::Days, text))
 }
 
 pub(super) fn date_ranges(items: Vec<String>) -> Result<Vec<DateRange>, ValueFault> {
-    let range = |item: &String| match item.as_str() {
-        "older" => Ok(DateRange::Older),
-        _ => days(item).map(DateRange::Last).ok_or_else(|| {
+    let range = |item: &String| {
+        item.parse().map_err(|_| {
             let (code, fault) = not_allowed(Parameter::DateRanges, item);
             (code, fault.replacen("is", "has the item", 1))
-        }),
+        })
     };
     items
         .iter()
@@ -378,7 +377,7 @@ pub(super) fn flag(text: &str) -> Result<bool, ValueFault> {
 }
 
 pub(super) fn cursor(text: &str) -> Result<Cursor, ValueFault> {
-    Cursor::parse(text).map_err(|fault: CursorFault| {
+    Cursor::parse(text).map_err(|fault: ParseCursorError| {
         let fault = format!("{fault}; give the nextCursor of an earlier answer unchanged");
         (FaultCode::InvalidCursor, fault)
     })

@@ -26,6 +26,7 @@ pub struct PublishOptions {
 
 /// What was published.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Published {
     /// The generation.
     pub generation: u64,

@@ -29,6 +29,7 @@ pub struct Replica {
 
 /// What one [`sync`](Replica::sync) has done.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Progress {
     /// The generation that answers.
     pub generation: u64,

@@ -256,7 +256,7 @@ impl Segment {
     pub(crate) fn item(&self, row: Row) -> Result<Item<'_>> {
         Ok(Item {
             signal: self.signal(row)?,
-            company_name: self.company_name(self.company_of(row)),
+            company_name: self.company_name(self.company_of(row)).into(),
         })
     }
 

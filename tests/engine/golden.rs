@@ -113,6 +113,7 @@ fn bad_values(kind: ParameterKind) -> Vec<String> {
                 "a".repeat(most + 1),
             ]
         }
+        other => panic!("values that {other:?} refuses are missing here"),
     };
     values
 }

@@ -10,6 +10,7 @@ use crate::house::{root, sources};
 /// Each layer and the layers that it may import, lowest first. A layer is a file or folder of
 /// `src/`; the program in `src/bin/` stands above them all.
 const LAYERS: &str = "
+text_form:
 error:
 text:
 digest:

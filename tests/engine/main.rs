@@ -11,6 +11,7 @@ mod format;
 mod golden;
 mod house;
 mod layers;
+mod library;
 mod metamorphic;
 #[cfg(feature = "cli")]
 mod mistakes;

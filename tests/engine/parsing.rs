@@ -202,10 +202,10 @@ fn the_builder_says_what_a_query_string_says() {
 #[test]
 fn folded_text_is_read_back_though_it_is_longer_than_may_be_typed() {
     let query = Query::builder()
-        .all(&"\u{FDFA}".repeat(1_000))
+        .all("\u{FDFA}".repeat(1_000))
         .company("R&D");
     let query = query
-        .exact(&"\u{FDFA} x ".repeat(36))
+        .exact("\u{FDFA} x ".repeat(36))
         .build()
         .expect("a query");
     let text = query.to_string();
@@ -229,19 +229,19 @@ fn a_cursor_is_read_back_with_its_query() {
 #[test]
 fn the_longest_query_is_read_back() {
     let long = |letter: &str, chars: usize| letter.repeat(chars);
-    let mut query = Query::builder().keywords(&long("\u{FDFA}", 1_000));
+    let mut query = Query::builder().keywords(long("\u{FDFA}", 1_000));
     query = query
-        .all(&long("\u{FDFA}", 1_000))
-        .any(&long("\u{FDFA}", 1_000));
+        .all(long("\u{FDFA}", 1_000))
+        .any(long("\u{FDFA}", 1_000));
     query = query
-        .exclude(&long("\u{FDFA}", 1_000))
-        .exact(&long("\u{FDFA}", 180));
+        .exclude(long("\u{FDFA}", 1_000))
+        .exact(long("\u{FDFA}", 180));
     query = query
-        .company(&long("\u{FDFA}", 180))
-        .country(&long("\u{FDFA}", 180));
+        .company(long("\u{FDFA}", 180))
+        .country(long("\u{FDFA}", 180));
     query = query
-        .industry(&long("\u{FDFA}", 180))
-        .funding_stage(&long("\u{FDFA}", 180));
+        .industry(long("\u{FDFA}", 180))
+        .funding_stage(long("\u{FDFA}", 180));
     let item = |number: usize| format!("{}{number:02}", long("\u{1F600}", 178));
     query = query
         .companies((0..50).map(item))

@@ -35,11 +35,9 @@ fn write(directory: &Path) -> signaldex::Result<()> {
         builder.add_signal(&signal)?;
     }
     let mut writer = builder.finish()?.writer()?;
-    for signal in corpus.signals().step_by(60) {
-        writer.upsert_signal(&Signal {
-            title: "Rewritten since, \"quoted\"".into(),
-            ..signal
-        })?;
+    for mut signal in corpus.signals().step_by(60) {
+        signal.title = "Rewritten since, \"quoted\"".into();
+        writer.upsert_signal(&signal)?;
     }
     for signal in corpus.signals().skip(30).step_by(60) {
         writer.delete_signal(signal.id);

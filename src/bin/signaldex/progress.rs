@@ -56,6 +56,7 @@ fn line_of(name: &str, progress: Progress, elapsed: Duration) -> String {
         bytes_read,
         total_bytes,
         records,
+        ..
     } = progress;
     let rate = bytes_read as f64 / elapsed.as_secs_f64().max(f64::EPSILON);
     let done = match total_bytes.filter(|&total| total > 0) {
@@ -75,10 +76,12 @@ mod tests {
 
     #[test]
     fn a_line_has_the_share_and_the_rate() {
-        let progress = |total_bytes| Progress {
-            bytes_read: 50_000_000,
-            total_bytes,
-            records: 7,
+        let progress = |total_bytes| {
+            let mut progress = Progress::default();
+            progress.bytes_read = 50_000_000;
+            progress.total_bytes = total_bytes;
+            progress.records = 7;
+            progress
         };
         let line = |total| line_of("signals", progress(total), Duration::from_secs(1));
         assert_eq!(

@@ -35,7 +35,9 @@ impl Signal {
             .map_err(|fault| format!("{:?} is not a signal's id: {fault}", self.id))?;
         let snapshot = source::open(&self.directory)?.snapshot();
         match snapshot.signal(id)? {
-            Some(Found { signal, company }) => source::print_answer(SignalDetail {
+            Some(Found {
+                signal, company, ..
+            }) => source::print_answer(SignalDetail {
                 signal: &signal,
                 company: &company,
             }),

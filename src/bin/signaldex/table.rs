@@ -49,6 +49,7 @@ pub(crate) fn print(
     for Item {
         signal,
         company_name,
+        ..
     } in items
     {
         let date = signal.date.map_or("-".to_owned(), |date| date.to_string());

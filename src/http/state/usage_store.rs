@@ -10,6 +10,7 @@ use crate::http::metering::{Counter, Counts, Month};
 
 /// What a key used in a month.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UsageLine {
     /// The key's public id.
     pub key_id: String,

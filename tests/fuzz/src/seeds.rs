@@ -33,10 +33,9 @@ fn main() {
     segment("companies", small.companies().collect(), Vec::new());
     let plain = (1..=BITSET_SIGNALS).map(|id| {
         let id = SignalId::new(id).expect("an id");
-        Signal {
-            slug: "".into(),
-            ..Signal::new(id, "a", "b")
-        }
+        let mut signal = Signal::new(id, "a", "b");
+        signal.slug = "".into();
+        signal
     });
     segment("bitset", vec![Company::new("a", "a")], plain.collect());
     write_manifest(&corpus.join("manifest"));

@@ -1,0 +1,140 @@
+//! From the text of a parameter to the part of the builder that it sets.
+
+use super::derived::Derived;
+use super::keywords::{self, Keywords};
+use super::parameter::Parameter;
+use super::values::{self, Origin, ValueFault, searchable, sorted};
+use super::{Facet, Filter, Phrase, Query, QueryBuilder, Start, conflicts};
+
+impl QueryBuilder {
+    /// Sets a parameter from text, as a query string has it, decoded.
+    pub(super) fn set(&mut self, parameter: Parameter, text: &str) {
+        self.set_from(parameter, text, self.origin);
+    }
+
+    /// Sets a parameter from text of that origin.
+    pub(super) fn set_from(&mut self, parameter: Parameter, text: &str, origin: Origin) {
+        let outcome = values::check_length(parameter, text, origin)
+            .and_then(|()| self.convert(parameter, text, origin));
+        if let Err(fault) = outcome {
+            self.value_fault(parameter, fault);
+        }
+    }
+
+    /// Lifts the filter of a parameter whose value is text, or forgets the cursor.
+    pub(super) fn clear(&mut self, parameter: Parameter) {
+        match parameter {
+            Parameter::Q => self.keywords = Keywords::default(),
+            Parameter::All => self.all.clear(),
+            Parameter::Exact => self.exact.clear(),
+            Parameter::Any => self.filter.any.clear(),
+            Parameter::Exclude => self.exclude.clear(),
+            Parameter::Company => self.filter.company_words.clear(),
+            Parameter::CompanySlug => self.filter.company_slug = None,
+            Parameter::Cursor => self.cursor = None,
+            _ => unreachable!("{} has a setter of its own type", parameter.name()),
+        }
+    }
+
+    /// Sets a parameter; facets are those that have no case of their own here.
+    fn convert(
+        &mut self,
+        parameter: Parameter,
+        text: &str,
+        origin: Origin,
+    ) -> Result<(), ValueFault> {
+        if let Some(facet) = Facet::of_parameter(parameter) {
+            let keys = values::facet_keys(facet, text, origin)?;
+            self.filter.facets.set(facet, keys);
+            return Ok(());
+        }
+        match parameter {
+            Parameter::Q => {
+                let keywords = keywords::keywords(text);
+                if keywords.all.is_empty() && keywords.none.is_empty() {
+                    return Err(values::unsearchable(text));
+                }
+                self.keywords = keywords;
+            }
+            Parameter::All => self.all = searchable(keywords::phrases(text), text)?,
+            Parameter::Exact => {
+                self.exact = searchable(Phrase::new(text).into_iter().collect(), text)?;
+            }
+            Parameter::Exclude => self.exclude = searchable(keywords::phrases(text), text)?,
+            Parameter::Limit => self.limit = Some(values::number(parameter, text)?.into()),
+            Parameter::Cursor => self.cursor = Some(values::cursor(text)?),
+            Parameter::Page => self.page = Some(values::number(parameter, text)?),
+            Parameter::CountOnly => self.count_only = values::flag(text)?,
+            _ => convert_filter(&mut self.filter, parameter, text, origin)?,
+        }
+        Ok(())
+    }
+
+    /// Adds what parameters contradict each other. A cursor is only compared with filters that are
+    /// without a fault.
+    pub(super) fn find_conflicts(&mut self, filter: &Filter, derived: &Derived) {
+        let is_paged = (self.cursor.is_some(), self.page.is_some());
+        let mut found = conflicts::of_filter(filter);
+        found.extend(conflicts::of_page(is_paged, self.count_only));
+        if let Some(cursor) = self.cursor.as_ref().filter(|_| self.faults.is_empty()) {
+            let fingerprint = derived.filter_fingerprint(filter);
+            found.extend(conflicts::of_cursor(cursor, self.order, fingerprint));
+        }
+        found.into_iter().for_each(|fault| self.fault(fault));
+    }
+}
+
+/// Sets a part of the filter.
+fn convert_filter(
+    filter: &mut Filter,
+    parameter: Parameter,
+    text: &str,
+    origin: Origin,
+) -> Result<(), ValueFault> {
+    let items = || values::items(parameter, text, origin);
+    match parameter {
+        Parameter::Any => filter.any = sorted(searchable(keywords::phrases(text), text)?),
+        Parameter::Company => {
+            let words = match origin {
+                Origin::Typed | Origin::Host => keywords::words(text),
+                Origin::Written => keywords::written_words(text),
+            };
+            filter.company_words = sorted(searchable(words, text)?);
+        }
+        Parameter::CompanySlug => filter.company_slug = Some(text.to_owned()),
+        Parameter::Companies => filter.companies = values::companies(items()?),
+        Parameter::Days => filter.days = Some(values::days(text)?),
+        Parameter::DateRanges => filter.date_ranges = values::date_ranges(items()?)?,
+        Parameter::DateFrom => filter.date_from = Some(values::date(text)?),
+        Parameter::DateTo => filter.date_to = Some(values::date(text)?),
+        Parameter::FundingMin => filter.funding_min = Some(values::amount(text)?),
+        Parameter::FundingMax => filter.funding_max = Some(values::amount(text)?),
+        Parameter::Ids => filter.ids = Some(values::ids(items()?)?),
+        Parameter::ActivityIds => filter.activity_ids = Some(values::ids(items()?)?),
+        _ => unreachable!("{} is no plain filter", parameter.name()),
+    }
+    Ok(())
+}
+
+impl From<Query> for QueryBuilder {
+    fn from(query: Query) -> QueryBuilder {
+        let mut filter = query.filter;
+        QueryBuilder {
+            all: std::mem::take(&mut filter.all),
+            exclude: std::mem::take(&mut filter.none),
+            filter,
+            order: query.order,
+            limit: Some(query.limit),
+            page: match query.start {
+                Start::Page(number) => Some(number),
+                Start::First | Start::After(_) => None,
+            },
+            cursor: match query.start {
+                Start::After(cursor) => Some(cursor),
+                Start::First | Start::Page(_) => None,
+            },
+            count_only: query.count_only,
+            ..QueryBuilder::default()
+        }
+    }
+}
