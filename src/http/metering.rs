@@ -1,6 +1,6 @@
 //! What is counted: units, months, quotas. The count itself is the state's.
 
-use time::UtcDateTime;
+use time::{Date, UtcDateTime};
 
 /// What is counted, each for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,6 +105,13 @@ impl Month {
 
     pub(crate) fn of_number(number: u32) -> Month {
         Month(number)
+    }
+
+    /// Its first day.
+    pub(crate) fn first_day(self) -> Option<Date> {
+        let year = i32::try_from(self.0 / 100).ok()?;
+        let month = u8::try_from(self.0 % 100).ok()?;
+        Date::from_calendar_date(year, time::Month::try_from(month).ok()?, 1).ok()
     }
 
     /// The month of its year, from 1 to 12.

@@ -73,12 +73,13 @@ pub fn write_csv_item(output: &mut Vec<u8>, item: &Item<'_>) {
         if index > 0 {
             output.push(b',');
         }
-        write_cell(output, cell);
+        write_csv_cell(output, cell);
     }
     output.extend_from_slice(b"\r\n");
 }
 
-fn write_cell(output: &mut Vec<u8>, cell: &str) {
+/// Appends a cell, quoted where it has to be.
+pub(crate) fn write_csv_cell(output: &mut Vec<u8>, cell: &str) {
     let is_formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let is_quoted = is_formula || cell.contains(['"', ',', '\n', '\r']);
     if !is_quoted {

@@ -42,6 +42,8 @@ mod written;
 pub use fault::RecordFault;
 pub use fields::{RecordKind, UnknownField};
 pub use input::{parse_company, parse_signal};
+#[cfg(feature = "http")]
+pub(crate) use item_csv::write_csv_cell;
 pub use item_csv::{CSV_COLUMNS, write_csv_header, write_csv_item};
 pub use lines::{LINE_BYTES_MAX, Line, Lines};
 #[cfg(feature = "cluster")]

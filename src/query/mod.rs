@@ -25,6 +25,7 @@ mod filter;
 mod keywords;
 pub mod limits;
 mod list;
+mod matched_words;
 mod nearest;
 mod optional_text;
 mod parameter;

@@ -16,7 +16,8 @@ test("first start, first key, first answer, revoked", async () => {
   await assertAccessible(page, "sign-in");
   await signIn(page, service);
   await page.getByRole("heading", { name: "Overview" }).waitFor();
-  assert.match(await page.locator(".facts").first().innerText(), /2,000/);
+  assert.match(await page.locator(".facts").first().innerText(), /ready/);
+  await page.getByRole("heading", { name: "Three steps to start" }).waitFor();
   await assertAccessible(page, "overview");
 
   await page.getByRole("link", { name: "Keys" }).first().click();
@@ -52,13 +53,73 @@ test("first start, first key, first answer, revoked", async () => {
   assert.match(await page.locator(".tree").innerText(), /direct scan of all rows/);
   await assertAccessible(page, "slow queries");
 
+  await page.getByRole("link", { name: "Storage" }).click();
+  assert.match(await page.locator(".facts").first().innerText(), /2,000/);
+  await assertAccessible(page, "storage");
+
+  await page.getByRole("link", { name: "Overview" }).click();
+  assert.equal(await page.getByRole("heading", { name: "Three steps to start" }).count(), 0);
+  await page.getByRole("link", { name: "First client <b>" }).click();
+  const id = answer.headers.get("x-request-id");
+  assert.match(await page.getByRole("row").filter({ hasText: id }).innerText(), /First client <b>[\s\S]*search[\s\S]*200/);
+  await assertAccessible(page, "requests");
+
   await page.getByRole("link", { name: "Keys" }).first().click();
-  const card = page.getByRole("article").filter({ hasText: "First client <b>" });
-  assert.match(await card.innerText(), /7\s*of 100/);
-  await card.getByText("Revoke", { exact: false }).first().click();
-  await card.getByRole("button", { name: "Revoke First client <b>" }).click();
-  await page.getByText("Revoked and expired keys (1)").waitFor();
+  const row = page.getByRole("row").filter({ hasText: "First client <b>" });
+  assert.match(await row.innerText(), /7\s*of 100/);
+  assert.ok((await row.innerText()).includes(`${key.slice(0, 8)}…${key.slice(-4)}`), "a hint of the secret");
+  await row.getByRole("link", { name: "Edit" }).click();
+  await page.getByRole("button", { name: "Revoke First client <b>" }).click();
+  await page.getByRole("row").filter({ hasText: "First client <b>" }).getByText("revoked").waitFor();
   assert.equal((await ask()).status, 401, "at once, without waiting");
+  page.assertClean();
+});
+
+test("keys are sorted, found, edited and rotated", async () => {
+  for (const name of ["Beta", "alpha", "Gamma"]) service.run("keys", "create", "--name", name, "--rate", String(name.length));
+  const page = await openPage(browser, service);
+  await signIn(page, service);
+  await page.goto(`${service.admin}/keys`);
+  const names = async () => (await page.locator("table.keys tbody th").allInnerTexts()).map((text) => text.split("\n")[0].trim());
+  await page.getByRole("link", { name: "Name", exact: true }).click();
+  const ascending = await names();
+  assert.deepEqual(ascending.slice(0, 2), ["alpha", "Beta"]);
+  await page.getByRole("link", { name: "Name", exact: true }).click();
+  assert.deepEqual(await names(), ascending.toReversed());
+  assert.equal(await page.locator("th[aria-sort=descending]").innerText(), "Name");
+  await page.getByLabel("Find").fill("BETA");
+  await page.getByRole("button", { name: "Show" }).click();
+  assert.deepEqual(await names(), ["Beta"]);
+  await assertAccessible(page, "keys, sorted");
+
+  await page.getByRole("link", { name: "Edit Beta" }).click();
+  await page.getByLabel("Burst").fill("7");
+  await page.getByLabel("Name").fill("Beta of two");
+  await page.getByRole("button", { name: "Save settings" }).click();
+  assert.match(await page.getByRole("status").innerText(), /Saved/);
+  await assertAccessible(page, "a key");
+  const [record] = JSON.parse(service.run("keys", "list")).filter(({ name }) => name === "Beta of two");
+  assert.deepEqual([record.burst, record.rate], [7, 4]);
+  await page.getByRole("button", { name: "Rotate Beta of two" }).click();
+  await page.getByRole("heading", { name: "New secret for Beta of two" }).waitFor();
+  const key = await page.locator("#new-key").innerText();
+  const answer = await fetch(`${service.api}/api/v1/signals?limit=1`, { headers: { authorization: `Bearer ${key}` } });
+  assert.deepEqual([answer.status, answer.headers.get("ratelimit-policy")], [200, '"key";q=7;w=2']);
+  page.assertClean();
+});
+
+test("usage is shown by day, and downloaded", async () => {
+  await fetch(`${service.api}/api/v1/signals?limit=2`, { headers: { authorization: `Bearer ${service.key}` } });
+  const page = await openPage(browser, service);
+  await signIn(page, service);
+  await page.goto(`${service.admin}/usage`);
+  await page.getByLabel("By", { exact: true }).selectOption("day");
+  await page.getByRole("button", { name: "Show" }).click();
+  await page.getByRole("heading", { name: "Signals by day" }).waitFor();
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Download CSV", exact: true }).click()]);
+  assert.equal(file.suggestedFilename(), "usage-by-day.csv");
+  assert.match(await page.locator("#requests-heading ~ *, section:has(#requests-heading) table").first().innerText(), /search/);
+  await assertAccessible(page, "usage by day");
   page.assertClean();
 });
 

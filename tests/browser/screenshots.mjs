@@ -35,6 +35,16 @@ for place, (key, base) in enumerate([(sys.argv[2], 9000), (sys.argv[3], 4200), (
         units = base + (11 - ago) * base // 9 + (ago * 7919 * (place + 3)) % (base // 2)
         state.execute("INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?)",
             (number, year * 100 + month + 1, units, units // 23, units // 61, units // 97))
+    for ago in range(29, -1, -1):
+        if key == sys.argv[4]:
+            continue
+        day = today - datetime.timedelta(days=ago)
+        units = base // 25 + (ago * 7919 * (place + 3)) % (base // 20)
+        state.execute("INSERT INTO usage_days VALUES (?, ?, ?, ?, ?, ?)",
+            (day.toordinal() + 1721425, number, units, units // 23, units // 61, units // 97))
+        for endpoint, status, part in [("search", 200, 20), ("search", 304, 90), ("search", 400, 900), ("search", 402, 1500),
+                                       ("search", 429, 700), ("signal", 200, 60), ("signal", 404, 1100), ("company", 200, 90), ("filter-options", 200, 70)]:
+            state.execute("INSERT INTO requests VALUES (?, ?, ?, ?, ?)", (day.toordinal() + 1721425, number, endpoint, status, max(1, units // part)))
 state.commit()
 `, service.state, shop.id, partner.id, old.id]);
 
@@ -42,6 +52,12 @@ for (const query of ["q=series+a&country=Germany&limit=50", "exact=machine learn
   const address = `${service.api}/api/v1/signals?${query}`;
   await fetch(address, { headers: { authorization: `Bearer ${shop.key}` } });
 }
+const found = await fetch(`${service.api}/api/v1/signals?q=%22series+a%22&limit=1`, { headers: { authorization: `Bearer ${partner.key}` } });
+const [signal] = (await found.json()).data.items;
+for (const path of ["signals/1", "signals?contry=x", `companies/${signal.companySlug}`]) {
+  await fetch(`${service.api}/api/v1/${path}`, { headers: { authorization: `Bearer ${shop.key}` } });
+}
+await fetch(`${service.api}/api/v1/signals`);
 
 const SEARCH = "/search?country=Germany&size=101-500&days=90&limit=10";
 
@@ -70,6 +86,12 @@ for (const [kind, options] of wanted) {
   await shoot(page, `search-${kind}`, SEARCH);
   await shoot(page, `keys-${kind}`, "/keys");
   await shoot(page, `usage-${kind}`, "/usage");
+  await shoot(page, `usage-days-${kind}`, `/usage?by=day&key=${shop.id}`);
+  await shoot(page, `requests-${kind}`, "/requests");
+  await shoot(page, `storage-${kind}`, "/storage");
+  await shoot(page, `key-${kind}`, `/keys/edit?id=${partner.id}`);
+  await shoot(page, `signal-${kind}`, `/signals/${signal.id}`);
+  await shoot(page, `company-${kind}`, `/companies/${signal.companySlug}`);
   await shoot(page, `slow-${kind}`, "/slow?plan=0");
   if (only !== "documents") {
     await shoot(page, `search-open-${kind}`, `${SEARCH}&fundingMin=1000&dateFrom=2025-01-01&jobFunction=data`, async (page) => {

@@ -131,11 +131,68 @@ test("the plan is a tree of the steps with estimated and actual rows", async () 
   page.assertClean();
 });
 
+test("what is found is marked and leads to its page, its company and back", async () => {
+  const page = await searchPage();
+  await page.goto(`${service.admin}/search?q=%22series+a%22&limit=10`);
+  assert.deepEqual((await page.locator(".card mark").allInnerTexts()).slice(0, 2).map((text) => text.toLowerCase()), ["series", "a"]);
+  const card = page.locator(".card").first();
+  const [id, title] = [await card.locator("code").innerText(), await card.locator("h3").innerText()];
+  await card.locator("h3 a").click();
+  await page.waitForURL(`**/signals/${id}`);
+  assert.equal(await page.locator("h1").innerText(), title);
+  await assertAccessible(page, "a signal");
+  const { company } = await api(`signals/${id}`);
+  await page.locator(".card-company a").click();
+  await page.waitForURL("**/companies/**");
+  assert.ok((await page.locator("main").innerText()).includes(company.industry));
+  await assertAccessible(page, "a company");
+  await page.getByRole("link", { name: "in search" }).click();
+  assert.ok((await ids(page)).includes(id));
+  page.assertClean();
+});
+
+test("a search is given as JSON and CSV", async () => {
+  const page = await searchPage();
+  await page.goto(`${service.admin}/search?q=raises&limit=10`);
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "CSV of all matches" }).click()]);
+  assert.equal(file.suggestedFilename(), "signals.csv");
+  await page.getByRole("link", { name: "JSON of this page" }).click();
+  const answer = JSON.parse(await page.evaluate(() => document.body.textContent));
+  assert.deepEqual(answer.data, await api("signals?q=raises&limit=10"));
+});
+
+test("the slash leads to the search, and stays a slash in a text", async () => {
+  const page = await searchPage();
+  await page.getByRole("checkbox", { name: /^hiring/ }).focus();
+  await page.keyboard.press("/");
+  await page.locator("#q:focus").waitFor();
+  await page.keyboard.type("a/b");
+  assert.equal(await page.locator("#q").inputValue(), "a/b");
+  page.assertClean();
+});
+
+test("a search that gets no answer says so and can be tried again", async () => {
+  const page = await searchPage();
+  await page.route("**/search?**", (route) => route.abort());
+  await page.getByLabel("Country").selectOption("Germany");
+  await page.getByRole("alert").waitFor();
+  assert.match(await page.getByRole("alert").innerText(), /did not answer/);
+  assert.equal(await count(page), 2000, "the results before stay");
+  await assertAccessible(page, "search without an answer");
+  await page.unroute("**/search?**");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.waitForURL("**country=Germany**");
+  assert.equal(await page.locator("#failed").isVisible(), false);
+});
+
 test("a wrong query is explained where it was typed", async () => {
   const page = await searchPage();
   await page.goto(`${service.admin}/search?q=-&dateFrom=2026-02-30&contry=Germany&limit=10`);
   const alert = await page.getByRole("alert").innerText();
-  for (const word of ["q ", "dateFrom", "contry"]) assert.ok(alert.includes(word), `${word} in ${alert}`);
+  for (const words of ["Words in the title: Enter at least one letter", "Date from: Enter a day", "Did you mean country?"]) {
+    assert.ok(alert.includes(words), `${words} in ${alert}`);
+  }
+  assert.equal(await page.locator("#dateFrom-fault").innerText(), "Enter a day of the calendar as YYYY-MM-DD.");
   assert.equal(await page.getByLabel("Words in the title").getAttribute("aria-invalid"), "true");
   await assertAccessible(page, "search with faults");
   page.assertClean([400]);
@@ -160,12 +217,16 @@ for (const colorScheme of ["light", "dark"]) {
     const page = await openPage(browser, service, { viewport: PHONE, colorScheme });
     await signIn(page, service);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
-    const pages = ["/", "/search", "/keys", "/usage", "/slow"].map((path) => service.admin + path);
+    const [signal] = (await api("signals?limit=1")).items;
+    const records = [`/signals/${signal.id}`, `/companies/${signal.companySlug}`];
+    const pages = ["/", "/search", "/keys", "/keys/edit?id=key_trial", "/usage", "/usage?by=day", "/requests", "/slow", "/storage", ...records]
+      .map((path) => service.admin + path);
     const reference = ["", "/search-signals", "/get-signal", "/get-company", "/get-filter-options"];
     for (const address of [...pages, ...reference.map((path) => `${service.api}/docs${path}`)]) {
       await page.goto(address);
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       assert.ok(overflow <= 0, `${address} is ${overflow} pixels too wide`);
+      if (address.startsWith(service.admin)) await assertAccessible(page, address);
     }
     for (const path of reference) {
       await page.goto(`${service.api}/docs${path}`);

@@ -90,3 +90,54 @@ fn query_strings_are_shown_where_the_operator_wants_them() {
     dashboard.ask("/api/v1/signals?q=secretword&limit=3", key.as_str());
     assert!(shown(&dashboard, "/requests").contains("q=secretword"));
 }
+
+#[test]
+fn usage_by_day_agrees_with_usage_by_month() {
+    let dashboard = Dashboard::start();
+    let (record, key) = dashboard
+        .state()
+        .create_key(&NewKey::named("=shop"))
+        .expect("a key");
+    for target in ["signals?limit=3", "signals?limit=4", "signals?contry=x"] {
+        dashboard.ask(&format!("/api/v1/{target}"), key.as_str());
+    }
+    let session = dashboard.sign_in();
+    let download = |target: &str| {
+        let answer = dashboard.visit(&session, target);
+        let disposition = answer.header("content-disposition").expect("a name");
+        assert!(disposition.starts_with("attachment"), "{disposition}");
+        text(&answer)
+    };
+    let (by_month, by_day) = (download("/usage.csv"), download("/usage.csv?by=day"));
+    let line = format!(",{},\"'=shop\",7,0,0,0\r\n", record.id);
+    for csv in [&by_month, &by_day] {
+        assert!(csv.ends_with(&line), "{csv}");
+        assert_eq!(csv.lines().count(), 2);
+    }
+    assert!(by_month.starts_with("month,keyId,name,signals,activities,companies,freeAnswers\r\n"));
+    assert_eq!(download("/usage.csv?key=other").lines().count(), 1);
+    let requests = download("/requests.csv?by=day");
+    for line in [",search,200,2\r\n", ",search,400,1\r\n"] {
+        assert!(requests.contains(line), "{requests}");
+    }
+    let page = shown(&dashboard, &format!("/usage?by=day&key={}", record.id));
+    assert!(page.contains("Signals by day") && page.contains("<td class=\"number\">7</td>"));
+    let page = shown(&dashboard, "/usage");
+    assert!(page.contains("Requests by endpoint and status"));
+}
+
+#[test]
+fn a_quota_is_drawn_for_its_key_and_refusals_are_counted() {
+    let dashboard = Dashboard::start();
+    let mut new = NewKey::named("shop");
+    new.quotas.signals = Some(5);
+    let (record, key) = dashboard.state().create_key(&new).expect("a key");
+    for _ in 0..3 {
+        dashboard.ask("/api/v1/signals?limit=5", key.as_str());
+    }
+    let page = shown(&dashboard, &format!("/usage?key={}", record.id));
+    assert!(page.contains("quota 5 a month") && page.contains("#B42318"));
+    assert!(page.contains("Refused: 2 over a quota (402)"));
+    assert!(page.contains("<td class=\"number\">5</td><td class=\"number\">5</td>"));
+    assert!(!shown(&dashboard, "/usage").contains("#B42318"));
+}

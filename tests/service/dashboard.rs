@@ -497,3 +497,60 @@ fn a_key_is_edited_and_rotated_and_the_service_follows_at_once() {
         404
     );
 }
+
+#[test]
+fn what_is_found_leads_to_its_page_and_is_marked() {
+    let dashboard = Dashboard::start();
+    let session = dashboard.sign_in();
+    let visit = |target: &str| dashboard.visit(&session, target);
+    let page = text(&visit("/search?q=raises&limit=10"));
+    assert!(page.contains("<mark>"));
+    let link = |page: &str, start: &str| {
+        let rest = page.split(start).nth(1).expect(start);
+        format!("{start}{}", rest.split('"').next().expect("a link"))
+    };
+    let signal = link(&page, "/signals/").replace("href=\"", "");
+    let company = link(&page, "/companies/");
+    let page = text(&visit(&signal));
+    assert!(page.contains(&company) && page.contains("Over HTTP"));
+    let page = text(&visit(&company));
+    assert!(page.contains("Latest signals") && page.contains("/search?companySlug="));
+    for target in [
+        "/signals/1",
+        "/signals/x",
+        "/companies/nobody",
+        "/companies/%FF",
+    ] {
+        assert_eq!(visit(target).status, 404, "{target}");
+    }
+}
+
+#[test]
+fn a_search_is_given_as_the_api_answers_it_and_as_csv() {
+    let dashboard = Dashboard::start();
+    let session = dashboard.sign_in();
+    let new = signaldex::http::NewKey::named("shop");
+    let (_, key) = dashboard.state().create_key(&new).expect("a key");
+    for query in [
+        "q=raises&limit=10",
+        "country=Germany&countOnly=true",
+        "limit=3&page=2",
+    ] {
+        let ours = dashboard.visit(&session, &format!("/search.json?{query}"));
+        let theirs = dashboard.ask(&format!("/api/v1/signals?{query}"), key.as_str());
+        assert_eq!(ours.header("content-type"), Some("application/json"));
+        assert_eq!(text(&ours), text(&theirs), "{query}");
+    }
+    let csv = dashboard.visit(&session, "/search.csv?categories=funding&limit=10");
+    let count = dashboard.ask(
+        "/api/v1/signals?categories=funding&countOnly=true",
+        key.as_str(),
+    );
+    let count: serde_json::Value = serde_json::from_slice(&count.body).expect("JSON");
+    let rows = text(&csv).matches("\r\n").count() as u64;
+    assert_eq!(Some(rows - 1), count["data"]["count"].as_u64());
+    for kind in ["json", "csv"] {
+        let answer = dashboard.visit(&session, &format!("/search.{kind}?contry=x"));
+        assert_eq!(answer.status, 400);
+    }
+}

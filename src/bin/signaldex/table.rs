@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use signaldex::{Filter, Item, text};
+use signaldex::{Filter, Item};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::Failure;
@@ -36,10 +36,14 @@ pub(crate) fn print(
     let title_chars = width(is_terminal)
         .saturating_sub(BEFORE_TITLE)
         .max(TITLE_CHARS_MIN);
-    let words = if is_terminal && std::env::var_os("NO_COLOR").is_none() {
-        filter.title_words()
-    } else {
-        Vec::new()
+    let is_emphasised = is_terminal && std::env::var_os("NO_COLOR").is_none();
+    let shown = |title: &str| {
+        let title = cut(title, title_chars);
+        if is_emphasised {
+            emphasised(&title, filter)
+        } else {
+            title
+        }
     };
     writeln!(
         output,
@@ -58,7 +62,7 @@ pub(crate) fn print(
             "{:>19}  {date:10}  {}  {}",
             signal.id.get(),
             padded(&cut(company_name, NAME_CHARS), NAME_CHARS),
-            emphasised(&cut(&signal.title, title_chars), &words)
+            shown(&signal.title)
         )?;
     }
     writeln!(output, "{} of {}", items.len(), signals(total))?;
@@ -106,17 +110,16 @@ fn width(is_terminal: bool) -> usize {
     given.or_else(measured).unwrap_or(WIDTH_DEFAULT)
 }
 
-/// The text with each of its words that is one of `words` in bold.
-fn emphasised(title: &str, words: &[String]) -> String {
+/// The title with each word that the filter looks for in bold.
+fn emphasised(title: &str, filter: &Filter) -> String {
     let mut shown = String::with_capacity(title.len());
-    for piece in title.split_word_bounds() {
-        let is_match = text::terms(piece).iter().any(|word| words.contains(word));
-        if is_match {
-            shown.push_str(&format!("{BOLD}{piece}{PLAIN}"));
-        } else {
-            shown.push_str(piece);
-        }
+    let mut end = 0;
+    for word in filter.matched_words(title) {
+        shown.push_str(&title[end..word.start]);
+        shown.push_str(&format!("{BOLD}{}{PLAIN}", &title[word.clone()]));
+        end = word.end;
     }
+    shown.push_str(&title[end..]);
     shown
 }
 

@@ -24,6 +24,7 @@ const COLOURS: [RGBColor; SERIES_MAX] = [
     RGBColor(0x86, 0x8e, 0x96),
 ];
 const INK: RGBColor = RGBColor(0x10, 0x10, 0x10);
+const QUOTA: RGBColor = RGBColor(0xb4, 0x23, 0x18);
 const GRID: RGBColor = RGBColor(0xdd, 0xdd, 0xdd);
 
 /// Distances between lines that are aimed at.
@@ -61,12 +62,12 @@ impl ChartSize {
     }
 }
 
-/// Draws bars side by side.
-pub(super) fn draw(bars: &[Bar], size: ChartSize) -> Result<String, Failed> {
+/// Draws bars side by side, and a line across them at a quota.
+pub(super) fn draw(bars: &[Bar], size: ChartSize, quota: Option<u64>) -> Result<String, Failed> {
     let mut svg = String::new();
     let area = SVGBackend::with_string(&mut svg, size.size()).into_drawing_area();
-    Drawing::new(area, bars)
-        .draw(bars)
+    Drawing::new(area, bars, quota)
+        .draw(bars, quota)
         .map_err(|error| Failed::of(&error))?;
     Ok(svg)
 }
@@ -87,9 +88,9 @@ struct Drawing<'s> {
 }
 
 impl<'s> Drawing<'s> {
-    fn new(area: Area<'s>, bars: &[Bar]) -> Drawing<'s> {
+    fn new(area: Area<'s>, bars: &[Bar], quota: Option<u64>) -> Drawing<'s> {
         let totals = bars.iter().map(|bar| bar.parts.iter().sum());
-        let (step, top) = scale(totals.max().unwrap_or(0));
+        let (step, top) = scale(totals.chain(quota).max().unwrap_or(0));
         let (width, height) = area.dim_in_pixel();
         let (width, height) = (width.cast_signed(), height.cast_signed());
         let digits = figures::grouped(top).len();
@@ -105,12 +106,18 @@ impl<'s> Drawing<'s> {
         }
     }
 
-    fn draw(&self, bars: &[Bar]) -> Drawn {
+    fn draw(&self, bars: &[Bar], quota: Option<u64>) -> Drawn {
         for value in (0..=self.top / self.step).map(|line| line * self.step) {
             self.draw_line(value)?;
         }
         for (number, bar) in bars.iter().enumerate() {
             self.draw_bar(bar, number as u64, bars.len() as u64)?;
+        }
+        if let Some(quota) = quota {
+            let height = self.height_of(quota);
+            let ends = vec![(self.left, height), (self.left + self.width, height)];
+            let line = PathElement::new(ends, ShapeStyle::from(QUOTA).stroke_width(2));
+            self.area.draw(&line)?;
         }
         self.area.present()?;
         Ok(())
@@ -204,7 +211,7 @@ mod tests {
                 label,
                 parts: vec![part],
             }];
-            assert!(draw(&bars, ChartSize::Narrow).is_ok(), "{part}");
+            assert!(draw(&bars, ChartSize::Narrow, Some(part)).is_ok(), "{part}");
         }
     }
 
@@ -221,9 +228,9 @@ mod tests {
             },
         ];
         for size in [ChartSize::Wide, ChartSize::Narrow] {
-            let svg = draw(&bars, size).expect("a chart");
+            let svg = draw(&bars, size, Some(9)).expect("a chart");
             assert_eq!(svg.matches("<rect").count(), 5, "{svg}");
-            assert!(svg.contains("Oct") && svg.contains("Nov"));
+            assert!(svg.contains("Oct") && svg.contains("Nov") && svg.contains("#B42318"));
             assert!(!svg.contains("style="), "the policy of pages forbids it");
         }
     }

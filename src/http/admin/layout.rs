@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use askama::Template;
 use axum::Extension;
-use axum::http::header::{CONTENT_TYPE, LOCATION};
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, LOCATION};
 use axum::http::{Extensions, StatusCode};
 use axum::response::{IntoResponse, Response};
 
@@ -161,6 +161,16 @@ impl IntoResponse for Failed {
 pub(super) fn render(status: StatusCode, page: &impl Template) -> Answer {
     let html = page.render()?;
     Ok((status, [(CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response())
+}
+
+/// A file that a browser saves.
+pub(super) fn download(content_type: &'static str, name: &str, body: Vec<u8>) -> Response {
+    let disposition = format!("attachment; filename=\"{name}\"");
+    let headers = [
+        (CONTENT_TYPE, content_type.to_owned()),
+        (CONTENT_DISPOSITION, disposition),
+    ];
+    (headers, body).into_response()
 }
 
 /// Leads to a page, after a form was taken.

@@ -7,7 +7,7 @@
 //! sign_in   the admin token against a session
 //! overview  keys  usage  requests                pages over the state and what was answered lately
 //! slow  storage                                  pages over the index
-//! search    every filter, results, the plan      asks the index without charging anybody
+//! search    every filter, results, records       asks the index without charging anybody
 //! chart     bars as SVG
 //! layout     what all pages share                 templates/ and assets/, embedded
 //! ```
@@ -106,11 +106,17 @@ impl Admin {
         let guarded = Router::new()
             .route("/", get(page(overview::show)))
             .route("/search", get(page(search::show)))
+            .route("/search.json", get(page(search::as_json)))
+            .route("/search.csv", get(page(search::as_csv)))
+            .route("/signals/{id}", get(page(search::signal)))
+            .route("/companies/{slug}", get(page(search::company)))
             .route("/keys", get(page(keys::list)).post(page(keys::create)))
             .route("/keys/edit", get(page(keys::edit)).post(page(keys::save)))
             .route("/keys/rotate", post(page(keys::rotate)))
             .route("/keys/revoke", post(page(keys::revoke)))
             .route("/usage", get(page(usage::show)))
+            .route("/usage.csv", get(page(usage::download)))
+            .route("/requests.csv", get(page(usage::download_requests)))
             .route("/requests", get(page(requests::show)))
             .route("/slow", get(page(slow::show)))
             .route("/storage", get(page(storage::show)))

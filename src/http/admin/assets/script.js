@@ -44,29 +44,54 @@ function show(page) {
   }
 }
 
+// Says that nothing came back, and offers to ask again; the results before stay.
+function showFailure(isFailed) {
+  document.getElementById("failed").hidden = !isFailed;
+  document.getElementById("results").removeAttribute("aria-busy");
+}
+
 // Choosing in a list or a box asks at once; text waits for Enter or the button.
 function followChoices(form) {
   let latest = 0;
   form.querySelector(".live-hint").hidden = false;
-  form.addEventListener("change", async (event) => {
-    if (!event.target.matches("select, input[type=checkbox]")) return;
+  const ask = async () => {
     const turn = ++latest;
-    const results = document.getElementById("results");
-    results.setAttribute("aria-busy", "true");
+    document.getElementById("results").setAttribute("aria-busy", "true");
     const answer = await fetch(addressOf(form)).catch(() => null);
-    if (!answer) return form.submit();
+    const text = await answer?.text().catch(() => null);
+    if (turn !== latest) return;
+    if (text === null || text === undefined) return showFailure(true);
     // A session that has ended leads to the sign-in, which is shown as a page.
     if (!new URL(answer.url).pathname.startsWith("/search")) return location.reload();
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    if (turn !== latest) return;
-    results.removeAttribute("aria-busy");
+    const page = new DOMParser().parseFromString(text, "text/html");
+    if (!page.getElementById("results")) return showFailure(true);
+    showFailure(false);
     history.pushState(null, "", answer.url);
     show(page);
+  };
+  form.addEventListener("change", (event) => {
+    if (event.target.matches("select, input[type=checkbox]")) ask();
   });
+  document.getElementById("again").addEventListener("click", ask);
   addEventListener("popstate", () => location.reload());
+}
+
+// The slash leads to the search, unless something is being typed.
+function leadToSearch() {
+  const field = document.getElementById("q");
+  if (!field) return;
+  for (const hint of document.querySelectorAll(".slash-hint")) hint.hidden = false;
+  addEventListener("keydown", (event) => {
+    const isTyping = event.target.matches("input:not([type=checkbox]), select, textarea");
+    if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    field.focus();
+    field.select();
+  });
 }
 
 offerCopying(document);
 foldFilters();
+leadToSearch();
 const search = document.getElementById("search");
 if (search) followChoices(search);

@@ -1,14 +1,18 @@
 //! A signal as people read it.
 
-use super::QueryText;
-use crate::Found;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::marked::{self, Piece};
 use crate::http::admin::figures;
 use crate::signal::{Company, Funding, Signal};
+use crate::{Filter, Found};
 
 /// A signal that was found.
 pub(super) struct Card {
     pub(super) id: String,
-    pub(super) title: String,
+    /// The title, cut where words that were searched for start and end.
+    pub(super) title: Vec<Piece>,
+    pub(super) plain_title: String,
     pub(super) evidence: Option<String>,
     pub(super) category: Option<String>,
     pub(super) date: Option<String>,
@@ -19,20 +23,18 @@ pub(super) struct Card {
     pub(super) company: String,
     /// What is known of the company, in a few words.
     pub(super) company_facts: String,
-    /// The same search for this company alone.
-    pub(super) of_company: String,
+    /// The page of the company.
+    pub(super) company_link: String,
 }
 
 impl Card {
-    pub(super) fn of(found: &Found<'_>, text: &QueryText) -> Card {
+    /// A signal that a filter has found.
+    pub(super) fn of(found: &Found<'_>, filter: &Filter) -> Card {
         let Found { signal, company } = found;
-        let of_company = text
-            .without("cursor")
-            .without("page")
-            .with("companySlug", &signal.company_slug);
         Card {
             id: signal.id.to_string(),
-            title: signal.title.to_string(),
+            title: marked::pieces(&signal.title, filter),
+            plain_title: signal.title.to_string(),
             evidence: signal.evidence.as_deref().map(str::to_owned),
             category: signal.category.as_deref().map(str::to_owned),
             date: signal.date.map(|date| date.to_string()),
@@ -45,13 +47,18 @@ impl Card {
                 .map(str::to_owned),
             company: company.name.to_string(),
             company_facts: company_facts(company),
-            of_company: of_company.link(),
+            company_link: company_link(&company.slug),
         }
     }
 }
 
+/// The address of a company's page.
+pub(super) fn company_link(slug: &str) -> String {
+    format!("/companies/{}", utf8_percent_encode(slug, NON_ALPHANUMERIC))
+}
+
 /// Whether an address leads to the web; a record may hold anything, such as a script.
-fn is_web(url: &str) -> bool {
+pub(super) fn is_web(url: &str) -> bool {
     let starts = |scheme: &str| {
         url.get(..scheme.len())
             .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
@@ -59,7 +66,7 @@ fn is_web(url: &str) -> bool {
     starts("https://") || starts("http://")
 }
 
-fn funding(funding: &Funding<'_>) -> Option<String> {
+pub(super) fn funding(funding: &Funding<'_>) -> Option<String> {
     let currency = funding
         .currency
         .as_ref()
@@ -72,7 +79,7 @@ fn funding(funding: &Funding<'_>) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
-fn author(signal: &Signal<'_>) -> Option<String> {
+pub(super) fn author(signal: &Signal<'_>) -> Option<String> {
     let name = signal.author_name.as_deref()?;
     Some(match signal.author_title.as_deref() {
         Some(title) => format!("{name}, {title}"),
@@ -80,7 +87,7 @@ fn author(signal: &Signal<'_>) -> Option<String> {
     })
 }
 
-fn company_facts(company: &Company<'_>) -> String {
+pub(super) fn company_facts(company: &Company<'_>) -> String {
     let location = [company.city.as_deref(), company.country.as_deref()];
     let location: Vec<&str> = location.into_iter().flatten().collect();
     let location = (!location.is_empty()).then(|| location.join(", "));

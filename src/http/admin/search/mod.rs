@@ -5,11 +5,16 @@
 
 mod cards;
 mod choices;
+mod download;
+mod marked;
 mod plan;
 mod query_text;
+mod record;
 mod snippets;
+mod words;
 
-use std::time::{Duration, Instant};
+#[cfg(test)]
+mod tests;
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -17,17 +22,20 @@ use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
 use time::Date;
 
+pub(super) use download::{as_csv, as_json};
 pub(super) use plan::Plan;
 pub(super) use query_text::QueryText;
+pub(super) use record::{company, signal};
 
 use self::cards::Card;
 use self::choices::{Choice, Choices};
+use self::words::WordedFault;
 use super::figures;
 use super::form::Form;
 use super::guard::Visit;
 use super::layout::{self, PageLayout};
 use super::{Admin, Answer};
-use crate::query::{Fault, Parameter, Start};
+use crate::query::{Parameter, Start};
 use crate::{Filter, Query, Snapshot};
 
 /// Where the page is.
@@ -42,7 +50,7 @@ struct Page<'a> {
     layout: PageLayout<'a>,
     form: &'a Form,
     choices: Choices,
-    faults: Vec<Fault>,
+    faults: Vec<WordedFault>,
     chips: Vec<Chip>,
     found: Option<Found>,
     curl: String,
@@ -61,8 +69,11 @@ struct Found {
     cards: Vec<Card>,
     count: String,
     shown: usize,
-    /// Of the page, its exact count and the counts of the filters, together.
-    time: String,
+    /// The query string, for the downloads.
+    query: String,
+    /// Whether a download has fewer signals than match, and how many.
+    is_cut: bool,
+    csv_max: String,
     first_page: Option<String>,
     next_page: Option<String>,
     /// What the filter names and no signal has, a sentence each.
@@ -80,21 +91,22 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
     }
     let (query, faults) = match Query::parse(&visit.query) {
         Ok(query) => (Some(query), Vec::new()),
-        Err(invalid) => (None, invalid.faults().to_vec()),
+        Err(invalid) => {
+            let faults = invalid.faults().iter().map(WordedFault::of);
+            (None, faults.collect())
+        }
     };
     let service = &admin.0.service.0;
     let Some(index) = service.corpus.index() else {
-        let text = "This page needs a local index, and this node is part of a cluster. Use \
-                    /api/v1/signals instead.";
-        return layout::message_of(visit, StatusCode::NOT_IMPLEMENTED, "Search", text);
+        return no_index(visit, "Search");
     };
     let (snapshot, today) = (index.snapshot(), service.today());
     let filter = query
         .as_ref()
         .map_or_else(Filter::default, |query| query.filter().clone());
-    let (facets, options_time) = timed(|| snapshot.facets(&filter, today));
+    let facets = snapshot.facets(&filter, today);
     let found = match &query {
-        Some(query) => Some(find(&snapshot, query, &text, today, options_time)?),
+        Some(query) => Some(find(&snapshot, query, &text, today)?),
         None => None,
     };
     let form = Form::parse(visit.query.as_bytes());
@@ -120,15 +132,8 @@ fn find(
     query: &Query,
     text: &QueryText,
     today: Date,
-    options_time: Duration,
 ) -> Result<Found, crate::Error> {
-    let (page, page_time) = timed(|| snapshot.search(query, today));
-    let (count, count_time) = timed(|| snapshot.count(query.filter(), today));
-    // The API leaves the company's details out; on a page for people they are worth a second look-up.
-    let signals = page.ids().map(|id| snapshot.signal(id));
-    let signals: Vec<_> = signals
-        .filter_map(Result::transpose)
-        .collect::<Result<_, _>>()?;
+    let page = snapshot.search(query, today);
     let next_page = page.next_cursor().map(|cursor| {
         text.without("page")
             .with("cursor", &cursor.to_string())
@@ -142,14 +147,35 @@ fn find(
     let unknown = explanation.unknown.iter();
     Ok(Found {
         unknown: unknown.map(ToString::to_string).collect(),
-        cards: signals.iter().map(|found| Card::of(found, text)).collect(),
-        count: figures::grouped(count),
+        cards: cards_of(snapshot, &page, query.filter())?,
+        count: figures::grouped(explanation.matches),
         shown: page.len(),
-        time: figures::duration(page_time + count_time + options_time),
+        query: text.to_string(),
+        is_cut: explanation.matches > download::CSV_ROWS_MAX as u64,
+        csv_max: figures::grouped(download::CSV_ROWS_MAX as u64),
         first_page,
         next_page,
         plan: Plan::of(&explanation),
     })
+}
+
+/// The signals of a page with their companies. The API leaves the company's details out; on a page for
+/// people they are worth a second look-up.
+fn cards_of(
+    snapshot: &Snapshot,
+    page: &crate::Page,
+    filter: &Filter,
+) -> Result<Vec<Card>, crate::Error> {
+    let signals = page.ids().map(|id| snapshot.signal(id));
+    let signals = signals.filter_map(Result::transpose);
+    signals.map(|found| Ok(Card::of(&found?, filter))).collect()
+}
+
+/// The answer of a node that has only a part of the corpus.
+fn no_index(visit: &Visit, title: &str) -> Answer {
+    let text = "This page needs a local index, and this node is part of a cluster. Use \
+                /api/v1/signals instead.";
+    layout::message_of(visit, StatusCode::NOT_IMPLEMENTED, title, text)
 }
 
 /// A chip for each filter of a query string.
@@ -167,12 +193,6 @@ fn chips(text: &QueryText) -> Vec<Chip> {
         .collect()
 }
 
-fn timed<T>(ask: impl FnOnce() -> T) -> (T, Duration) {
-    let started = Instant::now();
-    let answer = ask();
-    (answer, started.elapsed())
-}
-
 impl Page<'_> {
     /// What was typed into a field.
     fn typed(&self, name: &str) -> &str {
@@ -182,7 +202,7 @@ impl Page<'_> {
     /// What is wrong with a field; empty where nothing is.
     fn fault(&self, name: &str) -> &str {
         let fault = self.faults.iter().find(|fault| fault.parameter == name);
-        fault.map_or("", |fault| &fault.message)
+        fault.map_or("", |fault| &fault.text)
     }
 
     /// Whether any of these fields is filled in, so that their group is shown open.

@@ -29,7 +29,7 @@ const ESCAPED: &AsciiSet = &CONTROLS
     .add(b'}');
 
 /// The pairs of a query string; `Display` writes them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::http::admin) struct QueryText(Vec<(String, String)>);
 
 impl QueryText {

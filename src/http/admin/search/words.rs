@@ -1,0 +1,135 @@
+//! What is wrong with a search, for people: in words, beside the field.
+
+use crate::query::{Fault, FaultCode, Parameter, ParameterKind, nearest_name};
+
+/// A fault as the page shows it.
+pub(super) struct WordedFault {
+    pub(super) parameter: String,
+    /// What the field is called; `None` for what has no field.
+    pub(super) label: Option<&'static str>,
+    pub(super) text: String,
+}
+
+impl WordedFault {
+    pub(super) fn of(fault: &Fault) -> WordedFault {
+        let parameter = Parameter::of_name(&fault.parameter);
+        WordedFault {
+            label: parameter.and_then(label),
+            text: text(fault, parameter),
+            parameter: fault.parameter.clone(),
+        }
+    }
+}
+
+fn text(fault: &Fault, parameter: Option<Parameter>) -> String {
+    let kind = parameter.map(|parameter| parameter.description().kind);
+    match fault.code {
+        FaultCode::UnknownParameter => unknown(&fault.parameter),
+        FaultCode::RepeatedParameter => "This filter is given twice; give it once.".to_owned(),
+        FaultCode::EmptyValue => "An item is empty; separate items by single commas.".to_owned(),
+        FaultCode::InvalidValue => kind.map_or_else(|| fault.message.clone(), allowed),
+        FaultCode::TooLong => too_long(kind),
+        FaultCode::TooManyItems => too_many(kind),
+        FaultCode::UnsearchableText => "Enter at least one letter or digit.".to_owned(),
+        FaultCode::ConflictingParameters => match parameter {
+            Some(Parameter::FundingMin) => "The lowest amount is above the highest.".to_owned(),
+            Some(Parameter::DateFrom) => "The first day is after the last.".to_owned(),
+            _ => "The address names two starts of a page; search again.".to_owned(),
+        },
+        FaultCode::InvalidCursor | FaultCode::CursorMismatch => {
+            "This page belongs to another search; search again.".to_owned()
+        }
+        FaultCode::MalformedQuery => {
+            "The address is damaged: a value is not percent-encoded UTF-8.".to_owned()
+        }
+    }
+}
+
+fn unknown(name: &str) -> String {
+    let names = crate::query::PARAMETERS.iter().map(|known| known.name);
+    match nearest_name(name, names) {
+        Some(nearest) => format!("There is no filter “{name}”. Did you mean {nearest}?"),
+        None => format!("There is no filter “{name}”."),
+    }
+}
+
+/// What a field takes.
+fn allowed(kind: ParameterKind) -> String {
+    match kind {
+        ParameterKind::Date => "Enter a day of the calendar as YYYY-MM-DD.".to_owned(),
+        ParameterKind::Amount => "Enter a number from 0 on, such as 1500000.".to_owned(),
+        ParameterKind::IdList(_) => {
+            "Enter ids, whole numbers of 1 to 19 digits, separated by commas.".to_owned()
+        }
+        ParameterKind::Choice(choices) => format!("Choose one of {}.", choices.join(", ")),
+        ParameterKind::ChoiceList { choices, .. } => {
+            format!("Choose among {}.", choices.join(", "))
+        }
+        ParameterKind::Number(max) => format!("Enter a whole number from 1 to {max}."),
+        ParameterKind::List { .. } | ParameterKind::AttributeList(_) => {
+            "Close each quotation mark, and put a comma after it.".to_owned()
+        }
+        ParameterKind::Flag => "Choose true or false.".to_owned(),
+        ParameterKind::Text(_) | ParameterKind::Cursor(_) => "Enter another text.".to_owned(),
+    }
+}
+
+fn too_long(kind: Option<ParameterKind>) -> String {
+    match kind {
+        Some(
+            ParameterKind::Text(max)
+            | ParameterKind::AttributeList(max)
+            | ParameterKind::Cursor(max),
+        ) => format!("Use at most {max} characters."),
+        Some(ParameterKind::List { chars, .. }) => {
+            format!("Use at most {chars} characters for each item.")
+        }
+        _ => "Use a shorter text.".to_owned(),
+    }
+}
+
+fn too_many(kind: Option<ParameterKind>) -> String {
+    match kind {
+        Some(
+            ParameterKind::List { items, .. }
+            | ParameterKind::IdList(items)
+            | ParameterKind::ChoiceList { items, .. },
+        ) => format!("Enter at most {items} items."),
+        _ => "Enter fewer items.".to_owned(),
+    }
+}
+
+/// What the form calls a field; `None` for what it has no field for.
+fn label(parameter: Parameter) -> Option<&'static str> {
+    Some(match parameter.name() {
+        "q" => "Words in the title",
+        "all" => "Title: all of these",
+        "any" => "Title: any of these",
+        "exact" => "Title: exact phrase",
+        "exclude" => "Title: none of these",
+        "company" => "Company: words in the name",
+        "companySlug" => "Company: slug",
+        "companies" => "Company: any of these",
+        "country" => "Country",
+        "industry" => "Industry",
+        "size" => "Company size",
+        "days" => "Within the last",
+        "dateRanges" => "Any of these windows",
+        "dateFrom" => "Date from",
+        "dateTo" => "Date to",
+        "categories" => "Category",
+        "fundingStage" => "Funding stage",
+        "fundingCurrency" => "Funding currency",
+        "fundingMin" => "Funding at least",
+        "fundingMax" => "Funding at most",
+        "hiringType" => "Hiring type",
+        "jobFunction" => "Job function",
+        "seniority" => "Seniority",
+        "employmentType" => "Employment type",
+        "workArrangement" => "Work arrangement",
+        "ids" => "Ids",
+        "activityIds" => "Activity ids",
+        "limit" => "Signals per page",
+        _ => return None,
+    })
+}
