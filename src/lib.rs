@@ -113,8 +113,8 @@ mod text_encoding;
 
 pub use error::{Error, Result};
 pub use index::{
-    CommitReport, CompanyDeletion, FacetCount, Facets, Found, Index, IndexBuilder, IndexId,
-    IndexStatistics, Matches, Page, Refreshed, Snapshot, Writer,
+    CommitReport, CompanyDeletion, FacetCount, Facets, Found, Ids, Index, IndexBuilder, IndexId,
+    IndexStatistics, Matches, Page, Pages, Refreshed, Snapshot, Writer,
 };
 #[cfg(feature = "__strategies")]
 #[doc(hidden)]

@@ -62,7 +62,6 @@ pub(super) fn tally<O: Observer>(
     intersect: bool,
 ) -> Vec<FacetTally> {
     let segment = execution.segment();
-    let postings = segment.postings();
     let views = facets.iter().map(|&facet| segment.facet(facet));
     let views: Vec<&FacetView<'_>> = views.collect();
     // Code 0, no value, is counted too and cut off at the end, which saves a branch a row.
@@ -75,37 +74,75 @@ pub(super) fn tally<O: Observer>(
     if is_listed {
         return without_none(facets, by_code);
     }
-    let mut listed = Vec::new();
+    let mut block_tally = BlockTally {
+        postings: segment.postings(),
+        intersect,
+        candidates: 0,
+        listed: Vec::new(),
+    };
     let mut next = execution.block_at_or_after(0);
     // Invariant: the matches of all blocks before `next` are counted.
     while let Some(block) = next {
         execution.load_block(block);
         execution.evaluate_residual();
-        let candidates = execution.candidate_count();
-        listed.clear();
+        block_tally.start(execution.candidate_count());
         for (view, counts) in views.iter().zip(&mut by_code) {
-            match execution.candidates() {
-                CandidateRows::Bits { words, .. }
-                    if let Ok(set) = <&BlockBits>::try_from(words)
-                        && intersect
-                        && candidates >= WEIGHED_CANDIDATES_MIN
-                        && intersection_cost(view, postings, block)
-                            < candidates + candidates / 2 =>
-                {
-                    count_by_intersection(view, postings, block, set, counts);
-                }
-                CandidateRows::List(list) => count_by_column(&view.column, block, list, counts),
-                CandidateRows::Bits { first_word, words } => {
-                    if listed.is_empty() {
-                        bits::list(first_word, words, &mut listed);
-                    }
-                    count_by_column(&view.column, block, &listed, counts);
-                }
-            }
+            block_tally.count(view, block, execution.candidates(), counts);
         }
         next = execution.block_at_or_after(block + 1);
     }
     without_none(facets, by_code)
+}
+
+/// Counts the values of facets among the candidates of one block after the other.
+struct BlockTally<'a> {
+    postings: &'a Postings<'a>,
+    /// Whether to intersect sets where that costs less than reading the column.
+    intersect: bool,
+    /// The number of candidates of the block.
+    candidates: u32,
+    /// The candidates as offsets, once a facet of the block needed them.
+    listed: Vec<u16>,
+}
+
+impl BlockTally<'_> {
+    /// Starts a block of so many candidates.
+    fn start(&mut self, candidates: u32) {
+        self.candidates = candidates;
+        self.listed.clear();
+    }
+
+    /// Adds a block's candidates to the counts of one facet.
+    fn count(
+        &mut self,
+        view: &FacetView<'_>,
+        block: u32,
+        candidates: CandidateRows<'_>,
+        counts: &mut [u64],
+    ) {
+        let (first_word, words) = match candidates {
+            CandidateRows::List(list) => return count_by_column(&view.column, block, list, counts),
+            CandidateRows::Bits { first_word, words } => (first_word, words),
+        };
+        if self.intersect
+            && let Ok(set) = <&BlockBits>::try_from(words)
+            && self.is_intersection_cheaper(view, block)
+        {
+            return count_by_intersection(view, self.postings, block, set, counts);
+        }
+        if self.listed.is_empty() {
+            bits::list(first_word, words, &mut self.listed);
+        }
+        count_by_column(&view.column, block, &self.listed, counts);
+    }
+
+    /// Whether intersecting all values of a facet with the candidates costs less than reading their
+    /// codes from the column.
+    fn is_intersection_cheaper(&self, view: &FacetView<'_>, block: u32) -> bool {
+        let candidates = self.candidates;
+        candidates >= WEIGHED_CANDIDATES_MIN
+            && intersection_cost(view, self.postings, block) < candidates + candidates / 2
+    }
 }
 
 /// Cuts off the counts of rows without a value.

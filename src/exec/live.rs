@@ -15,7 +15,7 @@ use super::matches::Consumer;
 use super::observer::{Observer, Run, Strategy, Unobserved};
 use super::scan::{Scan, ScanSource};
 use crate::encoding::row::Row;
-use crate::plan::{Plan, PlanStorage, Strategies};
+use crate::plan::{Plan, PlanStorage, Strategies, Wanted};
 use crate::query::{Facet, Filter, Order};
 use crate::segment::{Deleted, Segment};
 use crate::signal::SignalId;
@@ -63,8 +63,13 @@ impl<'a> LiveSegment<'a> {
         request: &Request<'q>,
         wanted: Option<usize>,
     ) -> &'s Plan<'q> {
-        let Request { filter, today, .. } = *request;
-        Plan::new_in(storage, filter, today, &self, request.strategies, wanted)
+        let wanted = Wanted {
+            filter: request.filter,
+            today: request.today,
+            strategies: request.strategies,
+            matches: wanted,
+        };
+        Plan::new_in(storage, &wanted, &self)
     }
 
     /// Hands the matches of a plan among some rows to a consumer, in the request's order.

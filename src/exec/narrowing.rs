@@ -158,6 +158,21 @@ impl<'a, O: Observer> Execution<'a, O> {
             self.ran(StepKey::Excluded(step), Method::Subtract, started);
         }
         self.compare_ranges();
+        self.observe_whole_blocks(block);
+    }
+
+    /// Tells the observer of the ranges that the block is inside of: no step runs for them.
+    #[inline(always)]
+    fn observe_whole_blocks(&mut self, block: u32) {
+        let is_whole = |range: &BoundRange<'_>| {
+            self.strategies.block_zones && range.classify(block) == Overlap::All
+        };
+        let ranges = self.ranges.iter().enumerate();
+        let whole = ranges.filter(|(_, range)| is_whole(range));
+        let candidates = &self.candidates;
+        let left = || u64::from(candidates.count());
+        self.observer
+            .took_whole(whole.map(|(index, _)| index), left);
     }
 
     /// Forms the first candidates of a window; returns how many of the required sets they are in.

@@ -32,6 +32,10 @@ pub(crate) trait Observer: Debug + Default {
         left: impl FnOnce() -> Option<u64>,
     );
 
+    /// Zone maps decided some ranges for a whole window: all of its rows are inside. `left` counts the
+    /// candidates.
+    fn took_whole(&mut self, ranges: impl Iterator<Item = usize>, left: impl Fn() -> u64);
+
     /// Describes the run.
     fn explain(self, run: Run, plan: &Plan<'_>, live: LiveSegment<'_>) -> Self::Explained;
 }
@@ -67,6 +71,8 @@ pub(crate) enum Method {
     /// Found through the per-block sorted permutation.
     Permutation,
     CompareCodes,
+    /// Decided for a whole block by its zone map.
+    TakeWhole,
     CheckRows,
     Subtract,
 }
@@ -84,6 +90,7 @@ impl fmt::Display for Method {
             Method::LookUp => "look rows up in",
             Method::Permutation => "read the sorted permutation of",
             Method::CompareCodes => "compare codes of",
+            Method::TakeWhole => "take whole blocks of",
             Method::CheckRows => "check row by row",
             Method::Subtract => "subtract",
         })
@@ -168,6 +175,9 @@ impl Observer for Unobserved {
     fn ran(&mut self, _: StepKey, _: Method, (): (), _: impl FnOnce() -> Option<u64>) {}
 
     #[inline(always)]
+    fn took_whole(&mut self, _: impl Iterator<Item = usize>, _: impl Fn() -> u64) {}
+
+    #[inline(always)]
     fn explain(self, _: Run, _: &Plan<'_>, _: LiveSegment<'_>) {}
 }
 
@@ -244,6 +254,13 @@ impl Observer for Counting {
         counts.left = counts.left.zip(left()).map(|(sum, left)| sum + left);
         if !counts.methods.contains(&method) {
             counts.methods.push(method);
+        }
+    }
+
+    fn took_whole(&mut self, ranges: impl Iterator<Item = usize>, left: impl Fn() -> u64) {
+        for range in ranges {
+            let step = StepKey::Range(range);
+            self.ran(step, Method::TakeWhole, Counting::now(), || Some(left()));
         }
     }
 

@@ -29,6 +29,8 @@ impl Observer for RunOnly {
 
     fn ran(&mut self, _: StepKey, _: Method, (): (), _: impl FnOnce() -> Option<u64>) {}
 
+    fn took_whole(&mut self, _: impl Iterator<Item = usize>, _: impl Fn() -> u64) {}
+
     fn explain(self, run: Run, _: &Plan<'_>, _: LiveSegment<'_>) -> Run {
         run
     }

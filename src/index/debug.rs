@@ -107,7 +107,7 @@ mod tests {
         let today = time::macros::date!(2026 - 06 - 30);
         let query = Query::parse("q=secret&limit=2").expect("a query");
         let page = snapshot.search(&query, today);
-        let matches = snapshot.matches(&Filter::default(), Default::default(), today, None);
+        let matches = snapshot.matches(&Filter::default(), today, crate::query::Order::NewestFirst);
         let bytes = snapshot.file_bytes();
         let figures = |name| {
             let generation = snapshot.generation();

@@ -130,15 +130,17 @@ fn merged(mut counts: Vec<ValueCount<'_>>) -> Vec<FacetCount> {
     list
 }
 
-/// Counts all facets of a request. Cost: one run for the facets without a filter of their own, and
-/// one for each facet with one.
-pub(super) fn count(segments: &[SegmentHandle], request: &Request<'_>) -> Facets {
+/// Counts some facets of a request. Cost: one run for those without a filter of their own, and one for
+/// each with one.
+pub(super) fn count(segments: &[SegmentHandle], request: &Request<'_>, asked: &[Facet]) -> Facets {
     let filter = request.filter;
-    let (filtered, free): (Vec<Facet>, Vec<Facet>) = Facet::ALL
-        .into_iter()
-        .partition(|&facet| !filter.value_keys(facet).is_empty());
+    let (filtered, free): (Vec<Facet>, Vec<Facet>) = asked
+        .iter()
+        .partition(|&&facet| !filter.value_keys(facet).is_empty());
     let mut facets = Facets::default();
-    count_group(&mut facets, segments, request, &free);
+    if !free.is_empty() {
+        count_group(&mut facets, segments, request, &free);
+    }
     for facet in filtered {
         let filter = &filter.without(facet);
         let lifted = Request { filter, ..*request };

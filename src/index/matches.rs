@@ -1,10 +1,12 @@
-//! Every match of a filter, found page by page.
+//! Every match of a filter, and every page of a query, found as they are asked for.
 
+use std::iter::FusedIterator;
 use std::vec;
 
 use time::Date;
 
-use super::Snapshot;
+use super::page::RowAddress;
+use super::{Page, Snapshot};
 use crate::Result;
 use crate::query::{Filter, Order, Query, Start};
 use crate::signal::{Item, SignalId};
@@ -14,11 +16,11 @@ use crate::signal::{Item, SignalId};
 const SLICE: usize = 1000;
 
 impl Snapshot {
-    /// Every match of a filter in an order, from the signal after `after` on; `None` begins with the
-    /// first. `after` need not match, nor exist.
+    /// Every match of a filter in an order.
     ///
-    /// The iterator is lazy: it holds at most 1,000 signals, and a caller that stops early has paid for
-    /// no more. It ends after an error.
+    /// The iterator is lazy: it holds at most 1,000 addresses and reads a record when it yields it, so
+    /// that a caller that stops early has paid for no more. Skipped signals are not read. It ends
+    /// after an error.
     ///
     /// ```
     /// use signaldex::query::Order;
@@ -34,10 +36,10 @@ impl Snapshot {
     /// let snapshot = builder.finish()?.snapshot();
     /// let today = time::macros::date!(2026 - 06 - 30);
     /// let filter = Filter::parse("q=hires")?;
-    /// let all = snapshot.matches(&filter, Order::OldestFirst, today, None);
+    /// let all = snapshot.matches(&filter, today, Order::OldestFirst);
     /// assert_eq!(all.count(), 120);
-    /// let after = SignalId::new(100);
-    /// let rest = snapshot.matches(&filter, Order::OldestFirst, today, after);
+    /// let last = SignalId::new(100).expect("an id");
+    /// let rest = snapshot.matches(&filter, today, Order::OldestFirst).after(last);
     /// assert_eq!(rest.count(), 20);
     /// # Ok(())
     /// # }
@@ -45,21 +47,45 @@ impl Snapshot {
     ///
     /// Cost: that of [`search`](Self::search) for each thousand signals, and of
     /// [`records`](Self::records).
-    pub fn matches(
-        &self,
-        filter: &Filter,
-        order: Order,
-        today: Date,
-        after: Option<SignalId>,
-    ) -> Matches<'_> {
-        let query = Query::of_filter(filter.clone(), order, SLICE);
-        let cursor = after.map(|id| query.cursor_after(id, today));
+    pub fn matches(&self, filter: &Filter, today: Date, order: Order) -> Matches<'_> {
         Matches {
             snapshot: self,
-            query,
+            query: Query::of_filter(filter.clone(), order, SLICE),
             today,
-            next: Some(cursor.map_or(Start::First, Start::After)),
+            next: Some(Start::First),
             slice: Vec::new().into_iter(),
+        }
+    }
+
+    /// The pages of a query, from the one that it asks for to the last. A query without matches has one
+    /// empty page.
+    ///
+    /// ```
+    /// use signaldex::query::Order;
+    /// use signaldex::{Company, IndexBuilder, Query, Signal, SignalId};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let mut builder = IndexBuilder::in_memory();
+    /// # builder.add_company(&Company::new("acme", "Acme"))?;
+    /// # for id in 1..=120 {
+    /// #     let id = SignalId::new(id).expect("an id");
+    /// #     builder.add_signal(&Signal::new(id, "acme", "Acme hires"))?;
+    /// # }
+    /// # let snapshot = builder.finish()?.snapshot();
+    /// # let today = time::macros::date!(2026 - 06 - 30);
+    /// let query = Query::parse("q=hires&limit=50")?;
+    /// let lengths: Vec<usize> = snapshot.pages(&query, today).map(|page| page.len()).collect();
+    /// assert_eq!(lengths, [50, 50, 20]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Cost: that of [`search`](Self::search) a page; the query is not made again.
+    pub fn pages(&self, query: &Query, today: Date) -> Pages<'_> {
+        Pages {
+            snapshot: self,
+            next: Some(query.clone()),
+            today,
         }
     }
 }
@@ -71,16 +97,44 @@ pub struct Matches<'s> {
     today: Date,
     /// Where the slice after this one starts; `None` where there is none.
     next: Option<Start>,
-    slice: vec::IntoIter<Item<'s>>,
+    slice: vec::IntoIter<(SignalId, RowAddress)>,
 }
 
 impl<'s> Matches<'s> {
-    fn load(&mut self, start: Start) -> Result<()> {
+    /// The matches that come after an id in the order. The id need not match, nor exist.
+    ///
+    /// Starts over: what was skipped before does not count.
+    pub fn after(mut self, id: SignalId) -> Matches<'s> {
+        self.next = Some(Start::After(self.query.cursor_after(id, self.today)));
+        self.slice = Vec::new().into_iter();
+        self
+    }
+
+    /// The ids of the matches; no record is read.
+    pub fn ids(mut self) -> impl FusedIterator<Item = SignalId> + 's {
+        std::iter::from_fn(move || self.next_address().map(|(id, _)| id)).fuse()
+    }
+
+    fn next_address(&mut self) -> Option<(SignalId, RowAddress)> {
+        if let Some(address) = self.slice.next() {
+            return Some(address);
+        }
+        // The slice is used up, and one without signals has none after it.
+        let start = self.next.take()?;
         let query = self.query.part(start, SLICE);
         let page = self.snapshot.search(&query, self.today);
-        self.slice = self.snapshot.records(&page)?.into_iter();
+        self.slice = page.addresses().collect::<Vec<_>>().into_iter();
         self.next = page.next_cursor().cloned().map(Start::After);
-        Ok(())
+        self.slice.next()
+    }
+
+    fn item(&mut self, (id, address): (SignalId, RowAddress)) -> Option<Result<Item<'s>>> {
+        let item = self.snapshot.item_at(id, address)?;
+        if item.is_err() {
+            self.next = None;
+            self.slice = Vec::new().into_iter();
+        }
+        Some(item)
     }
 }
 
@@ -88,14 +142,48 @@ impl<'s> Iterator for Matches<'s> {
     type Item = Result<Item<'s>>;
 
     fn next(&mut self) -> Option<Result<Item<'s>>> {
-        if let Some(item) = self.slice.next() {
-            return Some(Ok(item));
+        let address = self.next_address()?;
+        self.item(address)
+    }
+
+    /// Reads no record of those that are skipped.
+    fn nth(&mut self, n: usize) -> Option<Result<Item<'s>>> {
+        for _ in 0..n {
+            self.next_address()?;
         }
-        // The slice is used up, and a page without signals has none after it.
-        let start = self.next.take()?;
-        if let Err(error) = self.load(start) {
-            return Some(Err(error));
+        self.next()
+    }
+
+    /// Reads no record.
+    fn count(mut self) -> usize {
+        let mut count = 0;
+        while self.next_address().is_some() {
+            count += 1;
         }
-        self.slice.next().map(Ok)
+        count
     }
 }
+
+impl FusedIterator for Matches<'_> {}
+
+/// The pages of a query; made by [`Snapshot::pages`].
+#[derive(Debug)]
+pub struct Pages<'s> {
+    snapshot: &'s Snapshot,
+    next: Option<Query>,
+    today: Date,
+}
+
+impl Iterator for Pages<'_> {
+    type Item = Page;
+
+    fn next(&mut self) -> Option<Page> {
+        let query = self.next.take()?;
+        let page = self.snapshot.search(&query, self.today);
+        let cursor = page.next_cursor().cloned();
+        self.next = cursor.map(|cursor| query.part(Start::After(cursor), query.limit()));
+        Some(page)
+    }
+}
+
+impl FusedIterator for Pages<'_> {}

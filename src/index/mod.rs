@@ -43,10 +43,10 @@ pub use facets::{FacetCount, Facets};
 pub use identity::IndexId;
 #[cfg(feature = "replicate")]
 pub(crate) use manifest::{DeletedLine, SegmentLine};
-pub use matches::Matches;
+pub use matches::{Matches, Pages};
 #[cfg(feature = "replicate")]
 pub(crate) use mirror::Mirror;
-pub use page::Page;
+pub use page::{Ids, Page};
 pub use snapshot::{Found, IndexStatistics, Snapshot};
 #[cfg(feature = "replicate")]
 pub(crate) use source::{Source, SourceFile};

@@ -1,7 +1,9 @@
 //! Pages: the matches of all segments, merged by id, as far as the page goes.
 
 use std::cell::OnceCell;
+use std::iter::FusedIterator;
 use std::ops::Range;
+use std::slice;
 
 use smallvec::SmallVec;
 use time::Date;
@@ -22,6 +24,35 @@ pub struct Page {
     hits: Vec<Hit>,
     next_cursor: Option<Cursor>,
     counters: Counters,
+}
+
+/// The ids of a page, in its order; made by [`Page::ids`].
+#[derive(Clone, Debug)]
+pub struct Ids<'a>(slice::Iter<'a, Hit>);
+
+impl Iterator for Ids<'_> {
+    type Item = SignalId;
+
+    fn next(&mut self) -> Option<SignalId> {
+        self.0.next().map(|hit| hit.id)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Ids<'_> {}
+
+impl FusedIterator for Ids<'_> {}
+
+impl<'a> IntoIterator for &'a Page {
+    type Item = SignalId;
+    type IntoIter = Ids<'a>;
+
+    fn into_iter(self) -> Ids<'a> {
+        self.ids()
+    }
 }
 
 /// A signal of a page, and where it is, so that its record need not be looked for. The address is only
@@ -49,8 +80,8 @@ impl Eq for Hit {}
 
 impl Page {
     /// The ids, in the query's order; at most its limit.
-    pub fn ids(&self) -> impl ExactSizeIterator<Item = SignalId> + '_ {
-        self.hits.iter().map(|hit| hit.id)
+    pub fn ids(&self) -> Ids<'_> {
+        Ids(self.hits.iter())
     }
 
     /// Where the next page starts; `None` exactly when no further signal matches.

@@ -15,7 +15,7 @@ use crate::encoding::row::Row;
 use crate::exec::{Counting, Request, Unobserved};
 use crate::plan::{Explanation, SegmentExplanation, Strategies};
 use crate::query::dates::day_of_number;
-use crate::query::{Filter, Order, Query};
+use crate::query::{Facet, Filter, Order, Query};
 #[cfg(feature = "http")]
 use crate::segment::RenderedItem;
 use crate::signal::{Company, CompanyProfile, Item, Signal, SignalId};
@@ -186,17 +186,28 @@ impl Snapshot {
         rows.map(|(live, row)| live.segment.shown(row))
     }
 
+    /// The record of a match, which is where it was found.
+    pub(super) fn item_at(&self, id: SignalId, address: RowAddress) -> Option<Result<Item<'_>>> {
+        let (live, row) = self.live_row(id, address)?;
+        Some(live.segment.item(row))
+    }
+
     /// Where the live records of a page are. What the page remembers is right unless it comes from
     /// another snapshot.
     fn rows_of(&self, page: &Page) -> impl Iterator<Item = (&SegmentHandle, Row)> {
         page.addresses()
-            .filter_map(|(id, RowAddress { segment, row })| {
-                let remembered = self.segments.get(segment as usize);
-                remembered
-                    .filter(|live| live.has(row, id))
-                    .map(|live| (live, row))
-                    .or_else(|| self.address(id))
-            })
+            .filter_map(|(id, address)| self.live_row(id, address))
+    }
+
+    /// Where the live record of an id is, which is at the address unless that comes from another
+    /// snapshot.
+    fn live_row(&self, id: SignalId, address: RowAddress) -> Option<(&SegmentHandle, Row)> {
+        let RowAddress { segment, row } = address;
+        let remembered = self.segments.get(segment as usize);
+        remembered
+            .filter(|live| live.has(row, id))
+            .map(|live| (live, row))
+            .or_else(|| self.address(id))
     }
 
     /// The exact number of signals that match.
@@ -214,7 +225,15 @@ impl Snapshot {
     /// Cost: as [`count`](Self::count), once and once more for each facet that is filtered on,
     /// and one addition a match and facet.
     pub fn facets(&self, filter: &Filter, today: Date) -> Facets {
-        facets::count(&self.segments, &self.request(filter, today))
+        self.facets_of(filter, today, &Facet::ALL)
+    }
+
+    /// The values of some facets with their counts, each list lifted from its own filter. The lists of
+    /// all others are empty.
+    ///
+    /// Cost: as [`facets`](Self::facets), for those that are asked for.
+    pub fn facets_of(&self, filter: &Filter, today: Date, facets: &[Facet]) -> Facets {
+        facets::count(&self.segments, &self.request(filter, today), facets)
     }
 
     /// The signal of an id.

@@ -62,6 +62,14 @@ pub struct ExecutionExplanation {
     pub blocks_skipped: u64,
 }
 
+impl ExecutionExplanation {
+    /// Whether rows or blocks were visited. A stored count visits none, and a direct scan reads only the
+    /// rows that it returns.
+    pub fn has_visits(&self) -> bool {
+        self.rows_checked + self.blocks_visited + self.blocks_skipped > 0
+    }
+}
+
 /// One step of a plan.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -237,6 +245,9 @@ impl fmt::Display for ExecutionExplanation {
                 write!(f, ", left {actual}, {:.1?}", step.time)?;
             }
             writeln!(f, "; {}", step.reason)?;
+        }
+        if !self.has_visits() {
+            return Ok(());
         }
         let (checked, visited) = (self.rows_checked, self.blocks_visited);
         let skipped = self.blocks_skipped;

@@ -176,20 +176,28 @@ pub(crate) enum Clause<'q> {
     Deleted,
 }
 
+/// What a plan is made for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'q, 's> {
+    pub(crate) filter: &'q Filter,
+    /// The day that counts as today.
+    pub(crate) today: Date,
+    pub(crate) strategies: &'s Strategies,
+    /// How many matches are of interest; `None`: all.
+    pub(crate) matches: Option<usize>,
+}
+
 impl<'q> Plan<'q> {
-    /// Plans a filter of which `wanted` matches are of interest, or all, in the storage: moving a plan
+    /// Plans what is wanted in the storage: moving a plan
     /// takes as long as planning a short filter. See [`planner`].
     #[inline(always)]
     pub(crate) fn new_in<'s>(
         storage: &'s mut PlanStorage<'q>,
-        filter: &'q Filter,
-        today: Date,
+        wanted: &Wanted<'q, '_>,
         statistics: &impl Statistics,
-        strategies: &Strategies,
-        wanted: Option<usize>,
     ) -> &'s Plan<'q> {
         let PlanStorage(plan) = storage;
-        planner::plan(plan, filter, today, statistics, strategies, wanted);
+        planner::plan(plan, wanted, statistics);
         plan
     }
 

@@ -5,7 +5,7 @@ use time::Date;
 
 use super::{
     Access, Clause, Estimate, Pair, PhraseCheck, PhraseStep, Plan, RangeColumn, RangeStep,
-    SourceStatistics, Statistics, Step, Strategies, TermStatistics,
+    SourceStatistics, Statistics, Step, TermStatistics, Wanted,
 };
 use crate::encoding::tokens::EncodedPhrase;
 use crate::query::{Facet, Filter, Phrase};
@@ -13,15 +13,18 @@ use crate::segment::TextField;
 use crate::signal::SignalId;
 
 /// Turns each part of the filter into steps of an empty plan, then orders them by cost. Stops at the
-/// first part that matches nothing. `wanted` is how many matches are of interest; `None`: all.
+/// first part that matches nothing.
 pub(super) fn plan<'q, S: Statistics>(
     plan: &mut Plan<'q>,
-    filter: &'q Filter,
-    today: Date,
+    wanted: &Wanted<'q, '_>,
     statistics: &S,
-    strategies: &Strategies,
-    wanted: Option<usize>,
 ) {
+    let Wanted {
+        filter,
+        today,
+        strategies,
+        matches,
+    } = *wanted;
     let mut planner = Planner {
         statistics,
         stored_pairs: strategies.stored_pairs,
@@ -29,7 +32,7 @@ pub(super) fn plan<'q, S: Statistics>(
     };
     let mut added = planner.add_all(filter, today);
     if strategies.company_sets {
-        added = added.and_then(|()| planner.lead_by_companies(filter, wanted));
+        added = added.and_then(|()| planner.lead_by_companies(filter, matches));
     }
     if let Err(NoMatch(clause)) = added {
         planner.plan.no_match = Some(clause);

@@ -84,112 +84,37 @@ impl Strategies {
 
     /// All on, all off, and each one off by itself, with a name: what tests go through.
     pub fn each_off() -> impl Iterator<Item = (&'static str, Strategies)> {
-        let all = Strategies::ALL;
-        [
-            ("all on", all),
-            ("all off", Strategies::NONE),
-            (
-                "cost_order off",
-                Strategies {
-                    cost_order: false,
-                    ..all
-                },
-            ),
-            (
-                "block_zones off",
-                Strategies {
-                    block_zones: false,
-                    ..all
-                },
-            ),
-            (
-                "block_orders off",
-                Strategies {
-                    block_orders: false,
-                    ..all
-                },
-            ),
-            (
-                "compared_ranges off",
-                Strategies {
-                    compared_ranges: false,
-                    ..all
-                },
-            ),
-            (
-                "early_stop off",
-                Strategies {
-                    early_stop: false,
-                    ..all
-                },
-            ),
-            (
-                "candidate_lists off",
-                Strategies {
-                    candidate_lists: false,
-                    ..all
-                },
-            ),
-            (
-                "direct_scans off",
-                Strategies {
-                    direct_scans: false,
-                    ..all
-                },
-            ),
-            (
-                "scanned_lists off",
-                Strategies {
-                    scanned_lists: false,
-                    ..all
-                },
-            ),
-            (
-                "small_windows off",
-                Strategies {
-                    small_windows: false,
-                    ..all
-                },
-            ),
-            (
-                "stored_counts off",
-                Strategies {
-                    stored_counts: false,
-                    ..all
-                },
-            ),
-            (
-                "stored_pairs off",
-                Strategies {
-                    stored_pairs: false,
-                    ..all
-                },
-            ),
-            (
-                "merged_unions off",
-                Strategies {
-                    merged_unions: false,
-                    ..all
-                },
-            ),
-            (
-                "company_sets off",
-                Strategies {
-                    company_sets: false,
-                    ..all
-                },
-            ),
-            (
-                "intersected_facets off",
-                Strategies {
-                    intersected_facets: false,
-                    ..all
-                },
-            ),
-        ]
-        .into_iter()
+        let one_off = SWITCHES.iter().map(|(name, switch)| {
+            let mut strategies = Strategies::ALL;
+            *switch(&mut strategies) = false;
+            (*name, strategies)
+        });
+        [("all on", Strategies::ALL), ("all off", Strategies::NONE)]
+            .into_iter()
+            .chain(one_off)
     }
 }
+
+/// One optimisation among all.
+type Switch = fn(&mut Strategies) -> &mut bool;
+
+/// Each optimisation, by what a test without it is called.
+const SWITCHES: [(&str, Switch); 14] = [
+    ("cost_order off", |all| &mut all.cost_order),
+    ("block_zones off", |all| &mut all.block_zones),
+    ("block_orders off", |all| &mut all.block_orders),
+    ("compared_ranges off", |all| &mut all.compared_ranges),
+    ("early_stop off", |all| &mut all.early_stop),
+    ("candidate_lists off", |all| &mut all.candidate_lists),
+    ("direct_scans off", |all| &mut all.direct_scans),
+    ("scanned_lists off", |all| &mut all.scanned_lists),
+    ("small_windows off", |all| &mut all.small_windows),
+    ("stored_counts off", |all| &mut all.stored_counts),
+    ("stored_pairs off", |all| &mut all.stored_pairs),
+    ("merged_unions off", |all| &mut all.merged_unions),
+    ("company_sets off", |all| &mut all.company_sets),
+    ("intersected_facets off", |all| &mut all.intersected_facets),
+];
 
 impl Default for Strategies {
     fn default() -> Strategies {

@@ -140,8 +140,13 @@ fn fake() -> FakeStatistics {
 fn planned(text: &str, strategies: &Strategies) -> Vec<String> {
     let filter = Filter::parse(text).expect("a valid filter");
     let mut storage = PlanStorage::new();
-    let today = date!(2026 - 06 - 30);
-    let plan = Plan::new_in(&mut storage, &filter, today, &fake(), strategies, None);
+    let wanted = Wanted {
+        filter: &filter,
+        today: date!(2026 - 06 - 30),
+        strategies,
+        matches: None,
+    };
+    let plan = Plan::new_in(&mut storage, &wanted, &fake());
     if let Some(clause) = plan.no_match {
         return vec![format!("no results for {clause}")];
     }
@@ -255,11 +260,15 @@ fn facets_of_companies_are_found_among_companies_where_few_are_left() {
 #[test]
 fn a_page_that_ends_early_goes_block_by_block() {
     let filter = Filter::parse("country=iceland&industry=building").expect("a valid filter");
-    let leads_with_companies = |wanted| {
-        let day = date!(2026 - 06 - 30);
+    let leads_with_companies = |matches| {
         let mut storage = PlanStorage::new();
-        let fake = fake();
-        let plan = Plan::new_in(&mut storage, &filter, day, &fake, &Strategies::ALL, wanted);
+        let wanted = Wanted {
+            filter: &filter,
+            today: date!(2026 - 06 - 30),
+            strategies: &Strategies::ALL,
+            matches,
+        };
+        let plan = Plan::new_in(&mut storage, &wanted, &fake());
         matches!(plan.required[0].access, Access::OfCompanies(_))
     };
     assert!(leads_with_companies(None));

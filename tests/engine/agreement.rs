@@ -4,9 +4,9 @@
 //! `SIGNALDEX_QUERIES` sets how many random queries are asked of each corpus; a failure prints the
 //! seed and the query, and `SIGNALDEX_SEED` replays it.
 
-use signaldex::query::{Order, QueryBuilder};
+use signaldex::query::{Facet, Order, QueryBuilder};
 use signaldex::synthetic::Corpus;
-use signaldex::{Facets, Filter, Index, Query, SignalId, Snapshot, Strategies};
+use signaldex::{Facets, Filter, Index, Item, Query, SignalId, Snapshot, Strategies};
 use time::Date;
 
 use crate::oracle::{Oracle, index_of};
@@ -39,8 +39,10 @@ pub(crate) fn compare(index: &Index, today: Date, queries: usize, seed: u64) -> 
             let context = format!("{context} ({name})");
             compare_count(snapshot, &filter, today, &matches, &context);
             compare_pages(snapshot, &text, today, &matches, &mut questions, &context);
+            compare_matches(snapshot, &filter, today, &matches, &mut questions, &context);
             if let Some(expected) = &facets {
-                compare_facets(snapshot, &filter, today, expected, &context);
+                let asked = Facet::ALL[number % Facet::ALL.len()];
+                compare_facets(snapshot, &filter, today, expected, asked, &context);
             }
         }
     }
@@ -101,6 +103,37 @@ fn compare_page(
     page
 }
 
+/// All matches, those after some, and those after an id, in both orders.
+fn compare_matches(
+    snapshot: &Snapshot,
+    filter: &Filter,
+    today: Date,
+    matches: &[SignalId],
+    questions: &mut Questions<'_>,
+    context: &str,
+) {
+    let mut expected = matches.to_vec();
+    for order in [Order::NewestFirst, Order::OldestFirst] {
+        expected.sort_unstable_by(|a, b| match order {
+            Order::NewestFirst => b.cmp(a),
+            Order::OldestFirst => a.cmp(b),
+        });
+        let all = || snapshot.matches(filter, today, order);
+        assert!(all().ids().eq(expected.iter().copied()), "ids; {context}");
+        assert_eq!(all().count(), expected.len(), "count of matches; {context}");
+        let skipped = questions.random.below(expected.len() + 2);
+        let read = |item: signaldex::Result<Item<'_>>| item.expect("a sound record").signal.id;
+        let rest = expected.get(skipped..).unwrap_or_default();
+        let some = all().skip(skipped).take(20).map(read);
+        assert!(some.eq(rest.iter().copied().take(20)), "skipped; {context}");
+        let Some(&last) = expected.get(skipped) else {
+            continue;
+        };
+        let after = all().after(last).ids();
+        assert!(after.eq(rest[1..].iter().copied()), "after; {context}");
+    }
+}
+
 /// Goes through up to eight pages by cursor, each compared with the scan.
 fn compare_walk(
     snapshot: &Snapshot,
@@ -109,6 +142,12 @@ fn compare_walk(
     matches: &[SignalId],
     context: &str,
 ) {
+    let pages = snapshot.pages(&valid(first()), today);
+    let ids: Vec<SignalId> = pages
+        .take(8)
+        .flat_map(|page| page.ids().collect::<Vec<_>>())
+        .collect();
+    let mut walked = Vec::new();
     let mut cursor: Option<String> = None;
     for _ in 0..8 {
         let query = match &cursor {
@@ -116,11 +155,13 @@ fn compare_walk(
             None => valid(first()),
         };
         let page = compare_page(snapshot, &query, today, matches, context);
+        walked.extend(&page);
         cursor = page.next_cursor().map(ToString::to_string);
         if cursor.is_none() {
-            return;
+            break;
         }
     }
+    assert_eq!(ids, walked, "pages; {context}");
 }
 
 fn compare_facets(
@@ -128,10 +169,20 @@ fn compare_facets(
     filter: &Filter,
     today: Date,
     expected: &Facets,
+    asked: Facet,
     context: &str,
 ) {
     let facets = snapshot.facets(filter, today);
     assert_eq!(facets, *expected, "facets; {context}");
+    let some = snapshot.facets_of(filter, today, &[asked]);
+    for facet in Facet::ALL {
+        let list = if facet == asked {
+            expected.values(facet)
+        } else {
+            &[]
+        };
+        assert_eq!(some.values(facet), list, "{asked:?} alone; {context}");
+    }
 }
 
 fn builder(text: &str) -> QueryBuilder {

@@ -228,8 +228,10 @@ impl Export {
         if format == Format::Csv && self.after.is_none() {
             write_csv_header(&mut line);
         }
-        let order = Order::NewestFirst;
-        let matches = snapshot.matches(filter, order, today, self.after);
+        let mut matches = snapshot.matches(filter, today, Order::NewestFirst);
+        if let Some(id) = self.after {
+            matches = matches.after(id);
+        }
         for item in matches.take(self.max_items.unwrap_or(usize::MAX)) {
             write_item(&mut line, &item?, format)?;
             output.write_all(&line)?;

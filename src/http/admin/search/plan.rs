@@ -24,8 +24,8 @@ pub(in crate::http::admin) struct Segment {
 pub(in crate::http::admin) struct Execution {
     pub(in crate::http::admin) purpose: &'static str,
     pub(in crate::http::admin) strategy: String,
-    pub(in crate::http::admin) rows_checked: String,
-    pub(in crate::http::admin) blocks: String,
+    /// Rows and blocks, where any were visited.
+    pub(in crate::http::admin) visits: Option<String>,
     pub(in crate::http::admin) no_match: Option<String>,
     pub(in crate::http::admin) steps: Vec<Step>,
 }
@@ -80,8 +80,7 @@ impl Execution {
         Execution {
             purpose,
             strategy: execution.strategy.clone(),
-            rows_checked: figures::grouped(execution.rows_checked),
-            blocks: blocks(execution.blocks_visited, execution.blocks_skipped),
+            visits: execution.has_visits().then(|| visits(execution)),
             no_match: execution.no_match.clone(),
             steps: steps.map(|step| Step::of(step, largest)).collect(),
         }
@@ -113,12 +112,14 @@ fn estimate(estimate: Estimate) -> String {
     format!("{expected} ({min} to {max})")
 }
 
-/// How many blocks of rows were looked at, of those that there are.
-fn blocks(visited: u64, skipped: u64) -> String {
-    let all = visited + skipped;
+/// The rows checked one by one, and the blocks visited of those that there are.
+fn visits(execution: &ExecutionExplanation) -> String {
+    let visited = execution.blocks_visited;
+    let all = visited + execution.blocks_skipped;
     let noun = if all == 1 { "block" } else { "blocks" };
     format!(
-        "{} of {} {noun}",
+        "{} rows checked, {} of {} {noun} visited",
+        figures::grouped(execution.rows_checked),
         figures::grouped(visited),
         figures::grouped(all)
     )
