@@ -40,7 +40,7 @@ pub(in crate::http::admin) fn as_csv(admin: &Admin, visit: &Visit) -> Answer {
     found(admin, visit, |snapshot, query, today| {
         let mut text = Vec::new();
         json::write_csv_header(&mut text);
-        let matches = snapshot.matches(query.filter(), Order::NewestFirst, today, None);
+        let matches = snapshot.matches(query.filter(), today, Order::NewestFirst);
         for item in matches.take(CSV_ROWS_MAX) {
             json::write_csv_item(&mut text, &item?);
         }
