@@ -3,7 +3,7 @@
 
 /// Why a text is no list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ListFault {
+pub(crate) enum ListFault {
     /// The item of this number, from 1 on, is empty.
     EmptyItem(usize),
     /// The quotes of the item of this number are not closed.
@@ -13,7 +13,7 @@ pub(super) enum ListFault {
 }
 
 /// The items of a list.
-pub(super) fn split(text: &str) -> Result<Vec<String>, ListFault> {
+pub(crate) fn split(text: &str) -> Result<Vec<String>, ListFault> {
     let mut items = Vec::new();
     let mut rest = text;
     // Each turn takes one item and the comma after it.

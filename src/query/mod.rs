@@ -56,7 +56,7 @@ use filter::Part;
 
 pub(crate) use filter::CompanyReference;
 #[cfg(feature = "http")]
-pub(crate) use list::join as join_list;
+pub(crate) use list::{join as join_list, split as split_list};
 
 /// What is wanted: a filter, and which part of what it finds, in which order.
 ///

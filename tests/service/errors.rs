@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use serde_json::Value;
 use signaldex::http::{Limits, NewKey, Quotas, Scopes};
 
 use crate::client::Response;
@@ -13,9 +14,12 @@ const UPDATE: &str = "SIGNALDEX_BLESS";
 
 /// Compares text with a golden file.
 pub(crate) fn assert_golden(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("data/golden")
-        .join(name);
+    assert_kept(&format!("data/golden/{name}"), text);
+}
+
+/// Compares text with a file of the repository.
+fn assert_kept(path: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     if std::env::var_os(UPDATE).is_some() {
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         std::fs::write(&path, text).expect("written");
@@ -124,6 +128,45 @@ fn every_error_reads_as_it_did() {
     ));
     text.push_str(&shown("a damaged record", &overload::damaged_record()));
     assert_golden("errors.txt", &text);
+    let problems = serde_json::to_string_pretty(&problems_of(&text)).expect("JSON");
+    assert_kept("src/http/openapi/problems.json", &(problems + "\n"));
+}
+
+/// The errors that the OpenAPI document shows: by what they follow in the golden file, their status and name.
+const DOCUMENTED: [[&str; 3]; 15] = [
+    ["unheardOf=1", "400", "unknown_parameter"],
+    [
+        "page=0&days=8&size=2&fundingCurrency=CHF&ids=007",
+        "400",
+        "several",
+    ],
+    ["cursor=nonsense", "400", "invalid_cursor"],
+    ["no key", "401", "unauthorized"],
+    ["quota", "402", "quota_exceeded"],
+    ["scope", "403", "forbidden"],
+    ["/api/v1/signals/1", "404", "signal"],
+    ["/api/v1/companies/none", "404", "company"],
+    ["Idempotency-Key under way", "409", "request_in_progress"],
+    ["URI too long", "414", "uri_too_long"],
+    ["reused Idempotency-Key", "422", "idempotency_key_reused"],
+    ["rate", "429", "rate_limited"],
+    ["a damaged record", "500", "internal"],
+    ["overload", "503", "overloaded"],
+    ["short Idempotency-Key", "400", "idempotency_key"],
+];
+
+fn problems_of(golden: &str) -> Value {
+    let mut problems = Value::Object(serde_json::Map::new());
+    for [title, status, name] in DOCUMENTED {
+        let entry = golden.split("\n\n").find_map(|entry| {
+            let (first, body) = entry.split_once('\n')?;
+            (first == title).then_some(body)
+        });
+        let body = entry.unwrap_or_else(|| panic!("{title} is in the golden file"));
+        let body = body.replace("<id>", "5d0c3f1a0000000017");
+        problems[status][name] = serde_json::from_str(&body).expect("JSON");
+    }
+    problems
 }
 
 fn errors_of_a_poor_key() -> String {

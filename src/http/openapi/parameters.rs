@@ -1,0 +1,168 @@
+//! The parameters of the document, from the table that requests are parsed by.
+
+use serde_json::{Value, json};
+
+use super::{ID_PATTERN, NOT_EMPTY};
+use crate::query::{
+    PARAMETERS, Parameter, ParameterDescription, ParameterKind, join_list, split_list,
+};
+
+/// The parameters of the search.
+pub(super) fn of_search() -> Vec<Value> {
+    let parameters = PARAMETERS.iter().map(parameter);
+    parameters
+        .chain([idempotency_key(), if_none_match()])
+        .collect()
+}
+
+/// The parameters of filter options: the filters of the search, without lists of ids.
+pub(super) fn of_filter_options() -> Vec<Value> {
+    let filters = PARAMETERS
+        .iter()
+        .filter(|known| known.parameter.is_filter() && !known.parameter.is_of_ids());
+    filters.map(parameter).collect()
+}
+
+pub(super) fn of_signal() -> Vec<Value> {
+    let schema = json!({"type": "string", "pattern": ID_PATTERN});
+    let id = path_parameter("id", "The id of the signal.", schema, "7477456168553964859");
+    vec![id, if_none_match()]
+}
+
+pub(super) fn of_company() -> Vec<Value> {
+    let schema = json!({"type": "string", "minLength": NOT_EMPTY});
+    let slug = path_parameter(
+        "slug",
+        "The `companySlug` of a signal.",
+        schema,
+        "sao-bento-agro",
+    );
+    vec![slug, if_none_match()]
+}
+
+fn path_parameter(name: &str, description: &str, schema: Value, example: &str) -> Value {
+    json!({
+        "name": name, "in": "path", "required": true, "description": description,
+        "schema": schema, "example": example
+    })
+}
+
+fn idempotency_key() -> Value {
+    json!({
+        "name": "Idempotency-Key", "in": "header", "required": false,
+        "description": "A repeated request with the same key and parameters returns the same items for 24 hours and is charged once.",
+        "schema": {"type": "string", "minLength": 8, "maxLength": 128, "pattern": "^[!-~]{8,128}$"},
+        "example": "0f8fad5b-d9cb-469f"
+    })
+}
+
+fn if_none_match() -> Value {
+    json!({
+        "name": "If-None-Match", "in": "header", "required": false,
+        "description": "The `ETag` of a stored answer; if it is unchanged, the answer is 304 and free.",
+        "schema": {"type": "string"}, "example": "W/\"0123456789abcdef01234567\""
+    })
+}
+
+/// A search parameter with its bounds and an example.
+fn parameter(known: &ParameterDescription) -> Value {
+    let description = format!("{} {}.", known.description, bounds(known.kind));
+    let mut parameter = json!({
+        "name": known.name, "in": "query", "required": false, "description": description,
+        "schema": schema(known), "example": example(known)
+    });
+    if parameter["schema"]["type"] == "array" {
+        parameter["style"] = json!("form");
+        parameter["explode"] = json!(false);
+    }
+    if known.parameter == Parameter::Limit {
+        parameter["schema"]["default"] = json!(50);
+    }
+    parameter
+}
+
+fn example(known: &ParameterDescription) -> Value {
+    match known.kind {
+        ParameterKind::Number(_) | ParameterKind::Amount => known
+            .example
+            .parse::<u64>()
+            .map_or_else(|_| json!(known.example), |number| json!(number)),
+        ParameterKind::Flag => json!(known.example == "true"),
+        ParameterKind::List { .. }
+        | ParameterKind::AttributeList(_)
+        | ParameterKind::IdList(_)
+        | ParameterKind::ChoiceList { .. } => example_items(known.example),
+        ParameterKind::Cursor(_) => json!("AQD_UAAAkU4"),
+        _ => json!(known.example),
+    }
+}
+
+/// The items of a list, each as a client writes it: in quotes where it contains a comma.
+fn example_items(list: &str) -> Value {
+    let items = split_list(list).unwrap_or_default();
+    items.iter().map(|item| join_list([item])).collect()
+}
+
+fn schema(known: &ParameterDescription) -> Value {
+    match known.kind {
+        ParameterKind::Text(chars) | ParameterKind::Cursor(chars) => {
+            json!({"type": "string", "minLength": NOT_EMPTY, "maxLength": chars})
+        }
+        // A quoted item may have twice the characters of its text, so its length stands in words alone.
+        ParameterKind::List { items, .. } => array(
+            Some(items),
+            json!({"type": "string", "minLength": NOT_EMPTY}),
+        ),
+        ParameterKind::AttributeList(_) => {
+            array(None, json!({"type": "string", "minLength": NOT_EMPTY}))
+        }
+        ParameterKind::IdList(items) => array(Some(items), named("SignalId")),
+        ParameterKind::Choice(_) => match known.parameter {
+            Parameter::Size => named("CompanySize"),
+            Parameter::Days => named("Days"),
+            _ => named("FundingCurrency"),
+        },
+        ParameterKind::ChoiceList { items, .. } => array(Some(items), named("DateRange")),
+        ParameterKind::Date => {
+            json!({"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"})
+        }
+        ParameterKind::Amount => json!({"type": "number", "minimum": 0}),
+        ParameterKind::Number(max) => json!({"type": "integer", "minimum": 1, "maximum": max}),
+        ParameterKind::Flag => json!({"type": "boolean"}),
+    }
+}
+
+fn array(max_items: Option<usize>, item: Value) -> Value {
+    let mut array = json!({"type": "array", "minItems": 1, "items": item});
+    if let Some(items) = max_items {
+        array["maxItems"] = json!(items);
+    }
+    array
+}
+
+fn named(schema: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{schema}")})
+}
+
+/// The bounds of a parameter in words.
+pub(in crate::http) fn bounds(kind: ParameterKind) -> String {
+    match kind {
+        ParameterKind::Text(chars) => format!("At most {chars} characters"),
+        ParameterKind::Cursor(chars) => format!("A cursor, at most {chars} characters"),
+        ParameterKind::List { items, chars } => {
+            format!("1 to {items} items of 1 to {chars} characters, comma-separated")
+        }
+        ParameterKind::AttributeList(chars) => {
+            format!("Comma-separated IDs, at most {chars} characters in all")
+        }
+        ParameterKind::IdList(items) => format!("1 to {items} signal ids, comma-separated"),
+        ParameterKind::Choice(choices) => format!("One of {}", choices.join(", ")),
+        ParameterKind::ChoiceList { items, choices } => {
+            format!("1 to {items} of {}", choices.join(", "))
+        }
+        ParameterKind::Date => "A calendar date, YYYY-MM-DD".to_owned(),
+        ParameterKind::Amount => "A finite number, at least 0".to_owned(),
+        ParameterKind::Number(max) => format!("A whole number from 1 to {max}"),
+        ParameterKind::Flag => "true or false".to_owned(),
+    }
+}
