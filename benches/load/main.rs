@@ -90,7 +90,7 @@ async fn measure(directory: &Path, state: &Path, time: Duration) -> Result<(), B
 
     let body = Bytes::from(vec![b'x'; body_length(&service, &searched).await?]);
     let routes = service
-        .router()
+        .catch_all_router()
         .route(CONSTANT, get(move || std::future::ready(body.clone())));
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let server = Server::new(service.clone(), ServerLimits::default()).routes(routes);

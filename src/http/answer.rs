@@ -34,13 +34,21 @@ impl Answer {
         }
     }
 
-    /// 303: the client finds what it wants at `path`.
-    pub(super) fn see_other(path: &'static str) -> Answer {
+    /// 204: the headers say it all.
+    pub(super) fn no_content() -> Answer {
         Answer {
-            status: StatusCode::SEE_OTHER,
-            body: Bytes::new(),
-            headers: vec![(LOCATION, HeaderValue::from_static(path))],
+            status: StatusCode::NO_CONTENT,
+            ..Answer::not_modified()
         }
+    }
+
+    /// 303: the client finds what it wants at `path`.
+    pub(super) fn see_other(path: &str) -> Answer {
+        let answer = Answer {
+            status: StatusCode::SEE_OTHER,
+            ..Answer::not_modified()
+        };
+        answer.with(LOCATION, path)
     }
 
     /// Adds a header; a value that cannot be one is left out.

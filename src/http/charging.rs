@@ -209,7 +209,7 @@ mod tests {
                 request = request.header("idempotency-key", name);
             }
             let request = request.body(Body::empty()).expect("a request");
-            let router = TowerToHyperService::new(self.service.router());
+            let router = TowerToHyperService::new(self.service.catch_all_router());
             self.runtime.block_on(async {
                 let response = router.call(request).await.expect("an answer");
                 let header = |name| {

@@ -25,6 +25,7 @@ mod answer;
 mod asking;
 mod call;
 mod charging;
+mod cors;
 mod deadline;
 mod details;
 mod etag;
@@ -54,6 +55,7 @@ mod state;
 mod stream;
 
 pub use admin::{Admin, AdminSettings, AdminToken, serve_admin};
+pub use cors::{AllowedOrigin, InvalidOrigin};
 pub use following::Following;
 pub use keys::{ApiKey, KeyRecord, NewKey, Scope, Scopes};
 pub use limits::{Limits, ServerLimits};

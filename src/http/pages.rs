@@ -1,21 +1,19 @@
-//! The pages that need no key: health, readiness, the description of the interface.
+//! The pages that need no key: health, readiness, the API reference.
 
-use std::sync::LazyLock;
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
+use axum::body::Bytes;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
 use axum::http::request::Parts;
 
 use super::answer::Answer;
 use super::problem::Problem;
 use super::service::Shared;
-use super::{openapi, request};
+use super::{openapi, reference, request};
 
-/// Nothing is loaded from anywhere, and nothing runs.
-const CONTENT_POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
-
-static OPENAPI: LazyLock<Vec<u8>> =
-    LazyLock::new(|| serde_json::to_vec_pretty(&openapi::document()).unwrap_or_default());
+/// The document by the path below which the service is mounted. A host has few of them.
+static OPENAPI: LazyLock<Mutex<HashMap<String, Bytes>>> = LazyLock::new(Mutex::default);
 
 /// The process answers.
 pub(super) fn health(parts: &Parts) -> Result<Answer, Problem> {
@@ -62,18 +60,27 @@ pub(super) fn state_is_lost() -> Problem {
 
 pub(super) fn openapi(parts: &Parts) -> Result<Answer, Problem> {
     request::refuse_parameters(parts.uri.query())?;
-    Ok(Answer::json(OPENAPI.as_slice()))
+    let base = request::base(parts);
+    let mut documents = OPENAPI.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(document) = documents.get(base) {
+        return Ok(Answer::json(document.clone()));
+    }
+    let document = serde_json::to_vec_pretty(&openapi::document_at(base))
+        .map_err(|error| Problem::internal(&error))?;
+    let document = Bytes::from(document);
+    documents.insert(base.to_owned(), document.clone());
+    Ok(Answer::json(document))
 }
 
 /// Leads a browser that asks for the bare address to the API reference.
 pub(super) fn root(parts: &Parts) -> Result<Answer, Problem> {
     request::refuse_parameters(parts.uri.query())?;
-    Ok(Answer::see_other("/docs"))
+    Ok(Answer::see_other(&format!("{}/docs", request::base(parts))))
 }
 
 /// A page of the API reference.
 pub(super) fn docs(parts: &Parts, html: &'static str) -> Result<Answer, Problem> {
     request::refuse_parameters(parts.uri.query())?;
     let answer = Answer::new("text/html; charset=utf-8", html);
-    Ok(answer.with(CONTENT_SECURITY_POLICY, CONTENT_POLICY))
+    Ok(answer.with(CONTENT_SECURITY_POLICY, reference::CONTENT_POLICY.as_str()))
 }

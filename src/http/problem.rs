@@ -198,14 +198,15 @@ impl Problem {
         }
     }
 
-    pub(crate) fn body(&self, request_id: &str) -> Vec<u8> {
+    /// The body for a service below `base`, whose API reference explains the code.
+    pub(crate) fn body(&self, base: &str, request_id: &str) -> Vec<u8> {
         let errors = self.faults.iter().map(|fault| FaultBody {
             parameter: &fault.parameter,
             code: fault.code.as_str(),
             message: &fault.message,
         });
         let body = Body {
-            r#type: format!("/docs#{}", self.code.as_str()),
+            r#type: format!("{base}/docs#{}", self.code.as_str()),
             title: self.code.title(),
             status: self.code.status().as_u16(),
             detail: &self.detail,

@@ -1,13 +1,19 @@
 //! The API reference for people: `/docs`, and below it a page for each endpoint that needs a key.
 //!
 //! The pages are built once, from the tables that requests are checked by. The example answers are
-//! files beside this one; a test compares them with what the service returns.
+//! files beside this one; a test compares them with what the service returns. Links are relative, so the
+//! pages work below any path.
+
+mod form;
 
 use std::sync::LazyLock;
 
+use self::form::{Field, Location};
 use super::openapi;
 use super::problem::Code;
 use crate::query::{PARAMETERS, ParameterDescription};
+
+pub(super) use form::CONTENT_POLICY;
 
 /// The head of every page, with `TITLE` for its title.
 const HEAD: &str = include_str!("reference/head.html");
@@ -162,7 +168,7 @@ pub(super) fn page(slug: &str) -> Option<&'static str> {
 fn index_html() -> String {
     let keyed = PAGES.iter().map(|page| {
         format!(
-            "<tr><td><a href=\"/docs/{}\"><code>{}</code></a><td>{}<td data-label=\"Cost\">{}\n",
+            "<tr><td><a href=\"docs/{}\"><code>{}</code></a><td>{}<td data-label=\"Cost\">{}\n",
             page.slug,
             page.path,
             page.title,
@@ -175,7 +181,7 @@ fn index_html() -> String {
     [
         head("API reference"),
         "<p>Send <code>Authorization: Bearer …</code> with an API key in every request below \
-         <code>/api/v1</code>. <a href=\"/openapi.json\">/openapi.json</a> describes the API for \
+         <code>/api/v1</code>. <a href=\"openapi.json\">/openapi.json</a> describes the API for \
          programs.</p>\n"
             .to_owned(),
         SETUP.to_owned(),
@@ -226,6 +232,7 @@ impl Page {
             code("Python", &python(self.request)),
             code("JavaScript", &javascript(self.request)),
             code("Answer", self.answer.trim_end()),
+            form::html(&format!("..{}", self.path), &self.fields()),
             format!("<h2>Limits</h2>\n<ul>\n{limits}</ul>\n"),
             table("Errors", &ERROR_COLUMNS, error_rows(&errors, false)),
             FOOT.to_owned(),
@@ -241,14 +248,55 @@ impl Page {
                 ""
             };
             format!(
-                "<li><a href=\"/docs/{}\"{current}>{}</a>\n",
+                "<li><a href=\"{}\"{current}>{}</a>\n",
                 page.slug, page.title
             )
         });
         let links: String = links.collect();
         format!(
-            "<nav aria-label=\"Endpoints\"><ul>\n<li><a href=\"/docs\">API reference</a>\n{links}</ul></nav>\n"
+            "<nav aria-label=\"Endpoints\"><ul>\n<li><a href=\"../docs\">API reference</a>\n{links}</ul></nav>\n"
         )
+    }
+
+    /// The fields of the form, with the values of the example.
+    fn fields(&self) -> Vec<Field> {
+        let query = self.request.split_once('?').map_or("", |(_, query)| query);
+        let of_query = |known: &ParameterDescription| {
+            let mut values = form_urlencoded::parse(query.as_bytes());
+            let value = values.find(|(name, _)| name == known.name);
+            Field {
+                name: known.name,
+                location: Location::Query,
+                value: value.map_or_else(String::new, |(_, value)| value.into_owned()),
+                example: known.example,
+            }
+        };
+        let header = |name, example| Field {
+            name,
+            location: Location::Header,
+            value: String::new(),
+            example,
+        };
+        let if_none_match = header("If-None-Match", "W/\"0123456789abcdef01234567\"");
+        match &self.parameters {
+            Parameters::Search => {
+                let headers = [
+                    header("Idempotency-Key", "0f8fad5b-d9cb-469f"),
+                    if_none_match,
+                ];
+                PARAMETERS.iter().map(of_query).chain(headers).collect()
+            }
+            Parameters::Filters => filters().map(of_query).collect(),
+            Parameters::Path([name, _, _, example]) => {
+                let of_path = Field {
+                    name,
+                    location: Location::Path,
+                    value: (*example).to_owned(),
+                    example,
+                };
+                vec![of_path, if_none_match]
+            }
+        }
     }
 
     fn parameter_rows(&self) -> Vec<String> {
@@ -270,14 +318,16 @@ impl Page {
                 let parameters = PARAMETERS.iter().map(parameter_row);
                 parameters.chain([idempotency_key, if_none_match]).collect()
             }
-            Parameters::Filters => PARAMETERS
-                .iter()
-                .filter(|known| known.parameter.is_filter() && !known.parameter.is_of_ids())
-                .map(parameter_row)
-                .collect(),
+            Parameters::Filters => filters().map(parameter_row).collect(),
             Parameters::Path(parameter) => vec![row(*parameter), if_none_match],
         }
     }
+}
+
+/// The search's filters without lists of ids.
+fn filters() -> impl Iterator<Item = &'static ParameterDescription> {
+    let known = PARAMETERS.iter();
+    known.filter(|known| known.parameter.is_filter() && !known.parameter.is_of_ids())
 }
 
 fn parameter_row(known: &ParameterDescription) -> String {
@@ -316,7 +366,7 @@ fn error_rows(codes: &[Code], is_index: bool) -> Vec<String> {
         let name = if is_index {
             format!("<code>{name}</code>")
         } else {
-            format!("<a href=\"/docs#{name}\"><code>{name}</code></a>")
+            format!("<a href=\"../docs#{name}\"><code>{name}</code></a>")
         };
         format!("<tr{id}><td>{name}<td>{status}<td>{title}\n")
     };

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use axum::extract::NestedPath;
 use axum::http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Version};
@@ -30,6 +31,12 @@ pub(crate) fn check(parts: &Parts) -> Result<(), Problem> {
         return Err(Problem::new(Code::UriTooLong, detail));
     }
     Ok(())
+}
+
+/// The path below which a host has nested the service; empty at the root. It has no `/` at its end.
+pub(crate) fn base(parts: &Parts) -> &str {
+    let nested = parts.extensions.get::<NestedPath>();
+    nested.map_or("", |path| path.as_str().trim_end_matches('/'))
 }
 
 /// Whether a request says that a body follows. None is ever read, so the connection has to close.

@@ -12,6 +12,7 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
+use axum::routing::any;
 
 use super::activity::Answered;
 use super::answer::Answer;
@@ -25,6 +26,19 @@ use super::{details, options, pages, reference, request, search};
 
 /// The methods of every endpoint, as `Allow` writes them.
 const ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD");
+
+/// Every path but `/`, as the router matches it. [`Endpoint::of`] decides again by itself.
+const PATHS: [&str; 9] = [
+    "/api/v1/signals",
+    "/api/v1/signals/{id}",
+    "/api/v1/companies/{slug}",
+    "/api/v1/filter-options",
+    "/healthz",
+    "/readyz",
+    "/openapi.json",
+    "/docs",
+    "/docs/{page}",
+];
 
 /// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +56,21 @@ enum Endpoint<'p> {
 }
 
 impl Service {
-    /// A router to mount: `/api/v1/...`, and beside it the pages that need no key.
+    /// A router to nest below a path, or to merge beside other routes: `/api/v1/...`, and beside it the
+    /// pages that need no key. Unknown paths are left to the host.
+    ///
+    /// Links, the OpenAPI document and the types of problems follow the path of
+    /// [`Router::nest`], which must not have parameters.
     pub fn router(&self) -> Router {
+        let endpoints = PATHS.iter().fold(Router::new(), |router, path| {
+            router.route(path, any(answer))
+        });
+        endpoints.with_state(self.clone())
+    }
+
+    /// The same for a service with an address of its own: `/` leads to the API reference, and unknown paths
+    /// are answered 404 with a problem body. Cannot be merged with a router that has a fallback.
+    pub fn catch_all_router(&self) -> Router {
         Router::new().fallback(answer).with_state(self.clone())
     }
 }
@@ -61,9 +88,12 @@ async fn answer(State(service): State<Service>, request: Request) -> Response {
     let code = result.as_ref().err().map(|problem| problem.code.as_str());
     let mut response = match result {
         Ok(answer) => response_of(answer),
-        Err(problem) => response_of_problem(&problem, &request_id),
+        Err(problem) => response_of_problem(&problem, &parts, &request_id),
     };
     finish(&mut response, &parts, caller.rate, &request_id);
+    if let Some(origins) = shared.origins.get() {
+        origins.mark(&parts.headers, response.headers_mut());
+    }
     let status = response.status().as_u16();
     let name = endpoint.map_or("unknown", Endpoint::name);
     let time = started.elapsed();
@@ -109,9 +139,14 @@ async fn answer_in_time(
 ) -> Result<Answer, Problem> {
     request::check(parts)?;
     let endpoint = endpoint.ok_or_else(|| {
-        let detail = "There is no such path; /docs lists those that there are.";
+        let base = request::base(parts);
+        let detail = format!("There is no such path; {base}/docs lists those that there are.");
         Problem::new(Code::NotFound, detail)
     })?;
+    let origins = service.origins.get();
+    if let Some(answer) = origins.and_then(|origins| origins.preflight(parts)) {
+        return Ok(answer);
+    }
     if parts.method != Method::GET && parts.method != Method::HEAD {
         return Err(Problem::new(
             Code::MethodNotAllowed,
@@ -208,8 +243,9 @@ fn response_of(answer: Answer) -> Response {
     response
 }
 
-fn response_of_problem(problem: &Problem, request_id: &str) -> Response {
-    let mut response = Response::new(Body::from(problem.body(request_id)));
+fn response_of_problem(problem: &Problem, parts: &Parts, request_id: &str) -> Response {
+    let body = problem.body(request::base(parts), request_id);
+    let mut response = Response::new(Body::from(body));
     *response.status_mut() = problem.code.status();
     let headers = response.headers_mut();
     headers.insert(

@@ -53,7 +53,7 @@ impl Server {
     /// A server of a service.
     pub fn new(service: Service, limits: ServerLimits) -> Server {
         Server {
-            routes: service.router(),
+            routes: service.catch_all_router(),
             service,
             limits,
         }

@@ -8,6 +8,7 @@ use time::{Date, UtcDateTime};
 use tokio::sync::Semaphore;
 
 use super::activity::Activity;
+use super::cors::{AllowedOrigin, AllowedOrigins};
 use super::following::Following;
 use super::free_answers::FreeAnswers;
 use super::keyring::Keyring;
@@ -65,6 +66,7 @@ pub(super) struct Shared {
     pub(super) query_pool: QueryPool,
     pub(super) following: ArcSwapOption<Following>,
     pub(super) log: OnceLock<LogWriter>,
+    pub(super) origins: OnceLock<AllowedOrigins>,
 }
 
 impl Service {
@@ -111,6 +113,7 @@ impl Service {
             ),
             following: ArcSwapOption::empty(),
             log: OnceLock::new(),
+            origins: OnceLock::new(),
         })))
     }
 
@@ -157,6 +160,12 @@ impl Service {
     pub fn report_log(&self, log: LogWriter) {
         // A second writer is left alone, so that the metric never decreases.
         let _ = self.0.log.set(log);
+    }
+
+    /// Lets web pages of these origins send requests and read the answers. Without this call, no page of
+    /// another origin can. The first call counts.
+    pub fn allow_origins(&self, origins: Vec<AllowedOrigin>) {
+        let _ = self.0.origins.set(AllowedOrigins::new(origins));
     }
 
     /// The metrics in the text format of Prometheus.

@@ -162,7 +162,7 @@ mod tests {
 
     /// Asks the service as a client does.
     async fn get(service: &Service, key: &str, target: &str) -> u16 {
-        let router = TowerToHyperService::new(service.router());
+        let router = TowerToHyperService::new(service.catch_all_router());
         let request = Request::get(target)
             .header("host", "test")
             .header("authorization", format!("Bearer {key}"))

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use signaldex::Index;
 use signaldex::http::{
-    ApiKey, Counter, Limits, NewKey, Server, ServerLimits, Service, State, Today,
+    AllowedOrigin, ApiKey, Counter, Limits, NewKey, Server, ServerLimits, Service, State, Today,
 };
 use signaldex::sample;
 use tempfile::TempDir;
@@ -40,6 +40,8 @@ pub(crate) struct Settings {
     pub(crate) server: ServerLimits,
     pub(crate) index: Option<Index>,
     pub(crate) today: Today,
+    /// Origins whose pages may read answers.
+    pub(crate) origins: Vec<AllowedOrigin>,
 }
 
 impl Default for Settings {
@@ -59,6 +61,7 @@ impl Default for Settings {
             server,
             index: None,
             today: Today::Fixed(sample::AS_OF),
+            origins: Vec::new(),
         }
     }
 }
@@ -237,6 +240,9 @@ fn start(path: PathBuf, settings: Settings) -> Running {
         let state = State::open(path).expect("a state");
         let service =
             Service::new(index, state, settings.today, settings.limits).expect("a service");
+        if !settings.origins.is_empty() {
+            service.allow_origins(settings.origins);
+        }
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()

@@ -9,6 +9,7 @@ mod client;
 #[cfg(feature = "cli")]
 mod clock;
 mod contract;
+mod cors;
 mod dashboard;
 mod errors;
 mod fixture;

@@ -7,8 +7,8 @@ use std::pin::pin;
 use std::time::Duration;
 
 use signaldex::http::{
-    Admin, AdminSettings, AdminToken, ApiKey, Limits, LogWriter, Server, ServerLimits, Service,
-    State, Today, serve_admin,
+    Admin, AdminSettings, AdminToken, AllowedOrigin, ApiKey, Limits, LogWriter, Server,
+    ServerLimits, Service, State, Today, serve_admin,
 };
 use signaldex::{Index, sample};
 use time::Date;
@@ -34,6 +34,14 @@ pub(crate) struct Serve {
     /// Where to listen
     #[arg(long, default_value = "127.0.0.1:8080", env = "SIGNALDEX_ADDR")]
     addr: SocketAddr,
+    /// Let web pages of this origin read answers, such as https://app.example; repeatable, * for all
+    #[arg(
+        long,
+        value_name = "ORIGIN",
+        value_delimiter = ',',
+        env = "SIGNALDEX_CORS_ORIGIN"
+    )]
+    cors_origin: Vec<AllowedOrigin>,
     #[command(flatten)]
     admin: AdminOptions,
     #[command(flatten)]
@@ -183,6 +191,9 @@ impl Serve {
             Source::Cluster(node) => node.service(state, today, limits)?,
         };
         service.report_log(log);
+        if !self.cors_origin.is_empty() {
+            service.allow_origins(self.cors_origin.clone());
+        }
         // Ends with this function, when every request has been answered.
         let _follower = replica
             .map(|replica| replica.follow(service.clone()))

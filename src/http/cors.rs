@@ -1,0 +1,129 @@
+//! Cross-origin requests: which web pages may read answers, as the Fetch standard has it.
+//!
+//! Nothing is allowed by default. Keys travel in `Authorization` and not in cookies, so an answer never
+//! allows credentials.
+
+use std::fmt;
+use std::str::FromStr;
+
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD,
+    HeaderMap, HeaderValue, ORIGIN, VARY,
+};
+use axum::http::request::Parts;
+use axum::http::{Method, Uri};
+
+use super::answer::Answer;
+
+/// Headers of a request that a page may set.
+const REQUEST_HEADERS: HeaderValue =
+    HeaderValue::from_static("Authorization, Idempotency-Key, If-None-Match");
+/// Headers of an answer that a page may read.
+const ANSWER_HEADERS: HeaderValue = HeaderValue::from_static(
+    "ETag, Idempotency-Replayed, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, \
+     X-Usage-Charged, X-Usage-Remaining",
+);
+const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD");
+/// Seconds that a browser may remember a preflight; two hours is the most that any keeps.
+const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
+
+/// An origin whose pages may read answers: `https://app.example`, or `*` for every origin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllowedOrigin(HeaderValue);
+
+/// A text that is no origin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidOrigin(());
+
+/// The origins that are allowed.
+#[derive(Debug, Default)]
+pub(super) struct AllowedOrigins(Vec<AllowedOrigin>);
+
+impl AllowedOrigins {
+    pub(super) fn new(origins: Vec<AllowedOrigin>) -> AllowedOrigins {
+        AllowedOrigins(origins)
+    }
+
+    /// The answer to a preflight of an allowed origin; `None` for every other request.
+    pub(super) fn preflight(&self, parts: &Parts) -> Option<Answer> {
+        let asks = parts.method == Method::OPTIONS
+            && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+        (asks && self.allowed(&parts.headers).is_some()).then(|| {
+            Answer::no_content()
+                .with(ACCESS_CONTROL_ALLOW_METHODS, METHODS)
+                .with(ACCESS_CONTROL_ALLOW_HEADERS, REQUEST_HEADERS)
+                .with(ACCESS_CONTROL_MAX_AGE, MAX_AGE)
+        })
+    }
+
+    /// Adds to an answer what lets the page that asked read it.
+    pub(super) fn mark(&self, request: &HeaderMap, answer: &mut HeaderMap) {
+        if self.0.is_empty() {
+            return;
+        }
+        // Appended, since answers with a tag vary by the key as well.
+        answer.append(VARY, HeaderValue::from_static("Origin"));
+        if let Some(origin) = self.allowed(request) {
+            answer.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+            answer.insert(ACCESS_CONTROL_EXPOSE_HEADERS, ANSWER_HEADERS);
+        }
+    }
+
+    /// What `Access-Control-Allow-Origin` says to a request; `None` if its origin is not allowed.
+    fn allowed(&self, request: &HeaderMap) -> Option<&HeaderValue> {
+        let origin = request.get(ORIGIN)?;
+        let allowed = self.0.iter().map(|AllowedOrigin(allowed)| allowed);
+        allowed
+            .into_iter()
+            .find(|&allowed| allowed == origin || allowed == "*")
+    }
+}
+
+impl FromStr for AllowedOrigin {
+    type Err = InvalidOrigin;
+
+    /// Reads `*`, or scheme, host and port as browsers write them: in lower case, without a path.
+    fn from_str(text: &str) -> Result<AllowedOrigin, InvalidOrigin> {
+        let is_origin = || {
+            let uri: Uri = text.parse().ok()?;
+            let (scheme, authority) = (uri.scheme_str()?, uri.authority()?);
+            let written = format!("{scheme}://{authority}");
+            let has_user = authority.as_str().contains('@');
+            // A browser leaves out a default port.
+            let has_default_port = match (scheme, authority.port_u16()) {
+                ("http", port) => port == Some(80),
+                ("https", port) => port == Some(443),
+                _ => false,
+            };
+            let is_lower = !text.bytes().any(|byte| byte.is_ascii_uppercase());
+            (written == text && is_lower && !has_user && !has_default_port).then_some(())
+        };
+        let value = HeaderValue::from_str(text).map_err(|_| InvalidOrigin(()))?;
+        if text == "*" || is_origin().is_some() {
+            Ok(AllowedOrigin(value))
+        } else {
+            Err(InvalidOrigin(()))
+        }
+    }
+}
+
+impl fmt::Display for AllowedOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.to_str().unwrap_or_default())
+    }
+}
+
+impl fmt::Display for InvalidOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "an origin is * or a scheme, a host and, unless it is the default, a port, in lower case \
+             and without a path, such as https://app.example",
+        )
+    }
+}
+
+impl std::error::Error for InvalidOrigin {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! The form with which a page of the API reference sends a request.
+//!
+//! A script sends it, since a form alone cannot send a key in a header. Without scripts it stays hidden,
+//! and the lines to copy are what a reader has.
+
+use std::sync::LazyLock;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
+
+use super::escape;
+
+/// The script of every page with a form.
+const SCRIPT: &str = include_str!("try.js");
+
+/// Pages load nothing from elsewhere and run only [`SCRIPT`], which may send requests to this service.
+pub(in crate::http) static CONTENT_POLICY: LazyLock<String> = LazyLock::new(|| {
+    let hash = STANDARD.encode(Sha256::digest(SCRIPT));
+    format!(
+        "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{hash}'; \
+         connect-src 'self'; base-uri 'none'; form-action 'none'"
+    )
+});
+
+/// A value of a request that a reader may type.
+pub(super) struct Field {
+    pub(super) name: &'static str,
+    pub(super) location: Location,
+    pub(super) value: String,
+    pub(super) example: &'static str,
+}
+
+/// Where a request has a value.
+#[derive(Clone, Copy)]
+pub(super) enum Location {
+    Path,
+    Query,
+    Header,
+}
+
+/// The form of an endpoint, whose path is relative to the page. Fields without a value are folded away.
+pub(super) fn html(path: &str, fields: &[Field]) -> String {
+    let (shown, folded): (Vec<&Field>, Vec<&Field>) =
+        fields.iter().partition(|field| !field.value.is_empty());
+    let inputs =
+        |fields: &[&Field]| -> String { fields.iter().map(|field| input(field)).collect() };
+    let more = if folded.is_empty() {
+        String::new()
+    } else {
+        format!(
+            "<details><summary>More parameters</summary>\n<div class=\"fields\">\n{}</div></details>\n",
+            inputs(&folded)
+        )
+    };
+    format!(
+        "<section id=\"try\" hidden>\n<h2>Try it</h2>\n\
+         <form data-path=\"{}\">\n\
+         <label for=\"try-key\">API key</label> \
+         <input id=\"try-key\" type=\"password\" autocomplete=\"off\" placeholder=\"sdx_…\" required>\n\
+         <div class=\"fields\">\n{}</div>\n{more}<button>Send</button>\n</form>\n\
+         <div class=\"answer\" hidden>\n<p role=\"status\" class=\"status\"></p>\n\
+         <pre class=\"curl\"></pre>\n<pre class=\"headers\" aria-label=\"Headers\"></pre>\n\
+         <pre class=\"body\" aria-label=\"Body\"></pre>\n</div>\n\
+         <script>{SCRIPT}</script>\n</section>\n",
+        escape(path),
+        inputs(&shown)
+    )
+}
+
+fn input(field: &Field) -> String {
+    let (name, location) = (field.name, field.location.as_str());
+    let required = match field.location {
+        Location::Path => " required",
+        Location::Query | Location::Header => "",
+    };
+    format!(
+        "<label>{name} <input name=\"{name}\" data-in=\"{location}\" value=\"{}\" placeholder=\"{}\"{required}></label>\n",
+        escape(&field.value),
+        escape(field.example)
+    )
+}
+
+impl Location {
+    fn as_str(self) -> &'static str {
+        match self {
+            Location::Path => "path",
+            Location::Query => "query",
+            Location::Header => "header",
+        }
+    }
+}
