@@ -12,6 +12,7 @@ use super::keyring::{Key, Rate};
 use super::keys::{KeyHash, Scope};
 use super::metering::Month;
 use super::pages;
+use super::principal::Principal;
 use super::problem::{Code, Problem};
 use super::service::Shared;
 
@@ -49,20 +50,7 @@ impl<'a> Call<'a> {
             return Err(pages::state_is_lost());
         }
         let now = UtcDateTime::now();
-        let unauthorized = || {
-            Problem::new(
-                Code::Unauthorized,
-                "Send a valid key: Authorization: Bearer <API_KEY>.",
-            )
-        };
-        let hash = presented_key(parts).ok_or_else(unauthorized)?;
-        let key = service
-            .keyring
-            .find(&hash, &service.state)
-            .map_err(|error| Problem::internal(&error))?;
-        let key = key
-            .filter(|key| key.record.is_valid_at(now))
-            .ok_or_else(unauthorized)?;
+        let key = identify(service, parts, now)?;
         let standing = key.request();
         caller.rate = Some(standing);
         caller.key = Some(Arc::clone(&key));
@@ -92,6 +80,25 @@ impl<'a> Call<'a> {
     pub(super) fn query(&self) -> &str {
         self.parts.uri.query().unwrap_or_default()
     }
+}
+
+/// The key of a request, or of the principal as which the host has authenticated it.
+fn identify(service: &Shared, parts: &Parts, now: UtcDateTime) -> Result<Arc<Key>, Problem> {
+    if let Some(principal) = parts.extensions.get::<Principal>() {
+        let key = service.keyring.of_principal(principal, &service.state);
+        return key.map_err(|error| Problem::internal(&error));
+    }
+    let unauthorized = || {
+        let detail = "Send a valid key: Authorization: Bearer <API_KEY>.";
+        Problem::new(Code::Unauthorized, detail)
+    };
+    let hash = presented_key(parts).ok_or_else(unauthorized)?;
+    let key = service
+        .keyring
+        .find(&hash, &service.state)
+        .map_err(|error| Problem::internal(&error))?;
+    key.filter(|key| key.record.is_valid_at(now))
+        .ok_or_else(unauthorized)
 }
 
 fn presented_key(parts: &Parts) -> Option<KeyHash> {

@@ -56,7 +56,7 @@ pub(super) fn take_free(call: &Call<'_>) -> Result<FreeAnswer, Problem> {
 
 /// Counts a free answer that was given; it is recorded within a second. A HEAD is none.
 pub(super) fn count_free(call: &Call<'_>, answer: FreeAnswer) {
-    if !call.is_head() {
+    if !call.is_head() && call.key.is_metered {
         answer.give();
     }
 }
@@ -73,6 +73,9 @@ pub(super) async fn charge(
     replay: Option<NewReplay>,
     guard: Option<&Arc<IdempotencyGuard>>,
 ) -> Result<Charged, Refusal> {
+    if !call.key.is_metered {
+        return Ok(Charged { total: 0 });
+    }
     let charge = Charge {
         key: call.key.record.number,
         month: call.month,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -12,6 +12,7 @@ use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
 
 use super::keys::{KeyHash, KeyRecord};
+use super::principal::Principal;
 use super::state::{State, StateError};
 
 type Bucket = RateLimiter<NotKeyed, InMemoryState, DefaultClock, StateInformationMiddleware>;
@@ -19,10 +20,15 @@ type Bucket = RateLimiter<NotKeyed, InMemoryState, DefaultClock, StateInformatio
 /// How often changed keys are looked for; a revoked key is accepted this much longer at most.
 pub(crate) const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
 
+/// Principals in memory. Where there are more, all are looked up again, and their rate limits start anew.
+const PRINCIPALS_MAX: usize = 100_000;
+
 /// A key with what this process knows of it.
 #[derive(Debug)]
 pub(crate) struct Key {
     pub(crate) record: KeyRecord,
+    /// Whether what is delivered is charged.
+    pub(crate) is_metered: bool,
     lasting: Arc<Lasting>,
 }
 
@@ -47,6 +53,8 @@ pub(crate) struct Rate {
 pub(crate) struct Keyring {
     keys: ArcSwap<Keys>,
     reading: Mutex<()>,
+    /// The principals of the host, by their ids, as keys.
+    principals: Mutex<HashMap<String, Arc<Key>>>,
 }
 
 #[derive(Debug, Default)]
@@ -60,6 +68,7 @@ impl Keyring {
         let keyring = Keyring {
             keys: ArcSwap::default(),
             reading: Mutex::new(()),
+            principals: Mutex::default(),
         };
         keyring.follow(state)?;
         Ok(keyring)
@@ -80,6 +89,53 @@ impl Keyring {
         Ok(self.keys.load().by_hash.get(hash).cloned())
     }
 
+    /// A principal of the host as a key. What the host changes about it holds from this request on.
+    ///
+    /// Cost: a look into a map; for a principal that this process has not seen, a transaction.
+    pub(crate) fn of_principal(
+        &self,
+        principal: &Principal,
+        state: &State,
+    ) -> Result<Arc<Key>, StateError> {
+        let known = self.principals().get(&principal.id).map(Arc::clone);
+        let mut settings = principal.settings.clone();
+        if !principal.is_metered {
+            settings.quotas = Default::default();
+        }
+        if let Some(key) = &known
+            && key.is_metered == principal.is_metered
+            && key.record.settings == settings
+        {
+            return Ok(Arc::clone(key));
+        }
+        let record = match &known {
+            Some(key) => KeyRecord {
+                settings,
+                ..key.record.clone()
+            },
+            None => state.record_of_principal(&principal.id, settings)?,
+        };
+        let same = known.filter(|key| key.has_limit_of(&record));
+        let lasting = same.map(|key| Arc::clone(&key.lasting));
+        let key = Arc::new(Key {
+            lasting: lasting.unwrap_or_else(|| Arc::new(Lasting::new(&record))),
+            is_metered: principal.is_metered,
+            record,
+        });
+        let mut principals = self.principals();
+        if principals.len() >= PRINCIPALS_MAX {
+            principals.clear();
+        }
+        principals.insert(principal.id.clone(), Arc::clone(&key));
+        Ok(key)
+    }
+
+    fn principals(&self) -> MutexGuard<'_, HashMap<String, Arc<Key>>> {
+        self.principals
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Reads the keys again where they have changed.
     pub(crate) fn follow(&self, state: &State) -> Result<(), StateError> {
         let _one_at_a_time = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,7 +152,12 @@ impl Keyring {
                 .filter(|key| key.has_limit_of(&record));
             let lasting = same.map(|key| Arc::clone(&key.lasting));
             let lasting = lasting.unwrap_or_else(|| Arc::new(Lasting::new(&record)));
-            (hash, Arc::new(Key { record, lasting }))
+            let key = Key {
+                record,
+                is_metered: true,
+                lasting,
+            };
+            (hash, Arc::new(key))
         };
         let by_hash = state.hashed_keys()?.into_iter().map(key).collect();
         self.keys.store(Arc::new(Keys { changes, by_hash }));

@@ -43,7 +43,7 @@ pub enum Scope {
 pub struct Scopes(u8);
 
 /// What is asked for when a key is made.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewKey {
     /// A name for people; at most 180 characters.
     pub name: String,

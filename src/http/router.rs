@@ -60,7 +60,8 @@ impl Service {
     /// pages that need no key. Unknown paths are left to the host.
     ///
     /// Links, the OpenAPI document and the types of problems follow the path of
-    /// [`Router::nest`], which must not have parameters.
+    /// [`Router::nest`], which must not have parameters. A host that authenticates by itself puts a
+    /// [`Principal`](super::Principal) into the extensions of each request.
     pub fn router(&self) -> Router {
         let endpoints = PATHS.iter().fold(Router::new(), |router, path| {
             router.route(path, any(answer))

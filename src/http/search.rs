@@ -55,7 +55,8 @@ enum Attempt {
 
 pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
     let query = Query::parse(call.query())?;
-    let name = replay::name_of(&call.parts.headers)?.filter(|_| !call.is_head());
+    let name =
+        replay::name_of(&call.parts.headers)?.filter(|_| !call.is_head() && call.key.is_metered);
     let guard = match &name {
         None => None,
         Some(name) => match begin(call, name, &query)? {
@@ -144,6 +145,7 @@ pub(super) fn priced(
     units: u64,
     charged: Charged,
 ) -> Answer {
+    let units = if call.key.is_metered { units } else { 0 };
     let answer = answer.with(CHARGED, units);
     match call.key.record.quota(counter) {
         Some(quota) => answer.with(REMAINING, quota.saturating_sub(charged.total)),

@@ -42,6 +42,8 @@ pub(crate) struct Settings {
     pub(crate) today: Today,
     /// Origins whose pages may read answers.
     pub(crate) origins: Vec<AllowedOrigin>,
+    /// The routes of a host, in which it mounts those of the service.
+    pub(crate) host: Option<fn(&Service) -> axum::Router>,
 }
 
 impl Default for Settings {
@@ -62,6 +64,7 @@ impl Default for Settings {
             index: None,
             today: Today::Fixed(sample::AS_OF),
             origins: Vec::new(),
+            host: None,
         }
     }
 }
@@ -255,10 +258,13 @@ fn start(path: PathBuf, settings: Settings) -> Running {
             let stop = async {
                 let _ = stopped.await;
             };
-            Server::new(service, settings.server)
-                .run(listener, stop)
-                .await
-                .expect("the server runs");
+            let routes = settings.host.map(|host| host(&service));
+            let server = Server::new(service, settings.server);
+            let server = match routes {
+                Some(routes) => server.routes(routes),
+                None => server,
+            };
+            server.run(listener, stop).await.expect("the server runs");
         });
     });
     (address.recv().expect("an address"), stop, thread)

@@ -15,6 +15,7 @@ mod errors;
 mod fixture;
 mod following;
 mod guide;
+mod host;
 mod hostile;
 mod index_faults;
 #[cfg(feature = "cli")]

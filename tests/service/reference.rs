@@ -114,7 +114,10 @@ fn each_page_has_a_form_with_every_parameter_and_the_values_of_the_example() {
         let page = String::from_utf8(answer.body.clone()).expect("text");
         assert_eq!(page.matches("<script>").count(), 1, "{path}");
         assert!(page.contains("<section id=\"try\" hidden>"), "{path}");
-        assert!(page.contains(&format!("data-path=\"..{endpoint}\"")), "{path}");
+        assert!(
+            page.contains(&format!("data-path=\"..{endpoint}\"")),
+            "{path}"
+        );
         let operation = &document["paths"][endpoint]["get"];
         for parameter in operation["parameters"].as_array().expect("a list") {
             let (name, location) = (&parameter["name"], &parameter["in"]);

@@ -60,8 +60,8 @@ pub(super) fn html(path: &str, fields: &[Field]) -> String {
          <input id=\"try-key\" type=\"password\" autocomplete=\"off\" placeholder=\"sdx_…\" required>\n\
          <div class=\"fields\">\n{}</div>\n{more}<button>Send</button>\n</form>\n\
          <div class=\"answer\" hidden>\n<p role=\"status\" class=\"status\"></p>\n\
-         <pre class=\"curl\"></pre>\n<pre class=\"headers\" aria-label=\"Headers\"></pre>\n\
-         <pre class=\"body\" aria-label=\"Body\"></pre>\n</div>\n\
+         <pre class=\"curl\"></pre>\n<pre class=\"headers\"></pre>\n\
+         <pre class=\"body\" tabindex=\"0\" role=\"region\" aria-label=\"Body\"></pre>\n</div>\n\
          <script>{SCRIPT}</script>\n</section>\n",
         escape(path),
         inputs(&shown)

@@ -87,6 +87,45 @@ impl State {
         }
     }
 
+    /// The row that gives the usage of a host's principal its name. As that of the trial key, it lets nobody
+    /// in: it is revoked from the start, and its hash is that of no key.
+    pub(crate) fn record_of_principal(
+        &self,
+        id: &str,
+        settings: NewKey,
+    ) -> Result<KeyRecord, StateError> {
+        let (id, unused) = (format!("host:{id}"), ApiKey::generate()?);
+        let sql = format!("SELECT {COLUMNS} FROM keys WHERE id = ?1");
+        let record = self.with(|connection| {
+            let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            if let Some((_, record)) = change.query_row(&sql, [&id], read).optional()? {
+                return Ok(record);
+            }
+            change.execute(
+                "INSERT INTO keys (id, hash, name, scopes, created_at, revoked_at, rate, burst) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7)",
+                params![
+                    id,
+                    unused.hash().0,
+                    settings.name,
+                    settings.scopes.to_string(),
+                    UtcDateTime::now().unix_timestamp(),
+                    settings.rate,
+                    settings.burst,
+                ],
+            )?;
+            let (_, record) = change.query_row(&sql, [&id], read)?;
+            commit(change)?;
+            Ok(record)
+        })?;
+        let revoked_at = None;
+        Ok(KeyRecord {
+            settings,
+            revoked_at,
+            ..record
+        })
+    }
+
     /// Makes a key. The key itself is in the answer and nowhere else.
     ///
     /// # Errors
