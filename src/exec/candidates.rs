@@ -3,11 +3,11 @@
 //! Many candidates are a bitset, few are a list of offsets. The form follows from the data: a
 //! bitset narrowed by a list becomes a list, since the result cannot be longer.
 
-use std::ops::{Deref, DerefMut, Range};
+use std::ops::{Deref, DerefMut};
 
 use smallvec::SmallVec;
 
-use super::output::OutputBuffer;
+use super::candidate_rows::CandidateRows;
 use super::row_window::RowWindow;
 use crate::encoding::column::Column;
 use crate::encoding::posting::{BlockRows, Posting};
@@ -16,7 +16,6 @@ use crate::kernels::block::{BLOCK_WORDS, BlockBits};
 use crate::kernels::retain::retain_where;
 use crate::kernels::{bits, gallop, intersect, probe};
 use crate::plan::CodeRange;
-use crate::query::Order;
 
 /// A union of this many rows or fewer in a block is probed by list rather than set as bits.
 /// The clearing of an 8 KiB bitset costs about as much as sorting this many offsets.
@@ -425,55 +424,6 @@ impl Candidates {
     }
 }
 
-/// The candidates, for reading.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum CandidateRows<'a> {
-    /// Offsets, ascending.
-    List(&'a [u16]),
-    /// Every offset as a bit, in some words of the block.
-    Bits { first_word: usize, words: &'a [u64] },
-}
-
-impl<'a> CandidateRows<'a> {
-    /// The rows of a set in a block that it has, where the set is cut into blocks.
-    pub(super) fn of_block(rows: BlockRows<'a>) -> CandidateRows<'a> {
-        match rows {
-            BlockRows::Bits(words) => CandidateRows::Bits {
-                first_word: 0,
-                words,
-            },
-            BlockRows::Array(offsets) => CandidateRows::List(offsets),
-            BlockRows::List(_) => unreachable!(
-                "listed rows are scanned as a list, and a posting that is cut into blocks is asked \
-                 only for a block that it has"
-            ),
-        }
-    }
-
-    /// Calls `visit` with each offset, ascending.
-    pub(super) fn for_each(&self, mut visit: impl FnMut(u16)) {
-        match self {
-            CandidateRows::List(list) => list.iter().for_each(|&offset| visit(offset)),
-            CandidateRows::Bits { first_word, words } => {
-                bits::ones(*first_word, words).for_each(visit);
-            }
-        }
-    }
-
-    /// The first candidates between two offsets in an order, as many as the output takes.
-    #[inline]
-    pub(super) fn collect(&self, offsets: &Range<u32>, order: Order, output: &mut OutputBuffer) {
-        match self {
-            CandidateRows::List(list) => output.push_offsets(gallop::between(list, offsets), order),
-            CandidateRows::Bits { first_word, words } => {
-                let first = *first_word as u32 * 64;
-                let inside = offsets.start.saturating_sub(first)..offsets.end.saturating_sub(first);
-                output.push_bits(words, inside, first, order);
-            }
-        }
-    }
-}
-
 /// The number of rows that are in two sets of a block, where that needs no copy of either.
 pub(super) fn count_both(first: BlockRows<'_>, second: BlockRows<'_>) -> Option<u32> {
     match (first, second) {
@@ -500,7 +450,9 @@ mod tests {
 
     use super::*;
     use crate::encoding::row::Row;
+    use crate::exec::output::OutputBuffer;
     use crate::kernels::block::BLOCK_ROWS;
+    use crate::query::Order;
 
     fn sets() -> impl Strategy<Value = BTreeSet<u16>> {
         prop_oneof![

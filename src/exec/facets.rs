@@ -1,6 +1,6 @@
 //! Counting the values of facets among the matches of an execution.
 
-use super::candidates::CandidateRows;
+use super::candidate_rows::CandidateRows;
 use super::execution::Execution;
 use super::live::LiveSegment;
 use super::observer::Observer;

@@ -9,6 +9,7 @@
 //! be executed, and reports what it did to an observer.
 
 mod buffer_pool;
+mod candidate_rows;
 mod candidates;
 mod companies;
 mod executed_matches;

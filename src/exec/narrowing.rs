@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::candidates::{self, CandidateRows};
+use super::candidate_rows::CandidateRows;
+use super::candidates;
 use super::execution::{BoundRange, Execution, PermutedRange};
 use super::observer::{Method, Observer, StepKey};
 use super::operand::{BoundCheck, Operand};

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::candidates::CandidateRows;
+use super::candidate_rows::CandidateRows;
 use super::matches::{MatchRun, Matches};
 use super::observer::{Method, Observer, Run, StepKey, Strategy};
 use super::operand::rows_of;

@@ -6,7 +6,7 @@ use super::Index;
 use super::builder::IndexBuilder;
 use super::live::SegmentHandle;
 use super::matches::Matches;
-use super::page::Page;
+use super::result_page::Page;
 use super::snapshot::Snapshot;
 use super::writer::Writer;
 

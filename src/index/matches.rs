@@ -5,7 +5,7 @@ use std::vec;
 
 use time::Date;
 
-use super::page::RowAddress;
+use super::result_page::RowAddress;
 use super::{Page, Snapshot};
 use crate::Result;
 use crate::query::{Filter, Order, Query, Start};

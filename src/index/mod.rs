@@ -20,6 +20,7 @@ mod merge;
 #[cfg(feature = "replicate")]
 mod mirror;
 mod page;
+mod result_page;
 mod snapshot;
 #[cfg(feature = "replicate")]
 mod source;
@@ -46,7 +47,7 @@ pub(crate) use manifest::{DeletedLine, SegmentLine};
 pub use matches::{Matches, Pages};
 #[cfg(feature = "replicate")]
 pub(crate) use mirror::Mirror;
-pub use page::{Ids, Page};
+pub use result_page::{Ids, Page};
 pub use snapshot::{Found, IndexStatistics, Snapshot};
 #[cfg(feature = "replicate")]
 pub(crate) use source::{Source, SourceFile};

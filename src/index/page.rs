@@ -1,124 +1,21 @@
 //! Pages: the matches of all segments, merged by id, as far as the page goes.
 
 use std::cell::OnceCell;
-use std::iter::FusedIterator;
 use std::ops::Range;
-use std::slice;
 
 use smallvec::SmallVec;
 use time::Date;
 
 use super::live::SegmentHandle;
+use super::result_page::{Hit, Page, RowAddress};
 use crate::encoding::frame_of_reference::FrameOfReference;
 use crate::encoding::row::Row;
 use crate::exec::{Boxed, Consumer, Counters, Counting, MatchRun, Matches, Observer, Run};
 use crate::exec::{LiveSegment, Request, Unobserved};
 use crate::plan::{ExecutionExplanation, Plan, PlanStorage, Strategies};
-use crate::query::{Cursor, Order, Query, Start};
+use crate::query::{Order, Query, Start};
 use crate::segment::Segment;
 use crate::signal::SignalId;
-
-/// The signals that a query asked for, by id, and where to go on.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Page {
-    hits: Vec<Hit>,
-    next_cursor: Option<Cursor>,
-    counters: Counters,
-}
-
-/// The ids of a page, in its order; made by [`Page::ids`].
-#[derive(Clone, Debug)]
-pub struct Ids<'a>(slice::Iter<'a, Hit>);
-
-impl Iterator for Ids<'_> {
-    type Item = SignalId;
-
-    fn next(&mut self) -> Option<SignalId> {
-        self.0.next().map(|hit| hit.id)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
-    }
-}
-
-impl ExactSizeIterator for Ids<'_> {}
-
-impl FusedIterator for Ids<'_> {}
-
-impl<'a> IntoIterator for &'a Page {
-    type Item = SignalId;
-    type IntoIter = Ids<'a>;
-
-    fn into_iter(self) -> Ids<'a> {
-        self.ids()
-    }
-}
-
-/// A signal of a page, and where it is, so that its record need not be looked for. The address is only
-/// valid in the snapshot of the page and is checked; hits of the same id are equal.
-#[derive(Clone, Copy, Debug)]
-struct Hit {
-    id: SignalId,
-    address: RowAddress,
-}
-
-/// A row of a segment, by the segment's index in the snapshot.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RowAddress {
-    pub(super) segment: u32,
-    pub(super) row: Row,
-}
-
-impl PartialEq for Hit {
-    fn eq(&self, other: &Hit) -> bool {
-        self.id == other.id
-    }
-}
-
-impl Eq for Hit {}
-
-impl Page {
-    /// The ids, in the query's order; at most its limit.
-    pub fn ids(&self) -> Ids<'_> {
-        Ids(self.hits.iter())
-    }
-
-    /// Where the next page starts; `None` exactly when no further signal matches.
-    pub fn next_cursor(&self) -> Option<&Cursor> {
-        self.next_cursor.as_ref()
-    }
-
-    /// The ids and where they were found.
-    pub(super) fn addresses(&self) -> impl Iterator<Item = (SignalId, RowAddress)> + '_ {
-        self.hits.iter().map(|hit| (hit.id, hit.address))
-    }
-
-    /// The number of signals.
-    pub fn len(&self) -> usize {
-        self.hits.len()
-    }
-
-    /// Whether nothing matches.
-    pub fn is_empty(&self) -> bool {
-        self.hits.is_empty()
-    }
-
-    /// How many rows had to be looked at one by one; the rest was decided by sets.
-    pub fn rows_checked(&self) -> u64 {
-        self.counters.rows_checked
-    }
-
-    /// How many blocks of rows had their candidates formed.
-    pub fn blocks_visited(&self) -> u64 {
-        self.counters.blocks_visited
-    }
-
-    /// How many blocks of rows were passed over, without a look at their rows.
-    pub fn blocks_skipped(&self) -> u64 {
-        self.counters.blocks_skipped
-    }
-}
 
 /// Finds a page. `day` counts as today.
 pub(super) fn search(
