@@ -38,7 +38,26 @@ pub(crate) enum Dates {
     Between(Date, Date),
 }
 
+/// The terms of a query as the texts that a host has in hand; empty where there are none.
+#[derive(Clone, Debug)]
+pub(crate) struct Texts {
+    all: String,
+    exact: String,
+    any: String,
+    exclude: String,
+}
+
 impl Wanted {
+    /// The terms as texts.
+    pub(crate) fn texts(&self) -> Texts {
+        Texts {
+            all: self.all.join(" "),
+            exact: self.phrase.join(" "),
+            any: self.any.join(" "),
+            exclude: self.none.join(" "),
+        }
+    }
+
     /// The query for the first page.
     pub(crate) fn query(&self, today: Date) -> Query {
         match self.before {
@@ -56,18 +75,23 @@ impl Wanted {
 
     /// The builder with every condition set.
     pub(crate) fn builder(&self) -> QueryBuilder {
+        self.builder_of(&self.texts())
+    }
+
+    /// The builder with every condition set, from texts that are made already.
+    pub(crate) fn builder_of(&self, texts: &Texts) -> QueryBuilder {
         let mut builder = Query::builder();
-        if !self.all.is_empty() {
-            builder = builder.all(self.all.join(" "));
+        if !texts.all.is_empty() {
+            builder = builder.all(texts.all.as_str());
         }
-        if !self.phrase.is_empty() {
-            builder = builder.exact(self.phrase.join(" "));
+        if !texts.exact.is_empty() {
+            builder = builder.exact(texts.exact.as_str());
         }
-        if !self.any.is_empty() {
-            builder = builder.any(self.any.join(" "));
+        if !texts.any.is_empty() {
+            builder = builder.any(texts.any.as_str());
         }
-        if !self.none.is_empty() {
-            builder = builder.exclude(self.none.join(" "));
+        if !texts.exclude.is_empty() {
+            builder = builder.exclude(texts.exclude.as_str());
         }
         builder = match self.companies.as_slice() {
             [] => builder,
@@ -126,12 +150,12 @@ fn size(label: &str) -> SizeBucket {
     found.expect("a drawn label is one of the buckets")
 }
 
-/// The text of the cursor behind a page whose last signal has this id.
+/// The text of the cursor after a page whose last signal has this id.
 ///
 /// A walk to the middle of a million matches would take longer than everything that is measured,
 /// so the cursor is written here as the library documents it: version, order, day, id, the
 /// fingerprint of the filter, and a checksum.
-fn cursor_before(id: u64, filter: &Filter, today: Date) -> String {
+pub(crate) fn cursor_before(id: u64, filter: &Filter, today: Date) -> String {
     const VERSION: u8 = 1;
     const NEWEST_FIRST: u8 = 0;
     const EPOCH_JULIAN_DAY: i32 = 2_440_588;

@@ -3,6 +3,7 @@
 # Without other load on the machine, or the figures say little; core 1 unless CORE names another.
 set -euo pipefail
 cd "$(dirname "$0")"
+lucene/setup.sh
 cargo build --release --locked
 program=target/release/signaldex-peers
 taskset -c "${CORE:-1}" "$program" check

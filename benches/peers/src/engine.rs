@@ -1,13 +1,14 @@
 //! What every engine is asked to do.
 
 use std::path::Path;
+use std::time::Duration;
 
-use signaldex::query::Facet;
 use signaldex::{Facets, Page};
 
 use crate::Result;
+use crate::measure::Task;
 use crate::question::{Question, Start};
-use crate::record::{Dictionary, FACETS, Record};
+use crate::record::{COUNTED, Dictionary, FACETS, Record};
 
 /// Signals of a page.
 pub const PAGE: usize = 50;
@@ -23,8 +24,21 @@ pub trait Build {
 
 /// An engine that is open.
 pub trait Engine {
-    /// A question in the engine's own form. This is not measured: a service would keep it.
+    /// A question in the engine's own form. Queries and statements are made when a task first needs
+    /// them and kept: a prepared question is asked once before it is measured, one that is not
+    /// prepared is measured with its making.
     fn prepare<'e>(&'e self, question: &'e Question) -> Result<Box<dyn Prepared + 'e>>;
+
+    /// How long a task takes for each of some prepared questions, in their order; none where the
+    /// engine leaves the clock to the harness.
+    fn pass(&self, _task: Task, _questions: &[&Question]) -> Option<Result<Vec<Duration>>> {
+        None
+    }
+
+    /// Its resident memory; none where it runs in this process.
+    fn resident_bytes(&self) -> Option<Result<u64>> {
+        None
+    }
 }
 
 /// A question that is ready to be asked.
@@ -35,7 +49,7 @@ pub trait Prepared {
     /// The number of matches, wherever the page starts.
     fn count(&mut self) -> Result<u64>;
 
-    /// The number of matches for each value of each facet, a facet's own condition lifted.
+    /// The number of matches for each value of each counted facet, a facet's own condition lifted.
     fn facets(&mut self) -> Result<FacetAnswer>;
 
     /// The records of the first page beside its ids; none where the engine holds no records.
@@ -98,7 +112,7 @@ impl FacetAnswer {
 
 fn numbered(facets: &Facets, dictionary: &Dictionary) -> Tally {
     let mut tally = Tally::new(&dictionary.value_bounds());
-    for facet in Facet::ALL {
+    for facet in COUNTED {
         for value in facets.values(facet) {
             if let Some(number) = dictionary.value(facet, &value.label) {
                 tally.0[facet as usize][number as usize] = value.count;

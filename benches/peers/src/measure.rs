@@ -1,4 +1,4 @@
-//! Times: every engine asked the same, class by class, in turns.
+//! Times: every engine asked the same queries of all classes, in one shuffled order.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -11,14 +11,12 @@ use crate::corpus::Built;
 use crate::engine::{Engine, Prepared};
 use crate::engines::Kind;
 use crate::probe::Opened;
-use crate::question::{Questions, Start};
+use crate::question::{Question, Questions, Start};
 
-/// Rounds at most: every engine answers all queries of a class once a round.
-const ROUNDS: usize = 25;
-/// Rounds at least.
-const ROUNDS_MIN: usize = 1;
-/// An engine that took longer for a task of a class takes part in no further round.
-const TIME: Duration = Duration::from_secs(1);
+/// Passes at most.
+const PASSES: usize = 25;
+/// An engine that was measured for longer at a task makes no further pass.
+const TIME: Duration = Duration::from_secs(10);
 
 /// All that is measured.
 #[derive(Serialize, Deserialize)]
@@ -57,23 +55,29 @@ pub struct ClassTimes {
 pub enum Task {
     /// The ids of the first 50.
     Page,
+    /// The same, the query made within the time that is measured.
+    PageMade,
     /// The ids of 50 from the middle.
     Middle,
     /// The first 50 with their records.
     Records,
     /// The number of matches.
     Count,
+    /// The same, the query made within the time that is measured.
+    CountMade,
     /// The number of matches for each value.
     Facets,
 }
 
 impl Task {
     /// Every task, in the order in which it is shown.
-    pub const ALL: [Task; 5] = [
+    pub const ALL: [Task; 7] = [
         Task::Page,
+        Task::PageMade,
         Task::Middle,
         Task::Records,
         Task::Count,
+        Task::CountMade,
         Task::Facets,
     ];
 
@@ -81,11 +85,23 @@ impl Task {
     pub fn title(self) -> &'static str {
         match self {
             Task::Page => "page: the first 50 ids",
+            Task::PageMade => "page: the first 50 ids, query made inside",
             Task::Middle => "page: 50 ids from the middle",
             Task::Records => "page: the first 50 with their records",
             Task::Count => "count",
-            Task::Facets => "facets",
+            Task::CountMade => "count, query made inside",
+            Task::Facets => "facets: the four of a search page",
         }
+    }
+
+    /// Whether the query is made within the time that is measured.
+    pub fn makes_query(self) -> bool {
+        matches!(self, Task::PageMade | Task::CountMade)
+    }
+
+    /// Whether it counts, which is not measured for classes that differ by their start alone.
+    fn counts(self) -> bool {
+        matches!(self, Task::Count | Task::CountMade | Task::Facets)
     }
 }
 
@@ -103,109 +119,186 @@ pub fn classes(
     engines: &[(Kind, Box<dyn Engine>)],
     classes: &[Questions],
 ) -> Result<Vec<ClassTimes>> {
-    let measured = classes.iter().filter(|class| !class.questions.is_empty());
-    measured.map(|class| of_class(engines, class)).collect()
-}
-
-fn of_class(engines: &[(Kind, Box<dyn Engine>)], class: &Questions) -> Result<ClassTimes> {
-    eprintln!("measuring: {}", class.class);
-    let mut contestants = Vec::new();
+    let asked: Vec<Asked<'_>> = (classes.iter().enumerate())
+        .flat_map(|(class, questions)| questions.questions.iter().map(move |q| (class, q)))
+        .map(|(class, question)| Asked { class, question })
+        .collect();
+    let mut participants = Vec::new();
     for (kind, engine) in engines {
-        let prepared = class
-            .questions
-            .iter()
-            .map(|question| engine.prepare(question));
-        contestants.push(Contestant {
+        let prepared = asked.iter().map(|asked| engine.prepare(asked.question));
+        participants.push(Participant {
             kind: *kind,
+            engine: &**engine,
             prepared: prepared.collect::<Result<_>>()?,
         });
     }
-    let mut tasks = BTreeMap::new();
+    let matches = counts(&mut participants[0])?;
+    let mut measured: Vec<ClassTimes> = (classes.iter().enumerate())
+        .map(|(number, class)| ClassTimes {
+            class: class.class.into(),
+            queries: class.questions.len(),
+            matches: median(of_class(&asked, &matches, number)).unwrap_or(0),
+            tasks: BTreeMap::new(),
+        })
+        .collect();
     for task in Task::ALL {
-        let is_asked = class.is_counted || !matches!(task, Task::Count | Task::Facets);
-        if is_asked {
-            tasks.insert(task, of_task(&mut contestants, task)?);
+        let mut order: Vec<usize> = (0..asked.len())
+            .filter(|&index| classes[asked[index].class].is_counted || !task.counts())
+            .collect();
+        shuffle(&mut order);
+        for participant in participants.iter_mut().filter(|p| p.kind.can(task)) {
+            eprintln!("measuring {}: {}", participant.kind.name(), task.title());
+            let samples = participant.samples(task, &asked, &order)?;
+            for (number, class) in measured.iter_mut().enumerate() {
+                let of_class = of_class(&asked, &samples, number).flatten().copied();
+                if let Some(times) = Times::of(of_class.collect()) {
+                    class
+                        .tasks
+                        .entry(task)
+                        .or_default()
+                        .insert(participant.kind, times);
+                }
+            }
         }
     }
-    Ok(ClassTimes {
-        class: class.class.into(),
-        queries: class.questions.len(),
-        matches: median_of_matches(&mut contestants[0])?,
-        tasks,
-    })
+    measured.retain(|class| class.queries > 0);
+    Ok(measured)
 }
 
-/// An engine with its questions of a class.
-struct Contestant<'e> {
+/// A question with the index of its class.
+struct Asked<'e> {
+    class: usize,
+    question: &'e Question,
+}
+
+/// The values of a class's questions.
+fn of_class<'a, T>(
+    asked: &'a [Asked<'_>],
+    values: &'a [T],
+    class: usize,
+) -> impl Iterator<Item = &'a T> {
+    let pairs = asked.iter().zip(values);
+    pairs
+        .filter(move |(asked, _)| asked.class == class)
+        .map(|(_, value)| value)
+}
+
+/// A fixed order in which neighbours differ, so that no query profits from the one before.
+fn shuffle(order: &mut [usize]) {
+    let mut state: u64 = 0x9E37_79B9_7F4A_7C15;
+    for last in (1..order.len()).rev() {
+        // Multiplier and increment of Knuth's MMIX.
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        order.swap(last, (state >> 33) as usize % (last + 1));
+    }
+}
+
+/// An engine with all questions.
+struct Participant<'e> {
     kind: Kind,
+    engine: &'e dyn Engine,
     prepared: Vec<Box<dyn Prepared + 'e>>,
 }
 
-/// Measures a task in rounds: within one, every engine answers all queries in a row. A short pass
-/// is made once before the measured one, so that no engine pays for the caches that another left;
-/// in a long one that does not matter.
-fn of_task(contestants: &mut [Contestant<'_>], task: Task) -> Result<BTreeMap<Kind, Times>> {
-    /// A pass over a class's queries that is shorter is made twice.
-    const SHORT: Duration = Duration::from_millis(20);
-    let mut samples: BTreeMap<Kind, Vec<Duration>> = BTreeMap::new();
-    for round in 0..ROUNDS {
-        for contestant in contestants.iter_mut().filter(|c| c.kind.can(task)) {
-            let samples = samples.entry(contestant.kind).or_default();
-            let spent: Duration = samples.iter().sum();
-            if round >= ROUNDS_MIN && spent > TIME {
-                continue;
-            }
-            let is_short = spent < SHORT * round as u32;
-            if round == 0 || is_short {
-                contestant.pass(task)?;
-            }
-            samples.extend(contestant.pass(task)?);
+impl Participant<'_> {
+    /// The times of a task for each question: one pass over all of them that is not measured, and
+    /// then as many as fit into the time.
+    fn samples(
+        &mut self,
+        task: Task,
+        asked: &[Asked<'_>],
+        order: &[usize],
+    ) -> Result<Vec<Vec<Duration>>> {
+        let started = Instant::now();
+        self.pass(task, asked, order)?;
+        while started.elapsed() < self.kind.warm_up() {
+            self.pass(task, asked, order)?;
         }
+        let mut samples = vec![Vec::new(); asked.len()];
+        let mut spent = Duration::ZERO;
+        for _ in 0..PASSES {
+            for (&index, time) in order.iter().zip(self.pass(task, asked, order)?) {
+                samples[index].push(time);
+                spent += time;
+            }
+            if spent > TIME {
+                break;
+            }
+        }
+        Ok(samples)
     }
-    let times = samples.into_iter();
-    Ok(times
-        .map(|(kind, samples)| (kind, Times::of(samples)))
-        .collect())
-}
 
-impl Contestant<'_> {
-    /// Answers all queries once.
-    fn pass(&mut self, task: Task) -> Result<Vec<Duration>> {
-        let prepared = self.prepared.iter_mut();
-        prepared
-            .map(|prepared| timed(&mut **prepared, task))
+    /// Answers the questions once, in an order.
+    fn pass(&mut self, task: Task, asked: &[Asked<'_>], order: &[usize]) -> Result<Vec<Duration>> {
+        let questions: Vec<&Question> = order.iter().map(|&index| asked[index].question).collect();
+        if let Some(times) = self.engine.pass(task, &questions) {
+            return times;
+        }
+        let numbered = order.iter().zip(questions);
+        numbered
+            .map(|(&index, question)| {
+                if task.makes_query() {
+                    timed_with_making(self.engine, question, task)
+                } else {
+                    timed(&mut *self.prepared[index], task)
+                }
+            })
             .collect()
     }
 }
 
-fn timed(prepared: &mut dyn Prepared, task: Task) -> Result<Duration> {
+fn timed_with_making(engine: &dyn Engine, question: &Question, task: Task) -> Result<Duration> {
     let started = Instant::now();
-    match task {
-        Task::Page => drop(black_box(prepared.page(Start::First)?)),
-        Task::Middle => drop(black_box(prepared.page(Start::Middle)?)),
-        Task::Records => drop(black_box(prepared.records()?)),
-        Task::Count => drop(black_box(prepared.count()?)),
-        Task::Facets => drop(black_box(prepared.facets()?)),
-    }
+    let mut prepared = engine.prepare(question)?;
+    answer(&mut *prepared, task)?;
+    drop(prepared);
     Ok(started.elapsed())
 }
 
+fn timed(prepared: &mut dyn Prepared, task: Task) -> Result<Duration> {
+    let started = Instant::now();
+    answer(prepared, task)?;
+    Ok(started.elapsed())
+}
+
+fn answer(prepared: &mut dyn Prepared, task: Task) -> Result<()> {
+    match task {
+        Task::Page | Task::PageMade => drop(black_box(prepared.page(Start::First)?)),
+        Task::Middle => drop(black_box(prepared.page(Start::Middle)?)),
+        Task::Records => drop(black_box(prepared.records()?)),
+        Task::Count | Task::CountMade => drop(black_box(prepared.count()?)),
+        Task::Facets => drop(black_box(prepared.facets()?)),
+    }
+    Ok(())
+}
+
 impl Times {
-    fn of(mut samples: Vec<Duration>) -> Times {
+    /// Of some samples, unless there are none.
+    fn of(mut samples: Vec<Duration>) -> Option<Times> {
         samples.sort_unstable();
-        let microseconds = |place: usize| samples[place].as_secs_f64() * 1e6;
-        Times {
+        let microseconds = |index: usize| samples[index].as_secs_f64() * 1e6;
+        (!samples.is_empty()).then(|| Times {
             median: microseconds(samples.len() / 2),
             p99: microseconds((samples.len() * 99).div_ceil(100) - 1),
-        }
+        })
     }
 }
 
-fn median_of_matches(contestant: &mut Contestant<'_>) -> Result<u64> {
-    let prepared = contestant.prepared.iter_mut();
-    let mut counts: Vec<u64> = prepared.map(|p| p.count()).collect::<Result<_>>()?;
-    counts.sort_unstable();
-    Ok(counts[counts.len() / 2])
+/// The number of matches of each question.
+fn counts(participant: &mut Participant<'_>) -> Result<Vec<u64>> {
+    participant
+        .prepared
+        .iter_mut()
+        .map(|prepared| prepared.count())
+        .collect()
+}
+
+fn median<'a>(values: impl Iterator<Item = &'a u64>) -> Option<u64> {
+    let mut values: Vec<u64> = values.copied().collect();
+    values.sort_unstable();
+    values.get(values.len() / 2).copied()
 }
 
 /// The processor, what its vectors and second-level cache are, and how busy the machine was: this run makes

@@ -13,17 +13,19 @@ use crate::measure::{Results, Task};
 use crate::report::{best, families};
 
 /// The tasks that are drawn, with the ends of their files' names.
-const TASKS: [(Task, &str); 4] = [
+const TASKS: [(Task, &str); 5] = [
     (Task::Page, "page"),
     (Task::Middle, "page-middle"),
+    (Task::PageMade, "page-made"),
     (Task::Count, "count"),
     (Task::Facets, "facets"),
 ];
 
 /// Colours that people with any kind of colour vision can tell apart.
-const COLOURS: [(&str, RGBColor); 5] = [
+const COLOURS: [(&str, RGBColor); 6] = [
     ("signaldex", RGBColor(213, 94, 0)),
     ("tantivy", RGBColor(0, 114, 178)),
+    ("Lucene", RGBColor(230, 159, 0)),
     ("SQLite", RGBColor(0, 158, 115)),
     ("roaring", RGBColor(204, 121, 167)),
     ("limit", RGBColor(90, 90, 90)),

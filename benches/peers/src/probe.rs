@@ -16,14 +16,15 @@ use crate::{Result, Source};
 pub struct Opened {
     /// Milliseconds until it is open and has given a first page.
     pub milliseconds: f64,
-    /// Bytes of memory, mapped files included, once every page and count was asked for.
+    /// Bytes of memory, mapped files included, once every page and count was asked for; that of an
+    /// engine in a process of its own with its runtime.
     pub memory: u64,
 }
 
 /// Probes all engines, each in a process of its own.
 pub fn all(source: &Source) -> Result<BTreeMap<Kind, Opened>> {
     let numbered = Kind::ALL.into_iter().enumerate();
-    let probed = numbered.filter(|(_, kind)| kind.has_pages());
+    let probed = numbered.filter(|(_, kind)| kind.is_probed());
     probed
         .map(|(number, kind)| Ok((kind, in_process(source, number)?)))
         .collect()
@@ -76,7 +77,10 @@ pub fn print(corpus: &Corpus, kind: Kind) -> Result<()> {
         prepared.page(Start::Middle)?;
         prepared.count()?;
     }
-    let memory = resident_bytes()?.saturating_sub(before);
+    let memory = match engine.resident_bytes() {
+        Some(bytes) => bytes?,
+        None => resident_bytes()?.saturating_sub(before),
+    };
     let opened = Opened {
         milliseconds,
         memory,

@@ -4,9 +4,9 @@ use signaldex::{Query, Snapshot};
 use time::Date;
 
 use crate::Result;
-use crate::classes::wanted::Dates;
+use crate::classes::wanted::{Dates, Texts, cursor_before};
 use crate::classes::{Class, Statistics, Wanted};
-use crate::record::{Dictionary, FACETS, day_number};
+use crate::record::{COUNTED, Dictionary, day_number};
 
 /// A class with its questions.
 pub struct Questions {
@@ -20,8 +20,16 @@ pub struct Questions {
 
 /// A query for all engines.
 pub struct Question {
+    /// Its index among all questions.
+    pub number: usize,
     /// In plain words; the terms are there.
     pub wanted: Wanted,
+    /// For signaldex: the texts that a host gives its builder.
+    pub texts: Texts,
+    /// For signaldex: the first page as a query string.
+    pub query_string: String,
+    /// For signaldex: the cursor of a first page that does not start with the newest signal.
+    pub cursor: Option<String>,
     /// For signaldex: the first page.
     pub first: Query,
     /// For signaldex: the page from the middle.
@@ -73,10 +81,11 @@ pub fn questions(
     dictionary: &Dictionary,
     today: Date,
 ) -> Result<Vec<Questions>> {
+    let mut numbers = 0..;
     let of_class = |class: Class| {
-        let wanted = class.queries.into_iter();
+        let wanted = numbers.by_ref().zip(class.queries);
         let questions =
-            wanted.map(|wanted| Question::new(wanted, snapshot, statistics, dictionary, today));
+            wanted.map(|numbered| Question::new(numbered, snapshot, statistics, dictionary, today));
         Ok(Questions {
             class: class.name,
             is_counted: class.is_counted,
@@ -88,7 +97,7 @@ pub fn questions(
 
 impl Question {
     fn new(
-        wanted: Wanted,
+        (number, wanted): (usize, Wanted),
         snapshot: &Snapshot,
         statistics: &Statistics,
         dictionary: &Dictionary,
@@ -96,16 +105,29 @@ impl Question {
     ) -> Result<Question> {
         let first_rank = wanted.before.map_or(0, |id| statistics.rank_below(id));
         let middle_rank = wanted.middle_rank(snapshot, statistics, today)?;
+        let first = wanted.query(today);
         Ok(Question {
+            number,
+            texts: wanted.texts(),
+            query_string: first.to_string(),
+            cursor: wanted
+                .before
+                .map(|id| cursor_before(id, first.filter(), today)),
             facets: facet_numbers(&wanted, dictionary)?,
             companies: company_numbers(&wanted, dictionary)?,
             days: wanted.dates.map(|dates| days(dates, today)),
-            first: wanted.query(today),
+            first,
             middle: wanted.query_from(middle_rank, statistics, today),
             wanted,
             first_place: Place::at(first_rank, statistics),
             middle_place: Place::at(middle_rank, statistics),
         })
+    }
+
+    /// The counted facets with a condition of their own.
+    pub fn filtered_facets(&self) -> impl Iterator<Item = usize> {
+        let filtered = self.facets.iter().map(|&(facet, _)| facet);
+        filtered.filter(|&facet| counted().any(|counted| counted == facet))
     }
 
     /// The rank from which a page goes on.
@@ -135,12 +157,17 @@ impl Question {
         facets.filter(move |(facet, _)| Some(*facet) != lifted)
     }
 
-    /// The facets without a condition of their own, which can be counted in one go.
+    /// The counted facets without a condition of their own, which can be counted in one go.
     pub fn free_facets(&self) -> Vec<usize> {
-        (0..FACETS)
+        counted()
             .filter(|facet| self.facets.iter().all(|(filtered, _)| filtered != facet))
             .collect()
     }
+}
+
+/// The numbers of the facets that are counted.
+pub fn counted() -> impl Iterator<Item = usize> {
+    COUNTED.into_iter().map(|facet| facet as usize)
 }
 
 /// The first and the last day.

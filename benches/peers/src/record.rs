@@ -15,6 +15,14 @@ use crate::Result;
 /// The number of facets.
 pub const FACETS: usize = Facet::ALL.len();
 
+/// The facets that are counted: those that a search page shows first.
+pub const COUNTED: [Facet; 4] = [
+    Facet::Category,
+    Facet::Country,
+    Facet::Industry,
+    Facet::Size,
+];
+
 /// A signal as the peers take it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {

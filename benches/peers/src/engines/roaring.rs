@@ -274,7 +274,7 @@ impl Prepared for Asked<'_> {
         for facet in question.free_facets() {
             engine.count_values(&matches, facet, &mut tally);
         }
-        for &(facet, _) in &question.facets {
+        for facet in question.filtered_facets() {
             let matches = engine.matches(question, Some(facet));
             engine.count_values(&matches, facet, &mut tally);
         }

@@ -299,29 +299,42 @@ fn in_title(term: &str) -> String {
 
 impl Engine for Sqlite {
     fn prepare<'e>(&'e self, question: &'e Question) -> Result<Box<dyn Prepared + 'e>> {
-        let conditions = self.conditions(question, None);
-        let page = conditions.select(
+        Ok(Box::new(Asked {
+            engine: self,
+            question,
+            page: None,
+            count: None,
+            facets: Vec::new(),
+        }))
+    }
+}
+
+impl Sqlite {
+    fn page_statement(&self, question: &Question) -> Result<CachedStatement<'_>> {
+        let page = self.conditions(question, None).select(
             "{id}",
             Columns::Id,
             &format!("WHERE {{id}} > ?1 ORDER BY {{id}} LIMIT {PAGE}"),
         );
+        Ok(self.connection.prepare_cached(&page)?)
+    }
+
+    fn count_statement(&self, question: &Question) -> Result<CachedStatement<'_>> {
+        let conditions = self.conditions(question, None);
         let count = conditions.select("count(*)", Columns::Id, "");
-        let lifted = question.facets.iter().map(|&(facet, _)| {
-            let conditions = self.conditions(question, Some(facet));
-            (vec![facet], conditions)
-        });
-        let mut counted = vec![(question.free_facets(), conditions)];
-        counted.extend(lifted);
-        let statements = counted
-            .into_iter()
-            .flat_map(|(facets, conditions)| counting_statements(facets, &conditions));
-        Ok(Box::new(Asked {
-            engine: self,
-            question,
-            page: self.connection.prepare_cached(&page)?,
-            count: self.connection.prepare_cached(&count)?,
-            facets: statements.collect(),
-        }))
+        Ok(self.connection.prepare_cached(&count)?)
+    }
+
+    fn counting(&self, question: &Question) -> Vec<Counting> {
+        let lifted = question
+            .filtered_facets()
+            .map(|facet| (vec![facet], self.conditions(question, Some(facet))));
+        let free = (question.free_facets(), self.conditions(question, None));
+        let counted = std::iter::once(free).chain(lifted);
+        counted
+            .filter(|(facets, _)| !facets.is_empty())
+            .flat_map(|(facets, conditions)| counting_statements(facets, &conditions))
+            .collect()
     }
 }
 
@@ -348,15 +361,19 @@ enum Counting {
 struct Asked<'e> {
     engine: &'e Sqlite,
     question: &'e Question,
-    page: CachedStatement<'e>,
-    count: CachedStatement<'e>,
+    page: Option<CachedStatement<'e>>,
+    count: Option<CachedStatement<'e>>,
     facets: Vec<Counting>,
 }
 
 impl Prepared for Asked<'_> {
     fn page(&mut self, start: Start) -> Result<PageAnswer> {
         let before = self.question.before(start);
-        let mut rows = self.page.query([before.map_or(i64::MIN, rowid)])?;
+        let page = match &mut self.page {
+            Some(page) => page,
+            none => none.insert(self.engine.page_statement(self.question)?),
+        };
+        let mut rows = page.query([before.map_or(i64::MIN, rowid)])?;
         let mut ids = Vec::with_capacity(PAGE);
         while let Some(row) = rows.next()? {
             ids.push(id(row.get(0)?));
@@ -365,12 +382,19 @@ impl Prepared for Asked<'_> {
     }
 
     fn count(&mut self) -> Result<u64> {
-        let count: i64 = self.count.query_row([], |row| row.get(0))?;
+        let count = match &mut self.count {
+            Some(count) => count,
+            none => none.insert(self.engine.count_statement(self.question)?),
+        };
+        let count: i64 = count.query_row([], |row| row.get(0))?;
         Ok(count.cast_unsigned())
     }
 
     fn facets(&mut self) -> Result<FacetAnswer> {
         let mut tally = Tally::new(&self.engine.value_bounds);
+        if self.facets.is_empty() {
+            self.facets = self.engine.counting(self.question);
+        }
         for counting in &self.facets {
             self.engine.add_counts(counting, &mut tally)?;
         }

@@ -2,10 +2,15 @@
 //! first so that a page is the first documents that match, terms for everything that is looked up,
 //! columns for ranges, ids and facet counts, and no scoring.
 
+use std::cell::OnceCell;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 
+use tantivy::aggregation::agg_req::{Aggregation, AggregationVariants, Aggregations};
+use tantivy::aggregation::agg_result::{AggregationResult, BucketResult};
+use tantivy::aggregation::bucket::TermsAggregation;
+use tantivy::aggregation::{AggregationCollector, Key};
 use tantivy::columnar::ColumnValues;
 use tantivy::directory::MmapDirectory;
 use tantivy::indexer::SingleSegmentIndexWriter;
@@ -30,6 +35,15 @@ pub enum DateSearch {
     Column,
     /// By uniting the postings of the days.
     Postings,
+}
+
+/// How facets are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FacetCounting {
+    /// By a loop over the columns of values.
+    Loop,
+    /// By the aggregations of terms that tantivy has.
+    Aggregations,
 }
 
 /// The fields of a document.
@@ -121,6 +135,7 @@ pub struct Tantivy {
     searcher: Searcher,
     fields: Fields,
     dates: DateSearch,
+    facet_counting: FacetCounting,
     ids: Arc<dyn ColumnValues<u64>>,
     facets: Vec<Arc<dyn ColumnValues<u64>>>,
     value_bounds: [usize; FACETS],
@@ -131,6 +146,7 @@ impl Tantivy {
     pub fn open(
         folder: &Path,
         dates: DateSearch,
+        facet_counting: FacetCounting,
         value_bounds: [usize; FACETS],
     ) -> Result<Tantivy> {
         let (_, fields) = Fields::schema();
@@ -148,6 +164,7 @@ impl Tantivy {
             searcher,
             fields,
             dates,
+            facet_counting,
             value_bounds,
         })
     }
@@ -242,17 +259,11 @@ fn conjunction(mut clauses: Vec<(Occur, Box<dyn Query>)>) -> Box<dyn Query> {
 
 impl Engine for Tantivy {
     fn prepare<'e>(&'e self, question: &'e Question) -> Result<Box<dyn Prepared + 'e>> {
-        let lifted = question.facets.iter().map(|&(facet, _)| {
-            let query = self.query(question, Some(facet));
-            (vec![facet], query)
-        });
-        let mut counted = vec![(question.free_facets(), self.query(question, None))];
-        counted.extend(lifted);
         Ok(Box::new(Asked {
             engine: self,
             question,
-            query: self.query(question, None),
-            counted,
+            query: OnceCell::new(),
+            counted: OnceCell::new(),
         }))
     }
 }
@@ -260,14 +271,35 @@ impl Engine for Tantivy {
 struct Asked<'e> {
     engine: &'e Tantivy,
     question: &'e Question,
-    query: Box<dyn Query>,
+    query: OnceCell<Box<dyn Query>>,
     /// Facets, and the query under which they are counted.
-    counted: Vec<(Vec<usize>, Box<dyn Query>)>,
+    counted: OnceCell<Vec<(Vec<usize>, Box<dyn Query>)>>,
+}
+
+impl Asked<'_> {
+    fn query(&self) -> &dyn Query {
+        let query = || self.engine.query(self.question, None);
+        &**self.query.get_or_init(query)
+    }
+
+    fn counted(&self) -> &[(Vec<usize>, Box<dyn Query>)] {
+        self.counted.get_or_init(|| {
+            let lifted = self.question.filtered_facets().map(|facet| {
+                let query = self.engine.query(self.question, Some(facet));
+                (vec![facet], query)
+            });
+            let free = self.question.free_facets();
+            let mut counted = vec![(free, self.engine.query(self.question, None))];
+            counted.extend(lifted);
+            counted.retain(|(facets, _)| !facets.is_empty());
+            counted
+        })
+    }
 }
 
 impl Prepared for Asked<'_> {
     fn page(&mut self, start: Start) -> Result<PageAnswer> {
-        let weight = self.engine.weight(&*self.query)?;
+        let weight = self.engine.weight(self.query())?;
         let mut matches = weight.scorer(self.engine.segment(), 1.0)?;
         let first = self.question.rank(start);
         let mut document = matches.doc();
@@ -283,15 +315,22 @@ impl Prepared for Asked<'_> {
     }
 
     fn count(&mut self) -> Result<u64> {
-        let weight = self.engine.weight(&*self.query)?;
+        let weight = self.engine.weight(self.query())?;
         Ok(u64::from(weight.count(self.engine.segment())?))
     }
 
     fn facets(&mut self) -> Result<FacetAnswer> {
         let mut tally = Tally::new(&self.engine.value_bounds);
-        for (facets, query) in &self.counted {
-            let weight = self.engine.weight(&**query)?;
-            self.engine.count_facets(&*weight, facets, &mut tally)?;
+        for (facets, query) in self.counted() {
+            match self.engine.facet_counting {
+                FacetCounting::Loop => {
+                    let weight = self.engine.weight(&**query)?;
+                    self.engine.count_facets(&*weight, facets, &mut tally)?;
+                }
+                FacetCounting::Aggregations => {
+                    self.engine.aggregate(&**query, facets, &mut tally)?;
+                }
+            }
         }
         Ok(FacetAnswer::Numbered(tally))
     }
@@ -313,4 +352,42 @@ impl Tantivy {
         })?;
         Ok(())
     }
+
+    /// The same by tantivy's own aggregation of terms.
+    fn aggregate(&self, query: &dyn Query, facets: &[usize], tally: &mut Tally) -> Result<()> {
+        let request = facets.iter().map(|&facet| {
+            let terms = TermsAggregation {
+                field: facet_name(facet),
+                size: Some(self.value_bounds[facet] as u32),
+                ..TermsAggregation::default()
+            };
+            let aggregation = Aggregation {
+                agg: AggregationVariants::Terms(terms),
+                sub_aggregation: Aggregations::default(),
+            };
+            (facet_name(facet), aggregation)
+        });
+        let collector = AggregationCollector::from_aggs(request.collect(), Default::default());
+        let results = self.searcher.search(query, &collector)?;
+        for &facet in facets {
+            add_buckets(results.0.get(&facet_name(facet)), &mut tally.0[facet])?;
+        }
+        Ok(())
+    }
+}
+
+fn add_buckets(result: Option<&AggregationResult>, counts: &mut [u64]) -> Result<()> {
+    let Some(AggregationResult::BucketResult(BucketResult::Terms { buckets, .. })) = result else {
+        return Err("an aggregation of terms gives buckets".into());
+    };
+    for bucket in buckets {
+        let number = match bucket.key {
+            Key::U64(number) => number,
+            Key::I64(number) => number.cast_unsigned(),
+            Key::F64(number) => number as u64,
+            Key::Str(ref text) => return Err(format!("a facet is a number, not {text}").into()),
+        };
+        counts[number as usize] += bucket.doc_count;
+    }
+    Ok(())
 }
