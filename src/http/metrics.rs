@@ -94,6 +94,15 @@ impl Metrics {
 
     fn register(&self) {
         let mut registry = Registry::with_prefix("signaldex");
+        self.register_requests(&mut registry);
+        self.register_work(&mut registry);
+        self.register_following(&mut registry);
+        if let Ok(mut current) = self.registry.lock() {
+            *current = registry;
+        }
+    }
+
+    fn register_requests(&self, registry: &mut Registry) {
         registry.register(
             "requests",
             "Answers, by endpoint and status",
@@ -104,6 +113,20 @@ impl Metrics {
             "Time to an answer's first byte",
             self.latencies.clone(),
         );
+        registry.register(
+            "requests_in_flight",
+            "Requests under way",
+            self.in_flight.clone(),
+        );
+        registry.register("connections", "Connections open", self.connections.clone());
+        registry.register(
+            "connections_refused",
+            "Connections over the bound",
+            self.connections_refused.clone(),
+        );
+    }
+
+    fn register_work(&self, registry: &mut Registry) {
         registry.register(
             "charged_units",
             "Units charged, by counter",
@@ -118,17 +141,6 @@ impl Metrics {
             "replays",
             "Answers repeated for an idempotency key",
             self.replays.clone(),
-        );
-        registry.register(
-            "requests_in_flight",
-            "Requests under way",
-            self.in_flight.clone(),
-        );
-        registry.register("connections", "Connections open", self.connections.clone());
-        registry.register(
-            "connections_refused",
-            "Connections over the bound",
-            self.connections_refused.clone(),
         );
         registry.register(
             "charge_queue",
@@ -160,10 +172,6 @@ impl Metrics {
             "Generation of the snapshot",
             self.generation.clone(),
         );
-        self.register_following(&mut registry);
-        if let Ok(mut current) = self.registry.lock() {
-            *current = registry;
-        }
     }
 
     fn register_following(&self, registry: &mut Registry) {

@@ -13,17 +13,85 @@ pub(crate) enum Code {
     InvalidRequest,
     UriTooLong,
     Unauthorized,
+    QuotaExceeded,
     Forbidden,
     NotFound,
     MethodNotAllowed,
-    IdempotencyKeyReused,
     RequestInProgress,
-    QuotaExceeded,
+    IdempotencyKeyReused,
     RateLimited,
-    Overloaded,
     Internal,
     ChargeUncertain,
+    Overloaded,
 }
+
+/// A code as answers write it, with its status and title.
+type Row = (&'static str, StatusCode, &'static str);
+
+/// The table of codes, in the order of [`Code`].
+const TABLE: [Row; Code::ALL.len()] = [
+    (
+        "invalid_request",
+        StatusCode::BAD_REQUEST,
+        "The request is invalid",
+    ),
+    (
+        "invalid_request",
+        StatusCode::URI_TOO_LONG,
+        "The request's URI is too long",
+    ),
+    (
+        "unauthorized",
+        StatusCode::UNAUTHORIZED,
+        "A valid API key is required",
+    ),
+    (
+        "quota_exceeded",
+        StatusCode::PAYMENT_REQUIRED,
+        "The month's quota is used up",
+    ),
+    (
+        "forbidden",
+        StatusCode::FORBIDDEN,
+        "The API key lacks a scope",
+    ),
+    ("not_found", StatusCode::NOT_FOUND, "There is nothing here"),
+    (
+        "method_not_allowed",
+        StatusCode::METHOD_NOT_ALLOWED,
+        "Only GET and HEAD are allowed",
+    ),
+    (
+        "request_in_progress",
+        StatusCode::CONFLICT,
+        "The first request is still under way",
+    ),
+    (
+        "idempotency_key_reused",
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "The idempotency key belongs to another request",
+    ),
+    (
+        "rate_limited",
+        StatusCode::TOO_MANY_REQUESTS,
+        "Too many requests",
+    ),
+    (
+        "internal",
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "The service has failed",
+    ),
+    (
+        "charge_uncertain",
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "It is not certain whether the request was charged",
+    ),
+    (
+        "overloaded",
+        StatusCode::SERVICE_UNAVAILABLE,
+        "The service is overloaded",
+    ),
+];
 
 impl Code {
     pub(crate) const ALL: [Code; 13] = [
@@ -42,71 +110,8 @@ impl Code {
         Code::Overloaded,
     ];
 
-    /// The table: code, status, title.
-    const fn row(self) -> (&'static str, StatusCode, &'static str) {
-        match self {
-            Code::InvalidRequest => (
-                "invalid_request",
-                StatusCode::BAD_REQUEST,
-                "The request is invalid",
-            ),
-            Code::UriTooLong => (
-                "invalid_request",
-                StatusCode::URI_TOO_LONG,
-                "The request's URI is too long",
-            ),
-            Code::Unauthorized => (
-                "unauthorized",
-                StatusCode::UNAUTHORIZED,
-                "A valid API key is required",
-            ),
-            Code::Forbidden => (
-                "forbidden",
-                StatusCode::FORBIDDEN,
-                "The API key lacks a scope",
-            ),
-            Code::NotFound => ("not_found", StatusCode::NOT_FOUND, "There is nothing here"),
-            Code::MethodNotAllowed => (
-                "method_not_allowed",
-                StatusCode::METHOD_NOT_ALLOWED,
-                "Only GET and HEAD are allowed",
-            ),
-            Code::IdempotencyKeyReused => (
-                "idempotency_key_reused",
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "The idempotency key belongs to another request",
-            ),
-            Code::RequestInProgress => (
-                "request_in_progress",
-                StatusCode::CONFLICT,
-                "The first request is still under way",
-            ),
-            Code::QuotaExceeded => (
-                "quota_exceeded",
-                StatusCode::PAYMENT_REQUIRED,
-                "The month's quota is used up",
-            ),
-            Code::RateLimited => (
-                "rate_limited",
-                StatusCode::TOO_MANY_REQUESTS,
-                "Too many requests",
-            ),
-            Code::Overloaded => (
-                "overloaded",
-                StatusCode::SERVICE_UNAVAILABLE,
-                "The service is overloaded",
-            ),
-            Code::Internal => (
-                "internal",
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "The service has failed",
-            ),
-            Code::ChargeUncertain => (
-                "charge_uncertain",
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "It is not certain whether the request was charged",
-            ),
-        }
+    const fn row(self) -> Row {
+        TABLE[self as usize]
     }
 
     pub(crate) const fn as_str(self) -> &'static str {
@@ -232,3 +237,6 @@ impl From<Unanswered> for Problem {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

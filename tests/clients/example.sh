@@ -1,13 +1,12 @@
 #!/bin/sh
 # Runs examples/service.rs and asks it as a browser would: the host's page, the login, the service below it.
 #
-# usage: tests/clients/example.sh
+# usage: tests/clients/example.sh PROGRAM
+#
+# PROGRAM is the example, which cargo builds as target/release/examples/service.
 set -eu
-cd "$(dirname "$0")/../.."
-cargo build --quiet --example service --features http
 work=$(mktemp -d)
-program=${CARGO_TARGET_DIR:-target}/debug/examples/service
-"$program" 127.0.0.1:0 "$work/host.db" >"$work/announced" &
+"$1" 127.0.0.1:0 "$work/host.db" >"$work/announced" &
 host=$!
 trap 'kill "$host" 2>/dev/null; rm -rf "$work"' EXIT
 url=

@@ -184,16 +184,8 @@ impl Serve {
         }
         let admin_token = state.first_admin_token()?;
         show_dashboard(admin_address, admin_token, &self.state);
-        let today = self.today(is_sample);
-        let limits = self.bounds.limits();
-        let service = match &source {
-            Source::Index(index) => Service::new(index.clone(), state, today, limits)?,
-            Source::Cluster(node) => node.service(state, today, limits)?,
-        };
+        let service = self.service(&source, state, is_sample)?;
         service.report_log(log);
-        if !self.cors_origin.is_empty() {
-            service.allow_origins(self.cors_origin.clone());
-        }
         // Ends with this function, when every request has been answered.
         let _follower = replica
             .map(|replica| replica.follow(service.clone()))
@@ -201,18 +193,21 @@ impl Serve {
         let server = Server::new(service.clone(), self.bounds.server_limits());
         let admin = Admin::new(service, self.admin.settings(address));
         let admin = tokio::spawn(serve_admin(admin_listener, admin));
-        let mut failure = None;
-        // Pinned here, so that the source outlives the requests that are under way at the end.
-        let mut broken = pin!(source.stopped());
-        let stopped = async {
-            tokio::select! {
-                () = stop => {}
-                reason = &mut broken => failure = Some(reason),
-            }
-        };
-        server.run(listener, stopped).await?;
+        let outcome = run(server, listener, stop, source).await;
         admin.abort();
-        failure.map_or(Ok(()), Err)
+        outcome
+    }
+
+    fn service(&self, source: &Source, state: State, is_sample: bool) -> Result<Service, Failure> {
+        let (today, limits) = (self.today(is_sample), self.bounds.limits());
+        let service = match source {
+            Source::Index(index) => Service::new(index.clone(), state, today, limits)?,
+            Source::Cluster(node) => node.service(state, today, limits)?,
+        };
+        if !self.cors_origin.is_empty() {
+            service.allow_origins(self.cors_origin.clone());
+        }
+        Ok(service)
     }
 
     fn index(&self, replica: Option<&Opened>) -> Result<Index, Failure> {
@@ -231,6 +226,26 @@ impl Serve {
         };
         self.as_of.map_or(default, Today::Fixed)
     }
+}
+
+/// Serves until the process is asked to stop or the source fails for good.
+async fn run(
+    server: Server,
+    listener: TcpListener,
+    stop: impl Future<Output = ()>,
+    source: Source,
+) -> Result<(), Failure> {
+    let mut failure = None;
+    // Pinned here, so that the source outlives the requests that are under way at the end.
+    let mut broken = pin!(source.stopped());
+    let stopped = async {
+        tokio::select! {
+            () = stop => {}
+            reason = &mut broken => failure = Some(reason),
+        }
+    };
+    server.run(listener, stopped).await?;
+    failure.map_or(Ok(()), Err)
 }
 
 impl AdminOptions {
