@@ -61,6 +61,7 @@
 //! | serve it over HTTP, metered | `http` (feature `http`) |
 //! | serve it from several machines | `replicate` (feature `replicate`) |
 //! | serve what is too large for one machine | `cluster` (feature `cluster`) |
+//! | know what each call costs | [`choosing_an_entry_point`] |
 //! | try something out | `sample` (feature `json`), `synthetic` (feature `synthetic`) |
 //!
 //! # Costs
@@ -110,6 +111,10 @@ pub mod sample;
 pub mod synthetic;
 pub mod text;
 mod text_encoding;
+
+#[cfg(doc)]
+#[doc = include_str!("../docs/entry-points.md")]
+pub mod choosing_an_entry_point {}
 
 pub use error::{Error, Result};
 pub use index::{

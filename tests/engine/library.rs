@@ -192,6 +192,21 @@ fn values_are_serialised_and_read_back() {
 }
 
 #[test]
+fn the_guide_for_hosts_shows_the_examples() {
+    let read = |path: &str| std::fs::read_to_string(crate::house::root().join(path));
+    let guide = read("docs/hosts.md").expect("the guide");
+    for name in ["embed", "walk", "explain"] {
+        let example = read(&format!("examples/{name}.rs")).expect("an example");
+        let (_, code) = example.split_once("\n\n").expect("a comment and code");
+        assert!(
+            guide.contains(code),
+            "docs/hosts.md shows another {name}.rs"
+        );
+        assert!(example.lines().count() < 80, "{name}.rs is short");
+    }
+}
+
+#[test]
 fn types_cross_threads() {
     fn is_shared<T: Send + Sync>() {}
     is_shared::<Index>();

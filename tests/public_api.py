@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""The public API as the compiler documents it, compared with a reviewed file for each feature set.
+
+usage: public_api.py [--bless] [--features "json http"]
+
+Reads the pages that `cargo doc` writes: every item that a host can name, its declaration, its methods
+and fields, and the traits that it implements. The file of the default features has everything; that
+of another set has what it adds. A set that takes something away, or changes it, fails: features only add.
+"""
+
+import argparse
+import difflib
+import html
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "docs" / "public-api"
+SETS = ["", "serde", "json", "zstd", "synthetic", "http", "replicate"]
+# What every type implements says nothing about this one.
+BLANKET = re.compile(r"^impl<.*\bfor T\b")
+AUTO = re.compile(r"^impl(<.*>)? !?(Freeze|RefUnwindSafe|Unpin|UnsafeUnpin|UnwindSafe)\b")
+
+
+def text_of(markup):
+    """The text of a piece of a page, on one line."""
+    markup = re.sub(r"<(details|summary)[^>]*>.*?</summary>", "", markup, flags=re.S)
+    text = html.unescape(re.sub(r"<[^>]+>", "", markup))
+    text = re.sub(r"\s+", " ", text).strip()
+    return text.replace("( ", "(").replace(", )", ")")
+
+
+def lines_of_page(page, item):
+    """The lines of one item: its declaration, methods and implemented traits."""
+    lines = []
+    declaration = re.search(r'<pre class="rust item-decl"><code>(.*?)</code></pre>', page, flags=re.S)
+    if declaration:
+        lines.append(f"{item}: {text_of(declaration[1])}")
+    for header in re.findall(r'<h[34] class="code-header">(.*?)</h[34]>', page, flags=re.S):
+        text = text_of(header)
+        if text.startswith("impl") and " for " not in text:
+            continue
+        if BLANKET.match(text) or AUTO.match(text):
+            continue
+        if text.startswith(("impl", "pub ", "fn ", "const ", "type ")):
+            lines.append(f"{item}: {text}")
+    return lines
+
+
+def in_own_impls(page):
+    """The page without the blanket implementations, and without methods that traits prescribe."""
+    page = page.split('id="blanket-implementations')[0]
+    own, *rest = re.split(r'id="trait-implementations"', page, maxsplit=1)
+    traits = "".join(rest)
+    headers = re.findall(
+        r'<section id="impl-[^"]*" class="impl">.*?(<h3 class="code-header">.*?</h3>)', traits, flags=re.S
+    )
+    return own + "".join(headers)
+
+
+def api(features):
+    """All lines of the public API with some features."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    environment = {**os.environ, "CARGO_TERM_QUIET": "true"}
+    command = ["cargo", "doc", "--no-deps", "--lib", "--features", features]
+    folder = target / "doc" / "signaldex"
+    # Pages of items that this set does not have would stay.
+    shutil.rmtree(folder, ignore_errors=True)
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    lines = set()
+    for path in sorted(folder.rglob("*.html")):
+        kind, _, name = path.stem.partition(".")
+        if not name:
+            continue
+        modules = path.relative_to(folder).parent.parts
+        item = "::".join((*modules, name))
+        lines.update(lines_of_page(in_own_impls(path.read_text()), f"{kind} {item}"))
+    return lines
+
+
+def difference(path, lines, bless):
+    """How a file differs from the lines that it should have."""
+    if bless:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("".join(f"{line}\n" for line in lines))
+    recorded = path.read_text().splitlines() if path.exists() else []
+    name = str(path.relative_to(ROOT))
+    return list(difflib.unified_diff(recorded, lines, name, "now", lineterm="", n=0))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--bless", action="store_true", help="write the files anew")
+    parser.add_argument("--features", default=None, help="these sets only, separated by spaces")
+    options = parser.parse_args()
+    chosen = SETS if options.features is None else ["", *options.features.split()]
+    default, changed = api(""), []
+    changed += difference(FOLDER / "default.txt", sorted(default), options.bless)
+    for features in chosen[1:]:
+        lines = api(features)
+        changed += [f"feature {features} takes away: {line}" for line in sorted(default - lines)]
+        changed += difference(FOLDER / f"{features}.txt", sorted(lines - default), options.bless)
+    print("\n".join(changed))
+    if changed:
+        sys.exit("the public API changed; where that is meant, run with --bless and review the difference")
+
+
+if __name__ == "__main__":
+    main()
