@@ -13,7 +13,7 @@ use super::observer::{Method, Observer, StepKey};
 use super::operand::Operand;
 use super::row_window::RowWindow;
 use crate::encoding::posting::PostingId;
-use crate::encoding::row::Row;
+use crate::encoding::row::{CompanyNumber, Row};
 use crate::kernels::retain::retain_where;
 use crate::segment::Segment;
 
@@ -38,7 +38,7 @@ pub(super) fn rows_of_companies(
     let of_company = segment.rows_by_company();
     let mut candidates = PooledCandidates::take();
     candidates.allow_lists(true);
-    let mut companies: SmallVec<[u32; 64]> = SmallVec::new();
+    let mut companies: SmallVec<[CompanyNumber; 64]> = SmallVec::new();
     let mut total = 0;
     let mut next = lead.next_block(0);
     while let Some(block) = next {
@@ -49,7 +49,7 @@ pub(super) fn rows_of_companies(
         }
         let found = companies.len();
         let candidates = candidates.rows();
-        candidates.for_each(|offset| companies.push(Row::of(block, offset).0));
+        candidates.for_each(|offset| companies.push(CompanyNumber(Row::of(block, offset).0)));
         let rows = companies[found..]
             .iter()
             .map(|&company| of_company.get(company).len());
@@ -61,7 +61,7 @@ pub(super) fn rows_of_companies(
     }
     let mut rows = Vec::with_capacity(total);
     for &company in &companies {
-        rows.extend_from_slice(of_company.get(company));
+        rows.extend_from_slice(Row::numbers(of_company.get(company)));
     }
     Some(rows)
 }

@@ -14,7 +14,7 @@ use super::facets::{self, FacetTally};
 use super::matches::Consumer;
 use super::observer::{Observer, Run, Strategy, Unobserved};
 use super::scan::{Scan, ScanSource};
-use crate::encoding::row::Row;
+use crate::encoding::row::{CompanyNumber, Row};
 use crate::plan::{Plan, PlanStorage, Strategies, Wanted};
 use crate::query::{Facet, Filter, Order};
 use crate::segment::{Deleted, Segment};
@@ -50,7 +50,7 @@ impl<'a> LiveSegment<'a> {
     }
 
     /// The live company with a slug, by number.
-    pub(crate) fn company_by_slug(self, slug: &str) -> Option<u32> {
+    pub(crate) fn company_by_slug(self, slug: &str) -> Option<CompanyNumber> {
         let company = self.segment.company_keys().by_slug(slug)?;
         (!self.deleted.contains_company(company)).then_some(company)
     }

@@ -3,7 +3,7 @@
 use super::candidates::Candidates;
 use crate::encoding::column::Column;
 use crate::encoding::posting::Posting;
-use crate::encoding::row::Row;
+use crate::encoding::row::{CompanyNumber, Row};
 use crate::encoding::tokens::TokenStreams;
 use crate::kernels::retain::retain_where;
 use crate::plan::{Access, PhraseCheck, Source, Step, Strategies};
@@ -201,7 +201,7 @@ impl<'a> BoundCheck<'a> {
     pub(super) fn passes(&self, row: Row) -> bool {
         let index = match &self.companies {
             None => row.index(),
-            Some(companies) => companies.get(row) as usize - 1,
+            Some(companies) => CompanyNumber::of_code(companies.get(row)).index(),
         };
         self.check
             .any_of
@@ -220,7 +220,7 @@ fn sorted(rows: &[u32]) -> Vec<u32> {
 pub(super) fn rows_of(segment: &Segment, source: Source) -> Posting<'_> {
     match source {
         Source::Posting(id) => segment.postings().get(id),
-        Source::Company(company) => Posting::List(segment.company_rows(company)),
+        Source::Company(company) => Posting::List(Row::numbers(segment.company_rows(company))),
     }
 }
 

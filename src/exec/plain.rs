@@ -62,7 +62,7 @@ fn is_in(live: LiveSegment<'_>, step: &RangeStep<'_>, row: Row) -> bool {
 fn occurs(live: LiveSegment<'_>, check: &PhraseCheck, row: Row) -> bool {
     let index = match check.field {
         TextField::Title => row.index(),
-        TextField::Name => live.segment.company_column().get(row) as usize - 1,
+        TextField::Name => live.segment.company_of(row).index(),
     };
     let streams = live.segment.tokens(check.field);
     let mut phrases = check.any_of.iter();

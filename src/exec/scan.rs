@@ -14,6 +14,7 @@ use super::remaining::Remaining;
 use super::row_window::RowWindow;
 use super::union::ListUnion;
 use crate::encoding::posting::Posting;
+use crate::encoding::row::Row;
 use crate::plan::{Access, Plan, Source};
 use crate::query::Order;
 use crate::segment::Segment;
@@ -58,7 +59,7 @@ impl<'a> ScanSource<'a> {
             Access::Rows(listed) => Some(ScanSource::Posting(Posting::List(listed))),
             Access::Union(union) => {
                 let listed = |source: &Source| match source {
-                    Source::Company(company) => Some(segment.company_rows(*company)),
+                    Source::Company(company) => Some(Row::numbers(segment.company_rows(*company))),
                     Source::Posting(_) => None,
                 };
                 let lists = union.iter().map(listed).collect::<Option<_>>()?;

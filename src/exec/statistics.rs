@@ -8,6 +8,7 @@ use super::companies::rows_of_companies;
 use super::live::LiveSegment;
 use crate::encoding::pairs::is_frequent;
 use crate::encoding::posting::PostingId;
+use crate::encoding::row::CompanyNumber;
 use crate::encoding::zone_map::Overlap;
 use crate::kernels::block::BLOCK_ROWS;
 use crate::plan::{
@@ -70,7 +71,7 @@ impl Statistics for LiveSegment<'_> {
     fn companies(&self, references: &[CompanyReference]) -> Vec<SourceStatistics> {
         let keys = self.segment.company_keys();
         let mut found = Vec::with_capacity(2 * references.len());
-        let is_live = |&company: &u32| !self.deleted.contains_company(company);
+        let is_live = |&company: &CompanyNumber| !self.deleted.contains_company(company);
         let given = references.iter().map(|reference| &*reference.slug);
         keys.by_slugs_or_names(given, &mut found);
         let folded = references.iter();

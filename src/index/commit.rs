@@ -292,7 +292,7 @@ impl Removed {
             .filter(|(_, pending)| pending.is_none());
         removed
             .companies
-            .extend(deleted.filter_map(|(slug, _)| live.company_by_slug(slug)));
+            .extend(deleted.filter_map(|(slug, _)| Some(live.company_by_slug(slug)?.0)));
         removed
     }
 

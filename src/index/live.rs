@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::Result;
-use crate::encoding::row::Row;
+use crate::encoding::row::{CompanyNumber, Row};
 use crate::exec::LiveSegment;
 use crate::segment::{Deleted, Segment};
 use crate::signal::SignalId;
@@ -47,17 +47,13 @@ impl SegmentHandle {
     }
 
     /// The live rows of a company, ascending.
-    pub(crate) fn company_rows(&self, company: u32) -> impl Iterator<Item = Row> + '_ {
-        let rows = self
-            .segment
-            .company_rows(company)
-            .iter()
-            .map(|&row| Row(row));
+    pub(crate) fn company_rows(&self, company: CompanyNumber) -> impl Iterator<Item = Row> + '_ {
+        let rows = self.segment.company_rows(company).iter().copied();
         rows.filter(|&row| !self.deleted.contains(row))
     }
 
-    /// The live company with a slug, by number.
-    pub(crate) fn company_by_slug(&self, slug: &str) -> Option<u32> {
+    /// The live company with a slug.
+    pub(crate) fn company_by_slug(&self, slug: &str) -> Option<CompanyNumber> {
         self.live().company_by_slug(slug)
     }
 }

@@ -30,7 +30,7 @@ use super::directory::{FileBuilder, NewFiles};
 use super::live::SegmentHandle;
 use super::snapshot::Snapshot;
 use crate::Result;
-use crate::encoding::row::Row;
+use crate::encoding::row::{CompanyNumber, Row};
 
 /// How many times the rows after it a segment has. Eight halves the work of merging against
 /// sixteen; a segment more costs a page less than a microsecond (`benches/updates.rs`).
@@ -168,19 +168,16 @@ fn write_merged(
 ) -> Result<Option<SegmentHandle>> {
     for live in inputs {
         // A later segment's record of a company replaces an earlier one's.
-        for company in
-            (0..live.segment.company_count()).filter(|&c| !live.deleted.contains_company(c))
-        {
+        let companies = live.segment.companies();
+        for company in companies.filter(|&company| !live.deleted.contains_company(company)) {
             output
                 .builder
                 .add_company(&live.segment.company(company)?)?;
         }
     }
     for live in inputs {
-        for row in (0..live.segment.row_count())
-            .map(Row)
-            .filter(|&row| !live.deleted.contains(row))
-        {
+        let rows = live.segment.rows();
+        for row in rows.filter(|&row| !live.deleted.contains(row)) {
             if row.0.is_multiple_of(ROWS_BETWEEN_LOOKS) && is_given_up() {
                 return Ok(None);
             }
@@ -208,8 +205,9 @@ fn deleted_since(
             );
         }
         for company in current.deleted.companies() - input.deleted.companies() {
-            let slug = input.segment.company_keys().slug(company);
-            companies.extend(merged.segment.company_keys().by_slug(slug));
+            let slug = input.segment.company_keys().slug(CompanyNumber(company));
+            let company = merged.segment.company_keys().by_slug(slug);
+            companies.extend(company.map(|company| company.0));
         }
     }
     (rows, companies.into_iter().collect())

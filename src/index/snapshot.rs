@@ -12,7 +12,7 @@ use super::page;
 use super::result_page::{Page, RowAddress};
 use crate::Result;
 use crate::digest::Digest;
-use crate::encoding::row::Row;
+use crate::encoding::row::{CompanyNumber, Row};
 use crate::exec::{Counting, Request, Unobserved};
 use crate::plan::{Explanation, SegmentExplanation, Strategies};
 use crate::query::dates::day_of_number;
@@ -288,9 +288,8 @@ impl Snapshot {
     /// Cost: reads every record; meant for tests, exports and checks.
     pub fn scan(&self) -> impl Iterator<Item = Result<Found<'_>>> + '_ {
         self.segments.iter().flat_map(|live| {
-            (0..live.segment.row_count())
-                .map(Row)
-                .filter(|&row| !live.deleted.contains(row))
+            let rows = live.segment.rows();
+            rows.filter(|&row| !live.deleted.contains(row))
                 .map(|row| found(live, row))
         })
     }
@@ -304,12 +303,13 @@ impl Snapshot {
     }
 
     /// Where each live company's current record is, once: in its latest segment.
-    fn live_companies(&self) -> impl Iterator<Item = (&SegmentHandle, u32)> + '_ {
+    fn live_companies(&self) -> impl Iterator<Item = (&SegmentHandle, CompanyNumber)> + '_ {
         let segments = self.segments.iter().enumerate();
         segments.flat_map(|(index, live)| {
             let newer = &self.segments[index + 1..];
             let keys = live.segment.company_keys();
-            (0..live.segment.company_count())
+            let companies = live.segment.companies();
+            companies
                 .filter(move |&company| {
                     let slug = keys.slug(company);
                     !live.deleted.contains_company(company)

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::{CompanyFacet, Estimate, RangeColumn};
 use crate::encoding::posting::PostingId;
+use crate::encoding::row::CompanyNumber;
 use crate::encoding::tokens::TermNumber;
 use crate::query::{CompanyReference, Facet};
 use crate::segment::TextField;
@@ -18,7 +19,7 @@ pub(crate) enum Source {
     /// A posting.
     Posting(PostingId),
     /// The rows of a company, by its number.
-    Company(u32),
+    Company(CompanyNumber),
 }
 
 /// A source and the number of its rows.

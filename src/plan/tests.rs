@@ -7,6 +7,7 @@ use time::macros::date;
 
 use super::*;
 use crate::encoding::posting::PostingId;
+use crate::encoding::row::CompanyNumber;
 use crate::encoding::tokens::TermNumber;
 use crate::query::{CompanyReference, Filter};
 use crate::signal::SignalId;
@@ -68,7 +69,7 @@ impl Statistics for FakeStatistics {
     fn company(&self, slug: &str) -> Option<SourceStatistics> {
         let index = self.companies.keys().position(|other| *other == slug)? as u32;
         Some(SourceStatistics {
-            source: Source::Company(index),
+            source: Source::Company(CompanyNumber(index)),
             rows: self.companies[slug],
         })
     }

@@ -18,6 +18,7 @@ use crate::encoding::hash_index::HashIndexSections;
 use crate::encoding::nibbles;
 use crate::encoding::pairs;
 use crate::encoding::posting::PostingSections;
+use crate::encoding::row::CompanyNumber;
 use crate::encoding::tokens::{self, TermNumber};
 use crate::encoding::zone_map;
 use crate::query::Facet;
@@ -30,7 +31,7 @@ pub(super) fn finish<W: Write>(builder: SegmentBuilder<W>) -> Result<W> {
         row_count: rows.len() as u32,
         company_of_row: Vec::new(),
         rows,
-        company_number: invert(&company_order),
+        company_number: numbers_of(&company_order),
         company_order,
         postings: PostingSections::default(),
         field_postings: Vec::new(),
@@ -63,12 +64,12 @@ struct Assembly<W> {
     row_count: u32,
     /// By row: which of the added signals it is.
     rows: Vec<u32>,
-    /// By row: the number of its company.
-    company_of_row: Vec<u32>,
+    /// By row: its company.
+    company_of_row: Vec<CompanyNumber>,
     /// By company number: which of the added companies it is. Numbers go by slug.
     company_order: Vec<u32>,
     /// By added company: its number.
-    company_number: Vec<u32>,
+    company_number: Vec<CompanyNumber>,
     postings: PostingSections,
     /// The first posting of each field.
     field_postings: Vec<u32>,
@@ -114,7 +115,7 @@ impl<W: Write> Assembly<W> {
     fn group_companies(&self, codes: &[u32], values: usize) -> Groups {
         let mut code_of_company = vec![NO_CODE; self.company_order.len()];
         for (&company, &code) in self.company_of_row.iter().zip(codes) {
-            code_of_company[company as usize] = code;
+            code_of_company[company.index()] = code;
         }
         let codes = code_of_company.iter();
         Groups::new(values, codes.map(|&code| code.checked_sub(1)))
@@ -194,10 +195,10 @@ impl<W: Write> Assembly<W> {
         let mut names: Vec<&[u32]> = vec![&[]; self.company_order.len()];
         let companies = std::mem::take(&mut self.builder.companies);
         for &number in &company_of_row {
-            let arrival = self.company_order[number as usize];
-            names[number as usize] = &companies[arrival as usize].name_tokens;
+            let arrival = self.company_order[number.index()];
+            names[number.index()] = &companies[arrival as usize].name_tokens;
         }
-        let of_rows = company_of_row.iter().map(|&number| names[number as usize]);
+        let of_rows = company_of_row.iter().map(|&number| names[number.index()]);
         let order = self.write_terms(Field::Name, &terms, of_rows)?;
         self.write_streams(Field::Name, names.iter().copied(), &order.term_numbers)?;
         self.builder.companies = companies;
@@ -286,19 +287,13 @@ impl<W: Write> Assembly<W> {
 
     fn write_company_rows(&mut self) -> Result<()> {
         let count = self.company_order.len();
-        let groups = Groups::new(
-            count,
-            self.company_of_row.iter().map(|&company| Some(company)),
-        );
+        let companies = self.company_of_row.iter();
+        let groups = Groups::new(count, companies.clone().map(|&company| Some(company.0)));
         let field = Field::Company;
         let output = &mut self.builder.output;
         output.section(SectionKind::CompanyStarts, field, &groups.starts)?;
         output.section(SectionKind::CompanyRows, field, &groups.rows)?;
-        let codes: Vec<u32> = self
-            .company_of_row
-            .iter()
-            .map(|&company| company + 1)
-            .collect();
+        let codes: Vec<u32> = companies.map(|&company| company.code()).collect();
         let bytes = column::encode(&codes, count);
         self.builder
             .output
@@ -614,10 +609,11 @@ fn order_by_key(strings: Strings<'_>) -> Vec<u32> {
     order
 }
 
-fn invert(order: &[u32]) -> Vec<u32> {
-    let mut inverse = vec![0; order.len()];
-    for (index, &value) in order.iter().enumerate() {
-        inverse[value as usize] = index as u32;
+/// By added company: its number, which is its index in the order.
+fn numbers_of(order: &[u32]) -> Vec<CompanyNumber> {
+    let mut numbers = vec![CompanyNumber(0); order.len()];
+    for (number, &arrival) in (0..).zip(order) {
+        numbers[arrival as usize] = CompanyNumber(number);
     }
-    inverse
+    numbers
 }

@@ -35,7 +35,7 @@ pub(crate) struct SegmentBuilder<W> {
     pub(super) output: SegmentWriter<W>,
     pub(super) companies: Vec<PendingCompany>,
     pub(super) signals: Vec<PendingSignal>,
-    /// By company number: its slug.
+    /// By company, in the order they were added: its slug.
     pub(super) slugs: Interner,
     /// Labels by facet, in the order of [`Facet::ALL`].
     pub(super) labels: [Interner; Facet::ALL.len()],

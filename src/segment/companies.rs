@@ -3,6 +3,7 @@
 use super::ensure;
 use crate::Result;
 use crate::encoding::dictionary::Dictionary;
+use crate::encoding::row::{CompanyNumber, Row};
 
 /// What companies are found by: their slugs, ascending, by number, and after them their folded names,
 /// by number as well.
@@ -14,20 +15,20 @@ pub(crate) struct CompanyKeys<'a>(pub(super) Dictionary<'a>);
 
 impl<'a> CompanyKeys<'a> {
     /// The slug of a company.
-    pub(crate) fn slug(&self, company: u32) -> &'a str {
-        self.0.get(company as usize)
+    pub(crate) fn slug(&self, company: CompanyNumber) -> &'a str {
+        self.0.get(company.index())
     }
 
     /// The folded name of a company.
-    pub(crate) fn name_key(&self, company: u32) -> &'a str {
-        self.0.get(self.company_count() + company as usize)
+    pub(crate) fn name_key(&self, company: CompanyNumber) -> &'a str {
+        self.0.get(self.company_count() + company.index())
     }
 
     /// The company with a slug.
-    pub(crate) fn by_slug(&self, slug: &str) -> Option<u32> {
+    pub(crate) fn by_slug(&self, slug: &str) -> Option<CompanyNumber> {
         // The first index of a key is found, and slugs come first.
         let first = self.0.find(slug)?;
-        (first < self.company_count()).then_some(first as u32)
+        (first < self.company_count()).then_some(CompanyNumber(first as u32))
     }
 
     /// Adds the companies that have any of some texts as their slug or as their folded name. A text that
@@ -35,11 +36,12 @@ impl<'a> CompanyKeys<'a> {
     pub(crate) fn by_slugs_or_names<'k>(
         &self,
         texts: impl Iterator<Item = &'k str>,
-        found: &mut Vec<u32>,
+        found: &mut Vec<CompanyNumber>,
     ) {
         let companies = self.company_count();
         self.0.find_each(texts, |index| {
-            found.push(index.checked_sub(companies).unwrap_or(index) as u32);
+            let number = index.checked_sub(companies).unwrap_or(index);
+            found.push(CompanyNumber(number as u32));
         });
     }
 
@@ -47,11 +49,12 @@ impl<'a> CompanyKeys<'a> {
     pub(crate) fn by_names<'k>(
         &self,
         name_keys: impl Iterator<Item = &'k str>,
-        found: &mut Vec<u32>,
+        found: &mut Vec<CompanyNumber>,
     ) {
         let companies = self.company_count();
         self.0.find_each(name_keys, |index| {
-            found.extend(index.checked_sub(companies).map(|company| company as u32));
+            let number = index.checked_sub(companies);
+            found.extend(number.map(|number| CompanyNumber(number as u32)));
         });
     }
 
@@ -77,13 +80,13 @@ impl<'a> CompanyKeys<'a> {
 pub(crate) struct RowsByCompany<'a> {
     /// Where the rows of each company start, and the end of the last.
     pub(super) starts: &'a [u32],
-    pub(super) rows: &'a [u32],
+    pub(super) rows: &'a [Row],
 }
 
 impl<'a> RowsByCompany<'a> {
     /// The rows of a company, ascending.
-    pub(crate) fn get(&self, company: u32) -> &'a [u32] {
-        let company = company as usize;
+    pub(crate) fn get(&self, company: CompanyNumber) -> &'a [Row] {
+        let company = company.index();
         &self.rows[self.starts[company] as usize..self.starts[company + 1] as usize]
     }
 }
@@ -114,7 +117,7 @@ mod tests {
         ];
         let segment = segment(&companies);
         let keys = segment.company_keys();
-        let slugs = |found: Vec<u32>| -> Vec<&str> {
+        let slugs = |found: Vec<CompanyNumber>| -> Vec<&str> {
             found
                 .into_iter()
                 .map(|company| keys.slug(company))
@@ -137,10 +140,10 @@ mod tests {
         assert_eq!(by_either("zeta"), ["acme"]);
         assert_eq!(by_either("zoo"), ["zoo", "zoo"]);
         assert_eq!(by_either("nobody"), [""; 0]);
-        assert_eq!(keys.by_slug("beta"), Some(2));
+        assert_eq!(keys.by_slug("beta"), Some(CompanyNumber(2)));
         assert_eq!(keys.by_slug("ACME"), None);
         assert_eq!(keys.by_slug("zeta"), None, "that is a name");
-        assert_eq!(keys.name_key(2), "acme");
+        assert_eq!(keys.name_key(CompanyNumber(2)), "acme");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use roaring::RoaringBitmap;
 
 use super::Segment;
 use crate::encoding::posting::{Posting, PostingId, PostingSections};
-use crate::encoding::row::Row;
+use crate::encoding::row::{CompanyNumber, Row};
 use crate::{Error, Result};
 
 /// The rows and companies of a segment that are gone: deleted, or replaced in a later segment.
@@ -89,8 +89,8 @@ impl Deleted {
     }
 
     /// Whether a company is deleted.
-    pub(crate) fn contains_company(&self, company: u32) -> bool {
-        self.companies.contains(company)
+    pub(crate) fn contains_company(&self, company: CompanyNumber) -> bool {
+        self.companies.contains(company.0)
     }
 
     /// The rows as a posting, where there are any.
@@ -103,7 +103,7 @@ impl Deleted {
         &self.rows
     }
 
-    /// The companies.
+    /// The companies, by number.
     pub(crate) fn companies(&self) -> &RoaringBitmap {
         &self.companies
     }

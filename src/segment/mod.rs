@@ -40,7 +40,7 @@ use crate::encoding::bytes::Bytes;
 use crate::encoding::column::Column;
 use crate::encoding::frame_of_reference::FrameOfReference;
 use crate::encoding::posting::{PostingId, Postings};
-use crate::encoding::row::Row;
+use crate::encoding::row::{CompanyNumber, Row};
 use crate::encoding::tokens::{TermNumber, TokenStreams};
 use crate::encoding::zone_map::OrderedColumn;
 use crate::query::Facet;
@@ -106,6 +106,16 @@ impl Segment {
     /// The number of companies.
     pub(crate) fn company_count(&self) -> u32 {
         self.views().table.companies
+    }
+
+    /// All rows.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = Row> + use<> {
+        (0..self.row_count()).map(Row)
+    }
+
+    /// All companies.
+    pub(crate) fn companies(&self) -> impl Iterator<Item = CompanyNumber> + use<> {
+        (0..self.company_count()).map(CompanyNumber)
     }
 
     /// The ids by row, ascending.
@@ -204,18 +214,18 @@ impl Segment {
         self.views().amounts
     }
 
-    /// The company of a row, by number.
-    pub(crate) fn company_of(&self, row: Row) -> u32 {
-        self.company_column().get(row) - 1
+    /// The company of a row.
+    pub(crate) fn company_of(&self, row: Row) -> CompanyNumber {
+        CompanyNumber::of_code(self.company_column().get(row))
     }
 
-    /// Company numbers of rows, plus one.
+    /// The companies of rows: see [`CompanyNumber::of_code`].
     pub(crate) fn company_column(&self) -> Column<'_> {
         self.views().company_column
     }
 
     /// The rows of a company, ascending.
-    pub(crate) fn company_rows(&self, company: u32) -> &[u32] {
+    pub(crate) fn company_rows(&self, company: CompanyNumber) -> &[Row] {
         self.rows_by_company().get(company)
     }
 
@@ -244,7 +254,7 @@ impl Segment {
             company_name: self
                 .views()
                 .company_names
-                .bytes(self.company_of(row) as usize),
+                .bytes(self.company_of(row).index()),
             behind_name,
         })
     }
@@ -261,8 +271,8 @@ impl Segment {
     }
 
     /// The name of a company, as its record has it.
-    pub(crate) fn company_name(&self, company: u32) -> &str {
-        self.views().company_names.get(company as usize)
+    pub(crate) fn company_name(&self, company: CompanyNumber) -> &str {
+        self.views().company_names.get(company.index())
     }
 
     /// The record of a row.
@@ -280,9 +290,9 @@ impl Segment {
     ///
     /// # Errors
     /// The record is corrupt.
-    pub(crate) fn company(&self, company: u32) -> Result<Company<'_>> {
-        let index = self.views().company_records[company as usize];
-        let record = self.row_count() as usize + company as usize;
+    pub(crate) fn company(&self, company: CompanyNumber) -> Result<Company<'_>> {
+        let index = self.views().company_records[company.index()];
+        let record = self.row_count() as usize + company.index();
         self.records().company(record, index)
     }
 

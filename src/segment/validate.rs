@@ -10,7 +10,6 @@ use super::views::TextView;
 use super::{Segment, TextField, ensure};
 use crate::Result;
 use crate::encoding::column::NO_CODE;
-use crate::encoding::row::Row;
 use crate::encoding::zone_map::OrderedColumn;
 use crate::query::Facet;
 use crate::signal::SignalId;
@@ -118,17 +117,17 @@ impl Segment {
         let spans_all =
             starts.is_sorted() && starts[0] == 0 && starts[companies] as usize == rows.len();
         ensure(spans_all, "the rows by company do not span all companies")?;
-        for company in 0..companies as u32 {
+        for company in self.companies() {
             let rows = self.company_rows(company);
             let in_order = rows.is_sorted_by(|a, b| a < b);
             ensure(
-                in_order && rows.last().is_none_or(|&row| row < row_count),
+                in_order && rows.last().is_none_or(|row| row.0 < row_count),
                 "a company's rows are out of order",
             )?;
         }
         let column = self.company_column();
         column.validate(companies)?;
-        let each_has_one = (0..row_count).all(|row| column.get(Row(row)) != NO_CODE);
+        let each_has_one = self.rows().all(|row| column.get(row) != NO_CODE);
         ensure(each_has_one, "a row has no company")
     }
 

@@ -8,7 +8,7 @@ use super::record;
 use super::{FacetView, Field, Segment, TextField, ensure};
 use crate::encoding::pairs::is_frequent;
 use crate::encoding::posting::PostingId;
-use crate::encoding::row::Row;
+use crate::encoding::row::{CompanyNumber, Row};
 use crate::encoding::tokens::{self, TermNumber};
 use crate::query::Facet;
 use crate::query::dates::day_number;
@@ -26,11 +26,11 @@ impl Segment {
         for facet in Facet::ALL {
             verify_keys(facet, self.facet(facet))?;
         }
-        for number in 0..self.company_count() {
+        for number in self.companies() {
             self.verify_company(number)?;
             self.expect_company(number, &mut expected);
         }
-        for row in (0..self.row_count()).map(Row) {
+        for row in self.rows() {
             let signal = self.signal(row)?;
             let company = self.company(self.company_of(row))?;
             let mut record = Vec::new();
@@ -50,11 +50,11 @@ impl Segment {
         ensure(is_whole, &format!("{of}: its record is written otherwise"))
     }
 
-    fn verify_company(&self, number: u32) -> Result<()> {
+    fn verify_company(&self, number: CompanyNumber) -> Result<()> {
         let company = self.company(number)?;
         let mut record = Vec::new();
         record::write_company(&mut record, &company);
-        let index = self.views().company_records[number as usize];
+        let index = self.views().company_records[number.index()];
         self.verify_record(index, &record, format_args!("company {:?}", company.slug))?;
         let rule =
             |holds, rule: &str| ensure(holds, &format!("company {:?}: {rule}", company.slug));
@@ -74,26 +74,26 @@ impl Segment {
             [] => Vec::new(),
             _ => self.stream_of(TextField::Name, &company.name),
         };
-        let stream = self.tokens(TextField::Name).get(number as usize);
+        let stream = self.tokens(TextField::Name).get(number.index());
         rule(expected == stream, "its name's terms are others")?;
         let listed = self
             .company_rows(number)
             .iter()
-            .all(|&row| self.company_of(Row(row)) == number);
+            .all(|&row| self.company_of(row) == number);
         rule(listed, "it lists a row of another company")
     }
 
     /// A company with rows is in the posting of each value that they have.
-    fn expect_company(&self, number: u32, expected: &mut ExpectedPostings) {
+    fn expect_company(&self, number: CompanyNumber, expected: &mut ExpectedPostings) {
         let Some(&row) = self.company_rows(number).first() else {
             return;
         };
         for facet in Facet::OF_COMPANY {
             let view = self.facet(facet);
-            let value = view.column.get(Row(row)).checked_sub(1);
+            let value = view.column.get(row).checked_sub(1);
             let posting = value.map(|value| view.posting(value as usize));
             if let Some(posting) = posting.and_then(|rows| self.company_posting(facet, rows)) {
-                expected.add(posting, Row(number));
+                expected.add(posting, number.0);
             }
         }
     }
@@ -117,7 +117,7 @@ impl Segment {
                 return Err(format!("the column of {facet:?} has another value"));
             }
             if let Some(value) = value {
-                expected.add(view.posting(value), row);
+                expected.add(view.posting(value), row.0);
             }
         }
         let day = self.day_column().column.get(row).checked_sub(1);
@@ -142,7 +142,7 @@ impl Segment {
                 let (posting, _) = self
                     .term(field, &term)
                     .ok_or("a term is not in the dictionary")?;
-                expected.add(posting, row);
+                expected.add(posting, row.0);
             }
         }
         self.verify_pairs(row, &signal.title, expected)
@@ -164,7 +164,7 @@ impl Segment {
         for words in text::terms(title).windows(2) {
             if let (Some(first), Some(second)) = (frequent(&words[0]), frequent(&words[1])) {
                 let pair = self.title_pair(first, second);
-                expected.add(pair.ok_or("a pair of words has no posting")?, row);
+                expected.add(pair.ok_or("a pair of words has no posting")?, row.0);
             }
         }
         Ok(())
@@ -204,9 +204,7 @@ impl Segment {
             Field::Date => self.day_column(),
             _ => self.amount_column(),
         };
-        let codes: Vec<u32> = (0..self.row_count())
-            .map(|row| ordered.column.get(Row(row)))
-            .collect();
+        let codes: Vec<u32> = self.rows().map(|row| ordered.column.get(row)).collect();
         let ranges = crate::encoding::zone_map::block_zones(&codes);
         let fine_zones = crate::encoding::zone_map::fine_zones(&codes);
         ensure(
@@ -216,15 +214,15 @@ impl Segment {
     }
 }
 
-/// The rows that each posting should have, or companies, gathered record by record.
+/// The numbers of the rows that each posting should have, or of the companies, gathered record by record.
 #[derive(Default)]
 struct ExpectedPostings(BTreeMap<PostingId, Vec<u32>>);
 
 impl ExpectedPostings {
-    fn add(&mut self, posting: PostingId, row: Row) {
-        let rows = self.0.entry(posting).or_default();
-        if rows.last() != Some(&row.0) {
-            rows.push(row.0);
+    fn add(&mut self, posting: PostingId, number: u32) {
+        let numbers = self.0.entry(posting).or_default();
+        if numbers.last() != Some(&number) {
+            numbers.push(number);
         }
     }
 }
