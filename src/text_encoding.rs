@@ -48,10 +48,15 @@ pub(crate) fn instant(instant: UtcDateTime) -> Text {
     text
 }
 
-/// An amount that is whole and exact in a float, in digits.
-pub(crate) fn whole_amount(amount: f64) -> Option<Text> {
+/// An amount that is whole and exact in a float.
+pub(crate) fn whole(amount: f64) -> Option<u64> {
     let whole = amount as u64;
-    (whole < WHOLE_MAX && whole as f64 == amount).then(|| {
+    (whole < WHOLE_MAX && whole as f64 == amount).then_some(whole)
+}
+
+/// As [`whole`], in digits.
+pub(crate) fn whole_amount(amount: f64) -> Option<Text> {
+    whole(amount).map(|whole| {
         let mut text = Text::EMPTY;
         text.number(whole, 1);
         text

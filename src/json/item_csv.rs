@@ -1,8 +1,10 @@
 //! Signals as rows of CSV, in a fixed order of columns.
 
 use std::borrow::Cow;
+use std::convert::Infallible;
 
-use crate::signal::Item;
+use crate::segment::{FundingMember, Member, visit_funding, visit_members};
+use crate::signal::{Funding, Item};
 use crate::text_encoding;
 
 /// The columns, in their order; those of a search item.
@@ -35,40 +37,15 @@ pub fn write_csv_header(output: &mut Vec<u8>) {
 /// Appends the row of a signal, as RFC 4180 has it. A text that a spreadsheet would run as a formula
 /// gets an apostrophe before it, as spreadsheets do themselves.
 pub fn write_csv_item(output: &mut Vec<u8>, item: &Item<'_>) {
-    let signal = &item.signal;
-    let funding = signal.funding.as_ref();
-    let text = |text: &Option<Cow<'_, str>>| text.as_deref().unwrap_or_default().to_owned();
-    let cells: [String; CSV_COLUMNS.len()] = [
-        signal.id.to_string(),
-        signal.slug.to_string(),
-        signal.title.to_string(),
-        text(&signal.evidence),
-        text(&signal.category),
-        signal.date.map_or_else(String::new, |day| {
-            text_encoding::day(day).as_str().to_owned()
-        }),
-        signal.published_at.map_or_else(String::new, |instant| {
-            text_encoding::instant(instant).as_str().to_owned()
-        }),
-        signal.updated_at.map_or_else(String::new, |instant| {
-            text_encoding::instant(instant).as_str().to_owned()
-        }),
-        signal.company_slug.to_string(),
-        item.company_name.to_string(),
-        text(&signal.activity_url),
-        text(&signal.author_name),
-        text(&signal.author_title),
-        text(&signal.author_url),
-        funding
-            .map(|funding| text(&funding.stage))
-            .unwrap_or_default(),
-        funding
-            .and_then(|funding| funding.amount)
-            .map_or_else(String::new, |amount| amount.to_string()),
-        funding
-            .and_then(|funding| funding.currency)
-            .map_or_else(String::new, |code| code.as_str().to_owned()),
-    ];
+    let mut cells: Vec<Cow<'_, str>> = Vec::with_capacity(CSV_COLUMNS.len());
+    let Ok(()) = visit_members(&item.signal, |_, member| {
+        match member {
+            Member::CompanyName => cells.push(Cow::Borrowed(&item.company_name)),
+            Member::Funding(funding) => push_funding(&mut cells, funding),
+            _ => cells.push(cell(member)),
+        }
+        Ok::<(), Infallible>(())
+    });
     for (index, cell) in cells.iter().enumerate() {
         if index > 0 {
             output.push(b',');
@@ -76,6 +53,37 @@ pub fn write_csv_item(output: &mut Vec<u8>, item: &Item<'_>) {
         write_csv_cell(output, cell);
     }
     output.extend_from_slice(b"\r\n");
+}
+
+/// A member that is one cell; empty for none.
+fn cell(member: Member<'_>) -> Cow<'_, str> {
+    let short = |text: text_encoding::Text| Cow::Owned(text.as_str().to_owned());
+    let value = match member {
+        Member::Id(id) => Some(short(text_encoding::id(id))),
+        Member::Text(text) => text.map(Cow::Borrowed),
+        Member::Day(day) => day.map(|day| short(text_encoding::day(day))),
+        Member::Instant(instant) => instant.map(|instant| short(text_encoding::instant(instant))),
+        Member::CompanySlug(slug) => Some(slug.into()),
+        Member::CompanyName | Member::Funding(_) => {
+            unreachable!("these two are not cells of the signal's own")
+        }
+    };
+    value.unwrap_or_default()
+}
+
+fn push_funding<'s>(cells: &mut Vec<Cow<'s, str>>, funding: Option<&'s Funding<'s>>) {
+    let Some(funding) = funding else {
+        // Stage, amount and currency.
+        return cells.extend([const { Cow::Borrowed("") }; 3]);
+    };
+    let Ok(()) = visit_funding(funding, |_, member| {
+        let value = match member {
+            FundingMember::Text(text) => text.map(Cow::Borrowed),
+            FundingMember::Amount(amount) => amount.map(|amount| amount.to_string().into()),
+        };
+        cells.push(value.unwrap_or_default());
+        Ok::<(), Infallible>(())
+    });
 }
 
 /// Appends a cell, quoted where it has to be.
@@ -98,6 +106,7 @@ pub(crate) fn write_csv_cell(output: &mut Vec<u8>, cell: &str) {
 mod tests {
     use super::*;
     use crate::json::parse_signal;
+    use crate::signal::{Signal, SignalId};
 
     #[test]
     fn a_row_has_every_column_and_no_formula() {
@@ -117,5 +126,24 @@ mod tests {
         write_csv_header(&mut header);
         let commas = header.iter().filter(|&&byte| byte == b',').count();
         assert_eq!(commas + 1, CSV_COLUMNS.len());
+    }
+    #[test]
+    fn the_columns_are_the_members_of_an_item() {
+        let signal = Signal::new(SignalId::MIN, "acme", "Hiring");
+        let mut names = Vec::new();
+        let Ok(()) = visit_members(&signal, |name, member| {
+            match member {
+                Member::Funding(_) => {
+                    let funding = Funding::default();
+                    let Ok(()) = visit_funding(&funding, |of_funding, _| {
+                        names.push(format!("{}.{}", name.name(), of_funding.name()));
+                        Ok::<(), Infallible>(())
+                    });
+                }
+                _ => names.push(name.name().to_owned()),
+            }
+            Ok::<(), Infallible>(())
+        });
+        assert_eq!(names, CSV_COLUMNS);
     }
 }

@@ -6,9 +6,10 @@
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use super::written::{DayText, FundingObject, IdText, InstantText};
+use super::written::{DayText, InstantText, MemberValue};
 use crate::index::{FacetCount, Facets};
 use crate::query::Facet;
+use crate::segment::{Member, visit_members};
 use crate::signal::{Company, CompanyProfile, Item, Signal};
 
 /// The envelope of every successful response: `{"data": …}`.
@@ -97,21 +98,10 @@ fn serialize_signal<O: SerializeStruct>(
     signal: &Signal<'_>,
     company_name: &str,
 ) -> Result<(), O::Error> {
-    object.serialize_field("id", &IdText(signal.id))?;
-    object.serialize_field("slug", &signal.slug)?;
-    object.serialize_field("title", &signal.title)?;
-    object.serialize_field("evidence", &signal.evidence)?;
-    object.serialize_field("category", &signal.category)?;
-    object.serialize_field("date", &signal.date.map(DayText))?;
-    object.serialize_field("publishedAt", &signal.published_at.map(InstantText))?;
-    object.serialize_field("updatedAt", &signal.updated_at.map(InstantText))?;
-    object.serialize_field("companySlug", &signal.company_slug)?;
-    object.serialize_field("companyName", company_name)?;
-    object.serialize_field("activityUrl", &signal.activity_url)?;
-    object.serialize_field("authorName", &signal.author_name)?;
-    object.serialize_field("authorTitle", &signal.author_title)?;
-    object.serialize_field("authorUrl", &signal.author_url)?;
-    object.serialize_field("funding", &signal.funding.as_ref().map(FundingObject))
+    visit_members(signal, |name, member| match member {
+        Member::CompanyName => object.serialize_field(name.name(), company_name),
+        _ => object.serialize_field(name.name(), &MemberValue(member)),
+    })
 }
 
 struct EmbeddedCompany<'a>(&'a Company<'a>);

@@ -50,8 +50,8 @@ fn item_bytes(item: &RenderedItem<'_>) -> usize {
         RenderedItem::Stored {
             before_name,
             company_name,
-            behind_name,
-        } => before_name.len() + company_name.len() + behind_name.len() + ITEM_BYTES,
+            after_name,
+        } => before_name.len() + company_name.len() + after_name.len() + ITEM_BYTES,
         RenderedItem::Item(_) => WRITTEN_ITEM_BYTES,
         #[cfg(feature = "http")]
         RenderedItem::Written(bytes) => bytes.len() + ITEM_BYTES,
@@ -63,11 +63,11 @@ fn write_item(output: &mut Vec<u8>, item: &RenderedItem<'_>) {
         RenderedItem::Stored {
             before_name,
             company_name,
-            behind_name,
+            after_name,
         } => {
             output.extend_from_slice(before_name);
             write_name(output, company_name);
-            output.extend_from_slice(behind_name);
+            output.extend_from_slice(after_name);
         }
         RenderedItem::Item(item) => write_value(output, &SignalItem::from(&**item)),
         #[cfg(feature = "http")]

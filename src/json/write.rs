@@ -4,7 +4,8 @@
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use super::written::{DayText, FundingObject, IdText, InstantText};
+use super::written::{IdText, InstantText, MemberValue};
+use crate::segment::{Member, visit_members};
 use crate::signal::{Company, Hiring, Signal, SignalId};
 use crate::text_encoding::WHOLE_MAX;
 
@@ -30,20 +31,11 @@ impl Serialize for SignalLine<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let signal = self.0;
         let mut object = serializer.serialize_struct("Signal", 15)?;
-        object.serialize_field("id", &IdNumber(signal.id))?;
-        object.serialize_field("slug", &signal.slug)?;
-        object.serialize_field("title", &signal.title)?;
-        object.serialize_field("evidence", &signal.evidence)?;
-        object.serialize_field("category", &signal.category)?;
-        object.serialize_field("date", &signal.date.map(DayText))?;
-        object.serialize_field("publishedAt", &signal.published_at.map(InstantText))?;
-        object.serialize_field("updatedAt", &signal.updated_at.map(InstantText))?;
-        object.serialize_field("companySlug", &signal.company_slug)?;
-        object.serialize_field("activityUrl", &signal.activity_url)?;
-        object.serialize_field("authorName", &signal.author_name)?;
-        object.serialize_field("authorTitle", &signal.author_title)?;
-        object.serialize_field("authorUrl", &signal.author_url)?;
-        object.serialize_field("funding", &signal.funding.as_ref().map(FundingObject))?;
+        visit_members(signal, |name, member| match member {
+            Member::Id(id) => object.serialize_field(name.name(), &IdNumber(id)),
+            Member::CompanyName => Ok(()),
+            _ => object.serialize_field(name.name(), &MemberValue(member)),
+        })?;
         object.serialize_field("hiring", &signal.hiring.as_ref().map(HiringObject))?;
         object.end()
     }

@@ -4,8 +4,9 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use time::{Date, UtcDateTime};
 
+use crate::segment::{FundingMember, Member, visit_funding};
 use crate::signal::{Funding, SignalId};
-use crate::text_encoding::{self, WHOLE_MAX};
+use crate::text_encoding;
 
 /// An id as a string, which every reader of JSON keeps exact.
 pub(super) struct IdText(pub(super) SignalId);
@@ -36,30 +37,46 @@ impl Serialize for InstantText {
 
 /// An amount: without a point where it is whole and exact, else in the fewest digits that read
 /// back as the same number.
-pub(super) struct AmountNumber(pub(super) f64);
+struct AmountNumber(f64);
 
 impl Serialize for AmountNumber {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let whole = self.0 as u64;
-        if whole < WHOLE_MAX && whole as f64 == self.0 {
-            return serializer.serialize_u64(whole);
+        match text_encoding::whole(self.0) {
+            Some(whole) => serializer.serialize_u64(whole),
+            None => serializer.serialize_f64(self.0),
         }
-        serializer.serialize_f64(self.0)
+    }
+}
+
+/// A member of an item, but for the company's name.
+pub(super) struct MemberValue<'s>(pub(super) Member<'s>);
+
+impl Serialize for MemberValue<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Member::Id(id) => IdText(id).serialize(serializer),
+            Member::Text(text) => text.serialize(serializer),
+            Member::Day(day) => day.map(DayText).serialize(serializer),
+            Member::Instant(instant) => instant.map(InstantText).serialize(serializer),
+            Member::CompanySlug(slug) => serializer.serialize_str(slug),
+            Member::CompanyName => unreachable!("the visitor writes the name of the company"),
+            Member::Funding(funding) => funding.map(FundingObject).serialize(serializer),
+        }
     }
 }
 
 /// The object `{stage, amount, currency}`.
-pub(super) struct FundingObject<'a>(pub(super) &'a Funding<'a>);
+struct FundingObject<'a>(&'a Funding<'a>);
 
 impl Serialize for FundingObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_struct("Funding", 3)?;
-        object.serialize_field("stage", &self.0.stage)?;
-        object.serialize_field("amount", &self.0.amount.map(AmountNumber))?;
-        object.serialize_field(
-            "currency",
-            &self.0.currency.as_ref().map(|code| code.as_str()),
-        )?;
+        visit_funding(self.0, |name, member| match member {
+            FundingMember::Text(text) => object.serialize_field(name.name(), &text),
+            FundingMember::Amount(amount) => {
+                object.serialize_field(name.name(), &amount.map(AmountNumber))
+            }
+        })?;
         object.end()
     }
 }

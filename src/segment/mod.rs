@@ -25,6 +25,8 @@ pub(crate) use deleted::Deleted;
 pub(crate) use field::Field;
 #[cfg(feature = "http")]
 pub(crate) use item::RenderedItem;
+#[cfg(feature = "json")]
+pub(crate) use item::{FundingMember, Member, visit_funding, visit_members};
 #[cfg(test)]
 pub(crate) use record::WRITTEN;
 pub(crate) use record::{check_company, check_signal};
@@ -246,7 +248,7 @@ impl Segment {
     #[cfg(feature = "http")]
     pub(crate) fn shown(&self, row: Row) -> Result<RenderedItem<'_>> {
         let index = self.views().signal_records.get(row.index());
-        let Some([before_name, behind_name]) = self.records().item(row.index(), index)? else {
+        let Some([before_name, after_name]) = self.records().item(row.index(), index)? else {
             return Ok(RenderedItem::Item(Box::new(self.item(row)?)));
         };
         Ok(RenderedItem::Stored {
@@ -255,7 +257,7 @@ impl Segment {
                 .views()
                 .company_names
                 .bytes(self.company_of(row).index()),
-            behind_name,
+            after_name,
         })
     }
 

@@ -394,6 +394,15 @@ pub(super) struct RecordWriter<'o> {
     text_end: usize,
 }
 
+/// See [`RecordWriter::mark`].
+pub(super) struct Mark {
+    output: usize,
+    spans: usize,
+    flags: u32,
+    count: u32,
+    text_end: usize,
+}
+
 impl<'o> RecordWriter<'o> {
     fn new(output: &'o mut Vec<u8>) -> RecordWriter<'o> {
         let start = output.len();
@@ -463,6 +472,25 @@ impl<'o> RecordWriter<'o> {
     /// The length of the region so far.
     pub(super) fn region_bytes(&self) -> usize {
         self.output.len() - self.start - HEAD_BYTES
+    }
+
+    /// The end of what is written so far.
+    pub(super) fn mark(&self) -> Mark {
+        Mark {
+            output: self.output.len(),
+            spans: self.spans.len(),
+            flags: self.flags,
+            count: self.count,
+            text_end: self.text_end,
+        }
+    }
+
+    /// Takes back the texts that were added since.
+    pub(super) fn rewind(&mut self, mark: Mark) {
+        self.output.truncate(mark.output);
+        self.spans.truncate(mark.spans);
+        (self.flags, self.count) = (mark.flags, mark.count);
+        self.text_end = mark.text_end;
     }
 
     /// Ends the record. `lengths` are those of the two parts of an item.

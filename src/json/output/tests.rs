@@ -159,7 +159,10 @@ fn amounts_are_written_short_and_exact() {
             ..Funding::default()
         };
         let expected = format!(r#"{{"stage":null,"amount":{expected},"currency":null}}"#);
-        assert_eq!(written(&FundingObject(&funding)), expected);
+        assert_eq!(
+            written(&MemberValue(Member::Funding(Some(&funding)))),
+            expected
+        );
     }
 }
 
