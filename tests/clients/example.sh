@@ -6,6 +6,7 @@
 # PROGRAM is the example, which cargo builds as target/release/examples/service.
 set -eu
 work=$(mktemp -d)
+: >"$work/announced"
 "$1" 127.0.0.1:0 "$work/host.db" >"$work/announced" &
 host=$!
 trap 'kill "$host" 2>/dev/null; rm -rf "$work"' EXIT

@@ -37,6 +37,7 @@ create_key() {
 SIGNALDEX_KEY=$(create_key --name walk --rate 1000 --burst 1000)
 POOR_KEY=$(create_key --name poor --scopes signals:read --quota-signals 0)
 export SIGNALDEX_KEY POOR_KEY
+: >announced
 "$program" serve @sample --as-of 2026-06-30 --addr 127.0.0.1:0 --admin-addr 127.0.0.1:0 \
     --state state.db --log off >/dev/null 2>announced &
 service=$!
