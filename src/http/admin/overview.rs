@@ -137,7 +137,7 @@ fn requests_fact(requests: &[RequestLine]) -> Fact {
     Fact::new(
         "Requests today",
         figures::grouped(all),
-        "with a key, since midnight UTC",
+        "to the API, since midnight UTC",
     )
 }
 

@@ -107,7 +107,7 @@ fn faults_are_worded_for_people() {
         ),
         (
             "size=5,6",
-            Some("Company size"),
+            Some("Employees"),
             "Choose one of 1-49, 50-100, 101-500, 501+.",
         ),
     ] {

@@ -112,7 +112,7 @@ fn label(parameter: Parameter) -> Option<&'static str> {
         "companies" => "Company: any of these",
         "country" => "Country",
         "industry" => "Industry",
-        "size" => "Company size",
+        "size" => "Employees",
         "days" => "Within the last",
         "dateRanges" => "Any of these windows",
         "dateFrom" => "Date from",
