@@ -4,19 +4,21 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const DOCUMENTS: [&str; 17] = [
+const DOCUMENTS: [&str; 19] = [
     "ARCHITECTURE.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "README.md",
+    "RELEASING.md",
+    "SECURITY.md",
     "SPECIFICATION.md",
     "docs/COMPARE.md",
     "docs/api.md",
     "docs/benchmarks.md",
     "docs/cluster.md",
+    "docs/first-hour.md",
     "docs/format.md",
     "docs/hosts.md",
-    "docs/newcomer.md",
     "docs/operators.md",
     "docs/records.md",
     "docs/replicas.md",
@@ -73,6 +75,93 @@ fn every_link_of_the_documents_leads_somewhere() {
             assert!(folder.join(file).exists(), "{document} links to {link}");
         }
     }
+}
+
+/// The end of a link to a heading, as renderers of Markdown derive it from the heading.
+fn anchor(heading: &str) -> String {
+    let kept = heading
+        .trim_start_matches('#')
+        .trim()
+        .chars()
+        .filter(|char| char.is_alphanumeric() || matches!(char, ' ' | '-' | '_'));
+    kept.map(|char| if char == ' ' { '-' } else { char })
+        .collect::<String>()
+        .to_lowercase()
+}
+
+#[test]
+fn every_link_to_a_heading_leads_to_one() {
+    for document in DOCUMENTS {
+        let path = root().join(document);
+        let text = fs::read_to_string(&path).expect("a readable document");
+        let links = text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next());
+        for link in links.filter(|link| !link.contains("://")) {
+            let Some((file, heading)) = link.split_once('#') else {
+                continue;
+            };
+            let target = if file.is_empty() {
+                path.clone()
+            } else {
+                path.with_file_name(file)
+            };
+            let target = fs::read_to_string(target).expect("a readable document");
+            let mut headings = target.lines().filter(|line| line.starts_with('#'));
+            assert!(
+                headings.any(|line| anchor(line) == heading),
+                "{document} links to {link}"
+            );
+        }
+    }
+}
+
+/// The first paragraph of a document that is text, on one line.
+fn first_paragraph(text: &str) -> String {
+    let mut paragraphs = text.split("\n\n").map(str::trim);
+    let paragraph = paragraphs.find(|paragraph| {
+        paragraph.starts_with(|first: char| first.is_alphabetic() || first == '`')
+    });
+    let paragraph = paragraph.expect("a paragraph");
+    paragraph.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The index of the documents for language models (llmstxt.org), from their first lines.
+fn index_for_models() -> String {
+    let read = |path: &str| fs::read_to_string(root().join(path)).expect("a readable document");
+    let mut text = format!("# signaldex\n\n> {}\n", first_paragraph(&read("README.md")));
+    let (guides, project): (Vec<&str>, Vec<&str>) =
+        DOCUMENTS.iter().partition(|path| path.starts_with("docs/"));
+    for (heading, paths) in [("Guides", guides), ("Project", project)] {
+        text.push_str(&format!("\n## {heading}\n\n"));
+        for path in paths {
+            let document = read(path);
+            let title = document.lines().next().expect("a title");
+            let title = title.trim_start_matches("# ");
+            let summary = first_paragraph(&document);
+            let summary = summary
+                .split_once(". ")
+                .map_or(summary.as_str(), |(first, _)| first);
+            let summary = summary.trim_end_matches(['.', ':']);
+            text.push_str(&format!("- [{title}]({path}): {summary}.\n"));
+        }
+    }
+    text
+}
+
+#[test]
+fn llms_txt_lists_the_documents_as_they_begin() {
+    let path = root().join("llms.txt");
+    let expected = index_for_models();
+    if std::env::var_os("SIGNALDEX_BLESS").is_some() {
+        fs::write(&path, &expected).expect("a writable file");
+    }
+    let text = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        text == expected,
+        "set SIGNALDEX_BLESS=1 to write llms.txt anew"
+    );
 }
 
 /// Two screens: newcomers decide within minutes and should be able to read all of it.

@@ -24,3 +24,5 @@ mod real_corpus;
 mod records;
 #[cfg(feature = "json")]
 mod stored;
+#[cfg(all(feature = "local", unix))]
+mod terminal;

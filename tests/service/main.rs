@@ -11,6 +11,10 @@ mod clock;
 mod contract;
 mod cors;
 mod dashboard;
+#[cfg(feature = "cli")]
+mod deployment;
+#[cfg(feature = "cli")]
+mod documents;
 mod errors;
 mod fixture;
 mod following;
@@ -18,6 +22,8 @@ mod guide;
 mod host;
 mod hostile;
 mod index_faults;
+#[cfg(feature = "cli")]
+mod key_commands;
 #[cfg(feature = "cli")]
 mod logs;
 mod metering;

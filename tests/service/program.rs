@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use crate::client;
 
-fn program() -> Command {
+pub(crate) fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_signaldex"))
 }
 
-fn run(state: &Path, arguments: &[&str]) -> Output {
+pub(crate) fn run(state: &Path, arguments: &[&str]) -> Output {
     program()
         .args(arguments)
         .arg("--state")
@@ -22,7 +22,7 @@ fn run(state: &Path, arguments: &[&str]) -> Output {
         .expect("the program runs")
 }
 
-fn json(output: &Output) -> Value {
+pub(crate) fn json(output: &Output) -> Value {
     assert!(
         output.status.success(),
         "{}",
@@ -64,7 +64,9 @@ fn start(
 }
 
 /// Runs a command that serves and waits until it listens.
-fn launch(mut command: Command) -> (Child, SocketAddr, BufReader<std::process::ChildStderr>) {
+pub(crate) fn launch(
+    mut command: Command,
+) -> (Child, SocketAddr, BufReader<std::process::ChildStderr>) {
     let mut service = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -1,0 +1,101 @@
+//! `keys edit` and `keys rotate` beside a running service, which follows within a quarter of a second.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use crate::client::{self, Response};
+use crate::program::{json, run, serve};
+
+/// Longer than the service may take to notice a change.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+struct Running {
+    service: Child,
+    address: SocketAddr,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.service.kill();
+        let _ = self.service.wait();
+    }
+}
+
+fn ask(address: SocketAddr, target: &str, key: &str) -> Response {
+    let bearer = format!("Bearer {key}");
+    client::request(address, "GET", target, &[("authorization", &bearer)])
+}
+
+/// The status of a request once it is `expected`, or at last.
+fn status_in_time(address: SocketAddr, target: &str, key: &str, expected: u16) -> u16 {
+    let started = Instant::now();
+    loop {
+        let status = ask(address, target, key).status;
+        if status == expected || started.elapsed() > PATIENCE {
+            return status;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn create(state: &Path) -> (String, String) {
+    let arguments = ["keys", "create", "--name", "mine", "--quota-signals", "2"];
+    let created = json(&run(state, &arguments));
+    let text = |name: &str| created[name].as_str().expect("text").to_owned();
+    (text("id"), text("key"))
+}
+
+#[test]
+fn an_edited_key_is_followed_by_a_running_service() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = directory.path().join("state.db");
+    let (service, address, _errors) = serve(&state, &[]);
+    let running = Running { service, address };
+    let (id, key) = create(&state);
+    let status = |target, expected| status_in_time(running.address, target, &key, expected);
+    let edit =
+        |arguments: &[&str]| json(&run(&state, &[&["keys", "edit", &id], arguments].concat()));
+
+    let (search, company) = ("/api/v1/signals?limit=2", "/api/v1/companies/pomelora");
+    assert_eq!(status(search, 200), 200);
+    assert_eq!(status(search, 402), 402, "the quota of 2 is used up");
+    let edited = edit(&["--quota-signals", "none", "--scopes", "signals:read"]);
+    assert_eq!(edited["quotaSignals"], serde_json::Value::Null);
+    assert_eq!(edited["name"], "mine", "what is not given stays");
+    assert_eq!(status(search, 200), 200);
+    assert_eq!(status(company, 403), 403);
+    edit(&["--expires", "2020-01-01"]);
+    assert_eq!(status(search, 401), 401);
+    edit(&["--expires", "never"]);
+    assert_eq!(status(search, 200), 200);
+}
+
+#[test]
+fn a_rotated_key_keeps_its_id_and_usage_and_ends_its_old_secret() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = directory.path().join("state.db");
+    let (service, address, _errors) = serve(&state, &[]);
+    let running = Running { service, address };
+    let (id, old) = create(&state);
+    let search = "/api/v1/signals?limit=1";
+    assert_eq!(status_in_time(running.address, search, &old, 200), 200);
+
+    let rotated = json(&run(&state, &["keys", "rotate", &id]));
+    assert_eq!(rotated["id"], id.as_str());
+    let new = rotated["key"].as_str().expect("a key");
+    assert_ne!(new, old);
+    // A request that would be charged otherwise as long as the old secret is still known.
+    let company = "/api/v1/companies/pomelora";
+    assert_eq!(status_in_time(running.address, company, &old, 401), 401);
+    let answer = ask(running.address, search, new);
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("x-usage-remaining"), Some("0"), "one usage");
+    let usage = json(&run(&state, &["usage"]));
+    assert_eq!(usage[0]["keyId"], id.as_str());
+    assert_eq!(usage[0]["signals"], 2);
+
+    let unknown = run(&state, &["keys", "rotate", "key_none"]);
+    assert_eq!(unknown.status.code(), Some(1));
+}
