@@ -1,0 +1,141 @@
+//! White-box tests of `encoding/posting.rs`.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Rows of every density, in a segment of a few blocks.
+fn row_sets() -> impl Strategy<Value = (u32, Vec<u32>)> {
+    (1_u32..200_000, 1_u32..5_000, any::<u64>()).prop_map(|(row_count, stride, seed)| {
+        let mut state = seed;
+        let rows = (0..row_count)
+            .filter(|_| {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                ((state >> 33) as u32).is_multiple_of(stride)
+            })
+            .collect();
+        (row_count, rows)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_posting_gives_back_its_rows((row_count, rows) in row_sets()) {
+        let mut sections = PostingSections::default();
+        sections.push(&[0], row_count);
+        sections.push(&rows, row_count);
+        let postings = sections.view();
+        postings.validate(0..2, row_count).unwrap();
+        let posting = postings.get(PostingId(1));
+        prop_assert_eq!(postings.cardinality(PostingId(1)) as usize, rows.len());
+        prop_assert_eq!(posting.rows().map(|row| row.0).collect::<Vec<_>>(), rows.clone());
+        for block in 0..block_count(row_count) + 1 {
+            let expected: Vec<u16> = rows
+                .iter()
+                .map(|&row| Row(row))
+                .filter(|row| row.block() == block)
+                .map(Row::offset)
+                .collect();
+            let found = posting.block(block);
+            prop_assert_eq!(posting.rows_in(block), expected.len());
+            prop_assert_eq!(found.offsets().collect::<Vec<_>>(), expected);
+            let next = rows.iter().map(|&row| Row(row).block()).find(|&b| b >= block);
+            prop_assert_eq!(posting.next_block(block), next);
+            let previous = rows.iter().rev().map(|&row| Row(row).block()).find(|&b| b <= block);
+            prop_assert_eq!(posting.previous_block(block), previous);
+        }
+    }
+
+    #[test]
+    fn contains_agrees_with_the_rows((row_count, rows) in row_sets(), probe in any::<u32>()) {
+        let mut sections = PostingSections::default();
+        sections.push(&rows, row_count);
+        let row = Row(probe % row_count);
+        let found = sections.view().get(PostingId(0)).contains(row);
+        prop_assert_eq!(found, rows.binary_search(&row.0).is_ok());
+    }
+}
+
+#[test]
+fn shapes_follow_the_density() {
+    let mut sections = PostingSections::default();
+    let row_count = 2 * BLOCK_ROWS;
+    for stride in [
+        row_count,
+        row_count / 2,
+        row_count / 15,
+        row_count / 16,
+        64,
+        63,
+    ] {
+        let rows: Vec<u32> = (0..row_count).step_by(stride as usize).collect();
+        sections.push(&rows, row_count);
+    }
+    let shapes: Vec<u32> = sections.entries.iter().map(|entry| entry.shape).collect();
+    assert_eq!(shapes, [0, 1, 2, 2, 2, 2]);
+    assert_eq!(
+        sections.bitsets.len(),
+        2,
+        "only the last is denser than one row in 64"
+    );
+}
+
+#[test]
+fn validation_names_the_broken_rule() {
+    let row_count = 70_000;
+    let rows: Vec<u32> = (0..row_count).step_by(7).collect();
+    let mut sections = PostingSections::default();
+    sections.push(&rows, row_count);
+    sections.push(&[1, 2, 3], row_count);
+    let broken = |change: &dyn Fn(&mut PostingSections)| {
+        let mut sections = PostingSections {
+            entries: sections.entries.clone(),
+            rows: sections.rows.clone(),
+            containers: sections.containers.clone(),
+            arrays: sections.arrays.clone(),
+            bitsets: sections.bitsets.clone(),
+        };
+        change(&mut sections);
+        let error = sections.view().validate(0..2, row_count).unwrap_err();
+        error.to_string()
+    };
+    type Change<'c> = &'c dyn Fn(&mut PostingSections);
+    let cases: [(Change<'_>, &str); 8] = [
+        (
+            &|s| s.entries[1].shape = 9,
+            "posting 1: its shape and its counts contradict each other",
+        ),
+        (
+            &|s| s.entries[1].start = u32::MAX,
+            "posting 1: its rows lie outside the section",
+        ),
+        (
+            &|s| s.entries[0].length = u32::MAX,
+            "posting 0: its containers lie outside the section",
+        ),
+        (
+            &|s| s.entries[0].cardinality += 1,
+            "posting 0: its containers do not add up to its cardinality",
+        ),
+        (&|s| s.rows[1] = 99, "posting 1: its rows are out of order"),
+        (
+            &|s| s.rows[2] = row_count,
+            "posting 1: it lists a row after the last",
+        ),
+        (
+            &|s| s.bitsets[0][0] ^= 2,
+            "posting 0: a bitset does not match its cardinality",
+        ),
+        (
+            &|s| s.containers[1].block = 2,
+            "posting 0: a container lies after the last row",
+        ),
+    ];
+    for (change, expected) in cases {
+        assert_eq!(broken(change), expected);
+    }
+}

@@ -1,0 +1,37 @@
+//! White-box tests of `error.rs`.
+
+use super::*;
+
+#[test]
+fn an_echo_has_at_most_64_characters_and_says_where_it_was_cut() {
+    assert_eq!(echo(&"é".repeat(64)), "é".repeat(64));
+    assert_eq!(echo(&"é".repeat(65)), format!("{}…", "é".repeat(64)));
+}
+
+#[test]
+fn an_error_and_its_source_say_different_things() {
+    use std::error::Error as _;
+
+    let full = io::Error::new(io::ErrorKind::StorageFull, "no space left");
+    let error = Error::io("write the file", full).at(Path::new("index/manifest"));
+    assert_eq!(error.to_string(), "index/manifest: cannot write the file");
+    let source = error.source().expect("the system's error");
+    assert_eq!(source.to_string(), "no space left");
+    let whole = "index/manifest: cannot write the file: no space left";
+    assert_eq!(format!("{error:#}"), whole);
+    let kind = error.io_error().map(io::Error::kind);
+    assert_eq!(kind, Some(io::ErrorKind::StorageFull));
+}
+
+#[cfg(feature = "replicate")]
+#[test]
+fn an_error_of_a_store_is_none_of_the_operating_system() {
+    let error = Error::store("cannot list", "connection refused");
+    assert!(error.io_error().is_none());
+    assert_eq!(format!("{error:#}"), "cannot list: connection refused");
+}
+
+#[test]
+fn an_echo_cannot_steer_a_terminal() {
+    assert_eq!(echo("a\u{1b}[2Jb\u{9b}"), "a\u{fffd}[2Jb\u{fffd}");
+}

@@ -1,0 +1,44 @@
+//! White-box tests of `json/item_csv.rs`.
+
+use super::*;
+use crate::json::parse_signal;
+use crate::signal::{Signal, SignalId};
+
+#[test]
+fn a_row_has_every_column_and_no_formula() {
+    let line = r#"{"id":"7","slug":"s","title":"=1+1, \"x\"","companySlug":"-c","date":"2026-06-12",
+        "publishedAt":"2026-06-12","funding":{"stage":"Seed","amount":1500000.5,"currency":"EUR"}}"#;
+    let item = Item {
+        signal: parse_signal(line.as_bytes()).expect("a signal"),
+        company_name: "A\nB".into(),
+    };
+    let mut row = Vec::new();
+    write_csv_item(&mut row, &item);
+    assert_eq!(
+        String::from_utf8(row).expect("text"),
+        "7,s,\"'=1+1, \"\"x\"\"\",,,2026-06-12,2026-06-12T00:00:00Z,,\"'-c\",\"A\nB\",,,,,Seed,1500000.5,EUR\r\n"
+    );
+    let mut header = Vec::new();
+    write_csv_header(&mut header);
+    let commas = header.iter().filter(|&&byte| byte == b',').count();
+    assert_eq!(commas + 1, CSV_COLUMNS.len());
+}
+#[test]
+fn the_columns_are_the_members_of_an_item() {
+    let signal = Signal::new(SignalId::MIN, "acme", "Hiring");
+    let mut names = Vec::new();
+    let Ok(()) = visit_members(&signal, |name, member| {
+        match member {
+            Member::Funding(_) => {
+                let funding = Funding::default();
+                let Ok(()) = visit_funding(&funding, |of_funding, _| {
+                    names.push(format!("{}.{}", name.name(), of_funding.name()));
+                    Ok::<(), Infallible>(())
+                });
+            }
+            _ => names.push(name.name().to_owned()),
+        }
+        Ok::<(), Infallible>(())
+    });
+    assert_eq!(names, CSV_COLUMNS);
+}

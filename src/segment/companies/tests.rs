@@ -1,0 +1,76 @@
+//! White-box tests of `segment/companies.rs`.
+
+use super::*;
+use crate::encoding::dictionary::{StringSections, Strings};
+use crate::encoding::hash_index::{HashIndex, HashIndexSections};
+use crate::segment::{Segment, SegmentBuilder};
+use crate::signal::Company;
+
+fn segment(companies: &[(&str, &str)]) -> Segment {
+    let mut builder = SegmentBuilder::new(Vec::new()).unwrap();
+    for &(slug, name) in companies {
+        builder.add_company(&Company::new(slug, name)).unwrap();
+    }
+    Segment::from_bytes(&builder.finish().unwrap()).unwrap()
+}
+
+#[test]
+fn companies_are_found_by_slug_and_by_folded_name() {
+    let companies = [
+        ("acme", "Zeta"),
+        ("beta", "ACME"),
+        ("Zeta", "acme"),
+        ("zoo", "Zoo"),
+    ];
+    let segment = segment(&companies);
+    let keys = segment.company_keys();
+    let slugs = |found: Vec<CompanyNumber>| -> Vec<&str> {
+        found
+            .into_iter()
+            .map(|company| keys.slug(company))
+            .collect()
+    };
+    let by_either = |text| {
+        let mut found = Vec::new();
+        keys.by_slugs_or_names([text].into_iter(), &mut found);
+        slugs(found)
+    };
+    let by_name = |text| {
+        let mut found = Vec::new();
+        keys.by_names([text].into_iter(), &mut found);
+        slugs(found)
+    };
+    assert_eq!(by_either("acme"), ["acme", "Zeta", "beta"]);
+    assert_eq!(by_name("acme"), ["Zeta", "beta"]);
+    assert_eq!(by_either("Zeta"), ["Zeta"]);
+    assert_eq!(by_name("Zeta"), [""; 0]);
+    assert_eq!(by_either("zeta"), ["acme"]);
+    assert_eq!(by_either("zoo"), ["zoo", "zoo"]);
+    assert_eq!(by_either("nobody"), [""; 0]);
+    assert_eq!(keys.by_slug("beta"), Some(CompanyNumber(2)));
+    assert_eq!(keys.by_slug("ACME"), None);
+    assert_eq!(keys.by_slug("zeta"), None, "that is a name");
+    assert_eq!(keys.name_key(CompanyNumber(2)), "acme");
+}
+
+#[test]
+fn validation_finds_what_is_broken() {
+    let fault = |keys: &[&str]| {
+        let mut sections = StringSections::default();
+        keys.iter()
+            .for_each(|key| sections.push(key.as_bytes()).unwrap());
+        let keys = Strings::new(&sections.ends, &sections.bytes);
+        let HashIndexSections { starts, entries } = &HashIndexSections::of(&keys);
+        let index = HashIndex { starts, entries };
+        let found = CompanyKeys(Dictionary { keys, index }).validate(2);
+        found.err().map(|error| error.to_string())
+    };
+    assert_eq!(fault(&["acme", "acne", "b", "a"]), None);
+    let twice = fault(&["acme", "acme", "b", "a"]);
+    assert_eq!(twice.as_deref(), Some("two companies have one slug"));
+    let unordered = fault(&["acne", "acme", "b", "a"]);
+    assert_eq!(unordered, twice);
+    let nameless = fault(&["acme", "acne", "b"]);
+    let rule = "there is not one slug and one name for each company";
+    assert_eq!(nameless.as_deref(), Some(rule));
+}

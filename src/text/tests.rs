@@ -1,0 +1,135 @@
+//! White-box tests of `text.rs`.
+
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn terms_of_awkward_texts() {
+    let cases: [(&str, &[&str]); 37] = [
+        ("", &[]),
+        ("!?… – ()", &[]),
+        ("Series A", &["series", "a"]),
+        ("Café CAFÉ cafe\u{301}", &["cafe", "cafe", "cafe"]),
+        ("AI-powered", &["ai", "powered"]),
+        ("R&D", &["r", "d"]),
+        ("Acme's Acme’s ACME'S", &["acme", "acme", "acme"]),
+        ("U.S. U.S u.s.a.", &["us", "us", "usa"]),
+        ("U.S.-based", &["us", "based"]),
+        ("U.S.'s U.S.A.’s", &["us", "usa"]),
+        ("e.g. this", &["eg", "this"]),
+        ("C++ C# F# C+ C+++", &["c++", "c#", "f#", "c+", "c++"]),
+        ("C++'s C#’s", &["c++", "c#"]),
+        ("C#/.NET", &["c#", "net"]),
+        ("AB+ 9+ a +b", &["ab", "9", "a", "b"]),
+        ("don't", &["don't"]),
+        ("AT&T's", &["at", "t"]),
+        ("node.js 3.5 1,000,000", &["node.js", "3.5", "1,000,000"]),
+        ("$4,000,000.", &["4,000,000"]),
+        ("snake_case _ __x", &["snake_case", "__x"]),
+        ("Straße STRASSE", &["strasse", "strasse"]),
+        ("ﬁnance", &["finance"]),
+        ("Ｆｕｌｌ", &["full"]),
+        ("İstanbul", &["istanbul"]),
+        ("ΟΔΟΣ οδός", &["οδοσ", "οδόσ"]),
+        ("Москва й", &["москва", "й"]),
+        ("Ёлка", &["ёлка"]),
+        ("ガス", &["ガス"]),
+        ("東京", &["東", "京"]),
+        ("한국 투자", &["한국", "투자"]),
+        ("👍 launch 🚀", &["launch"]),
+        ("\u{301}abc", &["abc"]),
+        ("eb \u{65C} bs", &["eb", "\u{65C}", "bs"]),
+        ("x\u{200D}y", &["x\u{200D}y"]),
+        ("Ø ł đ", &["ø", "ł", "đ"]),
+        ("x's's", &["x"]),
+        ("rock'n'roll's", &["rock'n'roll"]),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(terms(text), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn the_key_of_a_key_is_that_key() {
+    for letter in '\0'..=char::MAX {
+        let key = fold_value(letter.encode_utf8(&mut [0; 4])).into_owned();
+        assert_eq!(fold_value(&key), key, "{letter:?}");
+    }
+}
+
+#[test]
+fn values_compare_without_case_and_spacing() {
+    for (value, key) in [
+        ("Germany", "germany"),
+        (" germany\t", "germany"),
+        ("United  States", "united states"),
+        ("United\u{A0}States", "united states"),
+        ("Österreich", "osterreich"),
+        ("O\u{308}sterreich", "osterreich"),
+        ("Côte d’Ivoire", "cote d'ivoire"),
+        ("L‘Oréal", "l'oreal"),
+        ("Йод", "йод"),
+        ("STRASSE", "strasse"),
+        ("", ""),
+    ] {
+        assert_eq!(fold_value(value), key, "{value:?}");
+    }
+    assert!(matches!(fold_value("united states"), Cow::Borrowed(_)));
+    assert!(matches!(tidy("United States"), Cow::Borrowed(_)));
+    assert_eq!(tidy(" a \u{3000} b\n"), "a b");
+}
+
+/// Text with more of what is awkward than chance would give.
+fn awkward() -> impl Strategy<Value = String> {
+    let pieces = prop_oneof![
+        any::<char>().prop_map(String::from),
+        prop::sample::select(vec![
+            "'s", "’s", ".", "U.S.", "C++", "#", "+", "é", "e\u{301}", "\u{301}", "ß", "ŉ", "İ",
+            "ﬁ", "Ａ", "\u{345}", "\u{65C}", "ᾳ", "Σ", "_", ":", ",", ";", "1", "a", " ", "-",
+            "\u{200D}", "י", "\"",
+        ])
+        .prop_map(String::from),
+    ];
+    prop::collection::vec(pieces, 0..12).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn analysing_a_term_gives_the_term(text in awkward()) {
+        for term in terms(&text) {
+            prop_assert_eq!(terms(&term), vec![term]);
+        }
+    }
+
+    #[test]
+    fn words_between_spaces_have_the_same_terms_alone(text in awkward()) {
+        let alone: Vec<String> = text.split_whitespace().flat_map(terms).collect();
+        prop_assert_eq!(alone, terms(&text));
+    }
+
+    #[test]
+    fn ascii_words_are_unicode_words(text in "[ -~\t\n]{0,24}|[a-c1-2.,:;'_+# S]{0,16}") {
+        let words: Vec<_> = AsciiWords { text: text.as_bytes(), index: 0 }
+            .map(|(start, end)| &text[start..end])
+            .collect();
+        prop_assert_eq!(words, text.unicode_words().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn keys_of_values_are_stable(text in awkward()) {
+        let key = fold_value(&text).into_owned();
+        prop_assert_eq!(fold_value(&key), key.as_str());
+        let tidied = tidy(&text);
+        prop_assert_eq!(tidy(&tidied), tidied.as_ref());
+    }
+
+    #[test]
+    fn letter_case_and_composition_do_not_matter(text in "[a-zé ß.'+#-]{0,16}") {
+        let decomposed: String = text.nfd().collect();
+        prop_assert_eq!(terms(&decomposed), terms(&text));
+        prop_assert_eq!(terms(&text.to_uppercase()), terms(&text));
+    }
+}
