@@ -9,12 +9,17 @@ use time::{Date, UtcDateTime};
 
 use super::deadline::Deadline;
 use super::keyring::{Key, Rate};
-use super::keys::{KeyHash, Scope};
+use super::keys::{KeyHash, KeyRecord, Scope};
 use super::metering::Month;
 use super::pages;
 use super::principal::Principal;
 use super::problem::{Code, Problem};
 use super::service::Shared;
+
+const NO_KEY: &str =
+    "Send a whole key, which begins with sdx_, in one header: Authorization: Bearer <API_KEY>.";
+
+const UNKNOWN_KEY: &str = "The key is not known here; ask the operator for one of this service.";
 
 /// Who sent a request, as far as that is known: for headers, the log and the dashboard.
 #[derive(Debug, Default)]
@@ -55,11 +60,17 @@ impl<'a> Call<'a> {
         caller.rate = Some(standing);
         caller.key = Some(Arc::clone(&key));
         if let Some(seconds) = standing.retry_after_seconds {
-            let problem = Problem::new(Code::RateLimited, "The key has sent too many requests.");
+            let problem = Problem::new(
+                Code::RateLimited,
+                "The key has sent too many requests; wait as long as Retry-After says.",
+            );
             return Err(problem.retry_after(seconds));
         }
         if !key.record.settings.scopes.contains(scope) {
-            let detail = format!("The key lacks the scope {}.", scope.as_str());
+            let detail = format!(
+                "The key lacks the scope {}; ask the operator for a key that has it.",
+                scope.as_str()
+            );
             return Err(Problem::new(Code::Forbidden, detail));
         }
         Ok(Call {
@@ -88,17 +99,26 @@ fn identify(service: &Shared, parts: &Parts, now: UtcDateTime) -> Result<Arc<Key
         let key = service.keyring.of_principal(principal, &service.state);
         return key.map_err(|error| Problem::internal(&error));
     }
-    let unauthorized = || {
-        let detail = "Send a valid key: Authorization: Bearer <API_KEY>.";
-        Problem::new(Code::Unauthorized, detail)
-    };
-    let hash = presented_key(parts).ok_or_else(unauthorized)?;
+    let unauthorized = |detail: &str| Problem::new(Code::Unauthorized, detail);
+    let hash = presented_key(parts).ok_or_else(|| unauthorized(NO_KEY))?;
     let key = service
         .keyring
         .find(&hash, &service.state)
         .map_err(|error| Problem::internal(&error))?;
-    key.filter(|key| key.record.is_valid_at(now))
-        .ok_or_else(unauthorized)
+    let key = key.ok_or_else(|| unauthorized(UNKNOWN_KEY))?;
+    if !key.record.is_valid_at(now) {
+        return Err(unauthorized(ended(&key.record)));
+    }
+    Ok(key)
+}
+
+/// Why a key that is known is refused. Only its holder learns this.
+fn ended(record: &KeyRecord) -> &'static str {
+    if record.revoked_at.is_some() {
+        "The key is revoked; ask the operator for another."
+    } else {
+        "The key has expired; ask the operator to extend it, or for another."
+    }
 }
 
 fn presented_key(parts: &Parts) -> Option<KeyHash> {

@@ -108,7 +108,7 @@ fn refusal(error: ChargeError, counter: Counter) -> Refusal {
 
 fn exhausted(counter: Counter) -> Problem {
     let detail = format!(
-        "The key has used its quota of {} for this month.",
+        "The key has used its quota of {} for this month (UTC); wait for the next, or ask the operator for more.",
         counter.as_str()
     );
     Problem::new(Code::QuotaExceeded, detail)

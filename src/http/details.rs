@@ -52,7 +52,12 @@ async fn find_signal(call: &Call<'_>, id: SignalId) -> Result<Record, Problem> {
     let view = corpus.view();
     let body = corpus.signal(&view, id).await?;
     Ok(Record {
-        body: body.ok_or_else(|| Problem::new(Code::NotFound, "There is no signal of this id."))?,
+        body: body.ok_or_else(|| {
+            Problem::new(
+                Code::NotFound,
+                "There is no signal with this id; search lists the ids.",
+            )
+        })?,
         tag: etag::of(&[b"signal", &view.tag_seed, &id.get().to_le_bytes()]),
     })
 }
@@ -62,8 +67,12 @@ async fn find_company(call: &Call<'_>, slug: &str) -> Result<Record, Problem> {
     let view = corpus.view();
     let body = corpus.company(&view, slug).await?;
     Ok(Record {
-        body: body
-            .ok_or_else(|| Problem::new(Code::NotFound, "There is no company of this slug."))?,
+        body: body.ok_or_else(|| {
+            Problem::new(
+                Code::NotFound,
+                "There is no company with this slug; the companySlug of a signal is one.",
+            )
+        })?,
         tag: etag::of(&[b"company", &view.tag_seed, slug.as_bytes()]),
     })
 }

@@ -169,8 +169,8 @@ impl Problem {
 
     pub(crate) fn of_faults(faults: Vec<Fault>) -> Problem {
         let detail = match faults.len() {
-            1 => "One parameter of the request is at fault.".to_owned(),
-            count => format!("The request has {count} faults."),
+            1 => "One parameter is invalid; fix what errors names.".to_owned(),
+            count => format!("The request has {count} errors; fix what errors lists."),
         };
         Problem {
             faults,

@@ -179,8 +179,7 @@ fn begin(call: &Call<'_>, name: &str, query: &Query) -> Result<Attempt, Problem>
         return Ok(Attempt::First(guard));
     };
     if stored.parameters != replay::parameters_of(query) {
-        let detail =
-            "This Idempotency-Key was used with other parameters within the last 24 hours.";
+        let detail = "This Idempotency-Key was used with other parameters within the last 24 hours; choose a new one.";
         return Err(Problem::new(Code::IdempotencyKeyReused, detail));
     }
     call.service.metrics.replays.inc();

@@ -27,6 +27,7 @@ mod key_commands;
 #[cfg(feature = "cli")]
 mod logs;
 mod metering;
+mod mistakes;
 mod openapi;
 #[cfg(feature = "cli")]
 mod operators;
