@@ -101,7 +101,7 @@ pub(crate) trait Corpus: Send + Sync {
     }
 
     /// Why the corpus cannot answer everything, in words that untrusted clients may read.
-    fn fault(&self) -> Option<String> {
+    fn error(&self) -> Option<String> {
         None
     }
 }

@@ -1,7 +1,7 @@
 //! The one error of everything that touches an index.
 //!
 //! It is opaque: callers ask it questions (`is_corrupt`, `is_locked`) instead of matching on its
-//! shape, so that it can learn to say more without breaking them. Faults in what a user typed are
+//! shape, so that it can learn to say more without breaking them. Errors in what a user typed are
 //! another matter and have a type of their own, [`InvalidQuery`](crate::query::InvalidQuery).
 
 use std::fmt;

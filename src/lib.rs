@@ -55,7 +55,7 @@
 //! |---|---|
 //! | open, build or change an index | [`Index`], [`IndexBuilder`], [`Writer`] |
 //! | ask it something | [`Snapshot`]: `search`, `records`, `count`, `facets`, `explain` |
-//! | say what you want | [`query`]: [`Query`], [`Filter`], cursors, parameters, faults |
+//! | say what you want | [`query`]: [`Query`], [`Filter`], cursors, parameters, errors |
 //! | know how words match | [`text`] |
 //! | load JSON lines or write answers | `json` (feature `json`) |
 //! | serve it over HTTP, metered | `http` (feature `http`) |

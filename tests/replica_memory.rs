@@ -104,7 +104,7 @@ fn after_each_swap_memory_is_that_of_one_generation() {
             });
             let progress = runtime.block_on(replica.sync());
             is_over.store(true, Ordering::Relaxed);
-            assert!(progress.fault.is_none() && progress.changed, "{progress:?}");
+            assert!(progress.error.is_none() && progress.changed, "{progress:?}");
         });
         let (_, mapped_during) = memory(&cache);
         assert!(

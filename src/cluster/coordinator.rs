@@ -335,7 +335,7 @@ impl Corpus for Coordinator {
         })
     }
 
-    fn fault(&self) -> Option<String> {
+    fn error(&self) -> Option<String> {
         self.members.missing().map(Unreachable::detail)
     }
 }
@@ -344,7 +344,7 @@ fn unexpected() -> Unanswered {
     Unanswered::Failed(Error::corrupt("the nodes have answered something else"))
 }
 
-/// The rows with their ids, which are what they should be unless a node is at fault.
+/// The rows with their ids, which are what they should be unless a node is invalid.
 fn page_rows(rows: Vec<Row>) -> crate::Result<Vec<(SignalId, Vec<u8>)>> {
     let row = |row: Row| {
         let id = SignalId::new(row.id);

@@ -23,7 +23,7 @@ pub(super) struct Loader {
     /// The copies, by number of shards and shard.
     replicas: HashMap<(u32, u32), Replica>,
     /// What was wrong the last time, so that it is told once.
-    fault: Option<String>,
+    error: Option<String>,
 }
 
 impl Loader {
@@ -41,7 +41,7 @@ impl Loader {
             cache,
             loaded,
             replicas: HashMap::new(),
-            fault: None,
+            error: None,
         }
     }
 
@@ -75,10 +75,10 @@ impl Loader {
     /// A shard of that generation, and no other.
     async fn shard(&mut self, shard: u32, count: u32, generation: u64) -> Result<Arc<Snapshot>> {
         let wanted = Wanted::Exactly(generation);
-        let mut fault = None;
+        let mut error = None;
         let replica = match self.replicas.get_mut(&(count, shard)) {
             Some(replica) => {
-                fault = replica.sync_to(wanted).await.fault;
+                error = replica.sync_to(wanted).await.error;
                 replica
             }
             None => {
@@ -94,7 +94,7 @@ impl Loader {
         if snapshot.generation() == generation {
             Ok(snapshot)
         } else {
-            Err(fault.unwrap_or_else(|| {
+            Err(error.unwrap_or_else(|| {
                 let held = snapshot.generation();
                 Error::missing(format!(
                     "generation {generation} is not to be had; {held} is here"
@@ -134,14 +134,14 @@ impl Loader {
         }
     }
 
-    /// Logs a fault once.
+    /// Logs an error once.
     fn tell(&mut self, loaded: Result<()>) {
-        let fault = loaded.err().map(|error| error.to_string());
-        if fault != self.fault
-            && let Some(fault) = &fault
+        let error = loaded.err().map(|error| error.to_string());
+        if error != self.error
+            && let Some(error) = &error
         {
-            tracing::error!(fault, "the newest generation cannot be loaded");
+            tracing::error!(error, "the newest generation cannot be loaded");
         }
-        self.fault = fault;
+        self.error = error;
     }
 }

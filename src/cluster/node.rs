@@ -136,8 +136,8 @@ impl Node {
     }
 
     /// The shards that no node can be asked for now; `None` where there is none.
-    pub fn fault(&self) -> Option<String> {
-        self.coordinator.fault()
+    pub fn error(&self) -> Option<String> {
+        self.coordinator.error()
     }
 
     /// How a query is answered: what runs on which node, as the engine draws it.

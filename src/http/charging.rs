@@ -138,7 +138,7 @@ impl From<Refusal> for Problem {
 
 #[cfg(test)]
 mod tests {
-    //! Faults within a commit, which nothing outside the process can cause on purpose.
+    //! Errors within a commit, which nothing outside the process can cause on purpose.
 
     use std::sync::mpsc;
     use std::time::{Duration, Instant};

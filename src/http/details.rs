@@ -9,7 +9,7 @@ use super::problem::{Code, Problem};
 use super::request;
 use super::search::{CHARGED, priced, tagged};
 use crate::SignalId;
-use crate::query::{Fault, FaultCode};
+use crate::query::{ErrorCode, ParameterError};
 
 /// A record that was found, and the tag of showing it.
 struct Record {
@@ -78,9 +78,9 @@ async fn find_company(call: &Call<'_>, slug: &str) -> Result<Record, Problem> {
 }
 
 fn invalid_id() -> Problem {
-    Problem::of_faults(vec![Fault {
+    Problem::of_errors(vec![ParameterError {
         parameter: "id".to_owned(),
-        code: FaultCode::InvalidValue,
+        code: ErrorCode::InvalidValue,
         message: "id has to be a whole number of 1 to 19 digits without a leading zero".to_owned(),
     }])
 }

@@ -8,7 +8,7 @@ pub struct Following {
     /// The newest generation that is known to be there.
     pub newest: u64,
     /// Why it does not answer yet, for untrusted clients: without addresses and credentials.
-    pub fault: Option<String>,
+    pub error: Option<String>,
     /// Objects fetched since the last report.
     pub objects_fetched: u64,
     /// Bytes fetched since the last report.
@@ -30,10 +30,10 @@ impl Service {
 impl Following {
     /// The member of `/readyz`'s answer.
     pub(super) fn json(&self) -> String {
-        let fault = match &self.fault {
-            Some(fault) => serde_json::Value::from(fault.as_str()).to_string(),
+        let error = match &self.error {
+            Some(error) => serde_json::Value::from(error.as_str()).to_string(),
             None => "null".to_owned(),
         };
-        format!("{{\"newest\":{},\"fault\":{fault}}}", self.newest)
+        format!("{{\"newest\":{},\"error\":{error}}}", self.newest)
     }
 }

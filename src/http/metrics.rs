@@ -53,8 +53,8 @@ pub(crate) struct Metrics {
     pub(crate) generation: Gauge<u64, AtomicU64>,
     followed_generation: Gauge<u64, AtomicU64>,
     follow_reported: Gauge<u64, AtomicU64>,
-    follow_faulty: Gauge,
-    follow_faults: Counter,
+    follow_failing: Gauge,
+    follow_errors: Counter,
     fetched_objects: Counter,
     fetched_bytes: Counter,
 }
@@ -83,8 +83,8 @@ impl Metrics {
             generation: Gauge::default(),
             followed_generation: Gauge::default(),
             follow_reported: Gauge::default(),
-            follow_faulty: Gauge::default(),
-            follow_faults: Counter::default(),
+            follow_failing: Gauge::default(),
+            follow_errors: Counter::default(),
             fetched_objects: Counter::default(),
             fetched_bytes: Counter::default(),
         };
@@ -186,14 +186,14 @@ impl Metrics {
             self.follow_reported.clone(),
         );
         registry.register(
-            "follow_faulty",
+            "follow_failing",
             "1 while the newest generation cannot be loaded",
-            self.follow_faulty.clone(),
+            self.follow_failing.clone(),
         );
         registry.register(
-            "follow_faults",
+            "follow_errors",
             "Attempts to follow the store that failed",
-            self.follow_faults.clone(),
+            self.follow_errors.clone(),
         );
         registry.register(
             "fetched_objects",
@@ -208,13 +208,13 @@ impl Metrics {
     }
 
     pub(crate) fn followed(&self, report: &super::following::Following) {
-        let is_faulty = report.fault.is_some();
+        let is_failing = report.error.is_some();
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         self.follow_reported
             .set(now.map_or(0, |time| time.as_secs()));
         self.followed_generation.set(report.newest);
-        self.follow_faulty.set(is_faulty.into());
-        self.follow_faults.inc_by(is_faulty.into());
+        self.follow_failing.set(is_failing.into());
+        self.follow_errors.inc_by(is_failing.into());
         self.fetched_objects.inc_by(report.objects_fetched);
         self.fetched_bytes.inc_by(report.bytes_fetched);
     }

@@ -25,8 +25,8 @@ pub(super) fn health(parts: &Parts) -> Result<Answer, Problem> {
 /// written.
 pub(super) fn ready(service: &Shared, parts: &Parts) -> Result<Answer, Problem> {
     request::refuse_parameters(parts.uri.query())?;
-    if let Some(fault) = fault(service) {
-        return Err(Problem::overloaded(&fault));
+    if let Some(error) = error(service) {
+        return Err(Problem::overloaded(&error));
     }
     let generation = service.corpus.view().generation;
     let following = service.following.load();
@@ -39,18 +39,18 @@ pub(super) fn ready(service: &Shared, parts: &Parts) -> Result<Answer, Problem> 
 }
 
 /// Why the process cannot answer searches now.
-pub(super) fn fault(service: &Shared) -> Option<String> {
+pub(super) fn error(service: &Shared) -> Option<String> {
     if let Err(error) = service.state.check_files() {
         return Some(format!("The state file was {}.", error.cause()));
     }
-    if let Some(fault) = service.writer.fault() {
-        return Some(fault.to_owned());
+    if let Some(error) = service.writer.error() {
+        return Some(error.to_owned());
     }
     if let Err(error) = service.state.key_changes() {
         tracing::error!(error = format_args!("{error:#}"), "not ready");
         return Some("The state cannot be read.".to_owned());
     }
-    service.corpus.fault()
+    service.corpus.error()
 }
 
 /// The answer to everything that needs a key while the state file is not there.

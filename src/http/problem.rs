@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::limits::RETRY_AFTER_SECONDS;
 use crate::corpus::Unanswered;
-use crate::query::{Fault, InvalidQuery};
+use crate::query::{InvalidQuery, ParameterError};
 
 /// What can be wrong with a request, or with us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -132,7 +132,7 @@ impl Code {
 pub(crate) struct Problem {
     pub(crate) code: Code,
     pub(crate) detail: String,
-    pub(crate) faults: Vec<Fault>,
+    pub(crate) errors: Vec<ParameterError>,
     pub(crate) retry_after_seconds: Option<u64>,
 }
 
@@ -147,11 +147,11 @@ struct Body<'a> {
     code: &'a str,
     request_id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    errors: Option<Vec<FaultBody<'a>>>,
+    errors: Option<Vec<ErrorBody<'a>>>,
 }
 
 #[derive(Serialize)]
-struct FaultBody<'a> {
+struct ErrorBody<'a> {
     parameter: &'a str,
     code: &'a str,
     message: &'a str,
@@ -162,18 +162,18 @@ impl Problem {
         Problem {
             code,
             detail: detail.into(),
-            faults: Vec::new(),
+            errors: Vec::new(),
             retry_after_seconds: None,
         }
     }
 
-    pub(crate) fn of_faults(faults: Vec<Fault>) -> Problem {
-        let detail = match faults.len() {
+    pub(crate) fn of_errors(errors: Vec<ParameterError>) -> Problem {
+        let detail = match errors.len() {
             1 => "One parameter is invalid; fix what errors names.".to_owned(),
             count => format!("The request has {count} errors; fix what errors lists."),
         };
         Problem {
-            faults,
+            errors,
             ..Problem::new(Code::InvalidRequest, detail)
         }
     }
@@ -205,10 +205,10 @@ impl Problem {
 
     /// The body for a service below `base`, whose API reference explains the code.
     pub(crate) fn body(&self, base: &str, request_id: &str) -> Vec<u8> {
-        let errors = self.faults.iter().map(|fault| FaultBody {
-            parameter: &fault.parameter,
-            code: fault.code.as_str(),
-            message: &fault.message,
+        let errors = self.errors.iter().map(|error| ErrorBody {
+            parameter: &error.parameter,
+            code: error.code.as_str(),
+            message: &error.message,
         });
         let body = Body {
             r#type: format!("{base}/docs#{}", self.code.as_str()),
@@ -225,7 +225,7 @@ impl Problem {
 
 impl From<InvalidQuery> for Problem {
     fn from(invalid: InvalidQuery) -> Problem {
-        Problem::of_faults(invalid.faults().to_vec())
+        Problem::of_errors(invalid.errors().to_vec())
     }
 }
 

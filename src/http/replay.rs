@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::problem::Problem;
 use crate::Query;
-use crate::query::{Fault, FaultCode};
+use crate::query::{ErrorCode, ParameterError};
 
 /// The header that carries an idempotency key.
 pub(crate) const HEADER: &str = "idempotency-key";
@@ -27,24 +27,24 @@ pub(crate) fn name_of(headers: &HeaderMap) -> Result<Option<String>, Problem> {
         return Ok(None);
     };
     if values.next().is_some() {
-        return Err(fault(
-            FaultCode::RepeatedParameter,
+        return Err(error(
+            ErrorCode::RepeatedParameter,
             "is given more than once; give it once",
         ));
     }
     let bytes = value.as_bytes();
     if !LENGTHS.contains(&bytes.len()) || !bytes.iter().all(u8::is_ascii_graphic) {
-        return Err(fault(
-            FaultCode::InvalidValue,
+        return Err(error(
+            ErrorCode::InvalidValue,
             "has to be 8 to 128 visible ASCII characters",
         ));
     }
     Ok(value.to_str().ok().map(str::to_owned))
 }
 
-fn fault(code: FaultCode, what: &str) -> Problem {
+fn error(code: ErrorCode, what: &str) -> Problem {
     let message = format!("{SHOWN_NAME} {what}");
-    Problem::of_faults(vec![Fault {
+    Problem::of_errors(vec![ParameterError {
         parameter: SHOWN_NAME.to_owned(),
         code,
         message,

@@ -10,8 +10,8 @@ use percent_encoding::percent_decode_str;
 
 use super::limits::URI_BYTES_MAX;
 use super::problem::{Code, Problem};
-use crate::query::limits::FAULTS_MAX;
-use crate::query::{Fault, FaultCode};
+use crate::query::limits::ERRORS_MAX;
+use crate::query::{ErrorCode, ParameterError};
 
 /// Characters of input that a message repeats.
 const ECHO_CHARS_MAX: usize = 64;
@@ -79,12 +79,12 @@ fn is_host(host: &[u8]) -> bool {
 
 /// Refuses every parameter, for endpoints that take none.
 pub(crate) fn refuse_parameters(query: Option<&str>) -> Result<(), Problem> {
-    let mut faults: Vec<Fault> = Vec::new();
+    let mut errors: Vec<ParameterError> = Vec::new();
     for pair in query
         .unwrap_or_default()
         .split('&')
         .filter(|pair| !pair.is_empty())
-        .take(FAULTS_MAX)
+        .take(ERRORS_MAX)
     {
         let name = pair.split('=').next().unwrap_or_default().replace('+', " ");
         let name: String = percent_decode_str(&name)
@@ -93,16 +93,16 @@ pub(crate) fn refuse_parameters(query: Option<&str>) -> Result<(), Problem> {
             .take(ECHO_CHARS_MAX)
             .collect();
         let message = "there is no such parameter; this endpoint takes none".to_owned();
-        faults.push(Fault {
+        errors.push(ParameterError {
             parameter: name,
-            code: FaultCode::UnknownParameter,
+            code: ErrorCode::UnknownParameter,
             message,
         });
     }
-    if faults.is_empty() {
+    if errors.is_empty() {
         Ok(())
     } else {
-        Err(Problem::of_faults(faults))
+        Err(Problem::of_errors(errors))
     }
 }
 

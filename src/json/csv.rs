@@ -5,7 +5,7 @@
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 
-use super::fault::RecordFault;
+use super::error::RecordError;
 use super::fields::RecordKind;
 use super::lines::{LINE_BYTES_MAX, Lines};
 use super::rename::{ObjectWriter, Renames, write_text};
@@ -39,7 +39,7 @@ struct Column {
 }
 
 /// The number of a row's first line, and why it is no record.
-pub(super) type Row = (u64, Result<(), RecordFault>);
+pub(super) type Row = (u64, Result<(), RecordError>);
 
 /// Whether this is a header: one of its cells is the name of a field, and it is no JSON.
 pub(super) fn is_header(line: &[u8], kind: RecordKind, renames: &Renames) -> bool {
@@ -80,7 +80,7 @@ impl Csv {
         if let Some((_, read)) = csv.read_row(lines)? {
             let columns = read.and_then(|()| csv.header(kind, renames));
             csv.columns = columns
-                .map_err(|fault| Error::invalid(format!("the header: {fault}")).at(lines.path()))?;
+                .map_err(|error| Error::invalid(format!("the header: {error}")).at(lines.path()))?;
         }
         csv.order = (0..csv.columns.len()).collect();
         csv.order
@@ -103,13 +103,13 @@ impl Csv {
         &self.line
     }
 
-    fn header(&self, kind: RecordKind, renames: &Renames) -> Result<Vec<Column>, RecordFault> {
+    fn header(&self, kind: RecordKind, renames: &Renames) -> Result<Vec<Column>, RecordError> {
         let mut names: Vec<&str> = Vec::new();
         for cell in self.texts()? {
             let cell = cell.trim();
             let name = renames.ours(cell).unwrap_or(cell);
             if names.contains(&name) {
-                return Err(RecordFault::of_line(format!(
+                return Err(RecordError::of_line(format!(
                     "the column {} is given twice; a column is given once",
                     quoted(name)
                 )));
@@ -142,19 +142,19 @@ impl Csv {
             };
             let Some(line) = next else {
                 let unclosed = "a quoted cell is not closed before the end of the file";
-                return Ok(start.map(|number| (number, Err(RecordFault::of_line(unclosed)))));
+                return Ok(start.map(|number| (number, Err(RecordError::of_line(unclosed)))));
             };
             let number = *start.get_or_insert(line.number);
             let content = match line.content {
                 Ok(content) => content,
-                Err(fault) => return Ok(Some((number, Err(fault)))),
+                Err(error) => return Ok(Some((number, Err(error)))),
             };
             bytes += content.len() + 1;
             if bytes > LINE_BYTES_MAX {
-                let fault = format!(
+                let error = format!(
                     "the row is longer than {LINE_BYTES_MAX} bytes; perhaps a quoted cell is not closed"
                 );
-                return Ok(Some((number, Err(RecordFault::of_line(fault)))));
+                return Ok(Some((number, Err(RecordError::of_line(error)))));
             }
             if self.feed(content) || self.feed(b"\n") {
                 return Ok(Some((number, Ok(()))));
@@ -186,16 +186,16 @@ impl Csv {
     }
 
     /// The cells of the row.
-    fn texts(&self) -> Result<impl Iterator<Item = &str>, RecordFault> {
+    fn texts(&self) -> Result<impl Iterator<Item = &str>, RecordError> {
         if self.cell_count >= self.ends.len() {
             let allowed = self.ends.len() - 1;
             let count = self.cell_count;
-            return Err(RecordFault::of_line(format!(
+            return Err(RecordError::of_line(format!(
                 "has {count} cells or more; at most {allowed} are allowed"
             )));
         }
         let text = std::str::from_utf8(&self.cells[..self.cells_length]);
-        let text = text.map_err(|_| RecordFault::of_line("not UTF-8"))?;
+        let text = text.map_err(|_| RecordError::of_line("not UTF-8"))?;
         let ends = &self.ends[..self.cell_count];
         let starts = std::iter::once(0).chain(ends.iter().copied());
         // A quoted cell cannot end within a character: its end is that of a cell in valid UTF-8.
@@ -204,10 +204,10 @@ impl Csv {
             .map(move |(start, &end)| text.get(start..end).unwrap_or_default()))
     }
 
-    fn write_line(&mut self) -> Result<(), RecordFault> {
+    fn write_line(&mut self) -> Result<(), RecordError> {
         if self.cell_count != self.columns.len() {
             let [cells, columns] = [self.cell_count, self.columns.len()];
-            return Err(RecordFault::of_line(format!(
+            return Err(RecordError::of_line(format!(
                 "the row has {cells} cells and the header {columns}; quote a cell that holds the separator"
             )));
         }

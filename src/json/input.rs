@@ -1,4 +1,4 @@
-//! Input records: a line of JSON becomes a signal or a company, or a fault that names its field.
+//! Input records: a line of JSON becomes a signal or a company, or an error that names its field.
 //!
 //! Members that no record has are passed over; a load counts or refuses them. `companyName` of a
 //! signal, `signalCount` and `latestSignalDate` of a company are passed over in any case: the
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use serde::de::MapAccess;
 use time::{Date, UtcDateTime};
 
-use super::fault::RecordFault;
+use super::error::RecordError;
 use super::fields::UnknownFields;
 use super::object::{self, Context, Member, MemberValue, Members, ObjectSeed, Slot};
 use super::value::Count;
@@ -21,7 +21,7 @@ use crate::signal::{Company, Currency, Funding, Hiring, Signal, SignalId};
 /// The line is not UTF-8, not one JSON object, or breaks a rule of a field.
 ///
 /// Cost: one pass, about a microsecond for a line of 1,000 bytes; no allocation without escapes.
-pub fn parse_signal(line: &[u8]) -> Result<Signal<'_>, RecordFault> {
+pub fn parse_signal(line: &[u8]) -> Result<Signal<'_>, RecordError> {
     parse_signal_noting(line, &mut UnknownFields::Ignored)
 }
 
@@ -29,7 +29,7 @@ pub fn parse_signal(line: &[u8]) -> Result<Signal<'_>, RecordFault> {
 pub(super) fn parse_signal_noting<'de>(
     line: &'de [u8],
     unknown: &mut UnknownFields,
-) -> Result<Signal<'de>, RecordFault> {
+) -> Result<Signal<'de>, RecordError> {
     object::read_line::<SignalMembers<'de>>(line, unknown)?.finish()
 }
 
@@ -39,7 +39,7 @@ pub(super) fn parse_signal_noting<'de>(
 /// The line is not UTF-8, not one JSON object, or breaks a rule of a field.
 ///
 /// Cost: as [`parse_signal`].
-pub fn parse_company(line: &[u8]) -> Result<Company<'_>, RecordFault> {
+pub fn parse_company(line: &[u8]) -> Result<Company<'_>, RecordError> {
     parse_company_noting(line, &mut UnknownFields::Ignored)
 }
 
@@ -47,7 +47,7 @@ pub fn parse_company(line: &[u8]) -> Result<Company<'_>, RecordFault> {
 pub(super) fn parse_company_noting<'de>(
     line: &'de [u8],
     unknown: &mut UnknownFields,
-) -> Result<Company<'de>, RecordFault> {
+) -> Result<Company<'de>, RecordError> {
     object::read_line::<CompanyMembers<'de>>(line, unknown)?.finish()
 }
 
@@ -71,7 +71,7 @@ struct SignalMembers<'de> {
 }
 
 impl<'de> SignalMembers<'de> {
-    fn finish(self) -> Result<Signal<'de>, RecordFault> {
+    fn finish(self) -> Result<Signal<'de>, RecordError> {
         Ok(Signal {
             id: required("id", self.id)?,
             slug: required("slug", self.slug)?,
@@ -219,7 +219,7 @@ struct CompanyMembers<'de> {
 }
 
 impl<'de> CompanyMembers<'de> {
-    fn finish(self) -> Result<Company<'de>, RecordFault> {
+    fn finish(self) -> Result<Company<'de>, RecordError> {
         Ok(Company {
             slug: not_empty("slug", self.slug)?,
             name: required("name", self.name)?,
@@ -262,9 +262,9 @@ impl<'de> Members<'de> for CompanyMembers<'de> {
     }
 }
 
-fn required<'de, T: Member<'de>>(field: &'static str, slot: Slot<T>) -> Result<T, RecordFault> {
+fn required<'de, T: Member<'de>>(field: &'static str, slot: Slot<T>) -> Result<T, RecordError> {
     slot.flatten().ok_or_else(|| {
-        RecordFault::of_field(
+        RecordError::of_field(
             field,
             format!("is missing or null; it must be {}", T::EXPECTED),
         )
@@ -274,10 +274,10 @@ fn required<'de, T: Member<'de>>(field: &'static str, slot: Slot<T>) -> Result<T
 fn not_empty<'de>(
     field: &'static str,
     slot: Slot<Cow<'de, str>>,
-) -> Result<Cow<'de, str>, RecordFault> {
+) -> Result<Cow<'de, str>, RecordError> {
     let text = required(field, slot)?;
     if text.is_empty() {
-        return Err(RecordFault::of_field(
+        return Err(RecordError::of_field(
             field,
             "is empty; it must have at least one character",
         ));

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::fault::RecordFault;
+use super::error::RecordError;
 use crate::{Error, Result};
 
 /// The most bytes of a line, without its end: 16 MiB, more than a record whose texts are all as
@@ -60,8 +60,8 @@ pub struct Lines {
 pub struct Line<'a> {
     /// Its number, counted from 1.
     pub number: u64,
-    /// Its bytes without the end of line, or the fault of having more than [`LINE_BYTES_MAX`].
-    pub content: Result<&'a [u8], RecordFault>,
+    /// Its bytes without the end of line, or the error of having more than [`LINE_BYTES_MAX`].
+    pub content: Result<&'a [u8], RecordError>,
 }
 
 impl Lines {
@@ -307,8 +307,8 @@ fn without_end(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-fn too_long() -> RecordFault {
-    RecordFault::of_line(format!("the line is longer than {LINE_BYTES_MAX} bytes"))
+fn too_long() -> RecordError {
+    RecordError::of_line(format!("the line is longer than {LINE_BYTES_MAX} bytes"))
 }
 
 /// Counts the bytes that are read.

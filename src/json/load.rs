@@ -6,7 +6,7 @@ use std::mem;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use super::fault::RecordFault;
+use super::error::RecordError;
 use super::fields::{RecordKind, UnknownField, UnknownFields};
 use super::input::{parse_company_noting, parse_signal_noting};
 use super::read_ahead;
@@ -93,12 +93,12 @@ pub struct Rejected {
     /// The line's number, counted from 1.
     pub line: u64,
     /// The field, what is wrong with it and what is allowed.
-    pub fault: RecordFault,
+    pub error: RecordError,
 }
 
 impl fmt::Display for Rejected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.path.display(), self.line, self.fault)
+        write!(f, "{}:{}: {}", self.path.display(), self.line, self.error)
     }
 }
 
@@ -234,7 +234,7 @@ impl<'c> Loader<'c> {
         let loaded = self.load(path.as_ref(), RecordKind::Company, |report, line| {
             let added = match parse_company_noting(line, &mut unknown) {
                 Ok(company) => sink.add_company(&company)?,
-                Err(fault) => return Ok(Some(fault)),
+                Err(error) => return Ok(Some(error)),
             };
             report.companies += 1;
             report.companies_replaced += u64::from(added == Added::Replaced);
@@ -258,7 +258,7 @@ impl<'c> Loader<'c> {
         let loaded = self.load(path.as_ref(), RecordKind::Signal, |report, line| {
             let signal = match parse_signal_noting(line, &mut unknown) {
                 Ok(signal) => signal,
-                Err(fault) => return Ok(Some(fault)),
+                Err(error) => return Ok(Some(error)),
             };
             let added = match sink.add_signal(&signal) {
                 Err(error) if error.is_unknown_company() => {
@@ -290,12 +290,12 @@ impl<'c> Loader<'c> {
             .collect()
     }
 
-    /// Hands each line to `take`, which answers with the fault of a line that it rejects.
+    /// Hands each line to `take`, which answers with the error of a line that it rejects.
     fn load(
         &mut self,
         path: &Path,
         kind: RecordKind,
-        mut take: impl FnMut(&mut LoadReport, &[u8]) -> Result<Option<RecordFault>>,
+        mut take: impl FnMut(&mut LoadReport, &[u8]) -> Result<Option<RecordError>>,
     ) -> Result<()> {
         let source = Records::open(path, kind, &self.renames)?;
         let path = source.lines().path().to_owned();
@@ -305,15 +305,15 @@ impl<'c> Loader<'c> {
             for batch in read_ahead::start(scope, source) {
                 let batch = batch?;
                 for (number, line) in batch.lines() {
-                    let fault = match line {
+                    let error = match line {
                         Ok(line) => take(&mut self.report, line)?,
-                        Err(fault) => Some(fault.clone()),
+                        Err(error) => Some(error.clone()),
                     };
-                    if let Some(fault) = fault {
+                    if let Some(error) = error {
                         self.reject(Rejected {
                             path: path.clone(),
                             line: number,
-                            fault,
+                            error,
                         })?;
                     }
                 }
@@ -347,9 +347,9 @@ impl fmt::Debug for Loader<'_> {
     }
 }
 
-fn unknown_company(signal: &Signal<'_>) -> RecordFault {
+fn unknown_company(signal: &Signal<'_>) -> RecordError {
     let slug = echo(&signal.company_slug);
-    RecordFault::of_field(
+    RecordError::of_field(
         "companySlug",
         format!("there is no company \"{slug}\"; companies are loaded before their signals"),
     )

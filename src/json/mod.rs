@@ -16,13 +16,13 @@
 //! let signal = json::parse_signal(line)?;
 //! assert_eq!(signal.id.get(), 7);
 //!
-//! let fault = json::parse_signal(br#"{"id": 1.0}"#).expect_err("the id is not as it should be");
-//! assert_eq!(fault.field(), Some("id"));
-//! # Ok::<(), json::RecordFault>(())
+//! let error = json::parse_signal(br#"{"id": 1.0}"#).expect_err("the id is not as it should be");
+//! assert_eq!(error.field(), Some("id"));
+//! # Ok::<(), json::RecordError>(())
 //! ```
 
 mod csv;
-mod fault;
+mod error;
 mod fields;
 mod input;
 mod item_csv;
@@ -39,7 +39,7 @@ mod value;
 mod write;
 mod written;
 
-pub use fault::RecordFault;
+pub use error::RecordError;
 pub use fields::{RecordKind, UnknownField};
 pub use input::{parse_company, parse_signal};
 #[cfg(feature = "http")]

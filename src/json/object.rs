@@ -1,7 +1,7 @@
-//! Reading an object member by member, with every fault attributed to its field.
+//! Reading an object member by member, with every error attributed to its field.
 //!
 //! serde knows where in a line it stands, but not what a value there is called or may be. The
-//! [`Context`] knows; it takes the first fault out past serde's own error.
+//! [`Context`] knows; it takes the first error out past serde's own error.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use std::mem;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
-use super::fault::RecordFault;
+use super::error::RecordError;
 use super::fields::UnknownFields;
 use crate::error::echo;
 
@@ -49,14 +49,14 @@ pub(super) trait Member<'de>: Sized {
 pub(super) fn read_line<'de, M: Members<'de>>(
     line: &'de [u8],
     unknown: &mut UnknownFields,
-) -> Result<M, RecordFault> {
+) -> Result<M, RecordError> {
     let text = std::str::from_utf8(line).map_err(|error| {
-        RecordFault::of_line(format!("column {}: not UTF-8", error.valid_up_to() + 1))
+        RecordError::of_line(format!("column {}: not UTF-8", error.valid_up_to() + 1))
     })?;
     let mut context = Context {
         field: None,
         expected: "a JSON object",
-        fault: None,
+        error: None,
         unknown: mem::take(unknown),
     };
     let mut deserializer = serde_json::Deserializer::from_str(text);
@@ -66,17 +66,17 @@ pub(super) fn read_line<'de, M: Members<'de>>(
     *unknown = mem::take(&mut context.unknown);
     match read {
         Ok(Some(members)) => Ok(members),
-        Ok(None) => Err(RecordFault::of_line("the line must be a JSON object")),
-        Err(error) => Err(context.into_fault(&error)),
+        Ok(None) => Err(RecordError::of_line("the line must be a JSON object")),
+        Err(error) => Err(context.into_error(&error)),
     }
 }
 
-/// The field that is being read, and the fault that was found in it.
+/// The field that is being read, and the error that was found in it.
 #[derive(Debug)]
 pub(super) struct Context {
     field: Option<&'static str>,
     expected: &'static str,
-    fault: Option<RecordFault>,
+    error: Option<RecordError>,
     unknown: UnknownFields,
 }
 
@@ -86,22 +86,22 @@ impl Context {
         self.fail(format!("{} is not {}", echo(shown), self.expected))
     }
 
-    /// Notes a fault of the field that is being read.
+    /// Notes an error of the field that is being read.
     pub(super) fn fail<E: serde::de::Error>(&mut self, reason: String) -> E {
-        self.fault = Some(self.of_field(reason));
-        E::custom("the fault is in the context")
+        self.error = Some(self.of_field(reason));
+        E::custom("the error is in the context")
     }
 
-    fn of_field(&self, reason: String) -> RecordFault {
+    fn of_field(&self, reason: String) -> RecordError {
         match self.field {
-            Some(field) => RecordFault::of_field(field, reason),
-            None => RecordFault::of_line(reason),
+            Some(field) => RecordError::of_field(field, reason),
+            None => RecordError::of_line(reason),
         }
     }
 
-    fn into_fault(mut self, error: &serde_json::Error) -> RecordFault {
-        if let Some(fault) = self.fault.take() {
-            return fault;
+    fn into_error(mut self, error: &serde_json::Error) -> RecordError {
+        if let Some(error) = self.error.take() {
+            return error;
         }
         if error.is_data() {
             let subject = if self.field.is_some() {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::Scope;
 
-use super::fault::RecordFault;
+use super::error::RecordError;
 use super::records::Records;
 use crate::Result;
 
@@ -35,7 +35,7 @@ pub(super) struct Batch {
 
 struct BatchLine {
     number: u64,
-    content: Result<Range<usize>, RecordFault>,
+    content: Result<Range<usize>, RecordError>,
 }
 
 impl Batch {
@@ -45,7 +45,7 @@ impl Batch {
     }
 
     /// Each line's number, with its bytes or what is wrong with it.
-    pub(super) fn lines(&self) -> impl Iterator<Item = (u64, Result<&[u8], &RecordFault>)> {
+    pub(super) fn lines(&self) -> impl Iterator<Item = (u64, Result<&[u8], &RecordError>)> {
         self.lines.iter().map(|line| {
             let content = line.content.as_ref().map(|range| &self.text[range.clone()]);
             (line.number, content)

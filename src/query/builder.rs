@@ -7,11 +7,11 @@
 use time::Date;
 
 use super::derived::Derived;
-use super::fault::{Fault, InvalidQuery};
+use super::error::{InvalidQuery, ParameterError};
 use super::keywords::Keywords;
-use super::limits::{FAULTS_MAX, LIMIT_MAX};
+use super::limits::{ERRORS_MAX, LIMIT_MAX};
 use super::parameter::Parameter;
-use super::values::{self, Origin, ValueFault, sorted};
+use super::values::{self, Origin, ValueError, sorted};
 use super::{Cursor, DateRange, Days, Facet, Filter, OptionalText, Order, Phrase, Query, Start};
 use crate::signal::{Currency, SignalId, SizeBucket};
 
@@ -54,7 +54,7 @@ pub struct QueryBuilder {
     pub(super) cursor: Option<Cursor>,
     pub(super) count_only: bool,
     pub(super) origin: Origin,
-    pub(super) faults: Vec<Fault>,
+    pub(super) errors: Vec<ParameterError>,
 }
 
 impl QueryBuilder {
@@ -249,10 +249,10 @@ impl QueryBuilder {
 
     /// `limit`: the most signals of a page, 1 to 50.
     pub fn limit(mut self, limit: usize) -> Self {
-        self.forget_faults(Parameter::Limit);
+        self.forget_errors(Parameter::Limit);
         match values::number_of(Parameter::Limit, limit) {
             Ok(limit) => self.limit = Some(limit.into()),
-            Err(fault) => self.value_fault(Parameter::Limit, fault),
+            Err(error) => self.value_error(Parameter::Limit, error),
         }
         self
     }
@@ -265,17 +265,17 @@ impl QueryBuilder {
 
     /// Continues after an earlier page, given [`Page::next_cursor`](crate::Page::next_cursor).
     pub fn after<'c>(mut self, cursor: impl Into<Option<&'c Cursor>>) -> Self {
-        self.forget_faults(Parameter::Cursor);
+        self.forget_errors(Parameter::Cursor);
         self.cursor = cursor.into().cloned();
         self
     }
 
     /// `page`: the page of this number, 1 to 100.
     pub fn page(mut self, number: u16) -> Self {
-        self.forget_faults(Parameter::Page);
+        self.forget_errors(Parameter::Page);
         match values::number_of(Parameter::Page, number.into()) {
             Ok(number) => self.page = Some(number),
-            Err(fault) => self.value_fault(Parameter::Page, fault),
+            Err(error) => self.value_error(Parameter::Page, error),
         }
         self
     }
@@ -289,16 +289,16 @@ impl QueryBuilder {
     /// The query.
     ///
     /// # Errors
-    /// All faults of all parameters, conflicts between them last.
+    /// All errors of all parameters, conflicts between them last.
     pub fn build(mut self) -> Result<Query, InvalidQuery> {
         let mut filter = std::mem::take(&mut self.filter);
         filter.all = sorted([&self.keywords.all[..], &self.all, &self.exact].concat());
         filter.none = sorted([&self.keywords.none[..], &self.exclude].concat());
         let derived = Derived::default();
         self.find_conflicts(&filter, &derived);
-        if !self.faults.is_empty() {
-            self.faults.truncate(FAULTS_MAX);
-            return Err(InvalidQuery::new(self.faults));
+        if !self.errors.is_empty() {
+            self.errors.truncate(ERRORS_MAX);
+            return Err(InvalidQuery::new(self.errors));
         }
         let start = match (self.cursor, self.page) {
             (Some(cursor), _) => Start::After(cursor),
@@ -327,25 +327,25 @@ impl QueryBuilder {
         self.order = order;
     }
 
-    /// Notes a fault; those beyond [`FAULTS_MAX`] are dropped.
-    pub(super) fn fault(&mut self, fault: Fault) {
-        if self.faults.len() < FAULTS_MAX {
-            self.faults.push(fault);
+    /// Notes an error; those beyond [`ERRORS_MAX`] are dropped.
+    pub(super) fn error(&mut self, error: ParameterError) {
+        if self.errors.len() < ERRORS_MAX {
+            self.errors.push(error);
         }
     }
 
-    pub(super) fn value_fault(&mut self, parameter: Parameter, (code, fault): ValueFault) {
+    pub(super) fn value_error(&mut self, parameter: Parameter, (code, error): ValueError) {
         let name = parameter.name();
-        self.fault(Fault {
+        self.error(ParameterError {
             parameter: name.into(),
             code,
-            message: format!("{name} {fault}"),
+            message: format!("{name} {error}"),
         });
     }
 
     /// Sets a parameter from text that Rust gives; `None` lifts the filter.
     fn with(mut self, parameter: Parameter, text: impl OptionalText) -> Self {
-        self.forget_faults(parameter);
+        self.forget_errors(parameter);
         match text.text() {
             Some(text) => self.set_from(parameter, text, Origin::Host),
             None => self.clear(parameter),
@@ -357,19 +357,19 @@ impl QueryBuilder {
     fn value(
         mut self,
         parameter: Parameter,
-        set: impl FnOnce(&mut Filter) -> Result<(), ValueFault>,
+        set: impl FnOnce(&mut Filter) -> Result<(), ValueError>,
     ) -> Self {
-        self.forget_faults(parameter);
-        if let Err(fault) = set(&mut self.filter) {
-            self.value_fault(parameter, fault);
+        self.forget_errors(parameter);
+        if let Err(error) = set(&mut self.filter) {
+            self.value_error(parameter, error);
         }
         self
     }
 
     /// A value replaces the one before, and what was wrong with that one.
-    fn forget_faults(&mut self, parameter: Parameter) {
-        self.faults
-            .retain(|fault| fault.parameter != parameter.name());
+    fn forget_errors(&mut self, parameter: Parameter) {
+        self.errors
+            .retain(|error| error.parameter != parameter.name());
     }
 }
 

@@ -1,10 +1,10 @@
 //! Parameters that are valid alone and contradict each other.
 
-use super::fault::{Fault, FaultCode};
+use super::error::{ErrorCode, ParameterError};
 use super::{Cursor, Filter, Fingerprint, Order, Parameter};
 
 /// Bounds of which the lower is above the upper.
-pub(super) fn of_filter(filter: &Filter) -> Vec<Fault> {
+pub(super) fn of_filter(filter: &Filter) -> Vec<ParameterError> {
     let mut found = Vec::new();
     if let (Some(from), Some(to)) = (filter.date_from, filter.date_to)
         && from > to
@@ -24,7 +24,10 @@ pub(super) fn of_filter(filter: &Filter) -> Vec<Fault> {
 }
 
 /// Two starts of a page, or a start where only a count is wanted.
-pub(super) fn of_page((has_cursor, has_page): (bool, bool), count_only: bool) -> Vec<Fault> {
+pub(super) fn of_page(
+    (has_cursor, has_page): (bool, bool),
+    count_only: bool,
+) -> Vec<ParameterError> {
     let mut found = Vec::new();
     if has_cursor && has_page {
         let message = "page cannot be given with cursor; give one of them".to_owned();
@@ -42,21 +45,25 @@ pub(super) fn of_page((has_cursor, has_page): (bool, bool), count_only: bool) ->
 }
 
 /// A cursor of another result.
-pub(super) fn of_cursor(cursor: &Cursor, order: Order, filter: Fingerprint) -> Option<Fault> {
+pub(super) fn of_cursor(
+    cursor: &Cursor,
+    order: Order,
+    filter: Fingerprint,
+) -> Option<ParameterError> {
     let is_for_this = cursor.order() == order && cursor.is_for(filter);
-    (!is_for_this).then(|| Fault {
+    (!is_for_this).then(|| ParameterError {
         parameter: Parameter::Cursor.name().into(),
-        code: FaultCode::CursorMismatch,
+        code: ErrorCode::CursorMismatch,
         message: "cursor belongs to other filters; give it with exactly the filters of the answer \
                   that it came with"
             .into(),
     })
 }
 
-fn conflict(parameter: Parameter, message: String) -> Fault {
-    Fault {
+fn conflict(parameter: Parameter, message: String) -> ParameterError {
+    ParameterError {
         parameter: parameter.name().into(),
-        code: FaultCode::ConflictingParameters,
+        code: ErrorCode::ConflictingParameters,
         message,
     }
 }

@@ -3,7 +3,7 @@
 use super::derived::Derived;
 use super::keywords::{self, Keywords};
 use super::parameter::Parameter;
-use super::values::{self, Origin, ValueFault, searchable, sorted};
+use super::values::{self, Origin, ValueError, searchable, sorted};
 use super::{Facet, Filter, Phrase, Query, QueryBuilder, Start, conflicts};
 
 impl QueryBuilder {
@@ -16,8 +16,8 @@ impl QueryBuilder {
     pub(super) fn set_from(&mut self, parameter: Parameter, text: &str, origin: Origin) {
         let outcome = values::check_length(parameter, text, origin)
             .and_then(|()| self.convert(parameter, text, origin));
-        if let Err(fault) = outcome {
-            self.value_fault(parameter, fault);
+        if let Err(error) = outcome {
+            self.value_error(parameter, error);
         }
     }
 
@@ -42,7 +42,7 @@ impl QueryBuilder {
         parameter: Parameter,
         text: &str,
         origin: Origin,
-    ) -> Result<(), ValueFault> {
+    ) -> Result<(), ValueError> {
         if let Some(facet) = Facet::of_parameter(parameter) {
             let keys = values::facet_keys(facet, text, origin)?;
             self.filter.facets.set(facet, keys);
@@ -71,16 +71,16 @@ impl QueryBuilder {
     }
 
     /// Adds what parameters contradict each other. A cursor is only compared with filters that are
-    /// without a fault.
+    /// without an error.
     pub(super) fn find_conflicts(&mut self, filter: &Filter, derived: &Derived) {
         let is_paged = (self.cursor.is_some(), self.page.is_some());
         let mut found = conflicts::of_filter(filter);
         found.extend(conflicts::of_page(is_paged, self.count_only));
-        if let Some(cursor) = self.cursor.as_ref().filter(|_| self.faults.is_empty()) {
+        if let Some(cursor) = self.cursor.as_ref().filter(|_| self.errors.is_empty()) {
             let fingerprint = derived.filter_fingerprint(filter);
             found.extend(conflicts::of_cursor(cursor, self.order, fingerprint));
         }
-        found.into_iter().for_each(|fault| self.fault(fault));
+        found.into_iter().for_each(|error| self.error(error));
     }
 }
 
@@ -90,7 +90,7 @@ fn convert_filter(
     parameter: Parameter,
     text: &str,
     origin: Origin,
-) -> Result<(), ValueFault> {
+) -> Result<(), ValueError> {
     let items = || values::items(parameter, text, origin);
     match parameter {
         Parameter::Any => filter.any = sorted(searchable(keywords::phrases(text), text)?),

@@ -38,5 +38,5 @@ pub const QUERY_STRING_BYTES_MAX: usize = 64 * 1024;
 /// a character at most 12 bytes, so the longest valid query takes less.
 pub const WRITTEN_BYTES_MAX: usize = 1024 * 1024;
 
-/// The most faults that are reported at once; more say nothing new.
-pub const FAULTS_MAX: usize = 64;
+/// The most errors that are reported at once; more say nothing new.
+pub const ERRORS_MAX: usize = 64;

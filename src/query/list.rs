@@ -3,7 +3,7 @@
 
 /// Why a text is no list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ListFault {
+pub(crate) enum ListError {
     /// The item of this number, from 1 on, is empty.
     EmptyItem(usize),
     /// The quotes of the item of this number are not closed.
@@ -13,7 +13,7 @@ pub(crate) enum ListFault {
 }
 
 /// The items of a list.
-pub(crate) fn split(text: &str) -> Result<Vec<String>, ListFault> {
+pub(crate) fn split(text: &str) -> Result<Vec<String>, ListError> {
     let mut items = Vec::new();
     let mut rest = text;
     // Each turn takes one item and the comma after it.
@@ -21,7 +21,7 @@ pub(crate) fn split(text: &str) -> Result<Vec<String>, ListFault> {
         let number = items.len() + 1;
         let (item, after) = match rest.trim_start().strip_prefix('"') {
             Some(quoted) => {
-                let (item, after) = take_quoted(quoted).ok_or(ListFault::OpenQuote(number))?;
+                let (item, after) = take_quoted(quoted).ok_or(ListError::OpenQuote(number))?;
                 (item, after.trim_start())
             }
             None => {
@@ -30,7 +30,7 @@ pub(crate) fn split(text: &str) -> Result<Vec<String>, ListFault> {
             }
         };
         if item.is_empty() {
-            return Err(ListFault::EmptyItem(number));
+            return Err(ListError::EmptyItem(number));
         }
         items.push(item);
         if after.is_empty() {
@@ -38,7 +38,7 @@ pub(crate) fn split(text: &str) -> Result<Vec<String>, ListFault> {
         }
         rest = after
             .strip_prefix(',')
-            .ok_or(ListFault::AfterQuote(number))?;
+            .ok_or(ListError::AfterQuote(number))?;
     }
 }
 
@@ -97,13 +97,13 @@ mod tests {
             split(r#" "a,""b""" ,c"#),
             Ok(vec!["a,\"b\"".into(), "c".into()])
         );
-        assert_eq!(split(""), Err(ListFault::EmptyItem(1)));
-        assert_eq!(split("a, "), Err(ListFault::EmptyItem(2)));
-        assert_eq!(split("a,"), Err(ListFault::EmptyItem(2)));
-        assert_eq!(split("a,,b"), Err(ListFault::EmptyItem(2)));
-        assert_eq!(split(r#"a,"""#), Err(ListFault::EmptyItem(2)));
-        assert_eq!(split(r#""a"#), Err(ListFault::OpenQuote(1)));
-        assert_eq!(split(r#"a,"b"c"#), Err(ListFault::AfterQuote(2)));
+        assert_eq!(split(""), Err(ListError::EmptyItem(1)));
+        assert_eq!(split("a, "), Err(ListError::EmptyItem(2)));
+        assert_eq!(split("a,"), Err(ListError::EmptyItem(2)));
+        assert_eq!(split("a,,b"), Err(ListError::EmptyItem(2)));
+        assert_eq!(split(r#"a,"""#), Err(ListError::EmptyItem(2)));
+        assert_eq!(split(r#""a"#), Err(ListError::OpenQuote(1)));
+        assert_eq!(split(r#"a,"b"c"#), Err(ListError::AfterQuote(2)));
     }
 
     proptest! {

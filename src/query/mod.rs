@@ -2,11 +2,11 @@
 //!
 //! Nothing here knows an index. A [`Query`] is valid by construction: it comes from
 //! [`Query::parse`] (a query string) or from [`QueryBuilder`] (Rust), both of which report every
-//! fault of a request at once, and nothing validates it again.
+//! error of a request at once, and nothing validates it again.
 //!
 //! ```text
 //! query string -> params    decoded pairs, unknown and repeated names refused
-//!              -> builder   each value checked and converted by values; faults collected
+//!              -> builder   each value checked and converted by values; errors collected
 //!              -> Query     filter (sorted, analysed), order, limit, start
 //!              -> written   a query string that reads back as an equal query
 //!              -> canonical one text for one meaning, and its fingerprint
@@ -19,8 +19,8 @@ mod conversion;
 mod cursor;
 pub(crate) mod dates;
 mod derived;
+mod error;
 mod facet;
-mod fault;
 mod filter;
 mod keywords;
 pub mod limits;
@@ -40,8 +40,8 @@ use time::Date;
 pub use builder::QueryBuilder;
 pub use canonical::Fingerprint;
 pub use cursor::{Cursor, ParseCursorError};
+pub use error::{ErrorCode, InvalidQuery, ParameterError};
 pub use facet::{Facet, FacetDescription, FacetGroup};
-pub use fault::{Fault, FaultCode, InvalidQuery};
 pub use filter::{DateRange, Days, Filter, ParseDateRangeError, ParseDaysError};
 pub use nearest::nearest_name;
 pub use optional_text::OptionalText;
@@ -139,12 +139,12 @@ impl Query {
     /// let query = Query::parse(r#"q="series a"&country=Germany&limit=10"#)?;
     /// assert_eq!(query.limit(), 10);
     /// let invalid = Query::parse("contry=Germany&limit=0").unwrap_err();
-    /// assert_eq!(invalid.faults().len(), 2);
+    /// assert_eq!(invalid.errors().len(), 2);
     /// # Ok::<(), signaldex::query::InvalidQuery>(())
     /// ```
     ///
     /// # Errors
-    /// Every fault of the query string, in its order, conflicts between parameters last.
+    /// Every error of the query string, in its order, conflicts between parameters last.
     pub fn parse(query_string: &str) -> Result<Query, InvalidQuery> {
         params::parse(query_string, params::Accepted::All)?.build()
     }
@@ -239,7 +239,7 @@ impl Filter {
     /// here.
     ///
     /// # Errors
-    /// Every fault of the query string, in its order, conflicts between parameters last.
+    /// Every error of the query string, in its order, conflicts between parameters last.
     pub fn parse(query_string: &str) -> Result<Filter, InvalidQuery> {
         let builder = params::parse(query_string, params::Accepted::Filters)?;
         builder.build().map(|query| query.filter)

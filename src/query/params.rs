@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::fault::{Fault, FaultCode, InvalidQuery};
+use super::error::{ErrorCode, InvalidQuery, ParameterError};
 use super::limits::{QUERY_STRING_BYTES_MAX, WRITTEN_BYTES_MAX};
 use super::written::order_of;
 use super::{PARAMETERS, Parameter, QueryBuilder};
@@ -28,7 +28,7 @@ pub(super) enum Accepted {
 /// skipped, so a trailing `&` does no harm.
 ///
 /// # Errors
-/// Only for a query string that is too long to be read at all; all other faults are collected in
+/// Only for a query string that is too long to be read at all; all other errors are collected in
 /// the builder.
 pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, InvalidQuery> {
     check_bytes(text.len(), accepted.bytes_max())?;
@@ -50,15 +50,15 @@ pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, Inva
         let name = parameter.name();
         if seen.contains(&parameter) {
             let message = format!("{name} is given more than once; give it once");
-            builder.fault(Fault {
+            builder.error(ParameterError {
                 parameter: name.into(),
-                code: FaultCode::RepeatedParameter,
+                code: ErrorCode::RepeatedParameter,
                 message,
             });
             continue;
         }
         seen.push(parameter);
-        if let Some(value) = decode_or_fault(value, name, name, &mut builder) {
+        if let Some(value) = decode_or_error(value, name, name, &mut builder) {
             builder.set(parameter, &value);
         }
     }
@@ -67,10 +67,10 @@ pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, Inva
 
 /// The parameter of a name, still encoded; the builder is told why there is none.
 fn parameter_of(name: &str, accepted: Accepted, builder: &mut QueryBuilder) -> Option<Parameter> {
-    let name = decode_or_fault(name, name, "a name", builder)?;
+    let name = decode_or_error(name, name, "a name", builder)?;
     let known = known(&name, accepted);
     if known.is_none() {
-        builder.fault(unknown(&name, accepted));
+        builder.error(unknown(&name, accepted));
     }
     known
 }
@@ -79,9 +79,9 @@ fn check_bytes(bytes: usize, bytes_max: usize) -> Result<(), InvalidQuery> {
     if bytes <= bytes_max {
         return Ok(());
     }
-    Err(InvalidQuery::new(vec![Fault {
+    Err(InvalidQuery::new(vec![ParameterError {
         parameter: String::new(),
-        code: FaultCode::MalformedQuery,
+        code: ErrorCode::MalformedQuery,
         message: format!("the query string has {bytes} bytes; at most {bytes_max} are allowed"),
     }]))
 }
@@ -113,15 +113,15 @@ fn known(name: &str, accepted: Accepted) -> Option<Parameter> {
     Parameter::of_name(name).filter(|&parameter| accepted.has(parameter))
 }
 
-fn unknown(name: &str, accepted: Accepted) -> Fault {
+fn unknown(name: &str, accepted: Accepted) -> ParameterError {
     let names: Vec<&str> = PARAMETERS
         .iter()
         .filter(|known| accepted.has(known.parameter))
         .map(|known| known.name)
         .collect();
-    Fault {
+    ParameterError {
         parameter: name.chars().take(ECHO_CHARS_MAX).collect(),
-        code: FaultCode::UnknownParameter,
+        code: ErrorCode::UnknownParameter,
         message: format!(
             "{} is not a parameter here; allowed are {}",
             quoted(name),
@@ -131,20 +131,20 @@ fn unknown(name: &str, accepted: Accepted) -> Fault {
 }
 
 /// Decodes a name or a value; `what` says in a message which it is.
-fn decode_or_fault<'t>(
+fn decode_or_error<'t>(
     text: &'t str,
     parameter: &str,
     what: &str,
     builder: &mut QueryBuilder,
 ) -> Option<Cow<'t, str>> {
-    let fault = match decode(text) {
+    let error = match decode(text) {
         Ok(decoded) => return Some(decoded),
-        Err(fault) => fault,
+        Err(error) => error,
     };
-    builder.fault(Fault {
+    builder.error(ParameterError {
         parameter: parameter.chars().take(ECHO_CHARS_MAX).collect(),
-        code: FaultCode::MalformedQuery,
-        message: format!("{what} is {}, {fault}", quoted(text)),
+        code: ErrorCode::MalformedQuery,
+        message: format!("{what} is {}, {error}", quoted(text)),
     });
     None
 }

@@ -7,17 +7,17 @@ use smallvec::SmallVec;
 use time::Date;
 
 use super::dates::calendar_date;
-use super::fault::FaultCode;
+use super::error::ErrorCode;
 use super::filter::Keys;
-use super::list::{self, ListFault};
+use super::list::{self, ListError};
 use super::parameter::{Parameter, ParameterKind};
 use super::{CompanyReference, Cursor, DateRange, Days, Facet, ParseCursorError, Phrase};
 use crate::error::quoted;
 use crate::signal::SignalId;
 use crate::text;
 
-/// The kind of fault of a value, and its message without the parameter's name.
-pub(super) type ValueFault = (FaultCode, String);
+/// The kind of error of a value, and its message without the parameter's name.
+pub(super) type ValueError = (ErrorCode, String);
 
 /// Where a text comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(super) fn check_length(
     parameter: Parameter,
     text: &str,
     origin: Origin,
-) -> Result<(), ValueFault> {
+) -> Result<(), ValueError> {
     if text.is_empty() {
         return Err(empty());
     }
@@ -47,7 +47,7 @@ pub(super) fn check_length(
     }
 }
 
-fn check_chars(parameter: Parameter, chars: usize) -> Result<(), ValueFault> {
+fn check_chars(parameter: Parameter, chars: usize) -> Result<(), ValueError> {
     let max = match parameter.description().kind {
         ParameterKind::Text(max)
         | ParameterKind::AttributeList(max)
@@ -57,13 +57,13 @@ fn check_chars(parameter: Parameter, chars: usize) -> Result<(), ValueFault> {
     if chars <= max {
         return Ok(());
     }
-    let fault = format!("has {chars} characters; at most {max} are allowed");
-    Err((FaultCode::TooLong, fault))
+    let error = format!("has {chars} characters; at most {max} are allowed");
+    Err((ErrorCode::TooLong, error))
 }
 
-fn empty() -> ValueFault {
-    let fault = "is empty; give it a value or leave it out".to_owned();
-    (FaultCode::EmptyValue, fault)
+fn empty() -> ValueError {
+    let error = "is empty; give it a value or leave it out".to_owned();
+    (ErrorCode::EmptyValue, error)
 }
 
 pub(super) fn sorted<T: Ord>(mut values: Vec<T>) -> Vec<T> {
@@ -73,19 +73,19 @@ pub(super) fn sorted<T: Ord>(mut values: Vec<T>) -> Vec<T> {
 }
 
 /// Refuses text without a single word.
-pub(super) fn searchable(phrases: Vec<Phrase>, text: &str) -> Result<Vec<Phrase>, ValueFault> {
+pub(super) fn searchable(phrases: Vec<Phrase>, text: &str) -> Result<Vec<Phrase>, ValueError> {
     if !phrases.is_empty() {
         return Ok(phrases);
     }
     Err(unsearchable(text))
 }
 
-pub(super) fn unsearchable(text: &str) -> ValueFault {
-    let fault = format!(
+pub(super) fn unsearchable(text: &str) -> ValueError {
+    let error = format!(
         "is {}, which has no searchable word; give at least one letter or digit",
         quoted(text)
     );
-    (FaultCode::UnsearchableText, fault)
+    (ErrorCode::UnsearchableText, error)
 }
 
 /// The items of a list, their number and lengths checked.
@@ -93,15 +93,15 @@ pub(super) fn items(
     parameter: Parameter,
     text: &str,
     origin: Origin,
-) -> Result<Vec<String>, ValueFault> {
-    let items = list::split(text).map_err(|fault| match fault {
-        ListFault::EmptyItem(number) => empty_item(number),
-        ListFault::OpenQuote(number) => (
-            FaultCode::InvalidValue,
+) -> Result<Vec<String>, ValueError> {
+    let items = list::split(text).map_err(|error| match error {
+        ListError::EmptyItem(number) => empty_item(number),
+        ListError::OpenQuote(number) => (
+            ErrorCode::InvalidValue,
             format!("has an open quote in item {number}; close it, and double quotes within"),
         ),
-        ListFault::AfterQuote(number) => (
-            FaultCode::InvalidValue,
+        ListError::AfterQuote(number) => (
+            ErrorCode::InvalidValue,
             format!("has text after the closing quote of item {number}; a comma must follow"),
         ),
     })?;
@@ -114,7 +114,7 @@ pub(super) fn check_items(
     parameter: Parameter,
     items: &[String],
     origin: Origin,
-) -> Result<(), ValueFault> {
+) -> Result<(), ValueError> {
     let (max, chars_max) = match parameter.description().kind {
         ParameterKind::List { items, chars } => (items, chars),
         ParameterKind::IdList(items) | ParameterKind::ChoiceList { items, .. } => {
@@ -136,14 +136,14 @@ pub(super) fn check_items(
         None => Ok(()),
         Some((position, chars)) => {
             let number = position + 1;
-            let fault =
+            let error =
                 format!("has {chars} characters in item {number}; at most {chars_max} are allowed");
-            Err((FaultCode::TooLong, fault))
+            Err((ErrorCode::TooLong, error))
         }
     }
 }
 
-fn check_count(count: usize, max: usize) -> Result<(), ValueFault> {
+fn check_count(count: usize, max: usize) -> Result<(), ValueError> {
     if count <= max {
         Ok(())
     } else {
@@ -151,17 +151,17 @@ fn check_count(count: usize, max: usize) -> Result<(), ValueFault> {
     }
 }
 
-fn too_many_items(count: usize, max: usize) -> ValueFault {
-    let fault = format!("has {count} items; at most {max} are allowed");
-    (FaultCode::TooManyItems, fault)
+fn too_many_items(count: usize, max: usize) -> ValueError {
+    let error = format!("has {count} items; at most {max} are allowed");
+    (ErrorCode::TooManyItems, error)
 }
 
-fn empty_item(number: usize) -> ValueFault {
-    let fault = format!("has no text in item {number}; separate items by single commas");
-    (FaultCode::EmptyValue, fault)
+fn empty_item(number: usize) -> ValueError {
+    let error = format!("has no text in item {number}; separate items by single commas");
+    (ErrorCode::EmptyValue, error)
 }
 
-pub(super) fn not_allowed(parameter: Parameter, text: &str) -> ValueFault {
+pub(super) fn not_allowed(parameter: Parameter, text: &str) -> ValueError {
     let allowed = match parameter.description().kind {
         ParameterKind::Choice(choices) | ParameterKind::ChoiceList { choices, .. } => {
             choices.join(", ")
@@ -170,13 +170,13 @@ pub(super) fn not_allowed(parameter: Parameter, text: &str) -> ValueFault {
         _ => String::new(),
     };
     (
-        FaultCode::InvalidValue,
+        ErrorCode::InvalidValue,
         format!("is {}; allowed are {allowed}", quoted(text)),
     )
 }
 
 /// The keys of a facet's values, sorted.
-pub(super) fn facet_keys(facet: Facet, text: &str, origin: Origin) -> Result<Keys, ValueFault> {
+pub(super) fn facet_keys(facet: Facet, text: &str, origin: Origin) -> Result<Keys, ValueError> {
     let parameter = facet.parameter();
     match parameter.description().kind {
         ParameterKind::Choice(choices) => choice(parameter, choices, text).map(one),
@@ -186,8 +186,8 @@ pub(super) fn facet_keys(facet: Facet, text: &str, origin: Origin) -> Result<Key
         _ => {
             let key = facet.key(text);
             if key.is_empty() {
-                let fault = "is blank; give it a value or leave it out";
-                return Err((FaultCode::EmptyValue, fault.to_owned()));
+                let error = "is blank; give it a value or leave it out";
+                return Err((ErrorCode::EmptyValue, error.to_owned()));
             }
             Ok(one(&key))
         }
@@ -195,7 +195,7 @@ pub(super) fn facet_keys(facet: Facet, text: &str, origin: Origin) -> Result<Key
 }
 
 /// The keys of values that the host gave one by one; of none where it gave none.
-pub(super) fn facet_keys_of(facet: Facet, values: &[String]) -> Result<Keys, ValueFault> {
+pub(super) fn facet_keys_of(facet: Facet, values: &[String]) -> Result<Keys, ValueError> {
     let parameter = facet.parameter();
     match parameter.description().kind {
         ParameterKind::List { .. } | ParameterKind::AttributeList(_) => {
@@ -227,7 +227,7 @@ fn choice(
     parameter: Parameter,
     choices: &[&'static str],
     text: &str,
-) -> Result<&'static str, ValueFault> {
+) -> Result<&'static str, ValueError> {
     let is_meant = |choice: &&&str| **choice == text || **choice == text.replace(' ', "+");
     let meant = choices.iter().find(is_meant);
     meant.copied().ok_or_else(|| not_allowed(parameter, text))
@@ -242,15 +242,15 @@ pub(super) fn companies(items: Vec<String>) -> Vec<CompanyReference> {
     sorted(items.into_iter().map(reference).collect())
 }
 
-pub(super) fn days(text: &str) -> Result<Days, ValueFault> {
+pub(super) fn days(text: &str) -> Result<Days, ValueError> {
     text.parse().map_err(|_| not_allowed(Parameter::Days, text))
 }
 
-pub(super) fn date_ranges(items: Vec<String>) -> Result<Vec<DateRange>, ValueFault> {
+pub(super) fn date_ranges(items: Vec<String>) -> Result<Vec<DateRange>, ValueError> {
     let range = |item: &String| {
         item.parse().map_err(|_| {
-            let (code, fault) = not_allowed(Parameter::DateRanges, item);
-            (code, fault.replacen("is", "has the item", 1))
+            let (code, error) = not_allowed(Parameter::DateRanges, item);
+            (code, error.replacen("is", "has the item", 1))
         })
     };
     items
@@ -260,11 +260,11 @@ pub(super) fn date_ranges(items: Vec<String>) -> Result<Vec<DateRange>, ValueFau
         .map(sorted)
 }
 
-pub(super) fn date(text: &str) -> Result<Date, ValueFault> {
+pub(super) fn date(text: &str) -> Result<Date, ValueError> {
     calendar_date(text).ok_or_else(|| no_date(text))
 }
 
-pub(super) fn amount(text: &str) -> Result<f64, ValueFault> {
+pub(super) fn amount(text: &str) -> Result<f64, ValueError> {
     let parsed = is_amount(text).then(|| text.parse::<f64>().ok()).flatten();
     parsed
         .filter(|amount| amount.is_finite())
@@ -296,7 +296,7 @@ fn has_leading_zero(digits: &str) -> bool {
 }
 
 /// An amount that was given as a number; negative zero is zero.
-pub(super) fn amount_of(amount: f64) -> Result<f64, ValueFault> {
+pub(super) fn amount_of(amount: f64) -> Result<f64, ValueError> {
     if amount.is_finite() && amount >= 0.0 {
         Ok(amount.abs())
     } else {
@@ -304,16 +304,16 @@ pub(super) fn amount_of(amount: f64) -> Result<f64, ValueFault> {
     }
 }
 
-fn no_amount(text: &str) -> ValueFault {
-    let fault = format!(
+fn no_amount(text: &str) -> ValueError {
+    let error = format!(
         "is {}; allowed are finite decimal numbers from 0 on, without a sign or leading zeros",
         quoted(text)
     );
-    (FaultCode::InvalidValue, fault)
+    (ErrorCode::InvalidValue, error)
 }
 
 /// A date that was given as such. A query string has years of four digits.
-pub(super) fn date_of(date: Date) -> Result<Date, ValueFault> {
+pub(super) fn date_of(date: Date) -> Result<Date, ValueError> {
     if (0..=9999).contains(&date.year()) {
         Ok(date)
     } else {
@@ -321,28 +321,28 @@ pub(super) fn date_of(date: Date) -> Result<Date, ValueFault> {
     }
 }
 
-fn no_date(text: &str) -> ValueFault {
-    let fault = format!(
+fn no_date(text: &str) -> ValueError {
+    let error = format!(
         "is {}; allowed are calendar dates as YYYY-MM-DD",
         quoted(text)
     );
-    (FaultCode::InvalidValue, fault)
+    (ErrorCode::InvalidValue, error)
 }
 
-pub(super) fn ids(items: Vec<String>) -> Result<Vec<SignalId>, ValueFault> {
+pub(super) fn ids(items: Vec<String>) -> Result<Vec<SignalId>, ValueError> {
     let id = |item: &String| {
         item.parse::<SignalId>().map_err(|_| {
-            let fault = format!(
+            let error = format!(
                 "has the item {}; allowed are whole numbers of 1 to 19 digits without a leading zero",
                 quoted(item)
             );
-            (FaultCode::InvalidValue, fault)
+            (ErrorCode::InvalidValue, error)
         })
     };
     items.iter().map(id).collect::<Result<_, _>>().map(sorted)
 }
 
-pub(super) fn number(parameter: Parameter, text: &str) -> Result<u16, ValueFault> {
+pub(super) fn number(parameter: Parameter, text: &str) -> Result<u16, ValueError> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit()) && !has_leading_zero(text);
     let number = is_number.then(|| text.parse().ok()).flatten();
     number
@@ -351,7 +351,7 @@ pub(super) fn number(parameter: Parameter, text: &str) -> Result<u16, ValueFault
 }
 
 /// A number that was given as such.
-pub(super) fn number_of(parameter: Parameter, number: usize) -> Result<u16, ValueFault> {
+pub(super) fn number_of(parameter: Parameter, number: usize) -> Result<u16, ValueError> {
     u16::try_from(number)
         .ok()
         .filter(|&number| is_in_range(parameter, number))
@@ -365,20 +365,20 @@ fn is_in_range(parameter: Parameter, number: u16) -> bool {
     }
 }
 
-pub(super) fn flag(text: &str) -> Result<bool, ValueFault> {
+pub(super) fn flag(text: &str) -> Result<bool, ValueError> {
     match text {
         "true" => Ok(true),
         "false" => Ok(false),
         _ => Err((
-            FaultCode::InvalidValue,
+            ErrorCode::InvalidValue,
             format!("is {}; allowed are true, false", quoted(text)),
         )),
     }
 }
 
-pub(super) fn cursor(text: &str) -> Result<Cursor, ValueFault> {
-    Cursor::parse(text).map_err(|fault: ParseCursorError| {
-        let fault = format!("{fault}; give the nextCursor of an earlier answer unchanged");
-        (FaultCode::InvalidCursor, fault)
+pub(super) fn cursor(text: &str) -> Result<Cursor, ValueError> {
+    Cursor::parse(text).map_err(|error: ParseCursorError| {
+        let error = format!("{error}; give the nextCursor of an earlier answer unchanged");
+        (ErrorCode::InvalidCursor, error)
     })
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::background::Background;
 use super::replica::{Progress, Replica};
 
-/// The longest time that a fault is left alone, which doubles each time: a generation that is damaged
+/// The longest time that an error is left alone, which doubles each time: a generation that is damaged
 /// is not worth fetching every few seconds.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
@@ -36,8 +36,8 @@ impl Replica {
 
 async fn follow(mut replica: Replica, interval: Duration, mut report: impl FnMut(&Progress)) {
     let opening = replica.opening();
-    let is_faulty = opening.fault.is_some();
-    let mut retry_delay = RetryDelay::new(interval, is_faulty.then_some(opening.newest));
+    let is_failing = opening.error.is_some();
+    let mut retry_delay = RetryDelay::new(interval, is_failing.then_some(opening.newest));
     loop {
         tokio::time::sleep(interval).await;
         if retry_delay.is_waiting(&replica).await {
@@ -81,13 +81,13 @@ impl RetryDelay {
     }
 
     fn note(&mut self, progress: &Progress) {
-        let now_faulty = progress.fault.is_some().then_some(progress.newest);
-        self.pause = if now_faulty.is_some() && now_faulty == self.faulty {
+        let now_failing = progress.error.is_some().then_some(progress.newest);
+        self.pause = if now_failing.is_some() && now_failing == self.faulty {
             (self.pause * 2).min(PAUSE_MAX.max(self.interval))
         } else {
             self.interval
         };
         self.since = Instant::now();
-        self.faulty = now_faulty;
+        self.faulty = now_failing;
     }
 }

@@ -44,7 +44,7 @@ pub struct Progress {
     /// Bytes that were fetched, also of what was then refused.
     pub bytes_fetched: u64,
     /// Why the newest generation does not answer; the one before does.
-    pub fault: Option<Error>,
+    pub error: Option<Error>,
 }
 
 /// Which generation is to be loaded.
@@ -90,7 +90,7 @@ impl Replica {
         };
         copying.sync(wanted, &mut opening).await;
         let Some(index) = mirror.index().cloned() else {
-            return Err(opening.fault.unwrap_or_else(|| {
+            return Err(opening.error.unwrap_or_else(|| {
                 Error::missing("nothing is published in the store yet, and there is no copy")
             }));
         };
@@ -217,7 +217,7 @@ impl Copying<'_> {
                 newer.retain(|&generation| wanted.is(generation));
                 self.load_newest(&newer, progress).await;
             }
-            Err(error) => progress.fault = Some(error),
+            Err(error) => progress.error = Some(error),
         }
         progress.generation = self.mirror.generation();
         progress.changed = progress.generation != before;
@@ -233,7 +233,7 @@ impl Copying<'_> {
                 Ok(()) => return,
                 // What is wrong with the newest is what an operator has to know.
                 Err(error) => {
-                    progress.fault.get_or_insert(error);
+                    progress.error.get_or_insert(error);
                 }
             }
         }

@@ -132,7 +132,7 @@ test("a form with faults says all of them and makes no key", async () => {
   await page.getByLabel("companies:read").uncheck();
   await page.getByRole("button", { name: "Create key" }).click();
   await page.getByRole("alert").waitFor();
-  assert.deepEqual(await page.locator("[id$=-fault]").allInnerTexts(), [
+  assert.deepEqual(await page.locator("[id$=-error]").allInnerTexts(), [
     "Enter a name.", "Enter a whole number from 1 to 4,294,967,295.", "Choose at least one scope."]);
   assert.equal(await page.getByLabel("Requests per second").inputValue(), "0", "what was typed stays");
   await assertAccessible(page, "keys with faults, on a phone");

@@ -99,14 +99,14 @@ for (const [kind, options] of wanted) {
     });
     await page.goto(`${service.api}/docs`);
     await page.screenshot({ path: `${folder}/docs-${kind}.png`, fullPage: true });
-    await shoot(page, `search-fault-${kind}`, "/search?q=-&days=8&contry=x&limit=10");
+    await shoot(page, `search-error-${kind}`, "/search?q=-&days=8&contry=x&limit=10");
     await shoot(page, `search-nothing-${kind}`, "/search?q=zebra&limit=10");
     await shoot(page, `key-made-${kind}`, "/keys", async (page) => {
       await page.getByLabel("Name").fill("A new client");
       await page.getByRole("button", { name: "Create key" }).click();
       await page.getByText("Key created").waitFor();
     });
-    await shoot(page, `key-faults-${kind}`, "/keys", async (page) => {
+    await shoot(page, `key-errors-${kind}`, "/keys", async (page) => {
       await page.getByLabel("Requests per second").fill("0");
       await page.getByRole("button", { name: "Create key" }).click();
       await page.getByRole("alert").waitFor();

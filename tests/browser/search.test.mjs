@@ -192,7 +192,7 @@ test("a wrong query is explained where it was typed", async () => {
   for (const words of ["Words in the title: Enter at least one letter", "Date from: Enter a day", "Did you mean country?"]) {
     assert.ok(alert.includes(words), `${words} in ${alert}`);
   }
-  assert.equal(await page.locator("#dateFrom-fault").innerText(), "Enter a day of the calendar as YYYY-MM-DD.");
+  assert.equal(await page.locator("#dateFrom-error").innerText(), "Enter a day of the calendar as YYYY-MM-DD.");
   assert.equal(await page.getByLabel("Words in the title").getAttribute("aria-invalid"), "true");
   await assertAccessible(page, "search with faults");
   page.assertClean([400]);

@@ -5,10 +5,10 @@ use std::fmt::Write;
 use std::path::Path;
 
 use signaldex::query::limits::{
-    CATEGORIES_MAX, COMPANIES_MAX, CURSOR_CHARS_MAX, FAULTS_MAX, IDS_MAX, ITEM_CHARS_MAX,
+    CATEGORIES_MAX, COMPANIES_MAX, CURSOR_CHARS_MAX, ERRORS_MAX, IDS_MAX, ITEM_CHARS_MAX,
     KEYWORDS_CHARS_MAX, LIMIT_MAX, PAGE_MAX, QUERY_STRING_BYTES_MAX, TEXT_CHARS_MAX,
 };
-use signaldex::query::{FaultCode, PARAMETERS, Parameter, ParameterKind};
+use signaldex::query::{ErrorCode, PARAMETERS, Parameter, ParameterKind};
 use signaldex::{ExecutionExplanation, Explanation, Filter, Query};
 
 /// Compares with a golden file, or writes it.
@@ -131,7 +131,7 @@ fn describe(text: &str) -> String {
     let mut described = format!("{shown}\n");
     match Query::parse(text) {
         Ok(query) => writeln!(described, "  valid: {:?}", query.filter().canonical()),
-        Err(invalid) => invalid.faults().iter().try_for_each(|fault| {
+        Err(invalid) => invalid.errors().iter().try_for_each(|fault| {
             writeln!(
                 described,
                 "  {} [{}] {}",
@@ -213,15 +213,15 @@ fn every_limit_holds_at_the_bound_and_not_past_it() {
     };
     let code = |query: &str| match Query::parse(query) {
         Ok(_) => None,
-        Err(invalid) => Some(invalid.faults()[0].code),
+        Err(invalid) => Some(invalid.errors()[0].code),
     };
-    let mut cases: Vec<(String, String, FaultCode)> = Vec::new();
-    let mut bound = |name: &str, value: &dyn Fn(usize) -> String, most: usize, fault: FaultCode| {
+    let mut cases: Vec<(String, String, ErrorCode)> = Vec::new();
+    let mut bound = |name: &str, value: &dyn Fn(usize) -> String, most: usize, fault: ErrorCode| {
         let query = |count| format!("{name}={}", value(count));
         cases.push((query(most), query(most + 1), fault));
     };
     for name in ["q", "all", "any", "exclude"] {
-        bound(name, &text, KEYWORDS_CHARS_MAX, FaultCode::TooLong);
+        bound(name, &text, KEYWORDS_CHARS_MAX, ErrorCode::TooLong);
     }
     for name in [
         "exact",
@@ -236,26 +236,26 @@ fn every_limit_holds_at_the_bound_and_not_past_it() {
         "employmentType",
         "workArrangement",
     ] {
-        bound(name, &text, TEXT_CHARS_MAX, FaultCode::TooLong);
+        bound(name, &text, TEXT_CHARS_MAX, ErrorCode::TooLong);
     }
     for name in ["companies", "categories"] {
-        bound(name, &text, ITEM_CHARS_MAX, FaultCode::TooLong);
+        bound(name, &text, ITEM_CHARS_MAX, ErrorCode::TooLong);
     }
-    bound("companies", &list, COMPANIES_MAX, FaultCode::TooManyItems);
-    bound("categories", &list, CATEGORIES_MAX, FaultCode::TooManyItems);
-    bound("ids", &list, IDS_MAX, FaultCode::TooManyItems);
-    bound("activityIds", &list, IDS_MAX, FaultCode::TooManyItems);
+    bound("companies", &list, COMPANIES_MAX, ErrorCode::TooManyItems);
+    bound("categories", &list, CATEGORIES_MAX, ErrorCode::TooManyItems);
+    bound("ids", &list, IDS_MAX, ErrorCode::TooManyItems);
+    bound("activityIds", &list, IDS_MAX, ErrorCode::TooManyItems);
     bound(
         "limit",
         &|number| number.to_string(),
         LIMIT_MAX,
-        FaultCode::InvalidValue,
+        ErrorCode::InvalidValue,
     );
     bound(
         "page",
         &|number| number.to_string(),
         usize::from(PAGE_MAX),
-        FaultCode::InvalidValue,
+        ErrorCode::InvalidValue,
     );
     for (at, past, fault) in cases {
         assert_eq!(code(&at), None, "{at}");
@@ -263,32 +263,32 @@ fn every_limit_holds_at_the_bound_and_not_past_it() {
     }
     let ranges = "dateRanges=7,30,90,older";
     assert_eq!(code(ranges), None);
-    assert_eq!(code(&format!("{ranges},7")), Some(FaultCode::TooManyItems));
+    assert_eq!(code(&format!("{ranges},7")), Some(ErrorCode::TooManyItems));
     let id = "ids=9999999999999999999";
     assert_eq!(code(id), None);
     assert_eq!(
         code("ids=10000000000000000000"),
-        Some(FaultCode::InvalidValue)
+        Some(ErrorCode::InvalidValue)
     );
     let cursor = |length: usize| format!("cursor={}", "a".repeat(length));
     assert_eq!(
         code(&cursor(CURSOR_CHARS_MAX)),
-        Some(FaultCode::InvalidCursor)
+        Some(ErrorCode::InvalidCursor)
     );
     assert_eq!(
         code(&cursor(CURSOR_CHARS_MAX + 1)),
-        Some(FaultCode::TooLong)
+        Some(ErrorCode::TooLong)
     );
     let padded = |length: usize| format!("q=a{}", "&".repeat(length - 3));
     assert_eq!(code(&padded(QUERY_STRING_BYTES_MAX)), None);
     assert_eq!(
         code(&padded(QUERY_STRING_BYTES_MAX + 1)),
-        Some(FaultCode::MalformedQuery)
+        Some(ErrorCode::MalformedQuery)
     );
-    let faulty = "x=1&".repeat(FAULTS_MAX + 1);
+    let faulty = "x=1&".repeat(ERRORS_MAX + 1);
     assert_eq!(
-        Query::parse(&faulty).expect_err("faults").faults().len(),
-        FAULTS_MAX
+        Query::parse(&faulty).expect_err("faults").errors().len(),
+        ERRORS_MAX
     );
 }
 
@@ -299,7 +299,7 @@ fn filter_options_take_filters_only() {
         let taken = Filter::parse(&text);
         assert_eq!(taken.is_ok(), known.parameter.is_filter(), "{text}");
         if let Err(invalid) = taken {
-            assert_eq!(invalid.faults()[0].code, FaultCode::UnknownParameter);
+            assert_eq!(invalid.errors()[0].code, ErrorCode::UnknownParameter);
         }
     }
     assert!(!Parameter::Cursor.is_filter());

@@ -57,8 +57,8 @@ proptest! {
             Query::parse(&text).err(),
             Filter::parse(&text).err(),
         ].into_iter().flatten() {
-            prop_assert!(!faults.faults().is_empty());
-            for fault in faults.faults() {
+            prop_assert!(!faults.errors().is_empty());
+            for fault in faults.errors() {
                 prop_assert!(!fault.message.is_empty());
                 prop_assert!(!fault.message.contains(char::is_control), "{:?}", fault.message);
                 prop_assert!(fault.message.chars().count() < 600, "{}", fault.message);
@@ -260,7 +260,7 @@ fn the_builder_reports_what_is_wrong_as_the_query_string_does() {
         .build();
     let faults = built.expect_err("four faults");
     let names: Vec<&str> = faults
-        .faults()
+        .errors()
         .iter()
         .map(|fault| fault.parameter.as_str())
         .collect();
@@ -281,7 +281,7 @@ fn faulty(text: &str) -> Vec<String> {
     let Err(invalid) = Query::parse(text) else {
         return Vec::new();
     };
-    let faults = invalid.faults().iter();
+    let faults = invalid.errors().iter();
     faults.map(|fault| fault.parameter.clone()).collect()
 }
 

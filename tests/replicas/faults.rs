@@ -59,7 +59,7 @@ fn every_damage_of_every_new_object_is_refused_while_the_old_generation_answers(
             damage(&objects[place]);
             for _ in 0..2 {
                 let progress = fixture.sync(&mut replica);
-                let fault = progress.fault.expect("noticed");
+                let fault = progress.error.expect("noticed");
                 let object = objects[place]
                     .file_name()
                     .expect("a name")
@@ -76,7 +76,7 @@ fn every_damage_of_every_new_object_is_refused_while_the_old_generation_answers(
             };
             fixture.publish_with(repair).expect("repaired");
             let progress = fixture.sync(&mut replica);
-            assert!(progress.fault.is_none(), "{name}: {:?}", progress.fault);
+            assert!(progress.error.is_none(), "{name}: {:?}", progress.error);
             assert_eq!(
                 titles(&replica.index().snapshot()),
                 fixture.published(),
@@ -93,7 +93,7 @@ fn every_damage_of_a_manifest_is_refused_while_the_old_generation_answers() {
         let old = titles(&replica.index().snapshot());
         damage(&manifests[0]);
         let progress = fixture.sync(&mut replica);
-        let fault = progress.fault.expect("noticed");
+        let fault = progress.error.expect("noticed");
         assert!(fault.is_corrupt() || fault.is_foreign(), "{name}: {fault}");
         assert!(
             fault.reason().contains("manifests/00000000000000000002"),
@@ -103,7 +103,7 @@ fn every_damage_of_a_manifest_is_refused_while_the_old_generation_answers() {
         // The next generation is the remedy.
         change(&fixture.index(), 2);
         assert!(fixture.publish().generation > 2);
-        assert!(fixture.sync(&mut replica).fault.is_none(), "{name}");
+        assert!(fixture.sync(&mut replica).error.is_none(), "{name}");
         assert_eq!(
             titles(&replica.index().snapshot()),
             fixture.published(),
@@ -118,7 +118,7 @@ fn objects_in_each_others_place_are_refused() {
     let (first, second) = (fs::read(&objects[0]), fs::read(&objects[1]));
     fs::write(&objects[0], second.expect("read")).expect("written");
     fs::write(&objects[1], first.expect("read")).expect("written");
-    assert!(fixture.sync(&mut replica).fault.is_some());
+    assert!(fixture.sync(&mut replica).error.is_some());
     assert_eq!(replica.index().snapshot().generation(), 1);
 }
 
@@ -127,7 +127,7 @@ fn a_manifest_of_a_later_release_is_told_from_damage() {
     let (fixture, mut replica, manifests) = with_second_generation("manifests");
     let text = fs::read_to_string(&manifests[0]).expect("text");
     fs::write(&manifests[0], text.replacen(" 1 ", " 2 ", 1)).expect("written");
-    let fault = fixture.sync(&mut replica).fault.expect("noticed");
+    let fault = fixture.sync(&mut replica).error.expect("noticed");
     assert!(fault.is_newer_format(), "{fault}");
     assert_eq!(replica.index().snapshot().generation(), 1);
 }
@@ -141,7 +141,7 @@ fn a_replica_from_nothing_takes_the_generation_before_a_damaged_one() {
     assert_eq!((opening.generation, opening.newest), (1, 2));
     assert!(
         opening
-            .fault
+            .error
             .as_ref()
             .is_some_and(signaldex::Error::is_corrupt)
     );
@@ -154,21 +154,21 @@ fn a_replica_from_nothing_takes_the_generation_before_a_damaged_one() {
 #[test]
 fn a_store_that_is_gone_leaves_the_copy_answering_also_over_a_restart() {
     let (fixture, mut replica, _) = with_second_generation("objects");
-    assert!(fixture.sync(&mut replica).fault.is_none());
+    assert!(fixture.sync(&mut replica).error.is_none());
     let expected = titles(&replica.index().snapshot());
     fs::rename(fixture.path("store"), fixture.path("gone")).expect("renamed");
     fs::write(fixture.path("store"), b"not a directory").expect("written");
     let progress = fixture.sync(&mut replica);
     assert!(
         progress
-            .fault
+            .error
             .as_ref()
             .is_some_and(signaldex::Error::is_store),
         "{progress:?}"
     );
     drop(replica);
     let replica = fixture.open("cache").expect("the copy");
-    assert!(replica.opening().fault.is_some());
+    assert!(replica.opening().error.is_some());
     assert_eq!(titles(&replica.index().snapshot()), expected);
     let error = fixture.open("fresh").expect_err("nothing to serve");
     assert!(error.is_store(), "{error}");
@@ -177,7 +177,7 @@ fn a_store_that_is_gone_leaves_the_copy_answering_also_over_a_restart() {
 #[test]
 fn a_copy_that_is_damaged_is_fetched_anew() {
     let (fixture, mut replica, _) = with_second_generation("objects");
-    assert!(fixture.sync(&mut replica).fault.is_none());
+    assert!(fixture.sync(&mut replica).error.is_none());
     let expected = titles(&replica.index().snapshot());
     drop(replica);
     for kind in ["manifest", "origin", "segment-", "deleted-"] {
@@ -192,7 +192,7 @@ fn a_copy_that_is_damaged_is_fetched_anew() {
             }
             damage(&path);
             let replica = fixture.open("cache").expect("a copy");
-            let fault = &replica.opening().fault;
+            let fault = &replica.opening().error;
             assert!(fault.is_none(), "{kind} {name}: {fault:?}");
             assert_eq!(
                 titles(&replica.index().snapshot()),

@@ -38,12 +38,12 @@ fn an_unchanged_segment_is_not_asked_for_again_also_over_a_restart() {
             drop(replica);
             replica = fixture.open("cache").expect("a copy");
             let opening = replica.opening();
-            assert!(opening.fault.is_none(), "{opening:?}");
+            assert!(opening.error.is_none(), "{opening:?}");
             assert_eq!(opening.objects_fetched, sent.objects_sent);
             assert_eq!(opening.bytes_fetched, sent.bytes_sent);
         } else {
             let progress = fixture.sync(&mut replica);
-            assert!(progress.fault.is_none(), "{progress:?}");
+            assert!(progress.error.is_none(), "{progress:?}");
             assert!(progress.changed);
             assert_eq!(progress.objects_fetched, sent.objects_sent);
             assert_eq!(progress.bytes_fetched, sent.bytes_sent);
@@ -72,7 +72,7 @@ fn files_that_no_snapshot_needs_are_removed_and_those_of_crashes_as_well() {
     let mut writer = index.writer().expect("nobody else writes");
     writer.compact().expect("compacted");
     fixture.publish();
-    assert!(fixture.sync(&mut replica).fault.is_none());
+    assert!(fixture.sync(&mut replica).error.is_none());
     assert_eq!(
         files(&fixture, "cache").len(),
         1,
@@ -113,7 +113,7 @@ fn what_a_refused_generation_has_left_is_used_by_the_next_or_removed() {
     let segment = segment.expect("a new segment");
     fs::rename(segment, segment.with_extension("away")).expect("renamed");
     let refused = fixture.sync(&mut replica);
-    assert!(refused.fault.is_some());
+    assert!(refused.error.is_some());
     assert_eq!(refused.objects_fetched, 1);
     fs::rename(segment.with_extension("away"), segment).expect("renamed");
     let loaded = fixture.sync(&mut replica);
@@ -132,7 +132,7 @@ fn what_a_refused_generation_has_left_is_used_by_the_next_or_removed() {
             fs::remove_file(object).expect("removed");
         }
     }
-    assert!(fixture.sync(&mut replica).fault.is_some());
+    assert!(fixture.sync(&mut replica).error.is_some());
     fs::remove_file(manifest).expect("removed");
     let index = Index::open(fixture.index()).expect("the index");
     index
@@ -141,7 +141,7 @@ fn what_a_refused_generation_has_left_is_used_by_the_next_or_removed() {
         .compact()
         .expect("compacted");
     fixture.publish();
-    assert!(fixture.sync(&mut replica).fault.is_none());
+    assert!(fixture.sync(&mut replica).error.is_none());
     assert_eq!(
         files(&fixture, "cache").len(),
         1,
@@ -172,7 +172,7 @@ fn a_restart_after_a_refused_generation_still_knows_what_it_has() {
     fs::write(&path, manifest).expect("written");
     let refused = fixture.sync(&mut replica);
     assert_eq!((refused.generation, refused.objects_fetched), (1, 1));
-    let fault = refused.fault.expect("noticed");
+    let fault = refused.error.expect("noticed");
     assert!(fault.is_foreign() || fault.is_corrupt(), "{fault}");
     drop(replica);
 
@@ -184,7 +184,7 @@ fn a_restart_after_a_refused_generation_still_knows_what_it_has() {
     fixture.publish_with(options).expect("published");
     fs::remove_file(first).expect("removed");
     let replica = fixture.open("cache").expect("a copy");
-    let fault = &replica.opening().fault;
+    let fault = &replica.opening().error;
     assert!(
         fault.is_none(),
         "the first segment is asked for again: {fault:?}"

@@ -104,7 +104,7 @@ fn what_is_published_is_served_and_what_is_damaged_is_told_in_readyz() {
     let output = output.expect("the program runs");
     assert!(output.status.success(), "{output:?}");
     let served = Served::start(&fixture);
-    served.await_readiness("\"generation\":1,\"following\":{\"newest\":1,\"fault\":null}");
+    served.await_readiness("\"generation\":1,\"following\":{\"newest\":1,\"error\":null}");
 
     change(&fixture.index(), 1);
     fs::create_dir_all(fixture.path("aside")).expect("made");
@@ -120,10 +120,10 @@ fn what_is_published_is_served_and_what_is_damaged_is_told_in_readyz() {
         fixture.path("store").join(name),
     )
     .expect("copied");
-    served.await_readiness("\"generation\":1,\"following\":{\"newest\":2,\"fault\":\"objects/");
+    served.await_readiness("\"generation\":1,\"following\":{\"newest\":2,\"error\":\"objects/");
     let repair = publish(&fixture.index(), &fixture.path("store"), &["--repair"]);
     assert!(run(repair).status.success());
-    served.await_readiness("\"generation\":2,\"following\":{\"newest\":2,\"fault\":null}");
+    served.await_readiness("\"generation\":2,\"following\":{\"newest\":2,\"error\":null}");
 }
 
 #[test]
@@ -183,14 +183,14 @@ fn publishers_that_are_killed_leave_nothing_that_a_replica_could_misread() {
         publisher.kill().expect("killed");
         killed += u32::from(!publisher.wait().expect("an end").success());
         let progress = fixture.sync(&mut replica);
-        assert!(progress.fault.is_none(), "{:?}", progress.fault);
+        assert!(progress.error.is_none(), "{:?}", progress.error);
         if progress.changed {
             assert_eq!(titles(&replica.index().snapshot()), fixture.published());
         }
     }
     assert!(killed > 0, "no publisher was killed in time");
     fixture.publish();
-    assert!(fixture.sync(&mut replica).fault.is_none());
+    assert!(fixture.sync(&mut replica).error.is_none());
     assert_eq!(titles(&replica.index().snapshot()), fixture.published());
 }
 
@@ -199,7 +199,7 @@ fn replicas_that_are_killed_go_on_from_what_they_have() {
     let fixture = Fixture::new();
     fixture.publish();
     // The first start makes the state file, so that the later ones take as long as each other.
-    Served::start(&fixture).await_readiness("\"fault\":null");
+    Served::start(&fixture).await_readiness("\"error\":null");
     for (number, pause) in (1..=12).zip(pauses(11)) {
         change(&fixture.index(), number);
         fixture.publish();

@@ -79,7 +79,7 @@ fn of_eight_publishers_of_different_content_one_wins_each_generation() {
             let cache = folder.path().join(format!("cache-{place}-{generation}"));
             let replica = runtime().block_on(Replica::open(store.clone(), &cache));
             let replica = replica.expect("a whole generation");
-            assert!(replica.opening().fault.is_none());
+            assert!(replica.opening().error.is_none());
             let snapshot = replica.index().snapshot();
             assert_eq!(snapshot.generation(), generation);
             let expected = format!("Acme ships version of publisher {}", winners[0]);
@@ -162,7 +162,7 @@ fn what_is_published_beside_a_writer_is_one_of_its_commits() {
             is_last = is_over.load(Ordering::Acquire);
             generations.insert(fixture.publish().generation);
             let progress = fixture.sync(&mut replica);
-            assert!(progress.fault.is_none(), "{:?}", progress.fault);
+            assert!(progress.error.is_none(), "{:?}", progress.error);
             let snapshot = replica.index().snapshot();
             snapshot.verify().expect("a whole index");
             let titles = titles(&snapshot);

@@ -95,7 +95,7 @@ def damaged(program, folder, client, store, replica, index, generation):
             body[len(body) // 2] ^= 1
             client.put_object(Bucket="signals", Key=item["Key"], Body=bytes(body))
     client.put_object(Bucket="signals", Key=manifest[0], Body=manifest[1])
-    fault = lambda: (replica.ready().get("following") or {}).get("fault")
+    fault = lambda: (replica.ready().get("following") or {}).get("error")
     await_that(fault, "the damage is told")
     assert "does not match its checksum" in fault(), fault()
     assert answers(program, replica.cache) == before

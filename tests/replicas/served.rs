@@ -19,8 +19,8 @@ use crate::fixture::{Fixture, TODAY, change, runtime, titles};
 fn report(service: &Service, progress: &Progress) {
     service.report_following(Following {
         newest: progress.newest,
-        fault: progress
-            .fault
+        error: progress
+            .error
             .as_ref()
             .map(|fault| fault.reason().to_owned()),
         objects_fetched: progress.objects_fetched,
@@ -106,7 +106,7 @@ fn metrics_tell_what_was_fetched_and_what_is_wrong() {
     let service = service(&fixture, replica.index());
     report(&service, replica.opening());
     assert_eq!(metric(&service, "signaldex_followed_generation"), 1);
-    assert_eq!(metric(&service, "signaldex_follow_faulty"), 0);
+    assert_eq!(metric(&service, "signaldex_follow_failing"), 0);
     assert!(metric(&service, "signaldex_follow_reported_timestamp_seconds") > 1_700_000_000);
     assert_eq!(metric(&service, "signaldex_fetched_objects_total"), 1);
     let bytes = fs::metadata(&fixture.stored("objects")[0])
@@ -122,14 +122,14 @@ fn metrics_tell_what_was_fetched_and_what_is_wrong() {
     report(&service, &fixture.sync(&mut replica));
     assert_eq!(metric(&service, "signaldex_followed_generation"), 2);
     assert_eq!(metric(&service, "signaldex_snapshot_generation"), 1);
-    assert_eq!(metric(&service, "signaldex_follow_faulty"), 1);
-    assert_eq!(metric(&service, "signaldex_follow_faults_total"), 1);
+    assert_eq!(metric(&service, "signaldex_follow_failing"), 1);
+    assert_eq!(metric(&service, "signaldex_follow_errors_total"), 1);
 
     fs::write(&manifest, whole).expect("written");
     report(&service, &fixture.sync(&mut replica));
     assert_eq!(metric(&service, "signaldex_snapshot_generation"), 2);
-    assert_eq!(metric(&service, "signaldex_follow_faulty"), 0);
-    assert_eq!(metric(&service, "signaldex_follow_faults_total"), 1);
+    assert_eq!(metric(&service, "signaldex_follow_failing"), 0);
+    assert_eq!(metric(&service, "signaldex_follow_errors_total"), 1);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn a_replica_follows_by_itself_and_goes_on_after_a_fault() {
     let index = replica.index();
     let (tell, told) = std::sync::mpsc::channel();
     let follower = replica.follow(Duration::from_millis(10), move |progress| {
-        let fault = progress.fault.as_ref().map(ToString::to_string);
+        let fault = progress.error.as_ref().map(ToString::to_string);
         // The test may have seen enough.
         let _ = tell.send((progress.generation, fault));
     });

@@ -159,7 +159,7 @@ fn main() -> ExitCode {
     status
 }
 
-/// Whether the reader of our output has gone, as `head` does, which is nobody's fault.
+/// Whether the reader of our output has gone, as `head` does, which is nobody's error.
 fn is_closed_pipe(failure: &(dyn std::error::Error + 'static)) -> bool {
     let io = match failure.downcast_ref::<serde_json::Error>() {
         Some(error) => error.io_error_kind(),

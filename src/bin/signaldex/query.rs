@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use signaldex::query::{FaultCode, InvalidQuery, PARAMETERS, ParameterKind};
+use signaldex::query::{ErrorCode, InvalidQuery, PARAMETERS, ParameterKind};
 use signaldex::{Facet, Filter, Query, Snapshot, nearest_name};
 use time::Date;
 
@@ -67,7 +67,7 @@ impl Question {
     /// The query.
     ///
     /// # Errors
-    /// Every fault of it, each with a hint where one is at hand.
+    /// Every error of it, each with a hint where one is at hand.
     pub(crate) fn query(&self) -> Result<Query, Failure> {
         let text = self.query_string();
         warn_of_plus(&text);
@@ -130,39 +130,39 @@ fn warn_of_plus(text: &str) {
     }
 }
 
-/// The faults of a query, each on a line, with what was most likely meant.
+/// The errors of a query, each on a line, with what was most likely meant.
 fn explained(invalid: &InvalidQuery, text: &str, is_allowed: impl Fn(&str) -> bool) -> String {
-    let lines = invalid.faults().iter().map(|fault| {
-        let hint = match fault.code {
-            FaultCode::UnknownParameter => {
+    let lines = invalid.errors().iter().map(|error| {
+        let hint = match error.code {
+            ErrorCode::UnknownParameter => {
                 let names = PARAMETERS.iter().map(|known| known.name);
                 let names = names.filter(|name| is_allowed(name));
-                let nearest = nearest_name(&fault.parameter, names);
+                let nearest = nearest_name(&error.parameter, names);
                 nearest
                     .map(|name| format!("did you mean {name}?"))
                     .or_else(|| {
-                        let is_value = text.split('&').skip(1).any(|pair| pair == fault.parameter);
+                        let is_value = text.split('&').skip(1).any(|pair| pair == error.parameter);
                         is_value.then(|| {
                             format!(
                                 "an & within a value is written %26: {}",
                                 text.replacen(
-                                    &format!("&{}", fault.parameter),
-                                    &format!("%26{}", fault.parameter),
+                                    &format!("&{}", error.parameter),
+                                    &format!("%26{}", error.parameter),
                                     1
                                 )
                             )
                         })
                     })
             }
-            FaultCode::InvalidValue => nearest_choice(&fault.parameter, text),
+            ErrorCode::InvalidValue => nearest_choice(&error.parameter, text),
             _ => None,
         };
         // The list of all parameters would bury the hint.
-        let message = match (&hint, fault.message.split_once("; allowed are ")) {
-            (Some(_), Some((fault_alone, _))) if fault.code == FaultCode::UnknownParameter => {
-                fault_alone
+        let message = match (&hint, error.message.split_once("; allowed are ")) {
+            (Some(_), Some((error_alone, _))) if error.code == ErrorCode::UnknownParameter => {
+                error_alone
             }
-            _ => &fault.message,
+            _ => &error.message,
         };
         match hint {
             Some(hint) => format!("{message}; {hint}"),

@@ -32,7 +32,7 @@ impl Signal {
         let id: SignalId = self
             .id
             .parse()
-            .map_err(|fault| format!("{:?} is not a signal's id: {fault}", self.id))?;
+            .map_err(|error| format!("{:?} is not a signal's id: {error}", self.id))?;
         let snapshot = source::open(&self.directory)?.snapshot();
         match snapshot.signal(id)? {
             Some(Found {

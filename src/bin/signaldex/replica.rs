@@ -79,7 +79,7 @@ impl Opened {
 }
 
 fn report(service: &Service, progress: &Progress) {
-    if let Some(error) = &progress.fault {
+    if let Some(error) = &progress.error {
         let (generation, newest) = (progress.generation, progress.newest);
         let error = format_args!("{error:#}");
         tracing::error!(%error, generation, newest, "the store cannot be followed");
@@ -97,7 +97,7 @@ fn report(service: &Service, progress: &Progress) {
     }
     service.report_following(Following {
         newest: progress.newest,
-        fault: progress.fault.as_ref().map(public_fault),
+        error: progress.error.as_ref().map(public_error),
         objects_fetched: progress.objects_fetched,
         bytes_fetched: progress.bytes_fetched,
     });
@@ -105,7 +105,7 @@ fn report(service: &Service, progress: &Progress) {
 
 /// What anybody may read of an error: without paths and addresses, but with what the operating
 /// system said.
-fn public_fault(error: &signaldex::Error) -> String {
+fn public_error(error: &signaldex::Error) -> String {
     match error.io_error() {
         Some(source) => format!("{}: {source}", error.reason()),
         None => error.reason().to_owned(),

@@ -56,7 +56,7 @@ impl Update {
         for (path, number, line) in lines_of(self.delete_signals.as_deref())? {
             let id: SignalId = line
                 .parse()
-                .map_err(|fault| format!("{}:{number}: {fault}", path.display()))?;
+                .map_err(|error| format!("{}:{number}: {error}", path.display()))?;
             writer.delete_signal(id);
         }
         let on_signals = if self.with_signals {
@@ -67,7 +67,7 @@ impl Update {
         for (path, number, slug) in lines_of(self.delete_companies.as_deref())? {
             writer
                 .delete_company(&slug, on_signals)
-                .map_err(|fault| format!("{}:{number}: {fault}", path.display()))?;
+                .map_err(|error| format!("{}:{number}: {error}", path.display()))?;
         }
         let report = writer.commit()?;
         writer.wait_for_merges();

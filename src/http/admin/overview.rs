@@ -102,9 +102,9 @@ fn facts(
     now: UtcDateTime,
 ) -> Vec<Fact> {
     let service = &admin.0.service.0;
-    let health = match pages::fault(service) {
+    let health = match pages::error(service) {
         None => Fact::new("Health", "ready", "answers requests with a key"),
-        Some(fault) => Fact::new("Health", "not ready", fault),
+        Some(error) => Fact::new("Health", "not ready", error),
     };
     let times = service.activity.times_of(now.date());
     let time = |of: fn(TodaysTimes) -> Duration| match times {

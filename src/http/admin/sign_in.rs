@@ -24,7 +24,7 @@ const START: &str = "/";
 struct SignIn<'a> {
     layout: PageLayout<'a>,
     notice: &'a str,
-    fault: &'a str,
+    error: &'a str,
     next: &'a str,
 }
 
@@ -62,8 +62,8 @@ pub(super) async fn enter(
     let shown = TokenHash::of(form.value("token"));
     if admin.0.service.0.state.admin_token()? != Some(shown) {
         tracing::warn!("sign-in refused: wrong admin token");
-        let fault = "Wrong admin token.";
-        return show(&nonce, StatusCode::UNAUTHORIZED, "", fault, next);
+        let error = "Wrong admin token.";
+        return show(&nonce, StatusCode::UNAUTHORIZED, "", error, next);
     }
     let sessions = &admin.0.sessions;
     let cookie = set_cookie(&sessions.begin(shown)?, sessions.lifetime(), &parts.headers);
@@ -81,12 +81,12 @@ pub(super) fn leave(admin: &Admin, visit: &Visit) -> Answer {
     Ok(([(SET_COOKIE, cookie)], to("/sign-in")).into_response())
 }
 
-fn show(nonce: &Nonce, status: StatusCode, notice: &str, fault: &str, next: &str) -> Answer {
+fn show(nonce: &Nonce, status: StatusCode, notice: &str, error: &str, next: &str) -> Answer {
     let layout = PageLayout::open(nonce, "Sign in");
     let page = SignIn {
         layout,
         notice,
-        fault,
+        error,
         next,
     };
     layout::render(status, &page)

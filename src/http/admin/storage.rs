@@ -71,8 +71,8 @@ fn cluster_facts(admin: &Admin) -> Vec<Fact> {
     let service = &admin.0.service.0;
     let generation = figures::grouped(service.corpus.view().generation);
     let part = "of the cluster; this node holds part of the corpus";
-    let state = match service.corpus.fault() {
-        Some(fault) => Fact::new("State", "incomplete", fault),
+    let state = match service.corpus.error() {
+        Some(error) => Fact::new("State", "incomplete", error),
         None => Fact::new("State", "complete", ""),
     };
     vec![

@@ -4,21 +4,21 @@ use serde_json::{Map, Value, json};
 
 use super::ID_PATTERN;
 use crate::http::problem::Code;
-use crate::query::{Facet, FaultCode, Parameter, ParameterKind};
+use crate::query::{ErrorCode, Facet, Parameter, ParameterKind};
 
 /// Every code in `errors`.
-const FAULT_CODES: [FaultCode; 11] = [
-    FaultCode::UnknownParameter,
-    FaultCode::RepeatedParameter,
-    FaultCode::EmptyValue,
-    FaultCode::InvalidValue,
-    FaultCode::TooLong,
-    FaultCode::TooManyItems,
-    FaultCode::ConflictingParameters,
-    FaultCode::UnsearchableText,
-    FaultCode::MalformedQuery,
-    FaultCode::InvalidCursor,
-    FaultCode::CursorMismatch,
+const ERROR_CODES: [ErrorCode; 11] = [
+    ErrorCode::UnknownParameter,
+    ErrorCode::RepeatedParameter,
+    ErrorCode::EmptyValue,
+    ErrorCode::InvalidValue,
+    ErrorCode::TooLong,
+    ErrorCode::TooManyItems,
+    ErrorCode::ConflictingParameters,
+    ErrorCode::UnsearchableText,
+    ErrorCode::MalformedQuery,
+    ErrorCode::InvalidCursor,
+    ErrorCode::CursorMismatch,
 ];
 
 type Properties = Map<String, Value>;
@@ -50,7 +50,7 @@ pub(super) fn all() -> Value {
         "Readiness": readiness(),
         "OpenApiDocument": {"type": "object"},
         "ProblemCode": {"type": "string", "enum": problem_codes()},
-        "ParameterErrorCode": {"type": "string", "enum": FAULT_CODES.map(FaultCode::as_str)},
+        "ParameterErrorCode": {"type": "string", "enum": ERROR_CODES.map(ErrorCode::as_str)},
         "ParameterError": parameter_error(),
         "Problem": problem()
     })
@@ -200,10 +200,10 @@ fn readiness() -> Value {
             "generation": {"type": "integer", "minimum": 0, "description": "The generation of the index."},
             "following": {
                 "type": "object", "description": "Only of a replica: what its store has.",
-                "required": ["newest", "fault"],
+                "required": ["newest", "error"],
                 "properties": {
                     "newest": {"type": "integer", "minimum": 0},
-                    "fault": {"type": ["string", "null"], "description": "Why the newest generation is not served."}
+                    "error": {"type": ["string", "null"], "description": "Why the newest generation is not served."}
                 }
             }
         }

@@ -6,7 +6,7 @@
 //!
 //! Where a commit has failed, the thread tries to write every second until that succeeds. A panic
 //! ends a commit, not the thread: the thread opens the state anew and goes on. Meanwhile
-//! [`Writer::fault`] says so.
+//! [`Writer::error`] says so.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -176,7 +176,7 @@ impl Writer {
     }
 
     /// Why charges are not written now, for clients to read.
-    pub(crate) fn fault(&self) -> Option<&'static str> {
+    pub(crate) fn error(&self) -> Option<&'static str> {
         if self.status.is_closing.load(Ordering::Relaxed) {
             return Some("The service is stopping.");
         }

@@ -31,7 +31,7 @@ fn read(text: &[u8], renames: &[(&str, &str)]) -> Vec<(u64, String)> {
     while let Some(line) = records.next().expect("a readable file") {
         let content = match line.content {
             Ok(content) => String::from_utf8(content.to_vec()).expect("text"),
-            Err(fault) => fault.to_string(),
+            Err(error) => error.to_string(),
         };
         found.push((line.number, content));
     }

@@ -1,4 +1,4 @@
-//! Rules of whole records, as tables of whole faults and as properties of any bytes.
+//! Rules of whole records, as tables of whole errors and as properties of any bytes.
 
 use std::borrow::Cow;
 
@@ -12,11 +12,11 @@ fn signal_with(members: &str) -> String {
     format!(r#"{{{members}, "slug": "s", "title": "t", "companySlug": "c"}}"#)
 }
 
-fn signal_fault(line: &str) -> String {
+fn signal_error(line: &str) -> String {
     parse_signal(line.as_bytes()).expect_err(line).to_string()
 }
 
-fn company_fault(line: &str) -> String {
+fn company_error(line: &str) -> String {
     parse_company(line.as_bytes()).expect_err(line).to_string()
 }
 
@@ -138,11 +138,11 @@ fn required_fields_are_there() {
         };
         let expected = format!("{missing}: is missing or null; it must be {expected}");
         assert_eq!(
-            signal_fault(&format!("{{{}}}", members.join(","))),
+            signal_error(&format!("{{{}}}", members.join(","))),
             expected
         );
         let null = format!("{{{},\"{missing}\":null}}", members.join(","));
-        assert_eq!(signal_fault(&null), expected);
+        assert_eq!(signal_error(&null), expected);
     }
     let table = [
         (
@@ -159,11 +159,11 @@ fn required_fields_are_there() {
         ),
     ];
     for (line, expected) in table {
-        assert_eq!(company_fault(line), expected);
+        assert_eq!(company_error(line), expected);
     }
     let empty = r#"{"id":1,"slug":"","title":"","companySlug":""}"#;
     assert_eq!(
-        signal_fault(empty),
+        signal_error(empty),
         "companySlug: is empty; it must have at least one character"
     );
 }
@@ -228,12 +228,12 @@ fn lines_of_another_form_are_refused_with_the_place() {
         ),
     ];
     for (line, expected) in table {
-        assert_eq!(signal_fault(line), expected, "{line}");
+        assert_eq!(signal_error(line), expected, "{line}");
     }
     let trailing = format!("{} {{}}", signal_with("\"id\": 1"));
     let column = trailing.len() - 1;
     assert_eq!(
-        signal_fault(&trailing),
+        signal_error(&trailing),
         format!("column {column}: malformed JSON: trailing characters")
     );
 }
@@ -246,12 +246,12 @@ fn a_line_is_utf8_everywhere() {
         .position(|&byte| byte == b'?')
         .expect("it was written");
     line[position] = 0xFF;
-    let fault = parse_signal(&line).expect_err("it is not UTF-8");
+    let error = parse_signal(&line).expect_err("it is not UTF-8");
     assert_eq!(
-        fault.to_string(),
+        error.to_string(),
         format!("column {}: not UTF-8", position + 1)
     );
-    let surrogate = signal_fault(r#"{"title":"\ud800"}"#);
+    let surrogate = signal_error(r#"{"title":"\ud800"}"#);
     assert!(surrogate.starts_with("title: column "), "{surrogate}");
 }
 
@@ -262,23 +262,23 @@ fn deep_nesting_costs_no_stack() {
     let unknown = signal_with(&format!("\"id\": 1, \"unknown\": {open}{close}"));
     assert!(parse_signal(unknown.as_bytes()).is_ok());
     assert_eq!(
-        signal_fault(&format!("{{\"title\": {open}{close}}}")),
+        signal_error(&format!("{{\"title\": {open}{close}}}")),
         "title: must be a string"
     );
-    assert_eq!(signal_fault(&open), "the line must be a JSON object");
-    let unclosed = signal_fault(&format!("{{\"unknown\": {}", "{\"a\":".repeat(levels)));
+    assert_eq!(signal_error(&open), "the line must be a JSON object");
+    let unclosed = signal_error(&format!("{{\"unknown\": {}", "{\"a\":".repeat(levels)));
     assert!(
         unclosed.starts_with("column 5000012: malformed JSON: EOF"),
         "{unclosed}"
     );
-    let id = signal_fault(&format!("{{\"id\": {open}{close}}}"));
+    let id = signal_error(&format!("{{\"id\": {open}{close}}}"));
     assert!(
         id.starts_with(&format!("id: {}… is not", "[".repeat(64))),
         "{id}"
     );
 }
 
-/// Lines that are nearly right, so that faults are met at every position.
+/// Lines that are nearly right, so that errors are met at every position.
 fn nearly_a_record() -> impl Strategy<Value = Vec<u8>> {
     let whole = r#"{"id":"12","slug":"s\n","title":"é","evidence":null,"date":"2026-02-28","updatedAt":"2026-02-28T01:30:00.5+02:00","companySlug":"c","funding":{"stage":"Seed","amount":1.5e6,"currency":"USD"},"hiring":{"seniority":"s"},"name":"n","employees":5}"#;
     let edit = (any::<prop::sample::Index>(), any::<u8>(), any::<bool>());
@@ -298,12 +298,12 @@ fn nearly_a_record() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn any_bytes_are_a_record_or_a_short_fault(
+    fn any_bytes_are_a_record_or_a_short_error(
         line in prop_oneof![prop::collection::vec(any::<u8>(), 0..200), nearly_a_record()]
     ) {
-        for fault in [parse_signal(&line).err(), parse_company(&line).err()].into_iter().flatten() {
-            prop_assert!(!fault.reason().is_empty());
-            prop_assert!(fault.to_string().chars().count() < 300);
+        for error in [parse_signal(&line).err(), parse_company(&line).err()].into_iter().flatten() {
+            prop_assert!(!error.reason().is_empty());
+            prop_assert!(error.to_string().chars().count() < 300);
         }
     }
 

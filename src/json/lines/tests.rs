@@ -134,9 +134,9 @@ fn an_over_long_line_says_so() {
         .next_line()
         .expect("the file can be read")
         .expect("there is a line");
-    let fault = line.content.expect_err("the line is too long");
+    let error = line.content.expect_err("the line is too long");
     assert_eq!(
-        (line.number, fault.to_string()),
+        (line.number, error.to_string()),
         (1, "the line is longer than 16777216 bytes".to_owned())
     );
 }

@@ -159,7 +159,7 @@ fn invalid_records_can_be_skipped_and_are_told() {
     );
     let positions: Vec<_> = told
         .iter()
-        .map(|r| (r.path.as_path(), r.line, r.fault.field()))
+        .map(|r| (r.path.as_path(), r.line, r.error.field()))
         .collect();
     let expected = [
         (companies.path(), 1, Some("slug")),
@@ -346,7 +346,7 @@ fn progress_ends_at_the_whole_file() {
 }
 
 #[test]
-fn the_real_corpus_has_no_fault() {
+fn the_real_corpus_has_no_error() {
     let folder = std::env::var_os("SIGNALDEX_CORPUS")
         .unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/corpus").into());
     let [companies, signals] =

@@ -1,4 +1,4 @@
-//! Rules of single values, at their bounds and past them, as whole faults.
+//! Rules of single values, at their bounds and past them, as whole errors.
 
 use time::macros::utc_datetime;
 
@@ -10,11 +10,11 @@ fn signal_with(members: &str) -> String {
     format!(r#"{{{members}, "slug": "s", "title": "t", "companySlug": "c"}}"#)
 }
 
-fn signal_fault(line: &str) -> String {
+fn signal_error(line: &str) -> String {
     parse_signal(line.as_bytes()).expect_err(line).to_string()
 }
 
-fn company_fault(line: &str) -> String {
+fn company_error(line: &str) -> String {
     parse_company(line.as_bytes()).expect_err(line).to_string()
 }
 
@@ -58,7 +58,7 @@ fn ids_of_another_form_are_refused_as_written() {
     ];
     for written in written {
         assert_eq!(
-            signal_fault(&signal_with(&format!("\"id\": {written}"))),
+            signal_error(&signal_with(&format!("\"id\": {written}"))),
             format!(
                 "id: {written} is not a whole number of 1 to 19 digits without a leading zero, \
                  as a number or a string"
@@ -109,7 +109,7 @@ fn amounts_are_finite_and_not_negative() {
         "[]",
     ] {
         assert_eq!(
-            signal_fault(&signal_with(&format!(
+            signal_error(&signal_with(&format!(
                 r#""id": 1, "funding": {{"amount": {written}}}"#
             ))),
             format!("funding.amount: {written} is not a finite number of at least 0")
@@ -143,7 +143,7 @@ fn days_are_of_the_calendar() {
     ];
     for text in refused {
         assert_eq!(
-            signal_fault(&signal_with(&format!(r#""id": 1, "date": "{text}""#))),
+            signal_error(&signal_with(&format!(r#""id": 1, "date": "{text}""#))),
             format!("date: \"{text}\" is not a day of the calendar as \"YYYY-MM-DD\"")
         );
     }
@@ -185,7 +185,7 @@ fn instants_become_utc_and_stay_within_four_digits_of_year() {
     ];
     for text in refused {
         assert_eq!(
-            signal_fault(&signal_with(&format!(r#""id": 1, "updatedAt": "{text}""#))),
+            signal_error(&signal_with(&format!(r#""id": 1, "updatedAt": "{text}""#))),
             format!(
                 "updatedAt: \"{text}\" is not an instant of RFC 3339 in the years 0000 to 9999, \
                  such as \"2026-06-30T12:00:00Z\""
@@ -197,12 +197,12 @@ fn instants_become_utc_and_stay_within_four_digits_of_year() {
 #[test]
 fn currencies_are_three_upper_case_letters() {
     for text in ["", "US", "usd", "USDX", "U\\u00c4D"] {
-        let fault = signal_fault(&signal_with(&format!(
+        let error = signal_error(&signal_with(&format!(
             r#""id": 1, "funding": {{"currency": "{text}"}}"#
         )));
         let shown = text.replace("\\u00c4", "Ä");
         assert_eq!(
-            fault,
+            error,
             format!(
                 "funding.currency: \"{shown}\" is not a currency of three upper-case letters, \
                  such as \"USD\""
@@ -231,7 +231,7 @@ fn a_day_is_its_first_instant() {
 fn there_are_no_negative_employees() {
     let company = |number| format!(r#"{{"slug":"c","name":"n","employees":{number}}}"#);
     assert_eq!(
-        company_fault(&company(-1)),
+        company_error(&company(-1)),
         "employees: -1 is not a whole number from 0 to 9223372036854775807, without point or \
          exponent"
     );
@@ -264,7 +264,7 @@ fn whole_numbers_fit_64_bits() {
         "false",
     ] {
         assert_eq!(
-            company_fault(&format!(
+            company_error(&format!(
                 r#"{{"slug":"c","name":"n","foundedYear":{written}}}"#
             )),
             format!(
@@ -285,7 +285,7 @@ fn a_text_has_at_most_a_mebibyte() {
     };
     assert!(parse_signal(line(FIELD_BYTES_MAX).as_bytes()).is_ok());
     assert_eq!(
-        signal_fault(&line(FIELD_BYTES_MAX + 1)),
+        signal_error(&line(FIELD_BYTES_MAX + 1)),
         "evidence: has 1048577 bytes; a text has at most 1048576"
     );
 }

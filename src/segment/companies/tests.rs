@@ -55,7 +55,7 @@ fn companies_are_found_by_slug_and_by_folded_name() {
 
 #[test]
 fn validation_finds_what_is_broken() {
-    let fault = |keys: &[&str]| {
+    let error = |keys: &[&str]| {
         let mut sections = StringSections::default();
         keys.iter()
             .for_each(|key| sections.push(key.as_bytes()).unwrap());
@@ -65,12 +65,12 @@ fn validation_finds_what_is_broken() {
         let found = CompanyKeys(Dictionary { keys, index }).validate(2);
         found.err().map(|error| error.to_string())
     };
-    assert_eq!(fault(&["acme", "acne", "b", "a"]), None);
-    let twice = fault(&["acme", "acme", "b", "a"]);
+    assert_eq!(error(&["acme", "acne", "b", "a"]), None);
+    let twice = error(&["acme", "acme", "b", "a"]);
     assert_eq!(twice.as_deref(), Some("two companies have one slug"));
-    let unordered = fault(&["acne", "acme", "b", "a"]);
+    let unordered = error(&["acne", "acme", "b", "a"]);
     assert_eq!(unordered, twice);
-    let nameless = fault(&["acme", "acne", "b"]);
+    let nameless = error(&["acme", "acne", "b"]);
     let rule = "there is not one slug and one name for each company";
     assert_eq!(nameless.as_deref(), Some(rule));
 }

@@ -10,7 +10,7 @@ use fuzz_support::allocation::{Counting, bounded};
 use fuzz_support::examination::TODAY;
 use fuzz_support::tiny_index;
 use libfuzzer_sys::fuzz_target;
-use signaldex::query::{Cursor, FaultCode, Start};
+use signaldex::query::{Cursor, ErrorCode, Start};
 use signaldex::{Filter, Index, Query};
 
 #[global_allocator]
@@ -109,8 +109,8 @@ fn ask(filter: &str, cursor: &Cursor, index: &Index) {
             }
         }
         Err(faults) => {
-            let codes: Vec<FaultCode> = faults.faults().iter().map(|fault| fault.code).collect();
-            assert_eq!(codes, [FaultCode::CursorMismatch]);
+            let codes: Vec<ErrorCode> = faults.errors().iter().map(|fault| fault.code).collect();
+            assert_eq!(codes, [ErrorCode::CursorMismatch]);
         }
     }
 }

@@ -12,7 +12,7 @@ use fuzz_support::allocation::{Counting, bounded, bounded_by};
 use fuzz_support::scratch::Scratch;
 use libfuzzer_sys::fuzz_target;
 use signaldex::json::{
-    LoadReport, Loader, OnInvalid, RecordFault, Rejected, parse_company, parse_signal,
+    LoadReport, Loader, OnInvalid, RecordError, Rejected, parse_company, parse_signal,
     write_company, write_signal,
 };
 use signaldex::{Company, Index, IndexBuilder, Signal};
@@ -60,7 +60,7 @@ fn check_line(line: &[u8]) {
     }
 }
 
-fn check_fault(fault: &RecordFault) {
+fn check_fault(fault: &RecordError) {
     let text = fault.to_string();
     assert!(!fault.reason().is_empty());
     assert!(!text.contains(char::is_control), "{text:?}");
@@ -110,7 +110,7 @@ fn load(scratch: &Scratch, companies: &[u8], signals: &[u8]) -> (Option<Index>, 
     let mut builder = IndexBuilder::in_memory();
     let mut loader = Loader::new(OnInvalid::Skip).on_rejected(|rejected: &Rejected| {
         assert!(rejected.line > 0);
-        check_fault(&rejected.fault);
+        check_fault(&rejected.error);
     });
     let loaded = loader
         .companies(path("companies", companies), &mut builder)

@@ -9,7 +9,7 @@ use fuzz_support::canonical::query_string;
 use fuzz_support::examination::{TODAY, compare_query};
 use fuzz_support::tiny_index;
 use libfuzzer_sys::fuzz_target;
-use signaldex::query::{FaultCode, InvalidQuery, PARAMETERS};
+use signaldex::query::{ErrorCode, InvalidQuery, PARAMETERS};
 use signaldex::{Facets, Filter, Found, Query, Snapshot};
 
 #[global_allocator]
@@ -56,10 +56,10 @@ fn check(text: &str, known: &Known) {
 
 /// Every fault names its parameter, unless it is of no parameter's.
 fn check_faults(refused: &InvalidQuery) {
-    assert!(!refused.faults().is_empty());
-    for fault in refused.faults() {
+    assert!(!refused.errors().is_empty());
+    for fault in refused.errors() {
         let is_known = PARAMETERS.iter().any(|known| known.name == fault.parameter);
-        let may_be_unknown = [FaultCode::UnknownParameter, FaultCode::MalformedQuery];
+        let may_be_unknown = [ErrorCode::UnknownParameter, ErrorCode::MalformedQuery];
         assert!(
             is_known || may_be_unknown.contains(&fault.code),
             "{fault:?}"
@@ -89,8 +89,8 @@ fn check_canonical(query: &Query) {
         }
         // Folding can make a text longer than it may be typed.
         Err(refused) => {
-            let is_too_long = |code| code == FaultCode::TooLong;
-            let faults = refused.faults();
+            let is_too_long = |code| code == ErrorCode::TooLong;
+            let faults = refused.errors();
             assert!(
                 faults.iter().all(|fault| is_too_long(fault.code)),
                 "{text}: {refused}"

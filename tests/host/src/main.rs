@@ -78,7 +78,7 @@ fn ask(index: &Index) -> Outcome {
     );
     assert_eq!(snapshot.explain(&query, TODAY).matches, 3);
     let invalid = Query::parse("limit=0&contry=x").expect_err("two faults");
-    assert_eq!(invalid.faults().len(), 2);
+    assert_eq!(invalid.errors().len(), 2);
     Ok(())
 }
 

@@ -49,8 +49,8 @@ pub(in crate::http::admin) fn save(admin: &Admin, visit: &Visit) -> Answer {
     let now = UtcDateTime::now();
     let new = match fields::read(&visit.form, now, key.settings.expires_at) {
         Ok(new) => new,
-        Err(faults) => {
-            let fields = KeyFields::typed(&visit.form, faults);
+        Err(errors) => {
+            let fields = KeyFields::typed(&visit.form, errors);
             return show(visit, StatusCode::BAD_REQUEST, &key, (fields, false));
         }
     };

@@ -10,7 +10,7 @@ use crate::http::keys::{NewKey, Scope, Scopes};
 use crate::http::metering::Quotas;
 
 /// What is wrong with a field of the form.
-pub(super) struct Fault {
+pub(super) struct FieldError {
     pub(super) field: &'static str,
     text: String,
 }
@@ -19,7 +19,7 @@ pub(super) struct Fault {
 pub(super) struct KeyFields {
     values: Vec<(&'static str, String)>,
     pub(super) scopes: Vec<ScopeChoice>,
-    pub(super) faults: Vec<Fault>,
+    pub(super) errors: Vec<FieldError>,
 }
 
 pub(super) struct ScopeChoice {
@@ -64,17 +64,17 @@ impl KeyFields {
         KeyFields {
             values: TEXTS.into_iter().zip(values).collect(),
             scopes: scopes(|scope| settings.scopes.contains(scope)),
-            faults: Vec::new(),
+            errors: Vec::new(),
         }
     }
 
     /// The fields as they were sent, and what is wrong with them.
-    pub(super) fn typed(form: &Form, faults: Vec<Fault>) -> KeyFields {
+    pub(super) fn typed(form: &Form, errors: Vec<FieldError>) -> KeyFields {
         let typed = |name| (name, form.value(name).to_owned());
         KeyFields {
             values: TEXTS.map(typed).into(),
             scopes: scopes(|scope| form.values("scope").any(|typed| typed == scope.as_str())),
-            faults,
+            errors,
         }
     }
 
@@ -85,9 +85,9 @@ impl KeyFields {
     }
 
     /// What is wrong with a field; empty where nothing is.
-    pub(super) fn fault(&self, field: &str) -> &str {
-        let fault = self.faults.iter().find(|fault| fault.field == field);
-        fault.map_or("", |fault| &fault.text)
+    pub(super) fn error(&self, field: &str) -> &str {
+        let error = self.errors.iter().find(|error| error.field == field);
+        error.map_or("", |error| &error.text)
     }
 }
 
@@ -109,10 +109,10 @@ pub(super) fn read(
     form: &Form,
     now: UtcDateTime,
     present_end: Option<UtcDateTime>,
-) -> Result<NewKey, Vec<Fault>> {
+) -> Result<NewKey, Vec<FieldError>> {
     let mut reading = Reading {
         form,
-        faults: Vec::new(),
+        errors: Vec::new(),
     };
     let new = NewKey {
         name: reading.name(),
@@ -127,33 +127,33 @@ pub(super) fn read(
             free_answers: reading.quota("quota_free_answers"),
         },
     };
-    if reading.faults.is_empty() {
+    if reading.errors.is_empty() {
         Ok(new)
     } else {
-        Err(reading.faults)
+        Err(reading.errors)
     }
 }
 
-/// A form that is being read. Each method answers a stand-in where it notes a fault.
+/// A form that is being read. Each method answers a stand-in where it notes an error.
 struct Reading<'a> {
     form: &'a Form,
-    faults: Vec<Fault>,
+    errors: Vec<FieldError>,
 }
 
 impl Reading<'_> {
-    fn fault(&mut self, field: &'static str, text: impl Into<String>) {
+    fn error(&mut self, field: &'static str, text: impl Into<String>) {
         let text = text.into();
-        self.faults.push(Fault { field, text });
+        self.errors.push(FieldError { field, text });
     }
 
     fn name(&mut self) -> String {
         let name = self.form.value("name").to_owned();
         if name.is_empty() {
-            self.fault("name", "Enter a name.");
+            self.error("name", "Enter a name.");
         }
         if name.chars().count() > NewKey::MAX_NAME_CHARACTERS {
             let most = NewKey::MAX_NAME_CHARACTERS;
-            self.fault("name", format!("Use at most {most} characters."));
+            self.error("name", format!("Use at most {most} characters."));
         }
         name
     }
@@ -162,7 +162,7 @@ impl Reading<'_> {
         let names: Vec<&str> = self.form.values("scope").collect();
         let scopes = Scopes::parse(&names.join(","));
         if scopes.is_none() {
-            self.fault("scope", "Choose at least one scope.");
+            self.error("scope", "Choose at least one scope.");
         }
         scopes.unwrap_or_default()
     }
@@ -178,7 +178,7 @@ impl Reading<'_> {
             return None;
         }
         let Ok(day) = Date::parse(typed, FORMAT) else {
-            self.fault("expires", "Enter a date as YYYY-MM-DD.");
+            self.error("expires", "Enter a date as YYYY-MM-DD.");
             return None;
         };
         if present_end.is_some_and(|end| end.date() == day) {
@@ -186,7 +186,7 @@ impl Reading<'_> {
         }
         let end = day.midnight().as_utc();
         if end <= now {
-            self.fault("expires", "Choose a day after today (UTC).");
+            self.error("expires", "Choose a day after today (UTC).");
             return None;
         }
         Some(end)
@@ -201,7 +201,7 @@ impl Reading<'_> {
             .filter(|&number| number > 0);
         if number.is_none() {
             let most = figures::grouped(u64::from(u32::MAX));
-            self.fault(field, format!("Enter a whole number from 1 to {most}."));
+            self.error(field, format!("Enter a whole number from 1 to {most}."));
         }
         number.unwrap_or(1)
     }
@@ -213,7 +213,7 @@ impl Reading<'_> {
         }
         let quota = typed.parse().ok();
         if quota.is_none() {
-            self.fault(field, "Enter a whole number, or leave the field empty.");
+            self.error(field, "Enter a whole number, or leave the field empty.");
         }
         quota
     }

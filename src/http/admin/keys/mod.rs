@@ -50,8 +50,8 @@ pub(super) fn create(admin: &Admin, visit: &Visit) -> Answer {
     let now = UtcDateTime::now();
     let new = match fields::read(&visit.form, now, None) {
         Ok(new) => new,
-        Err(faults) => {
-            let fields = KeyFields::typed(&visit.form, faults);
+        Err(errors) => {
+            let fields = KeyFields::typed(&visit.form, errors);
             return show(admin, visit, StatusCode::BAD_REQUEST, fields);
         }
     };

@@ -15,7 +15,7 @@ fn noon() -> UtcDateTime {
 
 fn read(text: &str) -> Result<NewKey, Vec<&'static str>> {
     fields::read(&Form::parse(text.as_bytes()), noon(), None)
-        .map_err(|faults| faults.iter().map(|fault| fault.field).collect())
+        .map_err(|errors| errors.iter().map(|error| error.field).collect())
 }
 
 #[test]
@@ -34,12 +34,12 @@ fn a_whole_form_makes_a_key() {
 }
 
 #[test]
-fn every_fault_is_named_at_once() {
+fn every_error_is_named_at_once() {
     let all = ["name", "scope", "expires", "rate", "burst", "quota_signals"];
     let text = "scope=all&expires=soon&rate=0&burst=-1&quota_signals=many";
-    assert_eq!(read(text).expect_err("faults"), all);
+    assert_eq!(read(text).expect_err("errors"), all);
     let past = "name=a&scope=signals:read&rate=1&burst=1&expires=2001-01-01";
-    assert_eq!(read(past).expect_err("faults"), ["expires"]);
+    assert_eq!(read(past).expect_err("errors"), ["expires"]);
 }
 
 #[test]

@@ -50,7 +50,7 @@ struct Page<'a> {
     layout: PageLayout<'a>,
     form: &'a Form,
     choices: Choices,
-    faults: Vec<WordedFault>,
+    errors: Vec<WordedFault>,
     chips: Vec<Chip>,
     found: Option<Found>,
     curl: String,
@@ -89,11 +89,11 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
     if text.to_string() != visit.query {
         return Ok((StatusCode::SEE_OTHER, [(LOCATION, text.link())]).into_response());
     }
-    let (query, faults) = match Query::parse(&visit.query) {
+    let (query, errors) = match Query::parse(&visit.query) {
         Ok(query) => (Some(query), Vec::new()),
         Err(invalid) => {
-            let faults = invalid.faults().iter().map(WordedFault::of);
-            (None, faults.collect())
+            let errors = invalid.errors().iter().map(WordedFault::of);
+            (None, errors.collect())
         }
     };
     let service = &admin.0.service.0;
@@ -117,7 +117,7 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
         curl: snippets::curl(&admin.0.settings.public_url, &text),
         rust: snippets::rust(&text),
         form: &form,
-        faults,
+        errors,
         found,
     };
     let status = match query {
@@ -200,9 +200,9 @@ impl Page<'_> {
     }
 
     /// What is wrong with a field; empty where nothing is.
-    fn fault(&self, name: &str) -> &str {
-        let fault = self.faults.iter().find(|fault| fault.parameter == name);
-        fault.map_or("", |fault| &fault.text)
+    fn error(&self, name: &str) -> &str {
+        let error = self.errors.iter().find(|error| error.parameter == name);
+        error.map_or("", |error| &error.text)
     }
 
     /// Whether any of these fields is filled in, so that their group is shown open.

@@ -132,7 +132,7 @@ mod tests {
             text.to_string(),
             "q=series+a&categories=funding,hiring&country=Germany"
         );
-        assert_eq!(of("q=a&q=b").to_string(), "q=a&q=b", "a fault stays one");
+        assert_eq!(of("q=a&q=b").to_string(), "q=a&q=b", "an error stays one");
     }
 
     #[test]

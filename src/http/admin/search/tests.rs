@@ -1,4 +1,4 @@
-//! Words for faults, marks in titles.
+//! Words for errors, marks in titles.
 
 use super::marked;
 use super::words::WordedFault;
@@ -41,13 +41,13 @@ fn words_that_were_searched_for_are_marked_as_they_are_written() {
     }
 }
 
-fn faults(query: &str) -> Vec<WordedFault> {
-    let invalid = Query::parse(query).expect_err("faults");
-    invalid.faults().iter().map(WordedFault::of).collect()
+fn errors(query: &str) -> Vec<WordedFault> {
+    let invalid = Query::parse(query).expect_err("errors");
+    invalid.errors().iter().map(WordedFault::of).collect()
 }
 
 #[test]
-fn faults_are_worded_for_people() {
+fn errors_are_worded_for_people() {
     let long = "x".repeat(1001);
     for (query, label, text) in [
         (
@@ -111,7 +111,7 @@ fn faults_are_worded_for_people() {
             "Choose one of 1-49, 50-100, 101-500, 501+.",
         ),
     ] {
-        let found = faults(query);
+        let found = errors(query);
         assert_eq!(found.len(), 1, "{query}");
         assert_eq!(
             (found[0].label, found[0].text.as_str()),
@@ -125,13 +125,13 @@ fn faults_are_worded_for_people() {
 fn every_field_of_the_form_has_a_label() {
     let template = include_str!("../templates/search.html");
     for known in PARAMETERS {
-        let fault = WordedFault::of(&crate::query::Fault {
+        let error = WordedFault::of(&crate::query::ParameterError {
             parameter: known.name.to_owned(),
-            code: crate::query::FaultCode::TooLong,
+            code: crate::query::ErrorCode::TooLong,
             message: String::new(),
         });
         let is_in_form = !["cursor", "page", "countOnly", "order"].contains(&known.name);
-        assert_eq!(fault.label.is_some(), is_in_form, "{}", known.name);
+        assert_eq!(error.label.is_some(), is_in_form, "{}", known.name);
     }
-    assert!(template.contains("self.fault(\"limit\")"));
+    assert!(template.contains("self.error(\"limit\")"));
 }

@@ -1,8 +1,8 @@
 //! What is wrong with a search, for people: in words, beside the field.
 
-use crate::query::{Fault, FaultCode, Parameter, ParameterKind, nearest_name};
+use crate::query::{ErrorCode, Parameter, ParameterError, ParameterKind, nearest_name};
 
-/// A fault as the page shows it.
+/// An error as the page shows it.
 pub(super) struct WordedFault {
     pub(super) parameter: String,
     /// What the field is called; `None` for what has no field.
@@ -11,35 +11,35 @@ pub(super) struct WordedFault {
 }
 
 impl WordedFault {
-    pub(super) fn of(fault: &Fault) -> WordedFault {
-        let parameter = Parameter::of_name(&fault.parameter);
+    pub(super) fn of(error: &ParameterError) -> WordedFault {
+        let parameter = Parameter::of_name(&error.parameter);
         WordedFault {
             label: parameter.and_then(label),
-            text: text(fault, parameter),
-            parameter: fault.parameter.clone(),
+            text: text(error, parameter),
+            parameter: error.parameter.clone(),
         }
     }
 }
 
-fn text(fault: &Fault, parameter: Option<Parameter>) -> String {
+fn text(error: &ParameterError, parameter: Option<Parameter>) -> String {
     let kind = parameter.map(|parameter| parameter.description().kind);
-    match fault.code {
-        FaultCode::UnknownParameter => unknown(&fault.parameter),
-        FaultCode::RepeatedParameter => "This filter is given twice; give it once.".to_owned(),
-        FaultCode::EmptyValue => "An item is empty; separate items by single commas.".to_owned(),
-        FaultCode::InvalidValue => kind.map_or_else(|| fault.message.clone(), allowed),
-        FaultCode::TooLong => too_long(kind),
-        FaultCode::TooManyItems => too_many(kind),
-        FaultCode::UnsearchableText => "Enter at least one letter or digit.".to_owned(),
-        FaultCode::ConflictingParameters => match parameter {
+    match error.code {
+        ErrorCode::UnknownParameter => unknown(&error.parameter),
+        ErrorCode::RepeatedParameter => "This filter is given twice; give it once.".to_owned(),
+        ErrorCode::EmptyValue => "An item is empty; separate items by single commas.".to_owned(),
+        ErrorCode::InvalidValue => kind.map_or_else(|| error.message.clone(), allowed),
+        ErrorCode::TooLong => too_long(kind),
+        ErrorCode::TooManyItems => too_many(kind),
+        ErrorCode::UnsearchableText => "Enter at least one letter or digit.".to_owned(),
+        ErrorCode::ConflictingParameters => match parameter {
             Some(Parameter::FundingMin) => "The lowest amount is above the highest.".to_owned(),
             Some(Parameter::DateFrom) => "The first day is after the last.".to_owned(),
             _ => "The address names two starts of a page; search again.".to_owned(),
         },
-        FaultCode::InvalidCursor | FaultCode::CursorMismatch => {
+        ErrorCode::InvalidCursor | ErrorCode::CursorMismatch => {
             "This page belongs to another search; search again.".to_owned()
         }
-        FaultCode::MalformedQuery => {
+        ErrorCode::MalformedQuery => {
             "The address is damaged: a value is not percent-encoded UTF-8.".to_owned()
         }
     }

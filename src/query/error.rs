@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// A query that cannot be answered, with all its faults.
+/// A query that cannot be answered, with all its errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidQuery {
-    faults: Vec<Fault>,
+    errors: Vec<ParameterError>,
 }
 
 /// One thing that is wrong.
@@ -13,21 +13,21 @@ pub struct InvalidQuery {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
 #[non_exhaustive]
-pub struct Fault {
-    /// The parameter, as it was typed; empty where the fault is of the query string as a whole.
+pub struct ParameterError {
+    /// The parameter, as it was typed; empty where the error is of the query string as a whole.
     pub parameter: String,
-    /// The kind of fault.
-    pub code: FaultCode,
+    /// The kind of error.
+    pub code: ErrorCode,
     /// What was wrong, and what is allowed. Repeats at most 64 characters of input.
     pub message: String,
 }
 
-/// The kinds of faults.
+/// The kinds of errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
-pub enum FaultCode {
+pub enum ErrorCode {
     /// There is no parameter of that name.
     UnknownParameter,
     /// The parameter is given more than once.
@@ -52,47 +52,47 @@ pub enum FaultCode {
     CursorMismatch,
 }
 
-impl FaultCode {
+impl ErrorCode {
     /// The code as answers write it.
     pub fn as_str(self) -> &'static str {
         match self {
-            FaultCode::UnknownParameter => "unknown_parameter",
-            FaultCode::RepeatedParameter => "repeated_parameter",
-            FaultCode::EmptyValue => "empty_value",
-            FaultCode::InvalidValue => "invalid_value",
-            FaultCode::TooLong => "too_long",
-            FaultCode::TooManyItems => "too_many_items",
-            FaultCode::ConflictingParameters => "conflicting_parameters",
-            FaultCode::UnsearchableText => "unsearchable_text",
-            FaultCode::MalformedQuery => "malformed_query",
-            FaultCode::InvalidCursor => "invalid_cursor",
-            FaultCode::CursorMismatch => "cursor_mismatch",
+            ErrorCode::UnknownParameter => "unknown_parameter",
+            ErrorCode::RepeatedParameter => "repeated_parameter",
+            ErrorCode::EmptyValue => "empty_value",
+            ErrorCode::InvalidValue => "invalid_value",
+            ErrorCode::TooLong => "too_long",
+            ErrorCode::TooManyItems => "too_many_items",
+            ErrorCode::ConflictingParameters => "conflicting_parameters",
+            ErrorCode::UnsearchableText => "unsearchable_text",
+            ErrorCode::MalformedQuery => "malformed_query",
+            ErrorCode::InvalidCursor => "invalid_cursor",
+            ErrorCode::CursorMismatch => "cursor_mismatch",
         }
     }
 }
 
-impl fmt::Display for FaultCode {
+impl fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
 impl InvalidQuery {
-    pub(super) fn new(faults: Vec<Fault>) -> InvalidQuery {
-        InvalidQuery { faults }
+    pub(super) fn new(errors: Vec<ParameterError>) -> InvalidQuery {
+        InvalidQuery { errors }
     }
 
-    /// The faults, at least one.
-    pub fn faults(&self) -> &[Fault] {
-        &self.faults
+    /// The errors, at least one.
+    pub fn errors(&self) -> &[ParameterError] {
+        &self.errors
     }
 }
 
 impl fmt::Display for InvalidQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (position, fault) in self.faults.iter().enumerate() {
+        for (position, error) in self.errors.iter().enumerate() {
             let line_end = if position == 0 { "" } else { "\n" };
-            write!(f, "{line_end}{}", fault.message)?;
+            write!(f, "{line_end}{}", error.message)?;
         }
         Ok(())
     }

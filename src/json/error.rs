@@ -1,4 +1,4 @@
-//! What is wrong with a line: the field, the fault and what is allowed.
+//! What is wrong with a line: the field, the error and what is allowed.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use std::fmt;
 ///
 /// Its `Display` reads `funding.amount: -1 is not a finite number of at least 0`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecordFault {
+pub struct RecordError {
     field: Option<&'static str>,
     reason: String,
 }
 
-impl RecordFault {
-    /// The field as a path, such as `funding.amount`; `None` where the whole line is at fault.
+impl RecordError {
+    /// The field as a path, such as `funding.amount`; `None` where the whole line is invalid.
     pub fn field(&self) -> Option<&'static str> {
         self.field
     }
@@ -22,22 +22,22 @@ impl RecordFault {
         &self.reason
     }
 
-    pub(super) fn of_field(field: &'static str, reason: impl Into<String>) -> RecordFault {
-        RecordFault {
+    pub(super) fn of_field(field: &'static str, reason: impl Into<String>) -> RecordError {
+        RecordError {
             field: Some(field),
             reason: reason.into(),
         }
     }
 
-    pub(super) fn of_line(reason: impl Into<String>) -> RecordFault {
-        RecordFault {
+    pub(super) fn of_line(reason: impl Into<String>) -> RecordError {
+        RecordError {
             field: None,
             reason: reason.into(),
         }
     }
 }
 
-impl fmt::Display for RecordFault {
+impl fmt::Display for RecordError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(field) = self.field {
             write!(f, "{field}: ")?;
@@ -46,4 +46,4 @@ impl fmt::Display for RecordFault {
     }
 }
 
-impl std::error::Error for RecordFault {}
+impl std::error::Error for RecordError {}
