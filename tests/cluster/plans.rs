@@ -38,7 +38,7 @@ impl Nodes {
             let node = Node::start(settings, name, listener, Security::none(), options);
             nodes.push(node.await.expect("a node"));
         }
-        while nodes.iter().any(|node| node.fault().is_some()) {
+        while nodes.iter().any(|node| node.error().is_some()) {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
         let state = State::open(fixture.path("state.db")).expect("a state");
