@@ -57,12 +57,11 @@ struct HiringObject<'a>(&'a Hiring<'a>);
 
 impl Serialize for HiringObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("Hiring", 5)?;
-        object.serialize_field("hiringType", &self.0.hiring_type)?;
-        object.serialize_field("jobFunction", &self.0.job_function)?;
-        object.serialize_field("seniority", &self.0.seniority)?;
-        object.serialize_field("employmentType", &self.0.employment_type)?;
-        object.serialize_field("workArrangement", &self.0.work_arrangement)?;
+        let attributes = self.0.attributes();
+        let mut object = serializer.serialize_struct("Hiring", attributes.len())?;
+        for (name, value) in attributes {
+            object.serialize_field(name, value)?;
+        }
         object.end()
     }
 }

@@ -289,6 +289,12 @@ impl Facet {
         }
     }
 
+    /// Whether its value is an attribute of the hiring.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_of_hiring(self) -> bool {
+        self.description().group == FacetGroup::Hiring
+    }
+
     /// Whether the value is the company's.
     pub(crate) fn is_of_company(self) -> bool {
         matches!(self.description().value, Value::OfCompany(_))

@@ -1,7 +1,7 @@
 //! What the program prints on a terminal: as wide as it is, with matched words in bold, and logs as text.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 
@@ -103,6 +103,8 @@ mod logs {
 
     /// The first line that a service logs about a request, with standard error a terminal or a pipe.
     fn line_of_a_request(format: &[&str], on_terminal: bool) -> String {
+        use std::io::{BufRead, BufReader};
+
         let directory = tempfile::tempdir().expect("a directory");
         let mut command = program(&[
             "serve",

@@ -7,6 +7,7 @@ use time::{Date, Time, UtcDateTime};
 
 use super::*;
 use crate::json::{parse_company, parse_signal};
+use crate::signal::Hiring;
 use crate::signal::{Currency, Funding};
 
 fn text() -> impl Strategy<Value = Cow<'static, str>> {

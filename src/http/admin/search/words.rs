@@ -1,6 +1,6 @@
 //! What is wrong with a search, for people: in words, beside the field.
 
-use crate::query::{ErrorCode, Parameter, ParameterError, ParameterKind, nearest_name};
+use crate::query::{ErrorCode, Facet, Parameter, ParameterError, ParameterKind, nearest_name};
 
 /// An error as the page shows it.
 pub(super) struct WordedFault {
@@ -122,14 +122,16 @@ fn label(parameter: Parameter) -> Option<&'static str> {
         "fundingCurrency" => "Funding currency",
         "fundingMin" => "Funding at least",
         "fundingMax" => "Funding at most",
-        "hiringType" => "Hiring type",
-        "jobFunction" => "Job function",
-        "seniority" => "Seniority",
-        "employmentType" => "Employment type",
-        "workArrangement" => "Work arrangement",
         "ids" => "Ids",
         "activityIds" => "Activity ids",
         "limit" => "Signals per page",
-        _ => return None,
+        _ => return hiring_label(parameter),
     })
+}
+
+/// Attributes of the hiring are called what the form's list of values is.
+fn hiring_label(parameter: Parameter) -> Option<&'static str> {
+    let mut attributes = Facet::ALL.into_iter().filter(|facet| facet.is_of_hiring());
+    let attribute = attributes.find(|facet| facet.parameter() == parameter)?;
+    Some(attribute.description().label)
 }
