@@ -109,7 +109,7 @@ impl Node {
         })
     }
 
-    /// The interface over the whole corpus.
+    /// The API over the whole corpus.
     ///
     /// # Errors
     /// As [`Service::new`].

@@ -139,9 +139,9 @@ impl Statistics for LiveSegment<'_> {
         for block in ordered.blocks {
             let rows = rest.min(u64::from(BLOCK_ROWS));
             rest -= rows;
-            let verdict = block.classify(codes);
-            min += if verdict == Overlap::All { rows } else { 0 };
-            max += if verdict == Overlap::None { 0 } else { rows };
+            let overlap = block.classify(codes);
+            min += if overlap == Overlap::All { rows } else { 0 };
+            max += if overlap == Overlap::None { 0 } else { rows };
         }
         Estimate {
             min,

@@ -34,7 +34,7 @@ pub enum Today {
     Source(Arc<dyn Fn() -> Date + Send + Sync>),
 }
 
-/// The interface over an index. Clones share everything.
+/// The API over an index. Clones share everything.
 ///
 /// ```no_run
 /// use signaldex::Index;

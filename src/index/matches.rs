@@ -11,9 +11,12 @@ use crate::Result;
 use crate::query::{Filter, Order, Query, Start};
 use crate::signal::{Item, SignalId};
 
-/// Signals that are found at a time: enough that finding where to continue costs nothing beside
-/// reading them, few enough to bound the memory.
-const SLICE: usize = 1000;
+/// Signals that are found at first: a caller that takes a few pays for no more than a page.
+const FIRST_SLICE: usize = 50;
+
+/// Signals that are found at a time, once the caller took more: enough that finding where to continue
+/// costs nothing beside reading them, few enough to bound the memory.
+const SLICE_MAX: usize = 1000;
 
 impl Snapshot {
     /// Every match of a filter in an order.
@@ -50,7 +53,7 @@ impl Snapshot {
     pub fn matches(&self, filter: &Filter, today: Date, order: Order) -> Matches<'_> {
         Matches {
             snapshot: self,
-            query: Query::of_filter(filter.clone(), order, SLICE),
+            query: Query::of_filter(filter.clone(), order, FIRST_SLICE),
             today,
             next: Some(Start::First),
             slice: Vec::new().into_iter(),
@@ -93,6 +96,7 @@ impl Snapshot {
 /// Every match of a filter; made by [`Snapshot::matches`].
 pub struct Matches<'s> {
     snapshot: &'s Snapshot,
+    /// That of the last slice, which knows the filter's fingerprint.
     query: Query,
     today: Date,
     /// Where the slice after this one starts; `None` where there is none.
@@ -121,8 +125,10 @@ impl<'s> Matches<'s> {
         }
         // The slice is used up, and one without signals has none after it.
         let start = self.next.take()?;
-        let query = self.query.part(start, SLICE);
-        let page = self.snapshot.search(&query, self.today);
+        let is_first = matches!(self.query.start(), Start::First) && matches!(start, Start::First);
+        let limit = if is_first { FIRST_SLICE } else { SLICE_MAX };
+        self.query = self.query.part(start, limit);
+        let page = self.snapshot.search(&self.query, self.today);
         self.slice = page.addresses().collect::<Vec<_>>().into_iter();
         self.next = page.next_cursor().cloned().map(Start::After);
         self.slice.next()

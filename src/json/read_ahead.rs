@@ -20,7 +20,7 @@ const BATCH_BYTES: usize = 256 << 10;
 /// Lines of a batch at most, for lines of a few bytes or of too many to be held.
 const BATCH_LINES_MAX: usize = 1 << 12;
 
-/// Batches that may wait. With one at either end and a line of the greatest length in each, this
+/// Batches that may wait. With one at either end and a line of the maximum length in each, this
 /// bounds the memory of a load.
 const BATCHES_WAITING_MAX: usize = 2;
 

@@ -99,7 +99,7 @@ pub(super) fn company(seed: u64, index: u64) -> Company<'static> {
 
 /// Appends a number in the digits 0 to 9 and a to z.
 pub(super) fn push_base_36(mut number: u64, out: &mut String) {
-    /// Digits of the greatest `u64`.
+    /// Digits of the largest `u64`.
     const MOST_DIGITS: usize = 13;
     let mut digits = [b'0'; MOST_DIGITS];
     let mut start = MOST_DIGITS;

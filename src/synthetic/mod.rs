@@ -51,7 +51,7 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// The greatest number of signals of a corpus.
+    /// The maximum number of signals of a corpus.
     pub const MOST_SIGNALS: u64 = 100_000_000;
 
     /// The corpus of `signals` signals, from 1 to [`MOST_SIGNALS`](Self::MOST_SIGNALS), that

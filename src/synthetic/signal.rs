@@ -63,7 +63,7 @@ pub(super) fn signal(corpus: &Corpus, index: u64) -> Signal<'static> {
     }
 }
 
-/// Ascending ids with gaps; the last ones are beyond 2^63, the very last is the greatest there is.
+/// Ascending ids with gaps; the last ones are beyond 2^63, the very last is the maximum.
 fn id(random: &mut Random, index: u64, signals: u64) -> SignalId {
     /// Ids grow by this much on average.
     const STRIDE: u64 = 1009;
@@ -76,7 +76,7 @@ fn id(random: &mut Random, index: u64, signals: u64) -> SignalId {
     } else {
         1_000_000_000 + index * STRIDE + jitter
     };
-    SignalId::new(number).expect("ids of a corpus are positive and at most the greatest id")
+    SignalId::new(number).expect("ids of a corpus are positive and at most the maximum")
 }
 
 /// A readable name for links: the title's ASCII letters and digits, and the id.

@@ -140,7 +140,7 @@ impl ClusterOptions {
 }
 
 impl Member {
-    /// The interface over the cluster; the node goes on as long as this is kept.
+    /// The API over the cluster; the node goes on as long as this is kept.
     pub(crate) fn service(
         &self,
         state: State,

@@ -55,7 +55,7 @@ use super::service::Service;
 /// How the dashboard behaves.
 #[derive(Clone, Debug)]
 pub struct AdminSettings {
-    /// Where clients find the interface, as command lines to copy write it.
+    /// Where clients find the API, as command lines to copy write it.
     pub public_url: String,
     /// How long a session lasts.
     pub session_time: Duration,

@@ -157,7 +157,7 @@ fn errors_fact(requests: &[RequestLine]) -> Fact {
     Fact::new("Errors today", figures::grouped(clients + ours), note)
 }
 
-/// The keys that sent the most requests, the greatest first.
+/// The keys that sent the most requests, the largest first.
 fn top_keys(requests: &[RequestLine]) -> Vec<TopKey> {
     let mut by_id: BTreeMap<&str, TopKey> = BTreeMap::new();
     for line in requests {

@@ -29,7 +29,7 @@ const MAX_BATCH: usize = 512;
 /// From this many charges in a commit on, commits are paced: a client that asks one thing after the
 /// other waits for no one.
 const PACED_BATCH: usize = 8;
-/// The least time from one paced commit to the next. At 20,000 requests per second a commit then
+/// The shortest time from one paced commit to the next. At 20,000 requests per second a commit then
 /// holds 40 charges instead of 13, which takes a sixth off the work of a request
 /// (`benches/load`).
 const COMMIT_INTERVAL: Duration = Duration::from_millis(2);

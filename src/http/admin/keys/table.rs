@@ -143,7 +143,7 @@ fn sort_of(name: &str) -> &'static str {
 fn headings(wanted: &Form, sort: &str, is_descending: bool) -> Vec<Heading> {
     let heading = |(column, label): (&'static str, &'static str), is_number| {
         let is_sorted = column == sort;
-        // The first click on a number shows the greatest first.
+        // The first click on a number shows the largest first.
         let order = match (is_sorted, is_descending, is_number) {
             (true, true, _) | (false, _, false) => "asc",
             (true, false, _) | (false, _, true) => "desc",

@@ -1,6 +1,6 @@
 //! The search page: the API's search as a form, with results and plan.
 //!
-//! The address of the page has the same query string as the interface, so what is seen here is what
+//! The address of the page has the same query string as the API, so what is seen here is what
 //! a client gets. Nothing is charged: the page asks the index, not the service.
 
 mod cards;
