@@ -139,7 +139,7 @@ fn walk(snapshot: &Snapshot, query: &Query) -> Result<Option<Vec<SignalId>>> {
         let Some(cursor) = page.next_cursor() else {
             return Ok(Some(ids));
         };
-        let next = query.into_builder().cursor(&cursor.to_string()).build();
+        let next = query.into_builder().cursor(cursor.to_string()).build();
         query = next.expect("a cursor of these filters");
     }
     Ok(None)
