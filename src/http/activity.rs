@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use time::{Date, UtcDateTime};
 
-use super::state::NewRequests;
+use super::state::{CountedBy, NewRequests};
 
 #[cfg(test)]
 mod tests;
@@ -69,19 +69,10 @@ pub(crate) struct Activity {
 
 #[derive(Debug)]
 struct Kept {
-    unrecorded: HashMap<Counted, u64>,
+    unrecorded: HashMap<CountedBy, u64>,
     recorded_at: Instant,
     recent: HashMap<i64, VecDeque<RecentRequest>>,
     times: Histogram,
-}
-
-/// What requests are counted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Counted {
-    day: Date,
-    key: i64,
-    endpoint: &'static str,
-    status: u16,
 }
 
 /// Times of a day in buckets that grow by an eighth of a power of two, so each bound is within 9 %.
@@ -138,14 +129,14 @@ impl Activity {
             query: query
                 .map(|query| query[..query.floor_char_boundary(QUERY_BYTES_MAX)].to_owned()),
         };
-        let counted = Counted {
+        let by = CountedBy {
             day: at.date(),
             key: request.key,
             endpoint: request.endpoint,
             status: request.status,
         };
         let mut kept = self.lock();
-        *kept.unrecorded.entry(counted).or_default() += 1;
+        *kept.unrecorded.entry(by).or_default() += 1;
         kept.times.add(at.date(), request.time);
         kept.keep(request);
     }
@@ -191,27 +182,17 @@ impl Activity {
         kept.recorded_at = Instant::now();
         let unrecorded = std::mem::take(&mut kept.unrecorded);
         drop(kept);
-        let new = |(counted, requests): (Counted, u64)| NewRequests {
-            day: counted.day,
-            key: counted.key,
-            endpoint: counted.endpoint,
-            status: counted.status,
-            requests,
-        };
-        unrecorded.into_iter().map(new).collect()
+        unrecorded
+            .into_iter()
+            .map(|(by, requests)| NewRequests { by, requests })
+            .collect()
     }
 
     /// Keeps counts that could not be recorded.
     pub(crate) fn keep(&self, requests: Vec<NewRequests>) {
         let mut kept = self.lock();
-        for new in requests {
-            let counted = Counted {
-                day: new.day,
-                key: new.key,
-                endpoint: new.endpoint,
-                status: new.status,
-            };
-            *kept.unrecorded.entry(counted).or_default() += new.requests;
+        for NewRequests { by, requests } in requests {
+            *kept.unrecorded.entry(by).or_default() += requests;
         }
     }
 

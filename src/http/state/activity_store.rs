@@ -9,14 +9,20 @@ use super::{State, StateError};
 /// before.
 const DAYS_KEPT: Duration = Duration::days(400);
 
-/// Requests that are not recorded yet.
-#[derive(Clone, Debug)]
-pub(crate) struct NewRequests {
+/// What requests are counted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct CountedBy {
     pub(crate) day: Date,
     /// The number of the key; 0 where none was accepted.
     pub(crate) key: i64,
     pub(crate) endpoint: &'static str,
     pub(crate) status: u16,
+}
+
+/// Requests that are not recorded yet.
+#[derive(Clone, Debug)]
+pub(crate) struct NewRequests {
+    pub(crate) by: CountedBy,
     pub(crate) requests: u64,
 }
 
@@ -44,15 +50,9 @@ impl State {
                 "INSERT INTO requests VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET \
                  requests = requests + excluded.requests",
             )?;
-            for new in requests {
-                let day = new.day.to_julian_day();
-                add.execute(params![
-                    day,
-                    new.key,
-                    new.endpoint,
-                    new.status,
-                    new.requests
-                ])?;
+            for NewRequests { by, requests } in requests {
+                let day = by.day.to_julian_day();
+                add.execute(params![day, by.key, by.endpoint, by.status, requests])?;
             }
             drop(add);
             let oldest = today.saturating_sub(DAYS_KEPT).to_julian_day();

@@ -2,7 +2,10 @@
 
 use std::sync::{MutexGuard, PoisonError};
 
-use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use rusqlite::types::Value;
+use rusqlite::{
+    OptionalExtension, Row, Transaction, TransactionBehavior, params, params_from_iter,
+};
 use time::UtcDateTime;
 
 use super::{State, StateError};
@@ -12,6 +15,12 @@ use crate::http::metering::Quotas;
 const COLUMNS: &str = "number, id, name, scopes, created_at, expires_at, revoked_at, rate, burst, \
                        quota_signals, quota_activities, quota_companies, hash, quota_free_answers, \
                        hint";
+
+/// The columns that can be edited, in the order of [`stored_settings`].
+const SETTINGS: &str = "name, scopes, expires_at, rate, burst, quota_signals, quota_activities, \
+                        quota_companies, quota_free_answers";
+/// A placeholder for each of them.
+const SETTINGS_PARAMETERS: &str = "?, ?, ?, ?, ?, ?, ?, ?, ?";
 
 /// The id of the trial key. Its row only gives its usage a name: it is revoked from the start, and
 /// its hash is that of no key.
@@ -136,25 +145,18 @@ impl State {
         let id = keys::random_id()?;
         let record = self.with(|connection| {
             let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let identity = [
+                id.clone().into(),
+                key.hash().0.to_vec().into(),
+                UtcDateTime::now().unix_timestamp().into(),
+                key.hint().into(),
+            ];
             change.execute(
-                "INSERT INTO keys (id, hash, name, scopes, created_at, expires_at, rate, burst, \
-                 quota_signals, quota_activities, quota_companies, quota_free_answers, hint) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-                params![
-                    id,
-                    key.hash().0,
-                    new.name,
-                    new.scopes.to_string(),
-                    UtcDateTime::now().unix_timestamp(),
-                    new.expires_at.map(UtcDateTime::unix_timestamp),
-                    new.rate,
-                    new.burst,
-                    stored_quota(new.quotas.signals),
-                    stored_quota(new.quotas.activities),
-                    stored_quota(new.quotas.companies),
-                    stored_quota(new.quotas.free_answers),
-                    key.hint(),
-                ],
+                &format!(
+                    "INSERT INTO keys (id, hash, created_at, hint, {SETTINGS}) \
+                     VALUES (?, ?, ?, ?, {SETTINGS_PARAMETERS})"
+                ),
+                params_from_iter(identity.into_iter().chain(stored_settings(new))),
             )?;
             let sql = format!("SELECT {COLUMNS} FROM keys WHERE id = ?1");
             let record = change.query_row(&sql, [&id], read)?.1;
@@ -200,21 +202,12 @@ impl State {
             let settings = &record.settings;
             check(settings)?;
             change.execute(
-                "UPDATE keys SET name = ?2, scopes = ?3, expires_at = ?4, rate = ?5, burst = ?6, \
-                 quota_signals = ?7, quota_activities = ?8, quota_companies = ?9, \
-                 quota_free_answers = ?10 WHERE id = ?1",
-                params![
-                    id,
-                    settings.name,
-                    settings.scopes.to_string(),
-                    settings.expires_at.map(UtcDateTime::unix_timestamp),
-                    settings.rate,
-                    settings.burst,
-                    stored_quota(settings.quotas.signals),
-                    stored_quota(settings.quotas.activities),
-                    stored_quota(settings.quotas.companies),
-                    stored_quota(settings.quotas.free_answers),
-                ],
+                &format!("UPDATE keys SET ({SETTINGS}) = ({SETTINGS_PARAMETERS}) WHERE id = ?"),
+                params_from_iter(
+                    stored_settings(settings)
+                        .into_iter()
+                        .chain([id.to_owned().into()]),
+                ),
             )?;
             commit(change)?;
             Ok(Some(record))
@@ -291,6 +284,22 @@ fn check(new: &NewKey) -> Result<(), StateError> {
         return Err(StateError::invalid("a key's rate and burst are at least 1"));
     }
     Ok(())
+}
+
+/// The values of the columns in [`SETTINGS`].
+fn stored_settings(settings: &NewKey) -> [Value; 9] {
+    let quotas = &settings.quotas;
+    [
+        settings.name.clone().into(),
+        settings.scopes.to_string().into(),
+        settings.expires_at.map(UtcDateTime::unix_timestamp).into(),
+        settings.rate.into(),
+        settings.burst.into(),
+        stored_quota(quotas.signals).into(),
+        stored_quota(quotas.activities).into(),
+        stored_quota(quotas.companies).into(),
+        stored_quota(quotas.free_answers).into(),
+    ]
 }
 
 /// SQLite holds signed numbers; a quota beyond them is none that could be reached.

@@ -24,7 +24,7 @@ use time::Date;
 
 pub use usage_store::UsageLine;
 
-pub(crate) use activity_store::{NewRequests, RequestLine};
+pub(crate) use activity_store::{CountedBy, NewRequests, RequestLine};
 pub(crate) use commit::{Charge, ChargeError, Charged};
 pub(crate) use files::LostFile;
 pub(crate) use replay_store::NewReplay;
