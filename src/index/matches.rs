@@ -56,6 +56,7 @@ impl Snapshot {
             query: Query::of_filter(filter.clone(), order, FIRST_SLICE),
             today,
             next: Some(Start::First),
+            next_length: FIRST_SLICE,
             slice: Vec::new().into_iter(),
         }
     }
@@ -101,6 +102,8 @@ pub struct Matches<'s> {
     today: Date,
     /// Where the slice after this one starts; `None` where there is none.
     next: Option<Start>,
+    /// The most signals of that slice.
+    next_length: usize,
     slice: vec::IntoIter<(SignalId, RowAddress)>,
 }
 
@@ -125,9 +128,8 @@ impl<'s> Matches<'s> {
         }
         // The slice is used up, and one without signals has none after it.
         let start = self.next.take()?;
-        let is_first = matches!(self.query.start(), Start::First) && matches!(start, Start::First);
-        let limit = if is_first { FIRST_SLICE } else { SLICE_MAX };
-        self.query = self.query.part(start, limit);
+        let length = std::mem::replace(&mut self.next_length, SLICE_MAX);
+        self.query = self.query.part(start, length);
         let page = self.snapshot.search(&self.query, self.today);
         self.slice = page.addresses().collect::<Vec<_>>().into_iter();
         self.next = page.next_cursor().cloned().map(Start::After);
@@ -161,12 +163,8 @@ impl<'s> Iterator for Matches<'s> {
     }
 
     /// Reads no record.
-    fn count(mut self) -> usize {
-        let mut count = 0;
-        while self.next_address().is_some() {
-            count += 1;
-        }
-        count
+    fn count(self) -> usize {
+        self.ids().count()
     }
 }
 
