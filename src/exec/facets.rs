@@ -106,7 +106,7 @@ struct BlockTally<'a> {
 }
 
 impl BlockTally<'_> {
-    /// Starts a block of so many candidates.
+    /// Starts a block with `candidates` candidates.
     fn start(&mut self, candidates: u32) {
         self.candidates = candidates;
         self.listed.clear();

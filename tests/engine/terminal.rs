@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-/// A terminal of so many columns: the side to read, and the side that a program writes to.
+/// A terminal `columns` wide: the side to read, and the side that a program writes to.
 fn terminal(columns: u16) -> (File, File) {
     let reader: OwnedFd = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&reader)
@@ -40,7 +40,7 @@ fn program(arguments: &[&str]) -> Command {
     command
 }
 
-/// What a command shows on a terminal of so many columns.
+/// What a command shows on a terminal `columns` wide.
 fn shown(columns: u16, command: &mut Command) -> String {
     let (mut reader, writer) = terminal(columns);
     command.stdout(writer);

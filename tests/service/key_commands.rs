@@ -9,7 +9,7 @@ use crate::client::{self, Response};
 use crate::program::{json, run, serve};
 
 /// Longer than the service may take to notice a change.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 struct Running {
     service: Child,
@@ -33,7 +33,7 @@ fn status_in_time(address: SocketAddr, target: &str, key: &str, expected: u16) -
     let started = Instant::now();
     loop {
         let status = ask(address, target, key).status;
-        if status == expected || started.elapsed() > PATIENCE {
+        if status == expected || started.elapsed() > TIMEOUT {
             return status;
         }
         std::thread::sleep(Duration::from_millis(50));

@@ -91,10 +91,15 @@ pub fn print(corpus: &Corpus, kind: Kind) -> Result<()> {
 
 /// The memory of this process, once freed memory is given back.
 fn resident_bytes() -> Result<u64> {
-    const PAGE_BYTES: u64 = 4096;
     // SAFETY: the call takes a number and touches only memory that is free.
     unsafe { libc::malloc_trim(0) };
-    let statistics = std::fs::read_to_string("/proc/self/statm")?;
+    resident_bytes_of("self")
+}
+
+/// The memory of a process, by its number or `self`; shared pages included.
+pub fn resident_bytes_of(process: &str) -> Result<u64> {
+    const PAGE_BYTES: u64 = 4096;
+    let statistics = std::fs::read_to_string(format!("/proc/{process}/statm"))?;
     let resident = statistics.split(' ').nth(1).ok_or("statm has two fields")?;
     Ok(resident.parse::<u64>()? * PAGE_BYTES)
 }

@@ -2,17 +2,20 @@
 
 use super::*;
 
+fn facts<'a>(company: &'a Identity, random: &mut Random) -> Facts<'a> {
+    Facts {
+        company,
+        role: people::role(random),
+        amount: "€1M",
+        stage: "Seed",
+    }
+}
+
 #[test]
 fn every_pattern_can_be_filled() {
     let company = Identity::of(1, 0);
     let random = &mut Random::of_record(1, 1, 1);
-    let role = people::role(random);
-    let facts = Facts {
-        company: &company,
-        role,
-        amount: "€1M",
-        stage: "Seed",
-    };
+    let facts = facts(&company, random);
     let of_kinds = KINDS
         .iter()
         .flat_map(|(_, kind)| kind.titles.iter().chain(kind.evidence));
@@ -32,13 +35,7 @@ fn the_shares_of_the_kinds_make_a_hundred() {
 fn a_title_has_5_to_12_words() {
     let company = Identity::of(1, 0);
     let random = &mut Random::of_record(1, 1, 2);
-    let role = people::role(random);
-    let facts = Facts {
-        company: &company,
-        role,
-        amount: "€1M",
-        stage: "Seed",
-    };
+    let facts = facts(&company, random);
     for _ in 0..10_000 {
         let kind = kind(random);
         let title = title(random, kind, &facts);

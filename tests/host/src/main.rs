@@ -1,4 +1,4 @@
-//! Uses the public API as a stranger's program does, with each feature alone.
+//! Uses the public API as an independent crate does, with each feature alone.
 
 use signaldex::query::Order;
 use signaldex::{Company, Facet, Filter, Index, Query, Signal, SignalId};

@@ -17,6 +17,7 @@ use std::time::Duration;
 use crate::Result;
 use crate::engine::{Build, Engine, FacetAnswer, PageAnswer, Prepared, Tally};
 use crate::measure::Task;
+use crate::probe::resident_bytes_of;
 use crate::question::{Question, Start, counted};
 use crate::record::{FACETS, Record};
 
@@ -177,7 +178,8 @@ impl Engine for Lucene {
     }
 
     fn resident_bytes(&self) -> Option<Result<u64>> {
-        Some(resident_bytes(self.process.borrow().child.id()))
+        let process = self.process.borrow().child.id();
+        Some(resident_bytes_of(&process.to_string()))
     }
 }
 
@@ -232,12 +234,4 @@ fn numbers_of(text: &str, separator: &str) -> Result<Vec<u64>> {
     Ok(numbers
         .map(str::parse)
         .collect::<std::result::Result<_, _>>()?)
-}
-
-/// The memory of a process, shared pages included.
-fn resident_bytes(process: u32) -> Result<u64> {
-    const PAGE_BYTES: u64 = 4096;
-    let statistics = std::fs::read_to_string(format!("/proc/{process}/statm"))?;
-    let resident = statistics.split(' ').nth(1).ok_or("statm has two fields")?;
-    Ok(resident.parse::<u64>()? * PAGE_BYTES)
 }
