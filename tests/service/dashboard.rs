@@ -37,8 +37,13 @@ impl Dashboard {
     }
 
     pub(crate) fn with(session_time: Duration, limits: Limits) -> Dashboard {
+        Dashboard::prepared(session_time, limits, |_| {})
+    }
+
+    fn prepared(session_time: Duration, limits: Limits, prepare: impl FnOnce(&State)) -> Dashboard {
         let directory = tempfile::tempdir().expect("a directory");
         let state = State::open(directory.path().join("state.db")).expect("a state");
+        prepare(&state);
         let token = state
             .first_admin_token()
             .expect("a token")
@@ -553,4 +558,18 @@ fn a_search_is_given_as_the_api_answers_it_and_as_csv() {
         let answer = dashboard.visit(&session, &format!("/search.{kind}?contry=x"));
         assert_eq!(answer.status, 400);
     }
+}
+
+#[test]
+fn the_key_of_a_trial_is_offered_what_can_be_done_with_it() {
+    let dashboard = Dashboard::prepared(Duration::from_secs(60), Limits::default(), |state| {
+        state.create_trial_key().expect("a key");
+    });
+    let session = dashboard.sign_in();
+    let page = text(&dashboard.visit(&session, "/keys/edit?id=key_trial"));
+    assert!(page.contains("cannot be edited or rotated"), "{page}");
+    for action in ["/keys/edit", "/keys/rotate"] {
+        assert!(!page.contains(&format!("action=\"{action}\"")), "{action}");
+    }
+    assert!(page.contains("action=\"/keys/revoke\""));
 }

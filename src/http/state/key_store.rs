@@ -28,6 +28,13 @@ const TRIAL_ID: &str = "key_trial";
 /// The name of the trial key.
 const TRIAL_NAME: &str = "trial";
 
+impl KeyRecord {
+    /// Whether it is the key of a trial, which no state file holds and so nothing can change.
+    pub(crate) fn is_trial(&self) -> bool {
+        self.id == TRIAL_ID
+    }
+}
+
 impl State {
     /// Makes a key for trying the service that ends with this process, however that ends: the key
     /// is in memory alone, and no other process accepts it. Its usage is recorded.

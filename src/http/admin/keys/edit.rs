@@ -27,6 +27,7 @@ struct Page<'a> {
     created: String,
     /// `None` for a key that can still be used.
     revoked: Option<String>,
+    is_trial: bool,
     is_saved: bool,
 }
 
@@ -110,6 +111,7 @@ fn show(
         status: Status::of(key, UtcDateTime::now()),
         created: figures::instant(key.created_at),
         revoked: key.revoked_at.map(figures::instant),
+        is_trial: key.is_trial(),
         is_saved,
     };
     layout::render(status, &page)
