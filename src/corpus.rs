@@ -15,7 +15,7 @@ use crate::json::{CompanyDetail, Data, SignalDetail, search_item};
 use crate::plan::Cost;
 use crate::query::Cursor;
 use crate::segment::RenderedItem;
-use crate::{Error, Facets, Filter, Index, Query, Result, SignalId, Snapshot};
+use crate::{Error, FacetQuery, Facets, Filter, Index, Query, Result, SignalId, Snapshot};
 
 /// What is asked of a corpus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(crate) enum QueryKind {
     Page,
     /// The number of matches.
     Count,
-    /// The counts of all facets.
+    /// The counts of facets.
     Facets,
 }
 
@@ -64,11 +64,11 @@ pub(crate) trait Corpus: Send + Sync {
         today: Date,
     ) -> CorpusFuture<'a, u64>;
 
-    /// The counts of all facets.
+    /// The counts of the facets that are asked for.
     fn facets<'a>(
         &'a self,
         at: &'a CorpusView,
-        filter: &'a Filter,
+        query: &'a FacetQuery,
         today: Date,
     ) -> CorpusFuture<'a, Facets>;
 
@@ -220,10 +220,14 @@ impl Corpus for LocalCorpus {
     fn facets<'a>(
         &'a self,
         at: &'a CorpusView,
-        filter: &'a Filter,
+        query: &'a FacetQuery,
         today: Date,
     ) -> CorpusFuture<'a, Facets> {
-        at_once(move || Ok(at.snapshot()?.facets(filter, today)))
+        at_once(move || {
+            Ok(at
+                .snapshot()?
+                .facets_of(&query.filter, today, &query.facets))
+        })
     }
 
     fn signal<'a>(&'a self, at: &'a CorpusView, id: SignalId) -> CorpusFuture<'a, Option<Vec<u8>>> {

@@ -125,7 +125,7 @@ pub use index::{
 #[doc(hidden)]
 pub use plan::Strategies;
 pub use plan::{Estimate, ExecutionExplanation, Explanation, SegmentExplanation, StepExplanation};
-pub use query::{Facet, Filter, Query, UnknownValue, nearest_name};
+pub use query::{Facet, FacetQuery, Filter, Query, UnknownValue, nearest_name};
 pub use segment::Added;
 pub use signal::{
     Company, CompanyProfile, Currency, Funding, Hiring, Item, ParseCurrencyError, ParseIdError,

@@ -17,7 +17,7 @@ use super::question::{Answer, Question, Row, Wanted};
 use crate::corpus::{Corpus, CorpusFuture, CorpusView, RenderedPage, Unanswered};
 use crate::query::{Facet, Start};
 use crate::segment::RenderedItem;
-use crate::{Error, Facets, Filter, Query, SignalId};
+use crate::{Error, FacetQuery, Facets, Filter, Query, SignalId};
 
 /// How long a query may take.
 #[derive(Clone, Copy, Debug)]
@@ -298,16 +298,20 @@ impl Corpus for Coordinator {
     fn facets<'a>(
         &'a self,
         at: &'a CorpusView,
-        filter: &'a Filter,
+        query: &'a FacetQuery,
         today: Date,
     ) -> CorpusFuture<'a, Facets> {
         Box::pin(async move {
+            // The shards count all facets: one plan serves them all.
             let wanted = Wanted::Facets {
-                filter: Box::new(filter.clone()),
+                filter: Box::new(query.filter.clone()),
                 today,
             };
             // Each list is lifted from its own filter, and none is about the company.
-            match self.ask(at, &self.shards(at, filter), wanted).await? {
+            match self
+                .ask(at, &self.shards(at, &query.filter), wanted)
+                .await?
+            {
                 Answer::Facets(values) => Ok(facets_of(values)),
                 _ => Err(unexpected()),
             }

@@ -10,7 +10,7 @@ use super::limits::RETRY_AFTER_SECONDS;
 use super::problem::{Code, Problem};
 use super::query_pool::NotRun;
 use crate::corpus::{Corpus, CorpusFuture, CorpusView, QueryKind, RenderedPage, Unanswered};
-use crate::{Facets, Filter, Query};
+use crate::{FacetQuery, Facets, Filter, Query};
 
 /// What an expensive query came to, and how long the corpus took.
 type Timed<T> = (Result<T, Unanswered>, Duration);
@@ -43,33 +43,37 @@ pub(super) async fn count(
     total(call, QueryKind::Count, view, filter, <dyn Corpus>::count).await
 }
 
-/// The counts of all facets.
+/// The counts of facets.
 pub(super) async fn facets(
     call: &Call<'_>,
     view: &Arc<CorpusView>,
-    filter: &Filter,
+    query: &FacetQuery,
 ) -> Result<Facets, Problem> {
-    total(call, QueryKind::Facets, view, filter, <dyn Corpus>::facets).await
+    total(call, QueryKind::Facets, view, query, <dyn Corpus>::facets).await
 }
 
-/// A question about all matches of a filter.
-type Ask<T> =
-    for<'a> fn(&'a (dyn Corpus + 'static), &'a CorpusView, &'a Filter, Date) -> CorpusFuture<'a, T>;
+/// A question about all matches of a filter, which `Q` is or has.
+type Ask<Q, T> =
+    for<'a> fn(&'a (dyn Corpus + 'static), &'a CorpusView, &'a Q, Date) -> CorpusFuture<'a, T>;
 
 /// Asks about all matches of a filter, here or on the pool.
-async fn total<T: Send + 'static>(
+async fn total<Q, T>(
     call: &Call<'_>,
     kind: QueryKind,
     view: &Arc<CorpusView>,
-    filter: &Filter,
-    ask: Ask<T>,
-) -> Result<T, Problem> {
-    let today = call.today;
+    query: &Q,
+    ask: Ask<Q, T>,
+) -> Result<T, Problem>
+where
+    Q: AsRef<Filter> + Clone + Send + Sync + 'static,
+    T: Send + 'static,
+{
+    let (filter, today) = (query.as_ref(), call.today);
     if !is_expensive(call, kind, view, filter) {
-        let answering = ask(&*call.service.corpus, view, filter, today);
+        let answering = ask(&*call.service.corpus, view, query, today);
         return timed(call, kind, filter, answering).await;
     }
-    let (corpus, view, owned) = (corpus(call), Arc::clone(view), filter.clone());
+    let (corpus, view, owned) = (corpus(call), Arc::clone(view), query.clone());
     let work = async move { clocked(ask(&*corpus, &view, &owned, today)).await };
     on_pool(call, kind, filter, work).await
 }

@@ -5,16 +5,18 @@ use super::asking;
 use super::call::Call;
 use super::charging;
 use super::problem::Problem;
-use crate::Filter;
+use crate::FacetQuery;
 use crate::json::{Data, FilterOptions};
 
 pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
     // With ids, the counts would show for nothing what a record holds.
-    let filter = Filter::parse_without_ids(call.query())?;
+    let query = FacetQuery::parse_without_ids(call.query())?;
     let free = charging::take_free(call)?;
     let view = call.service.corpus.view();
-    let facets = asking::facets(call, &view, &filter).await?;
-    let data = FilterOptions { facets: &facets };
+    let data = FilterOptions {
+        counts: &asking::facets(call, &view, &query).await?,
+        facets: &query.facets,
+    };
     let body = serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))?;
     charging::count_free(call, free);
     Ok(Answer::json(body).with(axum::http::header::CACHE_CONTROL, "private, no-cache"))

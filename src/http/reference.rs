@@ -5,13 +5,13 @@
 //! pages work below any path.
 
 mod form;
+mod parameters;
 
 use std::sync::LazyLock;
 
-use self::form::{Field, Location};
-use super::openapi;
+use self::parameters::parameter_row;
 use super::problem::Code;
-use crate::query::{PARAMETERS, ParameterDescription};
+use crate::query::PARAMETERS;
 
 pub(super) use form::CONTENT_POLICY;
 
@@ -257,97 +257,6 @@ impl Page {
             "<nav aria-label=\"Endpoints\"><ul>\n<li><a href=\"../docs\">API reference</a>\n{links}</ul></nav>\n"
         )
     }
-
-    /// The fields of the form, with the values of the example.
-    fn fields(&self) -> Vec<Field> {
-        let query = self.request.split_once('?').map_or("", |(_, query)| query);
-        let of_query = |known: &ParameterDescription| {
-            let mut values = form_urlencoded::parse(query.as_bytes());
-            let value = values.find(|(name, _)| name == known.name);
-            Field {
-                name: known.name,
-                location: Location::Query,
-                value: value.map_or_else(String::new, |(_, value)| value.into_owned()),
-                example: known.example,
-            }
-        };
-        let header = |name, example| Field {
-            name,
-            location: Location::Header,
-            value: String::new(),
-            example,
-        };
-        let if_none_match = header("If-None-Match", "W/\"0123456789abcdef01234567\"");
-        match &self.parameters {
-            Parameters::Search => {
-                let headers = [
-                    header("Idempotency-Key", "0f8fad5b-d9cb-469f"),
-                    if_none_match,
-                ];
-                PARAMETERS.iter().map(of_query).chain(headers).collect()
-            }
-            Parameters::Filters => filters().map(of_query).collect(),
-            Parameters::Path([name, _, _, example]) => {
-                let of_path = Field {
-                    name,
-                    location: Location::Path,
-                    value: (*example).to_owned(),
-                    example,
-                };
-                vec![of_path, if_none_match]
-            }
-        }
-    }
-
-    fn parameter_rows(&self) -> Vec<String> {
-        let if_none_match = row([
-            "If-None-Match",
-            "A header",
-            "The `ETag` of a stored answer; if it is unchanged, the answer is 304 and free.",
-            "W/\"0123456789abcdef01234567\"",
-        ]);
-        match &self.parameters {
-            Parameters::Search => {
-                let idempotency_key = row([
-                    "Idempotency-Key",
-                    "A header, 8 to 128 visible ASCII characters",
-                    "A repeated request with the same key and parameters returns the same items \
-                     for 24 hours and is charged once.",
-                    "0f8fad5b-d9cb-469f",
-                ]);
-                let parameters = PARAMETERS.iter().map(parameter_row);
-                parameters.chain([idempotency_key, if_none_match]).collect()
-            }
-            Parameters::Filters => filters().map(parameter_row).collect(),
-            Parameters::Path(parameter) => vec![row(*parameter), if_none_match],
-        }
-    }
-}
-
-/// The search's filters without lists of ids.
-fn filters() -> impl Iterator<Item = &'static ParameterDescription> {
-    let known = PARAMETERS.iter();
-    known.filter(|known| known.parameter.is_filter() && !known.parameter.is_of_ids())
-}
-
-fn parameter_row(known: &ParameterDescription) -> String {
-    let bounds = openapi::bounds(known.kind);
-    row([known.name, &bounds, known.description, known.example])
-}
-
-/// A row of a table of parameters: name, value, meaning, example.
-fn row([name, value, meaning, example]: [&str; 4]) -> String {
-    let label = if example.is_empty() {
-        ""
-    } else {
-        " data-label=\"Example\""
-    };
-    format!(
-        "<tr><td><code>{name}</code><td>{}<td>{}<td{label}><code>{}</code>\n",
-        escape(value),
-        with_code(meaning),
-        escape(example)
-    )
 }
 
 /// Rows of a table of errors. On the index each has the id that `type` of a problem leads to; on the

@@ -70,7 +70,9 @@ pub struct CompanyDetail<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct FilterOptions<'a> {
     /// The counts.
-    pub facets: &'a Facets,
+    pub counts: &'a Facets,
+    /// The facets that are listed.
+    pub facets: &'a [Facet],
 }
 
 /// The fields of a search item, and the company's object.
@@ -145,9 +147,9 @@ fn serialize_description<O: SerializeStruct>(
 
 impl Serialize for FilterOptions<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("FilterOptions", Facet::ALL.len())?;
-        for facet in Facet::ALL {
-            let counts = self.facets.values(facet);
+        let mut object = serializer.serialize_struct("FilterOptions", self.facets.len())?;
+        for &facet in self.facets {
+            let counts = self.counts.values(facet);
             object.serialize_field(facet.description().options, &OptionList { facet, counts })?;
         }
         object.end()

@@ -327,9 +327,14 @@ impl QueryBuilder {
         self.order = order;
     }
 
+    /// Whether another error would be kept.
+    pub(super) fn takes_errors(&self) -> bool {
+        self.errors.len() < ERRORS_MAX
+    }
+
     /// Notes an error; those beyond [`ERRORS_MAX`] are dropped.
     pub(super) fn error(&mut self, error: ParameterError) {
-        if self.errors.len() < ERRORS_MAX {
+        if self.takes_errors() {
             self.errors.push(error);
         }
     }

@@ -21,6 +21,7 @@ pub(crate) mod dates;
 mod derived;
 mod error;
 mod facet;
+mod facet_query;
 mod filter;
 mod keywords;
 pub mod limits;
@@ -42,6 +43,7 @@ pub use canonical::Fingerprint;
 pub use cursor::{Cursor, ParseCursorError};
 pub use error::{ErrorCode, InvalidQuery, ParameterError};
 pub use facet::{Facet, FacetDescription, FacetGroup};
+pub use facet_query::FacetQuery;
 pub use filter::{DateRange, Days, Filter, ParseDateRangeError, ParseDaysError};
 pub use nearest::nearest_name;
 pub use optional_text::OptionalText;
@@ -234,6 +236,12 @@ impl Query {
     }
 }
 
+impl AsRef<Filter> for Filter {
+    fn as_ref(&self) -> &Filter {
+        self
+    }
+}
+
 impl Filter {
     /// Parses the filters of a query string; `limit`, `cursor`, `page` and `countOnly` are unknown
     /// here.
@@ -242,13 +250,6 @@ impl Filter {
     /// Every error of the query string, in its order, conflicts between parameters last.
     pub fn parse(query_string: &str) -> Result<Filter, InvalidQuery> {
         let builder = params::parse(query_string, params::Accepted::Filters)?;
-        builder.build().map(|query| query.filter)
-    }
-
-    /// As [`parse`](Self::parse), where `ids` and `activityIds` are unknown as well.
-    #[cfg(feature = "http")]
-    pub(crate) fn parse_without_ids(query_string: &str) -> Result<Filter, InvalidQuery> {
-        let builder = params::parse(query_string, params::Accepted::FiltersWithoutIds)?;
         builder.build().map(|query| query.filter)
     }
 

@@ -17,13 +17,24 @@
 pub fn nearest_name<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let typed = letters(name);
     let allowed = (typed.len() / 3).clamp(1, 3);
-    let nearest = known.into_iter().flat_map(|known| {
+    let forms = known.into_iter().flat_map(|known| {
         let last = known.rsplit('.').next().unwrap_or(known);
-        [known, last].map(|form| (distance(&typed, &letters(form)), known))
+        [known, last].map(|form| (letters(form), known))
     });
+    // Each letter too many or too few is an edit, so most names need no table.
+    let near = forms.filter(|(form, _)| form.len().abs_diff(typed.len()) <= allowed);
+    let nearest = near.map(|(form, known)| (distance(&typed, &form), known));
     let (distance, nearest) = nearest.min_by_key(|&(distance, _)| distance)?;
     // A name of which every letter is wrong is another name.
     (distance <= allowed && distance < typed.len()).then_some(nearest)
+}
+
+/// The hint for a message: empty where none of the known names is near.
+pub(super) fn did_you_mean(name: &str, known: &[&str]) -> String {
+    let nearest = nearest_name(name, known.iter().copied());
+    nearest.map_or(String::new(), |nearest| {
+        format!(" (did you mean {nearest}?)")
+    })
 }
 
 const LETTERS_MAX: usize = 64;

@@ -4,8 +4,10 @@ use std::borrow::Cow;
 
 use super::error::{ErrorCode, InvalidQuery, ParameterError};
 use super::limits::{QUERY_STRING_BYTES_MAX, WRITTEN_BYTES_MAX};
+use super::nearest::did_you_mean;
+use super::values;
 use super::written::order_of;
-use super::{PARAMETERS, Parameter, QueryBuilder};
+use super::{Facet, PARAMETERS, Parameter, QueryBuilder};
 use crate::error::{ECHO_CHARS_MAX, quoted};
 
 /// Which parameters a request takes.
@@ -15,9 +17,11 @@ pub(super) enum Accepted {
     All,
     /// Those that say what a signal must be like.
     Filters,
+    /// Those of a filter and `facets`.
+    FacetQuery,
     /// The same without the ids of signals.
     #[cfg(feature = "http")]
-    FiltersWithoutIds,
+    FacetQueryWithoutIds,
     /// All of them and the order, as [`written`](super::written) has them.
     Written,
     /// Those of a filter, as [`written`](super::written) has them.
@@ -44,17 +48,12 @@ pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, Inva
             continue;
         }
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let Some(parameter) = parameter_of(name, accepted, &mut builder) else {
+        let Some(parameter) = parameter_of(pair, name, accepted, &mut builder) else {
             continue;
         };
         let name = parameter.name();
         if seen.contains(&parameter) {
-            let message = format!("{name} is given more than once; give it once");
-            builder.error(ParameterError {
-                parameter: name.into(),
-                code: ErrorCode::RepeatedParameter,
-                message,
-            });
+            builder.error(repeated(name));
             continue;
         }
         seen.push(parameter);
@@ -65,12 +64,63 @@ pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, Inva
     Ok(builder)
 }
 
-/// The parameter of a name, still encoded; the builder is told why there is none.
-fn parameter_of(name: &str, accepted: Accepted, builder: &mut QueryBuilder) -> Option<Parameter> {
-    let name = decode_or_error(name, name, "a name", builder)?;
-    let known = known(&name, accepted);
-    if known.is_none() {
-        builder.error(unknown(&name, accepted));
+/// The name of the parameter that lists facets, which only [`parse_with_facets`] takes.
+const FACETS_NAME: &str = "facets";
+
+/// As [`parse`], with the facets that `facets` lists; `None` where it is not given.
+pub(super) fn parse_with_facets(
+    text: &str,
+    accepted: Accepted,
+) -> Result<(QueryBuilder, Option<Vec<Facet>>), InvalidQuery> {
+    check_bytes(text.len(), accepted.bytes_max())?;
+    let (of_facets, others): (Vec<&str>, Vec<&str>) = text.split('&').partition(names_facets);
+    let mut builder = parse(&others.join("&"), accepted)?;
+    let Some((pair, repetitions)) = of_facets.split_first() else {
+        return Ok((builder, None));
+    };
+    if !repetitions.is_empty() {
+        builder.error(repeated(FACETS_NAME));
+    }
+    let value = pair.split_once('=').map_or("", |(_, value)| value);
+    let value = decode_or_error(value, FACETS_NAME, FACETS_NAME, &mut builder);
+    let facets = value.and_then(|value| match values::facets(&value) {
+        Ok(facets) => Some(facets),
+        Err((code, error)) => {
+            builder.error(ParameterError {
+                parameter: FACETS_NAME.into(),
+                code,
+                message: format!("{FACETS_NAME} {error}"),
+            });
+            None
+        }
+    });
+    Ok((builder, facets))
+}
+
+fn names_facets(pair: &&str) -> bool {
+    let name = pair.split_once('=').map_or(*pair, |(name, _)| name);
+    decode(name).is_ok_and(|name| name == FACETS_NAME)
+}
+
+fn repeated(name: &str) -> ParameterError {
+    ParameterError {
+        parameter: name.into(),
+        code: ErrorCode::RepeatedParameter,
+        message: format!("{name} is given more than once; give it once"),
+    }
+}
+
+/// The parameter that a pair names; the builder is told why there is none.
+fn parameter_of(
+    pair: &str,
+    name: &str,
+    accepted: Accepted,
+    builder: &mut QueryBuilder,
+) -> Option<Parameter> {
+    let decoded = decode_or_error(name, name, "a name", builder)?;
+    let known = known(&decoded, accepted);
+    if known.is_none() && builder.takes_errors() {
+        builder.error(unknown(&decoded, pair == name, accepted));
     }
     known
 }
@@ -99,13 +149,32 @@ impl Accepted {
         }
     }
 
+    fn has_facets(self) -> bool {
+        match self {
+            Accepted::FacetQuery => true,
+            #[cfg(feature = "http")]
+            Accepted::FacetQueryWithoutIds => true,
+            _ => false,
+        }
+    }
+
     fn has(self, parameter: Parameter) -> bool {
         match self {
             Accepted::All | Accepted::Written => true,
-            Accepted::Filters | Accepted::WrittenFilters => parameter.is_filter(),
+            Accepted::Filters | Accepted::WrittenFilters | Accepted::FacetQuery => {
+                parameter.is_filter()
+            }
             #[cfg(feature = "http")]
-            Accepted::FiltersWithoutIds => parameter.is_filter() && !parameter.is_of_ids(),
+            Accepted::FacetQueryWithoutIds => parameter.is_filter() && !parameter.is_of_ids(),
         }
+    }
+
+    /// The names of the parameters that it has.
+    fn names(self) -> impl Iterator<Item = &'static str> {
+        let known = PARAMETERS.iter();
+        let accepted = known.filter(move |known| self.has(known.parameter));
+        let facets = self.has_facets().then_some(FACETS_NAME);
+        accepted.map(|known| known.name).chain(facets)
     }
 }
 
@@ -113,17 +182,18 @@ fn known(name: &str, accepted: Accepted) -> Option<Parameter> {
     Parameter::of_name(name).filter(|&parameter| accepted.has(parameter))
 }
 
-fn unknown(name: &str, accepted: Accepted) -> ParameterError {
-    let names: Vec<&str> = PARAMETERS
-        .iter()
-        .filter(|known| accepted.has(known.parameter))
-        .map(|known| known.name)
-        .collect();
+/// The error of a name that no parameter has. `is_lone` says that no value follows it.
+fn unknown(name: &str, is_lone: bool, accepted: Accepted) -> ParameterError {
+    let names: Vec<&str> = accepted.names().collect();
+    let hint = match did_you_mean(name, &names) {
+        hint if hint.is_empty() && is_lone => " (an & within a value is written %26)".to_owned(),
+        hint => hint,
+    };
     ParameterError {
         parameter: name.chars().take(ECHO_CHARS_MAX).collect(),
         code: ErrorCode::UnknownParameter,
         message: format!(
-            "{} is not a parameter here; allowed are {}",
+            "{} is not a parameter here{hint}; allowed are {}",
             quoted(name),
             names.join(", ")
         ),

@@ -10,6 +10,7 @@ use super::dates::calendar_date;
 use super::error::ErrorCode;
 use super::filter::Keys;
 use super::list::{self, ListError};
+use super::nearest::did_you_mean;
 use super::parameter::{Parameter, ParameterKind};
 use super::{CompanyReference, Cursor, DateRange, Days, Facet, ParseCursorError, Phrase};
 use crate::error::quoted;
@@ -94,7 +95,13 @@ pub(super) fn items(
     text: &str,
     origin: Origin,
 ) -> Result<Vec<String>, ValueError> {
-    let items = list::split(text).map_err(|error| match error {
+    let items = split(text)?;
+    check_items(parameter, &items, origin)?;
+    Ok(items)
+}
+
+fn split(text: &str) -> Result<Vec<String>, ValueError> {
+    list::split(text).map_err(|error| match error {
         ListError::EmptyItem(number) => empty_item(number),
         ListError::OpenQuote(number) => (
             ErrorCode::InvalidValue,
@@ -104,9 +111,7 @@ pub(super) fn items(
             ErrorCode::InvalidValue,
             format!("has text after the closing quote of item {number}; a comma must follow"),
         ),
-    })?;
-    check_items(parameter, &items, origin)?;
-    Ok(items)
+    })
 }
 
 /// Checks the number of items, and their origin.
@@ -162,17 +167,55 @@ fn empty_item(number: usize) -> ValueError {
 }
 
 pub(super) fn not_allowed(parameter: Parameter, text: &str) -> ValueError {
-    let allowed = match parameter.description().kind {
+    match parameter.description().kind {
         ParameterKind::Choice(choices) | ParameterKind::ChoiceList { choices, .. } => {
-            choices.join(", ")
+            not_a_choice(text, choices)
         }
-        ParameterKind::Number(max) => format!("whole numbers from 1 to {max}"),
-        _ => String::new(),
+        ParameterKind::Number(max) => {
+            let error = format!(
+                "is {}; allowed are whole numbers from 1 to {max}",
+                quoted(text)
+            );
+            (ErrorCode::InvalidValue, error)
+        }
+        _ => (ErrorCode::InvalidValue, format!("is {}", quoted(text))),
+    }
+}
+
+fn not_a_choice(text: &str, choices: &[&str]) -> ValueError {
+    let (text, hint, allowed) = (
+        quoted(text),
+        did_you_mean(text, choices),
+        choices.join(", "),
+    );
+    let error = format!("is {text}{hint}; allowed are {allowed}");
+    (ErrorCode::InvalidValue, error)
+}
+
+/// As an error of one item of a list.
+pub(super) fn of_item((code, error): ValueError) -> ValueError {
+    (code, error.replacen("is", "has the item", 1))
+}
+
+/// The facets whose lists a text names, in the order of [`Facet::ALL`].
+pub(super) fn facets(text: &str) -> Result<Vec<Facet>, ValueError> {
+    if text.is_empty() {
+        return Err(empty());
+    }
+    let names = Facet::ALL.map(|facet| facet.description().options);
+    let facet = |item: &String| {
+        let index = names.iter().position(|name| name == item);
+        index
+            .map(|index| Facet::ALL[index])
+            .ok_or_else(|| of_item(not_a_choice(item, &names)))
     };
-    (
-        ErrorCode::InvalidValue,
-        format!("is {}; allowed are {allowed}", quoted(text)),
-    )
+    let items = split(text)?;
+    check_count(items.len(), names.len())?;
+    items
+        .iter()
+        .map(facet)
+        .collect::<Result<_, _>>()
+        .map(sorted)
 }
 
 /// The keys of a facet's values, sorted.
@@ -248,10 +291,8 @@ pub(super) fn days(text: &str) -> Result<Days, ValueError> {
 
 pub(super) fn date_ranges(items: Vec<String>) -> Result<Vec<DateRange>, ValueError> {
     let range = |item: &String| {
-        item.parse().map_err(|_| {
-            let (code, error) = not_allowed(Parameter::DateRanges, item);
-            (code, error.replacen("is", "has the item", 1))
-        })
+        item.parse()
+            .map_err(|_| of_item(not_allowed(Parameter::DateRanges, item)))
     };
     items
         .iter()
@@ -369,10 +410,7 @@ pub(super) fn flag(text: &str) -> Result<bool, ValueError> {
     match text {
         "true" => Ok(true),
         "false" => Ok(false),
-        _ => Err((
-            ErrorCode::InvalidValue,
-            format!("is {}; allowed are true, false", quoted(text)),
-        )),
+        _ => Err(not_a_choice(text, &["true", "false"])),
     }
 }
 

@@ -369,6 +369,68 @@ fn filter_options_lift_each_list_from_its_own_filter() {
 }
 
 #[test]
+fn filter_options_list_the_facets_that_are_asked_for() {
+    let fixture = Fixture::start();
+    let all = fixture
+        .get("/api/v1/filter-options?q=raises&country=germany")
+        .json();
+    for asked in [
+        "sizes,countries",
+        "countries,%20sizes",
+        "%63ountries,sizes,countries",
+    ] {
+        let target = format!("/api/v1/filter-options?q=raises&facets={asked}&country=germany");
+        let some = fixture.get(&target).json();
+        let lists = some["data"].as_object().expect("an object");
+        assert_eq!(lists.keys().collect::<Vec<_>>(), ["countries", "sizes"]);
+        for (name, list) in lists {
+            assert_eq!(*list, all["data"][name], "{asked}: {name}");
+        }
+    }
+}
+
+#[test]
+fn facets_are_names_of_lists() {
+    let fixture = Fixture::start();
+    let cases = [
+        (
+            "facets=",
+            "facets is empty; give it a value or leave it out",
+        ),
+        (
+            "facets=sizes&f%61cets=countries",
+            "facets is given more than once; give it once",
+        ),
+        (
+            "facets=sizes,contries",
+            "facets has the item \"contries\" (did you mean countries?); allowed are categories, \
+             countries, industries, sizes, fundingStages, fundingCurrencies, hiringTypes, \
+             jobFunctions, seniorities, employmentTypes, workArrangements",
+        ),
+        (
+            "facets=sizes,,countries",
+            "facets has no text in item 2; separate items by single commas",
+        ),
+        (
+            "facets=sizes,sizes,sizes,sizes,sizes,sizes,sizes,sizes,sizes,sizes,sizes,sizes",
+            "facets has 12 items; at most 11 are allowed",
+        ),
+    ];
+    for (query, message) in cases {
+        let answer = fixture.get(&format!("/api/v1/filter-options?{query}"));
+        assert_eq!(answer.status, 400, "{query}");
+        let error = &answer.json()["errors"][0];
+        assert_eq!(error["parameter"], "facets");
+        assert_eq!(error["message"], message);
+    }
+    let search = fixture.search("facets=sizes");
+    assert_eq!(
+        first_fault(&search),
+        ("facets".into(), "unknown_parameter".into())
+    );
+}
+
+#[test]
 fn only_keys_that_are_known_and_valid_are_let_in() {
     let fixture = Fixture::start();
     let expired = NewKey {

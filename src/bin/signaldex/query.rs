@@ -3,8 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use signaldex::query::{ErrorCode, InvalidQuery, PARAMETERS, ParameterKind};
-use signaldex::{Facet, Filter, Query, Snapshot, nearest_name};
+use signaldex::{Facet, FacetQuery, Filter, Query, Snapshot, nearest_name};
 use time::Date;
 
 use crate::stderr::say;
@@ -67,11 +66,11 @@ impl Question {
     /// The query.
     ///
     /// # Errors
-    /// Every error of it, each with a hint where one is at hand.
+    /// Every error of it.
     pub(crate) fn query(&self) -> Result<Query, Failure> {
         let text = self.query_string();
         warn_of_plus(&text);
-        Ok(Query::parse(&text).map_err(|invalid| explained(&invalid, &text, |_| true))?)
+        Ok(Query::parse(&text).map_err(|invalid| invalid.to_string())?)
     }
 
     /// The filter of a command that takes no pages.
@@ -81,8 +80,17 @@ impl Question {
     pub(crate) fn filter(&self) -> Result<Filter, Failure> {
         let text = self.query_string();
         warn_of_plus(&text);
-        let is_allowed = |name: &str| !["limit", "cursor", "page", "countOnly"].contains(&name);
-        Ok(Filter::parse(&text).map_err(|invalid| explained(&invalid, &text, is_allowed))?)
+        Ok(Filter::parse(&text).map_err(|invalid| invalid.to_string())?)
+    }
+
+    /// The filter and the facets of `options`.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query).
+    pub(crate) fn facet_query(&self) -> Result<FacetQuery, Failure> {
+        let text = self.query_string();
+        warn_of_plus(&text);
+        Ok(FacetQuery::parse(&text).map_err(|invalid| invalid.to_string())?)
     }
 
     /// The day that counts as today: the one given, the sample's own, or the UTC date.
@@ -128,67 +136,6 @@ fn warn_of_plus(text: &str) {
             ));
         }
     }
-}
-
-/// The errors of a query, each on a line, with what was most likely meant.
-fn explained(invalid: &InvalidQuery, text: &str, is_allowed: impl Fn(&str) -> bool) -> String {
-    let lines = invalid.errors().iter().map(|error| {
-        let hint = match error.code {
-            ErrorCode::UnknownParameter => {
-                let names = PARAMETERS.iter().map(|known| known.name);
-                let names = names.filter(|name| is_allowed(name));
-                let nearest = nearest_name(&error.parameter, names);
-                nearest
-                    .map(|name| format!("did you mean {name}?"))
-                    .or_else(|| {
-                        let is_value = text.split('&').skip(1).any(|pair| pair == error.parameter);
-                        is_value.then(|| {
-                            format!(
-                                "an & within a value is written %26: {}",
-                                text.replacen(
-                                    &format!("&{}", error.parameter),
-                                    &format!("%26{}", error.parameter),
-                                    1
-                                )
-                            )
-                        })
-                    })
-            }
-            ErrorCode::InvalidValue => nearest_choice(&error.parameter, text),
-            _ => None,
-        };
-        // The list of all parameters would bury the hint.
-        let message = match (&hint, error.message.split_once("; allowed are ")) {
-            (Some(_), Some((error_alone, _))) if error.code == ErrorCode::UnknownParameter => {
-                error_alone
-            }
-            _ => &error.message,
-        };
-        match hint {
-            Some(hint) => format!("{message}; {hint}"),
-            None => message.to_owned(),
-        }
-    });
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-/// The allowed value of a parameter that is nearest to the one in the query string.
-fn nearest_choice(parameter: &str, text: &str) -> Option<String> {
-    let known = PARAMETERS.iter().find(|known| known.name == parameter)?;
-    let choices = match known.kind {
-        ParameterKind::Choice(choices) | ParameterKind::ChoiceList { choices, .. } => choices,
-        ParameterKind::Flag => &["true", "false"],
-        _ => return None,
-    };
-    let pair = |pair: &'_ str| {
-        let (name, value) = pair.split_once('=')?;
-        (name == parameter).then(|| value.to_owned())
-    };
-    let value = text.split('&').find_map(pair)?;
-    let items = value.split(',').map(str::trim);
-    let mut wrong = items.filter(|item| !choices.contains(item));
-    let nearest = wrong.find_map(|item| nearest_name(item, choices.iter().copied()))?;
-    Some(format!("did you mean {nearest}?"))
 }
 
 /// Says on standard error which values no signal has, each with the nearest that some have.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{ID_PATTERN, NOT_EMPTY};
 use crate::query::{
-    PARAMETERS, Parameter, ParameterDescription, ParameterKind, join_list, split_list,
+    Facet, PARAMETERS, Parameter, ParameterDescription, ParameterKind, join_list, split_list,
 };
 
 /// The parameters of the search.
@@ -15,12 +15,13 @@ pub(super) fn of_search() -> Vec<Value> {
         .collect()
 }
 
-/// The parameters of filter options: the filters of the search, without lists of ids.
+/// The parameters of filter options: the filters of the search without lists of ids, and the lists
+/// that are wanted.
 pub(super) fn of_filter_options() -> Vec<Value> {
     let filters = PARAMETERS
         .iter()
         .filter(|known| known.parameter.is_filter() && !known.parameter.is_of_ids());
-    filters.map(parameter).collect()
+    filters.map(parameter).chain([facets()]).collect()
 }
 
 pub(super) fn of_signal() -> Vec<Value> {
@@ -61,6 +62,18 @@ fn if_none_match() -> Value {
         "name": "If-None-Match", "in": "header", "required": false,
         "description": "The `ETag` of a stored answer; if it is unchanged, the answer is 304 and free.",
         "schema": {"type": "string"}, "example": "W/\"0123456789abcdef01234567\""
+    })
+}
+
+/// The lists that are wanted of filter options.
+fn facets() -> Value {
+    let names = Facet::ALL.map(|facet| facet.description().options);
+    json!({
+        "name": "facets", "in": "query", "required": false,
+        "description": "The lists to return; all of them if left out.",
+        "style": "form", "explode": false,
+        "schema": array(Some(names.len()), json!({"type": "string", "enum": names})),
+        "example": ["countries", "sizes"]
     })
 }
 

@@ -189,7 +189,9 @@ fn filter_options() -> Value {
             json!({"type": "array", "items": reference(item)}),
         )
     };
-    object(Facet::ALL.iter().map(list).collect())
+    let lists: serde_json::Map<String, Value> = Facet::ALL.iter().map(list).collect();
+    // `facets` leaves lists out.
+    json!({"type": "object", "properties": lists})
 }
 
 fn readiness() -> Value {

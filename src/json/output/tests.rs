@@ -201,8 +201,12 @@ fn filter_options_name_every_list_and_keep_the_order() {
     );
     facets.set(Facet::Country, [("Germany".to_owned(), 3)]);
     facets.set(Facet::WorkArrangement, [("remote".to_owned(), 1)]);
-    let options: serde_json::Value =
-        serde_json::from_str(&written(&FilterOptions { facets: &facets })).expect("it is JSON");
+    let options = FilterOptions {
+        counts: &facets,
+        facets: &Facet::ALL,
+    };
+    let text = written(&options);
+    let options: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
     let expected = json!({
         "categories": [{"id": "hiring", "count": 7}, {"id": "funding", "count": 2}],
         "countries": [{"value": "Germany", "count": 3}],
@@ -217,9 +221,16 @@ fn filter_options_name_every_list_and_keep_the_order() {
         "workArrangements": [{"value": "remote", "count": 1}],
     });
     assert_eq!(options, expected);
-    let text = written(&FilterOptions { facets: &facets });
     assert!(
         text.starts_with(r#"{"categories":[{"id":"hiring","count":7},"#),
         "{text}"
+    );
+    let one = FilterOptions {
+        counts: &facets,
+        facets: &[Facet::Country],
+    };
+    assert_eq!(
+        written(&one),
+        r#"{"countries":[{"value":"Germany","count":3}]}"#
     );
 }
