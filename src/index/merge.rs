@@ -8,6 +8,9 @@
 //! and at most an eighth of the rows are deleted. A row is rewritten at most nine times while the
 //! index grows eightfold.
 //!
+//! **Beside each other.** A merge of the largest segments takes seconds. What is committed meanwhile is
+//! merged beside it, by the same policy, so that a query never meets one segment a commit.
+//!
 //! **Idle.** A writer that has had no commit for five seconds merges all segments into one where one
 //! row in 32 has changed: queries then meet an index as if built anew. Dropping the
 //! writer gives such a merge up.
@@ -17,18 +20,12 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
-use std::time::Duration;
 
 use roaring::RoaringBitmap;
 
 use super::commit::Committer;
 use super::directory::{FileBuilder, NewFiles};
 use super::live::SegmentHandle;
-use super::snapshot::Snapshot;
 use crate::Result;
 use crate::encoding::row::{CompanyNumber, Row};
 
@@ -39,9 +36,6 @@ const SHRINKAGE: u64 = 8;
 /// The size up to which a segment is always merged with what comes after it: as much is built in
 /// the time that a commit waits for the disk.
 const SMALL_SIZE: u64 = 1024;
-
-/// How long a writer has had no commit before it is idle.
-const IDLE: Duration = Duration::from_secs(5);
 
 /// An idle writer merges everything as soon as all after the first segment, and what is deleted of
 /// it, are one row in this many: a changed row then costs at most this many to be written, and
@@ -85,9 +79,8 @@ pub(super) fn bound(core: &Committer) -> Result<()> {
     }
 }
 
-/// The segments to merge next, where there are any.
-fn choose(snapshot: &Snapshot) -> Option<&[SegmentHandle]> {
-    let segments = &snapshot.segments;
+/// The segments to merge next among the last ones of an index, where there are any.
+pub(super) fn choose(segments: &[SegmentHandle]) -> Option<&[SegmentHandle]> {
     let mut newer: u64 = segments.iter().map(size).sum();
     let is_due = |live: &SegmentHandle| {
         newer -= size(live);
@@ -100,11 +93,11 @@ fn choose(snapshot: &Snapshot) -> Option<&[SegmentHandle]> {
 }
 
 /// Everything, where an idle writer should merge it.
-fn choose_idle(snapshot: &Snapshot) -> Option<&[SegmentHandle]> {
-    let (first, newer) = snapshot.segments.split_first()?;
+pub(super) fn choose_idle(segments: &[SegmentHandle]) -> Option<&[SegmentHandle]> {
+    let (first, newer) = segments.split_first()?;
     let changed = newer.iter().map(size).sum::<u64>() + first.deleted.row_count();
     let is_due = changed.saturating_mul(IDLE_SHRINKAGE) > size(first);
-    is_due.then_some(&snapshot.segments)
+    is_due.then_some(segments)
 }
 
 fn size(live: &SegmentHandle) -> u64 {
@@ -211,115 +204,4 @@ fn deleted_since(
         }
     }
     (rows, companies.into_iter().collect())
-}
-
-/// The thread that merges whenever a commit has left something to merge, and when none came for a
-/// while.
-#[derive(Debug)]
-pub(super) struct MergeThread {
-    wake: Option<Sender<Option<Sender<()>>>>,
-    is_closing: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl MergeThread {
-    /// Starts the thread. It holds the writer's core only while it merges.
-    pub(super) fn start(core: &Arc<Committer>) -> MergeThread {
-        MergeThread::start_with(core, IDLE)
-    }
-
-    /// As [`start`](Self::start), with another time without commits.
-    pub(super) fn start_with(core: &Arc<Committer>, idle: Duration) -> MergeThread {
-        let (wake, woken) = mpsc::channel();
-        let is_closing = Arc::new(AtomicBool::new(false));
-        let merger = Merger {
-            core: Arc::downgrade(core),
-            idle,
-            is_closing: Arc::clone(&is_closing),
-        };
-        let name = "signaldex-merge".to_owned();
-        let thread = std::thread::Builder::new()
-            .name(name)
-            .spawn(move || merger.run(&woken));
-        MergeThread {
-            wake: Some(wake),
-            is_closing,
-            thread: thread.ok(),
-        }
-    }
-
-    /// Says that there may be something to merge.
-    pub(super) fn wake(&self) {
-        if let Some(wake) = &self.wake {
-            // Where the thread is gone, segments stay unmerged and everything else goes on.
-            let _ = wake.send(None);
-        }
-    }
-
-    /// Waits until there is nothing to merge.
-    pub(super) fn wait(&self) {
-        let (done, is_done) = mpsc::channel();
-        if let Some(wake) = &self.wake
-            && wake.send(Some(done)).is_ok()
-        {
-            let _ = is_done.recv();
-        }
-    }
-}
-
-impl Drop for MergeThread {
-    fn drop(&mut self) {
-        self.is_closing.store(true, Ordering::Relaxed);
-        self.wake = None;
-        if let Some(thread) = self.thread.take() {
-            // The thread does not panic on anything it reads; were it to, there is nobody to tell.
-            let _ = thread.join();
-        }
-    }
-}
-
-/// What the thread works on.
-struct Merger {
-    core: Weak<Committer>,
-    idle: Duration,
-    is_closing: Arc<AtomicBool>,
-}
-
-impl Merger {
-    fn run(&self, woken: &Receiver<Option<Sender<()>>>) {
-        // Only a commit makes a writer that can become idle.
-        while let Ok(done) = woken.recv() {
-            self.merge_due(done);
-            loop {
-                match woken.recv_timeout(self.idle) {
-                    Ok(done) => self.merge_due(done),
-                    Err(RecvTimeoutError::Timeout) => break,
-                    Err(RecvTimeoutError::Disconnected) => return,
-                }
-            }
-            self.merge_idle();
-        }
-    }
-
-    /// Merges until nothing is due, then lets go of who waits for it. A failure is kept in the
-    /// writer's state, and the next commit reports it.
-    fn merge_due(&self, done: Option<Sender<()>>) {
-        if let Some(core) = self.core.upgrade() {
-            while let Some(inputs) = choose(&core.snapshot()) {
-                if merge(&core, inputs, &|| false).is_err() {
-                    break;
-                }
-            }
-        }
-        drop(done);
-    }
-
-    fn merge_idle(&self) {
-        if let Some(core) = self.core.upgrade()
-            && let Some(inputs) = choose_idle(&core.snapshot())
-        {
-            // As above.
-            let _ = merge(&core, inputs, &|| self.is_closing.load(Ordering::Relaxed));
-        }
-    }
 }

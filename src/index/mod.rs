@@ -17,6 +17,7 @@ mod manifest;
 mod matches;
 mod memory;
 mod merge;
+mod merge_threads;
 #[cfg(feature = "replicate")]
 mod mirror;
 mod page;

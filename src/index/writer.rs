@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::Shared;
 use super::commit::{Changes, CommitReport, Committer};
 use super::directory;
-use super::merge::{self, MergeThread};
+use super::merge;
+use super::merge_threads::MergeThreads;
 use crate::segment;
 use crate::signal::{Company, Signal, SignalId};
 use crate::{Error, Result};
@@ -19,7 +20,7 @@ use crate::{Error, Result};
 pub struct Writer {
     pub(super) core: Arc<Committer>,
     pending: Changes,
-    pub(super) merges: MergeThread,
+    pub(super) merges: MergeThreads,
 }
 
 /// What deleting a company does to its signals.
@@ -40,7 +41,7 @@ impl Writer {
         directory::remove_leftovers(&*storage, &manifest)?;
         shared.publish_if_changed(snapshot);
         let core = Arc::new(Committer::new(Arc::clone(shared), storage, manifest, lock));
-        let merges = MergeThread::start(&core);
+        let merges = MergeThreads::start(&core);
         Ok(Writer {
             core,
             pending: Changes::default(),

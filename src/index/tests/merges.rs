@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::disk::Disk;
 use super::model::{Model, Random, empty_index, random_company, random_signal};
-use crate::index::merge::{self, MergeThread};
+use crate::index::merge;
+use crate::index::merge_threads::MergeThreads;
 use crate::index::{Index, Snapshot, Writer};
 use crate::signal::{Signal, SignalId};
 
@@ -74,7 +75,8 @@ fn an_idle_writer_merges_everything_where_enough_has_changed() {
         let index = empty_index(&disk);
         let mut writer = large_and_small(&index, 4000, small);
         let before = Model::of(&index.snapshot()).expect("a whole index");
-        writer.merges = MergeThread::start_with(&writer.core, Duration::from_millis(1));
+        writer.merges = MergeThreads::start_with(&writer.core, Duration::from_millis(1));
+        writer.merges.wake();
         writer.wait_for_merges();
         let since = Instant::now();
         let limit = Duration::from_secs(if is_merged { 60 } else { 1 });

@@ -1,0 +1,215 @@
+//! The threads that merge in the background: whenever a commit has left something to merge, and when
+//! none came for a while.
+//!
+//! Each takes what is due of the segments behind those that another one is merging. So merges under way
+//! share no segment, and one of a million rows does not keep the commits of its time from being merged.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::commit::Committer;
+use super::live::SegmentHandle;
+use super::merge::{self, choose, choose_idle};
+use super::snapshot::Snapshot;
+
+/// One for the largest segments and one for what is committed meanwhile. With one alone, 10,000 upserts
+/// a second left 40 segments behind a merge of a million (`examples/live.rs`).
+const THREADS: usize = 2;
+
+/// How long a writer has had no commit before it is idle.
+const IDLE: Duration = Duration::from_secs(5);
+
+/// The threads. Dropping them finishes what is due.
+#[derive(Debug)]
+pub(super) struct MergeThreads {
+    schedule: Arc<Schedule>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// What the threads share.
+#[derive(Debug)]
+struct Schedule {
+    /// Held only while a merge is under way, so that the threads do not keep the writer's lock.
+    core: Weak<Committer>,
+    idle: Duration,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The number of the last segment of each merge under way.
+    under_way: Vec<u64>,
+    /// When the writer will have been idle for long enough; none where that has been seen to.
+    idle_at: Option<Instant>,
+    /// A merge has failed. The writer's state says why, and nothing is tried until the next commit.
+    has_failed: bool,
+    is_closing: bool,
+}
+
+/// What a thread has to do.
+enum Task {
+    Merge {
+        core: Arc<Committer>,
+        snapshot: Arc<Snapshot>,
+        first: usize,
+        is_idle: bool,
+    },
+    Wait,
+    End,
+}
+
+impl MergeThreads {
+    /// Starts the threads.
+    pub(super) fn start(core: &Arc<Committer>) -> MergeThreads {
+        MergeThreads::start_with(core, IDLE)
+    }
+
+    /// As [`start`](Self::start), with another time without commits.
+    pub(super) fn start_with(core: &Arc<Committer>, idle: Duration) -> MergeThreads {
+        let schedule = Arc::new(Schedule {
+            core: Arc::downgrade(core),
+            idle,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        });
+        let start = |_| {
+            let schedule = Arc::clone(&schedule);
+            let thread = std::thread::Builder::new().name("signaldex-merge".to_owned());
+            // Where a thread cannot be started, segments stay unmerged and everything else goes on.
+            thread.spawn(move || schedule.run()).ok()
+        };
+        let threads = (0..THREADS).filter_map(start).collect();
+        MergeThreads { schedule, threads }
+    }
+
+    /// Says that a commit may have left something to merge.
+    pub(super) fn wake(&self) {
+        let mut state = self.schedule.lock();
+        state.idle_at = Some(Instant::now() + self.schedule.idle);
+        state.has_failed = false;
+        self.schedule.changed.notify_all();
+    }
+
+    /// Waits until there is nothing to merge.
+    pub(super) fn wait(&self) {
+        if self.threads.is_empty() {
+            return;
+        }
+        let is_busy =
+            |state: &mut State| !state.under_way.is_empty() || self.schedule.due(state).is_some();
+        let waited = self
+            .schedule
+            .changed
+            .wait_while(self.schedule.lock(), is_busy);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Drop for MergeThreads {
+    fn drop(&mut self) {
+        self.schedule.lock().is_closing = true;
+        self.schedule.changed.notify_all();
+        for thread in self.threads.drain(..) {
+            // The threads do not panic on anything they read; were one to, there is nobody to tell.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Schedule {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Every change of the state is a single assignment.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self) {
+        let mut state = self.lock();
+        loop {
+            state = match self.next(&mut state) {
+                Task::Merge {
+                    core,
+                    snapshot,
+                    first,
+                    is_idle,
+                } => {
+                    let inputs = &snapshot.segments[first..];
+                    let last = inputs.last().map_or(0, |live| live.number);
+                    state.under_way.push(last);
+                    drop(state);
+                    let is_given_up = || is_idle && self.lock().is_closing;
+                    let merged = merge::merge(&core, inputs, &is_given_up);
+                    // The lock of the index must not outlive the writer by what a thread holds.
+                    drop(core);
+                    let mut state = self.lock();
+                    state.under_way.retain(|&number| number != last);
+                    state.has_failed |= merged.is_err();
+                    self.changed.notify_all();
+                    state
+                }
+                Task::Wait => self.wait_for_change(state),
+                Task::End => return,
+            };
+        }
+    }
+
+    fn next(&self, state: &mut State) -> Task {
+        if let Some((core, snapshot, first)) = self.due(state) {
+            return Task::Merge {
+                core,
+                snapshot,
+                first,
+                is_idle: false,
+            };
+        }
+        if state.is_closing {
+            return Task::End;
+        }
+        let is_idle = state.idle_at.is_some_and(|at| at <= Instant::now());
+        if !is_idle || !state.under_way.is_empty() {
+            return Task::Wait;
+        }
+        state.idle_at = None;
+        let Some(core) = self.core.upgrade() else {
+            return Task::Wait;
+        };
+        let snapshot = core.snapshot();
+        match choose_idle(&snapshot.segments) {
+            Some(_) => Task::Merge {
+                core,
+                snapshot,
+                first: 0,
+                is_idle: true,
+            },
+            None => Task::Wait,
+        }
+    }
+
+    /// What to merge next, from a segment of a snapshot on: nothing of the merges under way.
+    fn due(&self, state: &State) -> Option<(Arc<Committer>, Arc<Snapshot>, usize)> {
+        let core = self.core.upgrade().filter(|_| !state.has_failed)?;
+        let snapshot = core.snapshot();
+        let segments = &snapshot.segments;
+        let taken = state.under_way.iter().max();
+        let is_taken = |live: &SegmentHandle| taken.is_some_and(|&last| live.number <= last);
+        let free = &segments[segments.partition_point(is_taken)..];
+        let first = segments.len() - choose(free)?.len();
+        Some((core, snapshot, first))
+    }
+
+    fn wait_for_change<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        // While another merges, it looks at the time when it is done.
+        let idle_at = state.idle_at.filter(|_| state.under_way.is_empty());
+        let Some(idle_at) = idle_at else {
+            let waited = self.changed.wait(state);
+            return waited.unwrap_or_else(PoisonError::into_inner);
+        };
+        let time = idle_at.saturating_duration_since(Instant::now());
+        let waited = self.changed.wait_timeout(state, time);
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+#[cfg(test)]
+mod tests;
