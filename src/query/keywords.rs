@@ -103,44 +103,4 @@ impl<'a> Pieces<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn shown(phrases: &[Phrase]) -> Vec<String> {
-        phrases
-            .iter()
-            .map(|phrase| phrase.terms().join(" "))
-            .collect()
-    }
-
-    #[test]
-    fn keywords_are_words_phrases_and_exclusions() {
-        for (text, all, none) in [
-            ("series a", vec!["series", "a"], vec![]),
-            ("\"series a\" round", vec!["series a", "round"], vec![]),
-            (
-                "-intern -\"head of\" sales",
-                vec!["sales"],
-                vec!["intern", "head of"],
-            ),
-            ("\"open quote", vec!["open quote"], vec![]),
-            ("AI-powered x-ray", vec!["ai powered", "x ray"], vec![]),
-            ("-AI-powered", vec![], vec!["ai powered"]),
-            ("5\"disk say\"hello", vec!["5 disk", "say hello"], vec![]),
-            ("- -- … \"\" -\"\"", vec![], vec![]),
-            ("\"a\"b", vec!["a", "b"], vec![]),
-            ("--x", vec![], vec!["x"]),
-            ("\u{A0}C++\u{3000}R&D", vec!["c++", "r d"], vec![]),
-        ] {
-            let keywords = keywords(text);
-            assert_eq!(shown(&keywords.all), all, "{text}");
-            assert_eq!(shown(&keywords.none), none, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_minus_means_nothing_outside_keywords() {
-        assert_eq!(shown(&phrases("-a -\"b c\" d")), ["a", "b c", "d"]);
-        assert_eq!(shown(&words("R&D \"Labs\" Inc.")), ["r d", "labs", "inc"]);
-    }
-}
+mod tests;

@@ -1,0 +1,62 @@
+//! White-box tests of `index/cost.rs`.
+
+use super::*;
+use crate::{Company, IndexBuilder, Signal, SignalId};
+
+const ROWS: u64 = 10_000;
+
+fn snapshot() -> std::sync::Arc<Snapshot> {
+    let mut builder = IndexBuilder::in_memory();
+    let company = Company::new("acme", "Acme");
+    builder.add_company(&company).expect("a company");
+    for number in 1..=ROWS {
+        let title = if number % 100 == 0 {
+            "a rare b c"
+        } else {
+            "a b and b c and c d"
+        };
+        let id = SignalId::new(number).expect("an id");
+        let signal = Signal::new(id, "acme", title);
+        builder.add_signal(&signal).expect("a signal");
+    }
+    builder.finish().expect("an index").snapshot()
+}
+
+fn cost(query: &str, cheap: Cost) -> Cost {
+    let filter = Filter::parse(query).expect("a filter");
+    let today = time::macros::date!(2026 - 11 - 22);
+    snapshot().cost(&filter, today, cheap)
+}
+
+#[test]
+fn each_phrase_that_has_to_be_looked_for_costs_its_rows() {
+    let one = cost("any=%22a+b+c%22", 0);
+    let two = cost("any=%22a+b+c%22+%22b+c+d%22", 0);
+    assert!((ROWS * 9 / 10..2 * ROWS).contains(&one), "{one}");
+    assert!((2 * ROWS * 9 / 10..3 * ROWS).contains(&two), "{two}");
+}
+
+#[test]
+fn a_rare_word_or_a_word_that_is_nowhere_makes_a_query_cheap() {
+    let narrowed = cost("any=%22a+b+c%22&all=rare", 0);
+    assert!(narrowed < ROWS / 10, "{narrowed}");
+    assert_eq!(cost("any=%22a+b+c%22&all=nowhere", 0), 0);
+}
+
+#[test]
+fn words_are_cheap_without_a_plan() {
+    assert!(cost("q=a+b+c+-rare", 1_000) <= 1_000);
+    assert!(cost("any=%22a+b+c%22", 1_000) > 1_000);
+}
+
+#[test]
+fn facets_cost_a_run_for_each_filter_of_their_own() {
+    let today = time::macros::date!(2026 - 11 - 22);
+    let facets = |query: &str| {
+        let filter = Filter::parse(query).expect("a filter");
+        snapshot().facets_cost(&filter, today, 0)
+    };
+    assert_eq!(facets(""), 0, "stored counts");
+    assert!(facets("any=%22a+b+c%22") >= ROWS);
+    assert!(facets("q=a") > facets("q=rare"));
+}

@@ -1,0 +1,20 @@
+//! White-box tests of `index/manifest.rs`.
+
+use super::*;
+
+#[test]
+fn numbers_that_cannot_be_counted_on_from_are_refused() {
+    let decode = |generation, next_file| {
+        let manifest = Manifest {
+            identity: IndexId::random().unwrap(),
+            generation,
+            next_file,
+            segments: Vec::new(),
+        };
+        Manifest::decode(&manifest.encode().unwrap())
+    };
+    assert!(decode(NUMBER_MAX, NUMBER_MAX).is_ok());
+    for (generation, next_file) in [(u64::MAX, 1), (1, u64::MAX), (NUMBER_MAX + 1, 1)] {
+        assert!(decode(generation, next_file).unwrap_err().is_corrupt());
+    }
+}
