@@ -92,6 +92,8 @@ mod digest;
 mod encoding;
 mod error;
 mod exec;
+#[cfg(test)]
+mod fixtures;
 mod index;
 mod kernels;
 mod plan;

@@ -1,17 +1,11 @@
 //! White-box tests of `corpus.rs`.
 
 use super::*;
-use crate::{Company, IndexBuilder, Signal};
+use crate::fixtures;
 
 fn tag_seed(title: &str) -> Vec<u8> {
-    let mut builder = IndexBuilder::in_memory();
-    builder
-        .add_company(&Company::new("acme", "Acme"))
-        .expect("memory");
-    let signal = Signal::new(SignalId::MIN, "acme", title.to_owned());
-    builder.add_signal(&signal).expect("memory");
-    let index = builder.finish().expect("memory");
-    LocalCorpus::new(index).view().tag_seed.to_vec()
+    let corpus = LocalCorpus::new(fixtures::index([title]));
+    corpus.view().tag_seed.to_vec()
 }
 
 #[test]

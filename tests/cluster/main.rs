@@ -18,3 +18,6 @@ mod oracle;
 #[path = "../engine/questions.rs"]
 #[allow(dead_code)]
 mod questions;
+#[path = "../../src/fixtures/random.rs"]
+#[allow(dead_code)]
+mod random;

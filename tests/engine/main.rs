@@ -18,6 +18,8 @@ mod mistakes;
 mod oracle;
 mod parsing;
 mod questions;
+#[path = "../../src/fixtures/random.rs"]
+mod random;
 #[cfg(feature = "json")]
 mod real_corpus;
 #[cfg(feature = "local")]

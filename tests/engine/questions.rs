@@ -6,40 +6,7 @@ use signaldex::Facet;
 use time::Date;
 
 use crate::oracle::Record;
-
-/// A source of random numbers: SplitMix64, which is enough for choosing and can be replayed.
-#[derive(Clone, Debug)]
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
-        Random(seed)
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    pub(crate) fn chance(&mut self, percent: u64) -> bool {
-        self.next() % 100 < percent
-    }
-
-    pub(crate) fn pick<'s, T>(&mut self, from: &'s [T]) -> &'s T {
-        &from[self.below(from.len())]
-    }
-
-    /// One of several texts.
-    pub(crate) fn word<'s>(&mut self, from: &[&'s str]) -> &'s str {
-        from[self.below(from.len())]
-    }
-}
+use crate::random::Random;
 
 /// Makes up filters from records, so that most find something and some find nothing.
 pub(crate) struct Questions<'c> {

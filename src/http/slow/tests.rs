@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::http::{Limits, NewKey, Service, State, Today};
-use crate::{Company, Index, IndexBuilder, Signal, SignalId};
+use crate::{Index, fixtures};
 use axum::body::Body;
 use axum::http::Request;
 use hyper::service::Service as _;
@@ -22,17 +22,9 @@ const WORDS: [&str; 9] = [
 ];
 
 fn heavy_index() -> Index {
-    let mut builder = IndexBuilder::in_memory();
-    let company = Company::new("acme", "Acme");
-    builder.add_company(&company).expect("a company");
     let pairs: Vec<String> = WORDS.windows(2).map(|pair| pair.join(" ")).collect();
     let title = pairs.join(" and ");
-    for id in 1..=ROWS {
-        let id = SignalId::new(id).expect("an id");
-        let signal = Signal::new(id, "acme", title.as_str());
-        builder.add_signal(&signal).expect("a signal");
-    }
-    builder.finish().expect("an index")
+    fixtures::index((0..ROWS).map(|_| &title))
 }
 
 /// Phrases of three words, whose absence only the titles tell.

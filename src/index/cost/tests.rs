@@ -1,25 +1,16 @@
 //! White-box tests of `index/cost.rs`.
 
 use super::*;
-use crate::{Company, IndexBuilder, Signal, SignalId};
+use crate::fixtures;
 
 const ROWS: u64 = 10_000;
 
 fn snapshot() -> std::sync::Arc<Snapshot> {
-    let mut builder = IndexBuilder::in_memory();
-    let company = Company::new("acme", "Acme");
-    builder.add_company(&company).expect("a company");
-    for number in 1..=ROWS {
-        let title = if number % 100 == 0 {
-            "a rare b c"
-        } else {
-            "a b and b c and c d"
-        };
-        let id = SignalId::new(number).expect("an id");
-        let signal = Signal::new(id, "acme", title);
-        builder.add_signal(&signal).expect("a signal");
-    }
-    builder.finish().expect("an index").snapshot()
+    let titles = (1..=ROWS).map(|number| match number % 100 {
+        0 => "a rare b c",
+        _ => "a b and b c and c d",
+    });
+    fixtures::index(titles).snapshot()
 }
 
 fn cost(query: &str, cheap: Cost) -> Cost {

@@ -3,8 +3,9 @@
 
 use super::disk::{Disk, State};
 use super::merges::large_and_small;
-use super::model::{Model, Random, empty_index, open, random_company, random_signal};
+use super::model::{Model, empty_index, open, random_company, random_signal};
 use crate::encoding::row::Row;
+use crate::fixtures::Random;
 use crate::index::{Index, Writer};
 use crate::signal::SignalId;
 
@@ -97,7 +98,7 @@ fn recover(disk: &Disk, allowed: &[Model], context: &str) -> Model {
 #[test]
 fn a_commit_is_there_whole_or_not_at_all() {
     for seed in 0..4 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let (disk, index) = prepare(&mut random, 3);
         let old = held(&index);
         let mut writer = index.writer().expect("nobody else writes");
@@ -136,7 +137,7 @@ fn a_compaction_changes_nothing_wherever_it_is_cut_off() {
 #[test]
 fn a_merge_changes_nothing_wherever_it_is_cut_off() {
     // The eighth segment starts a merge; the recording covers the commit and the merge.
-    let mut random = Random(8);
+    let mut random = Random::new(8);
     let (disk, index) = prepare(&mut random, 7);
     let old = held(&index);
     let mut writer = index.writer().expect("nobody else writes");
@@ -154,7 +155,7 @@ fn a_merge_changes_nothing_wherever_it_is_cut_off() {
 
 #[test]
 fn files_that_nothing_names_are_removed() {
-    let (disk, index) = prepare(&mut Random(9), 6);
+    let (disk, index) = prepare(&mut Random::new(9), 6);
     index
         .writer()
         .expect("nobody else writes")

@@ -4,7 +4,8 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 use super::disk::{Disk, Fault, FaultKind, Operation};
-use super::model::{Model, Random, empty_index, open, random_company, random_signal};
+use super::model::{Model, empty_index, open, random_company, random_signal};
+use crate::fixtures::Random;
 use crate::index::{Index, IndexBuilder, Writer, merge};
 use crate::{Signal, SignalId};
 
@@ -12,7 +13,7 @@ fn prepared() -> (Disk, Index, Writer) {
     let disk = Disk::default();
     let index = empty_index(&disk);
     let mut writer = index.writer().expect("nobody else writes");
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     for _ in 0..2 {
         change(&mut writer, &mut random);
         writer.commit().expect("the disk is whole");
@@ -126,7 +127,7 @@ fn a_writer_that_failed_to_sync_refuses_until_it_is_opened_again() {
     drop(writer);
     let mut writer = index.writer().expect("the lock is free again");
     writer
-        .upsert_company(&random_company(&mut Random(1)))
+        .upsert_company(&random_company(&mut Random::new(1)))
         .expect("a valid company");
     writer.commit().expect("a new writer works");
 }
@@ -145,7 +146,7 @@ fn there_is_one_writer_at_a_time() {
 #[test]
 fn what_no_segment_can_hold_is_refused_before_the_commit() {
     let (_disk, index, mut writer) = prepared();
-    let mut random = Random(6);
+    let mut random = Random::new(6);
     let mut company = random_company(&mut random);
     writer.upsert_company(&company).expect("a valid company");
     let mut signal = random_signal(&mut random, &company.slug);
@@ -233,7 +234,7 @@ fn a_failed_rename_of_the_manifest_removes_nothing_that_it_may_name() {
 #[test]
 fn a_build_that_fails_or_is_dropped_leaves_no_new_file() {
     let build = |disk: &Disk| -> crate::Result<IndexBuilder> {
-        let mut random = Random(7);
+        let mut random = Random::new(7);
         let mut builder = IndexBuilder::in_storage(Arc::new(disk.clone()))?;
         let company = random_company(&mut random);
         builder.add_company(&company)?;

@@ -8,7 +8,8 @@
 use tempfile::TempDir;
 
 use super::disk::{Disk, Unsynced};
-use super::model::{Model, Random, answers, empty_index, open, random_company, random_signal};
+use super::model::{Model, answers, empty_index, open, random_company, random_signal};
+use crate::fixtures::Random;
 use crate::index::{CommitReport, CompanyDeletion, Index, IndexBuilder, Writer};
 use crate::signal::SignalId;
 use crate::{Error, Result};
@@ -106,7 +107,7 @@ impl History {
         };
         History {
             seed,
-            random: Random(seed),
+            random: Random::new(seed),
             place,
             stored: Subject::new(index),
             in_memory: Subject::new(Index::in_memory().expect("memory can be written to")),
@@ -185,9 +186,8 @@ impl History {
 
     fn delete_company(&mut self, context: &str) {
         let slug = format!("c{}", self.random.below(6));
-        let deletion = self
-            .random
-            .pick(&[CompanyDeletion::Restrict, CompanyDeletion::Cascade]);
+        let deletions = [CompanyDeletion::Restrict, CompanyDeletion::Cascade];
+        let deletion = *self.random.pick(&deletions);
         let has_signals = self
             .pending
             .signals
@@ -252,8 +252,8 @@ impl History {
             self.stored.writer = None;
             let states = disk.recorded();
             let state = &states[self.random.below(states.len() as u64) as usize];
-            let unsynced = self.random.pick(&Unsynced::ALL);
-            let survivors = self.random.pick(&state.survivors());
+            let unsynced = *self.random.pick(&Unsynced::ALL);
+            let survivors = *self.random.pick(&state.survivors());
             self.place = Place::Disk(state.crash(unsynced, survivors));
         }
         self.stored.writer = None;

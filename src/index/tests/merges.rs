@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::disk::Disk;
-use super::model::{Model, Random, empty_index, random_company, random_signal};
+use super::model::{Model, empty_index, random_company, random_signal};
+use crate::fixtures::Random;
 use crate::index::merge;
 use crate::index::merge_threads::MergeThreads;
 use crate::index::{Index, Snapshot, Writer};
@@ -13,7 +14,7 @@ use crate::signal::{Signal, SignalId};
 /// Commits until a merge is due, and returns the state in which it was.
 fn before_a_merge(index: &Index) -> (Writer, Arc<Snapshot>) {
     let mut writer = index.writer().expect("nobody else writes");
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     // A state of several segments lasts until the thread has merged them: some commit sees one.
     loop {
         let company = random_company(&mut random);
@@ -50,7 +51,7 @@ fn segments_that_another_merge_has_taken_are_left_alone() {
 /// A large segment and a small one after it that no commit has merged.
 pub(super) fn large_and_small(index: &Index, large: usize, small: usize) -> Writer {
     let mut writer = index.writer().expect("nobody else writes");
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let company = random_company(&mut random);
     writer.upsert_company(&company).expect("a valid company");
     for rows in [large, small] {

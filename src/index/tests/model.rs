@@ -9,33 +9,13 @@ use time::macros::date;
 
 use super::disk::Disk;
 use crate::Result;
+use crate::fixtures::Random;
 use crate::index::storage::Storage;
 use crate::index::{Facets, Index, Snapshot};
 use crate::query::{Filter, Order, Query};
 use crate::signal::{Company, Funding, Signal, SignalId};
 
 pub(super) const TODAY: Date = date!(2026 - 06 - 30);
-
-/// A small source of random numbers: SplitMix64.
-#[derive(Clone, Debug)]
-pub(super) struct Random(pub(super) u64);
-
-impl Random {
-    pub(super) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub(super) fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-
-    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len() as u64) as usize]
-    }
-}
 
 /// What an index should hold.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,15 +34,15 @@ const STAGES: [&str; 3] = ["Series A", "SERIES A", "Seed"];
 pub(super) fn random_signal(random: &mut Random, slug: &str) -> Signal<'static> {
     let id = SignalId::new(1 + random.below(60)).expect("a small number");
     let words: Vec<&str> = (0..1 + random.below(5))
-        .map(|_| random.pick(&WORDS))
+        .map(|_| random.word(&WORDS))
         .collect();
     let mut signal = Signal::new(id, slug.to_owned(), words.join(" "));
     let days = random.below(120) as i64;
     signal.date = (random.below(8) > 0).then(|| TODAY - time::Duration::days(days));
-    signal.category = Some(Cow::Borrowed(random.pick(&["funding", "hiring", "launch"])));
+    signal.category = Some(Cow::Borrowed(random.word(&["funding", "hiring", "launch"])));
     if random.below(3) == 0 {
         signal.funding = Some(Funding {
-            stage: Some(Cow::Borrowed(random.pick(&STAGES))),
+            stage: Some(Cow::Borrowed(random.word(&STAGES))),
             amount: Some(random.below(5) as f64 * 1e6),
             currency: None,
         });
@@ -73,9 +53,9 @@ pub(super) fn random_signal(random: &mut Random, slug: &str) -> Signal<'static> 
 /// A random company, its slug from a small range.
 pub(super) fn random_company(random: &mut Random) -> Company<'static> {
     let slug = format!("c{}", random.below(6));
-    let name = format!("{} {}", random.pick(&WORDS), random.pick(&WORDS));
+    let name = format!("{} {}", random.word(&WORDS), random.word(&WORDS));
     let mut company = Company::new(slug, name);
-    company.country = Some(Cow::Borrowed(random.pick(&COUNTRIES)));
+    company.country = Some(Cow::Borrowed(random.word(&COUNTRIES)));
     company.employees = Some(random.below(700) as i64);
     company
 }
@@ -142,7 +122,7 @@ impl Model {
         random: &mut Random,
         context: &str,
     ) {
-        let order = random.pick(&[Order::NewestFirst, Order::OldestFirst]);
+        let order = *random.pick(&[Order::NewestFirst, Order::OldestFirst]);
         if order == Order::NewestFirst {
             expected.reverse();
         }
@@ -197,7 +177,7 @@ impl Model {
 pub(super) fn answers(snapshot: &Snapshot, random: &mut Random) -> String {
     let text = random_query(random);
     let limit = 1 + random.below(20) as usize;
-    let order = random.pick(&[Order::NewestFirst, Order::OldestFirst]);
+    let order = *random.pick(&[Order::NewestFirst, Order::OldestFirst]);
     let builder = Query::parse(&text).expect("a valid query").into_builder();
     let query = builder.order(order).limit(limit).build();
     let query = query.expect("a valid query");
@@ -234,7 +214,7 @@ fn random_query(random: &mut Random) -> String {
         "country=germany&size=501%2B&days=90",
         "q=raises a&categories=hiring",
     ];
-    random.pick(&queries).to_owned()
+    random.word(&queries).to_owned()
 }
 
 /// An index on a disk that holds nothing yet.

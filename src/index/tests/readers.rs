@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::disk::Disk;
-use super::model::{Model, Random, TODAY, empty_index, open, random_company, random_signal};
+use super::model::{Model, TODAY, empty_index, open, random_company, random_signal};
+use crate::fixtures::Random;
 use crate::index::{Index, Snapshot, Writer};
 use crate::query::{Order, Query};
 use crate::signal::{Company, Signal, SignalId};
@@ -24,7 +25,7 @@ fn signal(id: u64, title: &str) -> Signal<'static> {
 #[test]
 fn a_walk_sees_what_matches_throughout_exactly_once() {
     for seed in 0..60 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let index = empty_index(&Disk::default());
         let mut writer = index.writer().expect("nobody else writes");
         company(&mut writer);
@@ -37,7 +38,7 @@ fn a_walk_sees_what_matches_throughout_exactly_once() {
         let mut throughout: BTreeSet<SignalId> = (1..=60)
             .map(|id| SignalId::new(id).expect("an id"))
             .collect();
-        let order = random.pick(&[Order::NewestFirst, Order::OldestFirst]);
+        let order = *random.pick(&[Order::NewestFirst, Order::OldestFirst]);
         let mut seen: Vec<SignalId> = Vec::new();
         let mut cursor = None;
         loop {
@@ -187,7 +188,7 @@ fn a_page_is_read_from_a_later_snapshot() {
     let disk = Disk::default();
     let index = empty_index(&disk);
     let mut writer = index.writer().expect("nobody else writes");
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     let company = random_company(&mut random);
     writer.upsert_company(&company).expect("a valid company");
     for id in (1..=30).rev() {
@@ -218,7 +219,7 @@ fn a_snapshot_outlives_the_files_it_came_from() {
     let disk = Disk::default();
     let index = empty_index(&disk);
     let mut writer = index.writer().expect("nobody else writes");
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     for _ in 0..3 {
         let company = random_company(&mut random);
         writer.upsert_company(&company).expect("a valid company");
