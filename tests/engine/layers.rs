@@ -40,12 +40,11 @@ fn layers() -> Vec<(&'static str, BTreeSet<&'static str>)> {
         .collect()
 }
 
-/// Tests of a module may import anything.
+/// Tests of a module, and what they share, may import anything.
 fn is_test(file: &Path) -> bool {
     let path = file.strip_prefix(root()).unwrap_or(file).with_extension("");
-    path.ends_with("tests")
-        || path.to_string_lossy().contains("_tests")
-        || path.iter().any(|part| part == "tests")
+    path.iter()
+        .any(|part| part == "tests" || part == "fixtures")
 }
 
 /// The layer of a file: its folder below `src/`, or its own name.
@@ -56,16 +55,13 @@ fn layer_of(file: &Path) -> String {
     name.trim_end_matches(".rs").to_owned()
 }
 
-/// The code of a file without comments and without its tests, which may import anything.
+/// The code of a file without comments.
 fn code_of(file: &Path) -> String {
     let text = fs::read_to_string(file).expect("a readable file");
     let code = text
         .lines()
         .map(|line| line.split("//").next().unwrap_or_default());
-    let code: Vec<&str> = code.collect();
-    let code = code.join("\n");
-    let end = code.find("#[cfg(test)]\nmod tests {").unwrap_or(code.len());
-    code[..end].to_owned()
+    code.collect::<Vec<&str>>().join("\n")
 }
 
 /// The names that stand directly behind `crate::`, in imports and in paths written in full.
