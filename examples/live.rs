@@ -63,13 +63,11 @@ fn build(corpus: &Corpus) -> signaldex::Result<Index> {
 /// Changes signals all over the index until it is told to stop, and says how many.
 fn feed(index: &Index, corpus: &Corpus, is_done: &AtomicBool) -> signaldex::Result<u64> {
     let mut writer = index.writer()?;
-    let started = Instant::now();
-    let mut written = 0;
+    let (started, mut written) = (Instant::now(), 0);
     for commits in 1.. {
         for number in written..written + BATCH {
             // 7,919 is prime: neighbouring changes are far apart.
-            let changed = corpus.signal(number * 7_919 % corpus.signal_count());
-            if let Some(mut signal) = changed {
+            if let Some(mut signal) = corpus.signal(number * 7_919 % corpus.signal_count()) {
                 signal.title = format!("{}, updated", signal.title).into();
                 writer.upsert_signal(&signal)?;
             }
@@ -92,8 +90,7 @@ fn ask(index: &Index, today: Date, time: Duration) -> signaldex::Result<Vec<Dura
     let mut times = Vec::new();
     while started.elapsed() < time {
         for query in &queries {
-            let asked = Instant::now();
-            let snapshot = index.snapshot();
+            let (asked, snapshot) = (Instant::now(), index.snapshot());
             let page = snapshot.search(query, today);
             black_box(snapshot.records(&page)?);
             times.push(asked.elapsed());
