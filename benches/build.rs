@@ -20,7 +20,7 @@ fn build(criterion: &mut Criterion) {
     criterion.bench_function("build", |bencher| {
         bencher.iter(|| {
             let builder = IndexBuilder::in_memory();
-            source.build(builder).expect("a corpus without faults")
+            source.build(builder).expect("a corpus without errors")
         });
     });
 }
@@ -31,7 +31,7 @@ fn open(criterion: &mut Criterion) {
     let folder = tempfile::tempdir().expect("a folder to write to");
     let path = folder.path().join("index");
     let builder = IndexBuilder::in_directory(&path).expect("a folder to write to");
-    source.build(builder).expect("a corpus without faults");
+    source.build(builder).expect("a corpus without errors");
     let query = Query::parse("all=series a&country=Germany").expect("a valid query");
     criterion.bench_function("open", |bencher| {
         bencher.iter(|| {

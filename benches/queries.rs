@@ -24,7 +24,7 @@ const WHOLE: &str = "an index that was just built is whole";
 fn queries(criterion: &mut Criterion) {
     let source = Source::of_environment().expect("a corpus to build from");
     let builder = IndexBuilder::in_memory();
-    let index = source.build(builder).expect("a corpus without faults");
+    let index = source.build(builder).expect("a corpus without errors");
     let snapshot = index.snapshot();
     let statistics = Statistics::of(&snapshot).expect(WHOLE);
     let classes = classes::draw(&snapshot, &statistics, sample::AS_OF).expect(WHOLE);

@@ -1,4 +1,4 @@
-//! How fast changes are committed and merged, and what many small commits leave behind.
+//! How fast changes are committed and merged, and what many small commits leave.
 //!
 //! usage: `cargo bench --bench updates --features synthetic -- [SIGNALS]`
 //!
@@ -67,13 +67,13 @@ fn build(path: &Path, corpus: &Corpus, signals: &[Signal<'_>]) -> Outcome<Index>
     Ok(builder.finish()?)
 }
 
-/// A signal like one of the corpus, with an id behind all of them but the greatest that there can
-/// be, which every corpus has.
+/// A signal like one of the corpus, with an id after all of them but the highest possible,
+/// which every corpus has.
 fn new_signal<'s>(signals: &'s [Signal<'_>], number: usize) -> Signal<'s> {
     let mut ids = signals.iter().rev().map(|signal| signal.id);
     let last = ids.find(|&id| id != SignalId::MAX);
     let new = last.map_or(0, SignalId::get) + 1 + number as u64;
-    let id = SignalId::new(new).expect("an id far below the greatest");
+    let id = SignalId::new(new).expect("an id far below the highest");
     let mut signal = signals[number % signals.len()].clone();
     signal.id = id;
     signal

@@ -61,11 +61,11 @@ pub(crate) struct Draw<'a> {
     today: Date,
 }
 
-/// A term is frequent where at least one title in so many has it.
+/// A term is frequent where at least one title in n has it.
 const FREQUENT_ONE_IN: usize = 100;
-/// A term is common where at least one title in so many has it.
+/// A term is common where at least one title in n has it.
 const COMMON_ONE_IN: usize = 500;
-/// A term is rare where at most so many titles have it.
+/// A term is rare where at most n titles have it.
 const RARE_AT_MOST: usize = 50;
 
 impl<'a> Draw<'a> {

@@ -70,11 +70,11 @@ impl Statistics {
         &self.samples
     }
 
-    /// The terms that occur in `least` to `most` titles, in alphabetical order.
-    pub(crate) fn terms_between(&self, least: usize, most: usize) -> Vec<&str> {
+    /// The terms that occur in `min` to `max` titles, in alphabetical order.
+    pub(crate) fn terms_between(&self, min: usize, max: usize) -> Vec<&str> {
         let frequencies = self.frequencies.iter();
         let mut terms: Vec<&str> = frequencies
-            .filter(|&(_, &count)| (least..=most).contains(&(count as usize)))
+            .filter(|&(_, &count)| (min..=max).contains(&(count as usize)))
             .map(|(term, _)| term.as_str())
             .collect();
         terms.sort_unstable();

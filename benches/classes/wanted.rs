@@ -23,7 +23,7 @@ pub(crate) struct Wanted {
     pub companies: Vec<String>,
     /// When it happened.
     pub dates: Option<Dates>,
-    /// The least and the greatest amount of funding.
+    /// The lowest and the highest amount of funding.
     pub amounts: Option<(f64, f64)>,
     /// The first page starts with the newest signal older than this id.
     pub before: Option<u64>,
@@ -111,7 +111,7 @@ impl Wanted {
             None => builder,
         };
         match self.amounts {
-            Some((least, most)) => builder.funding_min(least).funding_max(most),
+            Some((min, max)) => builder.funding_min(min).funding_max(max),
             None => builder,
         }
     }

@@ -102,7 +102,7 @@ def main():
             return
     for name, then, now in differing:
         print(f"{name}: {then} instructions recorded, {now} counted")
-    sys.exit("too many instructions, or a gain: mend it, or record it with --record")
+    sys.exit("too many instructions, or a gain: fix it, or record it with --record")
 
 
 if __name__ == "__main__":

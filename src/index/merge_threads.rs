@@ -1,7 +1,7 @@
 //! The threads that merge in the background: whenever a commit has left something to merge, and when
 //! none came for a while.
 //!
-//! Each takes what is due of the segments behind those that another one is merging. So merges under way
+//! Each takes what is due of the segments after those that another one is merging. So merges under way
 //! share no segment, and one of a million rows does not keep the commits of its time from being merged.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};

@@ -54,13 +54,13 @@ fn distance(one: &[char], other: &[char]) -> usize {
         let mut next = vec![row + 1; other.len() + 1];
         for (column, with) in other.iter().enumerate() {
             let replaced = last[column] + usize::from(letter != with);
-            let mut least = replaced.min(last[column + 1] + 1).min(next[column] + 1);
+            let mut min = replaced.min(last[column + 1] + 1).min(next[column] + 1);
             let is_swapped =
                 row > 0 && column > 0 && one[row - 1] == *with && other[column - 1] == *letter;
             if is_swapped {
-                least = least.min(before_last[column - 1] + 1);
+                min = min.min(before_last[column - 1] + 1);
             }
-            next[column + 1] = least;
+            next[column + 1] = min;
         }
         before_last = std::mem::replace(&mut last, next);
     }

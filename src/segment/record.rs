@@ -531,14 +531,14 @@ impl<'a> Fields<'a> {
     /// The fields of the record that a frame starts with, what its checksum covers, and the
     /// checksum.
     fn split(frame: &'a [u8]) -> Option<(Fields<'a>, &'a [u8], u32)> {
-        let (head, behind_head) = frame.split_first_chunk::<HEAD_BYTES>()?;
+        let (head, after_head) = frame.split_first_chunk::<HEAD_BYTES>()?;
         let word = |index: usize| {
             let bytes = head[index * 4..].first_chunk::<4>().copied();
             bytes.map_or(0, u32::from_le_bytes)
         };
         let length = word(1) as usize;
         let covered = frame.get(4..FRAME_BYTES.checked_add(length)?)?;
-        let body = behind_head.get(..length.checked_sub(HEAD_BYTES - FRAME_BYTES)?)?;
+        let body = after_head.get(..length.checked_sub(HEAD_BYTES - FRAME_BYTES)?)?;
         let (region, rest) = body.split_at_checked(word(3) as usize)?;
         let fields = Fields {
             flags: word(2),

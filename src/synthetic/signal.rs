@@ -113,7 +113,7 @@ fn activity_url(random: &mut Random, id: SignalId) -> String {
     url
 }
 
-/// Somebody who reported an activity.
+/// A person who reported an activity.
 struct Author {
     first_name: &'static str,
     surname: &'static str,
@@ -148,7 +148,7 @@ impl Author {
 struct Stage {
     name: &'static str,
     lowest_amount: u64,
-    /// The greatest amount is as many times the doubled lowest one.
+    /// The highest amount is as many times the doubled lowest one.
     doublings: u64,
 }
 

@@ -15,7 +15,7 @@ use crate::golden::compare_with_golden;
 
 const TODAY: Date = date!(2026 - 06 - 30);
 
-/// Signals of a stored index: so many that a few later ones stay in a segment of their own.
+/// Signals of a stored index: enough that a few later ones stay in a segment of their own.
 const SIGNALS: u64 = 1_500;
 
 fn folder(version: &str) -> PathBuf {

@@ -30,7 +30,7 @@ fn an_unchanged_segment_is_not_asked_for_again_also_over_a_restart() {
         let sent = fixture.publish();
         // One new segment, and deletions of the segments that lost a signal.
         assert!(sent.objects_shared > 0, "{sent:?}");
-        // Whoever asks for them again does not find them.
+        // A second request does not find them.
         for object in &first {
             fs::rename(object, object.with_extension("away")).expect("renamed");
         }
@@ -79,7 +79,7 @@ fn files_that_no_snapshot_needs_are_removed_and_those_of_crashes_as_well() {
         "{:?}",
         files(&fixture, "cache")
     );
-    // Whoever holds the old snapshot keeps it.
+    // A holder of the old snapshot keeps it.
     assert_eq!(titles(&old), expected);
     drop((old, replica));
 

@@ -11,7 +11,7 @@ use time::macros::date;
 
 pub(crate) const TODAY: Date = date!(2026 - 06 - 30);
 
-/// Signals of a fresh index: so many that its segment is not merged with the changes behind it.
+/// Signals of a fresh index: enough that its segment is not merged with the changes after it.
 pub(crate) const SIGNALS: u64 = 1_200;
 
 pub(crate) fn signal(number: u64, version: &str) -> Signal<'static> {

@@ -22,7 +22,7 @@ fn report(service: &Service, progress: &Progress) {
         error: progress
             .error
             .as_ref()
-            .map(|fault| fault.reason().to_owned()),
+            .map(|error| error.reason().to_owned()),
         objects_fetched: progress.objects_fetched,
         bytes_fetched: progress.bytes_fetched,
     });
@@ -140,9 +140,9 @@ fn a_replica_follows_by_itself_and_goes_on_after_a_fault() {
     let index = replica.index();
     let (tell, told) = std::sync::mpsc::channel();
     let follower = replica.follow(Duration::from_millis(10), move |progress| {
-        let fault = progress.error.as_ref().map(ToString::to_string);
+        let error = progress.error.as_ref().map(ToString::to_string);
         // The test may have seen enough.
-        let _ = tell.send((progress.generation, fault));
+        let _ = tell.send((progress.generation, error));
     });
     let follower = follower.expect("a thread");
     let await_generation = |generation| {
@@ -162,9 +162,9 @@ fn a_replica_follows_by_itself_and_goes_on_after_a_fault() {
     // A manifest that cannot be read is there before the next generation is.
     let broken = fixture.path("store/manifests/00000000000000000003");
     fs::write(broken, b"broken").expect("written");
-    let is_fault = |(_, fault): &(u64, Option<String>)| fault.is_some();
-    let fault = told.iter().find(is_fault).expect("a fault is told");
-    assert_eq!(fault.0, 2);
+    let is_error = |(_, error): &(u64, Option<String>)| error.is_some();
+    let error = told.iter().find(is_error).expect("an error is told");
+    assert_eq!(error.0, 2);
     change(&fixture.index(), 2);
     let options = PublishOptions {
         generation: Some(9),

@@ -81,7 +81,7 @@ pub enum FacetAnswer {
 pub struct Tally(pub [Vec<u64>; FACETS]);
 
 impl Tally {
-    /// Zeros for so many values of each facet.
+    /// A zero for each value of each facet.
     pub fn new(value_bounds: &[usize; FACETS]) -> Tally {
         Tally(value_bounds.map(|bound| vec![0; bound]))
     }

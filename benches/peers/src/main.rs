@@ -72,7 +72,7 @@ enum Command {
     Probe {
         #[command(flatten)]
         source: Source,
-        /// The engine, by its place in the list.
+        /// The engine, by its index in the list.
         #[arg(long)]
         engine: usize,
     },

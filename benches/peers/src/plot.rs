@@ -106,7 +106,7 @@ fn draw_classes(
 ) -> Result<()> {
     let times = chart.plotting_area().get_x_range();
     for (line, class) in classes.iter().enumerate() {
-        let height = place(line, classes.len());
+        let height = height_of(line, classes.len());
         let ends = [(times.start, height), (times.end, height)];
         chart.draw_series(std::iter::once(PathElement::new(ends, GREY)))?;
         let (x, y) = chart.plotting_area().map_coordinate(&ends[0]);
@@ -125,7 +125,7 @@ fn draw_points(chart: &mut Chart<'_>, series: &[Series]) -> Result<()> {
         chart
             .draw_series(points.map(circle))?
             .label(series.name)
-            .legend(move |place| Circle::new(place, 5, colour.filled()));
+            .legend(move |point| Circle::new(point, 5, colour.filled()));
     }
     chart
         .configure_series_labels()
@@ -138,7 +138,7 @@ fn draw_points(chart: &mut Chart<'_>, series: &[Series]) -> Result<()> {
     Ok(())
 }
 
-/// Each engine's best way, and ours behind them so that it is drawn on top.
+/// Each engine's best way, and ours last, so that it is drawn on top.
 fn series(results: &Results, task: Task) -> Vec<Series> {
     let kinds: Vec<Kind> = Kind::ALL
         .into_iter()
@@ -154,7 +154,7 @@ fn series(results: &Results, task: Task) -> Vec<Series> {
     let of_engine = |name| {
         let numbered = times.iter().enumerate();
         let points = numbered.filter_map(|(line, class_times)| {
-            Some((best(class_times, name)?, place(line, times.len())))
+            Some((best(class_times, name)?, height_of(line, times.len())))
         });
         Series {
             name,
@@ -170,7 +170,7 @@ fn colour(name: &str) -> RGBColor {
 }
 
 /// Where a class's line is; the first one is at the top.
-fn place(line: usize, lines: usize) -> f64 {
+fn height_of(line: usize, lines: usize) -> f64 {
     (lines - 1 - line) as f64
 }
 
@@ -182,9 +182,9 @@ fn decades(series: &[Series]) -> std::ops::Range<f64> {
             .flat_map(|series| &series.points)
             .map(|point| point.0)
     };
-    let least = times().fold(f64::INFINITY, f64::min);
+    let min = times().fold(f64::INFINITY, f64::min);
     let most = times().fold(0.0, f64::max);
-    10_f64.powf(least.log10().floor())..10_f64.powf(most.log10().ceil())
+    10_f64.powf(min.log10().floor())..10_f64.powf(most.log10().ceil())
 }
 
 fn label(microseconds: f64) -> String {

@@ -30,7 +30,7 @@ pub fn all(source: &Source) -> Result<BTreeMap<Kind, Opened>> {
         .collect()
 }
 
-/// Probes signaldex alone, over so many generated signals.
+/// Probes signaldex alone, over generated signals.
 pub fn own(signals: u64) -> Result<Opened> {
     let source = Source {
         signals,

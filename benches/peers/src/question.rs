@@ -41,23 +41,23 @@ pub struct Question {
     /// The first and the last day.
     pub days: Option<(i32, i32)>,
     /// Where the first page starts.
-    first_place: Place,
+    first_position: Position,
     /// Where the page in the middle starts.
-    middle_place: Place,
+    middle_position: Position,
 }
 
-/// A place among all signals, newest first.
+/// A position among all signals, newest first.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Position {
     /// The number of signals before it.
     rank: u32,
     /// The id of the last signal before it.
     before: Option<u64>,
 }
 
-impl Place {
-    fn at(rank: usize, statistics: &Statistics) -> Place {
-        Place {
+impl Position {
+    fn at(rank: usize, statistics: &Statistics) -> Position {
+        Position {
             rank: rank as u32,
             before: statistics.id_before(rank),
         }
@@ -119,8 +119,8 @@ impl Question {
             first,
             middle: wanted.query_from(middle_rank, statistics, today),
             wanted,
-            first_place: Place::at(first_rank, statistics),
-            middle_place: Place::at(middle_rank, statistics),
+            first_position: Position::at(first_rank, statistics),
+            middle_position: Position::at(middle_rank, statistics),
         })
     }
 
@@ -132,18 +132,18 @@ impl Question {
 
     /// The rank from which a page goes on.
     pub fn rank(&self, start: Start) -> u32 {
-        self.place(start).rank
+        self.position(start).rank
     }
 
     /// The id of the last signal before a page; none where it starts with the newest.
     pub fn before(&self, start: Start) -> Option<u64> {
-        self.place(start).before
+        self.position(start).before
     }
 
-    fn place(&self, start: Start) -> Place {
+    fn position(&self, start: Start) -> Position {
         match start {
-            Start::First => self.first_place,
-            Start::Middle => self.middle_place,
+            Start::First => self.first_position,
+            Start::Middle => self.middle_position,
         }
     }
 

@@ -16,7 +16,7 @@ use crate::{Result, labelled, probe, results_folder};
 /// How long each number of threads answers queries.
 const TIME: Duration = Duration::from_secs(5);
 
-/// Measures a corpus of so many signals beside one of ten times as many, and writes the table.
+/// Measures a corpus of n signals beside one of ten times as many, and writes the table.
 pub fn run(signals: u64, label: Option<&str>) -> Result<()> {
     let sizes = [signals, 10 * signals];
     let mut text = format!(
@@ -53,7 +53,7 @@ fn classes(corpus: &Corpus) -> Result<Vec<ClassTimes>> {
 /// What the index takes, and opening it in a process of its own.
 fn describe(text: &mut String, corpus: &Corpus, signals: u64) -> Result<()> {
     let statistics = corpus.snapshot()?.statistics();
-    // FrameOfReference of field 20 are the places of signals' records (`docs/format.md`).
+    // FrameOfReference of field 20 are the offsets of signals' records (`docs/format.md`).
     let of_records =
         |name: &str| name.ends_with("Records") || name.ends_with("FrameOfReference[20]");
     let records = statistics
@@ -65,7 +65,7 @@ fn describe(text: &mut String, corpus: &Corpus, signals: u64) -> Result<()> {
     let per_signal = |bytes: u64| bytes as f64 / signals as f64;
     writeln!(
         text,
-        "\n{signals} signals: {:.0} bytes a signal, {:.1} without records and their places; open \
+        "\n{signals} signals: {:.0} bytes a signal, {:.1} without records and their offsets; open \
          with a first page {} ms; {:.1} bytes a signal in memory once everything was asked.",
         per_signal(statistics.bytes),
         per_signal(without),
@@ -148,7 +148,7 @@ fn two_threads(text: &mut String, corpus: &Corpus) -> Result<()> {
     Ok(())
 }
 
-/// Answers a second by so many threads.
+/// Answers a second by n threads.
 fn answers(snapshot: &Arc<Snapshot>, queries: &[Query], threads: usize) -> f64 {
     let started = Instant::now();
     let answered: u64 = std::thread::scope(|scope| {

@@ -50,12 +50,12 @@ impl Shard {
         let (companies, signals) = (Some(self.companies.as_path()), Some(self.signals.as_path()));
         let loaded = self.input.load(&mut splitter, companies, signals)?;
         let counts = splitter.finish()?;
-        let (least, most) = (counts.iter().min(), counts.iter().max());
+        let (min, max) = (counts.iter().min(), counts.iter().max());
         say(format_args!(
             "{loaded}; {} shards of {} to {} signals in {}, {:.1?}",
             counts.len(),
-            least.copied().unwrap_or_default(),
-            most.copied().unwrap_or_default(),
+            min.copied().unwrap_or_default(),
+            max.copied().unwrap_or_default(),
             self.out.display(),
             started.elapsed()
         ));

@@ -82,7 +82,7 @@ struct Drawing<'s> {
     width: i32,
     bottom: i32,
     height: i32,
-    /// The distance between lines, and the greatest value shown.
+    /// The distance between lines, and the highest value shown.
     step: u64,
     top: u64,
 }
@@ -171,17 +171,14 @@ fn letters<'f>(horizontal: HPos, vertical: VPos) -> TextStyle<'f> {
     font.color(&INK).pos(Pos::new(horizontal, vertical))
 }
 
-/// A round distance between lines, and the greatest value shown: a multiple of it.
-fn scale(greatest: u64) -> (u64, u64) {
-    let least = greatest.div_ceil(LINES).max(1);
-    let power = 10_u64.pow(least.ilog10());
+/// A round distance between lines, and the highest value shown: a multiple of it.
+fn scale(max: u64) -> (u64, u64) {
+    let min = max.div_ceil(LINES).max(1);
+    let power = 10_u64.pow(min.ilog10());
     let factors = [1, 2, 5, 10];
     let steps = factors.map(|factor| power.saturating_mul(factor));
-    let step = steps
-        .into_iter()
-        .find(|&step| step >= least)
-        .unwrap_or(least);
-    (step, greatest.div_ceil(step).max(1).saturating_mul(step))
+    let step = steps.into_iter().find(|&step| step >= min).unwrap_or(min);
+    (step, max.div_ceil(step).max(1).saturating_mul(step))
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Runs `work` on an input of so many bytes; the process ends where `work` holds more memory at
+/// Runs `work` on an input of that many bytes; the process ends where `work` holds more memory at
 /// any moment than an input of that length may cost.
 pub fn bounded<T>(input_bytes: usize, work: impl FnOnce() -> T) -> T {
     bounded_by(BASE_BYTES + BYTES_PER_BYTE * input_bytes, work)

@@ -19,7 +19,7 @@ const WALK_PAGES_MAX: usize = 40;
 /// Records that queries are made of at a time.
 const SAMPLED_RECORDS: usize = 3;
 
-/// One query in so many is asked at a time.
+/// One query in n is asked at a time.
 const QUERY_TURNS: usize = 3;
 
 /// Characters of a title that `exact` may have.

@@ -235,7 +235,7 @@ impl Place {
     }
 }
 
-/// The places in a section, of so many bytes, of the numbers that say where records stand.
+/// The offsets in a section of that many bytes of the numbers that say where records start.
 fn pointers_in(line: &Line, length: usize) -> Vec<Place> {
     if line.kind == COMPANY_RECORDS {
         return (0..length / 8)

@@ -18,7 +18,7 @@ static ALLOCATOR: Counting = Counting;
 /// The most characters of a fault's message: 64 of input, and the names of all parameters.
 const MESSAGE_CHARS_MAX: usize = 600;
 
-/// One accepted query in so many has its facets counted, which is slow in the plain way.
+/// One accepted query in n has its facets counted, which is slow in the plain way.
 const FACETS_SHARE: u8 = 8;
 
 /// The index and its records.

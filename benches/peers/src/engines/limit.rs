@@ -12,7 +12,7 @@
 //! | any of some terms | unite a block at a time in a bitset that stays in the first cache, dense sets by word and others by row, dense from whichever density on is fastest |
 //! | with the last days | as for facets, over the rows from the first to the last that has such a date, then one day a row |
 //! | with amounts | as for facets, then one amount a row |
-//! | phrase | intersect the lists of places at which its words stand, the shortest one leading |
+//! | phrase | intersect the lists of positions at which its words stand, the shortest one leading |
 //! | five categories + dates | one byte of category and two of date a row, from the first row to the last that has such a date |
 
 use std::collections::HashMap;
@@ -33,13 +33,13 @@ use crate::record::FACETS;
 
 /// Rows of a block: its bitset has 8 KB.
 const BLOCK: usize = 1 << 16;
-/// Words that are combined at a time: as many as a vector register holds at most.
+/// Words that are combined at a time: as many as a vector register holds at max.
 const LANES: usize = 8;
 
 /// What kernels read.
 pub struct Limit {
     bitmaps: Bitmaps,
-    /// Days behind the first day; [`NO_DAY`] where there is none.
+    /// Days after the first day; [`NO_DAY`] where there is none.
     days: Vec<u16>,
     first_day: i32,
     /// The numbers of categories.
@@ -59,8 +59,8 @@ impl Limit {
         let first_day = maps.days.keys().next().copied().unwrap_or_default();
         let mut days = vec![NO_DAY; rows];
         for (day, of_day) in &maps.days {
-            let place = u16::try_from(day - first_day).unwrap_or(NO_DAY);
-            of_day.iter().for_each(|row| days[row as usize] = place);
+            let position = u16::try_from(day - first_day).unwrap_or(NO_DAY);
+            of_day.iter().for_each(|row| days[row as usize] = position);
         }
         let mut categories = vec![0; rows];
         for ((facet, number), of_value) in &maps.values {
@@ -102,7 +102,7 @@ impl Limit {
             return DENSE_ONE_IN.map(union).into();
         }
         if !wanted.phrase.is_empty() {
-            return vec![Shape::Places(self.titles.places(&wanted.phrase))];
+            return vec![Shape::Positions(self.titles.positions(&wanted.phrase))];
         }
         match (&question.facets[..], question.days) {
             ([(facet, numbers)], Some(_)) if *facet == Facet::Category as usize => {
@@ -132,12 +132,12 @@ impl Limit {
         let of_days = || self.bitmaps.maps().days.range(first..=last);
         let first_row = of_days().filter_map(|(_, rows)| rows.min()).min();
         let last_row = of_days().filter_map(|(_, rows)| rows.max()).max();
-        let place = |day: i32| (day - self.first_day).clamp(0, i32::from(NO_DAY) - 1) as u16;
+        let position = |day: i32| (day - self.first_day).clamp(0, i32::from(NO_DAY) - 1) as u16;
         let rows = match (first_row, last_row) {
             (Some(first), Some(last)) => first..last + 1,
             _ => 0..0,
         };
-        (rows, Some(place(first)..=place(last)))
+        (rows, Some(position(first)..=position(last)))
     }
 
     fn conjunction(&self, question: &Question) -> Walk {
@@ -167,7 +167,7 @@ impl Limit {
             Shape::Stored(counts) => counts.iter().sum(),
             Shape::Union(union) => union.count(),
             Shape::Columns(columns) => columns.count(self),
-            Shape::Places(places) => places.count(),
+            Shape::Positions(positions) => positions.count(),
             Shape::Walk(walk) => walk.count(self),
             Shape::Words(words) => words.count(self),
         }
@@ -248,7 +248,7 @@ enum Shape {
     Stored(Vec<u64>),
     Union(Union),
     Columns(Columns),
-    Places(Places),
+    Positions(Positions),
     Walk(Walk),
     Words(Words),
 }
@@ -266,10 +266,9 @@ impl Checks {
     }
 
     fn pass(&self, limit: &Limit, row: u32) -> bool {
-        let place = row as usize;
-        let is_dated = |days: &RangeInclusive<u16>| days.contains(&limit.days[place]);
-        let is_between =
-            |(least, most)| (least..=most).contains(&limit.bitmaps.maps().amounts[place]);
+        let position = row as usize;
+        let is_dated = |days: &RangeInclusive<u16>| days.contains(&limit.days[position]);
+        let is_between = |(min, max)| (min..=max).contains(&limit.bitmaps.maps().amounts[position]);
         self.days.as_ref().is_none_or(is_dated) && self.amounts.is_none_or(is_between)
     }
 }
@@ -351,15 +350,15 @@ impl Words {
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2+bmi1+bmi2"))]
 fn collect_rows(sets: &[Vec<u64>], none: &[Vec<u64>], first_row: u32, rows: &mut Vec<u32>) {
-    for place in (0..sets[0].len()).step_by(LANES) {
-        let words = combined(sets, none, place);
+    for position in (0..sets[0].len()).step_by(LANES) {
+        let words = combined(sets, none, position);
         // Most hold nothing, which one test of all of them tells.
         if words.iter().fold(0, |any, word| any | word) == 0 {
             continue;
         }
         for (lane, mut word) in words.into_iter().enumerate() {
             while word != 0 {
-                rows.push(first_row + ((place + lane) * 64) as u32 + word.trailing_zeros());
+                rows.push(first_row + ((position + lane) * 64) as u32 + word.trailing_zeros());
                 word &= word - 1;
             }
         }
@@ -368,17 +367,17 @@ fn collect_rows(sets: &[Vec<u64>], none: &[Vec<u64>], first_row: u32, rows: &mut
 
 /// Some words of the intersection.
 #[inline(always)]
-fn combined(sets: &[Vec<u64>], none: &[Vec<u64>], place: usize) -> [u64; LANES] {
+fn combined(sets: &[Vec<u64>], none: &[Vec<u64>], position: usize) -> [u64; LANES] {
     let mut words = [u64::MAX; LANES];
     for set in sets {
-        let set = &set[place..place + LANES];
+        let set = &set[position..position + LANES];
         words
             .iter_mut()
             .zip(set)
             .for_each(|(word, other)| *word &= other);
     }
     for set in none {
-        let set = &set[place..place + LANES];
+        let set = &set[position..position + LANES];
         words
             .iter_mut()
             .zip(set)
@@ -394,8 +393,8 @@ fn combined(sets: &[Vec<u64>], none: &[Vec<u64>], place: usize) -> [u64; LANES] 
 ))]
 fn count_words(sets: &[Vec<u64>], none: &[Vec<u64>]) -> u64 {
     let mut counts = [0; LANES];
-    for place in (0..sets[0].len()).step_by(LANES) {
-        let words = combined(sets, none, place);
+    for position in (0..sets[0].len()).step_by(LANES) {
+        let words = combined(sets, none, position);
         for (count, word) in counts.iter_mut().zip(words) {
             *count += u64::from(word.count_ones());
         }
@@ -403,14 +402,14 @@ fn count_words(sets: &[Vec<u64>], none: &[Vec<u64>]) -> u64 {
     counts.iter().sum()
 }
 
-/// Densities from which on sets are united by word: one row in so many.
+/// Densities from which on sets are united by word: one row in n.
 const DENSE_ONE_IN: [u64; 4] = [16, 32, 64, 128];
 
 /// Sets that are united a block at a time.
 struct Union {
     /// As bitsets.
     dense: Vec<Vec<u64>>,
-    /// By block, the places of all other sets in it.
+    /// By block, the positions of all other sets in it.
     sparse: Vec<Vec<u16>>,
 }
 
@@ -435,13 +434,13 @@ impl Union {
 
     fn count(&self) -> u64 {
         const WORDS: usize = BLOCK / 64;
-        let blocks = self.sparse.iter().enumerate().map(|(block, places)| {
+        let blocks = self.sparse.iter().enumerate().map(|(block, positions)| {
             let mut bits = [0; WORDS];
             for set in &self.dense {
                 unite(&mut bits, &set[block * WORDS..][..WORDS]);
             }
-            for place in places {
-                bits[usize::from(place / 64)] |= 1 << (place % 64);
+            for position in positions {
+                bits[usize::from(position / 64)] |= 1 << (position % 64);
             }
             count_bits(&bits)
         });
@@ -507,42 +506,43 @@ fn count_columns(
 /// Where each term stands.
 struct Titles(HashMap<String, Vec<u32>>);
 
-/// Bits of a place that say which word of its title it is.
+/// Bits of a position that say which word of its title it is.
 const WORD_BITS: u32 = 8;
 
 impl Titles {
     fn of(titles: &[String]) -> Result<Titles> {
         if titles.len() > 1 << (u32::BITS - WORD_BITS) {
-            return Err("places of words do not reach so many titles".into());
+            return Err("positions of words do not fit that many titles".into());
         }
-        let mut places: HashMap<String, Vec<u32>> = HashMap::new();
+        let mut positions: HashMap<String, Vec<u32>> = HashMap::new();
         for (row, title) in titles.iter().enumerate() {
             for (word, term) in title.split(' ').enumerate() {
-                let place = (row as u32) << WORD_BITS | word as u32;
-                places.entry(term.to_owned()).or_default().push(place);
+                let position = (row as u32) << WORD_BITS | word as u32;
+                positions.entry(term.to_owned()).or_default().push(position);
             }
         }
-        Ok(Titles(places))
+        Ok(Titles(positions))
     }
 
-    fn places(&self, phrase: &[String]) -> Places {
+    fn positions(&self, phrase: &[String]) -> Positions {
         let words = phrase.iter().enumerate();
         let mut lists: Vec<Vec<u32>> = words
             .map(|(word, term)| {
-                let places = self.0.get(term).into_iter().flatten();
-                let starts = places.filter(|&&place| place % (1 << WORD_BITS) >= word as u32);
-                starts.map(|place| place - word as u32).collect()
+                let positions = self.0.get(term).into_iter().flatten();
+                let starts =
+                    positions.filter(|&&position| position % (1 << WORD_BITS) >= word as u32);
+                starts.map(|position| position - word as u32).collect()
             })
             .collect();
         lists.sort_by_key(Vec::len);
-        Places(lists)
+        Positions(lists)
     }
 }
 
 /// For each word of a phrase, where the phrase would have to start, ascending; shortest first.
-struct Places(Vec<Vec<u32>>);
+struct Positions(Vec<Vec<u32>>);
 
-impl Places {
+impl Positions {
     fn count(&self) -> u64 {
         let Some((shortest, others)) = self.0.split_first() else {
             return 0;
@@ -561,14 +561,14 @@ impl Places {
     }
 }
 
-/// Drops what is below a place, in steps that double; says whether the place is there.
-fn advance(list: &mut &[u32], place: u32) -> bool {
+/// Drops what is below a position, in steps that double; says whether the position is there.
+fn advance(list: &mut &[u32], position: u32) -> bool {
     let mut step = 1;
-    while list.get(step).is_some_and(|&other| other < place) {
+    while list.get(step).is_some_and(|&other| other < position) {
         step *= 2;
     }
     let reached = &list[step / 2..list.len().min(step + 1)];
-    let below = step / 2 + reached.partition_point(|&other| other < place);
+    let below = step / 2 + reached.partition_point(|&other| other < position);
     *list = &list[below..];
-    list.first() == Some(&place)
+    list.first() == Some(&position)
 }

@@ -202,7 +202,7 @@ impl Bitmaps {
         let amount = self.maps.amounts[rank as usize];
         wanted
             .amounts
-            .is_none_or(|(least, most)| (least..=most).contains(&amount))
+            .is_none_or(|(min, max)| (min..=max).contains(&amount))
             && (wanted.phrase.is_empty() || self.has_phrase(rank, &wanted.phrase))
     }
 

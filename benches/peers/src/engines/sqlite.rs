@@ -241,9 +241,9 @@ impl Conditions {
         if let Some((first, last)) = question.days {
             self.sql.push(format!("s.day BETWEEN {first} AND {last}"));
         }
-        if let Some((least, most)) = question.wanted.amounts {
+        if let Some((min, max)) = question.wanted.amounts {
             self.sql
-                .push(format!("s.amount BETWEEN {least:?} AND {most:?}"));
+                .push(format!("s.amount BETWEEN {min:?} AND {max:?}"));
         }
     }
 

@@ -198,8 +198,8 @@ impl Tantivy {
         if let Some((first, last)) = question.days {
             must(self.days(first, last));
         }
-        if let Some((least, most)) = wanted.amounts {
-            must(self.amounts(least, most));
+        if let Some((min, max)) = wanted.amounts {
+            must(self.amounts(min, max));
         }
         let excluded = wanted.none.iter().map(|term| self.word(term));
         clauses.extend(excluded.map(|query| (Occur::MustNot, query)));
@@ -230,9 +230,9 @@ impl Tantivy {
         }
     }
 
-    fn amounts(&self, least: f64, most: f64) -> Box<dyn Query> {
+    fn amounts(&self, min: f64, max: f64) -> Box<dyn Query> {
         let term = |amount| Bound::Included(Term::from_field_f64(self.fields.amount, amount));
-        Box::new(RangeQuery::new(term(least), term(most)))
+        Box::new(RangeQuery::new(term(min), term(max)))
     }
 }
 

@@ -4,14 +4,14 @@ use super::*;
 
 #[test]
 fn scales_are_round_and_hold_the_greatest() {
-    for (greatest, expected) in [
+    for (max, expected) in [
         (0, (1, 1)),
         (3, (1, 3)),
         (100, (50, 100)),
         (1234, (500, 1500)),
         (8001, (5000, 10_000)),
     ] {
-        assert_eq!(scale(greatest), expected, "{greatest}");
+        assert_eq!(scale(max), expected, "{max}");
     }
     let (step, top) = scale(u64::MAX);
     assert!(top / step <= 10);

@@ -110,7 +110,7 @@ pub(in crate::http::admin) fn company(admin: &Admin, visit: &Visit) -> Answer {
     layout::render(StatusCode::OK, &page)
 }
 
-/// What stands behind the last slash of a path.
+/// What follows the last slash of a path.
 fn last_segment(visit: &Visit) -> String {
     let path = visit.parts.uri.path();
     let segment = path.rsplit('/').next().unwrap_or_default();

@@ -149,8 +149,8 @@ fn quota(keys: &[KeyRecord], wanted: &str, counter: Counter) -> Option<u64> {
 }
 
 fn is_within_reach(quota: u64, bars: &[Bar]) -> bool {
-    let greatest = bars.iter().map(|bar| bar.parts.iter().sum()).max();
-    quota <= greatest.unwrap_or(0_u64).saturating_mul(QUOTA_HEIGHT_MAX)
+    let max = bars.iter().map(|bar| bar.parts.iter().sum()).max();
+    quota <= max.unwrap_or(0_u64).saturating_mul(QUOTA_HEIGHT_MAX)
 }
 
 /// Every quota of the keys that can be used, with what is used of it; the fullest first.
@@ -188,7 +188,7 @@ fn quotas(
     Ok(lines)
 }
 
-/// The keys that used something in these slots, with how much; the greatest first.
+/// The keys that used something in these slots, with how much; the highest first.
 fn ranked<'a>(lines: &[&'a Usage], slots: &[Slot], counter: Counter) -> Vec<(&'a Usage, u64)> {
     let mut totals: BTreeMap<&str, (&Usage, u64)> = BTreeMap::new();
     let is_shown = |line: &&&'a Usage| slots.iter().any(|slot| slot.period == line.period);
