@@ -1,8 +1,8 @@
 //! The threads that merge in the background: whenever a commit has left something to merge, and when
 //! none came for a while.
 //!
-//! Each takes what is due of the segments after those that another one is merging. So merges under way
-//! share no segment, and one of a million rows does not keep the commits of its time from being merged.
+//! A thread takes what is due among the segments after those that the other one is merging. So two merges
+//! share no segment, and a merge of a million rows does not hold up those of small segments.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
@@ -20,7 +20,7 @@ const THREADS: usize = 2;
 /// How long a writer has had no commit before it is idle.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// The threads. Dropping them finishes what is due.
+/// The threads. Dropping them waits for the merges under way; a merge of an idle writer is given up.
 #[derive(Debug)]
 pub(super) struct MergeThreads {
     schedule: Arc<Schedule>,
