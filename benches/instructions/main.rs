@@ -109,6 +109,13 @@ fn run_class(
             queries.iter().for_each(ask);
         });
     }
+    // As a host asks that gets a query string: nothing of the query is known before.
+    let texts: Vec<String> = queries.iter().map(Query::to_string).collect();
+    sink(&format!("{}, parsed page", class.name), &mut || {
+        for text in &texts {
+            page(&text.parse().expect("it was written by a query"));
+        }
+    });
     Ok(())
 }
 

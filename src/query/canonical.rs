@@ -3,23 +3,26 @@
 //! The canonical form of a filter names its parts in the order of the parameters:
 //! `all=series a&country=germany`. Terms of a phrase are separated by spaces, items by commas, and
 //! whatever could be taken for a separator is percent-encoded. It is part of the API: fingerprints
-//! in stored cursors and idempotency records depend on it, so a change needs a new version in
-//! `DOMAIN`. What can be read back is [`written`](super::written).
+//! in stored cursors and idempotency records depend on it, so a change needs another `SEED`. What can
+//! be read back is [`written`](super::written).
 
 use std::fmt::{self, Write};
 
-use sha2::{Digest, Sha256};
+use twox_hash::XxHash3_128;
 
 use super::{Filter, Order, PARAMETERS, Parameter, Part, Phrase, Query, Start};
 
-/// What is hashed before the canonical form, so that no other hash is like it.
-const DOMAIN: &str = "signaldex query 1\n";
+/// What hashes start from, so that they are unlike those of other programs and of other versions.
+const SEED: u64 = u64::from_le_bytes(*b"sdxqry 2");
 
 /// Room for most canonical forms, so that they are written into one allocation.
 const FORM_BYTES: usize = 128;
 
-/// The first 128 bits of the SHA-256 of a canonical form: the same for the same meaning, in every
-/// process, on every platform, in every release.
+/// A 128-bit hash (XXH3) of a canonical form: the same for the same meaning, in every process, on every
+/// platform, in every release.
+///
+/// It tells queries apart that nobody made to collide, which is what cursors, entity tags and idempotency
+/// records need: whoever forged a collision would mislead only their own client.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; 16]);
 
@@ -29,10 +32,8 @@ impl Fingerprint {
         &self.0
     }
 
-    /// The first half of a hash.
-    pub(super) fn of(hash: Sha256) -> Fingerprint {
-        let digest = hash.finalize();
-        Fingerprint(std::array::from_fn(|byte| digest[byte]))
+    fn of(bytes: &[u8]) -> Fingerprint {
+        Fingerprint(XxHash3_128::oneshot_with_seed(SEED, bytes).to_le_bytes())
     }
 
     pub(super) fn from_bytes(bytes: [u8; 16]) -> Fingerprint {
@@ -63,23 +64,20 @@ pub(super) fn of_filter(filter: &Filter) -> String {
     form.0
 }
 
-/// A hash of the canonical form of a filter.
-pub(super) fn hash_filter(form: &str) -> Sha256 {
-    Sha256::new().chain_update(DOMAIN).chain_update(form)
+/// The fingerprint of a filter, from its canonical form.
+pub(super) fn fingerprint_of_filter(form: &str) -> Fingerprint {
+    Fingerprint::of(form.as_bytes())
 }
 
-/// Adds to the hash of its filter what else a query wants.
-pub(super) fn hash_rest(hash: Sha256, query: &Query) -> Sha256 {
+/// The fingerprint of a query, from that of its filter and what else it wants.
+pub(super) fn fingerprint_of_query(filter: Fingerprint, query: &Query) -> Fingerprint {
     let mut form = Form(String::with_capacity(FORM_BYTES));
+    append(&mut form.0, filter);
     let order = match query.order {
         Order::NewestFirst => "newest",
         Order::OldestFirst => "oldest",
     };
-    if !query.filter.is_empty() {
-        form.0.push('&');
-    }
-    form.0.push_str("order=");
-    form.0.push_str(order);
+    form.value("order", order);
     form.value("limit", query.limit);
     match &query.start {
         Start::First => {}
@@ -89,7 +87,7 @@ pub(super) fn hash_rest(hash: Sha256, query: &Query) -> Sha256 {
     if query.count_only {
         form.value("countOnly", "true");
     }
-    hash.chain_update(form.0)
+    Fingerprint::of(form.0.as_bytes())
 }
 
 /// A canonical form as it grows.
@@ -151,21 +149,25 @@ fn phrase(form: &mut String, phrase: &Phrase) {
         if position > 0 {
             form.push(' ');
         }
-        escaped_with(form, term, "%&,= ");
+        escaped_with(form, term, b"%&,= ");
     }
 }
 
 /// Appends a value with its separators percent-encoded.
 fn escaped(form: &mut String, value: &str) {
-    escaped_with(form, value, "%&,=");
+    escaped_with(form, value, b"%&,=");
 }
 
-fn escaped_with(form: &mut String, value: &str, separators: &str) {
+fn escaped_with(form: &mut String, value: &str, separators: &[u8]) {
+    let is_separator = |byte: u8| separators.contains(&byte);
+    if !value.bytes().any(is_separator) {
+        form.push_str(value);
+        return;
+    }
     for letter in value.chars() {
-        if separators.contains(letter) {
-            append(form, format_args!("%{:02X}", u32::from(letter)));
-        } else {
-            form.push(letter);
+        match u8::try_from(letter) {
+            Ok(byte) if is_separator(byte) => append(form, format_args!("%{byte:02X}")),
+            _ => form.push(letter),
         }
     }
 }

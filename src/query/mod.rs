@@ -260,6 +260,6 @@ impl Filter {
 
     /// A fingerprint of the canonical form, stable across processes, platforms and releases.
     pub fn fingerprint(&self) -> Fingerprint {
-        Fingerprint::of(canonical::hash_filter(&self.canonical()))
+        canonical::fingerprint_of_filter(&self.canonical())
     }
 }
