@@ -4,6 +4,8 @@
 //! Rust gives in types of their own are checked as they are. The rules are in
 //! [`values`](super::values), what parameters exclude each other is in [`conflicts`](super::conflicts).
 
+use std::borrow::Cow;
+
 use time::Date;
 
 use super::derived::Derived;
@@ -292,8 +294,13 @@ impl QueryBuilder {
     /// All errors of all parameters, conflicts between them last.
     pub fn build(mut self) -> Result<Query, InvalidQuery> {
         let mut filter = std::mem::take(&mut self.filter);
-        filter.all = sorted([&self.keywords.all[..], &self.all, &self.exact].concat());
-        filter.none = sorted([&self.keywords.none[..], &self.exclude].concat());
+        filter.all = std::mem::take(&mut self.keywords.all);
+        filter.all.append(&mut self.all);
+        filter.all.append(&mut self.exact);
+        filter.all = sorted(filter.all);
+        filter.none = std::mem::take(&mut self.keywords.none);
+        filter.none.append(&mut self.exclude);
+        filter.none = sorted(filter.none);
         let derived = Derived::default();
         self.find_conflicts(&filter, &derived);
         if !self.errors.is_empty() {
@@ -378,9 +385,7 @@ impl QueryBuilder {
     }
 }
 
-fn strings<T: AsRef<str>>(values: impl IntoIterator<Item = T>) -> Vec<String> {
-    values
-        .into_iter()
-        .map(|value| value.as_ref().to_owned())
-        .collect()
+fn strings<T: AsRef<str>>(values: impl IntoIterator<Item = T>) -> Vec<Cow<'static, str>> {
+    let owned = |value: T| Cow::Owned(value.as_ref().to_owned());
+    values.into_iter().map(owned).collect()
 }

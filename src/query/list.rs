@@ -1,6 +1,8 @@
 //! Lists in one text: items separated by commas, white space around them ignored; an item with a
 //! comma or with white space at its ends is in double quotes, with quotes inside it doubled.
 
+use std::borrow::Cow;
+
 /// Why a text is no list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ListError {
@@ -13,7 +15,7 @@ pub(crate) enum ListError {
 }
 
 /// The items of a list.
-pub(crate) fn split(text: &str) -> Result<Vec<String>, ListError> {
+pub(crate) fn split(text: &str) -> Result<Vec<Cow<'_, str>>, ListError> {
     let mut items = Vec::new();
     let mut rest = text;
     // Each turn takes one item and the comma after it.
@@ -22,11 +24,11 @@ pub(crate) fn split(text: &str) -> Result<Vec<String>, ListError> {
         let (item, after) = match rest.trim_start().strip_prefix('"') {
             Some(quoted) => {
                 let (item, after) = take_quoted(quoted).ok_or(ListError::OpenQuote(number))?;
-                (item, after.trim_start())
+                (Cow::Owned(item), after.trim_start())
             }
             None => {
                 let end = rest.find(',').unwrap_or(rest.len());
-                (rest[..end].trim().to_owned(), &rest[end..])
+                (Cow::Borrowed(rest[..end].trim()), &rest[end..])
             }
         };
         if item.is_empty() {

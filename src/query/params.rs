@@ -41,7 +41,8 @@ pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, Inva
     } else {
         QueryBuilder::default()
     };
-    let mut seen: Vec<Parameter> = Vec::new();
+    // One bit a parameter.
+    let mut seen = 0_u64;
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
         if let Some(order) = order_of(pair).filter(|_| accepted == Accepted::Written) {
             builder.set_order(order);
@@ -52,11 +53,12 @@ pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, Inva
             continue;
         };
         let name = parameter.name();
-        if seen.contains(&parameter) {
+        let bit = 1 << parameter as u32;
+        if seen & bit != 0 {
             builder.error(repeated(name));
             continue;
         }
-        seen.push(parameter);
+        seen |= bit;
         if let Some(value) = decode_or_error(value, name, name, &mut builder) {
             builder.set(parameter, &value);
         }

@@ -1,5 +1,7 @@
 //! Words that stand next to each other.
 
+use smallvec::SmallVec;
+
 /// One or more analysed terms that stand next to each other, in this order; a single term is the
 /// phrase of one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -8,11 +10,9 @@ pub struct Phrase(Box<[Box<str>]>);
 impl Phrase {
     /// The phrase that `text` analyses to, or `None` where it holds no searchable word.
     pub fn new(text: &str) -> Option<Phrase> {
-        let terms: Box<[Box<str>]> = crate::text::terms(text)
-            .into_iter()
-            .map(String::into_boxed_str)
-            .collect();
-        (!terms.is_empty()).then_some(Phrase(terms))
+        let mut terms: SmallVec<[Box<str>; 4]> = SmallVec::new();
+        crate::text::analyze(text, |term| terms.push(term.into()));
+        (!terms.is_empty()).then(|| Phrase(terms.into_boxed_slice()))
     }
 
     /// Its terms, at least one.

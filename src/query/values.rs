@@ -3,6 +3,8 @@
 //! A function here says why a text is refused, without the name of the parameter, which
 //! [`QueryBuilder`](super::QueryBuilder) puts in front.
 
+use std::borrow::Cow;
+
 use smallvec::SmallVec;
 use time::Date;
 
@@ -94,13 +96,13 @@ pub(super) fn items(
     parameter: Parameter,
     text: &str,
     origin: Origin,
-) -> Result<Vec<String>, ValueError> {
+) -> Result<Vec<Cow<'_, str>>, ValueError> {
     let items = split(text)?;
     check_items(parameter, &items, origin)?;
     Ok(items)
 }
 
-fn split(text: &str) -> Result<Vec<String>, ValueError> {
+fn split(text: &str) -> Result<Vec<Cow<'_, str>>, ValueError> {
     list::split(text).map_err(|error| match error {
         ListError::EmptyItem(number) => empty_item(number),
         ListError::OpenQuote(number) => (
@@ -117,7 +119,7 @@ fn split(text: &str) -> Result<Vec<String>, ValueError> {
 /// Checks the number of items, and their origin.
 pub(super) fn check_items(
     parameter: Parameter,
-    items: &[String],
+    items: &[Cow<'_, str>],
     origin: Origin,
 ) -> Result<(), ValueError> {
     let (max, chars_max) = match parameter.description().kind {
@@ -130,7 +132,7 @@ pub(super) fn check_items(
     if origin == Origin::Typed {
         check_count(items.len(), max)?;
     }
-    if let Some(position) = items.iter().position(String::is_empty) {
+    if let Some(position) = items.iter().position(|item| item.is_empty()) {
         return Err(empty_item(position + 1));
     }
     if origin != Origin::Typed {
@@ -203,7 +205,7 @@ pub(super) fn facets(text: &str) -> Result<Vec<Facet>, ValueError> {
         return Err(empty());
     }
     let names = Facet::ALL.map(|facet| facet.description().options);
-    let facet = |item: &String| {
+    let facet = |item: &Cow<'_, str>| {
         let index = names.iter().position(|name| name == item);
         index
             .map(|index| Facet::ALL[index])
@@ -238,7 +240,7 @@ pub(super) fn facet_keys(facet: Facet, text: &str, origin: Origin) -> Result<Key
 }
 
 /// The keys of values that the host gave one by one; of none where it gave none.
-pub(super) fn facet_keys_of(facet: Facet, values: &[String]) -> Result<Keys, ValueError> {
+pub(super) fn facet_keys_of(facet: Facet, values: &[Cow<'_, str>]) -> Result<Keys, ValueError> {
     let parameter = facet.parameter();
     match parameter.description().kind {
         ParameterKind::List { .. } | ParameterKind::AttributeList(_) => {
@@ -256,7 +258,7 @@ pub(super) fn facet_keys_of(facet: Facet, values: &[String]) -> Result<Keys, Val
     }
 }
 
-fn keys_of_items(facet: Facet, items: &[String]) -> Keys {
+fn keys_of_items(facet: Facet, items: &[Cow<'_, str>]) -> Keys {
     let keys = items.iter().map(|item| facet.key(item).into_owned());
     SmallVec::from_vec(sorted(keys.collect()))
 }
@@ -276,10 +278,11 @@ fn choice(
     meant.copied().ok_or_else(|| not_allowed(parameter, text))
 }
 
-pub(super) fn companies(items: Vec<String>) -> Vec<CompanyReference> {
-    let reference = |slug: String| {
+pub(super) fn companies(items: Vec<Cow<'_, str>>) -> Vec<CompanyReference> {
+    let reference = |slug: Cow<'_, str>| {
         let folded = text::fold_value(&slug);
         let name_key = (folded != slug).then(|| folded.into_owned());
+        let slug = slug.into_owned();
         CompanyReference { slug, name_key }
     };
     sorted(items.into_iter().map(reference).collect())
@@ -289,8 +292,8 @@ pub(super) fn days(text: &str) -> Result<Days, ValueError> {
     text.parse().map_err(|_| not_allowed(Parameter::Days, text))
 }
 
-pub(super) fn date_ranges(items: Vec<String>) -> Result<Vec<DateRange>, ValueError> {
-    let range = |item: &String| {
+pub(super) fn date_ranges(items: Vec<Cow<'_, str>>) -> Result<Vec<DateRange>, ValueError> {
+    let range = |item: &Cow<'_, str>| {
         item.parse()
             .map_err(|_| of_item(not_allowed(Parameter::DateRanges, item)))
     };
@@ -370,8 +373,8 @@ fn no_date(text: &str) -> ValueError {
     (ErrorCode::InvalidValue, error)
 }
 
-pub(super) fn ids(items: Vec<String>) -> Result<Vec<SignalId>, ValueError> {
-    let id = |item: &String| {
+pub(super) fn ids(items: Vec<Cow<'_, str>>) -> Result<Vec<SignalId>, ValueError> {
+    let id = |item: &Cow<'_, str>| {
         item.parse::<SignalId>().map_err(|_| {
             let error = format!(
                 "has the item {}; allowed are whole numbers of 1 to 19 digits without a leading zero",
