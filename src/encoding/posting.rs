@@ -210,7 +210,7 @@ impl<'a> Postings<'a> {
 
 impl<'a> Posting<'a> {
     /// The posting's rows in a block. Cost: a binary search, or none where every block has rows.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn block(&self, block: u32) -> BlockRows<'a> {
         match *self {
             Posting::List(rows) => BlockRows::List(rows_of_block(rows, block)),
