@@ -111,7 +111,13 @@ fn mistakes_with_keys(fixture: &Fixture, record: &mut Record) {
         burst: 1,
         ..NewKey::named("slow")
     });
-    let first = search(Some(slow.as_str()));
-    fixture.note(first.charged());
-    record.add("too many requests", &search(Some(slow.as_str())));
+    // On a busy machine a second may pass between two requests, after which one more is allowed.
+    let refused = loop {
+        let answer = search(Some(slow.as_str()));
+        if answer.status != 200 {
+            break answer;
+        }
+        fixture.note(answer.charged());
+    };
+    record.add("too many requests", &refused);
 }
