@@ -71,7 +71,7 @@ fn a_generation_is_published_once() {
             .output()
             .expect("the program runs")
     };
-    // The same again is no fault.
+    // The same again is no error.
     assert!(publish("first", "1").status.success());
     fixture.publish("second", 2, "aside");
     let refused = publish("second", "1");

@@ -131,13 +131,13 @@ fn describe(text: &str) -> String {
     let mut described = format!("{shown}\n");
     match Query::parse(text) {
         Ok(query) => writeln!(described, "  valid: {:?}", query.filter().canonical()),
-        Err(invalid) => invalid.errors().iter().try_for_each(|fault| {
+        Err(invalid) => invalid.errors().iter().try_for_each(|error| {
             writeln!(
                 described,
                 "  {} [{}] {}",
-                fault.code.as_str(),
-                fault.parameter,
-                fault.message
+                error.code.as_str(),
+                error.parameter,
+                error.message
             )
         }),
     }
@@ -146,7 +146,7 @@ fn describe(text: &str) -> String {
 }
 
 #[test]
-fn every_fault_of_every_parameter_is_as_recorded() {
+fn every_error_of_every_parameter_is_as_recorded() {
     let mut text = String::new();
     for known in &PARAMETERS {
         let name = known.name;
@@ -189,7 +189,7 @@ fn every_fault_of_every_parameter_is_as_recorded() {
     text += &describe(&format!("all=series&cursor={cursor}&page=2")).replace(&cursor, "CURSOR");
     text +=
         &describe(&format!("all=series&cursor={cursor}&countOnly=true")).replace(&cursor, "CURSOR");
-    compare_with_golden("faults.txt", &text);
+    compare_with_golden("parameter-errors.txt", &text);
 }
 
 /// The cursor behind the first page of `all=series` on the sample.
@@ -216,9 +216,9 @@ fn every_limit_holds_at_the_bound_and_not_past_it() {
         Err(invalid) => Some(invalid.errors()[0].code),
     };
     let mut cases: Vec<(String, String, ErrorCode)> = Vec::new();
-    let mut bound = |name: &str, value: &dyn Fn(usize) -> String, most: usize, fault: ErrorCode| {
+    let mut bound = |name: &str, value: &dyn Fn(usize) -> String, most: usize, error: ErrorCode| {
         let query = |count| format!("{name}={}", value(count));
-        cases.push((query(most), query(most + 1), fault));
+        cases.push((query(most), query(most + 1), error));
     };
     for name in ["q", "all", "any", "exclude"] {
         bound(name, &text, KEYWORDS_CHARS_MAX, ErrorCode::TooLong);
@@ -257,9 +257,9 @@ fn every_limit_holds_at_the_bound_and_not_past_it() {
         usize::from(PAGE_MAX),
         ErrorCode::InvalidValue,
     );
-    for (at, past, fault) in cases {
+    for (at, past, error) in cases {
         assert_eq!(code(&at), None, "{at}");
-        assert_eq!(code(&past), Some(fault), "{past}");
+        assert_eq!(code(&past), Some(error), "{past}");
     }
     let ranges = "dateRanges=7,30,90,older";
     assert_eq!(code(ranges), None);
@@ -285,9 +285,12 @@ fn every_limit_holds_at_the_bound_and_not_past_it() {
         code(&padded(QUERY_STRING_BYTES_MAX + 1)),
         Some(ErrorCode::MalformedQuery)
     );
-    let faulty = "x=1&".repeat(ERRORS_MAX + 1);
+    let wrong_parameters = "x=1&".repeat(ERRORS_MAX + 1);
     assert_eq!(
-        Query::parse(&faulty).expect_err("faults").errors().len(),
+        Query::parse(&wrong_parameters)
+            .expect_err("errors")
+            .errors()
+            .len(),
         ERRORS_MAX
     );
 }

@@ -53,15 +53,15 @@ proptest! {
 
     #[test]
     fn any_text_is_read_or_refused_with_reasons(text in prop_oneof![any::<String>(), near_misses()]) {
-        for faults in [
+        for errors in [
             Query::parse(&text).err(),
             Filter::parse(&text).err(),
         ].into_iter().flatten() {
-            prop_assert!(!faults.errors().is_empty());
-            for fault in faults.errors() {
-                prop_assert!(!fault.message.is_empty());
-                prop_assert!(!fault.message.contains(char::is_control), "{:?}", fault.message);
-                prop_assert!(fault.message.chars().count() < 600, "{}", fault.message);
+            prop_assert!(!errors.errors().is_empty());
+            for error in errors.errors() {
+                prop_assert!(!error.message.is_empty());
+                prop_assert!(!error.message.contains(char::is_control), "{:?}", error.message);
+                prop_assert!(error.message.chars().count() < 600, "{}", error.message);
             }
         }
     }
@@ -258,11 +258,11 @@ fn the_builder_reports_what_is_wrong_as_the_query_string_does() {
         .funding_min(f64::NAN)
         .categories(["a", ""])
         .build();
-    let faults = built.expect_err("four faults");
-    let names: Vec<&str> = faults
+    let errors = built.expect_err("four errors");
+    let names: Vec<&str> = errors
         .errors()
         .iter()
-        .map(|fault| fault.parameter.as_str())
+        .map(|error| error.parameter.as_str())
         .collect();
     assert_eq!(names, ["country", "limit", "fundingMin", "categories"]);
     let oldest = Query::builder()
@@ -276,13 +276,13 @@ fn the_builder_reports_what_is_wrong_as_the_query_string_does() {
     );
 }
 
-/// The parameters that are at fault.
-fn faulty(text: &str) -> Vec<String> {
+/// The parameters that are wrong.
+fn wrong_parameters(text: &str) -> Vec<String> {
     let Err(invalid) = Query::parse(text) else {
         return Vec::new();
     };
-    let faults = invalid.errors().iter();
-    faults.map(|fault| fault.parameter.clone()).collect()
+    let errors = invalid.errors().iter();
+    errors.map(|error| error.parameter.clone()).collect()
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn numbers_are_written_as_json_writes_them() {
         "fundingMin=01e3",
     ] {
         let name = text.split('=').next().expect("a name");
-        assert_eq!(faulty(text), [name], "{text}");
+        assert_eq!(wrong_parameters(text), [name], "{text}");
     }
     for text in [
         "limit=5",
@@ -308,7 +308,7 @@ fn numbers_are_written_as_json_writes_them() {
         "fundingMin=0.5",
         "fundingMax=1e-3",
     ] {
-        assert!(faulty(text).is_empty(), "{text}");
+        assert!(wrong_parameters(text).is_empty(), "{text}");
     }
     let built = Query::builder().funding_min(-0.0).build();
     assert_eq!(built, Query::parse("fundingMin=0"));
@@ -328,7 +328,7 @@ fn white_space_around_an_item_is_not_part_of_it() {
     ] {
         assert_eq!(Query::parse(spaced), Query::parse(plain), "{spaced}");
     }
-    assert_eq!(faulty("categories=a, ,b"), ["categories"]);
+    assert_eq!(wrong_parameters("categories=a, ,b"), ["categories"]);
     let built = Query::builder()
         .companies([" a slug, with spaces "])
         .build();
@@ -340,8 +340,8 @@ fn white_space_around_an_item_is_not_part_of_it() {
 fn a_count_takes_the_limit_that_generated_clients_send() {
     let query = Query::parse("countOnly=true&limit=50").expect("no conflict");
     assert!(query.count_only());
-    assert_eq!(faulty("countOnly=true&limit=51"), ["limit"]);
-    assert_eq!(faulty("countOnly=true&page=1"), ["page"]);
+    assert_eq!(wrong_parameters("countOnly=true&limit=51"), ["limit"]);
+    assert_eq!(wrong_parameters("countOnly=true&page=1"), ["page"]);
     let again = query.clone().into_builder().build().expect("valid before");
     assert_eq!(again, query);
 }

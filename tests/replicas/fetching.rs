@@ -172,8 +172,8 @@ fn a_restart_after_a_refused_generation_still_knows_what_it_has() {
     fs::write(&path, manifest).expect("written");
     let refused = fixture.sync(&mut replica);
     assert_eq!((refused.generation, refused.objects_fetched), (1, 1));
-    let fault = refused.error.expect("noticed");
-    assert!(fault.is_foreign() || fault.is_corrupt(), "{fault}");
+    let error = refused.error.expect("noticed");
+    assert!(error.is_foreign() || error.is_corrupt(), "{error}");
     drop(replica);
 
     change(&fixture.index(), 1);
@@ -184,10 +184,10 @@ fn a_restart_after_a_refused_generation_still_knows_what_it_has() {
     fixture.publish_with(options).expect("published");
     fs::remove_file(first).expect("removed");
     let replica = fixture.open("cache").expect("a copy");
-    let fault = &replica.opening().error;
+    let error = &replica.opening().error;
     assert!(
-        fault.is_none(),
-        "the first segment is asked for again: {fault:?}"
+        error.is_none(),
+        "the first segment is asked for again: {error:?}"
     );
     assert_eq!(titles(&replica.index().snapshot()), fixture.published());
 }

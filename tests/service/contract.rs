@@ -55,9 +55,9 @@ fn code(response: &Response) -> String {
     response.json()["code"].as_str().expect("a code").to_owned()
 }
 
-fn first_fault(response: &Response) -> (String, String) {
-    let fault = &response.json()["errors"][0];
-    let text = |name: &str| fault[name].as_str().expect("text").to_owned();
+fn first_error(response: &Response) -> (String, String) {
+    let error = &response.json()["errors"][0];
+    let text = |name: &str| error[name].as_str().expect("text").to_owned();
     (text("parameter"), text("code"))
 }
 
@@ -68,9 +68,9 @@ fn filter_options_take_no_ids() {
     for parameter in ["ids", "activityIds"] {
         let answer = fixture.get(&format!("/api/v1/filter-options?{parameter}=1"));
         assert_eq!(answer.status, 400, "{parameter}");
-        let fault = &answer.json()["errors"][0];
-        assert_eq!(fault["code"], "unknown_parameter");
-        assert_eq!(fault["parameter"], parameter);
+        let error = &answer.json()["errors"][0];
+        assert_eq!(error["code"], "unknown_parameter");
+        assert_eq!(error["parameter"], parameter);
     }
     let document = fixture.get("/openapi.json").json();
     let parameters = &document["paths"]["/api/v1/filter-options"]["get"]["parameters"];
@@ -225,7 +225,7 @@ fn a_cursor_is_refused_with_other_filters() {
     );
     let answer = fixture.search(&format!("q=raises&cursor={cursor}"));
     assert_eq!(
-        (answer.status, first_fault(&answer)),
+        (answer.status, first_error(&answer)),
         (400, ("cursor".into(), "cursor_mismatch".into()))
     );
 }
@@ -259,7 +259,7 @@ fn unknown_and_repeated_parameters_are_refused_on_every_endpoint() {
         let answer = fixture.get(&format!("{path}?unheardOf=1"));
         assert_eq!(answer.status, 400, "{path}");
         assert_eq!(
-            first_fault(&answer),
+            first_error(&answer),
             ("unheardOf".into(), "unknown_parameter".into()),
             "{path}"
         );
@@ -267,7 +267,7 @@ fn unknown_and_repeated_parameters_are_refused_on_every_endpoint() {
     for path in ["/api/v1/signals", "/api/v1/filter-options"] {
         let answer = fixture.get(&format!("{path}?days=7&days=7"));
         assert_eq!(
-            first_fault(&answer),
+            first_error(&answer),
             ("days".into(), "repeated_parameter".into()),
             "{path}"
         );
@@ -275,7 +275,7 @@ fn unknown_and_repeated_parameters_are_refused_on_every_endpoint() {
     for name in ["limit", "cursor", "page", "countOnly"] {
         let answer = fixture.get(&format!("/api/v1/filter-options?{name}=1"));
         assert_eq!(
-            first_fault(&answer),
+            first_error(&answer),
             (name.into(), "unknown_parameter".into())
         );
     }
@@ -425,7 +425,7 @@ fn facets_are_names_of_lists() {
     }
     let search = fixture.search("facets=sizes");
     assert_eq!(
-        first_fault(&search),
+        first_error(&search),
         ("facets".into(), "unknown_parameter".into())
     );
 }

@@ -108,8 +108,8 @@ fn ask(filter: &str, cursor: &Cursor, index: &Index) {
                 assert_eq!(next.day(), cursor.day());
             }
         }
-        Err(faults) => {
-            let codes: Vec<ErrorCode> = faults.errors().iter().map(|fault| fault.code).collect();
+        Err(errors) => {
+            let codes: Vec<ErrorCode> = errors.errors().iter().map(|error| error.code).collect();
             assert_eq!(codes, [ErrorCode::CursorMismatch]);
         }
     }

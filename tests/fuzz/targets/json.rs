@@ -1,4 +1,4 @@
-//! JSON lines: any bytes are records or faults that name line and field, and what is accepted is
+//! JSON lines: any bytes are records or errors that name line and field, and what is accepted is
 //! the same record after it was written and read again.
 //!
 //! The first byte of an input says what the rest is: `c` a file of companies, `s` a file of
@@ -27,7 +27,7 @@ const LOAD_BYTES: usize = 256 << 20;
 /// The companies of the signals that are loaded.
 const COMPANIES: &str = "{\"slug\":\"a\",\"name\":\"A\"}\n{\"slug\":\"acme\",\"name\":\"Acme\"}\n";
 
-/// The most characters of a fault: 64 of input, and what is allowed.
+/// The most characters of an error: 64 of input, and what is allowed.
 const FAULT_CHARS_MAX: usize = 300;
 
 thread_local! {
@@ -52,21 +52,21 @@ fuzz_target!(|data: &[u8]| {
 fn check_line(line: &[u8]) {
     match parse_signal(line) {
         Ok(signal) => assert_eq!(parse_signal(&line_of_signal(&signal)), Ok(signal)),
-        Err(fault) => check_fault(&fault),
+        Err(error) => check_fault(&error),
     }
     match parse_company(line) {
         Ok(company) => assert_eq!(parse_company(&line_of_company(&company)), Ok(company)),
-        Err(fault) => check_fault(&fault),
+        Err(error) => check_fault(&error),
     }
 }
 
-fn check_fault(fault: &RecordError) {
-    let text = fault.to_string();
-    assert!(!fault.reason().is_empty());
+fn check_fault(error: &RecordError) {
+    let text = error.to_string();
+    assert!(!error.reason().is_empty());
     assert!(!text.contains(char::is_control), "{text:?}");
     assert!(text.chars().count() < FAULT_CHARS_MAX, "{text:?}");
     let is_named = |field: &str| text.starts_with(&format!("{field}: "));
-    assert!(fault.field().is_none_or(is_named), "{text:?}");
+    assert!(error.field().is_none_or(is_named), "{text:?}");
 }
 
 /// Loads files, writes the index's records as files, and loads those.

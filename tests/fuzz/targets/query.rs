@@ -15,7 +15,7 @@ use signaldex::{Facets, Filter, Found, Query, Snapshot};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The most characters of a fault's message: 64 of input, and the names of all parameters.
+/// The most characters of an error's message: 64 of input, and the names of all parameters.
 const MESSAGE_CHARS_MAX: usize = 600;
 
 /// One accepted query in n has its facets counted, which is slow in the plain way.
@@ -54,21 +54,21 @@ fn check(text: &str, known: &Known) {
     }
 }
 
-/// Every fault names its parameter, unless it is of no parameter's.
+/// Every error names its parameter, unless it is of no parameter's.
 fn check_faults(refused: &InvalidQuery) {
     assert!(!refused.errors().is_empty());
-    for fault in refused.errors() {
-        let is_known = PARAMETERS.iter().any(|known| known.name == fault.parameter);
+    for error in refused.errors() {
+        let is_known = PARAMETERS.iter().any(|known| known.name == error.parameter);
         let may_be_unknown = [ErrorCode::UnknownParameter, ErrorCode::MalformedQuery];
         assert!(
-            is_known || may_be_unknown.contains(&fault.code),
-            "{fault:?}"
+            is_known || may_be_unknown.contains(&error.code),
+            "{error:?}"
         );
-        assert!(!fault.message.is_empty(), "{fault:?}");
-        assert!(!fault.message.contains(char::is_control), "{fault:?}");
+        assert!(!error.message.is_empty(), "{error:?}");
+        assert!(!error.message.contains(char::is_control), "{error:?}");
         assert!(
-            fault.message.chars().count() < MESSAGE_CHARS_MAX,
-            "{fault:?}"
+            error.message.chars().count() < MESSAGE_CHARS_MAX,
+            "{error:?}"
         );
     }
 }
@@ -90,9 +90,9 @@ fn check_canonical(query: &Query) {
         // Folding can make a text longer than it may be typed.
         Err(refused) => {
             let is_too_long = |code| code == ErrorCode::TooLong;
-            let faults = refused.errors();
+            let errors = refused.errors();
             assert!(
-                faults.iter().all(|fault| is_too_long(fault.code)),
+                errors.iter().all(|error| is_too_long(error.code)),
                 "{text}: {refused}"
             );
         }

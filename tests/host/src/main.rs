@@ -77,7 +77,7 @@ fn ask(index: &Index) -> Outcome {
         3
     );
     assert_eq!(snapshot.explain(&query, TODAY).matches, 3);
-    let invalid = Query::parse("limit=0&contry=x").expect_err("two faults");
+    let invalid = Query::parse("limit=0&contry=x").expect_err("two errors");
     assert_eq!(invalid.errors().len(), 2);
     Ok(())
 }
