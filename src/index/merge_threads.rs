@@ -50,14 +50,19 @@ struct State {
 
 /// What a thread has to do.
 enum Task {
-    Merge {
-        core: Arc<Committer>,
-        snapshot: Arc<Snapshot>,
-        first: usize,
-        is_idle: bool,
-    },
+    Merge(Merge),
     Wait,
     End,
+}
+
+/// A merge of the last segments of a snapshot.
+struct Merge {
+    core: Arc<Committer>,
+    snapshot: Arc<Snapshot>,
+    /// The first of them.
+    first: usize,
+    /// It is of an idle writer, and given up with it.
+    is_idle: bool,
 }
 
 impl MergeThreads {
@@ -68,12 +73,7 @@ impl MergeThreads {
 
     /// As [`start`](Self::start), with another time without commits.
     pub(super) fn start_with(core: &Arc<Committer>, idle: Duration) -> MergeThreads {
-        let schedule = Arc::new(Schedule {
-            core: Arc::downgrade(core),
-            idle,
-            state: Mutex::default(),
-            changed: Condvar::new(),
-        });
+        let schedule = Arc::new(Schedule::new(Arc::downgrade(core), idle));
         let start = |_| {
             let schedule = Arc::clone(&schedule);
             let thread = std::thread::Builder::new().name("signaldex-merge".to_owned());
@@ -119,6 +119,15 @@ impl Drop for MergeThreads {
 }
 
 impl Schedule {
+    fn new(core: Weak<Committer>, idle: Duration) -> Schedule {
+        Schedule {
+            core,
+            idle,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // Every change of the state is a single assignment.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -128,40 +137,37 @@ impl Schedule {
         let mut state = self.lock();
         loop {
             state = match self.next(&mut state) {
-                Task::Merge {
-                    core,
-                    snapshot,
-                    first,
-                    is_idle,
-                } => {
-                    let inputs = &snapshot.segments[first..];
-                    let last = inputs.last().map_or(0, |live| live.number);
-                    state.under_way.push(last);
-                    drop(state);
-                    let is_given_up = || is_idle && self.lock().is_closing;
-                    let merged = merge::merge(&core, inputs, &is_given_up);
-                    // The lock of the index must not outlive the writer by what a thread holds.
-                    drop(core);
-                    let mut state = self.lock();
-                    state.under_way.retain(|&number| number != last);
-                    state.has_failed |= merged.is_err();
-                    self.changed.notify_all();
-                    state
-                }
+                Task::Merge(merge) => self.merge(merge, state),
                 Task::Wait => self.wait_for_change(state),
                 Task::End => return,
             };
         }
     }
 
+    /// Merges, with the state unlocked meanwhile.
+    fn merge<'s>(
+        &'s self,
+        merge: Merge,
+        mut state: MutexGuard<'s, State>,
+    ) -> MutexGuard<'s, State> {
+        let inputs = &merge.snapshot.segments[merge.first..];
+        let last = inputs.last().map_or(0, |live| live.number);
+        state.under_way.push(last);
+        drop(state);
+        let is_given_up = || merge.is_idle && self.lock().is_closing;
+        let merged = merge::merge(&merge.core, inputs, &is_given_up);
+        // The lock of the index must not outlive the writer by what a thread holds.
+        drop(merge);
+        let mut state = self.lock();
+        state.under_way.retain(|&number| number != last);
+        state.has_failed |= merged.is_err();
+        self.changed.notify_all();
+        state
+    }
+
     fn next(&self, state: &mut State) -> Task {
-        if let Some((core, snapshot, first)) = self.due(state) {
-            return Task::Merge {
-                core,
-                snapshot,
-                first,
-                is_idle: false,
-            };
+        if let Some(merge) = self.due(state) {
+            return Task::Merge(merge);
         }
         if state.is_closing {
             return Task::End;
@@ -171,23 +177,11 @@ impl Schedule {
             return Task::Wait;
         }
         state.idle_at = None;
-        let Some(core) = self.core.upgrade() else {
-            return Task::Wait;
-        };
-        let snapshot = core.snapshot();
-        match choose_idle(&snapshot.segments) {
-            Some(_) => Task::Merge {
-                core,
-                snapshot,
-                first: 0,
-                is_idle: true,
-            },
-            None => Task::Wait,
-        }
+        self.due_to_idle().map_or(Task::Wait, Task::Merge)
     }
 
-    /// What to merge next, from a segment of a snapshot on: nothing of the merges under way.
-    fn due(&self, state: &State) -> Option<(Arc<Committer>, Arc<Snapshot>, usize)> {
+    /// What to merge next: nothing of the merges under way.
+    fn due(&self, state: &State) -> Option<Merge> {
         let core = self.core.upgrade().filter(|_| !state.has_failed)?;
         let snapshot = core.snapshot();
         let segments = &snapshot.segments;
@@ -195,7 +189,25 @@ impl Schedule {
         let is_taken = |live: &SegmentHandle| taken.is_some_and(|&last| live.number <= last);
         let free = &segments[segments.partition_point(is_taken)..];
         let first = segments.len() - choose(free)?.len();
-        Some((core, snapshot, first))
+        Some(Merge {
+            core,
+            snapshot,
+            first,
+            is_idle: false,
+        })
+    }
+
+    /// What to merge where the writer is idle.
+    fn due_to_idle(&self) -> Option<Merge> {
+        let core = self.core.upgrade()?;
+        let snapshot = core.snapshot();
+        choose_idle(&snapshot.segments)?;
+        Some(Merge {
+            core,
+            snapshot,
+            first: 0,
+            is_idle: true,
+        })
     }
 
     fn wait_for_change<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {

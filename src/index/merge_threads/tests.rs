@@ -1,21 +1,15 @@
 //! Which segments a thread takes while another one merges.
 
-use std::time::Duration;
-
 use super::*;
 use crate::index::Index;
 use crate::signal::{Company, Signal, SignalId};
 
 /// The threads of a writer that start nothing, however many commits come.
 fn idle_threads() -> MergeThreads {
-    let schedule = Arc::new(Schedule {
-        core: Weak::new(),
-        idle: Duration::from_secs(3600),
-        state: Mutex::default(),
-        changed: Condvar::new(),
-    });
-    let threads = Vec::new();
-    MergeThreads { schedule, threads }
+    MergeThreads {
+        schedule: Arc::new(Schedule::new(Weak::new(), IDLE)),
+        threads: Vec::new(),
+    }
 }
 
 #[test]
@@ -39,20 +33,15 @@ fn what_is_committed_during_a_merge_is_merged_beside_it() {
     let last_of_merge = commit(3000..5000);
     commit(5000..5010);
     commit(5010..5020);
-    let schedule = Schedule {
-        core: Arc::downgrade(&writer.core),
-        idle: Duration::from_secs(3600),
-        state: Mutex::default(),
-        changed: Condvar::new(),
-    };
+    let schedule = Schedule::new(Arc::downgrade(&writer.core), IDLE);
     let first_due = || {
-        let (_, snapshot, first) = schedule.due(&schedule.lock())?;
+        let due = schedule.due(&schedule.lock())?;
         assert_eq!(
-            snapshot.segments.len(),
+            due.snapshot.segments.len(),
             5,
             "an index in memory starts with an empty one"
         );
-        Some(first)
+        Some(due.first)
     };
     assert_eq!(first_due(), Some(0));
     schedule.lock().under_way.push(last_of_merge);
