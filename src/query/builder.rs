@@ -346,8 +346,12 @@ impl QueryBuilder {
         }
     }
 
-    pub(super) fn value_error(&mut self, parameter: Parameter, (code, error): ValueError) {
-        let name = parameter.name();
+    pub(super) fn value_error(&mut self, parameter: Parameter, error: ValueError) {
+        self.error_of(parameter.name(), error);
+    }
+
+    /// Notes the error of a value, given the name of its parameter.
+    pub(super) fn error_of(&mut self, name: &str, (code, error): ValueError) {
         self.error(ParameterError {
             parameter: name.into(),
             code,

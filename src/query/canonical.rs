@@ -21,8 +21,8 @@ const FORM_BYTES: usize = 128;
 /// A 128-bit hash (XXH3) of a canonical form: the same for the same meaning, in every process, on every
 /// platform, in every release.
 ///
-/// It tells queries apart that nobody made to collide, which is what cursors, entity tags and idempotency
-/// records need: whoever forged a collision would mislead only their own client.
+/// It does not resist forgery, and cursors, entity tags and idempotency records need no such hash: a client
+/// that makes two queries collide misleads only itself.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; 16]);
 

@@ -247,6 +247,18 @@ impl Facet {
         all
     };
 
+    /// The names of the lists in `filter-options`, in that order.
+    pub(crate) const LIST_NAMES: [&str; FACETS.len()] = {
+        let mut names = [""; FACETS.len()];
+        let mut number = 0;
+        // `names[..number]` are set.
+        while number < names.len() {
+            names[number] = FACETS[number].options;
+            number += 1;
+        }
+        names
+    };
+
     /// The facets whose value is the company's, and thus the same for all its signals.
     pub(crate) const OF_COMPANY: [Facet; OF_COMPANY_COUNT] = {
         let mut of_company = [Facet::Category; OF_COMPANY_COUNT];

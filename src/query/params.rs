@@ -85,16 +85,11 @@ pub(super) fn parse_with_facets(
     }
     let value = pair.split_once('=').map_or("", |(_, value)| value);
     let value = decode_or_error(value, FACETS_NAME, FACETS_NAME, &mut builder);
-    let facets = value.and_then(|value| match values::facets(&value) {
-        Ok(facets) => Some(facets),
-        Err((code, error)) => {
-            builder.error(ParameterError {
-                parameter: FACETS_NAME.into(),
-                code,
-                message: format!("{FACETS_NAME} {error}"),
-            });
-            None
-        }
+    let facets = value.and_then(|value| {
+        let facets = values::facets(&value);
+        facets
+            .map_err(|error| builder.error_of(FACETS_NAME, error))
+            .ok()
     });
     Ok((builder, facets))
 }

@@ -195,7 +195,7 @@ fn not_a_choice(text: &str, choices: &[&str]) -> ValueError {
 }
 
 /// As an error of one item of a list.
-pub(super) fn of_item((code, error): ValueError) -> ValueError {
+fn of_item((code, error): ValueError) -> ValueError {
     (code, error.replacen("is", "has the item", 1))
 }
 
@@ -204,12 +204,12 @@ pub(super) fn facets(text: &str) -> Result<Vec<Facet>, ValueError> {
     if text.is_empty() {
         return Err(empty());
     }
-    let names = Facet::ALL.map(|facet| facet.description().options);
+    let names = &Facet::LIST_NAMES;
     let facet = |item: &Cow<'_, str>| {
         let index = names.iter().position(|name| name == item);
         index
             .map(|index| Facet::ALL[index])
-            .ok_or_else(|| of_item(not_a_choice(item, &names)))
+            .ok_or_else(|| of_item(not_a_choice(item, names)))
     };
     let items = split(text)?;
     check_count(items.len(), names.len())?;

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use signaldex::query::InvalidQuery;
 use signaldex::{Facet, FacetQuery, Filter, Query, Snapshot, nearest_name};
 use time::Date;
 
@@ -68,9 +69,7 @@ impl Question {
     /// # Errors
     /// Every error of it.
     pub(crate) fn query(&self) -> Result<Query, Failure> {
-        let text = self.query_string();
-        warn_of_plus(&text);
-        Ok(Query::parse(&text).map_err(|invalid| invalid.to_string())?)
+        self.parsed(Query::parse)
     }
 
     /// The filter of a command that takes no pages.
@@ -78,9 +77,7 @@ impl Question {
     /// # Errors
     /// As [`query`](Self::query).
     pub(crate) fn filter(&self) -> Result<Filter, Failure> {
-        let text = self.query_string();
-        warn_of_plus(&text);
-        Ok(Filter::parse(&text).map_err(|invalid| invalid.to_string())?)
+        self.parsed(Filter::parse)
     }
 
     /// The filter and the facets of `options`.
@@ -88,9 +85,13 @@ impl Question {
     /// # Errors
     /// As [`query`](Self::query).
     pub(crate) fn facet_query(&self) -> Result<FacetQuery, Failure> {
+        self.parsed(FacetQuery::parse)
+    }
+
+    fn parsed<T>(&self, parse: impl Fn(&str) -> Result<T, InvalidQuery>) -> Result<T, Failure> {
         let text = self.query_string();
         warn_of_plus(&text);
-        Ok(FacetQuery::parse(&text).map_err(|invalid| invalid.to_string())?)
+        Ok(parse(&text).map_err(|invalid| invalid.to_string())?)
     }
 
     /// The day that counts as today: the one given, the sample's own, or the UTC date.

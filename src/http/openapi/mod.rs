@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use self::operation::{Example, Operation};
 use super::problem::Code;
 
-pub(super) use parameters::bounds;
+pub(super) use parameters::{FACETS, FACETS_KIND, bounds};
 
 /// A signal id, as parameters and paths write it.
 const ID_PATTERN: &str = "^[1-9][0-9]{0,18}$";

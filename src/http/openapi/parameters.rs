@@ -65,15 +65,26 @@ fn if_none_match() -> Value {
     })
 }
 
-/// The lists that are wanted of filter options.
+/// The parameter of filter options for the lists that are wanted: its name, meaning and example.
+pub(in crate::http) const FACETS: [&str; 3] = [
+    "facets",
+    "The lists to return; all of them if left out",
+    "countries,sizes",
+];
+/// Its values.
+pub(in crate::http) const FACETS_KIND: ParameterKind = ParameterKind::ChoiceList {
+    items: Facet::LIST_NAMES.len(),
+    choices: &Facet::LIST_NAMES,
+};
+
 fn facets() -> Value {
-    let names = Facet::ALL.map(|facet| facet.description().options);
+    let [name, meaning, example] = FACETS;
+    let names = Facet::LIST_NAMES;
     json!({
-        "name": "facets", "in": "query", "required": false,
-        "description": "The lists to return; all of them if left out.",
+        "name": name, "in": "query", "required": false, "description": format!("{meaning}."),
         "style": "form", "explode": false,
         "schema": array(Some(names.len()), json!({"type": "string", "enum": names})),
-        "example": ["countries", "sizes"]
+        "example": example_items(example)
     })
 }
 

@@ -3,7 +3,7 @@
 use super::form::{Field, Location};
 use super::{Page, Parameters, escape, with_code};
 use crate::http::openapi;
-use crate::query::{Facet, PARAMETERS, ParameterDescription};
+use crate::query::{PARAMETERS, ParameterDescription};
 
 impl Page {
     /// The fields of the form, with the values of the example.
@@ -35,11 +35,12 @@ impl Page {
                 PARAMETERS.iter().map(of_query).chain(headers).collect()
             }
             Parameters::Filters => {
+                let [name, _, example] = openapi::FACETS;
                 let facets = Field {
-                    name: FACETS.0,
+                    name,
                     location: Location::Query,
                     value: String::new(),
-                    example: FACETS.1,
+                    example,
                 };
                 filters().map(of_query).chain([facets]).collect()
             }
@@ -75,19 +76,15 @@ impl Page {
                 parameters.chain([idempotency_key, if_none_match]).collect()
             }
             Parameters::Filters => {
-                let names = Facet::ALL.map(|facet| facet.description().options);
-                let bounds = format!("1 to {} of {}", names.len(), names.join(", "));
-                let meaning = "The lists to return; all of them if left out";
-                let facets = row([FACETS.0, &bounds, meaning, FACETS.1]);
+                let [name, meaning, example] = openapi::FACETS;
+                let bounds = openapi::bounds(openapi::FACETS_KIND);
+                let facets = row([name, &bounds, meaning, example]);
                 filters().map(parameter_row).chain([facets]).collect()
             }
             Parameters::Path(parameter) => vec![row(*parameter), if_none_match],
         }
     }
 }
-
-/// The name and an example of the parameter for the lists of filter options.
-const FACETS: (&str, &str) = ("facets", "countries,sizes");
 
 /// The search's filters without lists of ids.
 fn filters() -> impl Iterator<Item = &'static ParameterDescription> {

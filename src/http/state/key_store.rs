@@ -76,7 +76,7 @@ impl State {
             commit(change)
         })?;
         *self.trial_hash() = Some(key.hash());
-        let record = self.keys()?.into_iter().find(|key| key.id == TRIAL_ID);
+        let record = self.keys()?.into_iter().find(KeyRecord::is_trial);
         let record = record.ok_or_else(|| StateError::invalid("the trial key is missing"))?;
         Ok((record, key))
     }
@@ -89,7 +89,7 @@ impl State {
     fn with_trial(&self, row: (KeyHash, KeyRecord)) -> (KeyHash, KeyRecord) {
         let (hash, record) = row;
         match *self.trial_hash() {
-            Some(trial) if record.id == TRIAL_ID => {
+            Some(trial) if record.is_trial() => {
                 let revoked_at = None;
                 (
                     trial,
