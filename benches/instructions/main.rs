@@ -1,8 +1,9 @@
 //! The work of a fixed set of tasks, to be counted in instructions, which are the same on a busy
 //! machine. `benches/instructions/check.py` runs it under valgrind and compares.
 //!
-//! usage: `instructions names` lists the tasks, `instructions build FOLDER` makes the index that
-//! `instructions run FOLDER` does them on.
+//! usage: `instructions build FOLDER` makes two indexes in a folder, `instructions run FOLDER` does the
+//! tasks on them, and `instructions names FOLDER` lists those. The `updated` index has deleted rows and
+//! a few small segments, as one has that is written to while it is asked.
 
 #[path = "../classes/mod.rs"]
 mod classes;
@@ -11,8 +12,9 @@ use std::error::Error;
 use std::hint::black_box;
 use std::path::Path;
 
+use signaldex::query::Order;
 use signaldex::synthetic::Corpus;
-use signaldex::{Index, IndexBuilder, Query, Snapshot, sample};
+use signaldex::{Filter, Index, IndexBuilder, Query, Snapshot, sample};
 
 use classes::{Class, Statistics};
 
@@ -24,6 +26,13 @@ const SIGNALS: u64 = 100_000;
 /// Signals that are built from while instructions are counted, which takes fifty times as long.
 const BUILT_SIGNALS: u64 = 2_000;
 const SEED: u64 = 1;
+/// The names of the two indexes' folders.
+const FRESH: &str = "fresh";
+const UPDATED: &str = "updated";
+/// How many signals each commit writes again: so many more than the next that merging leaves them apart.
+const UPDATES: [usize; 2] = [1_200, 40];
+/// Which signals are written again, so that they are all over the index.
+const UPDATED_ONE_IN: usize = 80;
 /// What is written where something that cannot fail does.
 const WHOLE: &str = "an index that was just built is whole";
 
@@ -31,7 +40,7 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
-        ["build", folder, ..] => build(SIGNALS, IndexBuilder::in_directory(folder)?).map(drop),
+        ["build", folder, ..] => build_both(Path::new(folder)),
         ["names", folder, ..] => run(Path::new(folder), |name, _| println!("{name}")),
         ["run", folder, ..] => run(Path::new(folder), |_, task| measured(task)),
         // Cargo runs every bench without arguments; there is nothing to measure in this way.
@@ -56,6 +65,27 @@ fn build(signals: u64, mut builder: IndexBuilder) -> Result<Index> {
     Ok(builder.finish()?)
 }
 
+/// Builds two indexes of the same signals, and writes some signals of one again.
+fn build_both(folder: &Path) -> Result<()> {
+    build(SIGNALS, IndexBuilder::in_directory(folder.join(FRESH))?)?;
+    let index = build(SIGNALS, IndexBuilder::in_directory(folder.join(UPDATED))?)?;
+    let fresh = index.snapshot();
+    let mut ids = fresh
+        .matches(&Filter::default(), sample::AS_OF, Order::NewestFirst)
+        .ids()
+        .step_by(UPDATED_ONE_IN);
+    let mut writer = index.writer()?;
+    for updates in UPDATES {
+        for id in ids.by_ref().take(updates) {
+            let found = fresh.signal(id)?.ok_or("a listed signal is there")?;
+            writer.upsert_signal(&found.signal)?;
+        }
+        writer.commit()?;
+        writer.wait_for_merges();
+    }
+    Ok(())
+}
+
 /// Hands each task to `sink` with its name, always in the same order.
 fn run(folder: &Path, sink: impl Fn(&str, &mut dyn FnMut())) -> Result<()> {
     sink("build", &mut || {
@@ -63,12 +93,14 @@ fn run(folder: &Path, sink: impl Fn(&str, &mut dyn FnMut())) -> Result<()> {
         black_box(build(BUILT_SIGNALS, builder).expect(WHOLE));
     });
     sink("open", &mut || {
-        black_box(Index::open(folder).expect(WHOLE));
+        black_box(Index::open(folder.join(FRESH)).expect(WHOLE));
     });
-    let snapshot = Index::open(folder)?.snapshot();
+    let snapshot = Index::open(folder.join(FRESH))?.snapshot();
+    let updated = Index::open(folder.join(UPDATED))?.snapshot();
     let statistics = Statistics::of(&snapshot)?;
     for class in classes::draw(&snapshot, &statistics, sample::AS_OF)? {
         run_class(&snapshot, &statistics, &class, &sink)?;
+        run_updated(&updated, &class, &sink);
     }
     Ok(())
 }
@@ -101,14 +133,8 @@ fn run_class(
         ("count", &queries, &count),
         ("facets", &queries, &facets),
     ];
-    let tasks = tasks.iter().take(if class.is_counted { 4 } else { 2 });
-    for (task, queries, ask) in tasks {
-        // What only the first query of a thread does is not counted.
-        queries.iter().for_each(ask);
-        sink(&format!("{}, {task}", class.name), &mut || {
-            queries.iter().for_each(ask);
-        });
-    }
+    let asked = if class.is_counted { 4 } else { 2 };
+    run_tasks(class.name, &tasks[..asked], sink);
     // As a host asks that gets a query string: nothing of the query is known before.
     let texts: Vec<String> = queries.iter().map(Query::to_string).collect();
     sink(&format!("{}, parsed page", class.name), &mut || {
@@ -117,6 +143,31 @@ fn run_class(
         }
     });
     Ok(())
+}
+
+/// Pages and counts of the index with several segments and deleted rows.
+fn run_updated(snapshot: &Snapshot, class: &Class, sink: &impl Fn(&str, &mut dyn FnMut())) {
+    let wanted = class.queries.iter();
+    let queries: Vec<Query> = wanted.map(|wanted| wanted.query(sample::AS_OF)).collect();
+    let tasks: [Task<'_>; 2] = [
+        ("page", &queries, &|query| {
+            black_box(snapshot.search(query, sample::AS_OF));
+        }),
+        ("count", &queries, &|query| {
+            black_box(snapshot.count(query.filter(), sample::AS_OF));
+        }),
+    ];
+    run_tasks(&format!("{}, updated", class.name), &tasks, sink);
+}
+
+/// Hands on each task with a name, after what only the first query of a thread does.
+fn run_tasks(name: &str, tasks: &[Task<'_>], sink: &impl Fn(&str, &mut dyn FnMut())) {
+    for (task, queries, ask) in tasks {
+        queries.iter().for_each(ask);
+        sink(&format!("{name}, {task}"), &mut || {
+            queries.iter().for_each(ask);
+        });
+    }
 }
 
 /// The queries, each from the middle of its matches on.

@@ -13,7 +13,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::encoding::row::Row;
 use crate::kernels::block::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, block_count};
-use crate::kernels::{bits, search};
+use crate::kernels::{bits, gallop, search};
 use crate::{Error, Result};
 
 /// The most rows of a block that are listed rather than set as bits: one row in 64. Roaring lists
@@ -330,6 +330,19 @@ impl<'a> BlockRows<'a> {
             BlockRows::List(rows) => Some(rows.len()),
             BlockRows::Array(offsets) => Some(offsets.len()),
             BlockRows::Bits(_) => None,
+        }
+    }
+
+    /// Those at some offsets of the block; bits are left as they are.
+    pub(crate) fn between(&self, offsets: &Range<u32>) -> BlockRows<'a> {
+        match *self {
+            BlockRows::List(rows) => {
+                let first = rows.first().map_or(0, |&row| Row(row).block() * BLOCK_ROWS);
+                let rows = gallop::between(rows, &(first + offsets.start..first + offsets.end));
+                BlockRows::List(rows)
+            }
+            BlockRows::Array(array) => BlockRows::Array(gallop::between(array, offsets)),
+            BlockRows::Bits(bits) => BlockRows::Bits(bits),
         }
     }
 

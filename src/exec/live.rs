@@ -82,7 +82,10 @@ impl<'a> LiveSegment<'a> {
         consumer: C,
     ) -> C::Output {
         match self.scan_source(plan, request, &rows) {
-            Some(source) => consumer.consume(Scan::<O>::new(source, request.order, rows)),
+            Some(source) => {
+                let deleted = self.deleted.posting();
+                consumer.consume(Scan::<O>::new(source, deleted, request.order, rows))
+            }
             None => consumer.consume(ExecutedMatches::<O>::new(self, plan, request, rows)),
         }
     }
@@ -98,8 +101,8 @@ impl<'a> LiveSegment<'a> {
         if plan.no_match.is_some() {
             return Some(ScanSource::Nothing);
         }
-        let may_scan = request.strategies.direct_scans && !self.deleted.is_some();
-        may_scan
+        let scans = request.strategies.direct_scans;
+        scans
             .then(|| ScanSource::of(plan, self.segment, request.order, rows))
             .flatten()
     }
@@ -120,18 +123,6 @@ impl<'a> LiveSegment<'a> {
         let count = execution.count();
         let (run, observer) = execution.finish();
         (count, observer.explain(run, plan, self))
-    }
-
-    /// The number of matches, where it is known without visiting them.
-    fn stored_count(self, plan: &Plan<'_>, strategies: &Strategies) -> Option<u64> {
-        if !strategies.stored_counts {
-            None
-        } else if plan.is_everything() {
-            Some(self.live_rows())
-        } else {
-            let stored = plan.stored_count();
-            stored.filter(|_| self.deleted.row_count() == 0)
-        }
     }
 
     /// Counts the values of some facets among the matches.

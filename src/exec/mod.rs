@@ -27,6 +27,7 @@ mod remaining;
 mod row_window;
 mod scan;
 mod statistics;
+mod stored_count;
 #[cfg(all(test, feature = "synthetic"))]
 mod tests;
 mod union;
