@@ -108,6 +108,40 @@ impl OutputBuffer {
         self.end += count;
     }
 
+    /// Drops those that stand among some ascending rows or offsets; both are walked in the order in
+    /// which the rows were pushed.
+    pub(super) fn subtract<T: Copy + Into<u32>>(
+        &mut self,
+        ascending: &[T],
+        base: u32,
+        order: Order,
+    ) {
+        if ascending.is_empty() {
+            return;
+        }
+        let rows = ascending.iter().map(|&row| base + row.into());
+        match order {
+            Order::OldestFirst => self.subtract_ordered(rows, |before, row| before < row),
+            Order::NewestFirst => self.subtract_ordered(rows.rev(), |before, row| before > row),
+        }
+    }
+
+    fn subtract_ordered(
+        &mut self,
+        mut others: impl Iterator<Item = u32>,
+        is_before: impl Fn(u32, u32) -> bool,
+    ) {
+        let mut next = others.next();
+        self.retain(|Row(row)| {
+            while let Some(other) = next
+                && is_before(other, row)
+            {
+                next = others.next();
+            }
+            next != Some(row)
+        });
+    }
+
     /// Keeps those that pass a test.
     pub(super) fn retain(&mut self, mut keep: impl FnMut(Row) -> bool) {
         let mut kept = self.next;

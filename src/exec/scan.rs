@@ -13,11 +13,15 @@ use super::output::OutputBuffer;
 use super::remaining::Remaining;
 use super::row_window::RowWindow;
 use super::union::ListUnion;
-use crate::encoding::posting::Posting;
+use crate::encoding::posting::{BlockRows, Posting};
 use crate::encoding::row::Row;
+use crate::kernels::bits;
 use crate::plan::{Access, Plan, Source};
 use crate::query::Order;
 use crate::segment::Segment;
+
+/// Walking past this many deleted rows takes less time than looking one row up among them.
+const WALKED_PER_ROW: usize = 4;
 
 /// A set of rows, all of which match unless they are deleted.
 #[derive(Debug)]
@@ -127,9 +131,18 @@ impl<'a, O: Observer> Scan<'a, O> {
             return self.output.retain(|row| !deleted.contains(row));
         }
         let offsets = first.offset().into()..u32::from(last.offset()) + 1;
-        let deleted = deleted.block(first.block()).between(&offsets);
-        if deleted.listed() != Some(0) {
-            self.output.retain(|row| !deleted.contains(row.offset()));
+        let (block, order) = (first.block(), self.remaining.order());
+        let deleted = deleted.block(block).between(&offsets);
+        match deleted {
+            _ if deleted.listed() > Some(WALKED_PER_ROW * self.output.rows().len()) => {
+                self.output.retain(|row| !deleted.contains(row.offset()));
+            }
+            BlockRows::List(rows) => self.output.subtract(rows, 0, order),
+            BlockRows::Array(offsets) => {
+                let start = Row::of(block, 0).0;
+                self.output.subtract(offsets, start, order);
+            }
+            BlockRows::Bits(bits) => self.output.retain(|row| !bits::test(bits, row.offset())),
         }
     }
 
