@@ -91,6 +91,18 @@ impl<'a> Strings<'a> {
         first..first + 1 + (first + 1..self.len()).take_while(is_equal).count()
     }
 
+    /// Whether some string stands repeatedly in a row. Strings that were not validated have no repeats
+    /// out of bounds.
+    pub(crate) fn has_repeats(&self) -> bool {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let ranges = starts.zip(self.ends).map(|(start, &end)| start..end);
+        let texts = ranges.map(|range| self.bytes.get(range.start as usize..range.end as usize));
+        texts
+            .clone()
+            .zip(texts.skip(1))
+            .any(|(a, b)| a.is_some() && a == b)
+    }
+
     /// Where a string ends; 0 where there is none.
     pub(crate) fn end(&self, index: usize) -> u32 {
         self.ends.get(index).copied().unwrap_or(0)

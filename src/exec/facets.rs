@@ -1,5 +1,7 @@
 //! Counting the values of facets among the matches of an execution.
 
+use smallvec::SmallVec;
+
 use super::candidate_rows::CandidateRows;
 use super::execution::Execution;
 use super::live::LiveSegment;
@@ -11,7 +13,7 @@ use crate::encoding::row::Row;
 use crate::kernels::bits;
 use crate::kernels::block::BlockBits;
 use crate::query::Facet;
-use crate::segment::{FacetView, Segment};
+use crate::segment::FacetView;
 
 /// What counting a facet's values in a block costs, in candidates whose codes are read from the
 /// column, about a nanosecond each: intersecting a bitset takes as long as this many.
@@ -25,21 +27,12 @@ const WEIGHED_CANDIDATES_MIN: u32 = 512;
 /// cleared and added up.
 const SPLIT_OFFSETS_MIN: usize = 2048;
 
-/// How many matches have each value of a facet; by value number.
-#[derive(Clone, Debug)]
-pub(crate) struct FacetTally {
-    pub(crate) facet: Facet,
-    pub(crate) counts: Vec<u64>,
-}
+/// With at most this many matches their codes are sorted; with more, every value gets a counter.
+const SORTED_CODES_MAX: usize = 64;
 
-/// No match has a value.
-pub(super) fn none(segment: &Segment, facets: &[Facet]) -> Vec<FacetTally> {
-    let none = |&facet: &Facet| FacetTally {
-        facet,
-        counts: vec![0; segment.facet(facet).len()],
-    };
-    facets.iter().map(none).collect()
-}
+/// How many matches have each value of a facet: the numbers of those that some match has, ascending,
+/// with their counts.
+pub(crate) type FacetTally = Vec<(u32, u64)>;
 
 /// The stored cardinalities of a facet's postings, less the deleted rows.
 pub(super) fn stored(live: LiveSegment<'_>, facet: Facet) -> FacetTally {
@@ -52,10 +45,10 @@ pub(super) fn stored(live: LiveSegment<'_>, facet: Facet) -> FacetTally {
             *count = count.saturating_sub(1);
         }
     }
-    FacetTally { facet, counts }
+    counted(&counts)
 }
 
-/// Counts the values of several facets among an execution's matches.
+/// Counts the values of several facets among an execution's matches; a tally each.
 pub(super) fn tally<O: Observer>(
     mut execution: Execution<'_, O>,
     facets: &[Facet],
@@ -64,16 +57,13 @@ pub(super) fn tally<O: Observer>(
     let segment = execution.segment();
     let views = facets.iter().map(|&facet| segment.facet(facet));
     let views: Vec<&FacetView<'_>> = views.collect();
+    let mut rows: Vec<Row> = Vec::new();
+    if execution.visit_listed(|row| rows.push(row)) {
+        let tally = |view: &&FacetView<'_>| tally_rows(view, &rows);
+        return views.iter().map(tally).collect();
+    }
     // Code 0, no value, is counted too and cut off at the end, which saves a branch a row.
     let mut by_code: Vec<Vec<u64>> = views.iter().map(|view| vec![0; view.len() + 1]).collect();
-    let is_listed = execution.visit_listed(|row| {
-        for (view, counts) in views.iter().zip(&mut by_code) {
-            counts[view.column.get(row) as usize] += 1;
-        }
-    });
-    if is_listed {
-        return without_none(facets, by_code);
-    }
     let mut block_tally = BlockTally {
         postings: segment.postings(),
         intersect,
@@ -91,7 +81,29 @@ pub(super) fn tally<O: Observer>(
         }
         next = execution.block_at_or_after(block + 1);
     }
-    without_none(facets, by_code)
+    by_code.iter().map(|counts| counted(&counts[1..])).collect()
+}
+
+/// Counts the values of a facet among some rows.
+fn tally_rows(view: &FacetView<'_>, rows: &[Row]) -> FacetTally {
+    let codes = rows.iter().map(|&row| view.column.get(row));
+    if rows.len() > SORTED_CODES_MAX {
+        let mut by_code = vec![0; view.len() + 1];
+        codes.for_each(|code| by_code[code as usize] += 1);
+        return counted(&by_code[1..]);
+    }
+    let mut codes: SmallVec<[u32; SORTED_CODES_MAX]> = codes.filter(|&code| code > 0).collect();
+    codes.sort_unstable();
+    let values = codes.chunk_by(|a, b| a == b);
+    values
+        .map(|same| (same[0] - 1, same.len() as u64))
+        .collect()
+}
+
+/// The values whose count is not zero.
+fn counted(by_value: &[u64]) -> FacetTally {
+    let counts = (0..).zip(by_value.iter().copied());
+    counts.filter(|&(_, count)| count > 0).collect()
 }
 
 /// Counts the values of facets among the candidates of one block after the other.
@@ -143,17 +155,6 @@ impl BlockTally<'_> {
         candidates >= WEIGHED_CANDIDATES_MIN
             && intersection_cost(view, self.postings, block) < candidates + candidates / 2
     }
-}
-
-/// Cuts off the counts of rows without a value.
-fn without_none(facets: &[Facet], by_code: Vec<Vec<u64>>) -> Vec<FacetTally> {
-    let tallies = facets.iter().zip(by_code);
-    tallies
-        .map(|(&facet, counts)| FacetTally {
-            facet,
-            counts: counts[1..].to_vec(),
-        })
-        .collect()
 }
 
 /// What it costs to intersect all values of a facet with the candidates of a block. A row of a list

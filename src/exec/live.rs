@@ -125,12 +125,12 @@ impl<'a> LiveSegment<'a> {
         (count, observer.explain(run, plan, self))
     }
 
-    /// Counts the values of some facets among the matches.
+    /// Counts the values of some facets among the matches; a tally each.
     pub(crate) fn facets(self, request: &Request<'_>, facets: &[Facet]) -> Vec<FacetTally> {
         let mut storage = PlanStorage::new();
         let plan = self.plan(&mut storage, request, None);
         if plan.no_match.is_some() {
-            return facets::none(self.segment, facets);
+            return vec![FacetTally::new(); facets.len()];
         }
         let strategies = request.strategies;
         if strategies.stored_counts && plan.is_everything() {

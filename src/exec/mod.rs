@@ -32,6 +32,7 @@ mod stored_count;
 mod tests;
 mod union;
 
+pub(crate) use facets::FacetTally;
 pub(crate) use live::{LiveSegment, Request};
 pub(crate) use matches::{Boxed, Consumer, MatchRun, Matches};
 pub(crate) use observer::{Counters, Counting, Observer, Run, Unobserved};

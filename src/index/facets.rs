@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use time::Date;
 
 use super::live::SegmentHandle;
-use crate::exec::Request;
+use crate::exec::{FacetTally, Request};
 use crate::query::{Facet, Filter};
+use crate::segment::FacetView;
 use crate::signal::{Company, Signal};
 
 /// How many signals have each value of each facet.
@@ -120,13 +121,16 @@ fn merged(mut counts: Vec<ValueCount<'_>>) -> Vec<FacetCount> {
     // label first.
     counts.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| a.label.cmp(&b.label)));
     let values = counts.chunk_by(|a, b| a.key == b.key);
-    let mut list: Vec<FacetCount> = values
-        .map(|same| FacetCount {
-            label: same[0].label.to_string(),
-            count: same.iter().map(|value| value.count).sum(),
-        })
-        .collect();
-    list.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.label.cmp(&b.label)));
+    let value = |same: &[ValueCount<'_>]| FacetCount {
+        label: same[0].label.to_string(),
+        count: same.iter().map(|value| value.count).sum(),
+    };
+    sorted(values.map(value).collect())
+}
+
+/// Most signals first, then by label.
+fn sorted(mut list: Vec<FacetCount>) -> Vec<FacetCount> {
+    list.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.label.cmp(&b.label)));
     list
 }
 
@@ -156,24 +160,43 @@ fn count_group(
     request: &Request<'_>,
     group: &[Facet],
 ) {
+    let tallies = |handle: &SegmentHandle| handle.live().facets(request, group);
+    if let [only] = segments {
+        for (&facet, tally) in group.iter().zip(tallies(only)) {
+            facets.lists[facet as usize] = listed(only.segment.facet(facet), tally);
+        }
+        return;
+    }
     let mut counts: Vec<Vec<ValueCount<'_>>> = group.iter().map(|_| Vec::new()).collect();
     for handle in segments {
-        let tallies = handle.live().facets(request, group);
-        for (counts, tally) in counts.iter_mut().zip(tallies) {
-            let view = handle.segment.facet(tally.facet);
-            let found = tally
-                .counts
-                .iter()
-                .enumerate()
-                .filter(|&(_, &count)| count > 0);
-            counts.extend(found.map(|(value, &count)| ValueCount {
-                key: view.keys.get(value).into(),
-                label: view.labels.get(value).into(),
-                count,
-            }));
+        for ((&facet, counts), tally) in group.iter().zip(&mut counts).zip(tallies(handle)) {
+            counts.extend(value_counts(handle.segment.facet(facet), tally));
         }
     }
     for (&facet, counts) in group.iter().zip(counts) {
         facets.lists[facet as usize] = merged(counts);
     }
+}
+
+/// The values of a facet as the only segment counts them.
+fn listed(view: &FacetView<'_>, tally: FacetTally) -> Vec<FacetCount> {
+    if view.has_repeated_keys {
+        return merged(value_counts(view, tally).collect());
+    }
+    let value = |(value, count)| FacetCount {
+        label: view.labels.get(value as usize).to_owned(),
+        count,
+    };
+    sorted(tally.into_iter().map(value).collect())
+}
+
+fn value_counts<'a>(
+    view: &FacetView<'a>,
+    tally: FacetTally,
+) -> impl Iterator<Item = ValueCount<'a>> {
+    tally.into_iter().map(|(value, count)| ValueCount {
+        key: view.keys.get(value as usize).into(),
+        label: view.labels.get(value as usize).into(),
+        count,
+    })
 }

@@ -47,29 +47,49 @@ pub(crate) fn ones(first_word: usize, words: &[u64]) -> impl Iterator<Item = u16
 /// + currency + amounts + term).
 pub(crate) fn list(first_word: usize, words: &[u64], offsets: &mut Vec<u16>) {
     let listed = offsets.len();
-    offsets.resize(listed + count(words) as usize, 0);
+    let end = listed + count(words) as usize;
+    offsets.resize(end + SPARE_SLOTS, 0);
     list_offsets(first_word, words, &mut offsets[listed..]);
+    offsets.truncate(end);
 }
 
-/// Fills the slots, of which there are as many as rows that are set.
+/// Fills the slots, of which there are as many as rows that are set, and the spare ones.
 #[multiversion(targets(
     "x86_64+avx512f+avx512bw+avx512vl+bmi1+bmi2+lzcnt+popcnt",
     "x86_64+avx2+bmi1+bmi2+lzcnt+popcnt"
 ))]
 fn list_offsets(first_word: usize, words: &[u64], slots: &mut [u16]) {
-    let mut slots = slots.iter_mut();
+    let mut count = 0;
     let first_words = (first_word..).step_by(PASSED_WORDS);
     for (first_word, words) in first_words.zip(words.chunks(PASSED_WORDS)) {
         let mut set_words = words_with_rows(words);
         while set_words != 0 {
             let index = take_bit::<false>(&mut set_words) as usize;
             let first = (first_word + index) as u32 * 64;
-            let mut word = words[index];
-            for slot in slots.by_ref().take(word.count_ones() as usize) {
-                *slot = (first + take_bit::<false>(&mut word)) as u16;
-            }
+            let slots = slots.get_mut(count..);
+            let Some(slots) = slots.and_then(|slots| slots.first_chunk_mut()) else {
+                return;
+            };
+            count += list_word::<false, u16>(words[index], slots, |bit| (first + bit) as u16);
         }
     }
+}
+
+/// Lists the bits that are set in a word; returns how many there are.
+#[inline(always)]
+fn list_word<const DESCENDS: bool, T>(
+    mut word: u64,
+    slots: &mut [T; SPARE_SLOTS],
+    of_bit: impl Fn(u32) -> T,
+) -> usize {
+    let set = word.count_ones() as usize;
+    for slot in &mut slots[..UNASKED_ROWS] {
+        *slot = of_bit(take_bit::<DESCENDS>(&mut word));
+    }
+    for slot in slots.iter_mut().take(set).skip(UNASKED_ROWS) {
+        *slot = of_bit(take_bit::<DESCENDS>(&mut word));
+    }
+    set
 }
 
 /// The bits of one word, lowest first.
@@ -136,21 +156,12 @@ fn list_rows<const DESCENDS: bool>(
         while set_words != 0 {
             let index = from + take_bit::<DESCENDS>(&mut set_words) as usize;
             let first = index as u32 * 64;
-            let mut word = between(words[index], first, &offsets);
-            let set = word.count_ones() as usize;
-            let Some(slots) = rows
-                .get_mut(count..)
-                .and_then(|rows| rows.first_chunk_mut::<SPARE_SLOTS>())
-            else {
+            let word = between(words[index], first, &offsets);
+            let slots = rows.get_mut(count..);
+            let Some(slots) = slots.and_then(|slots| slots.first_chunk_mut()) else {
                 return count;
             };
-            for slot in &mut slots[..UNASKED_ROWS] {
-                *slot = base + first + take_bit::<DESCENDS>(&mut word);
-            }
-            for slot in slots.iter_mut().take(set).skip(UNASKED_ROWS) {
-                *slot = base + first + take_bit::<DESCENDS>(&mut word);
-            }
-            count += set;
+            count += list_word::<DESCENDS, u32>(word, slots, |bit| base + first + bit);
         }
         if DESCENDS {
             end = from

@@ -47,6 +47,8 @@ self_cell! {
 pub(crate) struct FacetView<'a> {
     /// What values are compared by; sorted.
     pub(crate) keys: Dictionary<'a>,
+    /// Whether values with different labels are compared by one key.
+    pub(crate) has_repeated_keys: bool,
     /// What is shown.
     pub(crate) labels: Strings<'a>,
     /// The value of each row.
@@ -259,6 +261,7 @@ impl<'a, 't> Sections<'a, 't> {
         Ok(FacetView {
             labels: self.labels(field),
             column: FacetColumn::new(codes, self.table.rows, keys.len())?,
+            has_repeated_keys: keys.keys.has_repeats(),
             keys,
             first_posting: first_postings[facet as usize],
             first_company_posting: company_field(facet).map(|index| first_postings[index]),
