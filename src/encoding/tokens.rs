@@ -22,6 +22,40 @@ pub(crate) fn push(stream: &mut Vec<u8>, term: TermNumber) {
     stream.push(rest as u8);
 }
 
+/// The terms of a stream, in order.
+///
+/// # Errors
+/// Corrupt, where a number has more than 32 bits or the stream ends within one.
+pub(crate) fn decode(mut stream: &[u8]) -> impl Iterator<Item = Result<TermNumber>> {
+    std::iter::from_fn(move || {
+        let (&first, rest) = stream.split_first()?;
+        stream = rest;
+        if first < 0x80 {
+            return Some(Ok(TermNumber(first.into())));
+        }
+        let term = decode_long(first, &mut stream);
+        Some(term.ok_or_else(|| Error::corrupt("a token stream is malformed")))
+    })
+}
+
+/// The term whose first byte was taken from the stream; none where it is malformed.
+fn decode_long(first: u8, stream: &mut &[u8]) -> Option<TermNumber> {
+    let mut number = u32::from(first & 0x7F);
+    for shift in [7, 14, 21, 28] {
+        let (&byte, rest) = stream.split_first()?;
+        *stream = rest;
+        let bits = u32::from(byte & 0x7F);
+        if shift == 28 && byte > 0xF {
+            return None;
+        }
+        number |= bits << shift;
+        if byte < 0x80 {
+            return Some(TermNumber(number));
+        }
+    }
+    None
+}
+
 /// A view of the token streams of a field, one after the other, with the end of each.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TokenStreams<'a> {

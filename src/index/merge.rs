@@ -28,6 +28,7 @@ use super::directory::{FileBuilder, NewFiles};
 use super::live::SegmentHandle;
 use crate::Result;
 use crate::encoding::row::{CompanyNumber, Row};
+use crate::segment::CopySource;
 
 /// How many times the rows after it a segment has. Eight halves the work of merging against
 /// sixteen; a segment more costs a page less than a microsecond (`benches/updates.rs`).
@@ -159,22 +160,24 @@ fn write_merged(
     inputs: &[SegmentHandle],
     is_given_up: &dyn Fn() -> bool,
 ) -> Result<Option<SegmentHandle>> {
-    for live in inputs {
+    let mut sources: Vec<_> = inputs
+        .iter()
+        .map(|live| (live, CopySource::new(&live.segment)))
+        .collect();
+    for (live, source) in &mut sources {
         // A later segment's record of a company replaces an earlier one's.
         let companies = live.segment.companies();
         for company in companies.filter(|&company| !live.deleted.contains_company(company)) {
-            output
-                .builder
-                .add_company(&live.segment.company(company)?)?;
+            output.builder.copy_company(source, company)?;
         }
     }
-    for live in inputs {
+    for (live, mut source) in sources {
         let rows = live.segment.rows();
         for row in rows.filter(|&row| !live.deleted.contains(row)) {
             if row.0.is_multiple_of(ROWS_BETWEEN_LOOKS) && is_given_up() {
                 return Ok(None);
             }
-            output.builder.add_signal(&live.segment.signal(row)?)?;
+            output.builder.copy_signal(&mut source, row)?;
         }
     }
     output.finish(&*core.storage).map(Some)

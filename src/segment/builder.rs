@@ -72,6 +72,10 @@ pub(super) struct PendingSignal {
     pub(super) tokens_end: usize,
 }
 
+/// Added to an amount, it makes a negative zero a positive one and changes no other amount: both are
+/// one value of the column.
+const POSITIVE_ZERO: f64 = 0.0;
+
 /// The number of the label of each facet, plus one; 0 for none.
 pub(super) type FacetLabels = [u32; Facet::ALL.len()];
 
@@ -100,17 +104,67 @@ impl<W: Write> SegmentBuilder<W> {
         record::check_company(company)?;
         self.record.clear();
         record::write_company(&mut self.record, company);
-        let record = self.append_record()?;
+        let record = self.output.append(&self.record)?;
         let mut name_tokens = Vec::new();
         intern_terms(&mut self.name_terms, &company.name, &mut name_tokens)?;
+        let facets = self.intern_labels(|facet| facet.company_label(company))?;
         let pending = PendingCompany {
             record,
             name: company.name.as_ref().into(),
             name_key: text::fold_value(&company.name).into(),
             name_tokens: name_tokens.into(),
-            facets: self.intern_labels(|facet| facet.company_label(company))?,
+            facets,
         };
-        let number = self.slugs.intern(&company.slug)? as usize;
+        self.push_company(&company.slug, pending)
+    }
+
+    /// Adds a signal of a company that was added; a later one with the same id replaces it.
+    pub(crate) fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
+        let company = self.company_by_slug(&signal.company_slug)?;
+        self.check_room()?;
+        record::check_signal(signal)?;
+        self.record.clear();
+        record::write_signal(&mut self.record, signal);
+        let record = self.output.append(&self.record)?;
+        intern_terms(&mut self.title_terms, &signal.title, &mut self.title_tokens)?;
+        let facets = self.intern_labels(|facet| facet.signal_label(signal))?;
+        let amount = signal.funding.as_ref().and_then(|funding| funding.amount);
+        Ok(self.push_signal(PendingSignal {
+            id: signal.id,
+            record,
+            company,
+            day: signal.date.map(day_number),
+            amount: amount.map(|amount| amount + POSITIVE_ZERO),
+            facets,
+            tokens_end: self.title_tokens.len(),
+        }))
+    }
+
+    /// The number of the company that was added with a slug.
+    ///
+    /// # Errors
+    /// [`is_unknown_company`](Error::is_unknown_company) where there is none.
+    pub(super) fn company_by_slug(&self, slug: &str) -> Result<u32> {
+        let company = self.slugs.find(slug);
+        company.ok_or_else(|| Error::unknown_company(slug))
+    }
+
+    /// Checks that the segment has room for another signal.
+    ///
+    /// # Errors
+    /// It is full.
+    pub(super) fn check_room(&self) -> Result<()> {
+        if self.signals.len() < SEGMENT_ROWS_MAX as usize {
+            return Ok(());
+        }
+        Err(Error::full(format!(
+            "a segment holds at most {SEGMENT_ROWS_MAX} signals"
+        )))
+    }
+
+    /// Adds a company whose record is written.
+    pub(super) fn push_company(&mut self, slug: &str, pending: PendingCompany) -> Result<Added> {
+        let number = self.slugs.intern(slug)? as usize;
         if number < self.companies.len() {
             self.companies[number] = pending;
             return Ok(Added::Replaced);
@@ -119,33 +173,11 @@ impl<W: Write> SegmentBuilder<W> {
         Ok(Added::New)
     }
 
-    /// Adds a signal of a company that was added; a later one with the same id replaces it.
-    pub(crate) fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
-        let Some(company) = self.slugs.find(&signal.company_slug) else {
-            return Err(Error::unknown_company(&signal.company_slug));
-        };
-        if self.signals.len() >= SEGMENT_ROWS_MAX as usize {
-            return Err(Error::full(format!(
-                "a segment holds at most {SEGMENT_ROWS_MAX} signals"
-            )));
-        }
-        record::check_signal(signal)?;
-        self.record.clear();
-        record::write_signal(&mut self.record, signal);
-        let record = self.append_record()?;
-        intern_terms(&mut self.title_terms, &signal.title, &mut self.title_tokens)?;
-        let facets = self.intern_labels(|facet| facet.signal_label(signal))?;
-        let added = self.see(signal.id);
-        self.signals.push(PendingSignal {
-            id: signal.id,
-            record,
-            company,
-            day: signal.date.map(day_number),
-            amount: signal.funding.as_ref().and_then(|funding| funding.amount),
-            facets,
-            tokens_end: self.title_tokens.len(),
-        });
-        Ok(added)
+    /// Adds a signal whose record is written and whose terms stand in `title_tokens`.
+    pub(super) fn push_signal(&mut self, pending: PendingSignal) -> Added {
+        let added = self.see(pending.id);
+        self.signals.push(pending);
+        added
     }
 
     /// Whether a company of that slug was added.
@@ -158,10 +190,6 @@ impl<W: Write> SegmentBuilder<W> {
     /// Cost: sorts ids and dictionaries, groups rows by value; about as long as adding took.
     pub(crate) fn finish(self) -> Result<W> {
         assemble::finish(self)
-    }
-
-    fn append_record(&mut self) -> Result<u64> {
-        self.output.append(&self.record)
     }
 
     fn intern_labels<'r>(

@@ -8,6 +8,7 @@
 mod assemble;
 mod builder;
 mod companies;
+mod copy;
 mod deleted;
 mod field;
 mod format;
@@ -21,6 +22,7 @@ mod views;
 
 pub use builder::Added;
 pub(crate) use builder::SegmentBuilder;
+pub(crate) use copy::CopySource;
 pub(crate) use deleted::Deleted;
 pub(crate) use field::Field;
 #[cfg(feature = "http")]
@@ -293,9 +295,26 @@ impl Segment {
     /// # Errors
     /// The record is corrupt.
     pub(crate) fn company(&self, company: CompanyNumber) -> Result<Company<'_>> {
-        let index = self.views().company_records[company.index()];
-        let record = self.row_count() as usize + company.index();
+        let (record, index) = self.company_record(company);
         self.records().company(record, index)
+    }
+
+    /// The record of a row as it is stored.
+    fn signal_bytes(&self, row: Row) -> Result<&[u8]> {
+        let index = self.views().signal_records.get(row.index());
+        self.records().bytes(row.index(), index)
+    }
+
+    /// The record of a company as it is stored.
+    fn company_bytes(&self, company: CompanyNumber) -> Result<&[u8]> {
+        let (record, index) = self.company_record(company);
+        self.records().bytes(record, index)
+    }
+
+    /// The number of a company's record, and where it starts.
+    fn company_record(&self, company: CompanyNumber) -> (usize, u64) {
+        let record = self.row_count() as usize + company.index();
+        (record, self.views().company_records[company.index()])
     }
 
     /// The name and length in bytes of each section, for reports.

@@ -32,7 +32,10 @@ use crate::{Error, Result};
 /// texts that JSON lines may have. What a record has beside them is far below a kilobyte.
 const TEXT_BYTES_MAX: usize = 16 << 20;
 
-const FRAME_BYTES: usize = 8;
+const CHECKSUM_BYTES: usize = 4;
+
+/// Bytes of the checksum and the length.
+const FRAME_BYTES: usize = CHECKSUM_BYTES + 4;
 
 /// Bytes of a record before its region.
 const HEAD_BYTES: usize = FRAME_BYTES + 16;
@@ -274,16 +277,32 @@ impl<'a> Records<'a> {
         item.map(Some).ok_or_else(malformed)
     }
 
+    /// The bytes of a record, for copying it.
+    ///
+    /// # Errors
+    /// As for [`signal`](Self::signal), but that a malformed record is not noticed.
+    pub(super) fn bytes(self, record: usize, index: u64) -> Result<&'a [u8]> {
+        self.verified(record, index).map(|(_, bytes)| bytes)
+    }
+
     fn fields(self, record: usize, index: u64) -> Result<Fields<'a>> {
+        self.verified(record, index).map(|(fields, _)| fields)
+    }
+
+    /// The fields and the bytes of a record that matches its checksum.
+    fn verified(self, record: usize, index: u64) -> Result<(Fields<'a>, &'a [u8])> {
         let frame = usize::try_from(index)
             .ok()
             .and_then(|start| self.bytes.get(start..));
-        let fields = frame.and_then(|frame| {
+        let verified = frame.and_then(|frame| {
             let (fields, covered, checksum) = Fields::split(frame)?;
             let check = || crc32c::crc32c(covered) == checksum;
-            self.verified.insert(record, check).then_some(fields)
+            let bytes = &frame[..CHECKSUM_BYTES + covered.len()];
+            self.verified
+                .insert(record, check)
+                .then_some((fields, bytes))
         });
-        fields.ok_or_else(|| {
+        verified.ok_or_else(|| {
             Error::corrupt(format!("the record at {index} does not match its checksum"))
         })
     }
@@ -537,7 +556,7 @@ impl<'a> Fields<'a> {
             bytes.map_or(0, u32::from_le_bytes)
         };
         let length = word(1) as usize;
-        let covered = frame.get(4..FRAME_BYTES.checked_add(length)?)?;
+        let covered = frame.get(CHECKSUM_BYTES..FRAME_BYTES.checked_add(length)?)?;
         let body = after_head.get(..length.checked_sub(HEAD_BYTES - FRAME_BYTES)?)?;
         let (region, rest) = body.split_at_checked(word(3) as usize)?;
         let fields = Fields {

@@ -5,23 +5,6 @@ use proptest::prelude::*;
 use super::*;
 use crate::encoding::frame_of_reference::FrameOfReferenceSections;
 
-/// The terms of a stream, or `None` where it ends within a term or a term does not fit.
-fn decode(stream: &[u8]) -> Option<Vec<TermNumber>> {
-    let mut terms = Vec::new();
-    let (mut number, mut shift) = (0_u64, 0);
-    for &byte in stream {
-        number |= u64::from(byte & 0x7F) << shift;
-        shift += 7;
-        if byte < 0x80 {
-            terms.push(TermNumber(u32::try_from(number).ok()?));
-            (number, shift) = (0, 0);
-        } else if shift > 28 {
-            return None;
-        }
-    }
-    (shift == 0).then_some(terms)
-}
-
 proptest! {
     #[test]
     fn a_phrase_occurs_where_its_terms_stand_in_a_row(
@@ -41,7 +24,8 @@ proptest! {
         let encoded = EncodedPhrase::new(phrase.iter().map(|&term| TermNumber(term)));
         let expected = text.windows(phrase.len()).any(|window| window == phrase);
         prop_assert_eq!(encoded.occurs(&streams, 0), expected);
-        let decoded = decode(streams.get(0)).unwrap();
+        let decoded: Result<Vec<_>> = decode(streams.get(0)).collect();
+        let decoded = decoded.unwrap();
         prop_assert_eq!(decoded.into_iter().map(|term| term.0).collect::<Vec<_>>(), text);
     }
 }
@@ -60,8 +44,26 @@ fn validation_finds_what_is_broken() {
 }
 
 #[test]
-fn malformed_streams_do_not_decode() {
-    assert_eq!(decode(&[0x80]), None);
-    assert_eq!(decode(&[0xFF; 6]), None);
-    assert_eq!(decode(&[0xFF, 0xFF, 0xFF, 0xFF, 0x1F]), None);
+fn what_is_decoded_is_what_was_pushed() {
+    let numbers = [0, 1, 127, 128, 16_383, 16_384, 1 << 28, u32::MAX];
+    let mut stream = Vec::new();
+    for number in numbers {
+        push(&mut stream, TermNumber(number));
+    }
+    let decoded: Result<Vec<_>> = decode(&stream).collect();
+    assert_eq!(decoded.unwrap(), numbers.map(TermNumber));
+}
+
+#[test]
+fn malformed_streams_are_refused() {
+    let malformed: [&[u8]; 4] = [
+        &[0x80],
+        &[1, 0xFF, 0xFF],
+        &[0xFF, 0xFF, 0xFF, 0xFF, 0x1F],
+        &[0xFF, 0xFF, 0xFF, 0xFF, 0x8F, 1],
+    ];
+    for stream in malformed {
+        let decoded: Result<Vec<_>> = decode(stream).collect();
+        assert!(decoded.unwrap_err().is_corrupt(), "{stream:?}");
+    }
 }

@@ -1,0 +1,194 @@
+//! Copies signals and companies of a finished segment to one that is being built.
+//!
+//! The result is that of adding the records, without parsing or analysing them: their bytes are copied
+//! once they match their checksums, and the numbers of terms, labels and companies are mapped from one
+//! dictionary to the other.
+
+use std::io::Write;
+
+use super::builder::{FacetLabels, PendingCompany, PendingSignal, SegmentBuilder};
+use super::interner::Interner;
+use super::views::TextView;
+use super::{Segment, TextField};
+use crate::encoding::row::{CompanyNumber, Row};
+use crate::encoding::tokens;
+use crate::query::Facet;
+use crate::{Error, Result};
+
+/// A segment to copy from, with the numbers that the builder has given to its strings. It is for one
+/// builder.
+#[derive(Debug)]
+pub(crate) struct CopySource<'s> {
+    segment: &'s Segment,
+    companies: Ordinals,
+    /// By facet.
+    labels: [Ordinals; Facet::ALL.len()],
+    title_terms: TermOrdinals,
+    name_terms: TermOrdinals,
+}
+
+/// By number in the segment: the number in the builder plus one; 0 where it was not asked for yet.
+#[derive(Debug)]
+struct Ordinals(Vec<u32>);
+
+/// The ordinals of the terms of a field.
+#[derive(Debug)]
+struct TermOrdinals {
+    ordinals: Ordinals,
+    /// By term number: the index of its key.
+    keys: Vec<u32>,
+}
+
+impl<'s> CopySource<'s> {
+    /// Cost: a few bytes for each term and company of the segment.
+    pub(crate) fn new(segment: &'s Segment) -> CopySource<'s> {
+        CopySource {
+            segment,
+            companies: Ordinals::new(segment.company_count() as usize),
+            labels: Facet::ALL.map(|facet| Ordinals::new(segment.facet(facet).len())),
+            title_terms: TermOrdinals::new(segment.text(TextField::Title)),
+            name_terms: TermOrdinals::new(segment.text(TextField::Name)),
+        }
+    }
+}
+
+impl<W: Write> SegmentBuilder<W> {
+    /// Adds a company of another segment; a later one with the same slug replaces it.
+    ///
+    /// # Errors
+    /// Its record is corrupt; or as [`add_company`](Self::add_company).
+    pub(crate) fn copy_company(
+        &mut self,
+        source: &mut CopySource<'_>,
+        company: CompanyNumber,
+    ) -> Result<()> {
+        let segment = source.segment;
+        // Of a company without rows neither the terms nor the labels are stored.
+        let Some(&row) = segment.company_rows(company).first() else {
+            return self.add_company(&segment.company(company)?).map(drop);
+        };
+        let record = self.output.append(segment.company_bytes(company)?)?;
+        let mut name_tokens = Vec::new();
+        source.name_terms.map_text(
+            (segment.text(TextField::Name), company.index()),
+            &mut self.name_terms,
+            &mut name_tokens,
+        )?;
+        let pending = PendingCompany {
+            record,
+            name: segment.company_name(company).into(),
+            name_key: segment.company_keys().name_key(company).into(),
+            name_tokens: name_tokens.into(),
+            facets: self.copy_labels(source, row, true)?,
+        };
+        let slug = segment.company_keys().slug(company);
+        self.push_company(slug, pending).map(drop)
+    }
+
+    /// Adds a signal of another segment; a later one with the same id replaces it.
+    ///
+    /// # Errors
+    /// Its record is corrupt; or as [`add_signal`](Self::add_signal).
+    pub(crate) fn copy_signal(&mut self, source: &mut CopySource<'_>, row: Row) -> Result<()> {
+        let segment = source.segment;
+        let company = segment.company_of(row);
+        let company = source.companies.get(company.index(), || {
+            self.company_by_slug(segment.company_keys().slug(company))
+        })?;
+        self.check_room()?;
+        let record = self.output.append(segment.signal_bytes(row)?)?;
+        source.title_terms.map_text(
+            (segment.text(TextField::Title), row.index()),
+            &mut self.title_terms,
+            &mut self.title_tokens,
+        )?;
+        let facets = self.copy_labels(source, row, false)?;
+        let day = segment.day_column().column.get(row).checked_sub(1);
+        let amount = segment.amount_column().column.get(row).checked_sub(1);
+        self.push_signal(PendingSignal {
+            id: segment.id(row),
+            record,
+            company,
+            day: day.map(|index| segment.days()[index as usize]),
+            amount: amount.map(|index| segment.amounts()[index as usize]),
+            facets,
+            tokens_end: self.title_tokens.len(),
+        });
+        Ok(())
+    }
+
+    /// The labels of a row: those that are its company's, or those that are the signal's own.
+    fn copy_labels(
+        &mut self,
+        source: &mut CopySource<'_>,
+        row: Row,
+        of_company: bool,
+    ) -> Result<FacetLabels> {
+        let mut numbers = FacetLabels::default();
+        let facets = Facet::ALL
+            .into_iter()
+            .filter(|facet| facet.is_of_company() == of_company);
+        for facet in facets {
+            let view = source.segment.facet(facet);
+            let Some(value) = view.column.get(row).checked_sub(1) else {
+                continue;
+            };
+            let label = || self.labels[facet as usize].intern(view.labels.get(value as usize));
+            numbers[facet as usize] = source.labels[facet as usize].get(value as usize, label)? + 1;
+        }
+        Ok(numbers)
+    }
+}
+
+impl Ordinals {
+    fn new(len: usize) -> Ordinals {
+        Ordinals(vec![0; len])
+    }
+
+    /// The number in the builder, which `find` gives the first time.
+    #[inline]
+    fn get(&mut self, number: usize, find: impl FnOnce() -> Result<u32>) -> Result<u32> {
+        let ordinal = &mut self.0[number];
+        if *ordinal == 0 {
+            *ordinal = find()? + 1;
+        }
+        Ok(*ordinal - 1)
+    }
+}
+
+impl TermOrdinals {
+    fn new(text: &TextView<'_>) -> TermOrdinals {
+        let mut keys = vec![0; text.term_numbers.len()];
+        for (key, &number) in (0..).zip(text.term_numbers) {
+            keys[number as usize] = key;
+        }
+        TermOrdinals {
+            ordinals: Ordinals::new(keys.len()),
+            keys,
+        }
+    }
+
+    /// Appends the terms of the text at an index, as the builder numbers them.
+    ///
+    /// # Errors
+    /// The stream is corrupt; or there are too many terms.
+    fn map_text(
+        &mut self,
+        (text, index): (&TextView<'_>, usize),
+        interner: &mut Interner,
+        tokens: &mut Vec<u32>,
+    ) -> Result<()> {
+        for term in tokens::decode(text.tokens.get(index)) {
+            let number = term?.0 as usize;
+            let Some(&key) = self.keys.get(number) else {
+                return Err(Error::corrupt("a token stream has a term without a key"));
+            };
+            let intern = || interner.intern(text.keys.get(key as usize));
+            tokens.push(self.ordinals.get(number, intern)?);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
