@@ -9,7 +9,7 @@ use super::observer::Observer;
 use crate::encoding::column::Column;
 use crate::encoding::nibbles::FacetColumn;
 use crate::encoding::posting::{BlockRows, Postings};
-use crate::encoding::row::Row;
+use crate::encoding::row::{CompanyNumber, Row};
 use crate::kernels::bits;
 use crate::kernels::block::BlockBits;
 use crate::query::Facet;
@@ -48,6 +48,36 @@ pub(super) fn stored(live: LiveSegment<'_>, facet: Facet) -> FacetTally {
     counted(&counts)
 }
 
+/// Counts the values of several facets among the rows of some companies; a tally each. What is a
+/// company's is read once for all its rows.
+pub(super) fn tally_companies(
+    live: LiveSegment<'_>,
+    companies: &[CompanyNumber],
+    facets: &[Facet],
+) -> Vec<FacetTally> {
+    let deleted = live.deleted.posting();
+    let is_live = |row: &&Row| deleted.is_none_or(|deleted| !deleted.contains(**row));
+    let rows_of = |&company: &CompanyNumber| live.segment.company_rows(company);
+    let mut rows: Vec<Row> = Vec::new();
+    // Of each company that has rows, the first and how many there are.
+    let mut firsts: Vec<(Row, u64)> = Vec::new();
+    for company in companies.iter().map(rows_of) {
+        let before = rows.len();
+        rows.extend(company.iter().filter(is_live));
+        let first = rows.get(before).copied();
+        firsts.extend(first.map(|first| (first, (rows.len() - before) as u64)));
+    }
+    let tally = |&facet: &Facet| {
+        let view = live.segment.facet(facet);
+        if facet.is_of_company() {
+            tally_rows(view, firsts.iter().copied())
+        } else {
+            tally_rows(view, rows.iter().map(|&row| (row, 1)))
+        }
+    };
+    facets.iter().map(tally).collect()
+}
+
 /// Counts the values of several facets among an execution's matches; a tally each.
 pub(super) fn tally<O: Observer>(
     mut execution: Execution<'_, O>,
@@ -59,7 +89,7 @@ pub(super) fn tally<O: Observer>(
     let views: Vec<&FacetView<'_>> = views.collect();
     let mut rows: Vec<Row> = Vec::new();
     if execution.visit_listed(|row| rows.push(row)) {
-        let tally = |view: &&FacetView<'_>| tally_rows(view, &rows);
+        let tally = |view: &&FacetView<'_>| tally_rows(view, rows.iter().map(|&row| (row, 1)));
         return views.iter().map(tally).collect();
     }
     // Code 0, no value, is counted too and cut off at the end, which saves a branch a row.
@@ -84,20 +114,21 @@ pub(super) fn tally<O: Observer>(
     by_code.iter().map(|counts| counted(&counts[1..])).collect()
 }
 
-/// Counts the values of a facet among some rows.
-fn tally_rows(view: &FacetView<'_>, rows: &[Row]) -> FacetTally {
-    let codes = rows.iter().map(|&row| view.column.get(row));
-    if rows.len() > SORTED_CODES_MAX {
+/// Counts the values of a facet among some rows, each of which stands for a number of matches.
+fn tally_rows(view: &FacetView<'_>, rows: impl ExactSizeIterator<Item = (Row, u64)>) -> FacetTally {
+    let is_sorted = rows.len() <= SORTED_CODES_MAX;
+    let codes = rows.map(|(row, count)| (view.column.get(row), count));
+    if !is_sorted {
         let mut by_code = vec![0; view.len() + 1];
-        codes.for_each(|code| by_code[code as usize] += 1);
+        codes.for_each(|(code, count)| by_code[code as usize] += count);
         return counted(&by_code[1..]);
     }
-    let mut codes: SmallVec<[u32; SORTED_CODES_MAX]> = codes.filter(|&code| code > 0).collect();
-    codes.sort_unstable();
-    let values = codes.chunk_by(|a, b| a == b);
-    values
-        .map(|same| (same[0] - 1, same.len() as u64))
-        .collect()
+    let codes = codes.filter(|&(code, _)| code > 0);
+    let mut codes: SmallVec<[(u32, u64); SORTED_CODES_MAX]> = codes.collect();
+    codes.sort_unstable_by_key(|&(code, _)| code);
+    let values = codes.chunk_by(|(a, _), (b, _)| a == b);
+    let count = |same: &[(u32, u64)]| same.iter().map(|&(_, count)| count).sum();
+    values.map(|same| (same[0].0 - 1, count(same))).collect()
 }
 
 /// The values whose count is not zero.

@@ -137,6 +137,11 @@ impl<'a> LiveSegment<'a> {
             let stored = |&facet: &Facet| facets::stored(self, facet);
             return facets.iter().map(stored).collect();
         }
+        if strategies.scanned_lists
+            && let Some(companies) = plan.only_companies()
+        {
+            return facets::tally_companies(self, &companies, facets);
+        }
         let execution = self.execution::<Unobserved>(plan, strategies);
         facets::tally(execution, facets, strategies.intersected_facets)
     }

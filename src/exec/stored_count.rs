@@ -15,8 +15,6 @@ const COUNTED_ROWS_PER_LOOK_UP: u64 = 32;
 /// Looking up a deleted row's company takes about as long as counting this many of the companies' rows.
 const COUNTED_ROWS_PER_COMPANY_LOOK_UP: u64 = 4;
 
-type Companies = SmallVec<[CompanyNumber; 4]>;
-
 impl LiveSegment<'_> {
     /// The number of live matches, where it is known without visiting them.
     ///
@@ -32,24 +30,24 @@ impl LiveSegment<'_> {
         if self.deleted.row_count() == 0 {
             return Some(stored);
         }
-        let deleted = self.deleted_matches(&plan.only_step()?.access, stored)?;
+        let deleted = self.deleted_matches(plan, stored)?;
         Some(stored.saturating_sub(deleted))
     }
 
-    /// How many of the `stored` rows of some access are deleted, where that takes less time than
-    /// counting the others.
-    fn deleted_matches(self, access: &Access, stored: u64) -> Option<u64> {
-        let sources = match access {
+    /// How many of the `stored` matches are deleted, where that takes less time than counting the others.
+    fn deleted_matches(self, plan: &Plan<'_>, stored: u64) -> Option<u64> {
+        let deleted = self.deleted.row_count();
+        if let Some(companies) = plan.only_companies() {
+            let is_cheaper = deleted * COUNTED_ROWS_PER_COMPANY_LOOK_UP <= stored;
+            return is_cheaper.then(|| self.deleted_of_companies(companies));
+        }
+        let sources = match &plan.only_step()?.access {
             Access::One(source) => std::slice::from_ref(source),
             Access::Union(sources) => sources.as_slice(),
             Access::OfCompanies(rows) => return Some(self.deleted_among(rows)),
             Access::Rows(_) | Access::Phrase { .. } => return None,
         };
-        if let Some(companies) = only_companies(sources) {
-            let is_cheaper = self.deleted.row_count() * COUNTED_ROWS_PER_COMPANY_LOOK_UP <= stored;
-            return is_cheaper.then(|| self.deleted_of_companies(companies));
-        }
-        let look_ups = self.deleted.row_count() * sources.len() as u64;
+        let look_ups = deleted * sources.len() as u64;
         let is_cheaper = look_ups * COUNTED_ROWS_PER_LOOK_UP <= stored;
         is_cheaper.then(|| self.deleted_in(sources))
     }
@@ -72,20 +70,11 @@ impl LiveSegment<'_> {
     }
 
     /// How many deleted rows are of one of some companies.
-    fn deleted_of_companies(self, mut companies: Companies) -> u64 {
+    fn deleted_of_companies(self, mut companies: SmallVec<[CompanyNumber; 4]>) -> u64 {
         companies.sort_unstable();
         let company_of = |row| self.segment.company_of(Row(row));
         let rows = self.deleted.rows().iter();
         rows.filter(|&row| companies.binary_search(&company_of(row)).is_ok())
             .count() as u64
     }
-}
-
-/// The companies of some sources, where all of them are companies.
-fn only_companies(sources: &[Source]) -> Option<Companies> {
-    let company = |source: &Source| match source {
-        Source::Company(company) => Some(*company),
-        Source::Posting(_) => None,
-    };
-    sources.iter().map(company).collect()
 }

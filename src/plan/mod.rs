@@ -40,6 +40,7 @@ pub(crate) use strategies::Strategies;
 #[cfg(feature = "__strategies")]
 pub use strategies::Strategies;
 
+use crate::encoding::row::CompanyNumber;
 use crate::encoding::tokens::EncodedPhrase;
 use crate::query::{Facet, Filter, Phrase};
 use crate::segment::TextField;
@@ -235,6 +236,20 @@ impl<'q> Plan<'q> {
             [step] if self.no_match.is_none() && self.has_nothing_else() => Some(step),
             _ => None,
         }
+    }
+
+    /// The companies whose rows are the matches, where there are some.
+    pub(crate) fn only_companies(&self) -> Option<SmallVec<[CompanyNumber; 4]>> {
+        let sources = match &self.only_step()?.access {
+            Access::One(source) => std::slice::from_ref(source),
+            Access::Union(sources) => sources.as_slice(),
+            _ => return None,
+        };
+        let company = |source: &Source| match source {
+            Source::Company(company) => Some(*company),
+            Source::Posting(_) => None,
+        };
+        sources.iter().map(company).collect()
     }
 
     /// Whether every row matches.
