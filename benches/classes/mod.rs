@@ -7,8 +7,8 @@
 
 mod draw;
 mod middle;
-mod random;
-mod statistics;
+pub(crate) mod random;
+pub(crate) mod statistics;
 pub(crate) mod wanted;
 
 use std::collections::HashSet;

@@ -1,0 +1,257 @@
+//! The parts of queries that cost most, and how they are put together.
+
+use signaldex::query::{Days, Facet, Order, QueryBuilder};
+use signaldex::{Query, Snapshot, sample};
+
+use crate::Result;
+use crate::classes::Statistics;
+use crate::classes::random::Random;
+use crate::classes::wanted::cursor_before;
+
+/// Words that are drawn from: the most frequent ones, since their sets are the largest.
+const WORDS: usize = 60;
+/// Parts of a query at most.
+const PARTS_MAX: usize = 4;
+/// Characters of a list of words, somewhat below the limit.
+const TEXT_CHARS: usize = 980;
+/// Characters of a phrase, somewhat below the limit.
+const PHRASE_CHARS: usize = 170;
+
+/// Adds a part to a query.
+type AddPart = fn(&mut Draw<'_>, QueryBuilder) -> QueryBuilder;
+
+/// Every part, with its name.
+const PARTS: [(&str, AddPart); 19] = [
+    ("all of frequent words", |draw, query| {
+        let count = 1 + draw.random.below(6);
+        query.all(draw.words(count).join(" "))
+    }),
+    ("any of frequent words", |draw, query| {
+        let count = 2 + draw.random.below(WORDS);
+        query.any(fitting(draw.words(count), TEXT_CHARS))
+    }),
+    ("any of phrases", |draw, query| {
+        let count = 1 + draw.random.below(WORDS);
+        query.any(fitting(draw.phrases(count), TEXT_CHARS))
+    }),
+    ("any of phrases that occur", |draw, query| {
+        let count = 1 + draw.random.below(WORDS);
+        query.any(fitting(draw.titles_phrases(count), TEXT_CHARS))
+    }),
+    ("all of phrases", |draw, query| {
+        let count = 1 + draw.random.below(3);
+        query.all(fitting(draw.phrases(count), TEXT_CHARS))
+    }),
+    ("exact phrase of frequent words", |draw, query| {
+        let count = 2 + draw.random.below(4);
+        query.exact(fitting(draw.words(count), PHRASE_CHARS))
+    }),
+    ("exact phrase of a title", |draw, query| {
+        let length = 2 + draw.random.below(5);
+        query.exact(fitting(draw.window(length), PHRASE_CHARS))
+    }),
+    ("none of frequent words", |draw, query| {
+        let count = 1 + draw.random.below(WORDS);
+        query.exclude(fitting(draw.words(count), TEXT_CHARS))
+    }),
+    ("none of phrases", |draw, query| {
+        let count = 1 + draw.random.below(WORDS);
+        query.exclude(fitting(draw.phrases(count), TEXT_CHARS))
+    }),
+    ("none of phrases that occur", |draw, query| {
+        let count = 1 + draw.random.below(WORDS);
+        query.exclude(fitting(draw.titles_phrases(count), TEXT_CHARS))
+    }),
+    ("narrow amounts", |draw, query| {
+        let amount = draw.amount();
+        query.funding_min(amount).funding_max(amount)
+    }),
+    ("wide amounts", |draw, query| {
+        let amounts = [draw.amount(), draw.amount()];
+        let [min, max] = [amounts[0].min(amounts[1]), amounts[0].max(amounts[1])];
+        query.funding_min(min).funding_max(max)
+    }),
+    ("one day", |draw, query| {
+        let day = draw.sample().date;
+        query.date_from(day).date_to(day)
+    }),
+    ("last days", |_, query| query.days(Days::Thirty)),
+    ("country", |draw, query| {
+        query.country(draw.label(Facet::Country))
+    }),
+    ("industry and country", |draw, query| {
+        let industry = draw.label(Facet::Industry);
+        query.country(draw.label(Facet::Country)).industry(industry)
+    }),
+    ("many categories", |draw, query| {
+        let count = 1 + draw.random.below(12);
+        let ids: Vec<String> = (0..count).map(|_| draw.label(Facet::Category)).collect();
+        query.categories(ids)
+    }),
+    ("50 companies", |draw, query| {
+        let slugs: Vec<String> = (0..50).map(|_| draw.sample().company.clone()).collect();
+        query.companies(slugs)
+    }),
+    ("company name", |draw, query| {
+        query.company(draw.name_word())
+    }),
+];
+
+/// Draws queries; the same ones of the same corpus.
+pub(crate) struct Draw<'a> {
+    random: Random,
+    statistics: &'a Statistics,
+    /// The most frequent words first.
+    words: Vec<&'a str>,
+    amounts: Vec<f64>,
+    names: Vec<String>,
+}
+
+impl<'a> Draw<'a> {
+    /// Draws from a corpus.
+    ///
+    /// # Errors
+    /// A record is corrupt.
+    pub(crate) fn new(snapshot: &Snapshot, statistics: &'a Statistics) -> Result<Draw<'a>> {
+        const NAMES: usize = 200;
+        let mut words = statistics.terms_between(1, usize::MAX);
+        words.sort_by_key(|word| std::cmp::Reverse(statistics.frequency(word)));
+        words.truncate(WORDS);
+        let amounts = statistics.samples().iter().filter_map(|one| one.amount);
+        let companies = snapshot.scan_companies().take(NAMES);
+        let names = companies.map(|company| Ok(company?.name.into_owned()));
+        Ok(Draw {
+            random: Random::named("slow shapes"),
+            statistics,
+            words,
+            amounts: amounts.collect(),
+            names: names.collect::<Result<_>>()?,
+        })
+    }
+
+    /// One query, with the names of its parts.
+    pub(crate) fn one(&mut self) -> (String, Query) {
+        let mut builder = Query::builder();
+        let mut names: Vec<&str> = Vec::new();
+        for _ in 0..=self.random.below(PARTS_MAX) {
+            let (name, add) = PARTS[self.random.below(PARTS.len())];
+            // Two of one parameter would be refused.
+            if !names
+                .iter()
+                .any(|other| parameter(other) == parameter(name))
+            {
+                names.push(name);
+                builder = add(self, builder);
+            }
+        }
+        names.sort_unstable();
+        let query = builder.order(self.order()).build();
+        let query = query.expect("what is drawn from a corpus is valid");
+        let query = if self.random.below(2) == 0 {
+            query
+        } else {
+            self.from_the_middle(query)
+        };
+        (names.join(" + "), query)
+    }
+
+    /// The query's page from somewhere on, newest first.
+    fn from_the_middle(&mut self, query: Query) -> Query {
+        let id = self.statistics.ids[self.random.below(self.statistics.ids.len())];
+        let cursor = cursor_before(id, query.filter(), sample::AS_OF);
+        let text = query.to_string().replace("&order=oldestFirst", "");
+        let text = text.replace("order=oldestFirst", "");
+        let joint = if text.is_empty() { "" } else { "&" };
+        let text = format!("{text}{joint}cursor={cursor}");
+        text.parse().unwrap_or(query)
+    }
+
+    fn order(&mut self) -> Order {
+        match self.random.below(4) {
+            0 => Order::OldestFirst,
+            _ => Order::NewestFirst,
+        }
+    }
+
+    fn words(&mut self, count: usize) -> Vec<String> {
+        (0..count).map(|_| self.word().to_owned()).collect()
+    }
+
+    /// A word, the most frequent ones rather than others.
+    fn word(&mut self) -> &'a str {
+        let below = 1 + self.random.below(self.words.len());
+        self.words[self.random.below(below)]
+    }
+
+    /// Quoted phrases of frequent words, which seldom stand next to each other.
+    fn phrases(&mut self, count: usize) -> Vec<String> {
+        let phrase = |_| {
+            let length = 2 + self.random.below(3);
+            format!("\"{}\"", self.words(length).join(" "))
+        };
+        (0..count).map(phrase).collect()
+    }
+
+    /// Quoted phrases that stand in titles.
+    fn titles_phrases(&mut self, count: usize) -> Vec<String> {
+        let phrase = |_| {
+            let length = 2 + self.random.below(3);
+            format!("\"{}\"", self.window(length).join(" "))
+        };
+        (0..count).map(phrase).collect()
+    }
+
+    /// Some neighbouring words of a title.
+    fn window(&mut self, length: usize) -> Vec<String> {
+        let terms = &self.sample().terms;
+        let first = terms.len().saturating_sub(length);
+        let first = self.random.below(first + 1);
+        terms[first..(first + length).min(terms.len())].to_vec()
+    }
+
+    fn sample(&mut self) -> &'a crate::classes::statistics::Sample {
+        let samples = self.statistics.samples();
+        &samples[self.random.below(samples.len())]
+    }
+
+    fn label(&mut self, facet: Facet) -> String {
+        loop {
+            if let Some(label) = self.sample().label(facet) {
+                return label.to_owned();
+            }
+        }
+    }
+
+    fn amount(&mut self) -> f64 {
+        self.random.pick(&self.amounts).copied().unwrap_or(1.0)
+    }
+
+    fn name_word(&mut self) -> String {
+        let name = self.random.pick(&self.names).cloned().unwrap_or_default();
+        let word = name.split_whitespace().next().unwrap_or("a");
+        word.to_owned()
+    }
+}
+
+/// The words of the part's name that say which parameter it sets.
+fn parameter(part: &str) -> &str {
+    match part {
+        "country" | "industry and country" => "country",
+        "narrow amounts" | "wide amounts" => "amounts",
+        "one day" | "last days" => "dates",
+        _ => part.split(' ').next().unwrap_or(part),
+    }
+}
+
+/// As many items as fit in some characters, one after the other.
+fn fitting(items: Vec<String>, chars: usize) -> String {
+    let mut text = String::new();
+    for item in items {
+        if text.chars().count() + 1 + item.chars().count() > chars {
+            break;
+        }
+        text.push(' ');
+        text.push_str(&item);
+    }
+    text.trim_start().to_owned()
+}
