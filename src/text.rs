@@ -30,6 +30,11 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation;
 
+mod latin;
+mod words;
+
+use words::{LatinWords, Word};
+
 /// The version of the analysis. Every segment holds it, since terms and values of another version
 /// would not be found.
 pub const ANALYSIS_VERSION: u16 = 2;
@@ -45,22 +50,34 @@ pub fn terms(text: &str) -> Vec<String> {
 
 /// Calls `sink` with each term of `text`, in order.
 ///
-/// Cost: for ASCII text one pass and one buffer; other text is normalised first, at about ten
-/// times the cost.
-pub fn analyze(text: &str, sink: impl FnMut(&str)) {
+/// Cost: for ASCII text one pass; a word with other Latin letters takes two, and a word in another script
+/// is normalised first, at some fifty times the cost.
+pub fn analyze(text: &str, mut sink: impl FnMut(&str)) {
+    let mut buffer = String::new();
     if text.is_ascii() {
-        let words = AsciiWords {
-            text: text.as_bytes(),
-            index: 0,
-        };
-        emit(text, words, sink);
-    } else {
-        let text = normalized(text);
-        let words = text
-            .unicode_word_indices()
-            .map(|(start, word)| (start, start + word.len()));
-        emit(&text, words, sink);
+        emit(text, LatinWords::new(text), &mut buffer, &mut sink);
+        return;
     }
+    // Terms do not reach across a space, so each word takes the fastest way that it can.
+    for part in text.split(' ').filter(|part| !part.is_empty()) {
+        if part.is_ascii() {
+            emit(part, LatinWords::new(part), &mut buffer, &mut sink);
+        } else if let Some(part) = latin::folded(part) {
+            emit(&part, LatinWords::new(&part), &mut buffer, &mut sink);
+        } else {
+            let part = normalized(part);
+            emit(&part, unicode_words(&part), &mut buffer, &mut sink);
+        }
+    }
+}
+
+/// The words of normalised text.
+fn unicode_words(text: &str) -> impl Iterator<Item = Word> {
+    text.unicode_word_indices().map(|(start, word)| Word {
+        start,
+        end: start + word.len(),
+        is_plain: false,
+    })
 }
 
 /// `text` trimmed, with single spaces for all white space within it.
@@ -94,7 +111,8 @@ pub fn tidy(text: &str) -> Cow<'_, str> {
 /// ```
 pub fn fold_value(text: &str) -> Cow<'_, str> {
     if !text.is_ascii() {
-        let folded = normalized(text).replace(TYPOGRAPHIC_APOSTROPHES, "'");
+        let folded = latin::folded(text).unwrap_or_else(|| normalized(text));
+        let folded = folded.replace(TYPOGRAPHIC_APOSTROPHES, "'");
         return Cow::Owned(tidy(&folded).into_owned());
     }
     let tidied = tidy(text);
@@ -109,33 +127,44 @@ pub fn fold_value(text: &str) -> Cow<'_, str> {
 /// and U+2019, and the modifier letter U+02BC.
 const TYPOGRAPHIC_APOSTROPHES: [char; 3] = ['\u{2018}', '\u{2019}', '\u{2BC}'];
 
-/// Turns words, given by their bounds in normalised (or ASCII) text, into terms.
-fn emit(text: &str, words: impl Iterator<Item = (usize, usize)>, mut sink: impl FnMut(&str)) {
-    let mut term = String::new();
+/// Turns the words of normalised (or ASCII) text into terms.
+fn emit(
+    text: &str,
+    words: impl Iterator<Item = Word>,
+    buffer: &mut String,
+    sink: &mut impl FnMut(&str),
+) {
     let mut taken = 0;
-    for (start, end) in words {
+    for word in words {
         // The word may be an ending that the word before it has taken.
-        if start < taken {
+        if word.start < taken {
             continue;
         }
-        term.clear();
+        buffer.clear();
         // A space and the mark on it are one word to Unicode, but a person who searches for the mark types it
         // after other words.
-        term.push_str(text[start..end].trim_start());
-        term.make_ascii_lowercase();
-        drop_possessive(&mut term);
-        let rest = &text[end..];
-        let mut followed = 0;
-        if drop_acronym_dots(&mut term) {
-            followed = usize::from(rest.starts_with('.'));
-        } else if is_single_letter(&term) {
-            let sign = operator(rest);
-            term.push_str(sign);
-            followed = sign.len();
+        buffer.push_str(text[word.start..word.end].trim_start());
+        buffer.make_ascii_lowercase();
+        taken = word.end;
+        if !word.is_plain {
+            taken += finish_term(buffer, &text[word.end..]);
         }
-        taken = end + followed + possessive_length(&rest[followed..], followed);
-        sink(&term);
+        sink(buffer);
     }
+}
+
+/// Steps 5 and 6 of the analysis. Returns how much of the text after the word belongs to the term.
+fn finish_term(term: &mut String, rest: &str) -> usize {
+    drop_possessive(term);
+    let mut followed = 0;
+    if drop_acronym_dots(term) {
+        followed = usize::from(rest.starts_with('.'));
+    } else if is_single_letter(term) {
+        let sign = operator(rest);
+        term.push_str(sign);
+        followed = sign.len();
+    }
+    followed + possessive_length(&rest[followed..], followed)
 }
 
 /// Drops `'s` and `’s` from the end, as long as something is left.
@@ -236,66 +265,6 @@ fn is_latin(letter: char) -> bool {
         | '\u{F8}'..='\u{2B8}' | '\u{1D00}'..='\u{1D25}' | '\u{1D6B}'..='\u{1D77}'
         | '\u{1D79}'..='\u{1DBE}' | '\u{1E00}'..='\u{1EFF}' | '\u{2C60}'..='\u{2C7F}'
         | '\u{A722}'..='\u{A787}' | '\u{A78B}'..='\u{A7FF}' | '\u{AB30}'..='\u{AB64}')
-}
-
-/// The words of ASCII text: [UAX #29](https://www.unicode.org/reports/tr29/) as far as ASCII goes.
-struct AsciiWords<'a> {
-    text: &'a [u8],
-    index: usize,
-}
-
-impl Iterator for AsciiWords<'_> {
-    type Item = (usize, usize);
-
-    fn next(&mut self) -> Option<(usize, usize)> {
-        // Every round moves on by at least one byte.
-        loop {
-            let rest = &self.text[self.index..];
-            let start = self.index + rest.iter().position(|&byte| is_word_byte(byte))?;
-            let end = self.end_of_word(start);
-            self.index = end;
-            if self.text[start..end].iter().any(u8::is_ascii_alphanumeric) {
-                return Some((start, end));
-            }
-        }
-    }
-}
-
-impl AsciiWords<'_> {
-    fn end_of_word(&self, start: usize) -> usize {
-        let mut end = start + 1;
-        while let Some(&byte) = self.text.get(end) {
-            if is_word_byte(byte) {
-                end += 1;
-            } else if self.joins(end) {
-                end += 2;
-            } else {
-                break;
-            }
-        }
-        end
-    }
-
-    /// Whether the byte at an index joins what stands around it: a dot or an apostrophe between
-    /// letters or between digits, a colon between letters, a comma or semicolon between digits.
-    fn joins(&self, index: usize) -> bool {
-        let Some(&after) = self.text.get(index + 1) else {
-            return false;
-        };
-        let before = self.text[index - 1];
-        let between_letters = before.is_ascii_alphabetic() && after.is_ascii_alphabetic();
-        let between_digits = before.is_ascii_digit() && after.is_ascii_digit();
-        match self.text[index] {
-            b'.' | b'\'' => between_letters || between_digits,
-            b':' => between_letters,
-            b',' | b';' => between_digits,
-            _ => false,
-        }
-    }
-}
-
-fn is_word_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 #[cfg(test)]

@@ -112,8 +112,8 @@ proptest! {
 
     #[test]
     fn ascii_words_are_unicode_words(text in "[ -~\t\n]{0,24}|[a-c1-2.,:;'_+# S]{0,16}") {
-        let words: Vec<_> = AsciiWords { text: text.as_bytes(), index: 0 }
-            .map(|(start, end)| &text[start..end])
+        let words: Vec<_> = LatinWords::new(&text)
+            .map(|word| &text[word.start..word.end])
             .collect();
         prop_assert_eq!(words, text.unicode_words().collect::<Vec<_>>());
     }
@@ -131,5 +131,61 @@ proptest! {
         let decomposed: String = text.nfd().collect();
         prop_assert_eq!(terms(&decomposed), terms(&text));
         prop_assert_eq!(terms(&text.to_uppercase()), terms(&text));
+    }
+}
+
+/// The terms of a text that is normalised and cut into words as a whole.
+fn terms_slowly(text: &str) -> Vec<String> {
+    let text = normalized(text);
+    let mut terms = Vec::new();
+    let words = unicode_words(&text);
+    emit(&text, words, &mut String::new(), &mut |term: &str| {
+        terms.push(term.to_owned());
+    });
+    terms
+}
+
+#[test]
+fn the_table_of_latin_letters_agrees_with_all_of_unicode() {
+    for letter in '\0'..=char::MAX {
+        let alone = letter.to_string();
+        let Some(folded) = latin::folded(&alone) else {
+            continue;
+        };
+        assert_eq!(folded, normalized(&alone), "{letter:?}");
+        for text in [alone, format!("a{letter}B 1{letter}2 {letter}'s")] {
+            assert_eq!(terms(&text), terms_slowly(&text), "{text:?}");
+        }
+    }
+}
+
+#[test]
+fn neighbours_of_latin_letters_do_not_matter() {
+    let ascii = "aB1_.':,; -+#".chars();
+    let is_in_table = |letter: &char| latin::folded(&letter.to_string()).is_some();
+    let latin: Vec<char> = ('\u{80}'..='\u{FFFF}').filter(is_in_table).collect();
+    assert!(latin.len() > 200);
+    for &first in &latin {
+        for second in ascii.clone().chain(latin.iter().copied()) {
+            let text =
+                format!("{first}{second}b{second}{first}s a{first}{second}1{first}{second}2");
+            assert_eq!(terms(&text), terms_slowly(&text), "{text:?}");
+        }
+    }
+}
+
+#[test]
+fn words_have_the_terms_that_they_have_in_the_whole_text() {
+    const LETTERS: [char; 36] = [
+        'a', 'B', 's', '1', '_', '.', '\'', ':', ',', ';', ' ', ' ', '-', '+', '#', 'é', 'ß', 'İ',
+        'æ', '’', '‘', '…', '™', '×', '·', '´', '\u{301}', '\u{65C}', '\u{200D}', '\u{AD}',
+        '\u{93E}', 'Я', '京', 'ガ', '가', '👍',
+    ];
+    let random = &mut crate::fixtures::Random::new(11);
+    for _ in 0..100_000 {
+        let text: String = (0..random.below(10))
+            .map(|_| *random.pick(&LETTERS))
+            .collect();
+        assert_eq!(terms(&text), terms_slowly(&text), "{text:?}");
     }
 }
