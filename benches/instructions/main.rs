@@ -7,6 +7,8 @@
 
 #[path = "../classes/mod.rs"]
 mod classes;
+#[path = "../slow_shapes/shapes.rs"]
+mod shapes;
 
 use std::error::Error;
 use std::hint::black_box;
@@ -102,6 +104,10 @@ fn run(folder: &Path, sink: impl Fn(&str, &mut dyn FnMut())) -> Result<()> {
         run_class(&snapshot, &statistics, &class, &sink)?;
         run_updated(&updated, &class, &sink);
     }
+    let mut draw = shapes::Draw::new(&snapshot, &statistics)?;
+    for (name, queries) in draw.fixed() {
+        run_pages_and_counts(&snapshot, &format!("slow, {name}"), &queries, &sink);
+    }
     Ok(())
 }
 
@@ -149,15 +155,29 @@ fn run_class(
 fn run_updated(snapshot: &Snapshot, class: &Class, sink: &impl Fn(&str, &mut dyn FnMut())) {
     let wanted = class.queries.iter();
     let queries: Vec<Query> = wanted.map(|wanted| wanted.query(sample::AS_OF)).collect();
+    run_pages_and_counts(
+        snapshot,
+        &format!("{}, updated", class.name),
+        &queries,
+        sink,
+    );
+}
+
+fn run_pages_and_counts(
+    snapshot: &Snapshot,
+    name: &str,
+    queries: &[Query],
+    sink: &impl Fn(&str, &mut dyn FnMut()),
+) {
     let tasks: [Task<'_>; 2] = [
-        ("page", &queries, &|query| {
+        ("page", queries, &|query| {
             black_box(snapshot.search(query, sample::AS_OF));
         }),
-        ("count", &queries, &|query| {
+        ("count", queries, &|query| {
             black_box(snapshot.count(query.filter(), sample::AS_OF));
         }),
     ];
-    run_tasks(&format!("{}, updated", class.name), &tasks, sink);
+    run_tasks(name, &tasks, sink);
 }
 
 /// Hands on each task with a name, after what only the first query of a thread does.

@@ -8,6 +8,7 @@ use std::ops::{Deref, DerefMut};
 use smallvec::SmallVec;
 
 use super::candidate_rows::CandidateRows;
+use super::operand::BoundPhrase;
 use super::row_window::RowWindow;
 use crate::encoding::column::Column;
 use crate::encoding::posting::{BlockRows, Posting};
@@ -45,6 +46,8 @@ pub(super) struct Candidates {
     /// Where unions are formed.
     union_bits: Box<Lines>,
     union_list: Vec<u16>,
+    /// The rows of a phrase.
+    phrase_list: Vec<u16>,
     /// Whether lists may be used at all.
     lists: bool,
 }
@@ -90,6 +93,7 @@ impl Default for Candidates {
             list: Vec::new(),
             union_bits: Box::default(),
             union_list: Vec::new(),
+            phrase_list: Vec::new(),
             lists: true,
         }
     }
@@ -211,7 +215,7 @@ impl Candidates {
                 probe::retain(&mut self.list, &self.bits, true);
                 self.become_list();
             }
-            (Form::List, set) => self.retain_in(set, true),
+            (Form::List, set) => retain_in(&mut self.list, set, true),
         }
     }
 
@@ -270,26 +274,92 @@ impl Candidates {
                 bits::subtract(&mut self.bits[words.clone()], &set[words]);
             }
             (Form::Bits, set) => set.for_each(|offset| bits::clear(&mut self.bits, offset)),
-            (Form::List, set) => self.retain_in(set, false),
+            (Form::List, set) => retain_in(&mut self.list, set, false),
         }
     }
 
-    /// Removes those of the set's rows that fail `keep`. Cost: one test a row that is in both.
-    pub(super) fn subtract_where(&mut self, set: BlockRows<'_>, removes: impl Fn(u16) -> bool) {
+    /// The rows of any of some postings and phrases.
+    pub(super) fn load_phrases(&mut self, stored: &[Posting<'_>], checked: &[BoundPhrase<'_>]) {
+        self.unite_phrases(stored, checked, false);
+        self.form = Form::Bits;
+        std::mem::swap(&mut self.bits, &mut self.union_bits);
+        self.list_if_sparse();
+    }
+
+    /// Keeps the candidates that are in any of some postings and phrases.
+    pub(super) fn intersect_phrases(
+        &mut self,
+        stored: &[Posting<'_>],
+        checked: &[BoundPhrase<'_>],
+    ) {
+        self.unite_phrases(stored, checked, true);
+        let words = self.window.words();
         match self.form {
-            Form::List => self
-                .list
-                .retain(|&offset| !(set.contains(offset) && removes(offset))),
-            Form::Bits => {
-                let words = self.window.words();
-                for offset in self.window.cut(set).offsets() {
-                    let is_in_window = words.contains(&usize::from(offset / 64));
-                    if is_in_window && bits::test(&self.bits, offset) && removes(offset) {
-                        bits::clear(&mut self.bits, offset);
-                    }
-                }
+            Form::Bits => bits::intersect(&mut self.bits[words.clone()], &self.union_bits[words]),
+            Form::List => probe::retain(&mut self.list, &self.union_bits, true),
+        }
+    }
+
+    /// Removes the candidates that are in a phrase.
+    pub(super) fn subtract_phrase(&mut self, phrase: &BoundPhrase<'_>) {
+        self.list_phrase(phrase, true);
+        self.retain_occurring(phrase);
+        let rows = std::mem::take(&mut self.phrase_list);
+        self.subtract(BlockRows::Array(&rows));
+        self.phrase_list = rows;
+    }
+
+    /// Unites postings and phrases as bits; of the phrases only rows that are candidates, if they are to
+    /// be narrowed. A title is read only for a row that no other has given.
+    fn unite_phrases(
+        &mut self,
+        stored: &[Posting<'_>],
+        checked: &[BoundPhrase<'_>],
+        narrows: bool,
+    ) {
+        self.union_list.clear();
+        self.unite_from(stored);
+        for phrase in checked {
+            self.list_phrase(phrase, narrows);
+            probe::retain(&mut self.phrase_list, &self.union_bits, false);
+            self.retain_occurring(phrase);
+            for &offset in &self.phrase_list {
+                bits::set(&mut self.union_bits, offset);
             }
         }
+    }
+
+    /// Lists the window's rows that are in all sources of a phrase, and candidates if asked for.
+    fn list_phrase(&mut self, phrase: &BoundPhrase<'_>, are_candidates: bool) {
+        let (window, block) = (self.window, self.window.block());
+        let list = &mut self.phrase_list;
+        let mut sources = phrase.sources.as_slice();
+        if are_candidates && self.form == Form::List {
+            list.clone_from(&self.list);
+        } else if let [rarest, others @ ..] = sources {
+            sources = others;
+            list.clear();
+            match window.cut(rarest.block(block)) {
+                BlockRows::Bits(set) => {
+                    let words = window.words();
+                    bits::list(words.start, &set[words], list);
+                }
+                set => set.list_into(list),
+            }
+            if are_candidates {
+                probe::retain(list, &self.bits, true);
+            }
+        }
+        for source in sources {
+            retain_in(list, window.cut(source.block(block)), true);
+        }
+    }
+
+    /// Keeps the listed rows in which a phrase occurs.
+    fn retain_occurring(&mut self, phrase: &BoundPhrase<'_>) {
+        let block = self.window.block();
+        self.phrase_list
+            .retain(|&offset| phrase.occurs(Row::of(block, offset)));
     }
 
     /// Keeps the candidates that pass a test.
@@ -314,20 +384,26 @@ impl Candidates {
     /// Keeps the candidates whose codes are in one of the ranges. Where they are bits, the codes of
     /// the whole window are compared, and candidates that are few are listed before.
     pub(super) fn keep_in_ranges(&mut self, column: &Column<'_>, ranges: &[CodeRange]) {
-        let words = self.window.words();
-        let is_sparse = self.count() * COMPARED_MIN < 64 * words.len() as u32;
-        if self.form == Form::Bits && self.lists && is_sparse {
-            self.list.clear();
-            bits::list(words.start, &self.bits[words.clone()], &mut self.list);
-            self.form = Form::List;
-        }
+        self.list_if_sparse();
         match self.form {
             Form::List => {
                 column.retain_in_ranges(self.window.block(), ranges, &mut self.list);
             }
             Form::Bits => {
+                let words = self.window.words();
                 column.keep_in_ranges(self.window.first_row(), ranges, &mut self.bits[words]);
             }
+        }
+    }
+
+    /// Lists candidates that are few.
+    pub(super) fn list_if_sparse(&mut self) {
+        let words = self.window.words();
+        let is_sparse = || self.count() * COMPARED_MIN < 64 * words.len() as u32;
+        if self.form == Form::Bits && self.lists && is_sparse() {
+            self.list.clear();
+            bits::list(words.start, &self.bits[words.clone()], &mut self.list);
+            self.form = Form::List;
         }
     }
 
@@ -350,18 +426,6 @@ impl Candidates {
                     words: &self.bits[words],
                 }
             }
-        }
-    }
-
-    /// Keeps the listed candidates that are in a set, or those that are not. Inlined, so that no row
-    /// asks which.
-    #[inline(always)]
-    fn retain_in(&mut self, set: BlockRows<'_>, wanted: bool) {
-        let list = &mut self.list;
-        match set {
-            BlockRows::Bits(set) => probe::retain(list, set, wanted),
-            BlockRows::Array(offsets) => intersect::retain(list, offsets, wanted),
-            BlockRows::List(rows) => gallop::retain(list, rows, |&row| Row(row).offset(), wanted),
         }
     }
 
@@ -421,6 +485,17 @@ impl Candidates {
                 .for_each(|&offset| bits::set(&mut self.bits, offset));
             self.form = Form::Bits;
         }
+    }
+}
+
+/// Keeps the listed offsets that are in a set, or those that are not. Inlined, so that no row asks
+/// which.
+#[inline(always)]
+fn retain_in(list: &mut Vec<u16>, set: BlockRows<'_>, wanted: bool) {
+    match set {
+        BlockRows::Bits(set) => probe::retain(list, set, wanted),
+        BlockRows::Array(offsets) => intersect::retain(list, offsets, wanted),
+        BlockRows::List(rows) => gallop::retain(list, rows, |&row| Row(row).offset(), wanted),
     }
 }
 

@@ -21,6 +21,10 @@ const FEW_IN_RANGE_MAX: usize = 2048;
 /// are in the range are seldom fewer (`benches/queries`, country + size + last days).
 const LEAD_ROWS_MIN: usize = 4096;
 
+/// From this many excluded sets on, it pays to find out whether few candidates are left: as much as
+/// subtracting two of the sets from bits takes.
+const MANY_EXCLUDED: usize = 4;
+
 impl<'a, O: Observer> Execution<'a, O> {
     /// The size of the first window of a page that wants `wanted` matches.
     pub(super) fn first_window_size(&self, wanted: usize) -> WindowSize {
@@ -153,12 +157,19 @@ impl<'a, O: Observer> Execution<'a, O> {
             self.required[step].narrow(&mut self.candidates, block);
             self.ran(StepKey::Required(step), Method::Intersect, started);
         }
+        // A narrow range leaves so little that exclusions, of which there may be many, cost nothing.
+        self.compare_ranges();
+        if self.excluded.len() >= MANY_EXCLUDED {
+            self.candidates.list_if_sparse();
+        }
         for step in 0..self.excluded.len() {
+            if self.candidates.are_none() {
+                break;
+            }
             let started = O::now();
             self.excluded[step].subtract(&mut self.candidates, block);
             self.ran(StepKey::Excluded(step), Method::Subtract, started);
         }
-        self.compare_ranges();
         self.observe_whole_blocks(block);
     }
 
@@ -188,8 +199,13 @@ impl<'a, O: Observer> Execution<'a, O> {
         }
         match self.required.as_slice() {
             [] => {
-                let rows_in_block = self.segment.row_count() - block * BLOCK_ROWS;
-                self.candidates.fill(rows_in_block.min(BLOCK_ROWS));
+                self.fill(block);
+                0
+            }
+            [Operand::AnyPhrase(_), ..] if self.may_compare() => {
+                // Reading titles takes longer than comparing the codes of the window.
+                self.fill(block);
+                self.compare_ranges();
                 0
             }
             [Operand::One(first), Operand::One(second), ..] => {
@@ -204,6 +220,12 @@ impl<'a, O: Observer> Execution<'a, O> {
                 1
             }
         }
+    }
+
+    /// Makes all rows of the window candidates.
+    fn fill(&mut self, block: u32) {
+        let rows_in_block = self.segment.row_count() - block * BLOCK_ROWS;
+        self.candidates.fill(rows_in_block.min(BLOCK_ROWS));
     }
 
     /// The window's candidates.
@@ -304,7 +326,7 @@ impl<'a, O: Observer> Execution<'a, O> {
     /// Keeps the candidates that are in all ranges, so that none is residual any more. Done for a page as
     /// well, however few candidates it needs: one that fails takes as long as comparing twenty.
     fn compare_ranges(&mut self) {
-        if !self.strategies.compared_ranges {
+        if !self.may_compare() {
             return;
         }
         for index in 0..self.residual_ranges.len() {
@@ -315,6 +337,11 @@ impl<'a, O: Observer> Execution<'a, O> {
             self.ran(StepKey::Range(range), Method::CompareCodes, started);
         }
         self.residual_ranges.clear();
+    }
+
+    /// Whether there are ranges to compare.
+    fn may_compare(&self) -> bool {
+        self.strategies.compared_ranges && !self.residual_ranges.is_empty()
     }
 
     fn ranges_allow(&self, block: u32) -> bool {

@@ -1,12 +1,14 @@
 //! The sets of rows that an execution narrows by, bound to their segment.
 
+use smallvec::SmallVec;
+
 use super::candidates::Candidates;
 use crate::encoding::column::Column;
 use crate::encoding::posting::Posting;
 use crate::encoding::row::{CompanyNumber, Row};
 use crate::encoding::tokens::TokenStreams;
 use crate::kernels::retain::retain_where;
-use crate::plan::{Access, PhraseCheck, Source, Step, Strategies};
+use crate::plan::{Access, AnyPhrase, PhraseCheck, Source, Step, Strategies};
 use crate::segment::{Segment, TextField};
 
 /// A union of at most this many rows is merged into one list before the first block. Sorting them
@@ -20,7 +22,7 @@ pub(super) enum Operand<'a> {
     Union(Vec<Posting<'a>>),
     /// A union that was merged beforehand, or the rows of companies.
     Merged(Vec<u32>),
-    Phrase(Box<BoundPhrase<'a>>),
+    AnyPhrase(Box<BoundPhrases<'a>>),
 }
 
 /// The rows in which an operand's are: those of one posting, or of any of several.
@@ -29,10 +31,21 @@ enum Rows<'o, 'a> {
     InAny(&'o [Posting<'a>]),
 }
 
-/// The rows of a phrase, which few filters have as a set: only those that exclude one.
+/// The rows of any of several phrases.
+#[derive(Debug)]
+pub(super) struct BoundPhrases<'a> {
+    /// The rows of phrases that need no check.
+    stored: Vec<Posting<'a>>,
+    checked: Vec<BoundPhrase<'a>>,
+    /// The stored ones and the rarest source of each checked one: all rows are among these.
+    leads: Vec<Posting<'a>>,
+}
+
+/// A phrase to be checked.
 #[derive(Debug)]
 pub(super) struct BoundPhrase<'a> {
-    rarest: Posting<'a>,
+    /// All its rows are in all of these; the rarest comes first.
+    pub(super) sources: SmallVec<[Posting<'a>; 4]>,
     check: BoundCheck<'a>,
 }
 
@@ -55,10 +68,9 @@ impl<'a> Operand<'a> {
             Access::One(source) => Operand::One(rows_of(segment, *source)),
             Access::Rows(rows) => Operand::One(Posting::List(rows)),
             Access::OfCompanies(rows) => Operand::Merged(sorted(rows)),
-            Access::Phrase { rarest, check } => Operand::Phrase(Box::new(BoundPhrase {
-                rarest: rows_of(segment, *rarest),
-                check: BoundCheck::bind(segment, check),
-            })),
+            Access::AnyPhrase(any) => {
+                Operand::AnyPhrase(Box::new(BoundPhrases::bind(segment, any)))
+            }
             Access::Union(sources) => {
                 let postings = sources.iter().map(|&source| rows_of(segment, source));
                 let postings: Vec<Posting<'a>> = postings.collect();
@@ -73,19 +85,27 @@ impl<'a> Operand<'a> {
     }
 
     pub(super) fn load_into(&self, candidates: &mut Candidates, block: u32) {
-        match self.rows() {
-            Rows::InAny(postings) => candidates.load_union(postings),
-            Rows::In(posting) => candidates.load(posting.block(block)),
+        match self {
+            Operand::AnyPhrase(phrases) => {
+                candidates.load_phrases(&phrases.stored, &phrases.checked);
+            }
+            _ => match self.rows() {
+                Rows::InAny(postings) => candidates.load_union(postings),
+                Rows::In(posting) => candidates.load(posting.block(block)),
+            },
         }
-        self.check_phrase(candidates, block);
     }
 
     pub(super) fn narrow(&self, candidates: &mut Candidates, block: u32) {
-        match self.rows() {
-            Rows::InAny(postings) => candidates.intersect_union(postings),
-            Rows::In(posting) => candidates.intersect(posting.block(block)),
+        match self {
+            Operand::AnyPhrase(phrases) => {
+                candidates.intersect_phrases(&phrases.stored, &phrases.checked);
+            }
+            _ => match self.rows() {
+                Rows::InAny(postings) => candidates.intersect_union(postings),
+                Rows::In(posting) => candidates.intersect(posting.block(block)),
+            },
         }
-        self.check_phrase(candidates, block);
     }
 
     /// The number of candidates that are in the set; which of them are left is not said.
@@ -100,15 +120,17 @@ impl<'a> Operand<'a> {
     }
 
     pub(super) fn subtract(&self, candidates: &mut Candidates, block: u32) {
-        if let Operand::Phrase(phrase) = self {
-            let occurs = |offset| phrase.check.passes(Row::of(block, offset));
-            return candidates.subtract_where(phrase.rarest.block(block), occurs);
-        }
-        match self.rows() {
-            Rows::InAny(postings) => postings
-                .iter()
-                .for_each(|posting| candidates.subtract(posting.block(block))),
-            Rows::In(posting) => candidates.subtract(posting.block(block)),
+        match self {
+            Operand::AnyPhrase(phrases) => {
+                subtract_all(candidates, &phrases.stored, block);
+                for phrase in &phrases.checked {
+                    candidates.subtract_phrase(phrase);
+                }
+            }
+            _ => match self.rows() {
+                Rows::InAny(postings) => subtract_all(candidates, postings, block),
+                Rows::In(posting) => candidates.subtract(posting.block(block)),
+            },
         }
     }
 
@@ -158,30 +180,64 @@ impl<'a> Operand<'a> {
     }
 
     pub(super) fn contains(&self, row: Row) -> bool {
-        let is_in = match self.rows() {
-            Rows::InAny(postings) => postings.iter().any(|posting| posting.contains(row)),
-            Rows::In(posting) => posting.contains(row),
-        };
-        let passes = |phrase: &BoundPhrase<'_>| phrase.check.passes(row);
-        is_in && !matches!(self, Operand::Phrase(phrase) if !passes(phrase))
+        match self {
+            Operand::AnyPhrase(phrases) => phrases.contains(row),
+            _ => match self.rows() {
+                Rows::InAny(postings) => postings.iter().any(|posting| posting.contains(row)),
+                Rows::In(posting) => posting.contains(row),
+            },
+        }
     }
 
-    /// The rows that all of the operand's are among; of a phrase, those of its rarest word.
+    /// The rows that all of the operand's are among; of phrases, those of the rarest source of each.
     #[inline(always)]
     fn rows(&self) -> Rows<'_, 'a> {
         match self {
             Operand::One(posting) => Rows::In(*posting),
             Operand::Merged(rows) => Rows::In(Posting::List(rows)),
-            Operand::Phrase(phrase) => Rows::In(phrase.rarest),
             Operand::Union(postings) => Rows::InAny(postings),
+            Operand::AnyPhrase(phrases) => Rows::InAny(&phrases.leads),
+        }
+    }
+}
+
+impl<'a> BoundPhrases<'a> {
+    fn bind(segment: &'a Segment, any: &'a AnyPhrase) -> BoundPhrases<'a> {
+        let bound = |&source: &Source| rows_of(segment, source);
+        let stored: Vec<Posting<'a>> = any.stored.iter().map(bound).collect();
+        let checked = any.checked.iter().map(|phrase| BoundPhrase {
+            sources: phrase.sources.iter().map(bound).collect(),
+            check: BoundCheck::bind(segment, &phrase.check),
+        });
+        let checked: Vec<BoundPhrase<'a>> = checked.collect();
+        let rarest = checked.iter().map(|phrase| phrase.sources[0]);
+        BoundPhrases {
+            leads: stored.iter().copied().chain(rarest).collect(),
+            stored,
+            checked,
         }
     }
 
-    /// Keeps the candidates in which a phrase occurs, where that is what the operand asks.
-    fn check_phrase(&self, candidates: &mut Candidates, block: u32) {
-        if let Operand::Phrase(phrase) = self {
-            candidates.retain(|offset| phrase.check.passes(Row::of(block, offset)));
-        }
+    fn contains(&self, row: Row) -> bool {
+        self.stored.iter().any(|posting| posting.contains(row))
+            || self.checked.iter().any(|phrase| phrase.contains(row))
+    }
+}
+
+impl BoundPhrase<'_> {
+    fn contains(&self, row: Row) -> bool {
+        self.sources.iter().all(|posting| posting.contains(row)) && self.occurs(row)
+    }
+
+    /// Whether a row that is in all sources has the phrase.
+    pub(super) fn occurs(&self, row: Row) -> bool {
+        self.check.passes(row)
+    }
+}
+
+fn subtract_all(candidates: &mut Candidates, postings: &[Posting<'_>], block: u32) {
+    for posting in postings {
+        candidates.subtract(posting.block(block));
     }
 }
 
@@ -203,10 +259,7 @@ impl<'a> BoundCheck<'a> {
             None => row.index(),
             Some(companies) => CompanyNumber::of_code(companies.get(row)).index(),
         };
-        self.check
-            .any_of
-            .iter()
-            .any(|phrase| phrase.occurs(&self.streams, index))
+        self.check.phrase.occurs(&self.streams, index)
     }
 }
 

@@ -44,9 +44,14 @@ fn rows(live: LiveSegment<'_>, access: &Access) -> BTreeSet<u32> {
             .flat_map(|source| of_source(*source))
             .collect(),
         Access::Rows(rows) | Access::OfCompanies(rows) => rows.iter().copied().collect(),
-        Access::Phrase { rarest, check } => of_source(*rarest)
-            .filter(|&row| occurs(live, check, Row(row)))
-            .collect(),
+        Access::AnyPhrase(any) => {
+            let stored = any.stored.iter().flat_map(|source| of_source(*source));
+            let checked = any.checked.iter().flat_map(|phrase| {
+                let rarest = of_source(phrase.sources[0]);
+                rarest.filter(|&row| occurs(live, &phrase.check, Row(row)))
+            });
+            stored.chain(checked).collect()
+        }
     }
 }
 
@@ -65,6 +70,5 @@ fn occurs(live: LiveSegment<'_>, check: &PhraseCheck, row: Row) -> bool {
         TextField::Name => live.segment.company_of(row).index(),
     };
     let streams = live.segment.tokens(check.field);
-    let mut phrases = check.any_of.iter();
-    phrases.any(|phrase| phrase.occurs(&streams, index))
+    check.phrase.occurs(&streams, index)
 }

@@ -70,7 +70,7 @@ impl<'a> ScanSource<'a> {
                 let lists = union.iter().map(listed).collect::<Option<_>>()?;
                 Some(ScanSource::Companies(ListUnion::new(lists, rows, order)))
             }
-            Access::OfCompanies(_) | Access::Phrase { .. } => None,
+            Access::OfCompanies(_) | Access::AnyPhrase(_) => None,
         }
     }
 

@@ -45,7 +45,7 @@ impl LiveSegment<'_> {
             Access::One(source) => std::slice::from_ref(source),
             Access::Union(sources) => sources.as_slice(),
             Access::OfCompanies(rows) => return Some(self.deleted_among(rows)),
-            Access::Rows(_) | Access::Phrase { .. } => return None,
+            Access::Rows(_) | Access::AnyPhrase(_) => return None,
         };
         let look_ups = deleted * sources.len() as u64;
         let is_cheaper = look_ups * COUNTED_ROWS_PER_LOOK_UP <= stored;

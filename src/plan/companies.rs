@@ -85,7 +85,7 @@ impl Step<'_> {
         match &self.access {
             Access::One(source) => (facet, SmallVec::from_slice(&[*source])),
             Access::Union(sources) => (facet, sources.clone()),
-            Access::Rows(_) | Access::OfCompanies(_) | Access::Phrase { .. } => {
+            Access::Rows(_) | Access::OfCompanies(_) | Access::AnyPhrase(_) => {
                 unreachable!("values of facets are stored sets")
             }
         }

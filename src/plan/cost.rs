@@ -23,18 +23,14 @@ impl Plan<'_> {
             return 0;
         }
         let candidates = self.matches_max(rows);
-        let required = self.required.iter().map(Step::sources);
-        let excluded = self.excluded.iter().map(Step::sources);
-        let sources: u64 = required.chain(excluded).sum();
+        let steps = self.required.iter().chain(&self.excluded);
+        let sources: u64 = steps.map(Step::sources).sum();
         let sets = sources * blocks(rows) * SET_BLOCK_COST;
         let ranges = self.ranges.len() as u64 * candidates / ROWS_PER_COST;
-        let phrases: u64 = self
-            .phrases
-            .iter()
-            .map(|step| candidates * step.check.any_of.len() as u64)
-            .sum();
-        let excluded: u64 = self.excluded.iter().map(Step::check_cost).sum();
-        sets + ranges + phrases + excluded
+        let phrases = self.phrases.len() as u64 * candidates;
+        let steps = self.required.iter().chain(&self.excluded);
+        let checked: u64 = steps.map(|step| step.check_cost(candidates)).sum();
+        sets + ranges + phrases + checked
     }
 
     /// What it costs at most to add each match to the counts of `facets` facets.
@@ -58,15 +54,23 @@ impl Step<'_> {
     fn sources(&self) -> u64 {
         match &self.access {
             Access::Union(sources) => sources.len() as u64,
-            Access::One(_) | Access::Phrase { .. } => 1,
+            Access::One(_) => 1,
+            Access::AnyPhrase(any) => {
+                let checked = any.checked.iter().map(|phrase| phrase.sources.len());
+                (any.stored.len() + checked.sum::<usize>()) as u64
+            }
             Access::Rows(_) | Access::OfCompanies(_) => 0,
         }
     }
 
-    /// What it costs at most to look for a phrase in the rows of its rarest word.
-    fn check_cost(&self) -> Cost {
+    /// What it costs at most to look for phrases, each in those of the
+    /// candidates that are in its rarest source.
+    fn check_cost(&self, candidates: u64) -> Cost {
         match &self.access {
-            Access::Phrase { check, .. } => self.estimate.max * check.any_of.len() as u64,
+            Access::AnyPhrase(any) => {
+                let rows = any.checked.iter().map(|phrase| phrase.rarest_rows);
+                rows.map(|rows| rows.min(candidates)).sum()
+            }
             _ => 0,
         }
     }

@@ -37,6 +37,15 @@ impl Estimate {
         }
     }
 
+    /// The rows of this or of any of several parts; at most all.
+    pub(crate) fn or(self, parts: impl Iterator<Item = Estimate>, rows: u64) -> Estimate {
+        parts.fold(self, |all, part| Estimate {
+            min: all.min.max(part.min),
+            expected: (all.expected + part.expected).min(rows),
+            max: (all.max + part.max).min(rows),
+        })
+    }
+
     /// The rows that hold all words of a phrase next to each other: at most those of the rarest.
     /// Words of a phrase that is searched for usually do occur together, so half is guessed.
     pub(crate) fn phrase(rarest: u64) -> Estimate {

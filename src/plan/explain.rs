@@ -180,13 +180,17 @@ fn operand(access: &Access) -> &'static str {
         Access::Union(_) => "a union",
         Access::Rows(_) => "listed rows",
         Access::OfCompanies(_) => "rows of companies",
-        Access::Phrase { .. } => "a phrase",
+        Access::AnyPhrase(any) => match any.stored.len() + any.checked.len() {
+            1 => "a phrase",
+            _ => "a union of phrases",
+        },
     }
 }
 
 fn required_reason(access: &Access, leads: bool) -> &'static str {
     match (access, leads) {
         (Access::OfCompanies(_), true) => "few companies are left by all their facets",
+        (Access::AnyPhrase(_), _) => "titles are read only for rows with all words of a phrase",
         (_, true) => "the fewest rows of all steps",
         (_, false) => "more rows than the step before",
     }
@@ -194,7 +198,7 @@ fn required_reason(access: &Access, leads: bool) -> &'static str {
 
 fn excluded_reason(access: &Access) -> &'static str {
     match access {
-        Access::Phrase { .. } => "titles are read only for rows with the rarest word",
+        Access::AnyPhrase(_) => "titles are read only for rows with all words of the phrase",
         _ => "after what is required, when few candidates are left",
     }
 }

@@ -103,13 +103,8 @@ pub(crate) enum Access {
     Rows(Vec<u32>),
     /// These rows, those of one company after those of another.
     OfCompanies(Vec<u32>),
-    /// The rows of a phrase: those of its rarest word, checked one by one.
-    Phrase {
-        /// The source of the rarest word.
-        rarest: Source,
-        /// What is looked for in the token stream.
-        check: PhraseCheck,
-    },
+    /// The rows of any of several phrases of which some have to be checked. Boxed, since steps are moved.
+    AnyPhrase(Box<AnyPhrase>),
 }
 
 /// A step on an ordered column.
@@ -139,11 +134,31 @@ pub(crate) struct PhraseStep<'q> {
     pub(crate) estimate: Estimate,
 }
 
-/// Whether one of some phrases occurs in a row's text.
+/// Several phrases of which a row has to have one.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct AnyPhrase {
+    /// The sources of those whose rows are stored: words, and pairs of frequent words.
+    pub(crate) stored: Vec<Source>,
+    /// The others.
+    pub(crate) checked: Vec<CheckedPhrase>,
+}
+
+/// A phrase whose rows are among those of several sources, and have to be checked one by one.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct CheckedPhrase {
+    /// The rarest first; at least one.
+    pub(crate) sources: SmallVec<[Source; 4]>,
+    /// How many rows the rarest has.
+    pub(crate) rarest_rows: u64,
+    /// What is looked for in the token stream.
+    pub(crate) check: PhraseCheck,
+}
+
+/// Whether a phrase occurs in a row's text.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PhraseCheck {
     pub(crate) field: TextField,
-    pub(crate) any_of: SmallVec<[EncodedPhrase; 1]>,
+    pub(crate) phrase: EncodedPhrase,
 }
 
 /// The part of a filter that a step is there for.
@@ -210,7 +225,7 @@ impl<'q> Plan<'q> {
             Access::One(_) => true,
             Access::Union(_) => step.clause.has_one_value_a_row(),
             Access::OfCompanies(_) => true,
-            Access::Rows(_) | Access::Phrase { .. } => false,
+            Access::Rows(_) | Access::AnyPhrase(_) => false,
         };
         is_stored.then_some(step.estimate.max)
     }

@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 use time::Date;
 
 use super::{
-    Access, Clause, Estimate, Pair, PhraseCheck, PhraseStep, Plan, RangeColumn, RangeStep,
-    SourceStatistics, Statistics, Step, TermStatistics, Wanted,
+    Access, AnyPhrase, CheckedPhrase, Clause, Estimate, Pair, PhraseCheck, PhraseStep, Plan,
+    RangeColumn, RangeStep, SourceStatistics, Statistics, Step, TermStatistics, Wanted,
 };
 use crate::encoding::tokens::EncodedPhrase;
 use crate::query::{Facet, Filter, Phrase};
@@ -148,38 +148,33 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         Ok(())
     }
 
-    /// The union of the rarest sources of all alternatives, and a check where one needs it.
+    /// The union of all alternatives that may occur.
     fn add_any(&mut self, alternatives: &'q [Phrase]) -> Planned<'q> {
         if alternatives.is_empty() {
             return Ok(());
         }
         let clause = Clause::TitleAny(alternatives);
-        let mut rarest: SmallVec<[SourceStatistics; 6]> = SmallVec::new();
-        let mut needs_check = false;
+        let mut stored: SmallVec<[SourceStatistics; 6]> = SmallVec::new();
+        let mut checked: Vec<CheckedPhrase> = Vec::new();
         for phrase in alternatives {
-            let Some((source, check)) = self.rarest_of(phrase) else {
-                continue;
-            };
-            rarest.push(source);
-            needs_check |= check.is_some();
+            match self.rows_of_phrase(phrase) {
+                None => {}
+                Some(PhraseRows::Stored(source)) => stored.push(source),
+                Some(PhraseRows::Checked(phrase)) => checked.push(phrase),
+            }
         }
-        self.require_any(clause, &rarest)?;
-        if needs_check {
-            let max = rarest.iter().map(|source| source.rows).sum();
-            let known = alternatives
-                .iter()
-                .filter_map(|phrase| self.title_phrase(phrase));
-            let any_of = known.map(|(terms, _)| encoded(&terms)).collect();
-            self.plan.phrases.push(PhraseStep {
-                clause,
-                check: PhraseCheck {
-                    field: TextField::Title,
-                    any_of,
-                },
-                estimate: Estimate::phrase(max),
-            });
+        if checked.is_empty() {
+            return self.require_any(clause, &stored);
         }
-        Ok(())
+        let rows = self.statistics.row_count();
+        let stored_rows = stored.iter().map(|source| source.rows);
+        let phrases = checked
+            .iter()
+            .map(|phrase| Estimate::phrase(phrase.rarest_rows));
+        let estimate = Estimate::union(stored_rows, rows).or(phrases, rows);
+        let stored = stored.iter().map(|source| source.source).collect();
+        let any = AnyPhrase { stored, checked };
+        self.require(clause, Access::AnyPhrase(Box::new(any)), estimate)
     }
 
     fn add_days(&mut self, filter: &'q Filter, today: Date) -> Planned<'q> {
@@ -223,17 +218,18 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
 
     /// A phrase that occurs nowhere excludes nothing.
     fn exclude_phrase(&mut self, phrase: &'q Phrase) {
-        let Some((rarest, check)) = self.rarest_of(phrase) else {
-            return;
-        };
-        let (access, estimate) = match check {
-            None => (Access::One(rarest.source), Estimate::exact(rarest.rows)),
-            Some(check) => {
-                let access = Access::Phrase {
-                    rarest: rarest.source,
-                    check,
+        let (access, estimate) = match self.rows_of_phrase(phrase) {
+            None => return,
+            Some(PhraseRows::Stored(rows)) => {
+                (Access::One(rows.source), Estimate::exact(rows.rows))
+            }
+            Some(PhraseRows::Checked(phrase)) => {
+                let estimate = Estimate::phrase(phrase.rarest_rows);
+                let any = AnyPhrase {
+                    stored: Vec::new(),
+                    checked: vec![phrase],
                 };
-                (access, Estimate::phrase(rarest.rows))
+                (Access::AnyPhrase(Box::new(any)), estimate)
             }
         };
         self.plan.excluded.push(Step {
@@ -243,16 +239,19 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         });
     }
 
-    /// The rarest source of a title phrase, and the check of its rows where they may still lack the phrase;
-    /// unless it is known to occur nowhere. Most phrases are a word, of which no more has to be known.
-    fn rarest_of(&self, phrase: &Phrase) -> Option<(SourceStatistics, Option<PhraseCheck>)> {
+    /// Where the rows of a title phrase are, unless it is known to occur nowhere. Most phrases are a word,
+    /// of which no more has to be known.
+    fn rows_of_phrase(&self, phrase: &Phrase) -> Option<PhraseRows> {
         if let [word] = phrase.terms() {
             let term = self.statistics.term(TextField::Title, word)?;
-            return Some((term.source, None));
+            return Some(PhraseRows::Stored(term.source));
         }
         let (terms, sources) = self.title_phrase(phrase)?;
-        let check = || phrase_check(TextField::Title, &terms);
-        Some((sources.rarest(), sources.needs_check.then(check)))
+        Some(if sources.needs_check {
+            PhraseRows::Checked(sources.checked(&terms))
+        } else {
+            PhraseRows::Stored(sources.rarest())
+        })
     }
 
     /// The terms of a title phrase and where its rows are, unless it is known to occur nowhere.
@@ -358,6 +357,14 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
 /// The terms of a phrase, in its order.
 type Terms = SmallVec<[TermStatistics; 4]>;
 
+/// The rows of a title phrase.
+enum PhraseRows {
+    /// Those of a source.
+    Stored(SourceStatistics),
+    /// Some of those of several sources.
+    Checked(CheckedPhrase),
+}
+
 /// Sets that all rows of a phrase are in; at least one.
 struct PhraseSources {
     /// Each with the index of its word, or none for a pair.
@@ -367,6 +374,17 @@ struct PhraseSources {
 }
 
 impl PhraseSources {
+    /// The title phrase of these terms, to be checked.
+    fn checked(self, terms: &Terms) -> CheckedPhrase {
+        let mut sources = self.sources;
+        sources.sort_by_key(|(_, source)| source.rows);
+        CheckedPhrase {
+            rarest_rows: sources.first().map_or(0, |(_, rarest)| rarest.rows),
+            sources: sources.iter().map(|(_, source)| source.source).collect(),
+            check: phrase_check(TextField::Title, terms),
+        }
+    }
+
     fn rarest(&self) -> SourceStatistics {
         let sources = self.sources.iter().map(|&(_, source)| source);
         let rarest = sources.min_by_key(|source| source.rows);
@@ -377,10 +395,6 @@ impl PhraseSources {
 fn phrase_check(field: TextField, terms: &Terms) -> PhraseCheck {
     PhraseCheck {
         field,
-        any_of: SmallVec::from_elem(encoded(terms), 1),
+        phrase: EncodedPhrase::new(terms.iter().map(|term| term.number)),
     }
-}
-
-fn encoded(terms: &Terms) -> EncodedPhrase {
-    EncodedPhrase::new(terms.iter().map(|term| term.number))
 }
