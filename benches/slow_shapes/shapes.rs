@@ -153,7 +153,7 @@ impl<'a> Draw<'a> {
         let query = if self.random.below(2) == 0 {
             query
         } else {
-            self.from_the_middle(query)
+            self.in_the_middle(query)
         };
         (names.join(" + "), query)
     }
@@ -173,7 +173,7 @@ impl<'a> Draw<'a> {
     }
 
     /// The query's page from somewhere on, newest first.
-    fn from_the_middle(&mut self, query: Query) -> Query {
+    fn in_the_middle(&mut self, query: Query) -> Query {
         let id = self.statistics.ids[self.random.below(self.statistics.ids.len())];
         let cursor = cursor_before(id, query.filter(), sample::AS_OF);
         let text = query.to_string().replace("&order=oldestFirst", "");
