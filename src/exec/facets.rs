@@ -180,22 +180,23 @@ impl BlockTally<'_> {
     }
 
     /// Whether intersecting all values of a facet with the candidates costs less than reading their
-    /// codes from the column.
+    /// codes from the column. A row of a list takes three quarters of the time that a candidate takes.
     fn is_intersection_cheaper(&self, view: &FacetView<'_>, block: u32) -> bool {
-        let candidates = self.candidates;
-        candidates >= WEIGHED_CANDIDATES_MIN
-            && intersection_cost(view, self.postings, block) < candidates + candidates / 2
+        if self.candidates < WEIGHED_CANDIDATES_MIN {
+            return false;
+        }
+        let cost_of = |value| match self.postings.get(view.posting(value)).block(block).listed() {
+            None => BITSET_COST,
+            Some(rows) => rows as u32 * 3 / 4,
+        };
+        let cost_max = self.candidates + self.candidates / 2;
+        let mut cost = 0;
+        // Looking the values up takes long as well, so that it ends as soon as they cost too much.
+        (0..view.len()).all(|value| {
+            cost += cost_of(value);
+            cost < cost_max
+        })
     }
-}
-
-/// What it costs to intersect all values of a facet with the candidates of a block. A row of a list
-/// takes three quarters of the time that a candidate takes.
-fn intersection_cost(view: &FacetView<'_>, postings: &Postings<'_>, block: u32) -> u32 {
-    let cost = |value| match postings.get(view.posting(value)).block(block).listed() {
-        None => BITSET_COST,
-        Some(rows) => rows as u32 * 3 / 4,
-    };
-    (0..view.len()).map(cost).sum()
 }
 
 fn count_by_intersection(

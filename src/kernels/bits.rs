@@ -47,10 +47,10 @@ pub(crate) fn ones(first_word: usize, words: &[u64]) -> impl Iterator<Item = u16
 /// + currency + amounts + term).
 pub(crate) fn list(first_word: usize, words: &[u64], offsets: &mut Vec<u16>) {
     let listed = offsets.len();
-    let end = listed + count(words) as usize;
-    offsets.resize(end + SPARE_SLOTS, 0);
+    let count = count(words) as usize;
+    offsets.resize(listed + count + SPARE_SLOTS, 0);
     list_offsets(first_word, words, &mut offsets[listed..]);
-    offsets.truncate(end);
+    offsets.truncate(listed + count);
 }
 
 /// Fills the slots, of which there are as many as rows that are set, and the spare ones.
@@ -59,18 +59,25 @@ pub(crate) fn list(first_word: usize, words: &[u64], offsets: &mut Vec<u16>) {
     "x86_64+avx2+bmi1+bmi2+lzcnt+popcnt"
 ))]
 fn list_offsets(first_word: usize, words: &[u64], slots: &mut [u16]) {
+    // Asking which words have rows takes longer than listing none of a few.
+    let is_dense = slots.len() - SPARE_SLOTS >= words.len();
     let mut count = 0;
     let first_words = (first_word..).step_by(PASSED_WORDS);
     for (first_word, words) in first_words.zip(words.chunks(PASSED_WORDS)) {
-        let mut set_words = words_with_rows(words);
-        while set_words != 0 {
-            let index = take_bit::<false>(&mut set_words) as usize;
+        let mut list = |index: usize| {
             let first = (first_word + index) as u32 * 64;
             let slots = slots.get_mut(count..);
-            let Some(slots) = slots.and_then(|slots| slots.first_chunk_mut()) else {
-                return;
-            };
-            count += list_word::<false, u16>(words[index], slots, |bit| (first + bit) as u16);
+            if let Some(slots) = slots.and_then(|slots| slots.first_chunk_mut()) {
+                count += list_word::<false, u16>(words[index], slots, |bit| (first + bit) as u16);
+            }
+        };
+        if is_dense {
+            (0..words.len()).for_each(list);
+            continue;
+        }
+        let mut set_words = words_with_rows(words);
+        while set_words != 0 {
+            list(take_bit::<false>(&mut set_words) as usize);
         }
     }
 }
