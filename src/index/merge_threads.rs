@@ -4,6 +4,7 @@
 //! A thread takes what is due among the segments after those that the other one is merging. So two merges
 //! share no segment, and a merge of a million rows does not hold up those of small segments.
 
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -43,7 +44,8 @@ struct State {
     under_way: Vec<u64>,
     /// When the writer will have been idle for long enough; none where that has been seen to.
     idle_at: Option<Instant>,
-    /// A merge has failed. The writer's state says why, and nothing is tried until the next commit.
+    /// A merge has failed. The writer's state says why, or the panic that was printed, and nothing is
+    /// tried until the next commit.
     has_failed: bool,
     is_closing: bool,
 }
@@ -112,7 +114,7 @@ impl Drop for MergeThreads {
         self.schedule.lock().is_closing = true;
         self.schedule.changed.notify_all();
         for thread in self.threads.drain(..) {
-            // The threads do not panic on anything they read; were one to, there is nobody to tell.
+            // A merge that panics does not end its thread.
             let _ = thread.join();
         }
     }
@@ -155,12 +157,16 @@ impl Schedule {
         state.under_way.push(last);
         drop(state);
         let is_given_up = || merge.is_idle && self.lock().is_closing;
-        let merged = merge::merge(&merge.core, inputs, &is_given_up);
+        // Were a merge to panic and end its thread, whoever waits for it would wait for ever. What it
+        // has not published is as if it had never been.
+        let merged = panic::catch_unwind(AssertUnwindSafe(|| {
+            merge::merge(&merge.core, inputs, &is_given_up)
+        }));
         // The lock of the index must not outlive the writer by what a thread holds.
         drop(merge);
         let mut state = self.lock();
         state.under_way.retain(|&number| number != last);
-        state.has_failed |= merged.is_err();
+        state.has_failed |= !matches!(merged, Ok(Ok(())));
         self.changed.notify_all();
         state
     }

@@ -88,6 +88,8 @@ pub(super) enum FaultKind {
     ShortWrite,
     /// There is no room: what needs some fails, the rest succeeds.
     Full,
+    /// The thread panics, as it would where the code is wrong.
+    Panic,
 }
 
 impl Operation {
@@ -184,6 +186,10 @@ impl Disk {
             }
             Some(FaultKind::Full) => Ok((state, false)),
             Some(FaultKind::ShortWrite) => Ok((state, true)),
+            Some(FaultKind::Panic) => {
+                drop(state);
+                panic!("the disk was told to panic")
+            }
             None => Ok((state, false)),
         }
     }

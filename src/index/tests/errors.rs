@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::disk::{Disk, Fault, FaultKind, Operation};
 use super::model::{Model, empty_index, open, random_company, random_signal};
@@ -130,6 +131,32 @@ fn a_writer_that_failed_to_sync_refuses_until_it_is_opened_again() {
         .upsert_company(&random_company(&mut Random::new(1)))
         .expect("a valid company");
     writer.commit().expect("a new writer works");
+}
+
+#[test]
+fn a_merge_that_panics_has_failed_and_holds_up_nobody() {
+    let (expected, operations_of_commit) = undisturbed();
+    let (disk, index, mut writer) = prepared();
+    disk.fail(Some(Fault {
+        operation: operations_of_commit,
+        kind: FaultKind::Panic,
+        lasts: false,
+    }));
+    writer.commit().expect("only the merge after it panics");
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        writer.wait_for_merges();
+        sender.send(writer)
+    });
+    let waited = receiver.recv_timeout(Duration::from_secs(20));
+    let mut writer = waited.expect("nothing is merged any more");
+    assert!(disk.operations() > operations_of_commit, "a merge began");
+    assert!(held(&index) == expected);
+    assert!(index.snapshot().segments.len() > 1);
+    change(&mut writer, &mut Random::new(8));
+    writer.commit().expect("the writer goes on");
+    writer.wait_for_merges();
+    assert_eq!(index.snapshot().segments.len(), 1);
 }
 
 #[test]
