@@ -10,7 +10,7 @@ use std::fmt::{self, Write};
 
 use twox_hash::XxHash3_128;
 
-use super::{Filter, Order, PARAMETERS, Parameter, Part, Phrase, Query, Start};
+use super::{Filter, Order, Parameter, Part, Phrase, Query, Start};
 
 /// What hashes start from, so that they are unlike those of other programs and of other versions.
 const SEED: u64 = u64::from_le_bytes(*b"sdxqry 2");
@@ -56,10 +56,8 @@ impl fmt::Debug for Fingerprint {
 /// The canonical form of a filter; empty for none.
 pub(super) fn of_filter(filter: &Filter) -> String {
     let mut form = Form(String::with_capacity(FORM_BYTES));
-    for known in &PARAMETERS {
-        if let Some(part) = filter.part(known.parameter) {
-            form.part(known.parameter, part);
-        }
+    for (parameter, part) in filter.parts() {
+        form.part(parameter, part);
     }
     form.0
 }

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 use time::Date;
 
-use super::{Facet, Parameter, ParameterKind, Phrase};
+use super::{Facet, PARAMETERS, Parameter, ParameterKind, Phrase};
 use crate::signal::{Company, Signal, SignalId};
 use crate::text;
 
@@ -168,6 +168,18 @@ impl Filter {
         let mut known = self.facets.0.iter();
         let known = known.find(|(other, _)| *other == facet);
         known.map_or(&[], |(_, keys)| keys.as_slice())
+    }
+
+    /// What is wanted by each parameter that is given, in the order of [`PARAMETERS`].
+    #[inline]
+    pub(super) fn parts(&self) -> impl Iterator<Item = (Parameter, Part<'_>)> {
+        // Facets, which are half of the parameters, are looked up in a list: seldom is one given.
+        let has_facets = !self.facets.0.is_empty();
+        let parameters = PARAMETERS.iter().map(|known| known.parameter);
+        let may_have =
+            move |&parameter: &Parameter| has_facets || Facet::of_parameter(parameter).is_none();
+        let part = |parameter| Some((parameter, self.part(parameter)?));
+        parameters.filter(may_have).filter_map(part)
     }
 
     /// What is wanted by a parameter, normalised; `None` where nothing is. The phrases of `q`, `all`

@@ -10,7 +10,7 @@ use std::fmt::{self, Write};
 use std::str::FromStr;
 
 use super::params::{self, Accepted};
-use super::{Filter, InvalidQuery, Order, PARAMETERS, Part, Phrase, Query, Start, list};
+use super::{Filter, InvalidQuery, Order, Part, Phrase, Query, Start, list};
 
 /// The pair that says the order, which is no parameter of the API; newest first has none.
 const OLDEST_FIRST: &str = "order=oldest";
@@ -57,12 +57,10 @@ impl FromStr for Query {
 impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut separator = "";
-        for known in &PARAMETERS {
-            if let Some(part) = self.part(known.parameter) {
-                write!(f, "{separator}{}=", known.name)?;
-                write_encoded(f, &text_of(part))?;
-                separator = "&";
-            }
+        for (parameter, part) in self.parts() {
+            write!(f, "{separator}{}=", parameter.name())?;
+            write_encoded(f, &text_of(part))?;
+            separator = "&";
         }
         Ok(())
     }
