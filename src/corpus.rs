@@ -13,7 +13,7 @@ use time::Date;
 use crate::digest::Digest;
 use crate::json::{CompanyDetail, Data, SignalDetail, search_item};
 use crate::plan::Cost;
-use crate::query::Cursor;
+use crate::query::{Cursor, Facet};
 use crate::segment::RenderedItem;
 use crate::{Error, FacetQuery, Facets, Filter, Index, Query, Result, SignalId, Snapshot};
 
@@ -72,13 +72,14 @@ pub(crate) trait Corpus: Send + Sync {
         today: Date,
     ) -> CorpusFuture<'a, Facets>;
 
-    /// What a query costs at most on this machine, found without running it; where that is at most
+    /// What it costs at most on this machine to count some facets, or else to visit all matches, found
+    /// without running it; where that is at most
     /// `cheap`, it may be any such number. Work of other machines does not count.
     fn cost(
         &self,
         _at: &CorpusView,
-        _kind: QueryKind,
         _filter: &Filter,
+        _facets: &[Facet],
         _today: Date,
         _cheap: Cost,
     ) -> Cost {
@@ -245,17 +246,17 @@ impl Corpus for LocalCorpus {
     fn cost(
         &self,
         at: &CorpusView,
-        kind: QueryKind,
         filter: &Filter,
+        facets: &[Facet],
         today: Date,
         cheap: Cost,
     ) -> Cost {
         let Some(snapshot) = &at.snapshot else {
             return 0;
         };
-        match kind {
-            QueryKind::Page | QueryKind::Count => snapshot.cost(filter, today, cheap),
-            QueryKind::Facets => snapshot.facets_cost(filter, today, cheap),
+        match facets {
+            [] => snapshot.cost(filter, today, cheap),
+            _ => snapshot.facets_cost(filter, facets, today, cheap),
         }
     }
 

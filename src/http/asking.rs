@@ -10,10 +10,20 @@ use super::limits::RETRY_AFTER_SECONDS;
 use super::problem::{Code, Problem};
 use super::query_pool::NotRun;
 use crate::corpus::{Corpus, CorpusFuture, CorpusView, QueryKind, RenderedPage, Unanswered};
+use crate::query::Facet;
 use crate::{FacetQuery, Facets, Filter, Query};
 
 /// What an expensive query came to, and how long the corpus took.
 type Timed<T> = (Result<T, Unanswered>, Duration);
+
+/// What a request asks for.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    kind: QueryKind,
+    filter: &'a Filter,
+    /// To be counted.
+    facets: &'a [Facet],
+}
 
 /// A page of signals.
 pub(super) async fn page<'s>(
@@ -21,17 +31,18 @@ pub(super) async fn page<'s>(
     view: &'s Arc<CorpusView>,
     query: &'s Query,
 ) -> Result<RenderedPage<'s>, Problem> {
-    let (filter, today) = (query.filter(), call.today);
-    if !is_expensive(call, QueryKind::Page, view, filter) {
+    let asked = Asked::new(QueryKind::Page, query.filter());
+    let today = call.today;
+    if !is_expensive(call, view, asked) {
         let page = call.service.corpus.page(view, query, today);
-        return timed(call, QueryKind::Page, filter, page).await;
+        return timed(call, asked, page).await;
     }
     let (corpus, view, owned) = (corpus(call), Arc::clone(view), query.clone());
     let work = async move {
         let page = async { Ok(corpus.page(&view, &owned, today).await?.into_owned()) };
         clocked(page).await
     };
-    on_pool(call, QueryKind::Page, filter, work).await
+    on_pool(call, asked, work).await
 }
 
 /// The number of matches.
@@ -40,7 +51,8 @@ pub(super) async fn count(
     view: &Arc<CorpusView>,
     filter: &Filter,
 ) -> Result<u64, Problem> {
-    total(call, QueryKind::Count, view, filter, <dyn Corpus>::count).await
+    let asked = Asked::new(QueryKind::Count, filter);
+    total(call, view, asked, filter, <dyn Corpus>::count).await
 }
 
 /// The counts of facets.
@@ -49,69 +61,83 @@ pub(super) async fn facets(
     view: &Arc<CorpusView>,
     query: &FacetQuery,
 ) -> Result<Facets, Problem> {
-    total(call, QueryKind::Facets, view, query, <dyn Corpus>::facets).await
+    let asked = Asked {
+        facets: &query.facets,
+        ..Asked::new(QueryKind::Facets, &query.filter)
+    };
+    total(call, view, asked, query, <dyn Corpus>::facets).await
 }
 
-/// A question about all matches of a filter, which `Q` is or has.
+impl<'a> Asked<'a> {
+    /// No facets.
+    fn new(kind: QueryKind, filter: &'a Filter) -> Asked<'a> {
+        Asked {
+            kind,
+            filter,
+            facets: &[],
+        }
+    }
+}
+
+/// A question about all matches.
 type Ask<Q, T> =
     for<'a> fn(&'a (dyn Corpus + 'static), &'a CorpusView, &'a Q, Date) -> CorpusFuture<'a, T>;
 
-/// Asks about all matches of a filter, here or on the pool.
+/// Asks about all matches, here or on the pool.
 async fn total<Q, T>(
     call: &Call<'_>,
-    kind: QueryKind,
     view: &Arc<CorpusView>,
+    asked: Asked<'_>,
     query: &Q,
     ask: Ask<Q, T>,
 ) -> Result<T, Problem>
 where
-    Q: AsRef<Filter> + Clone + Send + Sync + 'static,
+    Q: Clone + Send + Sync + 'static,
     T: Send + 'static,
 {
-    let (filter, today) = (query.as_ref(), call.today);
-    if !is_expensive(call, kind, view, filter) {
+    let today = call.today;
+    if !is_expensive(call, view, asked) {
         let answering = ask(&*call.service.corpus, view, query, today);
-        return timed(call, kind, filter, answering).await;
+        return timed(call, asked, answering).await;
     }
     let (corpus, view, owned) = (corpus(call), Arc::clone(view), query.clone());
     let work = async move { clocked(ask(&*corpus, &view, &owned, today)).await };
-    on_pool(call, kind, filter, work).await
+    on_pool(call, asked, work).await
 }
 
 fn corpus(call: &Call<'_>) -> Arc<dyn Corpus> {
     Arc::clone(&call.service.corpus)
 }
 
-fn is_expensive(call: &Call<'_>, kind: QueryKind, view: &CorpusView, filter: &Filter) -> bool {
+fn is_expensive(call: &Call<'_>, view: &CorpusView, asked: Asked<'_>) -> bool {
     let cheap = call.service.limits.cheap_query_cost;
+    let Asked { filter, facets, .. } = asked;
     let corpus = &call.service.corpus;
-    corpus.cost(view, kind, filter, call.today, cheap) > cheap
+    corpus.cost(view, filter, facets, call.today, cheap) > cheap
 }
 
 /// Asks on this thread, and notes how long that took.
 async fn timed<T>(
     call: &Call<'_>,
-    kind: QueryKind,
-    filter: &Filter,
+    asked: Asked<'_>,
     answering: CorpusFuture<'_, T>,
 ) -> Result<T, Problem> {
     let (answer, time) = clocked(answering).await;
-    note(call, kind, filter, time);
+    note(call, asked, time);
     Ok(answer?)
 }
 
 /// Asks on the pool, and notes how long that took, without the wait.
 async fn on_pool<T: Send + 'static>(
     call: &Call<'_>,
-    kind: QueryKind,
-    filter: &Filter,
+    asked: Asked<'_>,
     work: impl Future<Output = Timed<T>> + Send + 'static,
 ) -> Result<T, Problem> {
     let service = call.service;
     service.metrics.expensive_queries.inc();
     let ran = service.query_pool.run(call.key.record.number, work).await;
     let (answer, time) = ran.map_err(|reason| not_run(call, &reason))?;
-    note(call, kind, filter, time);
+    note(call, asked, time);
     Ok(answer?)
 }
 
@@ -121,9 +147,9 @@ async fn clocked<T>(answering: impl Future<Output = Result<T, Unanswered>>) -> T
     (answer, started.elapsed())
 }
 
-fn note(call: &Call<'_>, kind: QueryKind, filter: &Filter, time: Duration) {
+fn note(call: &Call<'_>, asked: Asked<'_>, time: Duration) {
     let (queries, key) = (&call.service.slow_queries, &call.key.record.id);
-    queries.note(kind, call.query(), filter, key, time);
+    queries.note(asked.kind, call.query(), asked.filter, key, time);
 }
 
 fn not_run(call: &Call<'_>, reason: &NotRun) -> Problem {

@@ -20,24 +20,28 @@ impl Snapshot {
         self.cost_of(filter, today, 0)
     }
 
-    /// What it costs at most to count all facets; otherwise as [`cost`](Self::cost).
-    pub(crate) fn facets_cost(&self, filter: &Filter, today: Date, cheap: Cost) -> Cost {
-        let filtered: Vec<Facet> = Facet::ALL
-            .into_iter()
-            .filter(|&facet| !filter.value_keys(facet).is_empty())
-            .collect();
+    /// What it costs at most to count some facets; otherwise as [`cost`](Self::cost).
+    pub(crate) fn facets_cost(
+        &self,
+        filter: &Filter,
+        facets: &[Facet],
+        today: Date,
+        cheap: Cost,
+    ) -> Cost {
+        let is_filtered = |facet: &&Facet| !filter.value_keys(**facet).is_empty();
+        let filtered: Vec<&Facet> = facets.iter().filter(is_filtered).collect();
         let runs = 1 + filtered.len() as u64;
         let bound: Cost = self
             .rows()
-            .map(|rows| runs * cost::bound(filter, rows) + cost::tally_bound(rows))
+            .map(|rows| runs * cost::bound(filter, rows) + cost::tally_bound(rows, facets.len()))
             .sum();
         if bound <= cheap {
             return bound;
         }
-        let free = Facet::ALL.len() - filtered.len();
+        let free = facets.len() - filtered.len();
         let lifted = filtered.iter();
         let lifted: Cost = lifted
-            .map(|&facet| self.cost_of(&filter.without(facet), today, 1))
+            .map(|&&facet| self.cost_of(&filter.without(facet), today, 1))
             .sum();
         self.cost_of(filter, today, free) + lifted
     }

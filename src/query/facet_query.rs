@@ -46,9 +46,3 @@ impl FacetQuery {
         })
     }
 }
-
-impl AsRef<Filter> for FacetQuery {
-    fn as_ref(&self) -> &Filter {
-        &self.filter
-    }
-}

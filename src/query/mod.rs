@@ -236,12 +236,6 @@ impl Query {
     }
 }
 
-impl AsRef<Filter> for Filter {
-    fn as_ref(&self) -> &Filter {
-        self
-    }
-}
-
 impl Filter {
     /// Parses the filters of a query string; `limit`, `cursor`, `page` and `countOnly` are unknown
     /// here.
