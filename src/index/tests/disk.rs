@@ -88,8 +88,8 @@ pub(super) enum FaultKind {
     ShortWrite,
     /// There is no room: what needs some fails, the rest succeeds.
     Full,
-    /// The thread panics, as it would where the code is wrong.
-    Panic,
+    /// A thread that merges panics, as it would where the code is wrong; others succeed.
+    MergePanic,
 }
 
 impl Operation {
@@ -186,13 +186,19 @@ impl Disk {
             }
             Some(FaultKind::Full) => Ok((state, false)),
             Some(FaultKind::ShortWrite) => Ok((state, true)),
-            Some(FaultKind::Panic) => {
+            Some(FaultKind::MergePanic) if is_merge_thread() => {
+                state.failed = Some(operation);
                 drop(state);
                 panic!("the disk was told to panic")
             }
+            Some(FaultKind::MergePanic) => Ok((state, false)),
             None => Ok((state, false)),
         }
     }
+}
+
+fn is_merge_thread() -> bool {
+    std::thread::current().name() == Some("signaldex-merge")
 }
 
 impl State {

@@ -135,12 +135,12 @@ fn a_writer_that_failed_to_sync_refuses_until_it_is_opened_again() {
 
 #[test]
 fn a_merge_that_panics_has_failed_and_holds_up_nobody() {
-    let (expected, operations_of_commit) = undisturbed();
+    let (expected, _) = undisturbed();
     let (disk, index, mut writer) = prepared();
     disk.fail(Some(Fault {
-        operation: operations_of_commit,
-        kind: FaultKind::Panic,
-        lasts: false,
+        operation: 0,
+        kind: FaultKind::MergePanic,
+        lasts: true,
     }));
     writer.commit().expect("only the merge after it panics");
     let (sender, receiver) = std::sync::mpsc::channel();
@@ -150,7 +150,8 @@ fn a_merge_that_panics_has_failed_and_holds_up_nobody() {
     });
     let waited = receiver.recv_timeout(Duration::from_secs(20));
     let mut writer = waited.expect("nothing is merged any more");
-    assert!(disk.operations() > operations_of_commit, "a merge began");
+    assert!(disk.failed().is_some(), "a merge began");
+    disk.fail(None);
     assert!(held(&index) == expected);
     assert!(index.snapshot().segments.len() > 1);
     change(&mut writer, &mut Random::new(8));
