@@ -466,8 +466,14 @@ impl PostingSections {
                 && !rows.is_empty() =>
             {
                 let start = self.containers.len() as u32;
-                for block in rows.chunk_by(|&a, &b| Row(a).block() == Row(b).block()) {
-                    self.push_container(block);
+                let mut rest = rows;
+                // The rows before the rest are in containers.
+                while let Some(&first) = rest.first() {
+                    let block = Row(first).block();
+                    let (rows, later) =
+                        rest.split_at(rest.partition_point(|&row| Row(row).block() == block));
+                    self.push_container(rows);
+                    rest = later;
                 }
                 let length = self.containers.len() as u32 - start;
                 PostingEntry {

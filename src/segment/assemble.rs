@@ -1,12 +1,12 @@
 //! The second half of building: rows in id order, dictionaries in key order, sections written.
 
-use std::collections::HashMap;
 use std::io::Write;
 use std::ops::Range;
 
 use super::builder::{PendingSignal, SegmentBuilder};
 use super::field::Field;
 use super::format::SegmentWriter;
+use super::groups::{Groups, PairsOfRows};
 use super::interner::Interner;
 use super::schema::SectionKind;
 use crate::Result;
@@ -170,17 +170,13 @@ impl<W: Write> Assembly<W> {
             pairs.push_row(terms);
         }
         let groups = pairs.groups();
-        let mut by_key: Vec<u32> = (0..pairs.keys.len() as u32).collect();
-        by_key.sort_unstable_by_key(|&pair| pairs.keys[pair as usize]);
+        let order = pairs.order_by_key();
         self.begin_field();
-        for &pair in &by_key {
+        for &pair in &order {
             self.postings
                 .push(groups.rows(pair as usize), self.row_count);
         }
-        let keys: Vec<u64> = by_key
-            .iter()
-            .map(|&pair| pairs.keys[pair as usize])
-            .collect();
+        let keys: Vec<u64> = order.iter().map(|&pair| pairs.key(pair)).collect();
         let field = Field::TitlePair;
         self.builder
             .output
@@ -427,98 +423,6 @@ impl<W: Write> Assembly<W> {
     }
 }
 
-/// Rows grouped by value: the rows of value `v` are `rows[starts[v]..starts[v + 1]]`, ascending.
-struct Groups {
-    starts: Vec<u32>,
-    rows: Vec<u32>,
-}
-
-impl Groups {
-    /// Groups rows by the one value that each may have.
-    fn new(values: usize, value_of_row: impl Iterator<Item = Option<u32>> + Clone) -> Groups {
-        Groups::counted(values, |sink| {
-            for (row, value) in value_of_row.clone().enumerate() {
-                if let Some(value) = value {
-                    sink(row as u32, value);
-                }
-            }
-        })
-    }
-
-    /// Groups rows by each distinct value among those that they have.
-    fn of_distinct<'t>(
-        values: usize,
-        values_of_row: impl Iterator<Item = &'t [u32]> + Clone,
-    ) -> Groups {
-        Groups::counted(values, |sink| {
-            let mut last_row = vec![u32::MAX; values];
-            for (row, values) in values_of_row.clone().enumerate() {
-                for &value in values {
-                    if std::mem::replace(&mut last_row[value as usize], row as u32) != row as u32 {
-                        sink(row as u32, value);
-                    }
-                }
-            }
-        })
-    }
-
-    /// Counts, then indices: `visit` hands the same pairs of row and value to its sink each time.
-    fn counted(values: usize, visit: impl Fn(&mut dyn FnMut(u32, u32))) -> Groups {
-        let mut starts = vec![0_u32; values + 1];
-        visit(&mut |_, value| starts[value as usize + 1] += 1);
-        for value in 0..values {
-            starts[value + 1] += starts[value];
-        }
-        let mut next = starts.clone();
-        let mut rows = vec![0; starts[values] as usize];
-        visit(&mut |row, value| {
-            rows[next[value as usize] as usize] = row;
-            next[value as usize] += 1;
-        });
-        Groups { starts, rows }
-    }
-
-    fn len(&self) -> usize {
-        self.starts.len() - 1
-    }
-
-    fn rows(&self, value: usize) -> &[u32] {
-        &self.rows[self.starts[value] as usize..self.starts[value + 1] as usize]
-    }
-}
-
-/// The pairs of words of each row, numbered as they are first seen.
-#[derive(Default)]
-struct PairsOfRows {
-    numbers: HashMap<u64, u32>,
-    /// By number: the pair's key.
-    keys: Vec<u64>,
-    /// The pairs of all rows, one row after the other.
-    pairs: Vec<u32>,
-    /// By row: where its pairs end.
-    ends: Vec<usize>,
-}
-
-impl PairsOfRows {
-    fn push_row(&mut self, keys: impl Iterator<Item = u64>) {
-        for key in keys {
-            let number = *self.numbers.entry(key).or_insert_with(|| {
-                self.keys.push(key);
-                self.keys.len() as u32 - 1
-            });
-            self.pairs.push(number);
-        }
-        self.ends.push(self.pairs.len());
-    }
-
-    fn groups(&self) -> Groups {
-        let starts = std::iter::once(&0).chain(&self.ends);
-        let rows = starts.zip(&self.ends);
-        let pairs_of_row = rows.map(|(&start, &end)| &self.pairs[start..end]);
-        Groups::of_distinct(self.keys.len(), pairs_of_row)
-    }
-}
-
 /// The terms of a field that occur, in the two orders that matter.
 struct TermOrder {
     /// Sorted: for the dictionary.
@@ -535,8 +439,7 @@ impl TermOrder {
     fn new(strings: Strings<'_>, groups: &Groups, row_count: u32) -> TermOrder {
         let mut by_key = order_by_key(strings);
         by_key.retain(|&term| !groups.rows(term as usize).is_empty());
-        let mut by_frequency = by_key.clone();
-        by_frequency.sort_by_key(|&term| std::cmp::Reverse(groups.rows(term as usize).len()));
+        let by_frequency = order_by_frequency(&by_key, groups);
         let frequent = by_frequency.partition_point(|&term| {
             pairs::is_frequent(groups.rows(term as usize).len() as u64, row_count)
         });
@@ -603,10 +506,36 @@ fn tokens_of(signals: &[PendingSignal], arrival: usize) -> Range<usize> {
     start..signals[arrival].tokens_end
 }
 
+/// The indices of strings, ascending by string. Most strings differ in their first eight bytes, which are
+/// compared as a number.
 fn order_by_key(strings: Strings<'_>) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..strings.len() as u32).collect();
-    order.sort_unstable_by_key(|&index| strings.bytes(index as usize));
-    order
+    let prefix = |bytes: &[u8]| {
+        let mut first = [0; 8];
+        let length = bytes.len().min(first.len());
+        first[..length].copy_from_slice(&bytes[..length]);
+        u64::from_be_bytes(first)
+    };
+    let mut order: Vec<(u64, u32)> = (0..strings.len() as u32)
+        .map(|index| (prefix(strings.bytes(index as usize)), index))
+        .collect();
+    order.sort_unstable_by(|a, b| {
+        let [bytes_a, bytes_b] = [a, b].map(|&(_, index)| strings.bytes(index as usize));
+        a.0.cmp(&b.0).then_with(|| bytes_a.cmp(bytes_b))
+    });
+    order.into_iter().map(|(_, index)| index).collect()
+}
+
+/// The terms in `by_key`, those of the most rows first, and those of equally many in the order that they
+/// have there.
+fn order_by_frequency(by_key: &[u32], groups: &Groups) -> Vec<u32> {
+    let sort_key = |(index, &term): (u32, &u32)| {
+        let rarity = u32::MAX - groups.rows(term as usize).len() as u32;
+        u64::from(rarity) << u32::BITS | u64::from(index)
+    };
+    let mut order: Vec<u64> = (0..).zip(by_key).map(sort_key).collect();
+    order.sort_unstable();
+    let term = |key: u64| by_key[key as u32 as usize];
+    order.into_iter().map(term).collect()
 }
 
 /// By added company: its number, which is its index in the order.

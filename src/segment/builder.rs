@@ -129,7 +129,8 @@ impl<W: Write> SegmentBuilder<W> {
         intern_terms(&mut self.title_terms, &signal.title, &mut self.title_tokens)?;
         let facets = self.intern_labels(|facet| facet.signal_label(signal))?;
         let amount = signal.funding.as_ref().and_then(|funding| funding.amount);
-        Ok(self.push_signal(PendingSignal {
+        let added = self.see(signal.id);
+        self.signals.push(PendingSignal {
             id: signal.id,
             record,
             company,
@@ -137,7 +138,8 @@ impl<W: Write> SegmentBuilder<W> {
             amount: amount.map(|amount| amount + POSITIVE_ZERO),
             facets,
             tokens_end: self.title_tokens.len(),
-        }))
+        });
+        Ok(added)
     }
 
     /// The number of the company that was added with a slug.
@@ -173,13 +175,6 @@ impl<W: Write> SegmentBuilder<W> {
         Ok(Added::New)
     }
 
-    /// Adds a signal whose record is written and whose terms stand in `title_tokens`.
-    pub(super) fn push_signal(&mut self, pending: PendingSignal) -> Added {
-        let added = self.see(pending.id);
-        self.signals.push(pending);
-        added
-    }
-
     /// Whether a company of that slug was added.
     pub(crate) fn has_company(&self, slug: &str) -> bool {
         self.slugs.find(slug).is_some()
@@ -209,16 +204,21 @@ impl<W: Write> SegmentBuilder<W> {
     /// that costs nothing; from the first one out of order on, a set of all of them is kept.
     fn see(&mut self, id: SignalId) -> Added {
         let ascends = self.greatest_id.is_none_or(|max| max < id);
-        self.greatest_id = self.greatest_id.max(Some(id));
-        if self.ids.is_none() && ascends {
-            return Added::New;
+        if self.ids.is_none() && !ascends {
+            self.ids = Some(self.signals.iter().map(|signal| signal.id).collect());
         }
-        let all = || self.signals.iter().map(|signal| signal.id).collect();
-        if self.ids.get_or_insert_with(all).insert(id) {
+        if self.note_id(id) {
             Added::New
         } else {
             Added::Replaced
         }
+    }
+
+    /// Notes an id, and says that it is new where it is or nobody has asked so far. Costs nothing until
+    /// somebody has to be told about one out of order.
+    pub(super) fn note_id(&mut self, id: SignalId) -> bool {
+        self.greatest_id = self.greatest_id.max(Some(id));
+        self.ids.as_mut().is_none_or(|ids| ids.insert(id))
     }
 }
 

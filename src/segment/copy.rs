@@ -105,7 +105,8 @@ impl<W: Write> SegmentBuilder<W> {
         let facets = self.copy_labels(source, row, false)?;
         let day = segment.day_column().column.get(row).checked_sub(1);
         let amount = segment.amount_column().column.get(row).checked_sub(1);
-        self.push_signal(PendingSignal {
+        self.note_id(segment.id(row));
+        self.signals.push(PendingSignal {
             id: segment.id(row),
             record,
             company,

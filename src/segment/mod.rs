@@ -12,6 +12,7 @@ mod copy;
 mod deleted;
 mod field;
 mod format;
+mod groups;
 mod interner;
 mod item;
 mod record;

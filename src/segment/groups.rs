@@ -1,0 +1,143 @@
+//! Rows grouped by value, from which postings are written.
+
+use std::mem;
+
+use hashbrown::HashMap;
+
+/// Rows grouped by value: the rows of value `v` are `rows[starts[v]..starts[v + 1]]`, ascending.
+pub(super) struct Groups {
+    pub(super) starts: Vec<u32>,
+    pub(super) rows: Vec<u32>,
+}
+
+impl Groups {
+    /// Groups rows by the one value that each may have.
+    pub(super) fn new(
+        values: usize,
+        value_of_row: impl Iterator<Item = Option<u32>> + Clone,
+    ) -> Groups {
+        let mut ends = vec![0_u32; values];
+        for value in value_of_row.clone().flatten() {
+            ends[value as usize] += 1;
+        }
+        let starts = starts_of(ends.iter().copied());
+        ends.copy_from_slice(&starts[..values]);
+        let mut rows = vec![0; starts[values] as usize];
+        // The rows so far stand between the starts and the ends.
+        for (row, value) in (0..).zip(value_of_row) {
+            let Some(value) = value else { continue };
+            let end = &mut ends[value as usize];
+            rows[*end as usize] = row;
+            *end += 1;
+        }
+        Groups { starts, rows }
+    }
+
+    /// Groups rows by each distinct value among those that they have.
+    pub(super) fn of_distinct<'t>(
+        values: usize,
+        values_of_row: impl Iterator<Item = &'t [u32]> + Clone,
+    ) -> Groups {
+        let mut states = vec![ValueState::default(); values];
+        for (row, values) in (1..).zip(values_of_row.clone()) {
+            for &value in values {
+                let state = &mut states[value as usize];
+                state.end += u32::from(mem::replace(&mut state.last_row, row) != row);
+            }
+        }
+        let starts = starts_of(states.iter().map(|state| state.end));
+        for (state, &start) in states.iter_mut().zip(&starts) {
+            *state = ValueState {
+                end: start,
+                last_row: 0,
+            };
+        }
+        let mut rows = vec![0; starts[values] as usize];
+        // The rows so far stand between the starts and the ends.
+        for (row, values) in (1..).zip(values_of_row) {
+            for &value in values {
+                let state = &mut states[value as usize];
+                if mem::replace(&mut state.last_row, row) != row {
+                    rows[state.end as usize] = row - 1;
+                    state.end += 1;
+                }
+            }
+        }
+        Groups { starts, rows }
+    }
+
+    /// The number of values.
+    pub(super) fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The rows of a value.
+    pub(super) fn rows(&self, value: usize) -> &[u32] {
+        &self.rows[self.starts[value] as usize..self.starts[value + 1] as usize]
+    }
+}
+
+/// What grouping knows of a value. Both numbers stand in one cache line.
+#[derive(Clone, Copy, Default)]
+struct ValueState {
+    /// The number of rows so far, or where the next one stands.
+    end: u32,
+    /// The last row that had the value, plus one; 0 for none.
+    last_row: u32,
+}
+
+/// Where each of several runs starts, one after the other, and the end of the last.
+fn starts_of(lengths: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut end = 0;
+    let ends = lengths.map(|length| {
+        end += length;
+        end
+    });
+    std::iter::once(0).chain(ends).collect()
+}
+
+/// The pairs of words of each row, numbered as they are first seen.
+#[derive(Default)]
+pub(super) struct PairsOfRows {
+    numbers: HashMap<u64, u32>,
+    /// By number: the pair's key.
+    keys: Vec<u64>,
+    /// The pairs of all rows, one row after the other.
+    pairs: Vec<u32>,
+    /// By row: where its pairs end.
+    ends: Vec<usize>,
+}
+
+impl PairsOfRows {
+    /// Adds a row by the keys of its pairs.
+    pub(super) fn push_row(&mut self, keys: impl Iterator<Item = u64>) {
+        for key in keys {
+            let number = *self.numbers.entry(key).or_insert_with(|| {
+                self.keys.push(key);
+                self.keys.len() as u32 - 1
+            });
+            self.pairs.push(number);
+        }
+        self.ends.push(self.pairs.len());
+    }
+
+    /// The rows of each pair.
+    pub(super) fn groups(&self) -> Groups {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        let rows = starts.zip(&self.ends);
+        let pairs_of_row = rows.map(|(&start, &end)| &self.pairs[start..end]);
+        Groups::of_distinct(self.keys.len(), pairs_of_row)
+    }
+
+    /// The numbers of the pairs, ascending by key.
+    pub(super) fn order_by_key(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.keys.len() as u32).collect();
+        order.sort_unstable_by_key(|&pair| self.key(pair));
+        order
+    }
+
+    /// The key of a pair.
+    pub(super) fn key(&self, pair: u32) -> u64 {
+        self.keys[pair as usize]
+    }
+}
