@@ -159,7 +159,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         }
         // A narrow range leaves so little that exclusions, of which there may be many, cost nothing.
         self.compare_ranges();
-        if self.excluded.len() >= MANY_EXCLUDED {
+        if self.excludes_many() {
             self.candidates.list_if_sparse();
         }
         for step in 0..self.excluded.len() {
@@ -202,10 +202,11 @@ impl<'a, O: Observer> Execution<'a, O> {
                 self.fill(block);
                 0
             }
-            [Operand::AnyPhrase(_), ..] if self.may_compare() => {
-                // Reading titles takes longer than comparing the codes of the window.
+            [Operand::AnyPhrase(_), ..] if self.may_compare() || self.excludes_many() => {
+                // Reading titles takes longer than comparing the codes of the window and subtracting sets.
                 self.fill(block);
                 self.compare_ranges();
+                self.subtract_sets(block);
                 0
             }
             [Operand::One(first), Operand::One(second), ..] => {
@@ -220,6 +221,19 @@ impl<'a, O: Observer> Execution<'a, O> {
                 1
             }
         }
+    }
+
+    fn excludes_many(&self) -> bool {
+        self.excluded.len() >= MANY_EXCLUDED
+    }
+
+    /// Subtracts the excluded sets for which no title has to be read.
+    fn subtract_sets(&mut self, block: u32) {
+        let excluded = self.excluded.iter();
+        for set in excluded.filter(|set| !matches!(set, Operand::AnyPhrase(_))) {
+            set.subtract(&mut self.candidates, block);
+        }
+        self.candidates.list_if_sparse();
     }
 
     /// Makes all rows of the window candidates.
