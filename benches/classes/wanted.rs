@@ -68,9 +68,7 @@ impl Wanted {
 
     /// The query for the page that starts with the newest signal older than `id`.
     pub(crate) fn query_before(&self, id: u64, today: Date) -> Query {
-        let first = built(self.builder());
-        let cursor = cursor_before(id, first.filter(), today);
-        built(self.builder().cursor(&cursor))
+        query_before(self.builder(), id, today)
     }
 
     /// The builder with every condition set.
@@ -118,10 +116,17 @@ impl Wanted {
 }
 
 /// The query of a builder that was given nothing but values of the corpus.
-pub(super) fn built(builder: QueryBuilder) -> Query {
+pub(crate) fn built(builder: QueryBuilder) -> Query {
     builder
         .build()
         .expect("what is drawn from a corpus is valid")
+}
+
+/// The query of a builder for the page that starts with the newest signal older than `id`.
+pub(crate) fn query_before(builder: QueryBuilder, id: u64, today: Date) -> Query {
+    let first = built(builder.clone());
+    let cursor = cursor_before(id, first.filter(), today);
+    built(builder.cursor(&cursor))
 }
 
 /// Sets a facet. Those of which a query has one value take the first.

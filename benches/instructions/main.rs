@@ -31,7 +31,7 @@ const SEED: u64 = 1;
 /// The names of the two indexes' folders.
 const FRESH: &str = "fresh";
 const UPDATED: &str = "updated";
-/// How many signals each commit writes again: so many more than the next that merging leaves them apart.
+/// How many signals each commit writes again: far more than the next, so that merging leaves them apart.
 const UPDATES: [usize; 2] = [1_200, 40];
 /// Which signals are written again, so that they are all over the index.
 const UPDATED_ONE_IN: usize = 80;
@@ -101,8 +101,12 @@ fn run(folder: &Path, sink: impl Fn(&str, &mut dyn FnMut())) -> Result<()> {
     let updated = Index::open(folder.join(UPDATED))?.snapshot();
     let statistics = Statistics::of(&snapshot)?;
     for class in classes::draw(&snapshot, &statistics, sample::AS_OF)? {
-        run_class(&snapshot, &statistics, &class, &sink)?;
-        run_updated(&updated, &class, &sink);
+        let wanted = class.queries.iter();
+        let queries: Vec<Query> = wanted.map(|wanted| wanted.query(sample::AS_OF)).collect();
+        let middle = middle_pages(&snapshot, &statistics, &class)?;
+        run_class(&snapshot, &class, (&queries, &middle), &sink);
+        let name = format!("{}, updated", class.name);
+        run_pages_and_counts(&updated, &name, &queries, &sink);
     }
     let mut draw = shapes::Draw::new(&snapshot, &statistics)?;
     for (name, queries) in draw.fixed() {
@@ -116,28 +120,20 @@ type Task<'t> = (&'t str, &'t [Query], &'t dyn Fn(&Query));
 
 fn run_class(
     snapshot: &Snapshot,
-    statistics: &Statistics,
     class: &Class,
+    (queries, middle): (&[Query], &[Query]),
     sink: &impl Fn(&str, &mut dyn FnMut()),
-) -> Result<()> {
-    let wanted = class.queries.iter();
-    let queries: Vec<Query> = wanted.map(|wanted| wanted.query(sample::AS_OF)).collect();
-    // Without the records: moving them costs more or less with where the stack happens to lie.
-    let page = |query: &Query| {
-        black_box(snapshot.search(query, sample::AS_OF));
-    };
-    let count = |query: &Query| {
-        black_box(snapshot.count(query.filter(), sample::AS_OF));
-    };
+) {
+    let page = |query: &Query| ask_page(snapshot, query);
+    let count = |query: &Query| ask_count(snapshot, query);
     let facets = |query: &Query| {
         black_box(snapshot.facets(query.filter(), sample::AS_OF));
     };
-    let middle = middle_pages(snapshot, statistics, class)?;
     let tasks: [Task<'_>; 4] = [
-        ("page", &queries, &page),
-        ("page from the middle", &middle, &page),
-        ("count", &queries, &count),
-        ("facets", &queries, &facets),
+        ("page", queries, &page),
+        ("page from the middle", middle, &page),
+        ("count", queries, &count),
+        ("facets", queries, &facets),
     ];
     let asked = if class.is_counted { 4 } else { 2 };
     run_tasks(class.name, &tasks[..asked], sink);
@@ -148,19 +144,6 @@ fn run_class(
             page(&text.parse().expect("it was written by a query"));
         }
     });
-    Ok(())
-}
-
-/// Pages and counts of the index with several segments and deleted rows.
-fn run_updated(snapshot: &Snapshot, class: &Class, sink: &impl Fn(&str, &mut dyn FnMut())) {
-    let wanted = class.queries.iter();
-    let queries: Vec<Query> = wanted.map(|wanted| wanted.query(sample::AS_OF)).collect();
-    run_pages_and_counts(
-        snapshot,
-        &format!("{}, updated", class.name),
-        &queries,
-        sink,
-    );
 }
 
 fn run_pages_and_counts(
@@ -170,14 +153,19 @@ fn run_pages_and_counts(
     sink: &impl Fn(&str, &mut dyn FnMut()),
 ) {
     let tasks: [Task<'_>; 2] = [
-        ("page", queries, &|query| {
-            black_box(snapshot.search(query, sample::AS_OF));
-        }),
-        ("count", queries, &|query| {
-            black_box(snapshot.count(query.filter(), sample::AS_OF));
-        }),
+        ("page", queries, &|query| ask_page(snapshot, query)),
+        ("count", queries, &|query| ask_count(snapshot, query)),
     ];
     run_tasks(name, &tasks, sink);
+}
+
+/// Without the records: moving them costs more or less with where the stack happens to lie.
+fn ask_page(snapshot: &Snapshot, query: &Query) {
+    black_box(snapshot.search(query, sample::AS_OF));
+}
+
+fn ask_count(snapshot: &Snapshot, query: &Query) {
+    black_box(snapshot.count(query.filter(), sample::AS_OF));
 }
 
 /// Hands on each task with a name, after what only the first query of a thread does.

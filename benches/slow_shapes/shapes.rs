@@ -6,7 +6,7 @@ use signaldex::{Query, Snapshot, sample};
 use crate::Result;
 use crate::classes::Statistics;
 use crate::classes::random::Random;
-use crate::classes::wanted::cursor_before;
+use crate::classes::wanted::{built, query_before};
 
 /// Words that are drawn from: the most frequent ones, since their sets are the largest.
 const WORDS: usize = 60;
@@ -17,53 +17,40 @@ const TEXT_CHARS: usize = 980;
 /// Characters of a phrase, somewhat below the limit.
 const PHRASE_CHARS: usize = 170;
 
-/// What is written where something that cannot fail does.
-const VALID: &str = "what is drawn from a corpus is valid";
-
 /// Adds a part to a query.
 type AddPart = fn(&mut Draw<'_>, QueryBuilder) -> QueryBuilder;
 
 /// Every part, with its name.
 const PARTS: [(&str, AddPart); 19] = [
     ("all of frequent words", |draw, query| {
-        let count = 1 + draw.random.below(6);
-        query.all(draw.words(count).join(" "))
+        query.all(draw.text(Draw::words, 1, 6, TEXT_CHARS))
     }),
     ("any of frequent words", |draw, query| {
-        let count = 2 + draw.random.below(WORDS);
-        query.any(fitting(draw.words(count), TEXT_CHARS))
+        query.any(draw.text(Draw::words, 2, WORDS, TEXT_CHARS))
     }),
     ("any of phrases", |draw, query| {
-        let count = 1 + draw.random.below(WORDS);
-        query.any(fitting(draw.phrases(count), TEXT_CHARS))
+        query.any(draw.text(Draw::phrases, 1, WORDS, TEXT_CHARS))
     }),
     ("any of phrases that occur", |draw, query| {
-        let count = 1 + draw.random.below(WORDS);
-        query.any(fitting(draw.titles_phrases(count), TEXT_CHARS))
+        query.any(draw.text(Draw::titles_phrases, 1, WORDS, TEXT_CHARS))
     }),
     ("all of phrases", |draw, query| {
-        let count = 1 + draw.random.below(3);
-        query.all(fitting(draw.phrases(count), TEXT_CHARS))
+        query.all(draw.text(Draw::phrases, 1, 3, TEXT_CHARS))
     }),
     ("exact phrase of frequent words", |draw, query| {
-        let count = 2 + draw.random.below(4);
-        query.exact(fitting(draw.words(count), PHRASE_CHARS))
+        query.exact(draw.text(Draw::words, 2, 4, PHRASE_CHARS))
     }),
     ("exact phrase of a title", |draw, query| {
-        let length = 2 + draw.random.below(5);
-        query.exact(fitting(draw.window(length), PHRASE_CHARS))
+        query.exact(draw.text(Draw::window, 2, 5, PHRASE_CHARS))
     }),
     ("none of frequent words", |draw, query| {
-        let count = 1 + draw.random.below(WORDS);
-        query.exclude(fitting(draw.words(count), TEXT_CHARS))
+        query.exclude(draw.text(Draw::words, 1, WORDS, TEXT_CHARS))
     }),
     ("none of phrases", |draw, query| {
-        let count = 1 + draw.random.below(WORDS);
-        query.exclude(fitting(draw.phrases(count), TEXT_CHARS))
+        query.exclude(draw.text(Draw::phrases, 1, WORDS, TEXT_CHARS))
     }),
     ("none of phrases that occur", |draw, query| {
-        let count = 1 + draw.random.below(WORDS);
-        query.exclude(fitting(draw.titles_phrases(count), TEXT_CHARS))
+        query.exclude(draw.text(Draw::titles_phrases, 1, WORDS, TEXT_CHARS))
     }),
     ("narrow amounts", |draw, query| {
         let amount = draw.amount();
@@ -148,12 +135,10 @@ impl<'a> Draw<'a> {
             }
         }
         names.sort_unstable();
-        let query = builder.order(self.order()).build();
-        let query = query.expect(VALID);
-        let query = if self.random.below(2) == 0 {
-            query
-        } else {
-            self.in_the_middle(query)
+        let order = self.order();
+        let query = match self.random.below(2) {
+            0 => built(builder.order(order)),
+            _ => self.in_the_middle(builder),
         };
         (names.join(" + "), query)
     }
@@ -164,7 +149,7 @@ impl<'a> Draw<'a> {
         const QUERIES: usize = 10;
         let mut fixed = Vec::new();
         for (name, add) in PARTS {
-            let query = |_| add(self, Query::builder()).build().expect(VALID);
+            let query = |_| built(add(self, Query::builder()));
             fixed.push((name, (0..QUERIES).map(query).collect()));
         }
         let together = (0..10 * QUERIES).map(|_| self.one().1);
@@ -172,15 +157,10 @@ impl<'a> Draw<'a> {
         fixed
     }
 
-    /// The query's page from somewhere on, newest first.
-    fn in_the_middle(&mut self, query: Query) -> Query {
-        let id = self.statistics.ids[self.random.below(self.statistics.ids.len())];
-        let cursor = cursor_before(id, query.filter(), sample::AS_OF);
-        let text = query.to_string().replace("&order=oldestFirst", "");
-        let text = text.replace("order=oldestFirst", "");
-        let joint = if text.is_empty() { "" } else { "&" };
-        let text = format!("{text}{joint}cursor={cursor}");
-        text.parse().unwrap_or(query)
+    /// The query for a page from somewhere on, newest first.
+    fn in_the_middle(&mut self, builder: QueryBuilder) -> Query {
+        let ids = &self.statistics.ids;
+        query_before(builder, ids[self.random.below(ids.len())], sample::AS_OF)
     }
 
     fn order(&mut self) -> Order {
@@ -188,6 +168,18 @@ impl<'a> Draw<'a> {
             0 => Order::OldestFirst,
             _ => Order::NewestFirst,
         }
+    }
+
+    /// At least `least` words or phrases, in one of `choices` numbers, as far as they fit.
+    fn text(
+        &mut self,
+        items: impl FnOnce(&mut Self, usize) -> Vec<String>,
+        least: usize,
+        choices: usize,
+        chars: usize,
+    ) -> String {
+        let count = least + self.random.below(choices);
+        fitting(items(self, count), chars)
     }
 
     fn words(&mut self, count: usize) -> Vec<String> {
