@@ -25,6 +25,23 @@ const LEAD_ROWS_MIN: usize = 4096;
 /// subtracting two of the sets from bits takes.
 const MANY_EXCLUDED: usize = 4;
 
+/// What the first candidates of a window have been narrowed by.
+struct Seeded {
+    /// How many of the required sets.
+    required: usize,
+    /// Whether they are in none of the excluded sets for which no title has to be read.
+    without_sets: bool,
+}
+
+impl Seeded {
+    fn by(required: usize) -> Seeded {
+        Seeded {
+            required,
+            without_sets: false,
+        }
+    }
+}
+
 impl<'a, O: Observer> Execution<'a, O> {
     /// The size of the first window of a page that wants `wanted` matches.
     pub(super) fn first_window_size(&self, wanted: usize) -> WindowSize {
@@ -149,7 +166,8 @@ impl<'a, O: Observer> Execution<'a, O> {
         if part.is_empty() {
             return self.candidates.clear();
         }
-        for step in self.seed(part)..self.required.len() {
+        let seeded = self.seed(part);
+        for step in seeded.required..self.required.len() {
             if self.candidates.are_none() {
                 return;
             }
@@ -162,15 +180,23 @@ impl<'a, O: Observer> Execution<'a, O> {
         if self.excludes_many() {
             self.candidates.list_if_sparse();
         }
+        self.subtract(block, |set| !seeded.without_sets || set.reads_titles());
+        self.observe_whole_blocks(block);
+    }
+
+    /// Removes the candidates that are in the excluded sets whose turn it is.
+    fn subtract(&mut self, block: u32, is_due: impl Fn(&Operand<'_>) -> bool) {
         for step in 0..self.excluded.len() {
             if self.candidates.are_none() {
-                break;
+                return;
+            }
+            if !is_due(&self.excluded[step]) {
+                continue;
             }
             let started = O::now();
             self.excluded[step].subtract(&mut self.candidates, block);
             self.ran(StepKey::Excluded(step), Method::Subtract, started);
         }
-        self.observe_whole_blocks(block);
     }
 
     /// Tells the observer of the ranges that the block is inside of: no step runs for them.
@@ -187,53 +213,48 @@ impl<'a, O: Observer> Execution<'a, O> {
             .took_whole(whole.map(|(index, _)| index), left);
     }
 
-    /// Forms the first candidates of a window; returns how many of the required sets they are in.
-    fn seed(&mut self, window: RowWindow) -> usize {
+    /// Forms the first candidates of a window.
+    fn seed(&mut self, window: RowWindow) -> Seeded {
         let block = window.block();
         let started = O::now();
         if let PermutedRange::Few(index, offsets) = &self.permuted {
             let range = self.residual_ranges.remove(*index);
             self.candidates.load_offsets(offsets);
             self.ran(StepKey::Range(range), Method::Permutation, started);
-            return 0;
+            return Seeded::by(0);
         }
         match self.required.as_slice() {
             [] => {
                 self.fill(block);
-                0
+                Seeded::by(0)
             }
-            [Operand::AnyPhrase(_), ..] if self.may_compare() || self.excludes_many() => {
+            [lead, ..] if lead.reads_titles() && (self.may_compare() || self.excludes_many()) => {
                 // Reading titles takes longer than comparing the codes of the window and subtracting sets.
                 self.fill(block);
                 self.compare_ranges();
-                self.subtract_sets(block);
-                0
+                self.subtract(block, |set| !set.reads_titles());
+                self.candidates.list_if_sparse();
+                Seeded {
+                    required: 0,
+                    without_sets: true,
+                }
             }
             [Operand::One(first), Operand::One(second), ..] => {
                 let candidates = &mut self.candidates;
                 candidates.load_both(first.block(block), second.block(block));
                 self.ran_in_one_pass(started, |candidates| candidates.count());
-                2
+                Seeded::by(2)
             }
             [first, ..] => {
                 first.load_into(&mut self.candidates, block);
                 self.ran(StepKey::Required(0), Method::Lead, started);
-                1
+                Seeded::by(1)
             }
         }
     }
 
     fn excludes_many(&self) -> bool {
         self.excluded.len() >= MANY_EXCLUDED
-    }
-
-    /// Subtracts the excluded sets for which no title has to be read.
-    fn subtract_sets(&mut self, block: u32) {
-        let excluded = self.excluded.iter();
-        for set in excluded.filter(|set| !matches!(set, Operand::AnyPhrase(_))) {
-            set.subtract(&mut self.candidates, block);
-        }
-        self.candidates.list_if_sparse();
     }
 
     /// Makes all rows of the window candidates.
@@ -320,7 +341,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         self.counters.blocks_visited += 1;
         self.candidates.set_window(window);
         let last = self.required.len() - 1;
-        let seeded = self.seed(window);
+        let seeded = self.seed(window).required;
         for step in seeded.min(last)..last {
             let started = O::now();
             self.required[step].narrow(&mut self.candidates, block);

@@ -165,6 +165,11 @@ impl<'a> Operand<'a> {
         }
     }
 
+    /// Whether titles may have to be read to tell its rows.
+    pub(super) fn reads_titles(&self) -> bool {
+        matches!(self, Operand::AnyPhrase(_))
+    }
+
     /// Whether it is one posting with bits in its first block, and thus in most.
     pub(super) fn is_bits(&self) -> bool {
         matches!(self, Operand::One(posting) if posting.is_bits())

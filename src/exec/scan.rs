@@ -16,7 +16,7 @@ use super::union::ListUnion;
 use crate::encoding::posting::{BlockRows, Posting};
 use crate::encoding::row::Row;
 use crate::kernels::bits;
-use crate::plan::{Access, Plan, Source};
+use crate::plan::{Access, Plan};
 use crate::query::Order;
 use crate::segment::Segment;
 
@@ -62,12 +62,10 @@ impl<'a> ScanSource<'a> {
         match &plan.only_step()?.access {
             Access::One(source) => Some(ScanSource::Posting(rows_of(segment, *source))),
             Access::Rows(listed) => Some(ScanSource::Posting(Posting::List(listed))),
-            Access::Union(union) => {
-                let listed = |source: &Source| match source {
-                    Source::Company(company) => Some(Row::numbers(segment.company_rows(*company))),
-                    Source::Posting(_) => None,
-                };
-                let lists = union.iter().map(listed).collect::<Option<_>>()?;
+            Access::Union(_) => {
+                let companies = plan.only_companies()?;
+                let rows_of = |&company| Row::numbers(segment.company_rows(company));
+                let lists = companies.iter().map(rows_of).collect();
                 Some(ScanSource::Companies(ListUnion::new(lists, rows, order)))
             }
             Access::OfCompanies(_) | Access::AnyPhrase(_) => None,

@@ -41,12 +41,11 @@ impl LiveSegment<'_> {
             let is_cheaper = deleted * COUNTED_ROWS_PER_COMPANY_LOOK_UP <= stored;
             return is_cheaper.then(|| self.deleted_of_companies(companies));
         }
-        let sources = match &plan.only_step()?.access {
-            Access::One(source) => std::slice::from_ref(source),
-            Access::Union(sources) => sources.as_slice(),
-            Access::OfCompanies(rows) => return Some(self.deleted_among(rows)),
-            Access::Rows(_) | Access::AnyPhrase(_) => return None,
-        };
+        let access = &plan.only_step()?.access;
+        if let Access::OfCompanies(rows) = access {
+            return Some(self.deleted_among(rows));
+        }
+        let sources = access.sources()?;
         let look_ups = deleted * sources.len() as u64;
         let is_cheaper = look_ups * COUNTED_ROWS_PER_LOOK_UP <= stored;
         is_cheaper.then(|| self.deleted_in(sources))

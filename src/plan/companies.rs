@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Access, Clause, Plan, RangeColumn, Source, Step};
+use super::{Clause, Plan, RangeColumn, Source, Step};
 use crate::encoding::posting::ARRAY_ROWS_MAX;
 use crate::kernels::block::BLOCK_ROWS;
 use crate::query::Facet;
@@ -82,12 +82,8 @@ impl Step<'_> {
         let Clause::Facet(facet, ..) = self.clause else {
             unreachable!("only facets of companies are looked for among companies");
         };
-        match &self.access {
-            Access::One(source) => (facet, SmallVec::from_slice(&[*source])),
-            Access::Union(sources) => (facet, sources.clone()),
-            Access::Rows(_) | Access::OfCompanies(_) | Access::AnyPhrase(_) => {
-                unreachable!("values of facets are stored sets")
-            }
-        }
+        let sources = self.access.sources();
+        let sources = sources.expect("values of facets are stored sets");
+        (facet, SmallVec::from_slice(sources))
     }
 }

@@ -63,8 +63,7 @@ impl Step<'_> {
         }
     }
 
-    /// What it costs at most to look for phrases, each in those of the
-    /// candidates that are in its rarest source.
+    /// What it costs at most to look for phrases, each in the candidates that are in its rarest source.
     fn check_cost(&self, candidates: u64) -> Cost {
         match &self.access {
             Access::AnyPhrase(any) => {

@@ -134,6 +134,17 @@ pub(crate) struct PhraseStep<'q> {
     pub(crate) estimate: Estimate,
 }
 
+impl Access {
+    /// The sources, where all of their rows are meant.
+    pub(crate) fn sources(&self) -> Option<&[Source]> {
+        match self {
+            Access::One(source) => Some(std::slice::from_ref(source)),
+            Access::Union(sources) => Some(sources),
+            Access::Rows(_) | Access::OfCompanies(_) | Access::AnyPhrase(_) => None,
+        }
+    }
+}
+
 /// Several phrases of which a row has to have one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AnyPhrase {
@@ -255,11 +266,7 @@ impl<'q> Plan<'q> {
 
     /// The companies whose rows are the matches, where there are some.
     pub(crate) fn only_companies(&self) -> Option<SmallVec<[CompanyNumber; 4]>> {
-        let sources = match &self.only_step()?.access {
-            Access::One(source) => std::slice::from_ref(source),
-            Access::Union(sources) => sources.as_slice(),
-            _ => return None,
-        };
+        let sources = self.only_step()?.access.sources()?;
         let company = |source: &Source| match source {
             Source::Company(company) => Some(*company),
             Source::Posting(_) => None,
