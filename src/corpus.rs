@@ -72,8 +72,8 @@ pub(crate) trait Corpus: Send + Sync {
         today: Date,
     ) -> CorpusFuture<'a, Facets>;
 
-    /// What it costs at most on this machine to count some facets, or else to visit all matches, found
-    /// without running it; where that is at most
+    /// What it costs at most on this machine to count some facets, or to visit all matches where none is
+    /// asked for, found without running it; where that is at most
     /// `cheap`, it may be any such number. Work of other machines does not count.
     fn cost(
         &self,

@@ -157,8 +157,8 @@ impl Schedule {
         state.under_way.push(last);
         drop(state);
         let is_given_up = || merge.is_idle && self.lock().is_closing;
-        // Were a merge to panic and end its thread, whoever waits for it would wait for ever. What it
-        // has not published is as if it had never been.
+        // Were a merge to panic and end its thread, `wait` would never return. What it has not
+        // published is as if it had never been.
         let merged = panic::catch_unwind(AssertUnwindSafe(|| {
             merge::merge(&merge.core, inputs, &is_given_up)
         }));

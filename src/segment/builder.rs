@@ -214,8 +214,8 @@ impl<W: Write> SegmentBuilder<W> {
         }
     }
 
-    /// Notes an id, and says that it is new where it is or nobody has asked so far. Costs nothing until
-    /// somebody has to be told about one out of order.
+    /// Notes an id, and says whether it is new as far as is known: ids are kept only once
+    /// [`see`](Self::see) has met one out of order.
     pub(super) fn note_id(&mut self, id: SignalId) -> bool {
         self.greatest_id = self.greatest_id.max(Some(id));
         self.ids.as_mut().is_none_or(|ids| ids.insert(id))

@@ -21,8 +21,9 @@ const WORDS: [&str; 12] = [
     "of",
 ];
 const LABELS: [&str; 5] = ["Germany", "germany ", "GERMANY", "Côte d’Ivoire", " "];
-/// Segments that are merged, and in each at most so many records of each kind.
+/// Segments that are merged.
 const SEGMENTS: u64 = 3;
+/// Companies of each at most.
 const RECORDS_MAX: u64 = 60;
 
 fn text(random: &mut Random) -> String {
