@@ -14,7 +14,6 @@ use crate::digest::Digest;
 use crate::json::{CompanyDetail, Data, SignalDetail, search_item};
 use crate::plan::Cost;
 use crate::query::{Cursor, Facet};
-use crate::segment::RenderedItem;
 use crate::{Error, FacetQuery, Facets, Filter, Index, Query, Result, SignalId, Snapshot};
 
 /// What is asked of a corpus.
@@ -54,7 +53,7 @@ pub(crate) trait Corpus: Send + Sync {
         at: &'a CorpusView,
         query: &'a Query,
         today: Date,
-    ) -> CorpusFuture<'a, RenderedPage<'a>>;
+    ) -> CorpusFuture<'a, RenderedPage>;
 
     /// The exact number of matches.
     fn count<'a>(
@@ -115,9 +114,10 @@ pub(crate) struct CorpusView {
 }
 
 /// A page that was found. It is written when it has been charged.
-pub(crate) struct RenderedPage<'a> {
+pub(crate) struct RenderedPage {
     pub(crate) ids: Vec<SignalId>,
-    pub(crate) items: Vec<RenderedItem<'a>>,
+    /// Each as an answer shows it, in JSON.
+    pub(crate) items: Vec<Vec<u8>>,
     pub(crate) next_cursor: Option<Cursor>,
     pub(crate) rows_checked: u64,
 }
@@ -163,19 +163,6 @@ impl CorpusView {
     }
 }
 
-impl RenderedPage<'_> {
-    /// The page with its items written, so that another thread may hand it on.
-    pub(crate) fn into_owned(self) -> RenderedPage<'static> {
-        let items = self.items.iter().map(search_item);
-        RenderedPage {
-            items: items.map(RenderedItem::Written).collect(),
-            ids: self.ids,
-            next_cursor: self.next_cursor,
-            rows_checked: self.rows_checked,
-        }
-    }
-}
-
 impl LocalCorpus {
     pub(crate) fn new(index: Index) -> LocalCorpus {
         LocalCorpus {
@@ -205,7 +192,7 @@ impl Corpus for LocalCorpus {
         at: &'a CorpusView,
         query: &'a Query,
         today: Date,
-    ) -> CorpusFuture<'a, RenderedPage<'a>> {
+    ) -> CorpusFuture<'a, RenderedPage> {
         at_once(move || page(at.snapshot()?, query, today))
     }
 
@@ -271,13 +258,12 @@ fn at_once<'a, T: Send + 'a>(ask: impl FnOnce() -> Result<T> + Send + 'a) -> Cor
     Box::pin(async move { ask().map_err(Unanswered::Failed) })
 }
 
-fn page<'s>(snapshot: &'s Snapshot, query: &Query, today: Date) -> Result<RenderedPage<'s>> {
+fn page(snapshot: &Snapshot, query: &Query, today: Date) -> Result<RenderedPage> {
     let page = snapshot.search(query, today);
-    // Collecting into a Result would forget how many there are, and grow five times.
     let mut items = Vec::with_capacity(page.len());
-    for item in snapshot.shown(&page) {
-        items.push(item?);
-    }
+    snapshot.visit_records(&page, |signal, company_name| {
+        items.push(search_item(signal, company_name));
+    })?;
     Ok(RenderedPage {
         ids: page.ids().collect(),
         items,

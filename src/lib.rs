@@ -112,7 +112,6 @@ pub mod sample;
 #[cfg(feature = "synthetic")]
 pub mod synthetic;
 pub mod text;
-mod text_encoding;
 
 #[cfg(doc)]
 #[doc = include_str!("../docs/entry-points.md")]

@@ -16,7 +16,6 @@ use super::placement::shard_of;
 use super::question::{Answer, Question, Row, Wanted};
 use crate::corpus::{Corpus, CorpusFuture, CorpusView, RenderedPage, Unanswered};
 use crate::query::{Facet, Start};
-use crate::segment::RenderedItem;
 use crate::{Error, FacetQuery, Facets, Filter, Query, SignalId};
 
 /// How long a query may take.
@@ -123,7 +122,7 @@ impl Coordinator {
         at: &CorpusView,
         query: &Query,
         today: Date,
-    ) -> Result<RenderedPage<'a>, Unanswered> {
+    ) -> Result<RenderedPage, Unanswered> {
         let start = match query.start() {
             Start::First => Start::First,
             Start::After(cursor) => Start::After(cursor.clone()),
@@ -273,7 +272,7 @@ impl Corpus for Coordinator {
         at: &'a CorpusView,
         query: &'a Query,
         today: Date,
-    ) -> CorpusFuture<'a, RenderedPage<'a>> {
+    ) -> CorpusFuture<'a, RenderedPage> {
         Box::pin(self.find(at, query, today))
     }
 
@@ -359,14 +358,14 @@ fn page_rows(rows: Vec<Row>) -> crate::Result<Vec<(SignalId, Vec<u8>)>> {
 }
 
 /// A page of rows, of which there may be one too many.
-fn page_of<'a>(query: &Query, today: Date, mut rows: Vec<(SignalId, Vec<u8>)>) -> RenderedPage<'a> {
+fn page_of(query: &Query, today: Date, mut rows: Vec<(SignalId, Vec<u8>)>) -> RenderedPage {
     let has_more = rows.len() > query.limit();
     rows.truncate(query.limit());
     let (ids, items): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
     let last = ids.last().filter(|_| has_more);
     RenderedPage {
         next_cursor: last.map(|&last| query.cursor_after(last, today)),
-        items: items.into_iter().map(RenderedItem::Written).collect(),
+        items,
         ids,
         // Counted where they were checked.
         rows_checked: 0,

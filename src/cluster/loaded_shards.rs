@@ -116,16 +116,14 @@ fn lone_row(id: u64, bytes: Vec<u8>) -> Row {
 
 fn rows(snapshot: &Snapshot, query: &Query, today: time::Date, with_items: bool) -> Result<Answer> {
     let page = snapshot.search(query, today);
-    let ids = page.ids().map(|id| id.get());
     if !with_items {
-        return Ok(Answer::Rows(
-            ids.map(|id| lone_row(id, Vec::new())).collect(),
-        ));
+        let ids = page.ids().map(|id| lone_row(id.get(), Vec::new()));
+        return Ok(Answer::Rows(ids.collect()));
     }
     let mut rows = Vec::with_capacity(page.len());
-    for (id, item) in ids.zip(snapshot.shown(&page)) {
-        rows.push(lone_row(id, search_item(&item?)));
-    }
+    snapshot.visit_records(&page, |signal, company_name| {
+        rows.push(lone_row(signal.id.get(), search_item(signal, company_name)));
+    })?;
     Ok(Answer::Rows(rows))
 }
 

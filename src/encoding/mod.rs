@@ -13,5 +13,6 @@ pub(crate) mod nibbles;
 pub(crate) mod pairs;
 pub(crate) mod posting;
 pub(crate) mod row;
+pub(crate) mod symbols;
 pub(crate) mod tokens;
 pub(crate) mod zone_map;

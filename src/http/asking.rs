@@ -26,11 +26,11 @@ struct Asked<'a> {
 }
 
 /// A page of signals.
-pub(super) async fn page<'s>(
-    call: &'s Call<'_>,
-    view: &'s Arc<CorpusView>,
-    query: &'s Query,
-) -> Result<RenderedPage<'s>, Problem> {
+pub(super) async fn page(
+    call: &Call<'_>,
+    view: &Arc<CorpusView>,
+    query: &Query,
+) -> Result<RenderedPage, Problem> {
     let asked = Asked::new(QueryKind::Page, query.filter());
     let today = call.today;
     if !is_expensive(call, view, asked) {
@@ -39,7 +39,7 @@ pub(super) async fn page<'s>(
     }
     let (corpus, view, owned) = (corpus(call), Arc::clone(view), query.clone());
     let work = async move {
-        let page = async { Ok(corpus.page(&view, &owned, today).await?.into_owned()) };
+        let page = async { corpus.page(&view, &owned, today).await };
         clocked(page).await
     };
     on_pool(call, asked, work).await

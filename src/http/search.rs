@@ -26,18 +26,18 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// answers wait for one commit, and their bytes would have left the processor's caches by then. The
 /// service answers 1.1 times as many searches so (`benches/load`). An answer with an idempotency key
 /// is written before.
-struct Page<'s> {
-    found: RenderedPage<'s>,
+struct Page {
+    found: RenderedPage,
     tag: String,
 }
 
 /// What came of looking for an answer.
-enum Outcome<'s> {
+enum Outcome {
     /// The client has it already.
     NotModified(String),
     /// A count, which is free, and its tag.
     Count(Vec<u8>, String),
-    Page(Page<'s>),
+    Page(Page),
 }
 
 /// What a page was found for.
@@ -80,7 +80,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
 /// Charges a page and answers with it, or with as much of it as the key's quota leaves.
 async fn deliver(
     search: &Search<'_>,
-    mut page: Page<'_>,
+    mut page: Page,
     name: Option<String>,
     guard: Option<Arc<IdempotencyGuard>>,
 ) -> Result<Answer, Problem> {
@@ -112,7 +112,7 @@ async fn deliver(
     }
 }
 
-impl Page<'_> {
+impl Page {
     fn units(&self) -> u64 {
         self.found.ids.len() as u64
     }
@@ -201,7 +201,7 @@ fn kept(name: &str, query: &Query, tag: &str, body: &[u8]) -> Result<NewReplay, 
         .map_err(|error| Problem::internal(&error))
 }
 
-async fn prepare<'s>(search: &Search<'s>) -> Result<Outcome<'s>, Problem> {
+async fn prepare(search: &Search<'_>) -> Result<Outcome, Problem> {
     let (call, query) = (search.call, search.query);
     let tag = tag(search, None);
     if etag::is_current(&call.parts.headers, &tag) {

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use super::Index;
 use super::directory::{self, FileBuilder, NewFiles};
 use super::identity::IndexId;
-use super::live::SegmentHandle;
 use super::manifest::Manifest;
 use super::memory::Memory;
 use super::snapshot::Snapshot;
@@ -37,6 +36,7 @@ pub struct IndexBuilder {
     segment: FileBuilder,
     new_files: NewFiles,
     next_file: u64,
+    compresses_records: bool,
     storage: Arc<dyn Storage>,
     /// Released last: until then the files are this builder's to remove.
     _lock: Box<dyn Debug + Send + Sync>,
@@ -69,14 +69,28 @@ impl IndexBuilder {
         directory::remove_leftovers(&*storage, &Manifest::empty())?;
         let mut new_files = NewFiles::new(&storage);
         let mut next_file = FIRST_FILE;
-        let segment = FileBuilder::create(&mut new_files, &mut next_file)?;
+        let segment = FileBuilder::create(&mut new_files, &mut next_file, None)?;
         Ok(IndexBuilder {
             segment,
             new_files,
             next_file,
+            compresses_records: true,
             storage,
             _lock: lock,
         })
+    }
+
+    /// Whether records are compressed, in this index and in what is merged later: yes unless this says
+    /// no.
+    ///
+    /// Compressed records take a sixth to a quarter of the JSON they were read from, plain ones half to
+    /// three quarters. Reading a page of fifty takes 10 to 20 microseconds longer, and the build about
+    /// 2 microseconds a signal.
+    /// Records of less than 4 MiB together, and those of a commit until they are merged, are never compressed.
+    #[must_use]
+    pub fn compress_records(mut self, compress: bool) -> IndexBuilder {
+        self.compresses_records = compress;
+        self
     }
 
     /// Adds a company; a later one with the same slug replaces it.
@@ -102,21 +116,23 @@ impl IndexBuilder {
     /// The output cannot be written.
     ///
     /// Cost: about as long as adding the records took.
-    pub fn finish(self) -> Result<Index> {
-        let live = self.segment.finish(&*self.storage)?;
-        let manifest = first_manifest(IndexId::random()?, self.next_file, &live);
+    pub fn finish(mut self) -> Result<Index> {
+        let live = if self.compresses_records {
+            self.segment
+                .finish_compressed(&mut self.new_files, &mut self.next_file)?
+        } else {
+            self.segment.finish(&*self.storage)?
+        };
+        let manifest = Manifest {
+            identity: IndexId::random()?,
+            generation: FIRST_GENERATION,
+            next_file: self.next_file,
+            compresses_records: self.compresses_records,
+            segments: vec![directory::line(&live, None)],
+        };
         self.new_files.publish(&manifest)?;
         let snapshot = Snapshot::new(&manifest, vec![live]);
         Ok(Index::of(self.storage, snapshot))
-    }
-}
-
-fn first_manifest(identity: IndexId, next_file: u64, live: &SegmentHandle) -> Manifest {
-    Manifest {
-        identity,
-        generation: FIRST_GENERATION,
-        next_file,
-        segments: vec![directory::line(live, None)],
     }
 }
 

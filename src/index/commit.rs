@@ -114,6 +114,7 @@ impl Committer {
             identity: state.manifest.identity,
             generation: state.manifest.generation + 1,
             next_file: state.manifest.next_file,
+            compresses_records: state.manifest.compresses_records,
             segments: segments
                 .iter()
                 .map(|(live, deleted)| directory::line(live, deleted.clone()))
@@ -197,7 +198,7 @@ impl Committer {
         if upserts.is_empty() && changes.companies.values().all(Option::is_none) {
             return Ok(None);
         }
-        let mut new = FileBuilder::create(new_files, &mut state.manifest.next_file)?;
+        let mut new = FileBuilder::create(new_files, &mut state.manifest.next_file, None)?;
         for company in changes.companies.values().flatten() {
             new.builder.add_company(company)?;
             report.companies_written += 1;

@@ -19,8 +19,8 @@ use super::manifest::{DeletedLine, MANIFEST_BYTES_MAX, Manifest, SegmentLine};
 use super::snapshot::Snapshot;
 use super::storage::{self, NewFile, Storage};
 use crate::digest::Digest;
-use crate::segment::Deleted;
-use crate::segment::{Segment, SegmentBuilder};
+use crate::encoding::symbols::Encoder;
+use crate::segment::{Deleted, Segment, SegmentBuilder, compress};
 use crate::{Error, Result};
 
 pub(super) const MANIFEST: &str = "manifest";
@@ -159,40 +159,85 @@ pub(super) fn create_next(
 /// A segment that is being built in a file.
 #[derive(Debug)]
 pub(super) struct FileBuilder {
-    pub(super) builder: SegmentBuilder<BufWriter<Box<dyn NewFile>>>,
+    pub(super) builder: SegmentBuilder<SegmentOutput>,
     file: u64,
 }
 
+/// Where a segment is written to.
+type SegmentOutput = BufWriter<Box<dyn NewFile>>;
+
 impl FileBuilder {
-    /// Creates the next file and begins a segment in it.
-    pub(super) fn create(new: &mut NewFiles, next_file: &mut u64) -> Result<FileBuilder> {
+    /// Creates the next file and begins a segment in it, whose records are compressed by an encoder, if
+    /// there is one.
+    pub(super) fn create(
+        new: &mut NewFiles,
+        next_file: &mut u64,
+        encoder: Option<Encoder>,
+    ) -> Result<FileBuilder> {
         let (file, output) = new.create(FileKind::Segment, next_file)?;
         let output = BufWriter::with_capacity(WRITE_BUFFER_BYTES, output);
         let path = new.storage.path(&FileKind::Segment.name(file));
-        let builder = SegmentBuilder::new(output).map_err(|error| error.at(&path))?;
+        let builder = SegmentBuilder::with_encoder(output, encoder);
+        let builder = builder.map_err(|error| error.at(&path))?;
         Ok(FileBuilder { builder, file })
     }
 
     /// Finishes the segment, makes it durable and opens it.
     pub(super) fn finish(self, storage: &dyn Storage) -> Result<SegmentHandle> {
-        let name = FileKind::Segment.name(self.file);
-        let output = self
-            .builder
-            .finish()
-            .map_err(|error| error.at(&storage.path(&name)))?;
-        let synced = output
-            .into_inner()
-            .map_err(io::IntoInnerError::into_error)
-            .and_then(|mut file| file.sync());
-        synced.map_err(at(storage, &name, "write the file"))?;
-        let segment = Arc::new(view_segment(storage, self.file)?);
-        Ok(SegmentHandle {
-            number: self.file,
-            path: path_of(storage, self.file),
-            segment,
-            deleted: Arc::default(),
-        })
+        let file = self.file;
+        let output = self.finish_unsynced(storage)?;
+        sync_segment(storage, file, output)?;
+        open_written(storage, file)
     }
+
+    /// As [`finish`](Self::finish), its records compressed where that is worth it: then the segment is
+    /// written once more, to the next file, since symbols are made from texts all over it.
+    pub(super) fn finish_compressed(
+        self,
+        new: &mut NewFiles,
+        next_file: &mut u64,
+    ) -> Result<SegmentHandle> {
+        let storage = Arc::clone(&new.storage);
+        if !self.builder.is_worth_compressing() {
+            return self.finish(&*storage);
+        }
+        let file = self.file;
+        let output = self.finish_unsynced(&*storage)?;
+        let plain = view_segment(&*storage, file)?;
+        let (compressed, target) = new.create(FileKind::Segment, next_file)?;
+        let target = BufWriter::with_capacity(WRITE_BUFFER_BYTES, target);
+        let path = path_of(&*storage, compressed);
+        let target = compress(&plain, target).map_err(|error| error.at(&path))?;
+        drop((plain, output));
+        remove(&*storage, &FileKind::Segment.name(file))?;
+        sync_segment(&*storage, compressed, target)?;
+        open_written(&*storage, compressed)
+    }
+
+    /// Writes all of the segment.
+    fn finish_unsynced(self, storage: &dyn Storage) -> Result<SegmentOutput> {
+        let path = path_of(storage, self.file);
+        self.builder.finish().map_err(|error| error.at(&path))
+    }
+}
+
+/// Makes a written segment durable.
+fn sync_segment(storage: &dyn Storage, file: u64, output: SegmentOutput) -> Result<()> {
+    let synced = output
+        .into_inner()
+        .map_err(io::IntoInnerError::into_error)
+        .and_then(|mut file| file.sync());
+    synced.map_err(at(storage, &FileKind::Segment.name(file), "write the file"))
+}
+
+/// Opens a segment of which nothing is deleted yet.
+fn open_written(storage: &dyn Storage, file: u64) -> Result<SegmentHandle> {
+    Ok(SegmentHandle {
+        number: file,
+        path: path_of(storage, file),
+        segment: Arc::new(view_segment(storage, file)?),
+        deleted: Arc::default(),
+    })
 }
 
 /// Reads the current state, sharing the segments of a snapshot.

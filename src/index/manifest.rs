@@ -17,7 +17,7 @@ use crate::digest::Digest;
 use crate::{Error, Result};
 
 /// The version that this release writes, and the newest that it reads.
-const MANIFEST_VERSION: u16 = 1;
+const MANIFEST_VERSION: u16 = 2;
 
 /// The longest manifest, in bytes, header included: room for some 10,000 segments, a thousand times what merging
 /// lets there be.
@@ -39,6 +39,8 @@ pub(crate) struct Manifest {
     pub(crate) generation: u64,
     /// The number that the next new file gets.
     pub(crate) next_file: u64,
+    /// Whether the records of large segments are compressed.
+    pub(crate) compresses_records: bool,
     /// The segments, oldest first.
     pub(crate) segments: Vec<SegmentLine>,
 }
@@ -75,6 +77,7 @@ impl Manifest {
             identity: IndexId::NONE,
             generation: 0,
             next_file: 1,
+            compresses_records: true,
             segments: Vec::new(),
         }
     }
@@ -134,7 +137,7 @@ impl Manifest {
         }
         let checksum = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
         let is_reserved_zero = header[10..12] == [0; 2];
-        if version == 0 || !is_reserved_zero || crc32c::crc32c(body) != checksum {
+        if version < MANIFEST_VERSION || !is_reserved_zero || crc32c::crc32c(body) != checksum {
             return Err(Error::corrupt("the manifest does not match its checksum"));
         }
         let (manifest, length): (Manifest, usize) =

@@ -28,7 +28,7 @@ use super::directory::{FileBuilder, NewFiles};
 use super::live::SegmentHandle;
 use crate::Result;
 use crate::encoding::row::{CompanyNumber, Row};
-use crate::segment::CopySource;
+use crate::segment::{Segment, encoder_for};
 
 /// How many times the rows after it a segment has. Eight halves the work of merging against
 /// sixteen; a segment more costs a page less than a microsecond (`benches/updates.rs`).
@@ -114,7 +114,16 @@ pub(super) fn merge(
     is_given_up: &dyn Fn() -> bool,
 ) -> Result<()> {
     let mut new_files = NewFiles::new(&core.storage);
-    let output = FileBuilder::create(&mut new_files, &mut core.lock()?.manifest.next_file)?;
+    let encoder = if core.lock()?.manifest.compresses_records {
+        let segments: Vec<&Segment> = inputs.iter().map(|live| &*live.segment).collect();
+        encoder_for(&segments)?
+    } else {
+        None
+    };
+    let output = {
+        let next_file = &mut core.lock()?.manifest.next_file;
+        FileBuilder::create(&mut new_files, next_file, encoder)?
+    };
     let written = write_merged(core, output, inputs, is_given_up);
     let mut state = core.lock()?;
     let merged = written.map_err(|error| Committer::fail_on_io(&mut state, error))?;
@@ -162,7 +171,7 @@ fn write_merged(
 ) -> Result<Option<SegmentHandle>> {
     let mut sources: Vec<_> = inputs
         .iter()
-        .map(|live| (live, CopySource::new(&live.segment)))
+        .map(|live| (live, output.builder.copy_source(&live.segment)))
         .collect();
     for (live, source) in &mut sources {
         // A later segment's record of a company replaces an earlier one's.

@@ -146,6 +146,7 @@ impl Mirror {
             identity,
             generation,
             next_file: self.manifest.next_file,
+            compresses_records: self.manifest.compresses_records,
             segments,
         };
         let manifest = manifest.validate()?;

@@ -17,8 +17,6 @@ use crate::exec::{Counting, Request, Unobserved};
 use crate::plan::{Explanation, SegmentExplanation, Strategies};
 use crate::query::dates::day_of_number;
 use crate::query::{Facet, Filter, Order, Query};
-#[cfg(feature = "http")]
-use crate::segment::RenderedItem;
 use crate::signal::{Company, CompanyProfile, Item, Signal, SignalId};
 
 /// The index at one moment. It never changes; searches on it need no lock and allocate little.
@@ -177,14 +175,27 @@ impl Snapshot {
         rows.map(|(live, row)| live.segment.item(row)).collect()
     }
 
-    /// The signals of a page in the bytes of an answer, in its order.
+    /// Calls `visit` with each signal of a page, in its order, and the name of its company.
+    ///
+    /// # Errors
+    /// A record is corrupt.
+    ///
+    /// Cost: that of [`records`](Self::records) without its allocations.
     #[cfg(feature = "http")]
-    pub(crate) fn shown<'s>(
-        &'s self,
+    pub(crate) fn visit_records(
+        &self,
         page: &Page,
-    ) -> impl Iterator<Item = Result<RenderedItem<'s>>> {
-        let rows = self.rows_of(page);
-        rows.map(|(live, row)| live.segment.shown(row))
+        mut visit: impl FnMut(&Signal<'_>, &str),
+    ) -> Result<()> {
+        let mut buffer = Vec::new();
+        for (live, row) in self.rows_of(page) {
+            let signal = live.segment.signal_in(row, &mut buffer)?;
+            visit(
+                &signal,
+                live.segment.company_name(live.segment.company_of(row)),
+            );
+        }
+        Ok(())
     }
 
     /// The record of a match, which is where it was found.

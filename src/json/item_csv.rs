@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::convert::Infallible;
 
-use crate::segment::{FundingMember, Member, visit_funding, visit_members};
+use super::item::{FundingMember, Member, visit_funding, visit_members};
+use super::text_encoding;
 use crate::signal::{Funding, Item};
-use crate::text_encoding;
 
 /// The columns, in their order; those of a search item.
 pub const CSV_COLUMNS: [&str; 17] = [

@@ -25,6 +25,7 @@ mod csv;
 mod error;
 mod fields;
 mod input;
+mod item;
 mod item_csv;
 mod lines;
 mod load;
@@ -35,6 +36,7 @@ mod page;
 mod read_ahead;
 mod records;
 mod rename;
+mod text_encoding;
 mod value;
 mod write;
 mod written;
@@ -51,8 +53,6 @@ pub(crate) use load::sealed;
 pub use load::{LoadReport, Loader, OnInvalid, Progress, Rejected, Sink, load};
 pub use output::{CompanyDetail, Data, FilterOptions, SearchData, SignalDetail, SignalItem};
 #[cfg(feature = "http")]
-pub(crate) use page::search_answer;
-#[cfg(feature = "http")]
-pub(crate) use page::search_item;
+pub(crate) use page::{search_answer, search_item};
 pub use value::FIELD_BYTES_MAX;
 pub use write::{write_company, write_signal};

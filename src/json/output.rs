@@ -6,10 +6,10 @@
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
+use super::item::{Member, visit_members};
 use super::written::{DayText, InstantText, MemberValue};
 use crate::index::{FacetCount, Facets};
 use crate::query::Facet;
-use crate::segment::{Member, visit_members};
 use crate::signal::{Company, CompanyProfile, Item, Signal};
 
 /// The envelope of every successful response: `{"data": …}`.

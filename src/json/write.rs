@@ -4,10 +4,10 @@
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
+use super::item::{Member, visit_members};
+use super::text_encoding::WHOLE_MAX;
 use super::written::{IdText, InstantText, MemberValue};
-use crate::segment::{Member, visit_members};
 use crate::signal::{Company, Hiring, Signal, SignalId};
-use crate::text_encoding::WHOLE_MAX;
 
 /// Appends a signal as one line, every field present and the end of line included.
 pub fn write_signal(output: &mut Vec<u8>, signal: &Signal<'_>) {

@@ -4,9 +4,9 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use time::{Date, UtcDateTime};
 
-use crate::segment::{FundingMember, Member, visit_funding};
+use super::item::{FundingMember, Member, visit_funding};
+use super::text_encoding;
 use crate::signal::{Funding, SignalId};
-use crate::text_encoding;
 
 /// An id as a string, which every reader of JSON keeps exact.
 pub(super) struct IdText(pub(super) SignalId);
@@ -37,7 +37,7 @@ impl Serialize for InstantText {
 
 /// An amount: without a point where it is whole and exact, else in the fewest digits that read
 /// back as the same number.
-struct AmountNumber(f64);
+pub(super) struct AmountNumber(pub(super) f64);
 
 impl Serialize for AmountNumber {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -19,6 +19,7 @@ use crate::encoding::nibbles;
 use crate::encoding::pairs;
 use crate::encoding::posting::PostingSections;
 use crate::encoding::row::CompanyNumber;
+use crate::encoding::symbols::SymbolSections;
 use crate::encoding::tokens::{self, TermNumber};
 use crate::encoding::zone_map;
 use crate::query::Facet;
@@ -56,7 +57,27 @@ pub(super) fn finish<W: Write>(builder: SegmentBuilder<W>) -> Result<W> {
     assembly.write_days()?;
     assembly.write_amounts()?;
     assembly.write_rows()?;
+    assembly.write_symbols()?;
     assembly.write_postings()
+}
+
+/// Writes numbers that mostly ascend.
+pub(super) fn write_frames<W: Write>(
+    output: &mut SegmentWriter<W>,
+    field: Field,
+    sections: &FrameOfReferenceSections,
+) -> Result<()> {
+    output.section(SectionKind::FrameOfReference, field, &sections.frames)?;
+    output.section(SectionKind::ExceptionBlocks, field, &sections.exceptions)
+}
+
+/// Writes the symbols of compressed records.
+pub(super) fn write_symbols<W: Write>(
+    output: &mut SegmentWriter<W>,
+    symbols: &SymbolSections,
+) -> Result<()> {
+    output.section(SectionKind::SymbolStarts, Field::None, &symbols.starts)?;
+    output.section(SectionKind::Symbols, Field::None, &symbols.bytes)
 }
 
 struct Assembly<W> {
@@ -341,6 +362,13 @@ impl<W: Write> Assembly<W> {
         self.write_frames(Field::SignalRecord, &records)
     }
 
+    fn write_symbols(&mut self) -> Result<()> {
+        let SegmentBuilder {
+            output, symbols, ..
+        } = &mut self.builder;
+        write_symbols(output, symbols)
+    }
+
     fn write_postings(mut self) -> Result<W> {
         self.begin_field();
         let mut output: SegmentWriter<W> = self.builder.output;
@@ -378,9 +406,7 @@ impl<W: Write> Assembly<W> {
     }
 
     fn write_frames(&mut self, field: Field, sections: &FrameOfReferenceSections) -> Result<()> {
-        let output = &mut self.builder.output;
-        output.section(SectionKind::FrameOfReference, field, &sections.frames)?;
-        output.section(SectionKind::ExceptionBlocks, field, &sections.exceptions)
+        write_frames(&mut self.builder.output, field, sections)
     }
 
     fn write_ordered_codes(&mut self, field: Field, codes: &[u32], values: usize) -> Result<()> {

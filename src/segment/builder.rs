@@ -9,12 +9,14 @@ use std::io::Write;
 use hashbrown::HashSet;
 
 use super::assemble;
+use super::compress::COMPRESSED_FROM;
 use super::field::Field;
 use super::format::SegmentWriter;
 use super::interner::Interner;
-use super::record;
+use super::record::{self, RecordWriter};
 use super::schema::SectionKind;
 use crate::encoding::row::SEGMENT_ROWS_MAX;
+use crate::encoding::symbols::{Encoder, SymbolSections};
 use crate::query::Facet;
 use crate::query::dates::day_number;
 use crate::signal::{Company, Signal, SignalId};
@@ -46,7 +48,11 @@ pub(crate) struct SegmentBuilder<W> {
     greatest_id: Option<SignalId>,
     /// The ids that were added, kept from the first one on that was out of order.
     ids: Option<HashSet<SignalId>>,
-    record: Vec<u8>,
+    pub(super) record: RecordWriter,
+    /// What records are compressed with, if they are.
+    encoder: Option<Encoder>,
+    /// The symbols of the encoder.
+    pub(super) symbols: SymbolSections,
 }
 
 /// A company that was added.
@@ -80,8 +86,14 @@ const POSITIVE_ZERO: f64 = 0.0;
 pub(super) type FacetLabels = [u32; Facet::ALL.len()];
 
 impl<W: Write> SegmentBuilder<W> {
-    /// Begins a segment, written to `output` front to back.
+    /// Begins a segment, written to `output` front to back. Its records are not compressed.
+    #[cfg(test)]
     pub(crate) fn new(output: W) -> Result<SegmentBuilder<W>> {
+        SegmentBuilder::with_encoder(output, None)
+    }
+
+    /// Begins a segment whose records are compressed by an encoder, if there is one.
+    pub(crate) fn with_encoder(output: W, encoder: Option<Encoder>) -> Result<SegmentBuilder<W>> {
         let mut output = SegmentWriter::new(output)?;
         output.begin(SectionKind::Records, Field::None)?;
         Ok(SegmentBuilder {
@@ -95,16 +107,19 @@ impl<W: Write> SegmentBuilder<W> {
             title_tokens: Vec::new(),
             greatest_id: None,
             ids: None,
-            record: Vec::new(),
+            record: RecordWriter::default(),
+            symbols: encoder
+                .as_ref()
+                .map_or_else(SymbolSections::none, Encoder::symbols),
+            encoder,
         })
     }
 
     /// Adds a company; a later one with the same slug replaces it.
     pub(crate) fn add_company(&mut self, company: &Company<'_>) -> Result<Added> {
         record::check_company(company)?;
-        self.record.clear();
         record::write_company(&mut self.record, company);
-        let record = self.output.append(&self.record)?;
+        let record = self.append_record()?;
         let mut name_tokens = Vec::new();
         intern_terms(&mut self.name_terms, &company.name, &mut name_tokens)?;
         let facets = self.intern_labels(|facet| facet.company_label(company))?;
@@ -123,9 +138,8 @@ impl<W: Write> SegmentBuilder<W> {
         let company = self.company_by_slug(&signal.company_slug)?;
         self.check_room()?;
         record::check_signal(signal)?;
-        self.record.clear();
         record::write_signal(&mut self.record, signal);
-        let record = self.output.append(&self.record)?;
+        let record = self.append_record()?;
         intern_terms(&mut self.title_terms, &signal.title, &mut self.title_tokens)?;
         let facets = self.intern_labels(|facet| facet.signal_label(signal))?;
         let amount = signal.funding.as_ref().and_then(|funding| funding.amount);
@@ -140,6 +154,12 @@ impl<W: Write> SegmentBuilder<W> {
             tokens_end: self.title_tokens.len(),
         });
         Ok(added)
+    }
+
+    /// Appends the record that is written; returns where it starts.
+    pub(super) fn append_record(&mut self) -> Result<u64> {
+        let bytes = self.record.finish(self.encoder.as_ref());
+        self.output.append(bytes)
     }
 
     /// The number of the company that was added with a slug.
@@ -173,6 +193,11 @@ impl<W: Write> SegmentBuilder<W> {
         }
         self.companies.push(pending);
         Ok(Added::New)
+    }
+
+    /// Whether the records take so much that they should be compressed.
+    pub(crate) fn is_worth_compressing(&self) -> bool {
+        self.output.section_bytes() >= COMPRESSED_FROM
     }
 
     /// Whether a company of that slug was added.

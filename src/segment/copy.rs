@@ -1,16 +1,18 @@
 //! Copies signals and companies of a finished segment to one that is being built.
 //!
 //! The result is that of adding the records, without parsing or analysing them: their bytes are copied
-//! once they match their checksums, and the numbers of terms, labels and companies are mapped from one
+//! once they match their checksums, or compressed anew with other symbols, and the numbers of terms, labels and companies are mapped from one
 //! dictionary to the other.
 
 use std::io::Write;
 
 use super::builder::{FacetLabels, PendingCompany, PendingSignal, SegmentBuilder};
 use super::interner::Interner;
+use super::record::Stored;
 use super::views::TextView;
 use super::{Segment, TextField};
 use crate::encoding::row::{CompanyNumber, Row};
+use crate::encoding::symbols::SymbolTable;
 use crate::encoding::tokens;
 use crate::query::Facet;
 use crate::{Error, Result};
@@ -20,6 +22,8 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub(crate) struct CopySource<'s> {
     segment: &'s Segment,
+    /// Whether the builder's symbols are those of the segment, so that records are copied as they are.
+    has_same_symbols: bool,
     companies: Ordinals,
     /// By facet.
     labels: [Ordinals; Facet::ALL.len()],
@@ -39,20 +43,22 @@ struct TermOrdinals {
     keys: Vec<u32>,
 }
 
-impl<'s> CopySource<'s> {
-    /// Cost: a few bytes for each term and company of the segment.
-    pub(crate) fn new(segment: &'s Segment) -> CopySource<'s> {
+impl<W: Write> SegmentBuilder<W> {
+    /// A segment to copy from.
+    ///
+    /// Cost: a few bytes for each term and company of the segment; compares its symbols.
+    pub(crate) fn copy_source<'s>(&self, segment: &'s Segment) -> CopySource<'s> {
+        let SymbolTable { starts, bytes } = segment.symbols();
         CopySource {
             segment,
+            has_same_symbols: self.symbols.starts == starts && self.symbols.bytes == bytes,
             companies: Ordinals::new(segment.company_count() as usize),
             labels: Facet::ALL.map(|facet| Ordinals::new(segment.facet(facet).len())),
             title_terms: TermOrdinals::new(segment.text(TextField::Title)),
             name_terms: TermOrdinals::new(segment.text(TextField::Name)),
         }
     }
-}
 
-impl<W: Write> SegmentBuilder<W> {
     /// Adds a company of another segment; a later one with the same slug replaces it.
     ///
     /// # Errors
@@ -67,7 +73,7 @@ impl<W: Write> SegmentBuilder<W> {
         let Some(&row) = segment.company_rows(company).first() else {
             return self.add_company(&segment.company(company)?).map(drop);
         };
-        let record = self.output.append(segment.company_bytes(company)?)?;
+        let record = self.copy_record(source, segment.stored_company(company)?)?;
         let mut name_tokens = Vec::new();
         source.name_terms.map_text(
             (segment.text(TextField::Name), company.index()),
@@ -96,7 +102,7 @@ impl<W: Write> SegmentBuilder<W> {
             self.company_by_slug(segment.company_keys().slug(company))
         })?;
         self.check_room()?;
-        let record = self.output.append(segment.signal_bytes(row)?)?;
+        let record = self.copy_record(source, segment.stored_signal(row)?)?;
         source.title_terms.map_text(
             (segment.text(TextField::Title), row.index()),
             &mut self.title_terms,
@@ -116,6 +122,15 @@ impl<W: Write> SegmentBuilder<W> {
             tokens_end: self.title_tokens.len(),
         });
         Ok(())
+    }
+
+    /// Appends a record of another segment, compressed as those of this one; returns where it starts.
+    fn copy_record(&mut self, source: &CopySource<'_>, stored: Stored<'_>) -> Result<u64> {
+        if source.has_same_symbols {
+            return self.output.append(stored.bytes);
+        }
+        self.record.take(&stored, source.segment.symbols())?;
+        self.append_record()
     }
 
     /// The labels of a row: those that are its company's, or those that are the signal's own.

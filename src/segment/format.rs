@@ -32,7 +32,7 @@ use crate::text::ANALYSIS_VERSION;
 use crate::{Error, Result};
 
 /// The version that this release writes, and the newest that it reads.
-pub(crate) const FORMAT_VERSION: u16 = 1;
+pub(crate) const FORMAT_VERSION: u16 = 2;
 
 /// Sections start at multiples of this many bytes: a cache line, and enough for any integer.
 const SECTION_ALIGNMENT: u64 = 64;
@@ -111,13 +111,23 @@ impl<W: Write> SegmentWriter<W> {
 
     /// Begins a section; it ends where the next one begins.
     pub(crate) fn begin(&mut self, kind: SectionKind, field: Field) -> Result<()> {
+        self.begin_numbered(kind, field.number())
+    }
+
+    /// Writes a section of another segment.
+    pub(super) fn copy(&mut self, entry: &SectionEntry, bytes: &[u8]) -> Result<()> {
+        self.begin_numbered(entry.kind, entry.field)?;
+        self.append(bytes).map(drop)
+    }
+
+    fn begin_numbered(&mut self, kind: SectionKind, field: FieldNumber) -> Result<()> {
         self.end();
         let padding = self.position.next_multiple_of(SECTION_ALIGNMENT) - self.position;
         self.put(&[0; SECTION_ALIGNMENT as usize][..padding as usize])?;
         let offset = self.position;
         self.open = Some(SectionEntry {
             kind,
-            field: field.number(),
+            field,
             offset,
             length: 0,
             checksum: 0,
@@ -136,6 +146,11 @@ impl<W: Write> SegmentWriter<W> {
         open.length += bytes.len() as u64;
         open.checksum = crc32c::crc32c_append(open.checksum, bytes);
         Ok(index)
+    }
+
+    /// The bytes of the open section so far.
+    pub(super) fn section_bytes(&self) -> u64 {
+        self.open.as_ref().map_or(0, |open| open.length)
     }
 
     /// Writes a whole section.
@@ -320,7 +335,7 @@ fn check_versions(format: u16, analysis: u16) -> Result<()> {
              to format {FORMAT_VERSION} and analysis {ANALYSIS_VERSION}"
         )));
     }
-    if format == 0 || analysis != ANALYSIS_VERSION {
+    if format < FORMAT_VERSION || analysis != ANALYSIS_VERSION {
         return Err(Error::corrupt(format!(
             "there never was a format {format} with text analysis {analysis}"
         )));

@@ -8,13 +8,13 @@
 mod assemble;
 mod builder;
 mod companies;
+mod compress;
 mod copy;
 mod deleted;
 mod field;
 mod format;
 mod groups;
 mod interner;
-mod item;
 mod record;
 mod schema;
 mod validate;
@@ -23,13 +23,9 @@ mod views;
 
 pub use builder::Added;
 pub(crate) use builder::SegmentBuilder;
-pub(crate) use copy::CopySource;
+pub(crate) use compress::{compress, encoder_for};
 pub(crate) use deleted::Deleted;
 pub(crate) use field::Field;
-#[cfg(feature = "http")]
-pub(crate) use item::RenderedItem;
-#[cfg(feature = "json")]
-pub(crate) use item::{FundingMember, Member, visit_funding, visit_members};
 #[cfg(test)]
 pub(crate) use record::WRITTEN;
 pub(crate) use record::{check_company, check_signal};
@@ -38,7 +34,7 @@ pub(crate) use views::FacetView;
 use std::fmt;
 
 use self::companies::{CompanyKeys, RowsByCompany};
-use self::record::{Records, Verified};
+use self::record::{Records, Stored, Verified};
 use self::views::{TextView, ViewedBytes, Views};
 use crate::digest::Digest;
 use crate::encoding::bytes::Bytes;
@@ -46,6 +42,7 @@ use crate::encoding::column::Column;
 use crate::encoding::frame_of_reference::FrameOfReference;
 use crate::encoding::posting::{PostingId, Postings};
 use crate::encoding::row::{CompanyNumber, Row};
+use crate::encoding::symbols::SymbolTable;
 use crate::encoding::tokens::{TermNumber, TokenStreams};
 use crate::encoding::zone_map::OrderedColumn;
 use crate::query::Facet;
@@ -244,26 +241,6 @@ impl Segment {
         &self.views().company_keys
     }
 
-    /// A row as an answer shows it.
-    ///
-    /// # Errors
-    /// The record is corrupt.
-    #[cfg(feature = "http")]
-    pub(crate) fn shown(&self, row: Row) -> Result<RenderedItem<'_>> {
-        let index = self.views().signal_records.get(row.index());
-        let Some([before_name, after_name]) = self.records().item(row.index(), index)? else {
-            return Ok(RenderedItem::Item(Box::new(self.item(row)?)));
-        };
-        Ok(RenderedItem::Stored {
-            before_name,
-            company_name: self
-                .views()
-                .company_names
-                .bytes(self.company_of(row).index()),
-            after_name,
-        })
-    }
-
     /// A row's signal and the name of its company.
     ///
     /// # Errors
@@ -300,16 +277,33 @@ impl Segment {
         self.records().company(record, index)
     }
 
-    /// The record of a row as it is stored.
-    fn signal_bytes(&self, row: Row) -> Result<&[u8]> {
+    /// As [`signal`](Self::signal), with compressed texts in a buffer, which is cleared first.
+    ///
+    /// # Errors
+    /// The record is corrupt.
+    #[cfg(any(feature = "http", test))]
+    pub(crate) fn signal_in<'b>(&'b self, row: Row, buffer: &'b mut Vec<u8>) -> Result<Signal<'b>> {
         let index = self.views().signal_records.get(row.index());
-        self.records().bytes(row.index(), index)
+        let slug = self.company_keys().slug(self.company_of(row));
+        self.records()
+            .signal_in(row.index(), index, (self.id(row), slug), buffer)
+    }
+
+    /// The record of a row as it is stored.
+    fn stored_signal(&self, row: Row) -> Result<Stored<'_>> {
+        let index = self.views().signal_records.get(row.index());
+        self.records().stored(row.index(), index)
     }
 
     /// The record of a company as it is stored.
-    fn company_bytes(&self, company: CompanyNumber) -> Result<&[u8]> {
+    fn stored_company(&self, company: CompanyNumber) -> Result<Stored<'_>> {
         let (record, index) = self.company_record(company);
-        self.records().bytes(record, index)
+        self.records().stored(record, index)
+    }
+
+    /// The symbols that compressed texts are replaced by; none where none is compressed.
+    fn symbols(&self) -> SymbolTable<'_> {
+        self.views().symbols
     }
 
     /// The number of a company's record, and where it starts.
@@ -336,6 +330,7 @@ impl Segment {
     fn records(&self) -> Records<'_> {
         Records {
             bytes: self.views().records,
+            symbols: self.symbols(),
             verified: &self.verified,
         }
     }

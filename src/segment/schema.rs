@@ -48,6 +48,8 @@ pub(crate) enum SectionKind {
     FineZones,
     PermutationTableEnds,
     PermutationStarts,
+    SymbolStarts,
+    Symbols,
 }
 
 use SectionKind as Kind;
@@ -93,7 +95,7 @@ pub(crate) enum Count {
 }
 
 /// All sections; the row of a kind is at the index of its number.
-pub(crate) const SECTIONS: [Section; 28] = [
+pub(crate) const SECTIONS: [Section; 30] = [
     row(
         Kind::FrameOfReference,
         &NUMBERS,
@@ -293,6 +295,21 @@ pub(crate) const SECTIONS: [Section; 28] = [
         "by block, and by code from the block's minimum to its maximum, how many of its \
          rows have a smaller code. A block whose minimum and maximum are 65,536 apart or \
          more has no table",
+    ),
+    row(
+        Kind::SymbolStarts,
+        NO_FIELD,
+        4,
+        Count::Any,
+        "where a symbol starts in kind 29, and the end of the last; nothing where no record is \
+         compressed",
+    ),
+    row(
+        Kind::Symbols,
+        NO_FIELD,
+        1,
+        Count::Any,
+        "the symbols, and 16 zeros after them",
     ),
 ];
 

@@ -50,6 +50,7 @@ impl Segment {
             in_range(ids.iter().next()) && in_range(ids.last()),
             "an id is out of range",
         )?;
+        self.symbols().validate()?;
         self.views().signal_records.validate()
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use super::format;
-use super::record;
+use super::record::{self, RecordWriter, Stored};
 use super::{FacetView, Field, Segment, TextField, ensure};
 use crate::encoding::pairs::is_frequent;
 use crate::encoding::posting::PostingId;
@@ -26,36 +26,41 @@ impl Segment {
         for facet in Facet::ALL {
             verify_keys(facet, self.facet(facet))?;
         }
+        let mut record = RecordWriter::default();
         for number in self.companies() {
-            self.verify_company(number)?;
+            self.verify_company(number, &mut record)?;
             self.expect_company(number, &mut expected);
         }
         for row in self.rows() {
             let signal = self.signal(row)?;
             let company = self.company(self.company_of(row))?;
-            let mut record = Vec::new();
             record::write_signal(&mut record, &signal);
-            let index = self.views().signal_records.get(row.index());
-            self.verify_record(index, &record, format_args!("signal {}", signal.id))?;
+            let of = format_args!("signal {}", signal.id);
+            self.verify_record(self.stored_signal(row)?, &mut record, of)?;
             self.verify_row(row, &signal, &company, &mut expected)
                 .map_err(|rule| Error::corrupt(format!("signal {}: {rule}", signal.id)))?;
         }
         self.verify_postings(expected)
     }
 
-    /// Checks that a record is what its fields are written as, checksum and item included.
-    fn verify_record(&self, index: u64, expected: &[u8], of: impl Display) -> Result<()> {
-        let stored = self.records().bytes.get(index as usize..);
-        let is_whole = stored.is_some_and(|stored| stored.starts_with(expected));
-        ensure(is_whole, &format!("{of}: its record is written otherwise"))
+    /// Checks that a record is what its fields are written as, checksum included.
+    fn verify_record(
+        &self,
+        stored: Stored<'_>,
+        expected: &mut RecordWriter,
+        of: impl Display,
+    ) -> Result<()> {
+        let mut read = RecordWriter::default();
+        read.take(&stored, self.symbols())?;
+        let is_same = read.finish(None) == expected.finish(None);
+        ensure(is_same, &format!("{of}: its record is written otherwise"))
     }
 
-    fn verify_company(&self, number: CompanyNumber) -> Result<()> {
+    fn verify_company(&self, number: CompanyNumber, record: &mut RecordWriter) -> Result<()> {
         let company = self.company(number)?;
-        let mut record = Vec::new();
-        record::write_company(&mut record, &company);
-        let index = self.views().company_records[number.index()];
-        self.verify_record(index, &record, format_args!("company {:?}", company.slug))?;
+        record::write_company(record, &company);
+        let of = format_args!("company {:?}", company.slug);
+        self.verify_record(self.stored_company(number)?, record, of)?;
         let rule =
             |holds, rule: &str| ensure(holds, &format!("company {:?}: {rule}", company.slug));
         rule(

@@ -26,6 +26,7 @@ use crate::encoding::nibbles::FacetColumn;
 use crate::encoding::pairs::Pairs;
 use crate::encoding::posting::{PostingId, Postings};
 use crate::encoding::row::SEGMENT_ROWS_MAX;
+use crate::encoding::symbols::SymbolTable;
 use crate::encoding::tokens::TokenStreams;
 use crate::encoding::zone_map::OrderedColumn;
 use crate::query::Facet;
@@ -100,6 +101,7 @@ pub(super) struct Views<'a> {
     pub(super) company_records: &'a [u64],
     pub(super) signal_records: FrameOfReference<'a>,
     pub(super) records: &'a [u8],
+    pub(super) symbols: SymbolTable<'a>,
     pub(super) table: Table,
     pub(super) table_digest: Digest,
 }
@@ -140,6 +142,10 @@ impl<'a> Views<'a> {
             company_records: sections.get(SectionKind::CompanyRecords, none),
             signal_records: sections.numbers(Field::SignalRecord, table.rows),
             records: sections.get(SectionKind::Records, none),
+            symbols: SymbolTable {
+                starts: sections.get(SectionKind::SymbolStarts, none),
+                bytes: sections.get(SectionKind::Symbols, none),
+            },
             table,
             table_digest,
         })

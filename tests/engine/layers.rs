@@ -15,19 +15,18 @@ error:
 text:
 digest:
 signal:
-text_encoding: signal
 query: error signal text
 kernels:
 encoding: error kernels
-segment: digest encoding error kernels text_encoding query signal text
+segment: digest encoding error kernels query signal text
 plan: encoding kernels query segment signal
 exec: encoding kernels plan query segment signal
 index: digest encoding error exec plan query segment signal
-json: error index text_encoding query segment signal
+json: error index query segment signal
 synthetic: error signal
 sample: error index json
 replicate: digest error index
-corpus: digest error index json plan query segment signal
+corpus: digest error index json plan query signal
 http: corpus error index json plan query signal
 cluster: corpus digest error http index json query replicate segment signal
 ";

@@ -9,6 +9,7 @@ fn numbers_that_cannot_be_counted_on_from_are_refused() {
             identity: IndexId::random().unwrap(),
             generation,
             next_file,
+            compresses_records: true,
             segments: Vec::new(),
         };
         Manifest::decode(&manifest.encode().unwrap())

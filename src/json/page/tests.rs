@@ -1,11 +1,11 @@
-//! A page copied from records is a page serialised.
+//! An answer written from records is a page serialised.
 
 use proptest::prelude::*;
 use time::macros::date;
 
 use super::*;
 use crate::json::write::tests::{company, signal};
-use crate::json::{Data, SearchData};
+use crate::json::{Data, SearchData, SignalItem};
 use crate::query::Order;
 use crate::{Company, IndexBuilder, Query, Signal, SignalId};
 
@@ -25,8 +25,12 @@ fn answer(company: &Company<'_>, signals: &[Signal<'_>], next_cursor: Option<&st
         .build()
         .expect("a valid query");
     let page = snapshot.search(&query, date!(2026 - 06 - 30));
-    let items: crate::Result<Vec<RenderedItem<'_>>> = snapshot.shown(&page).collect();
-    search_answer(&items.expect("whole records"), next_cursor)
+    let mut items = Vec::new();
+    let visited = snapshot.visit_records(&page, |signal, company_name| {
+        items.push(search_item(signal, company_name));
+    });
+    visited.expect("whole records");
+    search_answer(&items, next_cursor)
 }
 
 fn expected(company: &Company<'_>, signals: &[Signal<'_>], next_cursor: Option<&str>) -> String {

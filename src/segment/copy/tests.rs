@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::*;
+use crate::encoding::symbols::Encoder;
 use crate::fixtures::Random;
 use crate::signal::{Company, Currency, Funding, Hiring, Signal, SignalId};
 
@@ -65,9 +66,20 @@ fn signal(random: &mut Random, slug: &str) -> Signal<'static> {
     signal
 }
 
+/// Encoders of different symbols, and none.
+fn encoder(number: u64) -> Option<Encoder> {
+    let sample = match number {
+        0 => return None,
+        1 => "Series a raises Café ".repeat(50),
+        _ => "GERMANY \"quoted\" Côte d’Ivoire ".repeat(50),
+    };
+    Some(Encoder::train(std::iter::once(sample.as_bytes())))
+}
+
 /// A segment of random records; some replace others, and some companies have no signals.
 fn segment(random: &mut Random) -> Segment {
-    let mut builder = SegmentBuilder::new(Vec::new()).expect("memory");
+    let encoder = encoder(random.below(3));
+    let mut builder = SegmentBuilder::with_encoder(Vec::new(), encoder).expect("memory");
     for _ in 0..=random.below(RECORDS_MAX) {
         let company = company(random);
         builder.add_company(&company).expect("a valid company");
@@ -86,8 +98,12 @@ fn kept_rows(random: &mut Random, segments: &[Segment]) -> Vec<Vec<Row>> {
     segments.iter().map(&mut keep).collect()
 }
 
-fn merged_from_records(segments: &[Segment], kept: &[Vec<Row>]) -> Vec<u8> {
-    let mut builder = SegmentBuilder::new(Vec::new()).expect("memory");
+fn merged_from_records(
+    segments: &[Segment],
+    kept: &[Vec<Row>],
+    encoder: Option<Encoder>,
+) -> Vec<u8> {
+    let mut builder = SegmentBuilder::with_encoder(Vec::new(), encoder).expect("memory");
     for segment in segments {
         for company in segment.companies() {
             let company = segment.company(company).expect("a whole record");
@@ -103,9 +119,12 @@ fn merged_from_records(segments: &[Segment], kept: &[Vec<Row>]) -> Vec<u8> {
     builder.finish().expect("memory")
 }
 
-fn merged_by_copying(segments: &[Segment], kept: &[Vec<Row>]) -> Vec<u8> {
-    let mut builder = SegmentBuilder::new(Vec::new()).expect("memory");
-    let mut sources: Vec<_> = segments.iter().map(CopySource::new).collect();
+fn merged_by_copying(segments: &[Segment], kept: &[Vec<Row>], encoder: Option<Encoder>) -> Vec<u8> {
+    let mut builder = SegmentBuilder::with_encoder(Vec::new(), encoder).expect("memory");
+    let mut sources: Vec<_> = segments
+        .iter()
+        .map(|segment| builder.copy_source(segment))
+        .collect();
     for source in &mut sources {
         for company in source.segment.companies() {
             builder
@@ -127,21 +146,18 @@ fn a_copied_segment_has_the_bytes_of_one_that_is_built_from_the_records() {
         let random = &mut Random::new(seed);
         let mut segments: Vec<_> = (0..SEGMENTS).map(|_| segment(random)).collect();
         let kept = kept_rows(random, &segments);
-        let merged = merged_by_copying(&segments, &kept);
-        assert!(
-            merged == merged_from_records(&segments, &kept),
-            "seed {seed}"
-        );
+        let to = random.below(3);
+        let merged = merged_by_copying(&segments, &kept, encoder(to));
+        let expected = merged_from_records(&segments, &kept, encoder(to));
+        assert!(merged == expected, "seed {seed}");
         let merged = Segment::from_bytes(&merged).expect("what was just built");
         merged.verify().expect("a whole segment");
         // What is merged is merged again.
         segments[0] = merged;
         let kept = kept_rows(random, &segments);
-        let again = merged_by_copying(&segments, &kept);
-        assert!(
-            again == merged_from_records(&segments, &kept),
-            "seed {seed}"
-        );
+        let again = merged_by_copying(&segments, &kept, encoder(to));
+        let expected = merged_from_records(&segments, &kept, encoder(to));
+        assert!(again == expected, "seed {seed}");
     }
 }
 
@@ -170,8 +186,8 @@ fn a_damaged_record_is_not_copied() {
         bytes[place] ^= 1;
         // Opening does not read the records.
         let segment = Segment::from_bytes(&bytes).expect("sections that are whole");
-        let mut source = CopySource::new(&segment);
         let mut builder = SegmentBuilder::new(Vec::new()).expect("memory");
+        let mut source = builder.copy_source(&segment);
         let copied = builder
             .copy_company(&mut source, CompanyNumber(0))
             .and_then(|()| builder.copy_signal(&mut source, Row(0)));
@@ -183,6 +199,7 @@ fn a_damaged_record_is_not_copied() {
 fn a_signal_is_not_copied_before_its_company() {
     let segment = Segment::from_bytes(&with_needle()).expect("what was just built");
     let mut builder = SegmentBuilder::new(Vec::new()).expect("memory");
-    let copied = builder.copy_signal(&mut CopySource::new(&segment), Row(0));
+    let mut source = builder.copy_source(&segment);
+    let copied = builder.copy_signal(&mut source, Row(0));
     assert!(copied.unwrap_err().is_unknown_company());
 }

@@ -54,17 +54,9 @@ pub(crate) fn whole(amount: f64) -> Option<u64> {
     (whole < WHOLE_MAX && whole as f64 == amount).then_some(whole)
 }
 
-/// As [`whole`], in digits.
-pub(crate) fn whole_amount(amount: f64) -> Option<Text> {
-    whole(amount).map(|whole| {
-        let mut text = Text::EMPTY;
-        text.number(whole, 1);
-        text
-    })
-}
-
 /// Whether a text needs no escapes in JSON. Looks at eight bytes at a time: most texts are too short for
 /// anything wider to pay.
+#[cfg(any(feature = "http", test))]
 pub(crate) fn is_plain(text: &[u8]) -> bool {
     let (words, rest) = text.as_chunks::<8>();
     let mut last = [b'x'; 8];
@@ -78,6 +70,7 @@ pub(crate) fn is_plain(text: &[u8]) -> bool {
 
 /// The top bit of the first byte that is a quote, a backslash or below a space, and perhaps of
 /// bytes after it; zero where no byte is.
+#[cfg(any(feature = "http", test))]
 fn special_bytes(word: u64) -> u64 {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const TOPS: u64 = ONES << 7;

@@ -1,0 +1,280 @@
+//! Writing records.
+
+use std::borrow::Cow;
+
+use time::{Date, UtcDateTime};
+
+use super::{ARE_CODES, CHECKSUM_BYTES, SECONDS_PER_DAY, Stored, TEXT_BYTES_MAX, zigzag};
+use crate::encoding::symbols::{Encoder, SymbolTable};
+use crate::query::dates::day_number;
+use crate::signal::{Company, Currency, Funding, Hiring, Signal};
+use crate::{Error, Result};
+
+/// Checks that a signal's texts are not too long. What passes can be written as a record.
+///
+/// # Errors
+/// [`is_invalid`](Error::is_invalid) where they are.
+///
+/// Cost: adds up their lengths; nothing is written.
+pub(crate) fn check_signal(signal: &Signal<'_>) -> Result<()> {
+    // Every field is named, so that a new one cannot be left out.
+    let Signal {
+        id: _,
+        slug,
+        title,
+        evidence,
+        category,
+        date: _,
+        published_at: _,
+        updated_at: _,
+        company_slug,
+        activity_url,
+        author_name,
+        author_title,
+        author_url,
+        funding,
+        hiring,
+    } = signal;
+    let stage = funding.as_ref().and_then(|funding| funding.stage.as_ref());
+    let hiring = hiring.as_ref().map(|hiring| {
+        let Hiring {
+            hiring_type,
+            job_function,
+            seniority,
+            employment_type,
+            work_arrangement,
+        } = hiring;
+        [
+            hiring_type,
+            job_function,
+            seniority,
+            employment_type,
+            work_arrangement,
+        ]
+    });
+    let optional = [
+        evidence,
+        category,
+        activity_url,
+        author_name,
+        author_title,
+        author_url,
+    ];
+    let optional = optional
+        .into_iter()
+        .chain(hiring.into_iter().flatten())
+        .flatten();
+    check_texts(
+        [slug, title, company_slug]
+            .into_iter()
+            .chain(optional)
+            .chain(stage),
+    )
+}
+
+/// Checks that a company's texts are not too long; as [`check_signal`].
+pub(crate) fn check_company(company: &Company<'_>) -> Result<()> {
+    let Company {
+        slug,
+        name,
+        about,
+        tagline,
+        logo_url,
+        country,
+        city,
+        employees: _,
+        industry,
+        founded_year: _,
+        linkedin_url,
+        updated_at: _,
+    } = company;
+    let optional = [
+        about,
+        tagline,
+        logo_url,
+        country,
+        city,
+        industry,
+        linkedin_url,
+    ];
+    check_texts(
+        [slug, name]
+            .into_iter()
+            .chain(optional.into_iter().flatten()),
+    )
+}
+
+fn check_texts<'t>(texts: impl Iterator<Item = &'t Cow<'t, str>>) -> Result<()> {
+    let bytes: usize = texts.map(|text| text.len()).sum();
+    if bytes > TEXT_BYTES_MAX {
+        return Err(Error::invalid(format!(
+            "the texts of a record take {bytes} bytes; {TEXT_BYTES_MAX} are allowed"
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How many records this thread has written, for the tests that count.
+    pub(crate) static WRITTEN: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// Writes the record of a signal. Its company is not in it: it is found by the row.
+pub(crate) fn write_signal(record: &mut RecordWriter, signal: &Signal<'_>) {
+    let none = (Funding::default(), Hiring::default());
+    let funding = signal.funding.as_ref().unwrap_or(&none.0);
+    let hiring = signal.hiring.as_ref().unwrap_or(&none.1);
+    record.begin();
+    record.date(signal.date);
+    record.instant(signal.published_at);
+    record.instant(signal.updated_at);
+    record.flag(signal.funding.is_some());
+    record.number(funding.amount.map(|amount| amount.to_bits().swap_bytes()));
+    record.flag(signal.hiring.is_some());
+    record.text(Some(&signal.slug));
+    record.text(Some(&signal.title));
+    record.text(signal.evidence.as_deref());
+    record.text(signal.category.as_deref());
+    record.text(signal.activity_url.as_deref());
+    record.text(signal.author_name.as_deref());
+    record.text(signal.author_title.as_deref());
+    record.text(signal.author_url.as_deref());
+    record.text(funding.stage.as_deref());
+    record.text(funding.currency.as_ref().map(Currency::as_str));
+    record.text(hiring.hiring_type.as_deref());
+    record.text(hiring.job_function.as_deref());
+    record.text(hiring.seniority.as_deref());
+    record.text(hiring.employment_type.as_deref());
+    record.text(hiring.work_arrangement.as_deref());
+}
+
+/// Writes the record of a company.
+pub(crate) fn write_company(record: &mut RecordWriter, company: &Company<'_>) {
+    record.begin();
+    record.instant(company.updated_at);
+    record.number(company.employees.map(zigzag));
+    record.number(company.founded_year.map(zigzag));
+    record.text(Some(&company.slug));
+    record.text(Some(&company.name));
+    record.text(company.about.as_deref());
+    record.text(company.tagline.as_deref());
+    record.text(company.logo_url.as_deref());
+    record.text(company.country.as_deref());
+    record.text(company.city.as_deref());
+    record.text(company.industry.as_deref());
+    record.text(company.linkedin_url.as_deref());
+}
+
+/// A record while it is written: fields in the order of their flags. It is used for one after the other,
+/// so that its memory is.
+#[derive(Debug, Default)]
+pub(crate) struct RecordWriter {
+    flags: u32,
+    count: u32,
+    fields: Vec<u8>,
+    texts: Vec<u8>,
+    /// The date or instant before, in seconds since 1970.
+    last_second: i64,
+    codes: Vec<u8>,
+    content: Vec<u8>,
+    bytes: Vec<u8>,
+}
+
+impl RecordWriter {
+    fn begin(&mut self) {
+        #[cfg(test)]
+        WRITTEN.set(WRITTEN.get() + 1);
+        (self.flags, self.count, self.last_second) = (0, 0, 0);
+        self.fields.clear();
+        self.texts.clear();
+    }
+
+    /// Takes over a stored record, for writing it with another encoder.
+    ///
+    /// # Errors
+    /// It is malformed.
+    pub(in super::super) fn take(
+        &mut self,
+        stored: &Stored<'_>,
+        symbols: SymbolTable<'_>,
+    ) -> Result<()> {
+        self.begin();
+        self.flags = stored.flags & !ARE_CODES;
+        self.fields.extend_from_slice(stored.fields);
+        stored
+            .append_texts(symbols, &mut self.texts)
+            .ok_or_else(|| Error::corrupt("the texts of a record are malformed"))
+    }
+
+    fn flag(&mut self, flag: bool) {
+        self.flags |= u32::from(flag) << self.count;
+        self.count += 1;
+    }
+
+    fn number(&mut self, number: Option<u64>) {
+        self.flag(number.is_some());
+        if let Some(number) = number {
+            push_number(&mut self.fields, number);
+        }
+    }
+
+    fn date(&mut self, date: Option<Date>) {
+        let day = date.map(|date| i64::from(day_number(date)));
+        self.last_second = day.unwrap_or(0) * SECONDS_PER_DAY;
+        self.number(day.map(zigzag));
+    }
+
+    fn instant(&mut self, instant: Option<UtcDateTime>) {
+        let Some(instant) = instant else {
+            return self.flag(false);
+        };
+        let second = instant.unix_timestamp();
+        let nanoseconds = instant.nanosecond();
+        let seconds = zigzag(second - self.last_second);
+        self.last_second = second;
+        self.number(Some(seconds << 1 | u64::from(nanoseconds > 0)));
+        if nanoseconds > 0 {
+            push_number(&mut self.fields, nanoseconds.into());
+        }
+    }
+
+    fn text(&mut self, text: Option<&str>) {
+        self.number(text.map(|text| text.len() as u64));
+        self.texts
+            .extend_from_slice(text.unwrap_or_default().as_bytes());
+    }
+
+    /// The bytes of the record, its texts compressed where an encoder makes them shorter.
+    pub(in super::super) fn finish(&mut self, encoder: Option<&Encoder>) -> &[u8] {
+        self.codes.clear();
+        if let Some(encoder) = encoder {
+            encoder.encode(&self.texts, &mut self.codes);
+        }
+        let are_codes = encoder.is_some() && self.codes.len() < self.texts.len();
+        let flags = self.flags | if are_codes { ARE_CODES } else { 0 };
+        let content = &mut self.content;
+        content.clear();
+        content.extend_from_slice(&flags.to_le_bytes());
+        push_number(content, self.fields.len() as u64);
+        content.extend_from_slice(&self.fields);
+        push_number(content, self.texts.len() as u64);
+        content.extend_from_slice(if are_codes { &self.codes } else { &self.texts });
+        self.bytes.clear();
+        self.bytes.extend_from_slice(&[0; CHECKSUM_BYTES]);
+        push_number(&mut self.bytes, content.len() as u64);
+        self.bytes.extend_from_slice(content);
+        let checksum = crc32c::crc32c(&self.bytes[CHECKSUM_BYTES..]);
+        self.bytes[..CHECKSUM_BYTES].copy_from_slice(&checksum.to_le_bytes());
+        &self.bytes
+    }
+}
+
+/// Appends a number in LEB128.
+fn push_number(output: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        output.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    output.push(number as u8);
+}
