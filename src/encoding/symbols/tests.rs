@@ -58,6 +58,37 @@ fn a_table_is_full_at_65536_symbols() {
     assert_round_trip(&encoder, &text[..10_000]);
 }
 
+/// The codes by looking at every symbol.
+fn codes_of_the_longest(table: SymbolTable<'_>, mut text: &[u8]) -> Vec<u8> {
+    let mut codes = Vec::new();
+    while !text.is_empty() {
+        let symbols = table.symbols().zip(0_u16..);
+        let fitting = symbols.filter(|(symbol, _)| text.starts_with(symbol));
+        let (symbol, code) = fitting
+            .max_by_key(|(symbol, _)| symbol.len())
+            .expect("a byte");
+        codes.extend(code.to_le_bytes());
+        text = &text[symbol.len()..];
+    }
+    codes
+}
+
+#[test]
+fn each_code_is_that_of_the_longest_symbol() {
+    let mut random = crate::fixtures::Random::new(3);
+    let mut letters =
+        |count| -> String { (0..count).map(|_| *random.pick(&['a', 'b', 'c'])).collect() };
+    let sample = letters(60_000);
+    let encoder = Encoder::train(sample.as_bytes().chunks(300));
+    let sections = encoder.symbols();
+    assert!(sections.starts.len() > 600, "{}", sections.starts.len());
+    for length in 0..200 {
+        let text = letters(length).into_bytes();
+        let expected = codes_of_the_longest(sections.table(), &text);
+        assert_eq!(encoded(&encoder, &text), expected);
+    }
+}
+
 fn assert_round_trip(encoder: &Encoder, text: &[u8]) {
     let codes = encoded(encoder, text);
     let mut decoded = b"before ".to_vec();
