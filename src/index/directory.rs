@@ -19,6 +19,7 @@ use super::manifest::{DeletedLine, MANIFEST_BYTES_MAX, Manifest, SegmentLine};
 use super::snapshot::Snapshot;
 use super::storage::{self, NewFile, Storage};
 use crate::digest::Digest;
+use crate::encoding::bytes::Bytes;
 use crate::encoding::symbols::Encoder;
 use crate::segment::{Deleted, Segment, SegmentBuilder, compress};
 use crate::{Error, Result};
@@ -207,7 +208,8 @@ impl FileBuilder {
         let (compressed, target) = new.create(FileKind::Segment, next_file)?;
         let target = BufWriter::with_capacity(WRITE_BUFFER_BYTES, target);
         let path = path_of(&*storage, compressed);
-        let target = compress(&plain, target).map_err(|error| error.at(&path))?;
+        let view = || view_bytes(&*storage, &FileKind::Segment.name(file));
+        let target = compress(&plain, view, target).map_err(|error| error.at(&path))?;
         drop((plain, output));
         remove(&*storage, &FileKind::Segment.name(file))?;
         sync_segment(&*storage, compressed, target)?;
@@ -415,11 +417,15 @@ fn open_segment(storage: &dyn Storage, line: &SegmentLine) -> Result<Segment> {
     Ok(segment)
 }
 
+fn view_bytes(storage: &dyn Storage, name: &str) -> Result<Bytes> {
+    storage
+        .view(name)
+        .map_err(at(storage, name, "open the file"))
+}
+
 fn view_segment(storage: &dyn Storage, file: u64) -> Result<Segment> {
     let name = FileKind::Segment.name(file);
-    let bytes = storage
-        .view(&name)
-        .map_err(at(storage, &name, "open the file"))?;
+    let bytes = view_bytes(storage, &name)?;
     Segment::new(bytes).map_err(|error| error.at(&storage.path(&name)))
 }
 

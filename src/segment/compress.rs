@@ -6,16 +6,19 @@ use super::Segment;
 use super::assemble::{write_frames, write_symbols};
 use super::field::Field;
 use super::format::{self, SegmentWriter};
-use super::record::{RecordWriter, Stored};
+use super::record::{RecordWriter, Records, Stored};
 use super::schema::SectionKind;
+use crate::encoding::bytes::Bytes;
 use crate::encoding::frame_of_reference::FrameOfReferenceSections;
-use crate::encoding::row::{CompanyNumber, Row};
 use crate::encoding::symbols::{Encoder, SAMPLE_BYTES};
 use crate::{Error, Result};
 
 /// From how many bytes of texts on the records of a segment are compressed. Of fewer the symbols take
 /// more than a tenth of what is saved, and a writer that commits often spends its time on making them.
 pub(super) const COMPRESSED_FROM: u64 = 4 << 20;
+
+/// After how many records the view of a file is given up: some twenty megabytes.
+const RECORDS_IN_VIEW: usize = 1 << 16;
 
 /// How many times its size a compressed text has, for telling how long texts are without reading them.
 const EXPECTED_RATIO: u64 = 4;
@@ -53,29 +56,39 @@ pub(crate) fn encoder_for(segments: &[&Segment]) -> Result<Option<Encoder>> {
     train(segments).map(Some)
 }
 
-/// Writes a segment again with its records compressed, by ascending id. All else is copied.
+/// Writes a segment again with its records compressed, by ascending id. All else is copied. `view` views
+/// the segment's file anew: each view is given up after some records, so that memory never holds the
+/// pages of all.
 ///
 /// # Errors
-/// A record is corrupt; or the output cannot be written.
+/// A record is corrupt; or the file cannot be viewed, or the output written.
 ///
 /// Cost: that of making symbols and of encoding all texts, 6 to 10 nanoseconds a byte; copies the rest.
-pub(crate) fn compress<W: Write>(segment: &Segment, output: W) -> Result<W> {
-    let encoder = train(&[segment])?;
+pub(crate) fn compress<W: Write>(
+    segment: &Segment,
+    view: impl Fn() -> Result<Bytes>,
+    output: W,
+) -> Result<W> {
+    let encoder = train(&[&Segment::new(view()?)?])?;
     let mut output = SegmentWriter::new(output)?;
     output.begin(SectionKind::Records, Field::None)?;
     let mut writer = RecordWriter::default();
-    let mut append = |stored: Stored<'_>| {
-        writer.take(&stored, segment.symbols())?;
-        output.append(writer.finish(Some(&encoder)))
-    };
-    let signals = segment
-        .rows()
-        .map(|row| append(segment.stored_signal(row)?));
-    let signals: Vec<u64> = signals.collect::<Result<_>>()?;
-    let companies = segment.companies();
-    let companies = companies.map(|company| append(segment.stored_company(company)?));
-    let companies: Vec<u64> = companies.collect::<Result<_>>()?;
-    let signals = FrameOfReferenceSections::of(signals);
+    let mut starts = Vec::new();
+    for first in (0..record_count(segment)).step_by(RECORDS_IN_VIEW) {
+        let file = view()?;
+        let records = Records {
+            bytes: section(&file, segment, SectionKind::Records)?,
+            ..segment.records()
+        };
+        let last = record_count(segment).min(first + RECORDS_IN_VIEW);
+        for number in first..last {
+            let stored = records.stored(number, record_start(segment, number))?;
+            writer.take(&stored, segment.symbols())?;
+            starts.push(output.append(writer.finish(Some(&encoder)))?);
+        }
+    }
+    let companies = starts.split_off(segment.row_count() as usize);
+    let signals = FrameOfReferenceSections::of(starts);
     write_frames(&mut output, Field::SignalRecord, &signals)?;
     output.section(SectionKind::CompanyRecords, Field::None, &companies)?;
     write_symbols(&mut output, &encoder.symbols())?;
@@ -88,6 +101,14 @@ pub(crate) fn compress<W: Write>(segment: &Segment, output: W) -> Result<W> {
     }
     let postings = table.field_postings.clone();
     output.finish(table.rows, table.companies, postings)
+}
+
+/// The bytes of a segment's section of that kind, which belongs to no field, in a view of its file.
+fn section<'a>(file: &'a [u8], segment: &Segment, kind: SectionKind) -> Result<&'a [u8]> {
+    let mut entries = segment.views().table.sections.iter();
+    let entry = entries.find(|entry| entry.kind == kind);
+    let entry = entry.ok_or_else(|| Error::corrupt(format!("there is no section {kind:?}")))?;
+    format::check_section(file, entry)
 }
 
 /// Whether a section is another once records are compressed.
@@ -185,10 +206,16 @@ fn record_count(segment: &Segment) -> usize {
 
 /// A record by its number: those of signals come first.
 fn stored(segment: &Segment, number: usize) -> Result<Stored<'_>> {
-    let rows = segment.row_count() as usize;
-    match number.checked_sub(rows) {
-        None => segment.stored_signal(Row(number as u32)),
-        Some(company) => segment.stored_company(CompanyNumber(company as u32)),
+    segment
+        .records()
+        .stored(number, record_start(segment, number))
+}
+
+/// Where a record starts among the records.
+fn record_start(segment: &Segment, number: usize) -> u64 {
+    match number.checked_sub(segment.row_count() as usize) {
+        None => segment.views().signal_records.get(number),
+        Some(company) => segment.views().company_records[company],
     }
 }
 

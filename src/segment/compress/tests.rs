@@ -1,6 +1,7 @@
 //! Compressed segments: the same records in fewer bytes, and no harm from forged ones.
 
 use super::*;
+use crate::encoding::row::Row;
 use crate::fixtures::Random;
 use crate::segment::SegmentBuilder;
 use crate::segment::record::forge_checksum;
@@ -43,8 +44,10 @@ fn evidence(random: &mut Random, number: u64) -> String {
 }
 
 fn compressed() -> (Segment, Segment) {
-    let plain = Segment::from_bytes(&plain()).expect("what was just built");
-    let bytes = compress(&plain, Vec::new()).expect("memory");
+    let bytes = plain();
+    let plain = Segment::from_bytes(&bytes).expect("what was just built");
+    let view = || Ok(Bytes::copy(&bytes));
+    let bytes = compress(&plain, view, Vec::new()).expect("memory");
     let compressed = Segment::from_bytes(&bytes).expect("what was just compressed");
     (plain, compressed)
 }
