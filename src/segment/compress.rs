@@ -20,6 +20,9 @@ pub(super) const COMPRESSED_FROM: u64 = 4 << 20;
 /// After how many records the view of a file is given up: some twenty megabytes.
 const RECORDS_IN_VIEW: usize = 1 << 16;
 
+/// How many neighbours a sample takes together.
+const RUN_RECORDS: usize = 16;
+
 /// How many times its size a compressed text has, for telling how long texts are without reading them.
 const EXPECTED_RATIO: u64 = 4;
 
@@ -53,7 +56,8 @@ pub(crate) fn encoder_for(segments: &[&Segment]) -> Result<Option<Encoder>> {
             return Ok(Some(encoder));
         }
     }
-    train(segments).map(Some)
+    let sources: Vec<Source<'_>> = segments.iter().copied().map(Source::of).collect();
+    train(&sources).map(Some)
 }
 
 /// Writes a segment again with its records compressed, by ascending id. All else is copied. `view` views
@@ -69,20 +73,24 @@ pub(crate) fn compress<W: Write>(
     view: impl Fn() -> Result<Bytes>,
     output: W,
 ) -> Result<W> {
-    let encoder = train(&[&Segment::new(view()?)?])?;
+    let encoder = {
+        let file = view()?;
+        let records = records_in(&file, segment)?;
+        train(&[Source { segment, records }])?
+    };
     let mut output = SegmentWriter::new(output)?;
     output.begin(SectionKind::Records, Field::None)?;
     let mut writer = RecordWriter::default();
     let mut starts = Vec::new();
     for first in (0..record_count(segment)).step_by(RECORDS_IN_VIEW) {
         let file = view()?;
-        let records = Records {
-            bytes: section(&file, segment, SectionKind::Records)?,
-            ..segment.records()
+        let source = Source {
+            segment,
+            records: records_in(&file, segment)?,
         };
         let last = record_count(segment).min(first + RECORDS_IN_VIEW);
         for number in first..last {
-            let stored = records.stored(number, record_start(segment, number))?;
+            let stored = source.stored(number)?;
             writer.take(&stored, segment.symbols())?;
             starts.push(output.append(writer.finish(Some(&encoder)))?);
         }
@@ -103,12 +111,15 @@ pub(crate) fn compress<W: Write>(
     output.finish(table.rows, table.companies, postings)
 }
 
-/// The bytes of a segment's section of that kind, which belongs to no field, in a view of its file.
-fn section<'a>(file: &'a [u8], segment: &Segment, kind: SectionKind) -> Result<&'a [u8]> {
+/// The records of a segment in a view of its file.
+fn records_in<'a>(file: &'a [u8], segment: &'a Segment) -> Result<Records<'a>> {
     let mut entries = segment.views().table.sections.iter();
-    let entry = entries.find(|entry| entry.kind == kind);
-    let entry = entry.ok_or_else(|| Error::corrupt(format!("there is no section {kind:?}")))?;
-    format::check_section(file, entry)
+    let entry = entries.find(|entry| entry.kind == SectionKind::Records);
+    let entry = entry.ok_or_else(|| Error::corrupt("there is no section of records"))?;
+    Ok(Records {
+        bytes: format::check_section(file, entry)?,
+        ..segment.records()
+    })
 }
 
 /// Whether a section is another once records are compressed.
@@ -131,26 +142,52 @@ fn text_bytes(segment: &Segment) -> u64 {
     }
 }
 
-fn train(segments: &[&Segment]) -> Result<Encoder> {
-    let sample = Sample::of(segments, SAMPLE_BYTES)?;
+fn train(sources: &[Source<'_>]) -> Result<Encoder> {
+    let sample = Sample::of(sources, SAMPLE_BYTES)?;
     Ok(Encoder::train(sample.texts()))
 }
 
 /// Whether the symbols of one of several segments serve the others as well as itself.
 fn serves(encoder: &Encoder, own: &Segment, segments: &[&Segment]) -> Result<bool> {
-    let others = segments.iter().copied();
-    let others: Vec<&Segment> = others.filter(|other| !std::ptr::eq(*other, own)).collect();
-    let compressed_bytes = |segments: &[&Segment]| -> Result<[usize; 2]> {
-        let sample = Sample::of(segments, TRIAL_BYTES)?;
+    let others = segments.iter().filter(|other| !std::ptr::eq(**other, own));
+    let others: Vec<Source<'_>> = others.map(|segment| Source::of(segment)).collect();
+    let compressed_bytes = |sources: &[Source<'_>]| -> Result<[usize; 2]> {
+        let sample = Sample::of(sources, TRIAL_BYTES)?;
         let mut codes = Vec::new();
         sample
             .texts()
             .for_each(|text| encoder.encode(text, &mut codes));
         Ok([sample.bytes.len(), codes.len()])
     };
-    let [own_texts, own_codes] = compressed_bytes(&[own])?;
+    let [own_texts, own_codes] = compressed_bytes(&[Source::of(own)])?;
     let [texts, codes] = compressed_bytes(&others)?;
     Ok(codes * own_texts * 100 <= own_codes * texts * TRIAL_RATIO_MAX)
+}
+
+/// A segment and its records, perhaps in a view of its own.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    segment: &'a Segment,
+    records: Records<'a>,
+}
+
+impl<'a> Source<'a> {
+    fn of(segment: &'a Segment) -> Source<'a> {
+        Source {
+            segment,
+            records: segment.records(),
+        }
+    }
+
+    /// A record by its number: those of signals come first.
+    fn stored(&self, number: usize) -> Result<Stored<'a>> {
+        let views = self.segment.views();
+        let start = match number.checked_sub(self.segment.row_count() as usize) {
+            None => views.signal_records.get(number),
+            Some(company) => views.company_records[company],
+        };
+        self.records.stored(number, start)
+    }
 }
 
 /// Texts of records from all over some segments.
@@ -160,35 +197,39 @@ struct Sample {
 }
 
 impl Sample {
-    /// Takes records until their texts have so many bytes. The golden ratio spreads any number of them
-    /// evenly (Fibonacci hashing), so that the first ones are a sample too.
-    fn of(segments: &[&Segment], bytes_max: usize) -> Result<Sample> {
+    /// Takes records until their texts have so many bytes: runs of neighbours, so that few pages of the
+    /// files are touched, at places that the golden ratio spreads evenly (Fibonacci hashing), so that the
+    /// first ones are a sample too.
+    fn of(sources: &[Source<'_>], bytes_max: usize) -> Result<Sample> {
         const GOLDEN: u32 = 0x9E37_79B9;
         let mut sample = Sample {
             bytes: Vec::new(),
             ends: Vec::new(),
         };
-        let total: usize = segments.iter().map(|segment| record_count(segment)).sum();
-        for number in 0..total as u32 {
-            if sample.bytes.len() >= bytes_max {
-                break;
+        let total: usize = sources.iter().map(|of| record_count(of.segment)).sum();
+        let mut runs = 0..total.div_ceil(RUN_RECORDS) as u32;
+        while sample.bytes.len() < bytes_max
+            && let Some(run) = runs.next()
+        {
+            let place = u64::from(run.wrapping_mul(GOLDEN)) * total as u64;
+            let first = (place >> u32::BITS) as usize;
+            for number in first..total.min(first + RUN_RECORDS) {
+                sample.take(sources, number)?;
             }
-            let place = u64::from(number.wrapping_mul(GOLDEN)) * total as u64;
-            sample.take(segments, (place >> u32::BITS) as usize)?;
         }
         Ok(sample)
     }
 
     /// Takes the record of that number, counted over all segments.
-    fn take(&mut self, segments: &[&Segment], mut number: usize) -> Result<()> {
-        for segment in segments {
-            if number < record_count(segment) {
-                let stored = stored(segment, number)?;
-                let texts = stored.append_texts(segment.symbols(), &mut self.bytes);
+    fn take(&mut self, sources: &[Source<'_>], mut number: usize) -> Result<()> {
+        for source in sources {
+            if number < record_count(source.segment) {
+                let stored = source.stored(number)?;
+                let texts = stored.append_texts(source.segment.symbols(), &mut self.bytes);
                 self.ends.push(self.bytes.len());
                 return texts.ok_or_else(|| Error::corrupt("the texts of a record are malformed"));
             }
-            number -= record_count(segment);
+            number -= record_count(source.segment);
         }
         Ok(())
     }
@@ -202,21 +243,6 @@ impl Sample {
 
 fn record_count(segment: &Segment) -> usize {
     segment.row_count() as usize + segment.company_count() as usize
-}
-
-/// A record by its number: those of signals come first.
-fn stored(segment: &Segment, number: usize) -> Result<Stored<'_>> {
-    segment
-        .records()
-        .stored(number, record_start(segment, number))
-}
-
-/// Where a record starts among the records.
-fn record_start(segment: &Segment, number: usize) -> u64 {
-    match number.checked_sub(segment.row_count() as usize) {
-        None => segment.views().signal_records.get(number),
-        Some(company) => segment.views().company_records[company],
-    }
 }
 
 #[cfg(test)]
