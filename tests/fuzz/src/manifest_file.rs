@@ -11,7 +11,7 @@
 use sha2::{Digest as _, Sha256};
 
 use crate::random::Random;
-use crate::segment_file::{take, take_u16, take_u64};
+use crate::segment_file::{table_digest, take, take_u16, take_u64};
 use crate::segment_mutation::Blind;
 
 /// A flag: segments have the lengths that the input says, not their real ones.
@@ -21,7 +21,7 @@ pub const LENGTHS_AS_GIVEN: u8 = 1;
 pub const IS_WRITTEN: u8 = 2;
 
 const MAGIC: &[u8; 8] = b"SDXMAN\r\n";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 const HEADER_BYTES: usize = 16;
 
 /// An input taken apart.
@@ -151,12 +151,34 @@ struct Line {
     deleted: Option<u64>,
 }
 
+/// The manifest of an index of that one segment.
+pub fn of_segment(segment: &[u8]) -> Vec<u8> {
+    const IDENTITY: [u8; 16] = [0; 16];
+    let mut body = IDENTITY.to_vec();
+    let (generation, next_file, segments, file) = (1_u64, 2_u64, 1_u64, 1_u64);
+    for number in [generation, next_file] {
+        body.extend(number.to_le_bytes());
+    }
+    body.push(u8::from(true));
+    for number in [segments, file, segment.len() as u64] {
+        body.extend(number.to_le_bytes());
+    }
+    body.extend(table_digest(segment));
+    body.push(u8::from(false));
+    let input = Input {
+        flags: 0,
+        body,
+        deleted: Vec::new(),
+    };
+    input.manifest()
+}
+
 /// The lines of a body, as far as it can be read.
 fn lines(body: &[u8]) -> Vec<Line> {
     let mut rest = body;
     let mut lines = Vec::new();
-    // The identity, the generation and the next number.
-    let _ = take::<32>(&mut rest);
+    // The identity, the generation, the next number, and whether records are compressed.
+    let _ = take::<33>(&mut rest);
     let count = take_u64(&mut rest).unwrap_or(0);
     while (lines.len() as u64) < count {
         let place = body.len() - rest.len();

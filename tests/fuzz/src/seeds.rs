@@ -5,6 +5,7 @@ use std::path::Path;
 
 use fuzz_support::manifest_file::{IS_WRITTEN, Input};
 use fuzz_support::scratch::Scratch;
+use fuzz_support::segment_file::Parts;
 use signaldex::synthetic::Corpus;
 use signaldex::{Company, Index, IndexBuilder, Signal, SignalId};
 
@@ -29,6 +30,11 @@ fn main() {
         small.companies().collect(),
         small.signals().collect(),
     );
+    let small_file = corpus.join("segment").join("small");
+    let mut parts = Parts::of(&fs::read(small_file).expect("a file")).expect("a whole file");
+    parts.compress().expect("whole records");
+    fs::write(corpus.join("segment").join("compressed"), parts.assemble())
+        .expect("a writable folder");
     segment("empty", Vec::new(), Vec::new());
     segment("companies", small.companies().collect(), Vec::new());
     let plain = (1..=BITSET_SIGNALS).map(|id| {

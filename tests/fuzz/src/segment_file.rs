@@ -19,8 +19,14 @@ const COMPANY_RECORDS: u32 = 19;
 /// Number of the kind of section that holds the records.
 pub const RECORDS: u32 = 20;
 
-/// Bytes of a record in front of its fields: the checksum and the length.
-const RECORD_FRAME_BYTES: usize = 8;
+/// Numbers of the kinds of sections that hold where symbols start, and the symbols.
+const SYMBOLS: [u32; 2] = [28, 29];
+
+/// Bytes of a record's checksum, in front of its length.
+const CHECKSUM_BYTES: usize = 4;
+
+/// The bit of a record's flags that says that its texts are codes.
+const ARE_CODES: u32 = 1 << 31;
 
 const HEADER_MAGIC: &[u8; 8] = b"SDXSEG\r\n";
 const FOOTER_MAGIC: &[u8; 8] = b"SDXSEND\n";
@@ -284,24 +290,97 @@ pub fn table_digest(file: &[u8]) -> [u8; 32] {
     table_range(file).map_or([0; 32], |range| Sha256::digest(&file[range]).into())
 }
 
-/// FrameOfReference the fields of a record.
-pub fn framed(fields: &[u8]) -> Vec<u8> {
-    let mut record = vec![0; 4];
-    record.extend((fields.len() as u32).to_le_bytes());
-    record.extend(fields);
-    let checksum = crc32c::crc32c(&record[4..]);
-    record[..4].copy_from_slice(&checksum.to_le_bytes());
+/// The record with that content: its checksum and its length before it.
+pub fn framed(content: &[u8]) -> Vec<u8> {
+    let mut record = vec![0; CHECKSUM_BYTES];
+    push_number(&mut record, content.len());
+    record.extend(content);
+    let checksum = crc32c::crc32c(&record[CHECKSUM_BYTES..]);
+    record[..CHECKSUM_BYTES].copy_from_slice(&checksum.to_le_bytes());
     record
 }
 
-/// The bytes of the record at a place, its frame included.
-pub fn record_range(records: &[u8], place: u64) -> Option<Range<usize>> {
+/// Where the checksum and the length of the record at a place stand, and where its content.
+pub fn record_parts(records: &[u8], place: u64) -> Option<(Range<usize>, Range<usize>)> {
     let start = usize::try_from(place).ok()?;
-    let mut length = records.get(start.checked_add(4)?..)?;
-    let end = start
-        .checked_add(RECORD_FRAME_BYTES)?
-        .checked_add(take_u32(&mut length)? as usize)?;
-    (end <= records.len()).then_some(start..end)
+    let mut rest = records.get(start.checked_add(CHECKSUM_BYTES)?..)?;
+    let length = take_number(&mut rest)?;
+    let content = records.len() - rest.len();
+    let end = content.checked_add(length)?;
+    (end <= records.len()).then_some((start..content, content..end))
+}
+
+impl Parts {
+    /// Replaces the texts of all records by codes of single bytes and of the symbols "se", "ri" and "es".
+    pub fn compress(&mut self) -> Option<()> {
+        let mut symbols: Vec<Vec<u8>> = (0..=u8::MAX).map(|byte| vec![byte]).collect();
+        symbols.extend(["se", "ri", "es"].map(|symbol| symbol.as_bytes().to_vec()));
+        let records = self.records()?;
+        let old = std::mem::take(&mut self.sections[records]);
+        let mut new = Vec::new();
+        for pointer in self.record_pointers() {
+            let (_, content) = record_parts(&old, self.pointed_at(pointer))?;
+            let content = compressed(&old[content], &symbols)?;
+            self.point(pointer, new.len() as u64);
+            new.extend(framed(&content));
+        }
+        self.sections[records] = new;
+        let mut starts = vec![0; 4];
+        let mut end = 0;
+        for symbol in &symbols {
+            end += symbol.len() as u32;
+            starts.extend(end.to_le_bytes());
+        }
+        let bytes = [symbols.concat(), vec![0; 16]].concat();
+        for (kind, bytes) in SYMBOLS.into_iter().zip([starts, bytes]) {
+            let section = self.table.lines.iter().position(|line| line.kind == kind)?;
+            self.sections[section] = bytes;
+        }
+        Some(())
+    }
+}
+
+/// The content of a record with its texts replaced by codes.
+fn compressed(content: &[u8], symbols: &[Vec<u8>]) -> Option<Vec<u8>> {
+    let mut rest = content;
+    let flags = take_u32(&mut rest)? | ARE_CODES;
+    let fields = take_number(&mut rest)?;
+    let fields = rest.split_off(..fields)?;
+    let length = take_number(&mut rest)?;
+    let mut output = flags.to_le_bytes().to_vec();
+    push_number(&mut output, fields.len());
+    output.extend(fields);
+    push_number(&mut output, length);
+    while !rest.is_empty() {
+        let code = symbols
+            .iter()
+            .rposition(|symbol| rest.starts_with(symbol))?;
+        output.extend((code as u16).to_le_bytes());
+        rest = &rest[symbols[code].len()..];
+    }
+    Some(output)
+}
+
+/// Appends a number in LEB128.
+fn push_number(output: &mut Vec<u8>, mut number: usize) {
+    while number >= 0x80 {
+        output.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    output.push(number as u8);
+}
+
+/// Takes a number in LEB128.
+fn take_number(bytes: &mut &[u8]) -> Option<usize> {
+    let mut number = 0;
+    for shift in (0..usize::BITS).step_by(7) {
+        let [byte] = take::<1>(bytes)?;
+        number |= usize::from(byte & 0x7F) << shift;
+        if byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
 }
 
 fn repair_records(file: &mut [u8], table: &Table) {
@@ -319,9 +398,10 @@ fn repair_records(file: &mut [u8], table: &Table) {
         .collect();
     let records = &mut file[records];
     for place in places {
-        if let Some(range) = record_range(records, place) {
-            let checksum = crc32c::crc32c(&records[range.start + 4..range.end]);
-            records[range.start..range.start + 4].copy_from_slice(&checksum.to_le_bytes());
+        if let Some((frame, content)) = record_parts(records, place) {
+            let covered = frame.start + CHECKSUM_BYTES;
+            let checksum = crc32c::crc32c(&records[covered..content.end]);
+            records[frame.start..covered].copy_from_slice(&checksum.to_le_bytes());
         }
     }
 }
@@ -356,9 +436,33 @@ pub fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
 
 #[cfg(test)]
 mod tests {
+    use signaldex::Index;
+
     use super::*;
+    use crate::manifest_file::of_segment;
+    use crate::name_of_segment;
+    use crate::scratch::Scratch;
 
     const SEED: &[u8] = include_bytes!("../corpus/segment/small");
+
+    #[test]
+    fn the_compressed_seed_is_whole_and_has_the_records_of_the_other() {
+        let scratch = Scratch::new("compressed");
+        let compressed: &[u8] = include_bytes!("../corpus/segment/compressed");
+        let records = [SEED, compressed].map(|file| {
+            scratch.write(&name_of_segment(1), file);
+            scratch.write("manifest", &of_segment(file));
+            let index = Index::open(scratch.path("")).expect("an index");
+            index.snapshot().verify().expect("a whole index");
+            let snapshot = index.snapshot();
+            let found = snapshot
+                .scan()
+                .map(|found| found.expect("a record").into_owned());
+            found.collect::<Vec<_>>()
+        });
+        assert_eq!(records[0], records[1]);
+        scratch.clear();
+    }
 
     #[test]
     fn a_whole_file_is_not_changed_by_repairing_it() {
@@ -380,7 +484,7 @@ mod tests {
         let pointers = parts.record_pointers();
         assert!(pointers.len() >= (parts.table.rows + parts.table.companies) as usize);
         for &pointer in &pointers {
-            assert!(record_range(&records, parts.pointed_at(pointer)).is_some());
+            assert!(record_parts(&records, parts.pointed_at(pointer)).is_some());
         }
         let end = records.len() as u64;
         parts.point(pointers[1], end);

@@ -2,7 +2,7 @@
 //! format instead of breaking the frame.
 
 use crate::random::Random;
-use crate::segment_file::{Parts, Table, framed, record_range, repair};
+use crate::segment_file::{Parts, Table, framed, record_parts, repair};
 
 /// Changes bytes blindly: given a buffer whose first bytes are the text, the length of the text
 /// and the most that it may get, gives the new length.
@@ -96,14 +96,14 @@ fn change_record(parts: &mut Parts, random: &mut Random, blind: Blind<'_>) {
     };
     let pointer = pointers[random.below(pointers.len())];
     let old = parts.pointed_at(pointer);
-    let Some(range) = record_range(&parts.sections[records], old) else {
+    let Some((frame, content)) = record_parts(&parts.sections[records], old) else {
         return;
     };
-    let fields = &parts.sections[records][range.start + 8..range.end];
-    let record = framed(&blindly(fields, GROWTH_BYTES, blind));
-    let is_last = range.end == parts.sections[records].len();
+    let is_last = content.end == parts.sections[records].len();
+    let content = &parts.sections[records][content];
+    let record = framed(&blindly(content, GROWTH_BYTES, blind));
     if is_last {
-        parts.sections[records].truncate(range.start);
+        parts.sections[records].truncate(frame.start);
     }
     let new = parts.sections[records].len() as u64;
     parts.sections[records].extend(record);
@@ -169,7 +169,7 @@ fn change_line(parts: &mut Parts, random: &mut Random) {
     };
     let lines = &mut parts.table.lines;
     match random.below(4) {
-        0 => lines[place].kind = random.below(24) as u32,
+        0 => lines[place].kind = random.below(30) as u32,
         1 => lines[place].field = random.below(20) as u16,
         2 => {
             lines.remove(place);
@@ -238,7 +238,7 @@ fn width_of(kind: u32) -> usize {
     match kind {
         0 | 5 | 14 | 15 | 19 | 21 => 8,
         3 | 4 | 24 | 27 => 2,
-        7 | 9 | 11 | 16 | 20 => 1,
+        7 | 9 | 11 | 16 | 20 | 29 => 1,
         _ => 4,
     }
 }

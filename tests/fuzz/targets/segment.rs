@@ -5,10 +5,10 @@ use std::cell::RefCell;
 
 use fuzz_support::allocation::{Counting, bounded};
 use fuzz_support::examination::{compare, examine, is_typed};
-use fuzz_support::manifest_file::Input;
+use fuzz_support::manifest_file::of_segment;
 use fuzz_support::name_of_segment;
 use fuzz_support::scratch::Scratch;
-use fuzz_support::segment_file::{repair, table_digest};
+use fuzz_support::segment_file::repair;
 use fuzz_support::segment_mutation::mutate;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use signaldex::{Index, Result};
@@ -16,11 +16,8 @@ use signaldex::{Index, Result};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// That of an index of zeros.
-const IDENTITY: [u8; 16] = [0; 16];
-
-/// The seed with ordinary records.
-const WHOLE: &[u8] = include_bytes!("../corpus/segment/small");
+/// The seed with ordinary records, compressed.
+const WHOLE: &[u8] = include_bytes!("../corpus/segment/compressed");
 
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::new("segment"));
@@ -31,7 +28,7 @@ fuzz_target!(|data: &[u8]| {
     repair(&mut file);
     SCRATCH.with_borrow(|scratch| {
         scratch.write(&name_of_segment(1), &file);
-        scratch.write("manifest", &manifest(&file));
+        scratch.write("manifest", &of_segment(&file));
         let turn = crc32c::crc32c(&file) as usize;
         let outcome = bounded(file.len(), || read(scratch, turn));
         if let Err(error) = outcome {
@@ -46,23 +43,6 @@ fn read(scratch: &Scratch, turn: usize) -> Result<()> {
     examine(&index, turn)?;
     compare(&index, turn);
     Ok(())
-}
-
-/// The manifest of one segment.
-fn manifest(segment: &[u8]) -> Vec<u8> {
-    let mut body = IDENTITY.to_vec();
-    let (generation, next_file, segments, file) = (1_u64, 2_u64, 1_u64, 1_u64);
-    for number in [generation, next_file, segments, file, segment.len() as u64] {
-        body.extend(number.to_le_bytes());
-    }
-    body.extend(table_digest(segment));
-    body.push(0);
-    let input = Input {
-        flags: 0,
-        body,
-        deleted: Vec::new(),
-    };
-    input.manifest()
 }
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
