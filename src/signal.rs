@@ -1,7 +1,7 @@
 //! The vocabulary: signals, companies and the small types their fields are made of.
 //!
-//! Records borrow where they can: a record read from an index points into the mapped file, one
-//! read from a JSON line points into that line. `into_owned` copies it. What fields mean to a
+//! Records borrow where they can: a record read from a JSON line points into that line, one read from an
+//! index into the mapped file, unless it is compressed there; then it owns its texts. `into_owned` copies it. What fields mean to a
 //! search is not decided here but in [`Filter::matches`](crate::query::Filter::matches).
 
 use std::borrow::Cow;

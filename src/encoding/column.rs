@@ -8,7 +8,7 @@
 use std::ops::RangeInclusive;
 
 use crate::encoding::row::Row;
-use crate::kernels::ranges;
+use crate::kernels::{ranges, whole};
 use crate::{Error, Result};
 
 /// The code of a row without a value.
@@ -89,14 +89,29 @@ impl<'a> Column<'a> {
     /// Checks that no code exceeds the number of values.
     pub(crate) fn validate(&self, values: usize) -> Result<()> {
         let max = match self {
-            Column::One(codes) => codes.iter().max().map(|&code| u32::from(code)),
-            Column::Two(codes) => codes.iter().max().map(|&code| u32::from(code)),
-            Column::Four(codes) => codes.iter().max().copied(),
+            Column::One(codes) => whole::greatest(codes).into(),
+            Column::Two(codes) => whole::greatest(codes).into(),
+            Column::Four(codes) => whole::greatest(codes),
         };
-        if max.unwrap_or(NO_CODE) as usize <= values {
+        if max as usize <= values {
             Ok(())
         } else {
             Err(Error::corrupt("a column has a code without a value"))
+        }
+    }
+}
+
+impl Column<'_> {
+    /// Whether some row has a code.
+    pub(crate) fn has_code(&self, code: u32) -> bool {
+        fn has<T: Copy + Into<u32>>(codes: &[T], code: u32) -> bool {
+            let is_equal = |&other: &T| other.into() == code;
+            codes.iter().map(is_equal).fold(false, |has, is| has | is)
+        }
+        match self {
+            Column::One(codes) => has(codes, code),
+            Column::Two(codes) => has(codes, code),
+            Column::Four(codes) => has(codes, code),
         }
     }
 }

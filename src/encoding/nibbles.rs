@@ -76,8 +76,8 @@ impl<'a> NibbleColumn<'a> {
 
     /// The largest code, that after the last of an odd number of rows included.
     fn max(self) -> usize {
-        let greater = |codes: &u8| (codes & 0xF).max(codes >> 4);
-        self.0.iter().map(greater).max().unwrap_or(0).into()
+        let greatest = |max: u8, &codes: &u8| max.max(codes & 0xF).max(codes >> 4);
+        self.0.iter().fold(0, greatest).into()
     }
 }
 

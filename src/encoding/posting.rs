@@ -13,7 +13,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::encoding::row::Row;
 use crate::kernels::block::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, block_count};
-use crate::kernels::{bits, gallop, search};
+use crate::kernels::{bits, gallop, search, whole};
 use crate::{Error, Result};
 
 /// The most rows of a block that are listed rather than set as bits: one row in 64. Roaring lists
@@ -185,7 +185,7 @@ impl<'a> Postings<'a> {
         if container.is_array() {
             let offsets = self.arrays.get(start..start + container.cardinality());
             let offsets = offsets.ok_or("an array lies outside the section")?;
-            let ascending = offsets.is_sorted_by(|a, b| a < b);
+            let ascending = whole::ascend(offsets);
             let last = offsets.last().copied().unwrap_or(0);
             return if ascending && u32::from(last) < rows_in_block {
                 Ok(())
@@ -416,7 +416,7 @@ fn find_container(containers: &[Container], block: u32) -> Option<&Container> {
 }
 
 fn validate_rows(rows: &[u32], row_count: u32) -> Result<(), &'static str> {
-    if !rows.is_sorted_by(|a, b| a < b) {
+    if !whole::ascend(rows) {
         return Err("its rows are out of order");
     }
     match rows.last() {

@@ -14,3 +14,4 @@ pub(crate) mod probe;
 pub(crate) mod ranges;
 pub(crate) mod retain;
 pub(crate) mod search;
+pub(crate) mod whole;

@@ -11,6 +11,7 @@ use super::{Segment, TextField, ensure};
 use crate::Result;
 use crate::encoding::column::NO_CODE;
 use crate::encoding::zone_map::OrderedColumn;
+use crate::kernels::whole;
 use crate::query::Facet;
 use crate::signal::SignalId;
 
@@ -120,7 +121,7 @@ impl Segment {
         ensure(spans_all, "the rows by company do not span all companies")?;
         for company in self.companies() {
             let rows = self.company_rows(company);
-            let in_order = rows.is_sorted_by(|a, b| a < b);
+            let in_order = whole::ascend(rows);
             ensure(
                 in_order && rows.last().is_none_or(|row| row.0 < row_count),
                 "a company's rows are out of order",
@@ -128,8 +129,7 @@ impl Segment {
         }
         let column = self.company_column();
         column.validate(companies)?;
-        let each_has_one = self.rows().all(|row| column.get(row) != NO_CODE);
-        ensure(each_has_one, "a row has no company")
+        ensure(!column.has_code(NO_CODE), "a row has no company")
     }
 
     fn posting_count(&self, index: usize) -> usize {

@@ -1,0 +1,32 @@
+//! Checks of whole slices, for opening a segment. Each looks at every value, which vector instructions do many
+//! at a time; one that ends at the first wrong value takes five times as long where none is wrong.
+
+/// Whether values ascend, no two alike.
+pub(crate) fn ascend<T: Copy + PartialOrd>(values: &[T]) -> bool {
+    let later = values.get(1..).unwrap_or_default();
+    let pairs = values.iter().zip(later);
+    pairs.fold(true, |holds, (first, second)| holds & (first < second))
+}
+
+/// The greatest value, and the default of no values.
+pub(crate) fn greatest<T: Copy + Default + Ord>(values: &[T]) -> T {
+    values.iter().copied().fold(T::default(), T::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn they_are_what_the_standard_library_says(values in prop::collection::vec(0..900_u16, 0..40)) {
+            prop_assert_eq!(ascend(&values), values.is_sorted_by(|a, b| a < b));
+            prop_assert_eq!(greatest(&values), values.iter().copied().max().unwrap_or(0));
+            let mut sorted = values;
+            sorted.sort_unstable();
+            prop_assert_eq!(ascend(&sorted), sorted.is_sorted_by(|a, b| a < b));
+        }
+    }
+}
