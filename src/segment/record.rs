@@ -100,13 +100,13 @@ impl<'a> Records<'a> {
         company_slug: &'a str,
     ) -> Result<Signal<'a>> {
         let stored = self.stored(record, index)?;
+        let of = (id, company_slug);
         let signal = match stored.plain_texts() {
-            Some(texts) => stored.signal(texts, id, company_slug),
+            Some(texts) => parse_signal(stored.reader(), texts, of, Cow::Borrowed),
             None => {
                 let mut buffer = Vec::new();
                 let texts = stored.texts(self.symbols, &mut buffer);
-                let signal = texts.and_then(|texts| stored.signal(texts, id, company_slug));
-                signal.map(Signal::into_owned)
+                texts.and_then(|texts| parse_signal(stored.reader(), texts, of, owned))
             }
         };
         signal.ok_or_else(|| malformed_signal(id))
@@ -129,7 +129,9 @@ impl<'a> Records<'a> {
     {
         let stored = self.stored(record, index)?;
         let texts = stored.texts(self.symbols, buffer);
-        let signal = texts.and_then(|texts| stored.signal(texts, id, company_slug));
+        let of = (id, company_slug);
+        let signal =
+            texts.and_then(|texts| parse_signal(stored.reader(), texts, of, Cow::Borrowed));
         signal.ok_or_else(|| malformed_signal(id))
     }
 
@@ -140,12 +142,11 @@ impl<'a> Records<'a> {
     pub(super) fn company(self, record: usize, index: u64) -> Result<Company<'a>> {
         let stored = self.stored(record, index)?;
         let company = match stored.plain_texts() {
-            Some(texts) => stored.company(texts),
+            Some(texts) => parse_company(stored.reader(), texts, Cow::Borrowed),
             None => {
                 let mut buffer = Vec::new();
                 let texts = stored.texts(self.symbols, &mut buffer);
-                let company = texts.and_then(|texts| stored.company(texts));
-                company.map(Company::into_owned)
+                texts.and_then(|texts| parse_company(stored.reader(), texts, owned))
             }
         };
         company.ok_or_else(|| Error::corrupt(format!("the company record at {index} is malformed")))
@@ -174,6 +175,11 @@ impl<'a> Records<'a> {
 pub(super) fn forge_checksum(bytes: &mut [u8]) {
     let checksum = crc32c::crc32c(&bytes[CHECKSUM_BYTES..]);
     bytes[..CHECKSUM_BYTES].copy_from_slice(&checksum.to_le_bytes());
+}
+
+/// A text that outlives the buffer it was decompressed into.
+fn owned<'s>(text: &str) -> Cow<'s, str> {
+    Cow::Owned(text.to_owned())
 }
 
 fn malformed_signal(id: SignalId) -> Error {
@@ -260,19 +266,6 @@ impl<'a> Stored<'a> {
         (self.content.len() == self.text_bytes).then_some(())
     }
 
-    fn signal<'t>(
-        &self,
-        texts: &'t [u8],
-        id: SignalId,
-        company_slug: &'t str,
-    ) -> Option<Signal<'t>> {
-        parse_signal(self.reader(), texts, id, company_slug)
-    }
-
-    fn company<'t>(&self, texts: &'t [u8]) -> Option<Company<'t>> {
-        parse_company(self.reader(), texts)
-    }
-
     fn reader(&self) -> Fields<'a> {
         Fields {
             flags: self.flags & !ARE_CODES,
@@ -282,12 +275,13 @@ impl<'a> Stored<'a> {
     }
 }
 
-fn parse_signal<'t>(
+/// `text` makes the value of a field from what is in the texts.
+fn parse_signal<'t, 's>(
     mut fields: Fields<'_>,
     texts: &'t [u8],
-    id: SignalId,
-    company_slug: &'t str,
-) -> Option<Signal<'t>> {
+    (id, company_slug): (SignalId, &'s str),
+    text: impl Fn(&'t str) -> Cow<'s, str>,
+) -> Option<Signal<'s>> {
     let date = fields.date()?;
     let published_at = fields.instant()?;
     let updated_at = fields.instant()?;
@@ -312,7 +306,7 @@ fn parse_signal<'t>(
         seniority,
         employment_type,
         work_arrangement,
-    ] = fields.texts(texts)?;
+    ] = fields.texts(texts, text)?;
     let currency = match currency {
         Some(code) => Some(Currency::new(&code)?),
         None => None,
@@ -346,7 +340,11 @@ fn parse_signal<'t>(
     })
 }
 
-fn parse_company<'t>(mut fields: Fields<'_>, texts: &'t [u8]) -> Option<Company<'t>> {
+fn parse_company<'t, 's>(
+    mut fields: Fields<'_>,
+    texts: &'t [u8],
+    text: impl Fn(&'t str) -> Cow<'s, str>,
+) -> Option<Company<'s>> {
     let updated_at = fields.instant()?;
     let employees = fields.number()?.map(unzigzag);
     let founded_year = fields.number()?.map(unzigzag);
@@ -360,7 +358,7 @@ fn parse_company<'t>(mut fields: Fields<'_>, texts: &'t [u8]) -> Option<Company<
         city,
         industry,
         linkedin_url,
-    ] = fields.texts(texts)?;
+    ] = fields.texts(texts, text)?;
     Some(Company {
         slug: slug?,
         name: name?,
@@ -423,14 +421,18 @@ impl Fields<'_> {
     }
 
     /// The texts, which are the last fields: nothing may be left after them.
-    fn texts<const N: usize>(mut self, texts: &[u8]) -> Option<[Option<Cow<'_, str>>; N]> {
+    fn texts<'t, 's, const N: usize>(
+        mut self,
+        texts: &'t [u8],
+        make: impl Fn(&'t str) -> Cow<'s, str>,
+    ) -> Option<[Option<Cow<'s, str>>; N]> {
         let mut rest = std::str::from_utf8(texts).ok()?;
         let mut found = [const { None }; N];
         for text in &mut found {
             if self.flag() {
                 let length = take_length(&mut self.rest)?;
                 let (first, after) = rest.split_at_checked(length)?;
-                *text = Some(Cow::Borrowed(first));
+                *text = Some(make(first));
                 rest = after;
             }
         }
