@@ -426,7 +426,7 @@ impl Fields<'_> {
         texts: &'t [u8],
         make: impl Fn(&'t str) -> Cow<'s, str>,
     ) -> Option<[Option<Cow<'s, str>>; N]> {
-        let mut rest = std::str::from_utf8(texts).ok()?;
+        let mut rest = simdutf8::basic::from_utf8(texts).ok()?;
         let mut found = [const { None }; N];
         for text in &mut found {
             if self.flag() {
