@@ -1,7 +1,7 @@
 //! A page of search results as bytes: the answer that is asked for most, and the longest.
 //!
 //! Most texts need no escapes and are copied. Serialising [`Data`](super::Data) of the page gives the
-//! same bytes and defines what is right; it takes three times as long.
+//! same bytes and defines what is right.
 
 use std::convert::Infallible;
 

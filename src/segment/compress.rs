@@ -13,8 +13,8 @@ use crate::encoding::frame_of_reference::FrameOfReferenceSections;
 use crate::encoding::symbols::{Encoder, SAMPLE_BYTES};
 use crate::{Error, Result};
 
-/// From how many bytes of texts on the records of a segment are compressed. Of fewer the symbols take
-/// more than a tenth of what is saved, and a writer that commits often spends its time on making them.
+/// From how many bytes of texts on the records of a segment are compressed. Of fewer the symbols, some
+/// hundred kilobytes, take a good part of what is saved, and making them most of the time of a merge.
 pub(super) const COMPRESSED_FROM: u64 = 4 << 20;
 
 /// After how many records the view of a file is given up: some twenty megabytes.
