@@ -1,8 +1,8 @@
 //! The service under load: searches with durable metering, against a constant body.
 //!
-//! usage: `cargo bench --bench load --features cli -- CORPUS [SECONDS]`
+//! usage: `cargo bench --bench load --features cli -- CORPUS [SECONDS] [plain]`
 //!
-//! CORPUS is a folder with `companies.jsonl.zst` and `signals.jsonl.zst`. Client and server share
+//! CORPUS is a folder with `companies.jsonl.zst` and `signals.jsonl.zst`; with `plain` its records are not compressed. Client and server share
 //! the machine and its loopback. The same server answers, in turns, a search of 50 items that is
 //! charged durably, and a constant body of the same size from memory; the ratio of both is the
 //! claim. Then, at half the sustained rate, latencies from the scheduled moment of each request,
@@ -46,7 +46,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seconds: u64 = arguments.get(1).map_or(Ok(60), |text| text.parse())?;
     let directory = tempfile::tempdir_in(".")?;
     let index = directory.path().join("index");
-    build(Path::new(corpus), &index)?;
+    let is_plain = arguments.iter().any(|argument| argument == "plain");
+    build(Path::new(corpus), &index, is_plain)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
@@ -57,8 +58,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     ))
 }
 
-fn build(corpus: &Path, index: &Path) -> Result<(), Box<dyn Error>> {
-    let mut builder = IndexBuilder::in_directory(index)?;
+fn build(corpus: &Path, index: &Path, is_plain: bool) -> Result<(), Box<dyn Error>> {
+    let mut builder = IndexBuilder::in_directory(index)?.compress_records(!is_plain);
     let mut loader = Loader::new(OnInvalid::Stop);
     loader.companies(corpus.join("companies.jsonl.zst"), &mut builder)?;
     loader.signals(corpus.join("signals.jsonl.zst"), &mut builder)?;

@@ -117,7 +117,7 @@ impl Coordinator {
         }
     }
 
-    async fn find<'a>(
+    async fn find(
         &self,
         at: &CorpusView,
         query: &Query,
