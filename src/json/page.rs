@@ -15,8 +15,8 @@ use crate::signal::{Funding, Signal};
 /// Bytes of the answer but for its items: what it starts and ends with, and a cursor.
 const ENVELOPE_BYTES: usize = 256;
 
-/// Bytes to expect of an item, so that few buffers have to grow: most have fewer.
-const ITEM_BYTES: usize = 2 << 10;
+/// Bytes to expect of an item: most of the generated corpus have fewer.
+const ITEM_BYTES: usize = 900;
 
 /// The answer of a search, `{"data": …}`: its items and the cursor of the next page.
 ///

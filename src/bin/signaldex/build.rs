@@ -26,7 +26,7 @@ pub(crate) struct Build {
     /// The directory of the new index
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Store records as they are, which takes three to four times the disk and reads them faster
+    /// Store records as they are, which takes twice the disk and builds and reads them faster
     #[arg(long)]
     plain_records: bool,
     #[command(flatten)]
