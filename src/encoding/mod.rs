@@ -15,4 +15,5 @@ pub(crate) mod posting;
 pub(crate) mod row;
 pub(crate) mod symbols;
 pub(crate) mod tokens;
+pub(crate) mod varint;
 pub(crate) mod zone_map;

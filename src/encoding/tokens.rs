@@ -6,6 +6,7 @@
 //! decoding anything.
 
 use crate::encoding::frame_of_reference::FrameOfReference;
+use crate::encoding::varint;
 use crate::{Error, Result};
 
 /// The number of a term in its field: 0 for the most frequent.
@@ -14,12 +15,7 @@ pub(crate) struct TermNumber(pub(crate) u32);
 
 /// Appends a term to a stream.
 pub(crate) fn push(stream: &mut Vec<u8>, term: TermNumber) {
-    let mut rest = term.0;
-    while rest >= 0x80 {
-        stream.push(rest as u8 | 0x80);
-        rest >>= 7;
-    }
-    stream.push(rest as u8);
+    varint::push(stream, term.0.into());
 }
 
 /// The terms of a stream, in order.

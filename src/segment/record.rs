@@ -25,6 +25,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use time::{Date, UtcDateTime};
 
 use crate::encoding::symbols::SymbolTable;
+use crate::encoding::varint;
 use crate::query::dates::day_of_number;
 use crate::signal::{Company, Currency, Funding, Hiring, Signal, SignalId};
 use crate::{Error, Result};
@@ -392,7 +393,7 @@ impl Fields<'_> {
 
     fn number(&mut self) -> Option<Option<u64>> {
         if self.flag() {
-            take_number(&mut self.rest).map(Some)
+            varint::take(&mut self.rest).map(Some)
         } else {
             Some(None)
         }
@@ -415,7 +416,7 @@ impl Fields<'_> {
         let instant = UtcDateTime::from_unix_timestamp(self.last_second).ok()?;
         let nanoseconds = match number & 1 {
             0 => 0,
-            _ => u32::try_from(take_number(&mut self.rest)?).ok()?,
+            _ => u32::try_from(varint::take(&mut self.rest)?).ok()?,
         };
         instant.replace_nanosecond(nanoseconds).ok().map(Some)
     }
@@ -453,24 +454,5 @@ fn unzigzag(number: u64) -> i64 {
 }
 
 fn take_length(rest: &mut &[u8]) -> Option<usize> {
-    take_number(rest).and_then(|length| usize::try_from(length).ok())
-}
-
-/// Takes a number in LEB128.
-fn take_number(rest: &mut &[u8]) -> Option<u64> {
-    let mut number = 0_u64;
-    for shift in (0..u64::BITS).step_by(7) {
-        let (&byte, after) = rest.split_first()?;
-        *rest = after;
-        let bits = u64::from(byte & 0x7F);
-        // The tenth byte has room for one bit.
-        if shift == 63 && bits > 1 {
-            return None;
-        }
-        number |= bits << shift;
-        if byte < 0x80 {
-            return Some(number);
-        }
-    }
-    None
+    varint::take(rest).and_then(|length| usize::try_from(length).ok())
 }

@@ -6,6 +6,7 @@ use time::{Date, UtcDateTime};
 
 use super::{ARE_CODES, CHECKSUM_BYTES, SECONDS_PER_DAY, Stored, TEXT_BYTES_MAX, zigzag};
 use crate::encoding::symbols::{Encoder, SymbolTable};
+use crate::encoding::varint;
 use crate::query::dates::day_number;
 use crate::signal::{Company, Currency, Funding, Hiring, Signal};
 use crate::{Error, Result};
@@ -215,7 +216,7 @@ impl RecordWriter {
     fn number(&mut self, number: Option<u64>) {
         self.flag(number.is_some());
         if let Some(number) = number {
-            push_number(&mut self.fields, number);
+            varint::push(&mut self.fields, number);
         }
     }
 
@@ -235,7 +236,7 @@ impl RecordWriter {
         self.last_second = second;
         self.number(Some(seconds << 1 | u64::from(nanoseconds > 0)));
         if nanoseconds > 0 {
-            push_number(&mut self.fields, nanoseconds.into());
+            varint::push(&mut self.fields, nanoseconds.into());
         }
     }
 
@@ -256,25 +257,16 @@ impl RecordWriter {
         let content = &mut self.content;
         content.clear();
         content.extend_from_slice(&flags.to_le_bytes());
-        push_number(content, self.fields.len() as u64);
+        varint::push(content, self.fields.len() as u64);
         content.extend_from_slice(&self.fields);
-        push_number(content, self.texts.len() as u64);
+        varint::push(content, self.texts.len() as u64);
         content.extend_from_slice(if are_codes { &self.codes } else { &self.texts });
         self.bytes.clear();
         self.bytes.extend_from_slice(&[0; CHECKSUM_BYTES]);
-        push_number(&mut self.bytes, content.len() as u64);
+        varint::push(&mut self.bytes, content.len() as u64);
         self.bytes.extend_from_slice(content);
         let checksum = crc32c::crc32c(&self.bytes[CHECKSUM_BYTES..]);
         self.bytes[..CHECKSUM_BYTES].copy_from_slice(&checksum.to_le_bytes());
         &self.bytes
     }
-}
-
-/// Appends a number in LEB128.
-fn push_number(output: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        output.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    output.push(number as u8);
 }
