@@ -99,19 +99,13 @@ impl<'a> Column<'a> {
             Err(Error::corrupt("a column has a code without a value"))
         }
     }
-}
 
-impl Column<'_> {
-    /// Whether some row has a code.
-    pub(crate) fn has_code(&self, code: u32) -> bool {
-        fn has<T: Copy + Into<u32>>(codes: &[T], code: u32) -> bool {
-            let is_equal = |&other: &T| other.into() == code;
-            codes.iter().map(is_equal).fold(false, |has, is| has | is)
-        }
+    /// Whether some row has no value.
+    pub(crate) fn has_rows_without_value(&self) -> bool {
         match self {
-            Column::One(codes) => has(codes, code),
-            Column::Two(codes) => has(codes, code),
-            Column::Four(codes) => has(codes, code),
+            Column::One(codes) => whole::contains(codes, NO_CODE as u8),
+            Column::Two(codes) => whole::contains(codes, NO_CODE as u16),
+            Column::Four(codes) => whole::contains(codes, NO_CODE),
         }
     }
 }

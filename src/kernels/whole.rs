@@ -13,6 +13,12 @@ pub(crate) fn greatest<T: Copy + Default + Ord>(values: &[T]) -> T {
     values.iter().copied().fold(T::default(), T::max)
 }
 
+/// Whether a value is there.
+pub(crate) fn contains<T: Copy + PartialEq>(values: &[T], value: T) -> bool {
+    let equal = values.iter().map(|&other| other == value);
+    equal.fold(false, |found, is_equal| found | is_equal)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -21,9 +27,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn they_are_what_the_standard_library_says(values in prop::collection::vec(0..900_u16, 0..40)) {
+        fn they_are_what_the_standard_library_says(values in prop::collection::vec(0..90_u16, 0..40)) {
             prop_assert_eq!(ascend(&values), values.is_sorted_by(|a, b| a < b));
             prop_assert_eq!(greatest(&values), values.iter().copied().max().unwrap_or(0));
+            prop_assert_eq!(contains(&values, 7), values.contains(&7));
             let mut sorted = values;
             sorted.sort_unstable();
             prop_assert_eq!(ascend(&sorted), sorted.is_sorted_by(|a, b| a < b));

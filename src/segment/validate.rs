@@ -9,7 +9,6 @@ use super::field::{COMPANY_POSTINGS, company_field};
 use super::views::TextView;
 use super::{Segment, TextField, ensure};
 use crate::Result;
-use crate::encoding::column::NO_CODE;
 use crate::encoding::zone_map::OrderedColumn;
 use crate::kernels::whole;
 use crate::query::Facet;
@@ -129,7 +128,7 @@ impl Segment {
         }
         let column = self.company_column();
         column.validate(companies)?;
-        ensure(!column.has_code(NO_CODE), "a row has no company")
+        ensure(!column.has_rows_without_value(), "a row has no company")
     }
 
     fn posting_count(&self, index: usize) -> usize {
