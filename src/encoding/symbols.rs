@@ -109,18 +109,30 @@ pub(crate) struct SymbolSections {
 }
 
 impl SymbolSections {
-    /// The sections of symbols in the order of their codes; two empty ones of none.
-    fn of<'s>(symbols: impl Iterator<Item = &'s [u8]>) -> SymbolSections {
-        let mut sections = SymbolSections {
+    /// The sections of a table that is begun.
+    fn empty() -> SymbolSections {
+        SymbolSections {
             starts: vec![0],
             bytes: Vec::new(),
-        };
-        for symbol in symbols {
-            sections.bytes.extend_from_slice(symbol);
-            sections.starts.push(sections.bytes.len() as u32);
         }
-        sections.bytes.extend_from_slice(&[0; SYMBOL_BYTES_MAX]);
-        sections
+    }
+
+    /// The number of symbols of a table that is begun.
+    fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Adds a symbol.
+    fn push(&mut self, symbol: &[u8]) {
+        self.bytes.extend_from_slice(symbol);
+        self.starts.push(self.bytes.len() as u32);
+    }
+
+    /// The sections with what comes after the last symbol.
+    fn finished(&self) -> SymbolSections {
+        let mut finished = self.clone();
+        finished.bytes.extend_from_slice(&[0; SYMBOL_BYTES_MAX]);
+        finished
     }
 
     /// The sections where texts are not compressed.

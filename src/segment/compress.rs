@@ -29,8 +29,8 @@ const EXPECTED_RATIO: u64 = 4;
 /// How many bytes of texts tell whether symbols that were made before serve those that are added.
 const TRIAL_BYTES: usize = 256 << 10;
 
-/// Symbols that were made before serve where texts that are added take at most so many hundredths of what
-/// the texts take that they were made for.
+/// Symbols that were made before serve where texts that are added take at most this percentage of what the
+/// texts take that they were made for.
 const TRIAL_RATIO_MAX: usize = 125;
 
 /// The encoder for a segment that several are merged into; none where its records are not worth it. The
@@ -45,11 +45,11 @@ pub(crate) fn encoder_for(segments: &[&Segment]) -> Result<Option<Encoder>> {
     if bytes < COMPRESSED_FROM {
         return Ok(None);
     }
-    let total: usize = segments.iter().map(|segment| record_count(segment)).sum();
-    let largest = segments.iter().max_by_key(|segment| record_count(segment));
+    let total: usize = segments.iter().map(|segment| segment.record_count()).sum();
+    let largest = segments.iter().max_by_key(|segment| segment.record_count());
     if let Some(largest) = largest
         && !largest.symbols().is_empty()
-        && record_count(largest) * 2 >= total
+        && largest.record_count() * 2 >= total
     {
         let encoder = Encoder::of_table(largest.symbols());
         if serves(&encoder, largest, segments)? {
@@ -82,13 +82,13 @@ pub(crate) fn compress<W: Write>(
     output.begin(SectionKind::Records, Field::None)?;
     let mut writer = RecordWriter::default();
     let mut starts = Vec::new();
-    for first in (0..record_count(segment)).step_by(RECORDS_IN_VIEW) {
+    for first in (0..segment.record_count()).step_by(RECORDS_IN_VIEW) {
         let file = view()?;
         let source = Source {
             segment,
             records: records_in(&file, segment)?,
         };
-        let last = record_count(segment).min(first + RECORDS_IN_VIEW);
+        let last = segment.record_count().min(first + RECORDS_IN_VIEW);
         for number in first..last {
             let stored = source.stored(number)?;
             writer.take(&stored, segment.symbols())?;
@@ -181,12 +181,8 @@ impl<'a> Source<'a> {
 
     /// A record by its number: those of signals come first.
     fn stored(&self, number: usize) -> Result<Stored<'a>> {
-        let views = self.segment.views();
-        let start = match number.checked_sub(self.segment.row_count() as usize) {
-            None => views.signal_records.get(number),
-            Some(company) => views.company_records[company],
-        };
-        self.records.stored(number, start)
+        self.records
+            .stored(number, self.segment.record_start(number))
     }
 }
 
@@ -197,7 +193,7 @@ struct Sample {
 }
 
 impl Sample {
-    /// Takes records until their texts have so many bytes: runs of neighbours, so that few pages of the
+    /// Takes records until their texts have `bytes_max` bytes: runs of neighbours, so that few pages of the
     /// files are touched, at places that the golden ratio spreads evenly (Fibonacci hashing), so that the
     /// first ones are a sample too.
     fn of(sources: &[Source<'_>], bytes_max: usize) -> Result<Sample> {
@@ -206,7 +202,7 @@ impl Sample {
             bytes: Vec::new(),
             ends: Vec::new(),
         };
-        let total: usize = sources.iter().map(|of| record_count(of.segment)).sum();
+        let total: usize = sources.iter().map(|of| of.segment.record_count()).sum();
         let mut runs = 0..total.div_ceil(RUN_RECORDS) as u32;
         while sample.bytes.len() < bytes_max
             && let Some(run) = runs.next()
@@ -223,13 +219,13 @@ impl Sample {
     /// Takes the record of that number, counted over all segments.
     fn take(&mut self, sources: &[Source<'_>], mut number: usize) -> Result<()> {
         for source in sources {
-            if number < record_count(source.segment) {
+            if number < source.segment.record_count() {
                 let stored = source.stored(number)?;
                 let texts = stored.append_texts(source.segment.symbols(), &mut self.bytes);
                 self.ends.push(self.bytes.len());
                 return texts.ok_or_else(|| Error::corrupt("the texts of a record are malformed"));
             }
-            number -= record_count(source.segment);
+            number -= source.segment.record_count();
         }
         Ok(())
     }
@@ -239,10 +235,6 @@ impl Sample {
         let spans = starts.zip(&self.ends);
         spans.map(|(start, &end)| &self.bytes[start..end])
     }
-}
-
-fn record_count(segment: &Segment) -> usize {
-    segment.row_count() as usize + segment.company_count() as usize
 }
 
 #[cfg(test)]

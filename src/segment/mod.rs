@@ -95,8 +95,7 @@ impl Segment {
         };
         segment.validate()?;
         // Only now are the counts known to be those of real sections.
-        let records = segment.row_count() as usize + segment.company_count() as usize;
-        segment.verified = Verified::none(records);
+        segment.verified = Verified::none(segment.record_count());
         Ok(segment)
     }
 
@@ -306,10 +305,23 @@ impl Segment {
         self.views().symbols
     }
 
+    /// How many records there are. Those of signals come first, by row, then those of companies.
+    fn record_count(&self) -> usize {
+        self.row_count() as usize + self.company_count() as usize
+    }
+
+    /// Where the record of that number starts.
+    fn record_start(&self, record: usize) -> u64 {
+        match record.checked_sub(self.row_count() as usize) {
+            None => self.views().signal_records.get(record),
+            Some(company) => self.views().company_records[company],
+        }
+    }
+
     /// The number of a company's record, and where it starts.
     fn company_record(&self, company: CompanyNumber) -> (usize, u64) {
         let record = self.row_count() as usize + company.index();
-        (record, self.views().company_records[company.index()])
+        (record, self.record_start(record))
     }
 
     /// The name and length in bytes of each section, for reports.

@@ -30,14 +30,8 @@ struct Candidate {
 pub(crate) struct Encoder {
     /// By length of the prefix, as [`PREFIX_BYTES`], and by prefix: the symbols with it, longest first.
     by_prefix: [HashMap<u64, Vec<Candidate>>; PREFIX_BYTES.len()],
-    symbols: SymbolList,
-}
-
-/// Symbols one after the other.
-#[derive(Debug, Default)]
-struct SymbolList {
-    bytes: Vec<u8>,
-    ends: Vec<u32>,
+    /// The symbols so far, without what comes after the last.
+    symbols: SymbolSections,
 }
 
 impl Encoder {
@@ -71,7 +65,7 @@ impl Encoder {
 
     /// The symbols that the codes stand for.
     pub(crate) fn symbols(&self) -> SymbolSections {
-        SymbolSections::of(self.symbols.iter())
+        self.symbols.finished()
     }
 
     /// Appends the codes of a text.
@@ -90,7 +84,7 @@ impl Encoder {
     fn of_bytes() -> Encoder {
         let mut encoder = Encoder {
             by_prefix: Default::default(),
-            symbols: SymbolList::default(),
+            symbols: SymbolSections::empty(),
         };
         for byte in 0..=u8::MAX {
             encoder.add(&[byte]);
@@ -159,23 +153,6 @@ impl Encoder {
         }
         // The code of a single byte is the byte.
         (text[0].into(), 1)
-    }
-}
-
-impl SymbolList {
-    fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    fn push(&mut self, symbol: &[u8]) {
-        self.bytes.extend_from_slice(symbol);
-        self.ends.push(self.bytes.len() as u32);
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        let spans = starts.zip(&self.ends);
-        spans.map(|(start, &end)| &self.bytes[start as usize..end as usize])
     }
 }
 
