@@ -113,7 +113,7 @@ pub(crate) struct CorpusView {
     snapshot: Option<Arc<Snapshot>>,
 }
 
-/// A page that was found. It is written when it has been charged.
+/// A page that was found. Its items are put together when it has been charged.
 pub(crate) struct RenderedPage {
     pub(crate) ids: Vec<SignalId>,
     /// Each as an answer shows it, in JSON.

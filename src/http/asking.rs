@@ -38,10 +38,7 @@ pub(super) async fn page(
         return timed(call, asked, page).await;
     }
     let (corpus, view, owned) = (corpus(call), Arc::clone(view), query.clone());
-    let work = async move {
-        let page = async { corpus.page(&view, &owned, today).await };
-        clocked(page).await
-    };
+    let work = async move { clocked(corpus.page(&view, &owned, today)).await };
     on_pool(call, asked, work).await
 }
 

@@ -22,10 +22,9 @@ pub(super) const CHARGED: HeaderName = HeaderName::from_static("x-usage-charged"
 const REMAINING: HeaderName = HeaderName::from_static("x-usage-remaining");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// A page that waits for its charge. It is written only when it has been charged: hundreds of
-/// answers wait for one commit, and their bytes would have left the processor's caches by then. The
-/// service answers 1.1 times as many searches so (`benches/load`). An answer with an idempotency key
-/// is written before.
+/// A page that waits for its charge. Its items are put together only when it has been charged: hundreds
+/// of answers wait for one commit, and their bytes would have left the processor's caches by then. An
+/// answer with an idempotency key is put together before.
 struct Page {
     found: RenderedPage,
     tag: String,
