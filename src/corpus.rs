@@ -11,7 +11,7 @@ use arc_swap::ArcSwapOption;
 use time::Date;
 
 use crate::digest::Digest;
-use crate::json::{CompanyDetail, Data, SignalDetail, search_item};
+use crate::json::{CompanyDetail, Data, SearchAnswer, SignalDetail};
 use crate::plan::Cost;
 use crate::query::{Cursor, Facet};
 use crate::{Error, FacetQuery, Facets, Filter, Index, Query, Result, SignalId, Snapshot};
@@ -113,11 +113,12 @@ pub(crate) struct CorpusView {
     snapshot: Option<Arc<Snapshot>>,
 }
 
-/// A page that was found. Its items are put together when it has been charged.
+/// A page that was found.
+#[derive(Clone)]
 pub(crate) struct RenderedPage {
     pub(crate) ids: Vec<SignalId>,
-    /// Each as an answer shows it, in JSON.
-    pub(crate) items: Vec<Vec<u8>>,
+    /// Has an item for each id.
+    pub(crate) answer: SearchAnswer,
     pub(crate) next_cursor: Option<Cursor>,
     pub(crate) rows_checked: u64,
 }
@@ -260,13 +261,13 @@ fn at_once<'a, T: Send + 'a>(ask: impl FnOnce() -> Result<T> + Send + 'a) -> Cor
 
 fn page(snapshot: &Snapshot, query: &Query, today: Date) -> Result<RenderedPage> {
     let page = snapshot.search(query, today);
-    let mut items = Vec::with_capacity(page.len());
+    let mut answer = SearchAnswer::with_capacity(page.len());
     snapshot.visit_records(&page, |signal, company_name| {
-        items.push(search_item(signal, company_name));
+        answer.push(signal, company_name);
     })?;
     Ok(RenderedPage {
         ids: page.ids().collect(),
-        items,
+        answer,
         next_cursor: page.next_cursor().cloned(),
         rows_checked: page.rows_checked(),
     })

@@ -15,6 +15,7 @@ use super::members::{Held, Members, Unreachable};
 use super::placement::shard_of;
 use super::question::{Answer, Question, Row, Wanted};
 use crate::corpus::{Corpus, CorpusFuture, CorpusView, RenderedPage, Unanswered};
+use crate::json::SearchAnswer;
 use crate::query::{Facet, Start};
 use crate::{Error, FacetQuery, Facets, Filter, Query, SignalId};
 
@@ -361,11 +362,16 @@ fn page_rows(rows: Vec<Row>) -> crate::Result<Vec<(SignalId, Vec<u8>)>> {
 fn page_of(query: &Query, today: Date, mut rows: Vec<(SignalId, Vec<u8>)>) -> RenderedPage {
     let has_more = rows.len() > query.limit();
     rows.truncate(query.limit());
-    let (ids, items): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
+    let mut answer = SearchAnswer::with_capacity(rows.len());
+    let mut ids = Vec::with_capacity(rows.len());
+    for (id, item) in rows {
+        ids.push(id);
+        answer.push_written(&item);
+    }
     let last = ids.last().filter(|_| has_more);
     RenderedPage {
         next_cursor: last.map(|&last| query.cursor_after(last, today)),
-        items,
+        answer,
         ids,
         // Counted where they were checked.
         rows_checked: 0,

@@ -15,16 +15,14 @@ use super::replay::{self, IdempotencyGuard};
 use super::state::{Charged, NewReplay};
 use crate::Query;
 use crate::corpus::{CorpusView, RenderedPage};
-use crate::json::{self, Data, SearchData};
+use crate::json::{Data, SearchData};
 use crate::query::Cursor;
 
 pub(super) const CHARGED: HeaderName = HeaderName::from_static("x-usage-charged");
 const REMAINING: HeaderName = HeaderName::from_static("x-usage-remaining");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// A page that waits for its charge. Its items are put together only when it has been charged: hundreds
-/// of answers wait for one commit, and their bytes would have left the processor's caches by then. An
-/// answer with an idempotency key is put together before.
+/// A page that waits for its charge.
 struct Page {
     found: RenderedPage,
     tag: String,
@@ -88,21 +86,17 @@ async fn deliver(
         if let Some(left) = charging::left(call, Counter::Signals)? {
             page.cut(search, left);
         }
-        let answer = tagged(Answer::json(page.written()), &page.tag);
-        return Ok(answer.with(CHARGED, 0));
+        return Ok(page.into_answer().with(CHARGED, 0));
     }
     // Each turn asks for fewer units than the one before, so the loop ends.
     loop {
         let units = page.units();
-        let written = name.as_ref().map(|_| page.written());
-        let replay = name.as_deref().zip(written.as_deref());
-        let replay = replay.map(|(name, body)| kept(name, search.query, &page.tag, body));
+        let replay = name.as_deref().map(|name| page.kept(name, search.query));
         let replay = replay.transpose()?;
         let charge = charging::charge(call, Counter::Signals, units, replay, guard.as_ref());
         match charge.await {
             Ok(charged) => {
-                let body = written.unwrap_or_else(|| page.written());
-                let answer = tagged(Answer::json(body), &page.tag);
+                let answer = page.into_answer();
                 return Ok(priced(call, answer, Counter::Signals, units, charged));
             }
             Err(Refusal::Left(_, left)) if left > 0 => page.cut(search, left),
@@ -123,17 +117,29 @@ impl Page {
             return;
         }
         self.found.ids.truncate(shown);
-        self.found.items.truncate(shown);
+        self.found.answer.truncate(shown);
         self.tag = tag(search, Some(shown));
         if let Some(&last) = self.found.ids.last() {
             self.found.next_cursor = Some(search.query.cursor_after(last, search.call.today));
         }
     }
 
-    fn written(&self) -> Vec<u8> {
-        let next_cursor = self.found.next_cursor.as_ref().map(Cursor::to_string);
-        json::search_answer(&self.found.items, next_cursor.as_deref())
+    fn into_answer(self) -> Answer {
+        tagged(Answer::json(body(self.found)), &self.tag)
     }
+
+    /// What is stored under an idempotency key.
+    fn kept(&self, name: &str, query: &Query) -> Result<NewReplay, Problem> {
+        let parameters = replay::parameters_of(query);
+        let body = body(self.found.clone());
+        NewReplay::compress(name.to_owned(), parameters, self.tag.clone(), &body)
+            .map_err(|error| Problem::internal(&error))
+    }
+}
+
+fn body(found: RenderedPage) -> Vec<u8> {
+    let next_cursor = found.next_cursor.as_ref().map(Cursor::to_string);
+    found.answer.finish(next_cursor.as_deref())
 }
 
 /// Says in an answer's headers what it cost.
@@ -192,12 +198,6 @@ fn begin(call: &Call<'_>, name: &str, query: &Query) -> Result<Attempt, Problem>
             .with(CHARGED, 0)
             .with(REPLAYED, "true"),
     ))
-}
-
-fn kept(name: &str, query: &Query, tag: &str, body: &[u8]) -> Result<NewReplay, Problem> {
-    let parameters = replay::parameters_of(query);
-    NewReplay::compress(name.to_owned(), parameters, tag.to_owned(), body)
-        .map_err(|error| Problem::internal(&error))
 }
 
 async fn prepare(search: &Search<'_>) -> Result<Outcome, Problem> {

@@ -53,6 +53,8 @@ pub(crate) use load::sealed;
 pub use load::{LoadReport, Loader, OnInvalid, Progress, Rejected, Sink, load};
 pub use output::{CompanyDetail, Data, FilterOptions, SearchData, SignalDetail, SignalItem};
 #[cfg(feature = "http")]
-pub(crate) use page::{search_answer, search_item};
+pub(crate) use page::SearchAnswer;
+#[cfg(feature = "cluster")]
+pub(crate) use page::search_item;
 pub use value::FIELD_BYTES_MAX;
 pub use write::{write_company, write_signal};

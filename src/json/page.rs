@@ -7,7 +7,7 @@ use std::convert::Infallible;
 
 use serde::Serialize;
 
-use super::item::{FundingMember, Member, MemberName, visit_funding, visit_members};
+use super::item::{FundingMember, Member, visit_funding, visit_members};
 use super::text_encoding::{self, Text, is_plain};
 use super::written::AmountNumber;
 use crate::signal::{Funding, Signal};
@@ -18,77 +18,117 @@ const ENVELOPE_BYTES: usize = 256;
 /// Bytes to expect of an item: most of the generated corpus have fewer.
 const ITEM_BYTES: usize = 900;
 
-/// The answer of a search, `{"data": …}`: its items and the cursor of the next page.
-///
-/// Cost: one allocation, and that of copying the items.
-pub(crate) fn search_answer(items: &[Vec<u8>], next_cursor: Option<&str>) -> Vec<u8> {
-    let bytes: usize = items.iter().map(|item| item.len() + 1).sum();
-    let mut output = Vec::with_capacity(ENVELOPE_BYTES + bytes);
-    output.extend_from_slice(br#"{"data":{"items":["#);
-    for (index, item) in items.iter().enumerate() {
-        if index > 0 {
-            output.push(b',');
+/// What the answer of a search starts with.
+const START: &[u8] = br#"{"data":{"items":["#;
+
+/// The answer of a search, `{"data": …}`, while its items are added: they are written once, to where they
+/// are sent from.
+#[derive(Clone, Debug)]
+pub(crate) struct SearchAnswer {
+    bytes: Vec<u8>,
+    /// Where each item ends.
+    ends: Vec<usize>,
+}
+
+impl SearchAnswer {
+    /// No items yet, and memory for so many of usual size.
+    pub(crate) fn with_capacity(items: usize) -> SearchAnswer {
+        let mut bytes = Vec::with_capacity(ENVELOPE_BYTES + items * ITEM_BYTES);
+        bytes.extend_from_slice(START);
+        SearchAnswer {
+            bytes,
+            ends: Vec::with_capacity(items),
         }
-        output.extend_from_slice(item);
     }
-    output.extend_from_slice(br#"],"nextCursor":"#);
-    write_value(&mut output, &next_cursor);
-    output.extend_from_slice(b"}}");
-    output
+
+    /// Adds a signal.
+    pub(crate) fn push(&mut self, signal: &Signal<'_>, company_name: &str) {
+        self.separate();
+        write_item(&mut self.bytes, signal, company_name);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// Adds an item that [`search_item`] has written.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn push_written(&mut self, item: &[u8]) {
+        self.separate();
+        self.bytes.extend_from_slice(item);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// Keeps the first items, where there are more.
+    pub(crate) fn truncate(&mut self, items: usize) {
+        self.ends.truncate(items);
+        let end = self.ends.last().copied().unwrap_or(START.len());
+        self.bytes.truncate(end);
+    }
+
+    /// The whole answer, with the cursor of the next page.
+    pub(crate) fn finish(mut self, next_cursor: Option<&str>) -> Vec<u8> {
+        self.bytes.extend_from_slice(br#"],"nextCursor":"#);
+        write_value(&mut self.bytes, &next_cursor);
+        self.bytes.extend_from_slice(b"}}");
+        self.bytes
+    }
+
+    fn separate(&mut self) {
+        if !self.ends.is_empty() {
+            self.bytes.push(b',');
+        }
+    }
 }
 
 /// One item of such an answer.
+#[cfg(feature = "cluster")]
 pub(crate) fn search_item(signal: &Signal<'_>, company_name: &str) -> Vec<u8> {
     let mut output = Vec::with_capacity(ITEM_BYTES);
-    let mut is_first = true;
+    write_item(&mut output, signal, company_name);
+    output
+}
+
+fn write_item(output: &mut Vec<u8>, signal: &Signal<'_>, company_name: &str) {
+    let first = output.len();
     let Ok(()) = visit_members(signal, |name, member| {
-        write_name(&mut output, name, &mut is_first);
+        name.write_separated(output);
         match member {
-            Member::Id(id) => write_plain(&mut output, Some(text_encoding::id(id))),
-            Member::Text(text) => write_text(&mut output, text),
-            Member::Day(day) => write_plain(&mut output, day.map(text_encoding::day)),
-            Member::Instant(instant) => {
-                write_plain(&mut output, instant.map(text_encoding::instant));
-            }
-            Member::CompanySlug(slug) => write_text(&mut output, Some(slug)),
-            Member::CompanyName => write_text(&mut output, Some(company_name)),
-            Member::Funding(Some(funding)) => write_funding(&mut output, funding),
+            Member::Id(id) => write_plain(output, Some(text_encoding::id(id))),
+            Member::Text(text) => write_text(output, text),
+            Member::Day(day) => write_plain(output, day.map(text_encoding::day)),
+            Member::Instant(instant) => write_plain(output, instant.map(text_encoding::instant)),
+            Member::CompanySlug(slug) => write_text(output, Some(slug)),
+            Member::CompanyName => write_text(output, Some(company_name)),
+            Member::Funding(Some(funding)) => write_funding(output, funding),
             Member::Funding(None) => output.extend_from_slice(b"null"),
         }
         Ok::<(), Infallible>(())
     });
+    output[first] = b'{';
     output.push(b'}');
-    output
 }
 
 fn write_funding(output: &mut Vec<u8>, funding: &Funding<'_>) {
-    let mut is_first = true;
+    let first = output.len();
     let Ok(()) = visit_funding(funding, |name, member| {
-        write_name(output, name, &mut is_first);
+        name.write_separated(output);
         match member {
             FundingMember::Text(text) => write_text(output, text),
             FundingMember::Amount(amount) => write_value(output, &amount.map(AmountNumber)),
         }
         Ok::<(), Infallible>(())
     });
+    output[first] = b'{';
     output.push(b'}');
-}
-
-/// Writes what comes before the value of a member, or of the first one of an object.
-fn write_name(output: &mut Vec<u8>, name: MemberName, is_first: &mut bool) {
-    let separated = name.separated().as_bytes();
-    if std::mem::take(is_first) {
-        output.push(b'{');
-        output.extend_from_slice(&separated[1..]);
-    } else {
-        output.extend_from_slice(separated);
-    }
 }
 
 /// Writes a text in quotes, or null: nearly all need no escapes.
 fn write_text(output: &mut Vec<u8>, text: Option<&str>) {
     match text {
-        Some(text) if is_plain(text.as_bytes()) => write_quoted(output, text),
+        Some(text) if is_plain(text.as_bytes()) => {
+            output.reserve(text.len() + 2);
+            output.push(b'"');
+            output.extend_from_slice(text.as_bytes());
+            output.push(b'"');
+        }
         _ => write_value(output, &text),
     }
 }
@@ -96,15 +136,9 @@ fn write_text(output: &mut Vec<u8>, text: Option<&str>) {
 /// Writes a text that never needs escapes in quotes, or null.
 fn write_plain(output: &mut Vec<u8>, text: Option<Text>) {
     match text {
-        Some(text) => write_quoted(output, text.as_str()),
+        Some(text) => text.write_quoted(output),
         None => output.extend_from_slice(b"null"),
     }
-}
-
-fn write_quoted(output: &mut Vec<u8>, text: &str) {
-    output.push(b'"');
-    output.extend_from_slice(text.as_bytes());
-    output.push(b'"');
 }
 
 fn write_value(output: &mut Vec<u8>, value: &impl Serialize) {

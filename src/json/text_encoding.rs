@@ -37,15 +37,16 @@ pub(crate) fn instant(instant: UtcDateTime) -> Text {
     let (hour, minute, second, nanosecond) = instant.time().as_hms_nano();
     let mut text = Text::EMPTY;
     text.day(instant.date());
-    text.byte(b'T');
-    text.pair(hour);
-    text.byte(b':');
-    text.pair(minute);
-    text.byte(b':');
-    text.pair(second);
+    let ([h, o], [m, i], [s, e]) = (pair(hour), pair(minute), pair(second));
+    text.push([b'T', h, o, b':', m, i, b':', s, e]);
     text.fraction(nanosecond);
-    text.byte(b'Z');
+    text.push([b'Z']);
     text
+}
+
+/// A number below 100 in two digits.
+fn pair(number: u8) -> [u8; 2] {
+    [b'0' + number / 10, b'0' + number % 10]
 }
 
 /// An amount that is whole and exact in a float.
@@ -54,31 +55,34 @@ pub(crate) fn whole(amount: f64) -> Option<u64> {
     (whole < WHOLE_MAX && whole as f64 == amount).then_some(whole)
 }
 
-/// Whether a text needs no escapes in JSON. Looks at eight bytes at a time: most texts are too short for
-/// anything wider to pay.
+/// Whether a text needs no escapes in JSON.
 #[cfg(any(feature = "http", test))]
 pub(crate) fn is_plain(text: &[u8]) -> bool {
-    let (words, rest) = text.as_chunks::<8>();
-    let mut last = [b'x'; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    let special = |word: &[u8; 8]| special_bytes(u64::from_le_bytes(*word));
-    words
-        .iter()
-        .fold(special(&last), |found, word| found | special(word))
-        == 0
+    match text.last_chunk() {
+        // The last 16 bytes may have been looked at before, which is sooner done than fewer.
+        Some(last) => {
+            let (chunks, _) = text.as_chunks();
+            special_bytes(chunks.iter().chain([last])) == 0
+        }
+        None => !text.iter().any(|&byte| is_special(byte)),
+    }
 }
 
-/// The top bit of the first byte that is a quote, a backslash or below a space, and perhaps of
-/// bytes after it; zero where no byte is.
+/// Not zero where some byte needs an escape. Without a branch inside, this is a few vector instructions.
 #[cfg(any(feature = "http", test))]
-fn special_bytes(word: u64) -> u64 {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    const TOPS: u64 = ONES << 7;
-    let zero_bytes = |word: u64| word.wrapping_sub(ONES) & !word;
-    let below_space = word.wrapping_sub(ONES * u64::from(b' ')) & !word;
-    let quote = zero_bytes(word ^ (ONES * u64::from(b'"')));
-    let backslash = zero_bytes(word ^ (ONES * u64::from(b'\\')));
-    (below_space | quote | backslash) & TOPS
+fn special_bytes<'c>(chunks: impl Iterator<Item = &'c [u8; 16]>) -> u8 {
+    let mut found = [0; 16];
+    for chunk in chunks {
+        for (found, &byte) in found.iter_mut().zip(chunk) {
+            *found |= u8::from(is_special(byte));
+        }
+    }
+    found.iter().fold(0, |any, &found| any | found)
+}
+
+#[cfg(any(feature = "http", test))]
+fn is_special(byte: u8) -> bool {
+    (byte < b' ') | (byte == b'"') | (byte == b'\\')
 }
 
 impl Text {
@@ -91,15 +95,20 @@ impl Text {
         std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
     }
 
-    fn byte(&mut self, byte: u8) {
-        self.bytes[self.length] = byte;
-        self.length += 1;
+    /// Writes the text in quotes. The bytes after it are copied too: copying as many as ever takes a few
+    /// instructions.
+    #[cfg(feature = "http")]
+    pub(crate) fn write_quoted(&self, output: &mut Vec<u8>) {
+        output.push(b'"');
+        let end = output.len() + self.length;
+        output.extend_from_slice(&self.bytes);
+        output.truncate(end);
+        output.push(b'"');
     }
 
-    /// A number below 100 in two digits.
-    fn pair(&mut self, number: u8) {
-        self.byte(b'0' + number / 10);
-        self.byte(b'0' + number % 10);
+    fn push<const N: usize>(&mut self, bytes: [u8; N]) {
+        self.bytes[self.length..][..N].copy_from_slice(&bytes);
+        self.length += N;
     }
 
     /// A number in at least `digits` digits.
@@ -115,14 +124,20 @@ impl Text {
 
     fn day(&mut self, date: Date) {
         let (year, month, day) = date.to_calendar_date();
-        if year < 0 {
-            self.byte(b'-');
+        match u16::try_from(year) {
+            Ok(year) if year < 10_000 => {
+                self.push(pair((year / 100) as u8));
+                self.push(pair((year % 100) as u8));
+            }
+            _ => {
+                if year < 0 {
+                    self.push([b'-']);
+                }
+                self.number(u64::from(year.unsigned_abs()), 4);
+            }
         }
-        self.number(u64::from(year.unsigned_abs()), 4);
-        self.byte(b'-');
-        self.pair(u8::from(month));
-        self.byte(b'-');
-        self.pair(day);
+        let ([m, o], [d, e]) = (pair(u8::from(month)), pair(day));
+        self.push([b'-', m, o, b'-', d, e]);
     }
 
     /// The fraction of a second without trailing zeros; nothing for none.
@@ -130,7 +145,7 @@ impl Text {
         if nanosecond == 0 {
             return;
         }
-        self.byte(b'.');
+        self.push([b'.']);
         self.number(u64::from(nanosecond), 9);
         while self.bytes[self.length - 1] == b'0' {
             self.length -= 1;

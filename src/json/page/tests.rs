@@ -25,12 +25,12 @@ fn answer(company: &Company<'_>, signals: &[Signal<'_>], next_cursor: Option<&st
         .build()
         .expect("a valid query");
     let page = snapshot.search(&query, date!(2026 - 06 - 30));
-    let mut items = Vec::new();
+    let mut answer = SearchAnswer::with_capacity(signals.len());
     let visited = snapshot.visit_records(&page, |signal, company_name| {
-        items.push(search_item(signal, company_name));
+        answer.push(signal, company_name);
     });
     visited.expect("whole records");
-    search_answer(&items, next_cursor)
+    answer.finish(next_cursor)
 }
 
 fn expected(company: &Company<'_>, signals: &[Signal<'_>], next_cursor: Option<&str>) -> String {
