@@ -4,7 +4,7 @@ use time::{Date, UtcDateTime};
 
 use crate::signal::{Currency, Funding, Signal, SignalId};
 
-/// Bytes of the longest name with what separates it: copying so many takes one load and one store.
+/// Bytes of the longest name with what separates it. Copying 16 bytes takes one load and one store.
 #[cfg(feature = "http")]
 const SEPARATED_BYTES_MAX: usize = 16;
 

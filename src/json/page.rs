@@ -31,7 +31,7 @@ pub(crate) struct SearchAnswer {
 }
 
 impl SearchAnswer {
-    /// No items yet, and memory for so many of usual size.
+    /// An answer without items, with memory for `items` of the usual size.
     pub(crate) fn with_capacity(items: usize) -> SearchAnswer {
         let mut bytes = Vec::with_capacity(ENVELOPE_BYTES + items * ITEM_BYTES);
         bytes.extend_from_slice(START);

@@ -95,8 +95,8 @@ impl Text {
         std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
     }
 
-    /// Writes the text in quotes. The bytes after it are copied too: copying as many as ever takes a few
-    /// instructions.
+    /// Writes the text in quotes. The unused bytes are copied too and cut off: a copy of fixed length is a few
+    /// instructions and no call.
     #[cfg(feature = "http")]
     pub(crate) fn write_quoted(&self, output: &mut Vec<u8>) {
         output.push(b'"');
