@@ -119,8 +119,9 @@ pub mod choosing_an_entry_point {}
 
 pub use error::{Error, Result};
 pub use index::{
-    CommitReport, CompanyDeletion, FacetCount, Facets, Found, Ids, Index, IndexBuilder, IndexId,
-    IndexStatistics, Matches, Page, Pages, Refreshed, Snapshot, Writer,
+    Change, Changes, CommitReport, CompanyDeletion, FacetCount, Facets, Found, Ids, Index,
+    IndexBuilder, IndexId, IndexStatistics, Matches, Page, Pages, ParsePositionError, Position,
+    PositionError, Refreshed, Snapshot, Writer,
 };
 #[cfg(feature = "__strategies")]
 #[doc(hidden)]

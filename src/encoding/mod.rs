@@ -10,6 +10,7 @@ pub(crate) mod dictionary;
 pub(crate) mod frame_of_reference;
 pub(crate) mod hash_index;
 pub(crate) mod nibbles;
+pub(crate) mod packed_numbers;
 pub(crate) mod pairs;
 pub(crate) mod posting;
 pub(crate) mod row;

@@ -209,11 +209,22 @@ impl<'a, O: Observer> Execution<'a, O> {
         true
     }
 
+    /// Keeps those of some rows, in any order, that match. Cost: a look-up a row and step.
+    pub(super) fn retain(&mut self, rows: &mut Vec<Row>) {
+        let (observer, residual) = self.residual();
+        let all = Residual {
+            leading: 0,
+            ..residual
+        };
+        rows.retain(|&row| all.keeps(row, observer));
+    }
+
     /// The steps, apart from what watches them.
     #[inline(always)]
     fn residual(&mut self) -> (&mut O, Residual<'_, 'a>) {
         let residual = Residual {
             required: &self.required,
+            leading: 1,
             excluded: &self.excluded,
             ranges: &self.ranges,
             phrases: &self.phrases,
@@ -238,8 +249,9 @@ impl<'a, O: Observer> Execution<'a, O> {
 
 /// The steps that each row of a leading list has to pass.
 struct Residual<'e, 'a> {
-    /// The first of them leads.
     required: &'e [Operand<'a>],
+    /// How many of them lead, and are not looked at: the first or none.
+    leading: usize,
     excluded: &'e [Operand<'a>],
     ranges: &'e [BoundRange<'a>],
     phrases: &'e [BoundCheck<'a>],
@@ -255,14 +267,14 @@ impl<'e> Residual<'e, '_> {
         }
     }
 
-    /// Whether all steps after the leading one keep a row.
+    /// Whether all steps but the leading one keep a row.
     #[inline(always)]
     fn keeps<O: Observer>(&self, row: Row, observer: &mut O) -> bool {
         let mut keeps = |step, method, started, keeps: bool| {
             observer.ran(step, method, started, || Some(keeps.into()));
             keeps
         };
-        for (index, set) in (1..).zip(&self.required[1..]) {
+        for (index, set) in self.required.iter().enumerate().skip(self.leading) {
             let (step, started) = (StepKey::Required(index), O::now());
             if !keeps(step, Method::LookUp, started, set.contains(row)) {
                 return false;

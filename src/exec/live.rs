@@ -125,6 +125,28 @@ impl<'a> LiveSegment<'a> {
         (count, observer.explain(run, plan, self))
     }
 
+    /// Keeps those of some rows, in any order, that are live and match.
+    ///
+    /// Cost: plans, and looks each row up in the sets of the plan.
+    pub(crate) fn retain_matches(self, request: &Request<'_>, rows: &mut Vec<Row>) {
+        // Listing the rows of companies takes longer than looking up a few.
+        let strategies = Strategies {
+            company_sets: false,
+            ..*request.strategies
+        };
+        let request = Request {
+            strategies: &strategies,
+            ..*request
+        };
+        let mut storage = PlanStorage::new();
+        let plan = self.plan(&mut storage, &request, None);
+        if plan.no_match.is_some() {
+            return rows.clear();
+        }
+        let mut execution = self.execution::<Unobserved>(plan, request.strategies);
+        execution.retain(rows);
+    }
+
     /// Counts the values of some facets among the matches; a tally each.
     pub(crate) fn facets(self, request: &Request<'_>, facets: &[Facet]) -> Vec<FacetTally> {
         let mut storage = PlanStorage::new();

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use super::Index;
 use super::directory::{self, FileBuilder, NewFiles};
 use super::identity::IndexId;
-use super::manifest::Manifest;
+use super::manifest::{History, Manifest, REMEMBERED_COMMITS};
 use super::memory::Memory;
 use super::snapshot::Snapshot;
 use super::storage::{Directory, Storage};
-use crate::segment::Added;
+use crate::segment::{Added, FIRST_COMMIT};
 use crate::signal::{Company, Signal};
 use crate::{Error, Result};
 
@@ -37,6 +37,7 @@ pub struct IndexBuilder {
     new_files: NewFiles,
     next_file: u64,
     compresses_records: bool,
+    remembered_commits: u64,
     storage: Arc<dyn Storage>,
     /// Released last: until then the files are this builder's to remove.
     _lock: Box<dyn Debug + Send + Sync>,
@@ -75,6 +76,7 @@ impl IndexBuilder {
             new_files,
             next_file,
             compresses_records: true,
+            remembered_commits: REMEMBERED_COMMITS,
             storage,
             _lock: lock,
         })
@@ -90,6 +92,16 @@ impl IndexBuilder {
     #[must_use]
     pub fn compress_records(mut self, compress: bool) -> IndexBuilder {
         self.compresses_records = compress;
+        self
+    }
+
+    /// For how many commits the index remembers deletions: 100,000 unless this says otherwise.
+    ///
+    /// [`Snapshot::changes`] tells what has changed since a position of as many commits ago, and no
+    /// more. A deleted signal takes 24 bytes for as long as it is remembered.
+    #[must_use]
+    pub fn remember_deletions(mut self, commits: u64) -> IndexBuilder {
+        self.remembered_commits = commits;
         self
     }
 
@@ -128,6 +140,10 @@ impl IndexBuilder {
             generation: FIRST_GENERATION,
             next_file: self.next_file,
             compresses_records: self.compresses_records,
+            history: History {
+                last_commit: FIRST_COMMIT,
+                remembered_commits: self.remembered_commits,
+            },
             segments: vec![directory::line(&live, None)],
         };
         self.new_files.publish(&manifest)?;

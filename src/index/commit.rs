@@ -10,15 +10,16 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use hashbrown::HashMap;
 use roaring::RoaringBitmap;
 
 use super::directory::{self, FileBuilder, NewFiles};
 use super::live::SegmentHandle;
-use super::manifest::{DeletedLine, Manifest};
+use super::manifest::{DeletedLine, History, Manifest};
 use super::snapshot::Snapshot;
 use super::storage::Storage;
 use super::{Found, Shared};
-use crate::segment::Deleted;
+use crate::segment::{Commits, Deleted, Tombstone};
 use crate::signal::{Company, Signal, SignalId};
 use crate::{Error, Result};
 
@@ -103,18 +104,21 @@ impl Committer {
         }
     }
 
-    /// Makes segments the current state, durably, then visibly, and keeps their new files.
+    /// Makes segments the current state, durably, then visibly, and keeps their new files. `history` counts
+    /// the commit, where it is one and no merge.
     pub(super) fn publish(
         &self,
         state: &mut State,
         new: NewFiles,
         segments: Vec<(SegmentHandle, Option<DeletedLine>)>,
+        history: History,
     ) -> Result<u64> {
         let manifest = Manifest {
             identity: state.manifest.identity,
             generation: state.manifest.generation + 1,
             next_file: state.manifest.next_file,
             compresses_records: state.manifest.compresses_records,
+            history,
             segments: segments
                 .iter()
                 .map(|(live, deleted)| directory::line(live, deleted.clone()))
@@ -149,6 +153,8 @@ impl Committer {
             });
         }
         let reindexed = reindexed_signals(&snapshot, changes)?;
+        let history = state.manifest.history.next();
+        let removals = Removals::of(&snapshot, changes, &reindexed, history.last_commit);
         let mut report = CommitReport::default();
         let mut new_files = NewFiles::new(&self.storage);
         let new = self.write_changes(
@@ -156,12 +162,12 @@ impl Committer {
             &snapshot,
             &reindexed,
             changes,
+            &removals,
             &mut report,
         )?;
+        report.signals_deleted = removals.tombstones.len() as u64;
         let mut segments = Vec::new();
-        for live in &snapshot.segments {
-            let removed = Removed::of(live, changes, &reindexed);
-            report.signals_deleted += removed.deleted_rows;
+        for (live, removed) in snapshot.segments.iter().zip(&removals.of_segments) {
             let line = state.manifest.deleted_line(live.number);
             segments.push(Self::write_removed(
                 (&mut state, &mut new_files),
@@ -176,17 +182,18 @@ impl Committer {
             .filter(|(slug, pending)| pending.is_none() && snapshot.has_company(slug))
             .count() as u64;
         segments.extend(new.map(|live| (live, None)));
-        report.generation = self.publish(&mut state, new_files, segments)?;
+        report.generation = self.publish(&mut state, new_files, segments, history)?;
         Ok(report)
     }
 
-    /// Writes the segment of new and reindexed signals, if there are any.
+    /// Writes the segment of new and reindexed signals and of deletions, if there are any.
     fn write_changes(
         &self,
         (state, new_files): (&mut State, &mut NewFiles),
         snapshot: &Snapshot,
         reindexed: &[Found<'_>],
         changes: &Changes,
+        removals: &Removals,
         report: &mut CommitReport,
     ) -> Result<Option<SegmentHandle>> {
         let upserts: Vec<&Signal<'_>> = changes
@@ -195,7 +202,8 @@ impl Committer {
             .flatten()
             .chain(reindexed.iter().map(|found| &found.signal))
             .collect();
-        if upserts.is_empty() && changes.companies.values().all(Option::is_none) {
+        let writes_companies = changes.companies.values().any(Option::is_some);
+        if upserts.is_empty() && !writes_companies && removals.tombstones.is_empty() {
             return Ok(None);
         }
         let mut new = FileBuilder::create(new_files, &mut state.manifest.next_file, None)?;
@@ -211,8 +219,12 @@ impl Committer {
                 })?;
                 new.builder.add_company(&company)?;
             }
-            new.builder.add_signal(signal)?;
+            let commits = removals.commits_of(signal.id);
+            new.builder.add_committed_signal(signal, commits)?;
             report.signals_written += 1;
+        }
+        for &tombstone in &removals.tombstones {
+            new.builder.add_tombstone(tombstone);
         }
         new.finish(&*self.storage)
             .map(Some)
@@ -223,7 +235,7 @@ impl Committer {
     fn write_removed(
         (state, new_files): (&mut State, &mut NewFiles),
         live: &SegmentHandle,
-        removed: Removed,
+        removed: &Removed,
         line: Option<DeletedLine>,
     ) -> Result<(SegmentHandle, Option<DeletedLine>)> {
         if removed.is_empty() {
@@ -265,38 +277,81 @@ impl Committer {
     }
 }
 
+/// What a commit removes from the segments that there are.
+#[derive(Debug)]
+struct Removals {
+    commit: u64,
+    /// By segment of the snapshot.
+    of_segments: Vec<Removed>,
+    /// Of each signal that is written anew: the commit in which it first appeared.
+    first_commits: HashMap<SignalId, u64>,
+    /// The signals that are deleted and not written anew.
+    tombstones: Vec<Tombstone>,
+}
+
 /// What a commit removes from a segment.
 #[derive(Debug, Default)]
 struct Removed {
     rows: RoaringBitmap,
     companies: RoaringBitmap,
-    /// Rows that are deleted and not written anew.
-    deleted_rows: u64,
+}
+
+impl Removals {
+    fn of(
+        snapshot: &Snapshot,
+        changes: &Changes,
+        reindexed: &[Found<'_>],
+        commit: u64,
+    ) -> Removals {
+        let mut removals = Removals {
+            commit,
+            of_segments: Vec::with_capacity(snapshot.segments.len()),
+            first_commits: HashMap::new(),
+            tombstones: Vec::new(),
+        };
+        for live in &snapshot.segments {
+            let mut rows = RoaringBitmap::new();
+            for (&id, pending) in &changes.signals {
+                rows.extend(removals.remove(live, id, pending.is_some()));
+            }
+            for found in reindexed {
+                rows.extend(removals.remove(live, found.signal.id, true));
+            }
+            let deleted = changes.companies.iter().filter(|(_, new)| new.is_none());
+            let companies = deleted.filter_map(|(slug, _)| Some(live.company_by_slug(slug)?.0));
+            let companies = companies.collect();
+            removals.of_segments.push(Removed { rows, companies });
+        }
+        removals
+    }
+
+    /// Removes a signal from a segment, and says which row it had.
+    fn remove(&mut self, live: &SegmentHandle, id: SignalId, is_written: bool) -> Option<u32> {
+        let row = live.row(id)?;
+        let first_commit = live.segment.commits(row).first;
+        if is_written {
+            self.first_commits.insert(id, first_commit);
+        } else {
+            self.tombstones.push(Tombstone {
+                id: id.get(),
+                commit: self.commit,
+                first_commit,
+            });
+        }
+        Some(row.0)
+    }
+
+    /// The commits of a signal that is written.
+    fn commits_of(&self, id: SignalId) -> Commits {
+        let first = self.first_commits.get(&id);
+        Commits {
+            first: first.copied().unwrap_or(self.commit),
+            last: self.commit,
+        }
+    }
 }
 
 impl Removed {
-    fn of(live: &SegmentHandle, changes: &Changes, reindexed: &[Found<'_>]) -> Removed {
-        let mut removed = Removed::default();
-        for (&id, pending) in &changes.signals {
-            if let Some(row) = live.row(id) {
-                removed.rows.insert(row.0);
-                removed.deleted_rows += u64::from(pending.is_none());
-            }
-        }
-        let reindexed_rows = reindexed
-            .iter()
-            .filter_map(|found| live.row(found.signal.id));
-        removed.rows.extend(reindexed_rows.map(|row| row.0));
-        let deleted = changes
-            .companies
-            .iter()
-            .filter(|(_, pending)| pending.is_none());
-        removed
-            .companies
-            .extend(deleted.filter_map(|(slug, _)| Some(live.company_by_slug(slug)?.0)));
-        removed
-    }
-
     fn is_empty(&self) -> bool {
         self.rows.is_empty() && self.companies.is_empty()
     }

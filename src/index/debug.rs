@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::Index;
 use super::builder::IndexBuilder;
+use super::changes::Changes;
 use super::live::SegmentHandle;
 use super::matches::Matches;
 use super::result_page::Page;
@@ -51,6 +52,14 @@ impl fmt::Debug for Page {
             .field("len", &self.len())
             .field("next_cursor", &self.next_cursor())
             .field("rows_checked", &self.rows_checked())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Changes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Changes")
+            .field("position", &self.position())
             .finish_non_exhaustive()
     }
 }

@@ -41,6 +41,11 @@ impl IndexId {
         self.0.to_le_bytes()
     }
 
+    /// The identity of these bytes.
+    pub(super) fn from_bytes(bytes: [u8; 16]) -> IndexId {
+        IndexId(u128::from_le_bytes(bytes))
+    }
+
     /// Reads what [`Display`](fmt::Display) writes, and nothing else.
     fn parse(text: &str) -> Option<IndexId> {
         let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::Result;
 use crate::encoding::row::{CompanyNumber, Row};
 use crate::exec::LiveSegment;
 use crate::segment::{Deleted, Segment};
 use crate::signal::SignalId;
+use crate::{Error, Result};
 
 /// A segment and what is deleted of it, shared by snapshots.
 #[derive(Clone)]
@@ -30,9 +30,13 @@ impl SegmentHandle {
         }
     }
 
-    /// Checks every byte of the segment and every rule; the error names the file.
-    pub(crate) fn verify(&self) -> Result<()> {
-        let verified = self.segment.verify();
+    /// Checks every byte of the segment and every rule, and that no commit is after the last one; the
+    /// error names the file.
+    pub(crate) fn verify(&self, last_commit: u64) -> Result<()> {
+        let mut verified = self.segment.verify();
+        if self.segment.last_commit() > last_commit {
+            verified = verified.and(Err(Error::corrupt("a row is of a commit to come")));
+        }
         verified.map_err(|error| error.at(&self.path))
     }
 

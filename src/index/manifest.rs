@@ -27,6 +27,10 @@ pub(super) const MANIFEST_BYTES_MAX: usize = 1 << 20;
 /// from a made-up one must not overflow.
 const NUMBER_MAX: u64 = u64::MAX / 2;
 
+/// For how many commits deletions are remembered unless a build says otherwise: at a commit a minute, for
+/// ten weeks. A deletion takes 24 bytes.
+pub(super) const REMEMBERED_COMMITS: u64 = 100_000;
+
 const MAGIC: &[u8; 8] = b"SDXMAN\r\n";
 const HEADER_BYTES: usize = 16;
 
@@ -41,8 +45,35 @@ pub(crate) struct Manifest {
     pub(crate) next_file: u64,
     /// Whether the records of large segments are compressed.
     pub(crate) compresses_records: bool,
+    /// Which changes the index can tell of.
+    pub(crate) history: History,
     /// The segments, oldest first.
     pub(crate) segments: Vec<SegmentLine>,
+}
+
+/// Which changes an index can tell of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct History {
+    /// The last commit. Merges, which change nothing, are none.
+    pub(crate) last_commit: u64,
+    /// For how many commits deletions are remembered.
+    pub(crate) remembered_commits: u64,
+}
+
+impl History {
+    /// The deletions of this commit and of all later ones are remembered.
+    pub(crate) fn remembered_from(self) -> u64 {
+        self.last_commit.saturating_sub(self.remembered_commits)
+    }
+
+    /// After another commit.
+    pub(crate) fn next(self) -> History {
+        History {
+            last_commit: self.last_commit + 1,
+            ..self
+        }
+    }
 }
 
 /// A segment in the manifest.
@@ -78,6 +109,10 @@ impl Manifest {
             generation: 0,
             next_file: 1,
             compresses_records: true,
+            history: History {
+                last_commit: 0,
+                remembered_commits: REMEMBERED_COMMITS,
+            },
             segments: Vec::new(),
         }
     }
@@ -151,7 +186,8 @@ impl Manifest {
 
     /// The manifest, where its numbers can be those of a directory.
     pub(super) fn validate(self) -> Result<Manifest> {
-        if self.generation > NUMBER_MAX || self.next_file > NUMBER_MAX {
+        let numbers = [self.generation, self.next_file, self.history.last_commit];
+        if numbers.iter().any(|&number| number > NUMBER_MAX) {
             return Err(Error::corrupt(
                 "the manifest has a number that no index reaches",
             ));

@@ -1,7 +1,7 @@
 //! Merging: many small segments into few large ones, in the background.
 //!
 //! **Policy.** Segments are kept in the order of their writing. The size of one is the number of
-//! its live rows and companies. A segment is merged with all that come after it as soon as these
+//! its live rows, its companies and the deletions that it remembers. A segment is merged with all that come after it as soon as these
 //! have more than an eighth of its size, its own deleted rows included; one of a size up to 1,024
 //! is merged with whatever comes after it. So when merges are done, each segment is more than
 //! eight times as large as all after it together: there are at most six at a size of 30 million,
@@ -28,7 +28,7 @@ use super::directory::{FileBuilder, NewFiles};
 use super::live::SegmentHandle;
 use crate::Result;
 use crate::encoding::row::{CompanyNumber, Row};
-use crate::segment::{Segment, encoder_for};
+use crate::segment::{Segment, Tombstone, encoder_for};
 
 /// How many times the rows after it a segment has. Eight halves the work of merging against
 /// sixteen; a segment more costs a page less than a microsecond (`benches/updates.rs`).
@@ -102,7 +102,8 @@ pub(super) fn choose_idle(segments: &[SegmentHandle]) -> Option<&[SegmentHandle]
 }
 
 fn size(live: &SegmentHandle) -> u64 {
-    live.live().live_rows() + u64::from(live.segment.company_count())
+    let deletions = live.segment.tombstones().len() as u64;
+    live.live().live_rows() + u64::from(live.segment.company_count()) + deletions
 }
 
 /// Merges neighbouring segments of a snapshot into one. Commits go on meanwhile; what they deleted
@@ -145,7 +146,9 @@ pub(super) fn merge(
     let mut segments: Vec<_> = now.segments[..chosen.start].iter().map(lines).collect();
     segments.push(merged);
     segments.extend(now.segments[chosen.end..].iter().map(lines));
-    core.publish(&mut state, new_files, segments).map(drop)
+    let history = state.manifest.history;
+    let published = core.publish(&mut state, new_files, segments, history);
+    published.map(drop)
 }
 
 /// Where segments stand now. Commits only append, and a merge puts one in place of several: so
@@ -189,7 +192,22 @@ fn write_merged(
             output.builder.copy_signal(&mut source, row)?;
         }
     }
+    for tombstone in remembered_tombstones(core, inputs)? {
+        output.builder.add_tombstone(tombstone);
+    }
     output.finish(&*core.storage).map(Some)
+}
+
+/// The deletions of merged segments that are still remembered.
+fn remembered_tombstones(
+    core: &Committer,
+    inputs: &[SegmentHandle],
+) -> Result<impl Iterator<Item = Tombstone>> {
+    let from = core.lock()?.manifest.history.remembered_from();
+    let all = inputs.iter().flat_map(|live| live.segment.tombstones());
+    Ok(all
+        .copied()
+        .filter(move |tombstone| tombstone.commit >= from))
 }
 
 /// The rows and companies of the merged segment that were deleted while it was written.

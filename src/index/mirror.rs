@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::Index;
 use super::directory::{self, FileKind, MANIFEST, NewFiles};
 use super::identity::IndexId;
-use super::manifest::{Manifest, SegmentLine};
+use super::manifest::{History, Manifest, SegmentLine};
 use super::snapshot::Snapshot;
 use super::storage::{Directory, NewFile, Storage};
 use crate::Result;
@@ -140,6 +140,7 @@ impl Mirror {
         &mut self,
         identity: IndexId,
         generation: u64,
+        history: History,
         segments: Vec<SegmentLine>,
     ) -> Result<()> {
         let manifest = Manifest {
@@ -147,6 +148,7 @@ impl Mirror {
             generation,
             next_file: self.manifest.next_file,
             compresses_records: self.manifest.compresses_records,
+            history,
             segments,
         };
         let manifest = manifest.validate()?;

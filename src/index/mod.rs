@@ -5,6 +5,7 @@
 //! the snapshot it holds, whatever is published meanwhile.
 
 mod builder;
+mod changes;
 mod commit;
 #[cfg(feature = "http")]
 mod cost;
@@ -21,6 +22,7 @@ mod merge_threads;
 #[cfg(feature = "replicate")]
 mod mirror;
 mod page;
+mod position;
 mod result_page;
 mod snapshot;
 #[cfg(feature = "replicate")]
@@ -38,16 +40,18 @@ use std::time::SystemTime;
 use arc_swap::ArcSwap;
 
 pub use builder::IndexBuilder;
+pub use changes::{Change, Changes};
 pub use commit::CommitReport;
 #[cfg(feature = "replicate")]
 pub(crate) use directory::FileKind;
 pub use facets::{FacetCount, Facets};
 pub use identity::IndexId;
 #[cfg(feature = "replicate")]
-pub(crate) use manifest::{DeletedLine, SegmentLine};
+pub(crate) use manifest::{DeletedLine, History, SegmentLine};
 pub use matches::{Matches, Pages};
 #[cfg(feature = "replicate")]
 pub(crate) use mirror::Mirror;
+pub use position::{ParsePositionError, Position, PositionError};
 pub use result_page::{Ids, Page};
 pub use snapshot::{Found, IndexStatistics, Snapshot};
 #[cfg(feature = "replicate")]

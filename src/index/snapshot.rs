@@ -7,7 +7,7 @@ use time::Date;
 use super::facets::{self, Facets};
 use super::identity::IndexId;
 use super::live::SegmentHandle;
-use super::manifest::Manifest;
+use super::manifest::{History, Manifest};
 use super::page;
 use super::result_page::{Page, RowAddress};
 use crate::Result;
@@ -25,6 +25,7 @@ pub struct Snapshot {
     identity: IndexId,
     generation: u64,
     revision: Digest,
+    pub(super) history: History,
     /// Oldest first.
     pub(super) segments: Vec<SegmentHandle>,
     pub(super) strategies: Strategies,
@@ -82,6 +83,7 @@ impl Snapshot {
             identity: manifest.identity,
             generation: manifest.generation,
             revision: manifest.revision(),
+            history: manifest.history,
             segments,
             strategies: Strategies::ALL,
         }
@@ -384,7 +386,10 @@ impl Snapshot {
     ///
     /// Cost: reads everything, and analyses every title again.
     pub fn verify(&self) -> Result<()> {
-        self.segments.iter().try_for_each(SegmentHandle::verify)
+        let last_commit = self.history.last_commit;
+        self.segments
+            .iter()
+            .try_for_each(|live| live.verify(last_commit))
     }
 
     /// Bytes of all segment files.

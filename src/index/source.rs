@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::directory::{self, FileKind};
 use super::identity::IndexId;
-use super::manifest::{Manifest, SegmentLine};
+use super::manifest::{History, Manifest, SegmentLine};
 use super::storage::{Directory, Storage, open_regular};
 use crate::{Error, Result};
 
@@ -15,6 +15,7 @@ use crate::{Error, Result};
 pub(crate) struct Source {
     pub(crate) identity: IndexId,
     pub(crate) generation: u64,
+    pub(crate) history: History,
     /// The segments, oldest first.
     pub(crate) segments: Vec<(SegmentLine, SourceFile, Option<SourceFile>)>,
 }
@@ -41,6 +42,7 @@ impl Source {
         Ok(Source {
             identity: manifest.identity,
             generation: manifest.generation,
+            history: manifest.history,
             segments,
         })
     }

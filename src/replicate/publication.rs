@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! signaldex-manifest 1 <SHA-256 of what follows the line, in hex>
-//! {"index":"...","generation":7,"segments":[{"sha256":"...","length":1234,"table":"...","deleted":{"sha256":"...","length":34}}]}
+//! {"index":"...","generation":7,"history":{"lastCommit":5,"rememberedCommits":100000},"segments":[{"sha256":"...","length":1234,"table":"...","deleted":{"sha256":"...","length":34}}]}
 //! ```
 //!
 //! It is text, so that an operator can read it, and it names no file: what the publisher's directory
@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
-use crate::index::IndexId;
+use crate::index::{History, IndexId};
 use crate::{Error, Result};
 
 /// The version that this release writes, and the newest that it reads.
@@ -30,6 +30,7 @@ pub(super) struct Publication {
     /// The identity of the index.
     pub(super) index: IndexId,
     pub(super) generation: u64,
+    pub(super) history: History,
     /// Oldest first.
     pub(super) segments: Vec<PublishedSegment>,
 }

@@ -137,6 +137,7 @@ fn describe(source: &Source, generation: u64) -> Result<Publication> {
     Ok(Publication {
         index: source.identity,
         generation,
+        history: source.history,
         segments: segments.collect::<Result<_>>()?,
     })
 }

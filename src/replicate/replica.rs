@@ -247,7 +247,7 @@ impl Copying<'_> {
         }
         self.write_origin()?;
         self.mirror
-            .install(publication.index, generation, lines)
+            .install(publication.index, generation, publication.history, lines)
             .map_err(|error| error.about(&manifest_name(generation)))?;
         self.forget_others(&publication);
         Ok(())

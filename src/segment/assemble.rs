@@ -4,6 +4,7 @@ use std::io::Write;
 use std::ops::Range;
 
 use super::builder::{PendingSignal, SegmentBuilder};
+use super::commits::sort_tombstones;
 use super::field::Field;
 use super::format::SegmentWriter;
 use super::groups::{Groups, PairsOfRows};
@@ -16,6 +17,7 @@ use crate::encoding::dictionary::{StringSections, Strings};
 use crate::encoding::frame_of_reference::FrameOfReferenceSections;
 use crate::encoding::hash_index::HashIndexSections;
 use crate::encoding::nibbles;
+use crate::encoding::packed_numbers::PackedNumberSections;
 use crate::encoding::pairs;
 use crate::encoding::posting::PostingSections;
 use crate::encoding::row::CompanyNumber;
@@ -57,6 +59,7 @@ pub(super) fn finish<W: Write>(builder: SegmentBuilder<W>) -> Result<W> {
     assembly.write_days()?;
     assembly.write_amounts()?;
     assembly.write_rows()?;
+    assembly.write_commits()?;
     assembly.write_symbols()?;
     assembly.write_postings()
 }
@@ -360,6 +363,21 @@ impl<W: Write> Assembly<W> {
         let records = FrameOfReferenceSections::of(self.of_rows(|signal| signal.record));
         self.write_frames(Field::Id, &ids)?;
         self.write_frames(Field::SignalRecord, &records)
+    }
+
+    /// The commits of rows, and deletions.
+    fn write_commits(&mut self) -> Result<()> {
+        let first = PackedNumberSections::of(self.of_rows(|signal| signal.commits.first));
+        let last = PackedNumberSections::of(self.of_rows(|signal| signal.commits.last));
+        let SegmentBuilder {
+            output, tombstones, ..
+        } = &mut self.builder;
+        for (field, packed) in [(Field::FirstCommit, first), (Field::LastCommit, last)] {
+            output.section(SectionKind::PackedFrames, field, &packed.frames)?;
+            output.section(SectionKind::PackedWords, field, &packed.words)?;
+        }
+        sort_tombstones(tombstones);
+        output.section(SectionKind::Tombstones, Field::None, tombstones)
     }
 
     fn write_symbols(&mut self) -> Result<()> {

@@ -9,6 +9,7 @@ use std::io::Write;
 use hashbrown::HashSet;
 
 use super::assemble;
+use super::commits::{Commits, Tombstone};
 use super::compress::COMPRESSED_FROM;
 use super::field::Field;
 use super::format::SegmentWriter;
@@ -45,6 +46,8 @@ pub(crate) struct SegmentBuilder<W> {
     pub(super) name_terms: Interner,
     /// The numbers of all titles' terms, one title after the other.
     pub(super) title_tokens: Vec<u32>,
+    /// Signals that were deleted, in any order.
+    pub(super) tombstones: Vec<Tombstone>,
     greatest_id: Option<SignalId>,
     /// The ids that were added, kept from the first one on that was out of order.
     ids: Option<HashSet<SignalId>>,
@@ -69,6 +72,7 @@ pub(super) struct PendingCompany {
 #[derive(Debug)]
 pub(super) struct PendingSignal {
     pub(super) id: SignalId,
+    pub(super) commits: Commits,
     pub(super) record: u64,
     pub(super) company: u32,
     pub(super) day: Option<i32>,
@@ -105,6 +109,7 @@ impl<W: Write> SegmentBuilder<W> {
             title_terms: Interner::default(),
             name_terms: Interner::default(),
             title_tokens: Vec::new(),
+            tombstones: Vec::new(),
             greatest_id: None,
             ids: None,
             record: RecordWriter::default(),
@@ -133,8 +138,18 @@ impl<W: Write> SegmentBuilder<W> {
         self.push_company(&company.slug, pending)
     }
 
-    /// Adds a signal of a company that was added; a later one with the same id replaces it.
+    /// Adds a signal of a company that was added, and that an index is built with; a later one with the
+    /// same id replaces it.
     pub(crate) fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
+        self.add_committed_signal(signal, Commits::BUILT)
+    }
+
+    /// As [`add_signal`](Self::add_signal), with the commits of the signal.
+    pub(crate) fn add_committed_signal(
+        &mut self,
+        signal: &Signal<'_>,
+        commits: Commits,
+    ) -> Result<Added> {
         let company = self.company_by_slug(&signal.company_slug)?;
         self.check_room()?;
         record::check_signal(signal)?;
@@ -146,6 +161,7 @@ impl<W: Write> SegmentBuilder<W> {
         let added = self.see(signal.id);
         self.signals.push(PendingSignal {
             id: signal.id,
+            commits,
             record,
             company,
             day: signal.date.map(day_number),
@@ -154,6 +170,11 @@ impl<W: Write> SegmentBuilder<W> {
             tokens_end: self.title_tokens.len(),
         });
         Ok(added)
+    }
+
+    /// Remembers a signal that was deleted.
+    pub(crate) fn add_tombstone(&mut self, tombstone: Tombstone) {
+        self.tombstones.push(tombstone);
     }
 
     /// Appends the record that is written; returns where it starts.

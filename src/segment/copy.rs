@@ -114,6 +114,7 @@ impl<W: Write> SegmentBuilder<W> {
         self.note_id(segment.id(row));
         self.signals.push(PendingSignal {
             id: segment.id(row),
+            commits: segment.commits(row),
             record,
             company,
             day: day.map(|index| segment.days()[index as usize]),

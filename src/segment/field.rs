@@ -28,6 +28,10 @@ pub(crate) enum Field {
     Id,
     /// Where the signal's record is, by row.
     SignalRecord,
+    /// The commit in which the signal first appeared, by row.
+    FirstCommit,
+    /// The commit that last wrote the signal or its company, by row.
+    LastCommit,
     /// What belongs to no field.
     None,
 }
@@ -65,6 +69,8 @@ impl Field {
             Field::TitlePair => after_facets + 7,
             Field::Id => after_facets + 8,
             Field::SignalRecord => after_facets + 9,
+            Field::FirstCommit => after_facets + 10,
+            Field::LastCommit => after_facets + 11,
             Field::None => 0xFFFF,
         }
     }

@@ -7,6 +7,7 @@
 
 mod assemble;
 mod builder;
+mod commits;
 mod companies;
 mod compress;
 mod copy;
@@ -23,6 +24,7 @@ mod views;
 
 pub use builder::Added;
 pub(crate) use builder::SegmentBuilder;
+pub(crate) use commits::{Commits, FIRST_COMMIT, Place, Tombstone};
 pub(crate) use compress::{compress, encoder_for};
 pub(crate) use deleted::Deleted;
 pub(crate) use field::Field;
@@ -53,6 +55,8 @@ use crate::{Error, Result};
 pub(crate) struct Segment {
     bytes: ViewedBytes,
     verified: Verified,
+    /// The last that changed a row or deleted a signal.
+    last_commit: u64,
 }
 
 /// A text field: titles, by row, or names, by company.
@@ -92,8 +96,10 @@ impl Segment {
         let mut segment = Segment {
             bytes: ViewedBytes::try_new(bytes, |bytes| Views::read(bytes))?,
             verified: Verified::none(0),
+            last_commit: 0,
         };
         segment.validate()?;
+        segment.last_commit = segment.views().commits.last_commit();
         // Only now are the counts known to be those of real sections.
         segment.verified = Verified::none(segment.record_count());
         Ok(segment)
@@ -303,6 +309,11 @@ impl Segment {
     /// The symbols that compressed texts are replaced by; none where none is compressed.
     fn symbols(&self) -> SymbolTable<'_> {
         self.views().symbols
+    }
+
+    /// The last commit that changed a row or deleted a signal; 0 where there is neither.
+    pub(crate) fn last_commit(&self) -> u64 {
+        self.last_commit
     }
 
     /// How many records there are. Those of signals come first, by row, then those of companies.

@@ -50,6 +50,9 @@ pub(crate) enum SectionKind {
     PermutationStarts,
     SymbolStarts,
     Symbols,
+    PackedFrames,
+    PackedWords,
+    Tombstones,
 }
 
 use SectionKind as Kind;
@@ -95,7 +98,7 @@ pub(crate) enum Count {
 }
 
 /// All sections; the row of a kind is at the index of its number.
-pub(crate) const SECTIONS: [Section; 30] = [
+pub(crate) const SECTIONS: [Section; 33] = [
     row(
         Kind::FrameOfReference,
         &NUMBERS,
@@ -311,10 +314,34 @@ pub(crate) const SECTIONS: [Section; 30] = [
         Count::Any,
         "the symbols, and 16 zeros after them",
     ),
+    row(
+        Kind::PackedFrames,
+        &COMMITS,
+        16,
+        Count::Frames,
+        "a packed frame, see below: the commit in which the signal of a row first appeared; the \
+         one that last wrote it or its company",
+    ),
+    row(
+        Kind::PackedWords,
+        &COMMITS,
+        8,
+        Count::Any,
+        "the bits of packed frames, frame by frame",
+    ),
+    row(
+        Kind::Tombstones,
+        NO_FIELD,
+        24,
+        Count::Any,
+        "a deleted signal, by ascending id: its id, the commit that deleted it, and the one in \
+         which it first appeared",
+    ),
 ];
 
 const NO_FIELD: &[Field] = &[Field::None];
 const TEXTS: &[Field] = &[Field::Title, Field::Name];
+const COMMITS: [Field; 2] = [Field::FirstCommit, Field::LastCommit];
 const NUMBERS: [Field; 4] = [Field::Title, Field::Name, Field::Id, Field::SignalRecord];
 const DICTIONARIES: [Field; FACETS + 3] =
     facets_and(&[Field::Title, Field::Name, Field::CompanyKey]);

@@ -35,6 +35,7 @@ impl Segment {
             self.amounts().is_sorted_by(|a, b| a < b),
             "the amounts are out of order",
         )?;
+        self.views().commits.validate()?;
         self.validate_companies()
     }
 

@@ -22,6 +22,7 @@ impl Segment {
     /// Cost: analyses every title; holds the rows of all postings in memory.
     pub(crate) fn verify(&self) -> Result<()> {
         format::check_file(self.bytes.borrow_owner())?;
+        self.verify_commits()?;
         let mut expected = ExpectedPostings::default();
         for facet in Facet::ALL {
             verify_keys(facet, self.facet(facet))?;

@@ -9,6 +9,7 @@ use bytemuck::Pod;
 use self_cell::self_cell;
 
 use super::TextField;
+use super::commits::CommitViews;
 use super::companies::{CompanyKeys, RowsByCompany};
 use super::field::{
     Field, NAME_POSTINGS, PAIR_POSTINGS, POSTING_FIELDS, TITLE_POSTINGS, company_field,
@@ -23,6 +24,7 @@ use crate::encoding::dictionary::{Dictionary, Strings};
 use crate::encoding::frame_of_reference::FrameOfReference;
 use crate::encoding::hash_index::HashIndex;
 use crate::encoding::nibbles::FacetColumn;
+use crate::encoding::packed_numbers::PackedNumbers;
 use crate::encoding::pairs::Pairs;
 use crate::encoding::posting::{PostingId, Postings};
 use crate::encoding::row::SEGMENT_ROWS_MAX;
@@ -102,6 +104,7 @@ pub(super) struct Views<'a> {
     pub(super) signal_records: FrameOfReference<'a>,
     pub(super) records: &'a [u8],
     pub(super) symbols: SymbolTable<'a>,
+    pub(super) commits: CommitViews<'a>,
     pub(super) table: Table,
     pub(super) table_digest: Digest,
 }
@@ -145,6 +148,11 @@ impl<'a> Views<'a> {
             symbols: SymbolTable {
                 starts: sections.get(SectionKind::SymbolStarts, none),
                 bytes: sections.get(SectionKind::Symbols, none),
+            },
+            commits: CommitViews {
+                first: sections.packed(Field::FirstCommit),
+                last: sections.packed(Field::LastCommit),
+                tombstones: sections.get(SectionKind::Tombstones, none),
             },
             table,
             table_digest,
@@ -231,6 +239,14 @@ impl<'a, 't> Sections<'a, 't> {
             frames: self.get(SectionKind::FrameOfReference, field),
             exceptions: self.get(SectionKind::ExceptionBlocks, field),
             len: len as usize,
+        }
+    }
+
+    fn packed(&self, field: Field) -> PackedNumbers<'a> {
+        PackedNumbers {
+            frames: self.get(SectionKind::PackedFrames, field),
+            words: self.get(SectionKind::PackedWords, field),
+            len: self.table.rows as usize,
         }
     }
 

@@ -160,7 +160,8 @@ fn a_restart_after_a_refused_generation_still_knows_what_it_has() {
     let object = b"not a segment";
     fs::write(fixture.path("store/objects").join(sha256(object)), object).expect("written");
     let body = format!(
-        "{{\"index\":\"{}\",\"generation\":2,\"segments\":[{{\"sha256\":\"{}\",\"length\":{},\
+        "{{\"index\":\"{}\",\"generation\":2,\
+         \"history\":{{\"lastCommit\":2,\"rememberedCommits\":9}},\"segments\":[{{\"sha256\":\"{}\",\"length\":{},\
          \"table\":\"{}\",\"deleted\":null}}]}}",
         "0".repeat(32),
         sha256(object),

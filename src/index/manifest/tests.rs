@@ -4,18 +4,31 @@ use super::*;
 
 #[test]
 fn numbers_that_cannot_be_counted_on_from_are_refused() {
-    let decode = |generation, next_file| {
+    let decode = |generation, next_file, last_commit| {
         let manifest = Manifest {
             identity: IndexId::random().unwrap(),
             generation,
             next_file,
             compresses_records: true,
+            history: History {
+                last_commit,
+                remembered_commits: u64::MAX,
+            },
             segments: Vec::new(),
         };
         Manifest::decode(&manifest.encode().unwrap())
     };
-    assert!(decode(NUMBER_MAX, NUMBER_MAX).is_ok());
-    for (generation, next_file) in [(u64::MAX, 1), (1, u64::MAX), (NUMBER_MAX + 1, 1)] {
-        assert!(decode(generation, next_file).unwrap_err().is_corrupt());
+    assert!(decode(NUMBER_MAX, NUMBER_MAX, NUMBER_MAX).is_ok());
+    for [generation, next_file, last_commit] in [
+        [u64::MAX, 1, 1],
+        [1, u64::MAX, 1],
+        [1, 1, u64::MAX],
+        [NUMBER_MAX + 1, 1, 1],
+    ] {
+        assert!(
+            decode(generation, next_file, last_commit)
+                .unwrap_err()
+                .is_corrupt()
+        );
     }
 }

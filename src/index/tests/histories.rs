@@ -7,8 +7,9 @@
 
 use tempfile::TempDir;
 
+use super::copies::Copies;
 use super::disk::{Disk, Unsynced};
-use super::model::{Model, answers, empty_index, open, random_company, random_signal};
+use super::model::{Model, answers, builder, open, random_company, random_signal};
 use crate::fixtures::Random;
 use crate::index::{CommitReport, CompanyDeletion, Index, IndexBuilder, Writer};
 use crate::signal::SignalId;
@@ -73,6 +74,7 @@ struct History {
 struct Subject {
     index: Index,
     writer: Option<Writer>,
+    copies: Copies,
 }
 
 impl Subject {
@@ -81,6 +83,7 @@ impl Subject {
         Subject {
             index,
             writer: Some(writer),
+            copies: Copies::default(),
         }
     }
 
@@ -99,18 +102,25 @@ impl Subject {
 
 impl History {
     fn new(seed: u64, place: Place) -> History {
+        let mut random = Random::new(seed);
+        let remembered = *random.pick(&[4, 100_000]);
+        let build = |builder: IndexBuilder| {
+            let builder = builder.remember_deletions(remembered);
+            builder.finish().expect("an empty index can be written")
+        };
         let index = match &place {
-            Place::Disk(disk) => empty_index(disk),
-            Place::Directory(directory) => IndexBuilder::in_directory(directory.path())
-                .and_then(IndexBuilder::finish)
-                .expect("an empty directory can be written to"),
+            Place::Disk(disk) => build(builder(disk)),
+            Place::Directory(directory) => {
+                let builder = IndexBuilder::in_directory(directory.path());
+                build(builder.expect("an empty directory can be written to"))
+            }
         };
         History {
             seed,
-            random: Random::new(seed),
+            random,
             place,
             stored: Subject::new(index),
-            in_memory: Subject::new(Index::in_memory().expect("memory can be written to")),
+            in_memory: Subject::new(build(IndexBuilder::in_memory())),
             committed: Model::default(),
             pending: Model::default(),
         }
@@ -120,6 +130,16 @@ impl History {
         for step in 0..1 + self.random.below(steps) {
             let context = format!("seed {}, step {step}", self.seed);
             self.step(&context);
+        }
+        self.follow(true, &format!("seed {}, at last", self.seed));
+    }
+
+    /// Lets some copies follow, or all.
+    fn follow(&mut self, all: bool, context: &str) {
+        for subject in [&mut self.stored, &mut self.in_memory] {
+            let snapshot = subject.index.snapshot();
+            let (copies, committed) = (&mut subject.copies, &self.committed);
+            copies.follow(&snapshot, committed, all, &mut self.random, context);
         }
     }
 
@@ -265,7 +285,11 @@ impl History {
             Place::Disk(disk) => open(disk),
             Place::Directory(directory) => Index::open(directory.path()),
         };
-        self.stored = Subject::new(opened.unwrap_or_else(|error| panic!("{context}: {error}")));
+        let opened = opened.unwrap_or_else(|error| panic!("{context}: {error}"));
+        self.stored = Subject {
+            copies: std::mem::take(&mut self.stored.copies),
+            ..Subject::new(opened)
+        };
         self.in_memory.reopen_writer();
         self.pending = self.committed.clone();
         self.check(context);
@@ -285,6 +309,7 @@ impl History {
             answers(&in_memory, &mut random),
             "{context}"
         );
+        self.follow(false, context);
         if self.random.below(8) == 0 {
             for snapshot in [snapshot, in_memory] {
                 let verified = snapshot.verify();

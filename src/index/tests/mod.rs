@@ -1,5 +1,6 @@
 //! Tests of an index over time: histories against a naive model, crashes, and errors of the disk.
 
+mod copies;
 mod crashes;
 mod disk;
 mod errors;

@@ -11,7 +11,7 @@ use super::disk::Disk;
 use crate::Result;
 use crate::fixtures::Random;
 use crate::index::storage::Storage;
-use crate::index::{Facets, Index, Snapshot};
+use crate::index::{Facets, Index, IndexBuilder, Snapshot};
 use crate::query::{Filter, Order, Query};
 use crate::signal::{Company, Funding, Signal, SignalId};
 
@@ -191,7 +191,7 @@ pub(super) fn answers(snapshot: &Snapshot, random: &mut Random) -> String {
     format!("{ids:?} {items:?} {next:?} {count:?} {facets:?} {company:?}")
 }
 
-fn random_query(random: &mut Random) -> String {
+pub(super) fn random_query(random: &mut Random) -> String {
     let queries = [
         "",
         "q=series",
@@ -219,9 +219,15 @@ fn random_query(random: &mut Random) -> String {
 
 /// An index on a disk that holds nothing yet.
 pub(super) fn empty_index(disk: &Disk) -> Index {
-    crate::index::IndexBuilder::in_storage(Arc::new(disk.clone()))
-        .and_then(crate::index::IndexBuilder::finish)
+    builder(disk)
+        .finish()
         .expect("an empty disk can be written to")
+}
+
+/// Builds on an empty disk.
+pub(super) fn builder(disk: &Disk) -> IndexBuilder {
+    let storage = Arc::new(disk.clone());
+    IndexBuilder::in_storage(storage).expect("an empty disk can be written to")
 }
 
 /// Opens what is on a disk.

@@ -10,6 +10,10 @@ fn publication() -> Publication {
     Publication {
         index: serde_json::from_str("\"0123456789abcdef0123456789abcdef\"").expect("an identity"),
         generation: 7,
+        history: History {
+            last_commit: 5,
+            remembered_commits: 100_000,
+        },
         segments: vec![PublishedSegment {
             sha256: Digest::of(b"segment"),
             length: 1234,

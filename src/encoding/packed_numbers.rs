@@ -1,0 +1,177 @@
+//! Numbers packed to the bit, as distances below the maximum of their frame.
+//!
+//! For numbers of which most neighbours are equal, such as the commits of rows: 64 of them form a frame,
+//! which stores their maximum, and below it as many bits for each number as the greatest distance needs.
+//! A frame of equal numbers takes no bits. The maximum tells without a look at the numbers that none of
+//! them is above another number, so that frames are passed over (Lemire and Boytsov, Decoding billions
+//! of integers per second through vectorization, 2015, for packed frames).
+//!
+//! ```text
+//! frame   8   maximum
+//!         4   where its words start
+//!         4   bits of a distance, which is also how many words it has: 0 to 64
+//! word    8   distances, the first in the lowest bits
+//! ```
+
+use bytemuck::{Pod, Zeroable};
+
+use super::frame_of_reference::FRAME_NUMBERS;
+use crate::{Error, Result};
+
+/// Numbers next to each other. Part of the format.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct PackedFrame {
+    maximum: u64,
+    first_word: u32,
+    bits: u32,
+}
+
+/// A view of packed numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PackedNumbers<'a> {
+    pub(crate) frames: &'a [PackedFrame],
+    pub(crate) words: &'a [u64],
+    pub(crate) len: usize,
+}
+
+/// Packed numbers as they are written.
+#[derive(Debug, Default)]
+pub(crate) struct PackedNumberSections {
+    pub(crate) frames: Vec<PackedFrame>,
+    pub(crate) words: Vec<u64>,
+}
+
+impl PackedFrame {
+    /// The greatest of its numbers.
+    pub(crate) fn maximum(&self) -> u64 {
+        self.maximum
+    }
+
+    /// Whether all its numbers are equal.
+    pub(crate) fn is_uniform(&self) -> bool {
+        self.bits == 0
+    }
+}
+
+impl PackedNumbers<'_> {
+    /// The number at an index, which has to be that of one of the numbers.
+    ///
+    /// Cost: reads the frame and, unless its numbers are equal, one or two words.
+    #[inline]
+    pub(crate) fn get(self, index: usize) -> u64 {
+        debug_assert!(index < self.len, "{index} of {}", self.len);
+        let frame = &self.frames[index / FRAME_NUMBERS];
+        if frame.is_uniform() {
+            return frame.maximum;
+        }
+        let first = index % FRAME_NUMBERS * frame.bits as usize;
+        let words = &self.words[frame.first_word as usize..];
+        let (word, shift) = (first / 64, first % 64);
+        let mut distance = words[word] >> shift;
+        if shift + frame.bits as usize > 64 {
+            distance |= words[word + 1] << (64 - shift);
+        }
+        // Validated frames have no distance above their maximum.
+        frame.maximum.wrapping_sub(distance & mask(frame.bits))
+    }
+
+    /// Visits the numbers of a frame, each with its index. Cost: a nanosecond each.
+    #[inline]
+    pub(crate) fn visit_frame(self, index: usize, mut visit: impl FnMut(usize, u64)) {
+        let frame = &self.frames[index];
+        let first = index * FRAME_NUMBERS;
+        let (bits, mask) = (frame.bits as usize, mask(frame.bits));
+        let words = &self.words[frame.first_word as usize..];
+        let word = |at: usize| u128::from(words.get(at).copied().unwrap_or(0));
+        for number in 0..FRAME_NUMBERS.min(self.len - first) {
+            let start = number * bits;
+            // Two words without a look whether the distance goes on in the second.
+            let both = word(start / 64) | word(start / 64 + 1) << 64;
+            let distance = (both >> (start % 64)) as u64 & mask;
+            visit(first + number, frame.maximum.wrapping_sub(distance));
+        }
+    }
+
+    /// The greatest number. Cost: looks at each frame.
+    pub(crate) fn maximum(self) -> Option<u64> {
+        self.frames.iter().map(PackedFrame::maximum).max()
+    }
+
+    /// Checks that every number lies in the words of its frame, and none below zero.
+    pub(crate) fn validate(self) -> Result<()> {
+        let mut words = 0_usize;
+        for frame in self.frames {
+            if frame.bits > 64 || frame.first_word as usize != words {
+                return Err(Error::corrupt("a packed frame has no place for its bits"));
+            }
+            words += frame.bits as usize;
+        }
+        if words != self.words.len() {
+            return Err(Error::corrupt("packed frames have another number of words"));
+        }
+        let in_range = |index: usize| self.get(index) <= self.frames[index / FRAME_NUMBERS].maximum;
+        let packed = (0..self.frames.len()).filter(|&frame| !self.frames[frame].is_uniform());
+        let indices = packed.flat_map(|frame| {
+            let first = frame * FRAME_NUMBERS;
+            first..self.len.min(first + FRAME_NUMBERS)
+        });
+        if indices.into_iter().all(in_range) {
+            Ok(())
+        } else {
+            Err(Error::corrupt("a packed number is below zero"))
+        }
+    }
+}
+
+impl PackedNumberSections {
+    /// Packs numbers.
+    pub(crate) fn of(numbers: impl IntoIterator<Item = u64>) -> PackedNumberSections {
+        let mut sections = PackedNumberSections::default();
+        let mut frame = Vec::with_capacity(FRAME_NUMBERS);
+        for number in numbers {
+            frame.push(number);
+            if frame.len() == FRAME_NUMBERS {
+                sections.push_frame(&frame);
+                frame.clear();
+            }
+        }
+        if !frame.is_empty() {
+            sections.push_frame(&frame);
+        }
+        sections
+    }
+
+    fn push_frame(&mut self, numbers: &[u64]) {
+        let maximum = numbers.iter().copied().max().unwrap_or(0);
+        let minimum = numbers.iter().copied().min().unwrap_or(0);
+        let bits = 64 - (maximum - minimum).leading_zeros();
+        let first_word = self.words.len();
+        self.frames.push(PackedFrame {
+            maximum,
+            first_word: first_word as u32,
+            bits,
+        });
+        self.words.resize(first_word + bits as usize, 0);
+        let words = &mut self.words[first_word..];
+        for (index, &number) in numbers.iter().enumerate() {
+            let first = index * bits as usize;
+            let (word, shift) = (first / 64, first % 64);
+            let distance = maximum - number;
+            if bits > 0 {
+                words[word] |= distance << shift;
+            }
+            if shift + bits as usize > 64 {
+                words[word + 1] |= distance >> (64 - shift);
+            }
+        }
+    }
+}
+
+/// As many ones as a distance has bits.
+fn mask(bits: u32) -> u64 {
+    u64::MAX.checked_shr(64 - bits).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,380 @@
+//! What has changed since a position, under any filter, found as it is asked for.
+//!
+//! The changes of an index are ordered by commit, and those of a commit by id. Each signal stands at its
+//! last change alone. So a copy of the matching signals that takes in all changes up to a position holds
+//! what matches there, whatever happened in between.
+
+use std::collections::BTreeMap;
+use std::iter::FusedIterator;
+use std::vec;
+
+use time::Date;
+
+use super::Snapshot;
+use super::position::{Position, PositionError};
+use super::result_page::RowAddress;
+use crate::Result;
+use crate::encoding::row::Row;
+use crate::query::Filter;
+use crate::segment::Place;
+use crate::signal::{Item, SignalId};
+
+/// Changed signals that are looked at first: those of most polls, without a second pass over the segments
+/// (`benches/changes.rs`), in a megabyte.
+const FIRST_LENGTH: usize = 1 << 14;
+
+/// Changed signals that are looked at together, once a caller has taken many, in eight megabytes.
+const LENGTH_MAX: usize = 1 << 17;
+
+/// What has become of a signal since a position.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a change is taken apart as soon as it is given; a box would be an allocation each"
+)]
+#[non_exhaustive]
+pub enum Change<'a> {
+    /// It changed and matches.
+    Upsert {
+        /// The signal as it is now, and the name of its company.
+        item: Item<'a>,
+        /// Whether it first appeared since the position.
+        is_new: bool,
+    },
+    /// It was deleted, or it changed and does not match. A copy may never have held it.
+    Remove {
+        /// The signal's id.
+        id: SignalId,
+    },
+}
+
+impl Snapshot {
+    /// Where the snapshot stands in the order of the index's changes: after all that it holds.
+    ///
+    /// Replicas have the positions of the index that they follow.
+    pub fn position(&self) -> Position {
+        Position::new(self.identity(), self.end())
+    }
+
+    /// What has changed since a position, in the order of changes: by commit, then by id.
+    ///
+    /// A copy of the signals that matched at the position, with each [`Change::Upsert`] put in and each
+    /// [`Change::Remove`] taken out, holds the signals that match now. A signal that changed
+    /// several times is given once, as it is now; a change of a company changes its signals. A
+    /// removal may be of a signal that the copy never held, but is never of one that first appeared after the
+    /// position.
+    ///
+    /// The iterator is lazy and reads a record when it yields it. It ends after an error. Take
+    /// [`Changes::position`] for the next call, at the end or on the way.
+    ///
+    /// Days and date ranges of the filter mean `today`; that a signal leaves such a range as time passes
+    /// is no change. A filter from a date on is the better choice here.
+    ///
+    /// ```
+    /// use signaldex::{Change, Company, Filter, Index, Signal, SignalId};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let index = Index::in_memory()?;
+    /// let mut writer = index.writer()?;
+    /// let since = index.snapshot().position();
+    /// writer.upsert_company(&Company::new("acme", "Acme"))?;
+    /// writer.upsert_signal(&Signal::new(SignalId::MIN, "acme", "Acme hires"))?;
+    /// writer.commit()?;
+    ///
+    /// let snapshot = index.snapshot();
+    /// let today = time::macros::date!(2026 - 06 - 30);
+    /// let filter = Filter::parse("q=hires")?;
+    /// let mut changes = snapshot.changes(&filter, today, &since)?;
+    /// let first = changes.next().transpose()?;
+    /// assert!(matches!(first, Some(Change::Upsert { is_new: true, .. })));
+    /// assert!(changes.next().is_none());
+    /// assert_eq!(changes.position(), snapshot.position());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The position is of another index, ahead of the snapshot, or so old that deletions since are
+    /// forgotten ([`IndexBuilder::remember_deletions`](crate::IndexBuilder::remember_deletions)).
+    ///
+    /// Cost: where nothing has changed, a comparison a segment. Otherwise a nanosecond or two for each 64
+    /// rows of segments with changes, some tens for each change, and that of
+    /// [`records`](Self::records).
+    pub fn changes<'a>(
+        &'a self,
+        filter: &'a Filter,
+        today: Date,
+        since: &Position,
+    ) -> Result<Changes<'a>, PositionError> {
+        let since = since.place_in(self.identity(), self.history)?;
+        Ok(Changes {
+            snapshot: self,
+            filter,
+            today,
+            since,
+            given: since,
+            searched: since,
+            found: Vec::new().into_iter(),
+            length: FIRST_LENGTH,
+            has_failed: false,
+        })
+    }
+
+    /// After all changes.
+    fn end(&self) -> Place {
+        Place::after_commit(self.history.last_commit)
+    }
+}
+
+/// What has changed since a position; made by [`Snapshot::changes`].
+pub struct Changes<'a> {
+    snapshot: &'a Snapshot,
+    filter: &'a Filter,
+    today: Date,
+    /// Where the caller stood before.
+    since: Place,
+    /// Everything up to here was given.
+    given: Place,
+    /// Everything up to here was looked for.
+    searched: Place,
+    /// What was found and not given yet.
+    found: vec::IntoIter<(Place, Found)>,
+    /// How many changed signals are looked at next.
+    length: usize,
+    has_failed: bool,
+}
+
+/// A change whose record was not read.
+#[derive(Clone, Copy, Debug)]
+enum Found {
+    Upsert { address: RowAddress, is_new: bool },
+    Remove,
+}
+
+/// A signal that was changed or deleted.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    place: Place,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Live(RowAddress),
+    Deleted { first_commit: u64 },
+}
+
+impl<'a> Changes<'a> {
+    /// The same, for a caller that takes so many at most: no more are looked for at first.
+    #[cfg(feature = "http")]
+    pub(crate) fn at_most(self, changes: usize) -> Changes<'a> {
+        Changes {
+            // One more tells whether there are more.
+            length: changes + 1,
+            ..self
+        }
+    }
+
+    /// The position after the changes that were given so far. Once there are no more, that of the snapshot.
+    pub fn position(&self) -> Position {
+        Position::new(self.snapshot.identity(), self.given)
+    }
+
+    /// Whether there are more changes. Looks for the next one where that is not known.
+    pub fn has_more(&mut self) -> bool {
+        self.find();
+        !self.found.as_slice().is_empty()
+    }
+
+    /// Notes that a change was given.
+    fn give(&mut self, place: Place) {
+        self.given = if self.found.as_slice().is_empty() {
+            self.searched
+        } else {
+            place
+        };
+    }
+
+    /// Looks for changes, unless some that were found were not given yet.
+    fn find(&mut self) {
+        if self.has_failed {
+            return;
+        }
+        let end = self.snapshot.end();
+        while self.found.as_slice().is_empty() && self.searched < end {
+            let candidates = self.next_candidates(self.length);
+            // As many as there may be: there may be more.
+            let last = candidates
+                .last()
+                .filter(|_| candidates.len() == self.length);
+            self.searched = last.map_or(end, |last| last.place);
+            self.found = self.decide(&candidates).into_iter();
+            self.length = (2 * self.length).min(LENGTH_MAX);
+        }
+        if self.found.as_slice().is_empty() {
+            self.given = self.searched;
+        }
+    }
+
+    /// The first `length` signals that were changed or deleted after those that were looked at.
+    fn next_candidates(&self, length: usize) -> Vec<Candidate> {
+        let mut first = FirstCandidates::new(length, self.snapshot.end());
+        for (index, live) in (0..).zip(&self.snapshot.segments) {
+            if live.segment.last_commit() < self.searched.commit {
+                continue;
+            }
+            live.segment
+                .visit_changed_rows(self.searched, first.bound, |place, row| {
+                    if !live.deleted.contains(row) {
+                        let address = RowAddress {
+                            segment: index,
+                            row,
+                        };
+                        first.add(place, State::Live(address));
+                    }
+                    first.bound
+                });
+            for tombstone in live.segment.tombstones() {
+                let place = tombstone.place();
+                if place > self.searched {
+                    let first_commit = tombstone.first_commit;
+                    first.add(place, State::Deleted { first_commit });
+                }
+            }
+        }
+        first.into_sorted()
+    }
+
+    /// The changes that some candidates are.
+    fn decide(&self, candidates: &[Candidate]) -> Vec<(Place, Found)> {
+        let matches = self.matches(candidates);
+        let is_before = |commit: u64, place: Place| {
+            let first = Place { commit, ..place };
+            first <= self.since
+        };
+        let change = |candidate: &Candidate| {
+            let Candidate { place, state } = *candidate;
+            let found = match state {
+                State::Deleted { first_commit } => {
+                    is_before(first_commit, place).then_some(Found::Remove)
+                }
+                State::Live(address) => {
+                    let RowAddress { segment, row } = address;
+                    let live = &self.snapshot.segments[segment as usize];
+                    let is_new = !is_before(live.segment.commits(row).first, place);
+                    if matches[&segment].binary_search(&row).is_ok() {
+                        Some(Found::Upsert { address, is_new })
+                    } else {
+                        (!is_new).then_some(Found::Remove)
+                    }
+                }
+            };
+            found.map(|found| (place, found))
+        };
+        candidates.iter().filter_map(change).collect()
+    }
+
+    /// Those rows of candidates that match, by segment, ascending.
+    fn matches(&self, candidates: &[Candidate]) -> BTreeMap<u32, Vec<Row>> {
+        let mut rows: BTreeMap<u32, Vec<Row>> = BTreeMap::new();
+        for candidate in candidates {
+            if let State::Live(address) = candidate.state {
+                rows.entry(address.segment).or_default().push(address.row);
+            }
+        }
+        let request = self.snapshot.request(self.filter, self.today);
+        for (&segment, rows) in &mut rows {
+            rows.sort_unstable();
+            let live = self.snapshot.segments[segment as usize].live();
+            live.retain_matches(&request, rows);
+        }
+        rows
+    }
+}
+
+impl<'a> Iterator for Changes<'a> {
+    type Item = Result<Change<'a>>;
+
+    fn next(&mut self) -> Option<Result<Change<'a>>> {
+        self.find();
+        let (place, found) = self.found.next()?;
+        let change = match found {
+            Found::Remove => Change::Remove {
+                id: SignalId::of_checked(place.id),
+            },
+            Found::Upsert { address, is_new } => {
+                let live = &self.snapshot.segments[address.segment as usize];
+                match live.segment.item(address.row) {
+                    Ok(item) => Change::Upsert { item, is_new },
+                    Err(error) => {
+                        self.found = Vec::new().into_iter();
+                        self.has_failed = true;
+                        return Some(Err(error));
+                    }
+                }
+            }
+        };
+        self.give(place);
+        Some(Ok(change))
+    }
+
+    /// Reads no record.
+    fn count(mut self) -> usize {
+        let mut count = 0;
+        while self.has_more() {
+            count += self.found.len();
+            self.found = Vec::new().into_iter();
+        }
+        count
+    }
+}
+
+impl FusedIterator for Changes<'_> {}
+
+/// The first candidates of all that are added.
+struct FirstCandidates {
+    length: usize,
+    /// None of those after it is among the first.
+    bound: Place,
+    /// The first ones and others, at most twice as many.
+    candidates: Vec<Candidate>,
+}
+
+impl FirstCandidates {
+    fn new(length: usize, end: Place) -> FirstCandidates {
+        FirstCandidates {
+            length,
+            bound: end,
+            candidates: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, place: Place, state: State) {
+        if place > self.bound {
+            return;
+        }
+        self.candidates.push(Candidate { place, state });
+        if self.candidates.len() == 2 * self.length {
+            self.cut();
+        }
+    }
+
+    /// Leaves the first ones, where there are more.
+    fn cut(&mut self) {
+        if self.candidates.len() > self.length {
+            let last = self.length - 1;
+            let (_, last, _) = self
+                .candidates
+                .select_nth_unstable_by_key(last, |candidate| candidate.place);
+            self.bound = last.place;
+            self.candidates.truncate(self.length);
+        }
+    }
+
+    fn into_sorted(mut self) -> Vec<Candidate> {
+        self.cut();
+        self.candidates
+            .sort_unstable_by_key(|candidate| candidate.place);
+        self.candidates
+    }
+}

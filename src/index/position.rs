@@ -1,0 +1,176 @@
+//! Positions in the order of an index's changes, in a text that is opaque to clients.
+//!
+//! ```text
+//! offset  width  what
+//! 0       1      version
+//! 1       16     the identity of the index
+//! 17      8      a commit
+//! 25      8      the last signal that was seen of its changes, or the greatest number after all
+//! 33      4      CRC-32C of the bytes before
+//! ```
+//!
+//! All little endian, written as base64url without padding: 50 characters. A position names no segment
+//! or generation, so that it outlives merges, restarts and replicas.
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use super::identity::IndexId;
+use super::manifest::History;
+use crate::segment::Place;
+
+const VERSION: u8 = 1;
+const BYTES: usize = 37;
+const COVERED_BYTES: usize = 33;
+
+/// A place in the order of an index's changes; see [`Snapshot::changes`](super::Snapshot::changes).
+///
+/// `Display` writes it, [`parse`](Self::parse) reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Position {
+    index: IndexId,
+    commit: u64,
+    id: u64,
+}
+
+/// Why a text is not a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ParsePositionError {
+    /// It does not look like one of ours.
+    Foreign,
+    /// It is damaged: its checksum does not match.
+    Damaged,
+    /// A later release created it.
+    Newer,
+}
+
+/// Why an index cannot tell what has changed since a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PositionError {
+    /// It is of another index, or of one that has been built anew since: copy everything again.
+    OtherIndex,
+    /// Deletions since then are forgotten: copy everything again.
+    Expired,
+    /// It is ahead of this snapshot: this is a replica that is behind, or an earlier state was restored.
+    Ahead,
+}
+
+impl Position {
+    pub(super) fn new(index: IndexId, place: Place) -> Position {
+        Position {
+            index,
+            commit: place.commit,
+            id: place.id,
+        }
+    }
+
+    /// Reads a position.
+    ///
+    /// # Errors
+    /// The text is not one of ours, damaged, or of a later release.
+    pub fn parse(text: &str) -> Result<Position, ParsePositionError> {
+        let mut bytes = [0; BYTES];
+        let length = URL_SAFE_NO_PAD.decode_slice(text, &mut bytes);
+        if length != Ok(BYTES) {
+            return Err(ParsePositionError::Foreign);
+        }
+        let (covered, checksum) = bytes.split_at(COVERED_BYTES);
+        if crc32c::crc32c(covered).to_le_bytes() != checksum {
+            return Err(ParsePositionError::Damaged);
+        }
+        match covered[0] {
+            VERSION => Position::from_fields(covered).ok_or(ParsePositionError::Foreign),
+            0 => Err(ParsePositionError::Foreign),
+            _ => Err(ParsePositionError::Newer),
+        }
+    }
+
+    /// The place that an index can go on from.
+    pub(super) fn place_in(
+        &self,
+        index: IndexId,
+        history: History,
+    ) -> Result<Place, PositionError> {
+        if self.index != index {
+            Err(PositionError::OtherIndex)
+        } else if self.commit > history.last_commit {
+            Err(PositionError::Ahead)
+        } else if self.commit < history.remembered_from() {
+            Err(PositionError::Expired)
+        } else {
+            Ok(Place {
+                commit: self.commit,
+                id: self.id,
+            })
+        }
+    }
+
+    fn from_fields(covered: &[u8]) -> Option<Position> {
+        let number = |at: usize| Some(u64::from_le_bytes(covered[at..at + 8].try_into().ok()?));
+        Some(Position {
+            index: IndexId::from_bytes(covered[1..17].try_into().ok()?),
+            commit: number(17)?,
+            id: number(25)?,
+        })
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut bytes = [0; BYTES];
+        bytes[0] = VERSION;
+        bytes[1..17].copy_from_slice(&self.index.to_bytes());
+        bytes[17..25].copy_from_slice(&self.commit.to_le_bytes());
+        bytes[25..33].copy_from_slice(&self.id.to_le_bytes());
+        let checksum = crc32c::crc32c(&bytes[..COVERED_BYTES]);
+        bytes[COVERED_BYTES..].copy_from_slice(&checksum.to_le_bytes());
+        f.write_str(&URL_SAFE_NO_PAD.encode(bytes))
+    }
+}
+
+impl FromStr for Position {
+    type Err = ParsePositionError;
+
+    fn from_str(text: &str) -> Result<Position, ParsePositionError> {
+        Position::parse(text)
+    }
+}
+
+impl fmt::Display for ParsePositionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ParsePositionError::Foreign => "is not a position in an index",
+            ParsePositionError::Damaged => "is damaged",
+            ParsePositionError::Newer => "was created by a later release",
+        })
+    }
+}
+
+impl std::error::Error for ParsePositionError {}
+
+impl fmt::Display for PositionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            PositionError::OtherIndex => "is of another index; copy everything again",
+            PositionError::Expired => {
+                "is too old: deletions since then are forgotten; copy everything again"
+            }
+            PositionError::Ahead => {
+                "is ahead of the index; ask a replica that has caught up, or copy everything again"
+            }
+        })
+    }
+}
+
+impl std::error::Error for PositionError {}
+
+#[cfg(feature = "serde")]
+serde_as_text!(Position);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! Copies of what matches a filter, kept by following changes: the law that the feed is specified by.
+//!
+//! A copy at a position, with the changes up to another one, is what a scan finds there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::model::{Model, TODAY, random_query};
+use crate::fixtures::Random;
+use crate::index::{Change, Position, PositionError, Snapshot};
+use crate::query::Filter;
+use crate::signal::{Item, SignalId};
+
+/// Copies that follow one index.
+#[derive(Debug, Default)]
+pub(super) struct Copies {
+    followers: Vec<Follower>,
+    /// All signals that ever were there.
+    known: BTreeSet<SignalId>,
+}
+
+/// A copy of what matches a filter.
+#[derive(Clone, Debug)]
+struct Follower {
+    query: String,
+    filter: Filter,
+    position: Position,
+    items: BTreeMap<SignalId, Item<'static>>,
+    /// Whether the position is that of a snapshot, and the copy whole.
+    is_whole: bool,
+    /// The signals that were there up to the last snapshot that was followed.
+    known: BTreeSet<SignalId>,
+}
+
+/// The most copies of an index.
+const COPIES_MAX: usize = 4;
+
+impl Copies {
+    /// Lets some copies or all follow to a snapshot, by batches of random size, and compares those that
+    /// are whole with a scan.
+    pub(super) fn follow(
+        &mut self,
+        snapshot: &Snapshot,
+        committed: &Model,
+        all: bool,
+        random: &mut Random,
+        context: &str,
+    ) {
+        self.known.extend(committed.signals.keys());
+        if self.followers.len() < COPIES_MAX {
+            self.followers
+                .push(Follower::copy(snapshot, committed, &self.known, random));
+        }
+        for follower in &mut self.followers {
+            if !all && random.below(3) > 0 {
+                continue;
+            }
+            let context = format!("{context}, copy of {:?}", follower.query);
+            if follower.follow(snapshot, &self.known, random) == Err(PositionError::Expired) {
+                *follower = Follower::copy(snapshot, committed, &self.known, random);
+            }
+            if follower.is_whole {
+                let expected = scan(committed, &follower.filter);
+                assert_eq!(follower.items, expected, "{context}");
+            }
+        }
+    }
+}
+
+impl Follower {
+    fn copy(
+        snapshot: &Snapshot,
+        committed: &Model,
+        known: &BTreeSet<SignalId>,
+        random: &mut Random,
+    ) -> Follower {
+        // Most filters match few signals, and of the others nothing is missed.
+        let query = match random.below(2) {
+            0 => String::new(),
+            _ => random_query(random),
+        };
+        let filter = Filter::parse(&query).expect("a valid filter");
+        Follower {
+            items: scan(committed, &filter),
+            query,
+            filter,
+            position: snapshot.position(),
+            is_whole: true,
+            known: known.clone(),
+        }
+    }
+
+    fn follow(
+        &mut self,
+        snapshot: &Snapshot,
+        known: &BTreeSet<SignalId>,
+        random: &mut Random,
+    ) -> Result<(), PositionError> {
+        let filter = self.filter.clone();
+        loop {
+            let since = self.position;
+            let mut changes = snapshot.changes(&filter, TODAY, &since)?;
+            for _ in 0..1 + random.below(30) {
+                if let Some(change) = changes.next() {
+                    self.apply(change.expect("a whole index"));
+                }
+            }
+            self.position = changes.position();
+            self.known.clone_from(known);
+            self.is_whole = !changes.has_more();
+            if self.is_whole {
+                assert_eq!(changes.position(), snapshot.position());
+                return Ok(());
+            }
+            // Half of the time the copy goes on from in between, when more has been committed.
+            if random.below(4) == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    fn apply(&mut self, change: Change<'_>) {
+        match change {
+            Change::Upsert { item, is_new } => {
+                let id = item.signal.id;
+                assert!(is_new || self.known.contains(&id), "{id} is new");
+                self.items.insert(id, item.into_owned());
+            }
+            Change::Remove { id } => {
+                assert!(self.known.contains(&id), "{id} never was there before");
+                self.items.remove(&id);
+            }
+        }
+    }
+}
+
+/// What matches a filter, by looking at each signal.
+fn scan(model: &Model, filter: &Filter) -> BTreeMap<SignalId, Item<'static>> {
+    let signals = model.signals.iter();
+    let items = signals.filter_map(|(&id, signal)| {
+        let company = &model.companies[&*signal.company_slug];
+        let item = Item {
+            signal: signal.clone(),
+            company_name: company.name.clone(),
+        };
+        filter.matches(signal, company, TODAY).then_some((id, item))
+    });
+    items.collect()
+}

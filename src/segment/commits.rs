@@ -1,0 +1,205 @@
+//! When rows came and changed, and what was deleted: the numbers of commits, which order all changes.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::{Segment, ensure};
+use crate::Result;
+use crate::encoding::frame_of_reference::FRAME_NUMBERS;
+use crate::encoding::packed_numbers::PackedNumbers;
+use crate::encoding::row::Row;
+use crate::signal::SignalId;
+
+/// The commit that builds an index; later ones have greater numbers.
+pub(crate) const FIRST_COMMIT: u64 = 1;
+
+/// The commits of a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Commits {
+    /// The one in which it first appeared. After a deletion it appears anew.
+    pub(crate) first: u64,
+    /// The one that last wrote it, or its company.
+    pub(crate) last: u64,
+}
+
+/// A signal that was deleted. Part of the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Tombstone {
+    pub(crate) id: u64,
+    /// The commit that deleted it.
+    pub(crate) commit: u64,
+    /// The commit in which it first appeared.
+    pub(crate) first_commit: u64,
+}
+
+/// A place in the order of all changes: by commit, and within a commit by id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) commit: u64,
+    pub(crate) id: u64,
+}
+
+/// A view of the commits of rows, and of deletions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CommitViews<'a> {
+    /// By row.
+    pub(super) first: PackedNumbers<'a>,
+    /// By row.
+    pub(super) last: PackedNumbers<'a>,
+    /// By ascending id.
+    pub(super) tombstones: &'a [Tombstone],
+}
+
+impl Commits {
+    /// Those of a signal that an index is built with.
+    pub(crate) const BUILT: Commits = Commits {
+        first: FIRST_COMMIT,
+        last: FIRST_COMMIT,
+    };
+}
+
+impl Place {
+    /// After all changes of a commit.
+    pub(crate) fn after_commit(commit: u64) -> Place {
+        Place {
+            commit,
+            id: u64::MAX,
+        }
+    }
+}
+
+impl Tombstone {
+    /// Where the deletion stands.
+    pub(crate) fn place(&self) -> Place {
+        Place {
+            commit: self.commit,
+            id: self.id,
+        }
+    }
+
+    /// One deletion for two of one signal: a reader that knows of neither needs the last, and held the
+    /// signal if it has seen the first commit of either.
+    fn with(self, other: Tombstone) -> Tombstone {
+        Tombstone {
+            commit: self.commit.max(other.commit),
+            first_commit: self.first_commit.min(other.first_commit),
+            ..self
+        }
+    }
+}
+
+/// Sorts deletions by id, and leaves one of each signal.
+pub(super) fn sort_tombstones(tombstones: &mut Vec<Tombstone>) {
+    tombstones.sort_unstable_by_key(|tombstone| tombstone.id);
+    tombstones.dedup_by(|other, kept| {
+        let is_same = other.id == kept.id;
+        if is_same {
+            *kept = kept.with(*other);
+        }
+        is_same
+    });
+}
+
+impl CommitViews<'_> {
+    /// Checks what reading relies on. Cost: looks at each frame, and at each number of those that differ.
+    pub(super) fn validate(&self) -> Result<()> {
+        self.first.validate()?;
+        self.last.validate()?;
+        ensure(
+            self.tombstones.is_sorted_by(|a, b| a.id < b.id),
+            "the deleted ids are out of order",
+        )?;
+        let is_id = |tombstone: &Tombstone| SignalId::new(tombstone.id).is_some();
+        ensure(
+            self.tombstones.iter().all(is_id),
+            "a deleted id is out of range",
+        )
+    }
+
+    /// The last commit that changed a row or deleted a signal; 0 where there is neither.
+    pub(super) fn last_commit(&self) -> u64 {
+        let deleted = self.tombstones.iter().map(|tombstone| tombstone.commit);
+        self.last.maximum().max(deleted.max()).unwrap_or(0)
+    }
+}
+
+impl Segment {
+    /// The commits of a row.
+    pub(crate) fn commits(&self, row: Row) -> Commits {
+        let views = &self.views().commits;
+        Commits {
+            first: views.first.get(row.index()),
+            last: views.last.get(row.index()),
+        }
+    }
+
+    /// The deletions that the segment remembers, by ascending id.
+    pub(crate) fn tombstones(&self) -> &[Tombstone] {
+        self.views().commits.tombstones
+    }
+
+    /// Visits rows that were last written after a place, and not after `bound`: where nothing is of
+    /// interest any more, which each visit says anew and only brings closer. Some of those after it are
+    /// visited as well.
+    ///
+    /// Cost: a look at each frame of 64 rows, and at each row of those that changed since.
+    pub(crate) fn visit_changed_rows(
+        &self,
+        after: Place,
+        mut bound: Place,
+        mut visit: impl FnMut(Place, Row) -> Place,
+    ) {
+        let last = self.views().commits.last;
+        let rows = self.row_count();
+        for (index, frame) in (0..).zip(last.frames) {
+            let maximum = frame.maximum();
+            if maximum < after.commit {
+                continue;
+            }
+            let first_row = index * FRAME_NUMBERS as u32;
+            let end = rows.min(first_row + FRAME_NUMBERS as u32);
+            if frame.is_uniform() {
+                let place_of = |row: u32| self.place(maximum, Row(row));
+                if place_of(end - 1) <= after || place_of(first_row) > bound {
+                    continue;
+                }
+            }
+            last.visit_frame(index as usize, |row, commit| {
+                if commit >= after.commit {
+                    let row = Row(row as u32);
+                    let place = self.place(commit, row);
+                    if place > after {
+                        bound = visit(place, row);
+                    }
+                }
+            });
+        }
+    }
+
+    fn place(&self, commit: u64, row: Row) -> Place {
+        Place {
+            commit,
+            id: self.id(row).get(),
+        }
+    }
+
+    /// Checks that no row was first written after it was last written, and no signal deleted before it
+    /// appeared. Cost: reads the commits of all rows.
+    pub(super) fn verify_commits(&self) -> Result<()> {
+        let is_ordered = |row: Row| {
+            let Commits { first, last } = self.commits(row);
+            (FIRST_COMMIT..=last).contains(&first)
+        };
+        ensure(
+            self.rows().all(is_ordered),
+            "a row was last written before it was first written",
+        )?;
+        let is_later = |tombstone: &Tombstone| {
+            (FIRST_COMMIT..=tombstone.commit).contains(&tombstone.first_commit)
+        };
+        ensure(
+            self.tombstones().iter().all(is_later),
+            "a signal was deleted before it was written",
+        )
+    }
+}
