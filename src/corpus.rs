@@ -11,10 +11,13 @@ use arc_swap::ArcSwapOption;
 use time::Date;
 
 use crate::digest::Digest;
-use crate::json::{CompanyDetail, Data, SearchAnswer, SignalDetail};
+use crate::json::{ChangesAnswer, CompanyDetail, Data, SearchAnswer, SignalDetail};
 use crate::plan::Cost;
 use crate::query::{Cursor, Facet};
-use crate::{Error, FacetQuery, Facets, Filter, Index, Query, Result, SignalId, Snapshot};
+use crate::{
+    Change, Error, FacetQuery, Facets, Filter, Index, Position, PositionError, Query, Result,
+    SignalId, Snapshot,
+};
 
 /// What is asked of a corpus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +28,8 @@ pub(crate) enum QueryKind {
     Count,
     /// The counts of facets.
     Facets,
+    /// What has changed.
+    Changes,
 }
 
 impl QueryKind {
@@ -34,6 +39,7 @@ impl QueryKind {
             QueryKind::Page => "page",
             QueryKind::Count => "count",
             QueryKind::Facets => "filter options",
+            QueryKind::Changes => "changes",
         }
     }
 }
@@ -70,6 +76,21 @@ pub(crate) trait Corpus: Send + Sync {
         query: &'a FacetQuery,
         today: Date,
     ) -> CorpusFuture<'a, Facets>;
+
+    /// What has changed since a position.
+    fn changes<'a>(
+        &'a self,
+        _at: &'a CorpusView,
+        _request: &'a ChangesRequest,
+        _today: Date,
+    ) -> CorpusFuture<'a, Result<RenderedChanges, PositionError>> {
+        Box::pin(async { Err(Unanswered::Unsupported) })
+    }
+
+    /// What that costs at most on this machine.
+    fn changes_cost(&self, _at: &CorpusView, _request: &ChangesRequest) -> Cost {
+        0
+    }
 
     /// What it costs at most on this machine to count some facets, or to visit all matches where none is
     /// asked for, found without running it; where that is at most
@@ -123,6 +144,27 @@ pub(crate) struct RenderedPage {
     pub(crate) rows_checked: u64,
 }
 
+/// What is asked of the feed of changes.
+#[derive(Clone, Debug)]
+pub(crate) struct ChangesRequest {
+    pub(crate) filter: Filter,
+    /// The most changes of the answer.
+    pub(crate) limit: usize,
+    /// Without a position, only the present one is answered.
+    pub(crate) since: Option<Position>,
+    /// The most signals that the answer may show.
+    pub(crate) upserts_max: usize,
+}
+
+/// Changes that were found.
+#[derive(Debug)]
+pub(crate) struct RenderedChanges {
+    /// The whole answer.
+    pub(crate) body: Vec<u8>,
+    /// How many signals it shows.
+    pub(crate) upserts: u64,
+}
+
 /// Why there is no answer.
 #[derive(Debug)]
 pub(crate) enum Unanswered {
@@ -131,6 +173,8 @@ pub(crate) enum Unanswered {
     /// A part of the corpus cannot be reached; the text says which.
     #[cfg_attr(not(feature = "cluster"), allow(dead_code))]
     Unreachable(String),
+    /// The corpus cannot be asked this.
+    Unsupported,
 }
 
 /// An index of this process.
@@ -231,6 +275,22 @@ impl Corpus for LocalCorpus {
         at_once(move || company_answer(at.snapshot()?, slug))
     }
 
+    fn changes<'a>(
+        &'a self,
+        at: &'a CorpusView,
+        request: &'a ChangesRequest,
+        today: Date,
+    ) -> CorpusFuture<'a, Result<RenderedChanges, PositionError>> {
+        at_once(move || changes(at.snapshot()?, request, today))
+    }
+
+    fn changes_cost(&self, at: &CorpusView, request: &ChangesRequest) -> Cost {
+        match (&at.snapshot, &request.since) {
+            (Some(snapshot), Some(since)) => snapshot.changes_cost(since),
+            _ => 0,
+        }
+    }
+
     fn cost(
         &self,
         at: &CorpusView,
@@ -271,6 +331,41 @@ fn page(snapshot: &Snapshot, query: &Query, today: Date) -> Result<RenderedPage>
         next_cursor: page.next_cursor().cloned(),
         rows_checked: page.rows_checked(),
     })
+}
+
+fn changes(
+    snapshot: &Snapshot,
+    request: &ChangesRequest,
+    today: Date,
+) -> Result<Result<RenderedChanges, PositionError>> {
+    let mut answer = ChangesAnswer::new();
+    let Some(since) = &request.since else {
+        return Ok(Ok(RenderedChanges {
+            body: answer.finish(&snapshot.position().to_string(), false),
+            upserts: 0,
+        }));
+    };
+    let mut changes = match snapshot.changes(&request.filter, today, since) {
+        Ok(changes) => changes.bounded(),
+        Err(error) => return Ok(Err(error)),
+    };
+    let mut upserts = 0;
+    for _ in 0..request.limit {
+        let Some(change) = changes.next() else {
+            break;
+        };
+        let change = change?;
+        upserts += usize::from(matches!(change, Change::Upsert { .. }));
+        answer.push(&change);
+        if upserts >= request.upserts_max {
+            break;
+        }
+    }
+    let more = changes.has_more();
+    Ok(Ok(RenderedChanges {
+        body: answer.finish(&changes.position().to_string(), more),
+        upserts: upserts as u64,
+    }))
 }
 
 /// The answer that shows a signal with its company.

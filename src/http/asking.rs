@@ -9,9 +9,12 @@ use super::call::Call;
 use super::limits::RETRY_AFTER_SECONDS;
 use super::problem::{Code, Problem};
 use super::query_pool::NotRun;
-use crate::corpus::{Corpus, CorpusFuture, CorpusView, QueryKind, RenderedPage, Unanswered};
+use crate::corpus::{
+    ChangesRequest, Corpus, CorpusFuture, CorpusView, QueryKind, RenderedChanges, RenderedPage,
+    Unanswered,
+};
 use crate::query::Facet;
-use crate::{FacetQuery, Facets, Filter, Query};
+use crate::{FacetQuery, Facets, Filter, PositionError, Query};
 
 /// What an expensive query came to, and how long the corpus took.
 type Timed<T> = (Result<T, Unanswered>, Duration);
@@ -63,6 +66,23 @@ pub(super) async fn facets(
         ..Asked::new(QueryKind::Facets, &query.filter)
     };
     total(call, view, asked, query, <dyn Corpus>::facets).await
+}
+
+/// What has changed since a position.
+pub(super) async fn changes(
+    call: &Call<'_>,
+    view: &Arc<CorpusView>,
+    request: &ChangesRequest,
+) -> Result<Result<RenderedChanges, PositionError>, Problem> {
+    let asked = Asked::new(QueryKind::Changes, &request.filter);
+    let (service, today) = (call.service, call.today);
+    if service.corpus.changes_cost(view, request) <= service.limits.cheap_query_cost {
+        let changes = service.corpus.changes(view, request, today);
+        return timed(call, asked, changes).await;
+    }
+    let (corpus, view, owned) = (corpus(call), Arc::clone(view), request.clone());
+    let work = async move { clocked(corpus.changes(&view, &owned, today)).await };
+    on_pool(call, asked, work).await
 }
 
 impl<'a> Asked<'a> {

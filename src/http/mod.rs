@@ -24,6 +24,7 @@ mod admin;
 mod answer;
 mod asking;
 mod call;
+mod changes;
 mod charging;
 mod cors;
 mod deadline;

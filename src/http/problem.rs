@@ -23,6 +23,8 @@ pub(crate) enum Code {
     Internal,
     ChargeUncertain,
     Overloaded,
+    PositionExpired,
+    NotImplemented,
 }
 
 /// A code as answers write it, with its status and title.
@@ -91,10 +93,20 @@ const TABLE: [Row; Code::ALL.len()] = [
         StatusCode::SERVICE_UNAVAILABLE,
         "The service is overloaded",
     ),
+    (
+        "position_expired",
+        StatusCode::GONE,
+        "Changes since this position are not known",
+    ),
+    (
+        "not_implemented",
+        StatusCode::NOT_IMPLEMENTED,
+        "This service cannot answer that",
+    ),
 ];
 
 impl Code {
-    pub(crate) const ALL: [Code; 13] = [
+    pub(crate) const ALL: [Code; 15] = [
         Code::InvalidRequest,
         Code::UriTooLong,
         Code::Unauthorized,
@@ -108,6 +120,8 @@ impl Code {
         Code::Internal,
         Code::ChargeUncertain,
         Code::Overloaded,
+        Code::PositionExpired,
+        Code::NotImplemented,
     ];
 
     const fn row(self) -> Row {
@@ -234,6 +248,10 @@ impl From<Unanswered> for Problem {
         match unanswered {
             Unanswered::Failed(error) => Problem::internal(&error),
             Unanswered::Unreachable(detail) => Problem::overloaded(&detail),
+            Unanswered::Unsupported => Problem::new(
+                Code::NotImplemented,
+                "A cluster does not tell changes; ask a service with the whole index.",
+            ),
         }
     }
 }

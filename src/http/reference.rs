@@ -55,6 +55,8 @@ enum Parameters {
     Search,
     /// The search's filters without lists of ids.
     Filters,
+    /// The search's filters, a length and a position.
+    Changes,
     /// One, in the path: name, value, meaning, example.
     Path([&'static str; 4]),
 }
@@ -65,7 +67,7 @@ const EXPENSIVE: &str = "Expensive queries run two at a time per key; one that w
      2 seconds gets status 429.";
 const URI_LENGTH: &str = "Path and query have at most 64,000 bytes; a longer URI gets status 414.";
 
-const PAGES: [Page; 4] = [
+const PAGES: [Page; 5] = [
     Page {
         slug: "search-signals",
         title: "Search signals",
@@ -140,6 +142,36 @@ const PAGES: [Page; 4] = [
         request: "/api/v1/filter-options?companySlug=sao-bento-agro",
         answer: include_str!("reference/get-filter-options.json"),
         errors: &[Code::InvalidRequest, Code::QuotaExceeded, Code::UriTooLong],
+    },
+    Page {
+        slug: "get-changes",
+        title: "Get changes",
+        path: "/api/v1/changes",
+        summary: "Returns what has changed since a position: signals that changed and match all filters \
+                  (`upsert`), and ids of signals that were deleted or match no longer (`remove`). Take \
+                  the position that a request without `since` returns, copy what you need, and follow \
+                  from there.",
+        scope: "signals:read",
+        cost: "One `signals` unit for each `upsert`. Removals and empty answers are free.",
+        limits: &[
+            "An answer has at most 50 changes; `more` says whether there are more.",
+            "Deletions are remembered for a number of commits, 100,000 unless the operator has chosen \
+             another; an older position gets status 410, as does one of another index.",
+            URI_LENGTH,
+            EXPENSIVE,
+            RATE_LIMIT,
+        ],
+        parameters: Parameters::Changes,
+        request: "/api/v1/changes?country=Germany",
+        answer: include_str!("reference/get-changes.json"),
+        errors: &[
+            Code::InvalidRequest,
+            Code::QuotaExceeded,
+            Code::RequestInProgress,
+            Code::PositionExpired,
+            Code::UriTooLong,
+            Code::IdempotencyKeyReused,
+        ],
     },
 ];
 

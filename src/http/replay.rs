@@ -4,16 +4,24 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::HeaderMap;
+use axum::http::header::HeaderName;
 use sha2::{Digest, Sha256};
 
-use super::problem::Problem;
-use crate::Query;
+use super::answer::Answer;
+use super::call::Call;
+use super::problem::{Code, Problem};
+use super::search::{CHARGED, tagged};
+use super::state::NewReplay;
+use super::{charging, etag};
 use crate::query::{ErrorCode, ParameterError};
 
 /// The header that carries an idempotency key.
 pub(crate) const HEADER: &str = "idempotency-key";
 /// The header's name as messages write it.
 const SHOWN_NAME: &str = "Idempotency-Key";
+/// Says that an answer is one that was given before.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+const KEY_REUSED: &str = "This Idempotency-Key was used with other parameters within the last 24 hours; choose a new one.";
 /// Characters of an idempotency key.
 const LENGTHS: std::ops::RangeInclusive<usize> = 8..=128;
 
@@ -51,9 +59,76 @@ fn error(code: ErrorCode, what: &str) -> Problem {
     }])
 }
 
-/// What two requests have in common that ask for the same.
-pub(crate) fn parameters_of(query: &Query) -> [u8; 32] {
-    Sha256::digest(query.fingerprint().as_bytes()).into()
+/// What two requests have in common that ask for the same, from the parts that tell.
+pub(crate) fn parameters_of(parts: &[&[u8]]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    parts.iter().for_each(|part| hash.update(part));
+    hash.finalize().into()
+}
+
+/// The idempotency key of a metered request, and what was asked under it.
+pub(super) struct Replay {
+    pub(super) name: String,
+    pub(super) parameters: [u8; 32],
+}
+
+/// Whether a request with an idempotency key is the first with it.
+pub(super) enum Attempt {
+    First(IdempotencyGuard),
+    Repeated(Answer),
+}
+
+impl Replay {
+    /// That of a request, where it has one and is charged.
+    ///
+    /// # Errors
+    /// As [`name_of`].
+    pub(super) fn of(
+        call: &Call<'_>,
+        parameters: impl FnOnce() -> [u8; 32],
+    ) -> Result<Option<Replay>, Problem> {
+        let name = name_of(&call.parts.headers)?;
+        let name = name.filter(|_| !call.is_head() && call.key.is_metered);
+        Ok(name.map(|name| Replay {
+            name,
+            parameters: parameters(),
+        }))
+    }
+
+    /// An answer to keep under it.
+    ///
+    /// # Errors
+    /// It cannot be compressed.
+    pub(super) fn keep(&self, tag: &str, body: &[u8]) -> Result<NewReplay, Problem> {
+        let kept = NewReplay::compress(self.name.clone(), self.parameters, tag.to_owned(), body);
+        kept.map_err(|error| Problem::internal(&error))
+    }
+
+    /// Reserves the idempotency key, or finds the answer that was given under it.
+    pub(super) fn begin(&self, call: &Call<'_>) -> Result<Attempt, Problem> {
+        let key = call.key.record.number;
+        let guard = call.service.idempotency_keys.claim(key, &self.name);
+        let guard = guard.ok_or_else(charging::in_progress)?;
+        let state = &call.service.state;
+        let stored = state.replay(key, &self.name, call.now.unix_timestamp());
+        let Some(stored) = stored.map_err(|error| Problem::internal(&error))? else {
+            return Ok(Attempt::First(guard));
+        };
+        if stored.parameters != self.parameters {
+            return Err(Problem::new(Code::IdempotencyKeyReused, KEY_REUSED));
+        }
+        call.service.metrics.replays.inc();
+        let answer = if etag::is_current(&call.parts.headers, &stored.etag) {
+            Answer::not_modified()
+        } else {
+            Answer::json(stored.body)
+        };
+        Ok(Attempt::Repeated(
+            tagged(answer, &stored.etag)
+                .with(CHARGED, 0)
+                .with(REPLAYED, "true"),
+        ))
+    }
 }
 
 /// The idempotency keys of requests under way in this process.

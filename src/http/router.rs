@@ -22,17 +22,18 @@ use super::keyring::Rate;
 use super::keys::Scope;
 use super::problem::{Code, Problem};
 use super::service::{Service, Shared};
-use super::{details, options, pages, reference, request, search};
+use super::{changes, details, options, pages, reference, request, search};
 
 /// The methods of every endpoint, as `Allow` writes them.
 const ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD");
 
 /// Every path but `/`, as the router matches it. [`Endpoint::of`] decides again by itself.
-const PATHS: [&str; 9] = [
+const PATHS: [&str; 10] = [
     "/api/v1/signals",
     "/api/v1/signals/{id}",
     "/api/v1/companies/{slug}",
     "/api/v1/filter-options",
+    "/api/v1/changes",
     "/healthz",
     "/readyz",
     "/openapi.json",
@@ -47,6 +48,7 @@ enum Endpoint<'p> {
     Signal(&'p str),
     Company(&'p str),
     FilterOptions,
+    Changes,
     Health,
     Ready,
     OpenApi,
@@ -171,6 +173,7 @@ impl<'p> Endpoint<'p> {
         match path {
             "/api/v1/signals" => Some(Endpoint::Signals),
             "/api/v1/filter-options" => Some(Endpoint::FilterOptions),
+            "/api/v1/changes" => Some(Endpoint::Changes),
             "/healthz" => Some(Endpoint::Health),
             "/readyz" => Some(Endpoint::Ready),
             "/openapi.json" => Some(Endpoint::OpenApi),
@@ -197,6 +200,7 @@ impl<'p> Endpoint<'p> {
                 | Endpoint::Signal(_)
                 | Endpoint::Company(_)
                 | Endpoint::FilterOptions
+                | Endpoint::Changes
         )
     }
 
@@ -207,6 +211,7 @@ impl<'p> Endpoint<'p> {
             Endpoint::Signal(_) => "signal",
             Endpoint::Company(_) => "company",
             Endpoint::FilterOptions => "filter-options",
+            Endpoint::Changes => "changes",
             Endpoint::Health => "health",
             Endpoint::Ready => "ready",
             Endpoint::OpenApi => "openapi",
@@ -228,6 +233,7 @@ impl<'p> Endpoint<'p> {
             Endpoint::Signal(id) => details::signal(&call(Scope::SignalsRead)?, id).await,
             Endpoint::Company(slug) => details::company(&call(Scope::CompaniesRead)?, slug).await,
             Endpoint::FilterOptions => options::answer(&call(Scope::SignalsRead)?).await,
+            Endpoint::Changes => changes::answer(&call(Scope::SignalsRead)?).await,
             Endpoint::Health => pages::health(parts),
             Endpoint::Ready => pages::ready(service, parts),
             Endpoint::OpenApi => pages::openapi(parts),

@@ -10,8 +10,8 @@ use super::call::Call;
 use super::charging::{self, Refusal};
 use super::etag;
 use super::metering::Counter;
-use super::problem::{Code, Problem};
-use super::replay::{self, IdempotencyGuard};
+use super::problem::Problem;
+use super::replay::{self, Attempt, IdempotencyGuard, Replay};
 use super::state::{Charged, NewReplay};
 use crate::Query;
 use crate::corpus::{CorpusView, RenderedPage};
@@ -20,7 +20,6 @@ use crate::query::Cursor;
 
 pub(super) const CHARGED: HeaderName = HeaderName::from_static("x-usage-charged");
 const REMAINING: HeaderName = HeaderName::from_static("x-usage-remaining");
-const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// A page that waits for its charge.
 struct Page {
@@ -44,19 +43,14 @@ struct Search<'a> {
     query: &'a Query,
 }
 
-/// Whether a request with an idempotency key is the first with it.
-enum Attempt {
-    First(IdempotencyGuard),
-    Repeated(Answer),
-}
-
 pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
     let query = Query::parse(call.query())?;
-    let name =
-        replay::name_of(&call.parts.headers)?.filter(|_| !call.is_head() && call.key.is_metered);
-    let guard = match &name {
+    let replay = Replay::of(call, || {
+        replay::parameters_of(&[query.fingerprint().as_bytes()])
+    })?;
+    let guard = match &replay {
         None => None,
-        Some(name) => match begin(call, name, &query)? {
+        Some(replay) => match replay.begin(call)? {
             Attempt::Repeated(answer) => return Ok(answer),
             Attempt::First(guard) => Some(guard),
         },
@@ -70,7 +64,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
     match prepare(&search).await? {
         Outcome::NotModified(tag) => Ok(tagged(Answer::not_modified(), &tag).with(CHARGED, 0)),
         Outcome::Count(body, tag) => Ok(tagged(Answer::json(body), &tag).with(CHARGED, 0)),
-        Outcome::Page(page) => deliver(&search, page, name, guard.map(Arc::new)).await,
+        Outcome::Page(page) => deliver(&search, page, replay, guard.map(Arc::new)).await,
     }
 }
 
@@ -78,7 +72,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
 async fn deliver(
     search: &Search<'_>,
     mut page: Page,
-    name: Option<String>,
+    replay: Option<Replay>,
     guard: Option<Arc<IdempotencyGuard>>,
 ) -> Result<Answer, Problem> {
     let call = search.call;
@@ -91,9 +85,11 @@ async fn deliver(
     // Each turn asks for fewer units than the one before, so the loop ends.
     loop {
         let units = page.units();
-        let replay = name.as_deref().map(|name| page.kept(name, search.query));
-        let replay = replay.transpose()?;
-        let charge = charging::charge(call, Counter::Signals, units, replay, guard.as_ref());
+        let kept = replay
+            .as_ref()
+            .map(|replay| page.kept(replay))
+            .transpose()?;
+        let charge = charging::charge(call, Counter::Signals, units, kept, guard.as_ref());
         match charge.await {
             Ok(charged) => {
                 let answer = page.into_answer();
@@ -129,11 +125,8 @@ impl Page {
     }
 
     /// What is stored under an idempotency key.
-    fn kept(&self, name: &str, query: &Query) -> Result<NewReplay, Problem> {
-        let parameters = replay::parameters_of(query);
-        let body = body(self.found.clone());
-        NewReplay::compress(name.to_owned(), parameters, self.tag.clone(), &body)
-            .map_err(|error| Problem::internal(&error))
+    fn kept(&self, replay: &Replay) -> Result<NewReplay, Problem> {
+        replay.keep(&self.tag, &body(self.found.clone()))
     }
 }
 
@@ -165,39 +158,6 @@ pub(super) fn tagged(answer: Answer, tag: &str) -> Answer {
         .with(ETAG, tag)
         .with(CACHE_CONTROL, "private, no-cache")
         .with(VARY, "Authorization")
-}
-
-/// Reserves the idempotency key, or finds the answer that was given under it.
-fn begin(call: &Call<'_>, name: &str, query: &Query) -> Result<Attempt, Problem> {
-    let key = call.key.record.number;
-    let guard = call
-        .service
-        .idempotency_keys
-        .claim(key, name)
-        .ok_or_else(charging::in_progress)?;
-    let stored = call
-        .service
-        .state
-        .replay(key, name, call.now.unix_timestamp())
-        .map_err(|error| Problem::internal(&error))?;
-    let Some(stored) = stored else {
-        return Ok(Attempt::First(guard));
-    };
-    if stored.parameters != replay::parameters_of(query) {
-        let detail = "This Idempotency-Key was used with other parameters within the last 24 hours; choose a new one.";
-        return Err(Problem::new(Code::IdempotencyKeyReused, detail));
-    }
-    call.service.metrics.replays.inc();
-    let answer = if etag::is_current(&call.parts.headers, &stored.etag) {
-        Answer::not_modified()
-    } else {
-        Answer::json(stored.body)
-    };
-    Ok(Attempt::Repeated(
-        tagged(answer, &stored.etag)
-            .with(CHARGED, 0)
-            .with(REPLAYED, "true"),
-    ))
 }
 
 async fn prepare(search: &Search<'_>) -> Result<Outcome, Problem> {

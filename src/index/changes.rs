@@ -26,6 +26,14 @@ const FIRST_LENGTH: usize = 1 << 14;
 /// Changed signals that are looked at together, once a caller has taken many, in eight megabytes.
 const LENGTH_MAX: usize = 1 << 17;
 
+/// Changed signals that are looked at first where a caller takes fifty changes.
+#[cfg(feature = "http")]
+const BOUNDED_LENGTH: usize = 1 << 10;
+
+/// How many times a bounded caller looks for changes: 15,360 changed signals are a millisecond's work.
+#[cfg(feature = "http")]
+pub(super) const BOUNDED_PASSES: u32 = 4;
+
 /// What has become of a signal since a position.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(
@@ -116,6 +124,7 @@ impl Snapshot {
             searched: since,
             found: Vec::new().into_iter(),
             length: FIRST_LENGTH,
+            passes: u32::MAX,
             has_failed: false,
         })
     }
@@ -141,6 +150,8 @@ pub struct Changes<'a> {
     found: vec::IntoIter<(Place, Found)>,
     /// How many changed signals are looked at next.
     length: usize,
+    /// How many times they may still be looked for.
+    passes: u32,
     has_failed: bool,
 }
 
@@ -165,12 +176,13 @@ enum State {
 }
 
 impl<'a> Changes<'a> {
-    /// The same, for a caller that takes so many at most: no more are looked for at first.
+    /// The same within bounds: after some thousand changed signals of which none matches it has more, but
+    /// gives none, so that a caller can go on from its position later.
     #[cfg(feature = "http")]
-    pub(crate) fn at_most(self, changes: usize) -> Changes<'a> {
+    pub(crate) fn bounded(self) -> Changes<'a> {
         Changes {
-            // One more tells whether there are more.
-            length: changes + 1,
+            length: BOUNDED_LENGTH,
+            passes: BOUNDED_PASSES,
             ..self
         }
     }
@@ -183,7 +195,7 @@ impl<'a> Changes<'a> {
     /// Whether there are more changes. Looks for the next one where that is not known.
     pub fn has_more(&mut self) -> bool {
         self.find();
-        !self.found.as_slice().is_empty()
+        !self.found.as_slice().is_empty() || self.searched < self.snapshot.end()
     }
 
     /// Notes that a change was given.
@@ -201,7 +213,8 @@ impl<'a> Changes<'a> {
             return;
         }
         let end = self.snapshot.end();
-        while self.found.as_slice().is_empty() && self.searched < end {
+        while self.found.as_slice().is_empty() && self.searched < end && self.passes > 0 {
+            self.passes -= 1;
             let candidates = self.next_candidates(self.length);
             // As many as there may be: there may be more.
             let last = candidates
@@ -321,9 +334,11 @@ impl<'a> Iterator for Changes<'a> {
     /// Reads no record.
     fn count(mut self) -> usize {
         let mut count = 0;
-        while self.has_more() {
+        self.find();
+        while !self.found.as_slice().is_empty() {
             count += self.found.len();
             self.found = Vec::new().into_iter();
+            self.find();
         }
         count
     }

@@ -2,7 +2,9 @@
 
 use time::Date;
 
+use super::changes::BOUNDED_PASSES;
 use super::live::SegmentHandle;
+use super::position::Position;
 use super::snapshot::Snapshot;
 use crate::plan::{Cost, cost};
 use crate::query::{Facet, Filter};
@@ -18,6 +20,19 @@ impl Snapshot {
             return bound;
         }
         self.cost_of(filter, today, 0)
+    }
+
+    /// What it costs at most to find some changes since a position: looking at the commits of all rows of
+    /// the segments that have changed, some times.
+    pub(crate) fn changes_cost(&self, since: &Position) -> Cost {
+        let has_changed = |live: &&SegmentHandle| live.segment.last_commit() > since.commit();
+        let changed = self.segments.iter().filter(has_changed);
+        let rows: u64 = changed
+            .map(|live| {
+                u64::from(live.segment.row_count()) + live.segment.tombstones().len() as u64
+            })
+            .sum();
+        u64::from(BOUNDED_PASSES) * cost::of_rows(rows)
     }
 
     /// What it costs at most to count some facets; otherwise as [`cost`](Self::cost).

@@ -110,6 +110,12 @@ impl Position {
         }
     }
 
+    /// The commit.
+    #[cfg(feature = "http")]
+    pub(super) fn commit(&self) -> u64 {
+        self.commit
+    }
+
     fn from_fields(covered: &[u8]) -> Option<Position> {
         let number = |at: usize| Some(u64::from_le_bytes(covered[at..at + 8].try_into().ok()?));
         Some(Position {

@@ -6,8 +6,8 @@
 //! - [`Lines`] reads lines from a file or standard input, plain or compressed.
 //! - [`load()`] and [`Loader`] take files of records into an index: JSON lines or CSV.
 //! - [`write_signal`] and [`write_company`] write the lines that are loaded.
-//! - [`SignalItem`], [`SignalDetail`], [`CompanyDetail`] and [`FilterOptions`] are what a response
-//!   shows; [`Data`] and [`SearchData`] are its envelopes.
+//! - [`SignalItem`], [`SignalDetail`], [`CompanyDetail`], [`FilterOptions`] and [`ChangeItem`] are what
+//!   a response shows; [`Data`] and [`SearchData`] are its envelopes.
 //!
 //! ```
 //! use signaldex::json;
@@ -21,6 +21,9 @@
 //! # Ok::<(), json::RecordError>(())
 //! ```
 
+mod change;
+#[cfg(feature = "http")]
+mod changes_answer;
 mod csv;
 mod error;
 mod fields;
@@ -41,6 +44,9 @@ mod value;
 mod write;
 mod written;
 
+pub use change::ChangeItem;
+#[cfg(feature = "http")]
+pub(crate) use changes_answer::ChangesAnswer;
 pub use error::RecordError;
 pub use fields::{RecordKind, UnknownField};
 pub use input::{parse_company, parse_signal};

@@ -16,6 +16,11 @@ const SET_BLOCK_COST: Cost = 20;
 /// of a title.
 const ROWS_PER_COST: u64 = 32;
 
+/// What it costs to compare a number of each of some rows.
+pub(crate) fn of_rows(rows: u64) -> Cost {
+    rows / ROWS_PER_COST
+}
+
 impl Plan<'_> {
     /// What it costs at most to visit all matches in a segment of `rows` rows.
     pub(crate) fn cost(&self, rows: u64) -> Cost {

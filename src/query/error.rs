@@ -50,6 +50,8 @@ pub enum ErrorCode {
     InvalidCursor,
     /// The cursor belongs to other filters.
     CursorMismatch,
+    /// The position is not one of ours, damaged, or ahead of the index.
+    InvalidPosition,
 }
 
 impl ErrorCode {
@@ -67,6 +69,7 @@ impl ErrorCode {
             ErrorCode::MalformedQuery => "malformed_query",
             ErrorCode::InvalidCursor => "invalid_cursor",
             ErrorCode::CursorMismatch => "cursor_mismatch",
+            ErrorCode::InvalidPosition => "invalid_position",
         }
     }
 }

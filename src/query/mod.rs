@@ -14,6 +14,8 @@
 
 mod builder;
 mod canonical;
+#[cfg(feature = "http")]
+mod changes_query;
 mod conflicts;
 mod conversion;
 mod cursor;
@@ -56,6 +58,8 @@ use crate::signal::SignalId;
 use derived::Derived;
 use filter::Part;
 
+#[cfg(feature = "http")]
+pub(crate) use changes_query::{ChangesQuery, SINCE};
 pub(crate) use filter::CompanyReference;
 #[cfg(feature = "http")]
 pub(crate) use list::{join as join_list, split as split_list};

@@ -22,6 +22,9 @@ pub(super) enum Accepted {
     /// The same without the ids of signals.
     #[cfg(feature = "http")]
     FacetQueryWithoutIds,
+    /// Those of a filter, `limit` and `since`.
+    #[cfg(feature = "http")]
+    Changes,
     /// All of them and the order, as [`written`](super::written) has them.
     Written,
     /// Those of a filter, as [`written`](super::written) has them.
@@ -74,17 +77,7 @@ pub(super) fn parse_with_facets(
     text: &str,
     accepted: Accepted,
 ) -> Result<(QueryBuilder, Option<Vec<Facet>>), InvalidQuery> {
-    check_bytes(text.len(), accepted.bytes_max())?;
-    let (of_facets, others): (Vec<&str>, Vec<&str>) = text.split('&').partition(names_facets);
-    let mut builder = parse(&others.join("&"), accepted)?;
-    let Some((pair, repetitions)) = of_facets.split_first() else {
-        return Ok((builder, None));
-    };
-    if !repetitions.is_empty() {
-        builder.error(repeated(FACETS_NAME));
-    }
-    let value = pair.split_once('=').map_or("", |(_, value)| value);
-    let value = decode_or_error(value, FACETS_NAME, FACETS_NAME, &mut builder);
+    let (mut builder, value) = parse_with(text, FACETS_NAME, accepted)?;
     let facets = value.and_then(|value| {
         let facets = values::facets(&value);
         facets
@@ -94,9 +87,32 @@ pub(super) fn parse_with_facets(
     Ok((builder, facets))
 }
 
-fn names_facets(pair: &&str) -> bool {
-    let name = pair.split_once('=').map_or(*pair, |(name, _)| name);
-    decode(name).is_ok_and(|name| name == FACETS_NAME)
+/// The name of the parameter for the position since which changes are asked for.
+#[cfg(feature = "http")]
+pub(super) const SINCE_NAME: &str = "since";
+
+/// As [`parse`], with the value of another parameter; `None` where it is not given.
+pub(super) fn parse_with(
+    text: &str,
+    name: &'static str,
+    accepted: Accepted,
+) -> Result<(QueryBuilder, Option<String>), InvalidQuery> {
+    check_bytes(text.len(), accepted.bytes_max())?;
+    let names_it = |pair: &&str| {
+        let given = pair.split_once('=').map_or(*pair, |(given, _)| given);
+        decode(given).is_ok_and(|given| given == name)
+    };
+    let (own, others): (Vec<&str>, Vec<&str>) = text.split('&').partition(names_it);
+    let mut builder = parse(&others.join("&"), accepted)?;
+    let Some((pair, repetitions)) = own.split_first() else {
+        return Ok((builder, None));
+    };
+    if !repetitions.is_empty() {
+        builder.error(repeated(name));
+    }
+    let value = pair.split_once('=').map_or("", |(_, value)| value);
+    let value = decode_or_error(value, name, name, &mut builder);
+    Ok((builder, value.map(Cow::into_owned)))
 }
 
 fn repeated(name: &str) -> ParameterError {
@@ -146,12 +162,15 @@ impl Accepted {
         }
     }
 
-    fn has_facets(self) -> bool {
+    /// The name of the parameter that it has beside those of a search.
+    fn own_name(self) -> Option<&'static str> {
         match self {
-            Accepted::FacetQuery => true,
+            Accepted::FacetQuery => Some(FACETS_NAME),
             #[cfg(feature = "http")]
-            Accepted::FacetQueryWithoutIds => true,
-            _ => false,
+            Accepted::FacetQueryWithoutIds => Some(FACETS_NAME),
+            #[cfg(feature = "http")]
+            Accepted::Changes => Some(SINCE_NAME),
+            _ => None,
         }
     }
 
@@ -163,6 +182,8 @@ impl Accepted {
             }
             #[cfg(feature = "http")]
             Accepted::FacetQueryWithoutIds => parameter.is_filter() && !parameter.is_of_ids(),
+            #[cfg(feature = "http")]
+            Accepted::Changes => parameter.is_filter() || parameter == Parameter::Limit,
         }
     }
 
@@ -170,8 +191,7 @@ impl Accepted {
     fn names(self) -> impl Iterator<Item = &'static str> {
         let known = PARAMETERS.iter();
         let accepted = known.filter(move |known| self.has(known.parameter));
-        let facets = self.has_facets().then_some(FACETS_NAME);
-        accepted.map(|known| known.name).chain(facets)
+        accepted.map(|known| known.name).chain(self.own_name())
     }
 }
 

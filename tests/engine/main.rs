@@ -2,6 +2,7 @@
 
 mod agreement;
 #[cfg(feature = "local")]
+mod changes;
 mod command;
 mod explain;
 #[cfg(all(feature = "local", unix))]

@@ -112,6 +112,20 @@ fn every_error_reads_as_it_did() {
         "reused Idempotency-Key",
         &fixture.send("GET", "/api/v1/signals?limit=2", &[name]),
     ));
+    text.push_str(&shown(
+        "a damaged position",
+        &fixture.get("/api/v1/changes?since=AAAA"),
+    ));
+    let position = Fixture::start().get("/api/v1/changes").json()["data"]["next"].clone();
+    let position = position.as_str().expect("a position");
+    text.push_str(&shown(
+        "a position of another index",
+        &fixture.get(&format!("/api/v1/changes?since={position}")),
+    ));
+    text.push_str(&shown(
+        "a cursor of the search for changes",
+        &fixture.get("/api/v1/changes?cursor=x&countOnly=true"),
+    ));
     text.push_str(&shown("URI too long", &fixture.search(&"&".repeat(64_000))));
     text.push_str(&errors_of_a_poor_key());
     let fixture = Fixture::with(Settings {
@@ -133,7 +147,7 @@ fn every_error_reads_as_it_did() {
 }
 
 /// The errors that the OpenAPI document shows: by what they follow in the golden file, their status and name.
-const DOCUMENTED: [[&str; 3]; 15] = [
+const DOCUMENTED: [[&str; 3]; 17] = [
     ["unheardOf=1", "400", "unknown_parameter"],
     [
         "page=0&days=8&size=2&fundingCurrency=CHF&ids=007",
@@ -153,6 +167,8 @@ const DOCUMENTED: [[&str; 3]; 15] = [
     ["a damaged record", "500", "internal"],
     ["overload", "503", "overloaded"],
     ["short Idempotency-Key", "400", "idempotency_key"],
+    ["a damaged position", "400", "invalid_position"],
+    ["a position of another index", "410", "position_expired"],
 ];
 
 fn problems_of(golden: &str) -> Value {

@@ -4,6 +4,7 @@
 //! state holds exactly what its answers said was charged.
 
 mod activity;
+mod changes;
 mod charges;
 mod client;
 #[cfg(feature = "cli")]

@@ -5,6 +5,7 @@ mod absent;
 #[cfg(feature = "cli")]
 mod admin_token;
 mod build;
+mod changes;
 #[cfg(feature = "cli")]
 #[cfg_attr(not(feature = "cluster"), path = "no_cluster.rs")]
 mod cluster;
@@ -72,6 +73,7 @@ enum Command {
     Update(update::Update),
     Search(search::Search),
     Export(search::Export),
+    Changes(changes::Changes),
     Explain(explain::Explain),
     Signal(records::Signal),
     Company(records::Company),
@@ -117,6 +119,7 @@ fn main() -> ExitCode {
         Command::Update(update) => update.run(),
         Command::Search(search) => search.run(),
         Command::Export(export) => export.run(),
+        Command::Changes(changes) => changes.run(),
         Command::Explain(explain) => explain.run(),
         Command::Signal(signal) => signal.run(),
         Command::Company(company) => company.run(),

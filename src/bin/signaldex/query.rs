@@ -29,7 +29,7 @@ const EXCLUDED: char = '\u{1}';
 
 /// Marks the arguments of a question that are excluded words, so that they are not taken for options.
 pub(crate) fn mark_excluded(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    const ASKING: [&str; 4] = ["search", "explain", "options", "export"];
+    const ASKING: [&str; 5] = ["search", "explain", "options", "export", "changes"];
     let mut arguments: Vec<OsString> = arguments.collect();
     let is_asking = |command: &OsString| ASKING.iter().any(|asking| command == asking);
     if arguments.get(1).is_some_and(is_asking) {

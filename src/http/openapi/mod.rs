@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use self::operation::{Example, Operation};
 use super::problem::Code;
 
-pub(super) use parameters::{FACETS, FACETS_KIND, bounds};
+pub(super) use parameters::{FACETS, FACETS_KIND, SINCE, bounds, is_of_changes};
 
 /// A signal id, as parameters and paths write it.
 const ID_PATTERN: &str = "^[1-9][0-9]{0,18}$";
@@ -70,6 +70,7 @@ fn paths(base: &str) -> Value {
         "/api/v1/signals/{id}": {"get": signal().document()},
         "/api/v1/companies/{slug}": {"get": company().document()},
         "/api/v1/filter-options": {"get": filter_options().document()},
+        "/api/v1/changes": {"get": changes().document()},
         "/healthz": {"get": health().document()},
         "/readyz": {"get": readiness().document()},
         "/openapi.json": {"get": own(base).document()}
@@ -163,6 +164,36 @@ fn filter_options() -> Operation {
         }],
         errors: &[Code::InvalidRequest, Code::QuotaExceeded, Code::UriTooLong],
         ..Operation::keyed("getFilterOptions")
+    }
+}
+
+fn changes() -> Operation {
+    Operation {
+        tag: "Signals",
+        summary: "Get changes",
+        description: "Returns what has changed since a position, in the order of commits: signals that \
+            changed and match all filters (`upsert`), and ids of signals that were deleted or match no \
+            longer (`remove`). A copy of the signals that matched at the position, with these changes, \
+            holds those that match now. Without `since` it returns the present position alone. Costs \
+            one `signals` unit for each `upsert`. A cluster answers 501."
+            .to_owned(),
+        parameters: parameters::of_changes(),
+        schema: "ChangesResult",
+        examples: &[Example {
+            name: "position",
+            request: "/api/v1/changes?country=Germany",
+            answer: include_str!("../reference/get-changes.json"),
+        }],
+        errors: &[
+            Code::InvalidRequest,
+            Code::QuotaExceeded,
+            Code::RequestInProgress,
+            Code::PositionExpired,
+            Code::IdempotencyKeyReused,
+            Code::UriTooLong,
+        ],
+        is_metered: true,
+        ..Operation::keyed("getChanges")
     }
 }
 

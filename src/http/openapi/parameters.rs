@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{ID_PATTERN, NOT_EMPTY};
 use crate::query::{
-    Facet, PARAMETERS, Parameter, ParameterDescription, ParameterKind, join_list, split_list,
+    self, Facet, PARAMETERS, Parameter, ParameterDescription, ParameterKind, join_list, split_list,
 };
 
 /// The parameters of the search.
@@ -22,6 +22,37 @@ pub(super) fn of_filter_options() -> Vec<Value> {
         .iter()
         .filter(|known| known.parameter.is_filter() && !known.parameter.is_of_ids());
     filters.map(parameter).chain([facets()]).collect()
+}
+
+/// The parameters of the feed of changes: the filters of the search, a length, and a position.
+pub(super) fn of_changes() -> Vec<Value> {
+    let known = PARAMETERS.iter().filter(|known| is_of_changes(known));
+    let parameters = known.map(parameter);
+    parameters
+        .chain([since(), idempotency_key(), if_none_match()])
+        .collect()
+}
+
+/// Whether the feed of changes takes a parameter of the search.
+pub(in crate::http) fn is_of_changes(known: &ParameterDescription) -> bool {
+    known.parameter.is_filter() || known.parameter == Parameter::Limit
+}
+
+/// The parameter for the position since which changes are asked for: its name, bounds, meaning and
+/// example.
+pub(in crate::http) const SINCE: [&str; 4] = [
+    query::SINCE,
+    "A position",
+    "The `next` of an earlier answer; without it, only the present position is returned",
+    "AVr0lmJ3",
+];
+
+fn since() -> Value {
+    let [name, _, meaning, example] = SINCE;
+    json!({
+        "name": name, "in": "query", "required": false, "description": format!("{meaning}."),
+        "schema": {"type": "string", "minLength": NOT_EMPTY}, "example": example
+    })
 }
 
 pub(super) fn of_signal() -> Vec<Value> {

@@ -57,9 +57,9 @@ pub(super) fn headers() -> Value {
 pub(super) fn problems(base: &str) -> Value {
     let mut examples: Map<String, Value> = serde_json::from_str(EXAMPLES).unwrap_or_default();
     let mut responses: Map<String, Value> = Map::new();
-    // GET is the only method of the document, so 405 cannot happen.
-    let codes = Code::ALL.into_iter();
-    for code in codes.filter(|&code| code != Code::MethodNotAllowed) {
+    // GET is the only method of the document, so 405 cannot happen; only a cluster answers 501.
+    let never = [Code::MethodNotAllowed, Code::NotImplemented];
+    for code in Code::ALL.into_iter().filter(|code| !never.contains(code)) {
         let status = code.status().as_str().to_owned();
         let name = format!("Problem{status}");
         let description = format!("`{}`: {}.", code.as_str(), code.title());

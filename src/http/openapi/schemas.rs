@@ -7,7 +7,7 @@ use crate::http::problem::Code;
 use crate::query::{ErrorCode, Facet, Parameter, ParameterKind};
 
 /// Every code in `errors`.
-const ERROR_CODES: [ErrorCode; 11] = [
+const ERROR_CODES: [ErrorCode; 12] = [
     ErrorCode::UnknownParameter,
     ErrorCode::RepeatedParameter,
     ErrorCode::EmptyValue,
@@ -19,6 +19,7 @@ const ERROR_CODES: [ErrorCode; 11] = [
     ErrorCode::MalformedQuery,
     ErrorCode::InvalidCursor,
     ErrorCode::CursorMismatch,
+    ErrorCode::InvalidPosition,
 ];
 
 type Properties = Map<String, Value>;
@@ -46,6 +47,16 @@ pub(super) fn all() -> Value {
         "FilterOption": option("value"),
         "FilterOptions": filter_options(),
         "FilterOptionsResult": envelope("FilterOptions"),
+        "Upsert": change("upsert", ("signal", reference("Signal"))),
+        "Remove": change("remove", ("id", reference("SignalId"))),
+        "Change": {
+            "oneOf": [reference("Upsert"), reference("Remove")],
+            "discriminator": {"propertyName": "op", "mapping": {
+                "upsert": "#/components/schemas/Upsert", "remove": "#/components/schemas/Remove"
+            }}
+        },
+        "Changes": changes(),
+        "ChangesResult": envelope("Changes"),
         "Health": object(properties([("status", json!({"type": "string", "const": "ok"}))])),
         "Readiness": readiness(),
         "OpenApiDocument": {"type": "object"},
@@ -167,6 +178,28 @@ fn search_page() -> Value {
             "count": {"type": "integer", "minimum": 0, "description": "Only with `countOnly=true`: the exact number of matches."}
         }
     })
+}
+
+fn change(op: &str, of: (&str, Value)) -> Value {
+    let op = json!({"type": "string", "const": op});
+    object(properties([("op", op), of]))
+}
+
+fn changes() -> Value {
+    object(properties([
+        (
+            "changes",
+            json!({"type": "array", "maxItems": 50, "items": reference("Change")}),
+        ),
+        (
+            "next",
+            json!({"type": "string", "description": "The `since` of the next request."}),
+        ),
+        (
+            "more",
+            json!({"type": "boolean", "description": "Whether there are more changes already."}),
+        ),
+    ]))
 }
 
 fn option(value: &str) -> Value {

@@ -29,10 +29,25 @@ impl Page {
         match &self.parameters {
             Parameters::Search => {
                 let headers = [
-                    header("Idempotency-Key", "0f8fad5b-d9cb-469f"),
+                    header(IDEMPOTENCY_KEY[0], IDEMPOTENCY_KEY[3]),
                     if_none_match,
                 ];
                 PARAMETERS.iter().map(of_query).chain(headers).collect()
+            }
+            Parameters::Changes => {
+                let [name, _, _, example] = openapi::SINCE;
+                let since = Field {
+                    name,
+                    location: Location::Query,
+                    value: String::new(),
+                    example,
+                };
+                let others = [
+                    since,
+                    header(IDEMPOTENCY_KEY[0], IDEMPOTENCY_KEY[3]),
+                    if_none_match,
+                ];
+                of_changes().map(of_query).chain(others).collect()
             }
             Parameters::Filters => {
                 let [name, _, example] = openapi::FACETS;
@@ -65,15 +80,14 @@ impl Page {
         ]);
         match &self.parameters {
             Parameters::Search => {
-                let idempotency_key = row([
-                    "Idempotency-Key",
-                    "A header, 8 to 128 visible ASCII characters",
-                    "A repeated request with the same key and parameters returns the same items \
-                     for 24 hours and is charged once.",
-                    "0f8fad5b-d9cb-469f",
-                ]);
                 let parameters = PARAMETERS.iter().map(parameter_row);
-                parameters.chain([idempotency_key, if_none_match]).collect()
+                parameters
+                    .chain([row(IDEMPOTENCY_KEY), if_none_match])
+                    .collect()
+            }
+            Parameters::Changes => {
+                let others = [row(openapi::SINCE), row(IDEMPOTENCY_KEY), if_none_match];
+                of_changes().map(parameter_row).chain(others).collect()
             }
             Parameters::Filters => {
                 let [name, meaning, example] = openapi::FACETS;
@@ -84,6 +98,21 @@ impl Page {
             Parameters::Path(parameter) => vec![row(*parameter), if_none_match],
         }
     }
+}
+
+/// The header that makes a repeated request free: name, value, meaning, example.
+const IDEMPOTENCY_KEY: [&str; 4] = [
+    "Idempotency-Key",
+    "A header, 8 to 128 visible ASCII characters",
+    "A repeated request with the same key and parameters returns the same items for 24 hours and is \
+     charged once.",
+    "0f8fad5b-d9cb-469f",
+];
+
+/// The parameters that the feed of changes shares with the search.
+fn of_changes() -> impl Iterator<Item = &'static ParameterDescription> {
+    let known = PARAMETERS.iter();
+    known.filter(|known| openapi::is_of_changes(known))
 }
 
 /// The search's filters without lists of ids.

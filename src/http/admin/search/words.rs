@@ -39,6 +39,7 @@ fn text(error: &ParameterError, parameter: Option<Parameter>) -> String {
         ErrorCode::InvalidCursor | ErrorCode::CursorMismatch => {
             "This page belongs to another search; search again.".to_owned()
         }
+        ErrorCode::InvalidPosition => "This is no position of the index.".to_owned(),
         ErrorCode::MalformedQuery => {
             "The address is damaged: a value is not percent-encoded UTF-8.".to_owned()
         }

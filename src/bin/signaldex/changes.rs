@@ -1,0 +1,115 @@
+//! `signaldex changes`: what has changed since a position, once or as commits come.
+
+use std::io::{BufWriter, Write};
+use std::thread;
+use std::time::Duration;
+
+use serde::Serialize;
+use signaldex::json::ChangeItem;
+use signaldex::{Filter, Index, Position, Snapshot};
+
+use crate::query::{self, Question};
+use crate::{Failure, source};
+
+/// Print what has changed since a position
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Changes {
+    #[command(flatten)]
+    question: Question,
+    /// The position that an earlier call has printed as `next`; without it, only the present one is printed
+    #[arg(long, value_name = "POSITION", value_parser = parse_position)]
+    since: Option<Position>,
+    /// Go on as commits come, with a `next` line after each batch
+    #[arg(long)]
+    follow: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  signaldex changes index                                   the present position
+  signaldex changes index country=Germany --since POSITION
+  signaldex changes index --since POSITION --follow | ./notify
+
+Each change is a line: {\"op\":\"upsert\",\"signal\":{…}} or {\"op\":\"remove\",\"id\":\"…\"}. The last line is
+{\"next\":\"POSITION\"}. Take the position, copy what you need with `signaldex export`, and follow from there:
+docs/changes.md shows how.";
+
+/// How often the directory is looked at for commits.
+const INTERVAL: Duration = Duration::from_millis(200);
+
+/// The line after the changes of a batch.
+#[derive(Serialize)]
+struct Next {
+    next: String,
+}
+
+fn parse_position(text: &str) -> Result<Position, String> {
+    let position = Position::parse(text);
+    position.map_err(|error| format!("the position {error}"))
+}
+
+impl Changes {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let filter = self.question.filter()?;
+        let index = source::open(&self.question.directory)?;
+        let snapshot = index.snapshot();
+        query::warn_of_unknown(&snapshot, &filter, self.question.today());
+        let mut position = match &self.since {
+            Some(since) => self.print(&snapshot, &filter, since)?,
+            None => snapshot.position(),
+        };
+        print_next(&position)?;
+        if !self.follow {
+            return Ok(());
+        }
+        loop {
+            let snapshot = next_snapshot(&index, &snapshot, &position)?;
+            position = self.print(&snapshot, &filter, &position)?;
+            print_next(&position)?;
+        }
+    }
+
+    /// Prints the changes since a position, and says where they end.
+    fn print(
+        &self,
+        snapshot: &Snapshot,
+        filter: &Filter,
+        since: &Position,
+    ) -> Result<Position, Failure> {
+        let changes = snapshot.changes(filter, self.question.today(), since);
+        let mut changes = changes.map_err(|error| format!("--since: the position {error}"))?;
+        let mut output = BufWriter::new(std::io::stdout().lock());
+        for change in &mut changes {
+            serde_json::to_writer(&mut output, &ChangeItem { change: &change? })?;
+            output.write_all(b"\n")?;
+        }
+        output.flush()?;
+        Ok(changes.position())
+    }
+}
+
+/// Waits for a snapshot that has changed since a position.
+fn next_snapshot(
+    index: &Index,
+    opened: &Snapshot,
+    position: &Position,
+) -> Result<std::sync::Arc<Snapshot>, Failure> {
+    loop {
+        index.refresh()?;
+        let snapshot = index.snapshot();
+        let is_another = snapshot.identity() != opened.identity();
+        if is_another || snapshot.position() != *position {
+            return Ok(snapshot);
+        }
+        thread::sleep(INTERVAL);
+    }
+}
+
+fn print_next(position: &Position) -> Result<(), Failure> {
+    let next = position.to_string();
+    let mut output = std::io::stdout().lock();
+    serde_json::to_writer(&mut output, &Next { next })?;
+    output.write_all(b"\n")?;
+    Ok(output.flush()?)
+}

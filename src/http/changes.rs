@@ -1,0 +1,142 @@
+//! `GET /api/v1/changes`: what has changed since a position, charged by the signals it shows.
+
+use std::sync::Arc;
+
+use super::answer::Answer;
+use super::asking;
+use super::call::Call;
+use super::charging::{self, Refusal};
+use super::etag;
+use super::metering::Counter;
+use super::problem::{Code, Problem};
+use super::replay::{self, Attempt, IdempotencyGuard, Replay};
+use super::search::{CHARGED, priced, tagged};
+use crate::corpus::{ChangesRequest, CorpusView, RenderedChanges};
+use crate::query::{ChangesQuery, ErrorCode, ParameterError, SINCE};
+use crate::{ParsePositionError, Position, PositionError};
+
+/// What changes were found for.
+struct Poll<'a> {
+    call: &'a Call<'a>,
+    view: &'a Arc<CorpusView>,
+    request: ChangesRequest,
+}
+
+pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
+    let request = parse(call.query())?;
+    let replay = Replay::of(call, || parameters_of(&request))?;
+    let guard = match &replay {
+        None => None,
+        Some(replay) => match replay.begin(call)? {
+            Attempt::Repeated(answer) => return Ok(answer),
+            Attempt::First(guard) => Some(Arc::new(guard)),
+        },
+    };
+    let view = call.service.corpus.view();
+    let mut poll = Poll {
+        call,
+        view: &view,
+        request,
+    };
+    if etag::is_current(&call.parts.headers, &poll.tag()) {
+        return Ok(tagged(Answer::not_modified(), &poll.tag()).with(CHARGED, 0));
+    }
+    poll.deliver(replay, guard).await
+}
+
+impl Poll<'_> {
+    /// Charges what was found and answers with it, or with as much of it as the key's quota leaves.
+    async fn deliver(
+        &mut self,
+        replay: Option<Replay>,
+        guard: Option<Arc<IdempotencyGuard>>,
+    ) -> Result<Answer, Problem> {
+        let call = self.call;
+        // Each turn asks for fewer units than the one before, so the loop ends.
+        loop {
+            let found = self.find().await?;
+            let (units, tag) = (found.upserts, self.tag());
+            if call.is_head() || units == 0 {
+                return Ok(tagged(Answer::json(found.body), &tag).with(CHARGED, 0));
+            }
+            let kept = replay.as_ref().map(|replay| replay.keep(&tag, &found.body));
+            let kept = kept.transpose()?;
+            let charge = charging::charge(call, Counter::Signals, units, kept, guard.as_ref());
+            match charge.await {
+                Ok(charged) => {
+                    let answer = tagged(Answer::json(found.body), &tag);
+                    return Ok(priced(call, answer, Counter::Signals, units, charged));
+                }
+                Err(Refusal::Left(_, left)) if left > 0 => {
+                    self.request.upserts_max = usize::try_from(left).unwrap_or(usize::MAX);
+                }
+                Err(refusal) => return Err(refusal.into()),
+            }
+        }
+    }
+
+    async fn find(&self) -> Result<RenderedChanges, Problem> {
+        let found = asking::changes(self.call, self.view, &self.request).await?;
+        found.map_err(refused)
+    }
+
+    fn tag(&self) -> String {
+        let today = self.call.today.to_julian_day().to_le_bytes();
+        let most = (self.request.upserts_max as u64).to_le_bytes();
+        etag::of(&[
+            b"changes",
+            &self.view.tag_seed,
+            &parameters_of(&self.request),
+            &today,
+            &most,
+        ])
+    }
+}
+
+fn parse(text: &str) -> Result<ChangesRequest, Problem> {
+    let query = ChangesQuery::parse(text);
+    let since = query.as_ref().ok().and_then(|query| query.since.as_deref());
+    let since = since.map(Position::parse).transpose();
+    let query = query?;
+    Ok(ChangesRequest {
+        filter: query.filter,
+        limit: query.limit,
+        since: since.map_err(invalid_position)?,
+        upserts_max: usize::MAX,
+    })
+}
+
+/// What two requests have in common that ask for the same.
+fn parameters_of(request: &ChangesRequest) -> [u8; 32] {
+    let since = request.since.as_ref().map(ToString::to_string);
+    replay::parameters_of(&[
+        b"changes",
+        request.filter.fingerprint().as_bytes(),
+        &(request.limit as u64).to_le_bytes(),
+        since.unwrap_or_default().as_bytes(),
+    ])
+}
+
+fn invalid_position(error: ParsePositionError) -> Problem {
+    position_problem(&format!("{SINCE} {error}"))
+}
+
+/// Why nothing can be told since a position.
+fn refused(error: PositionError) -> Problem {
+    match error {
+        PositionError::Ahead => position_problem(&format!(
+            "{SINCE} is ahead of this service, which may be a replica that is behind; try again later"
+        )),
+        PositionError::OtherIndex | PositionError::Expired => {
+            Problem::new(Code::PositionExpired, format!("The position {error}."))
+        }
+    }
+}
+
+fn position_problem(message: &str) -> Problem {
+    Problem::of_errors(vec![ParameterError {
+        parameter: SINCE.to_owned(),
+        code: ErrorCode::InvalidPosition,
+        message: message.to_owned(),
+    }])
+}

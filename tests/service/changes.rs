@@ -1,0 +1,241 @@
+//! The feed of changes over HTTP: a client that follows it holds what a search finds, and pays for what
+//! it is shown.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use signaldex::http::{NewKey, Quotas};
+use signaldex::{Company, Index, Signal, SignalId};
+
+use crate::client::Response;
+use crate::fixture::{Fixture, Settings};
+
+const NAME: (&str, &str) = ("idempotency-key", "changes-4711");
+
+/// A service over an index in memory that the test changes.
+fn service(key: NewKey) -> (Fixture, Index) {
+    let index = Index::in_memory().expect("memory");
+    let fixture = Fixture::with(Settings {
+        key,
+        index: Some(index.clone()),
+        ..Settings::default()
+    });
+    (fixture, index)
+}
+
+fn commit(index: &Index, upserts: impl Iterator<Item = (u64, &'static str)>, deletions: &[u64]) {
+    let id_of = |id| SignalId::new(id).expect("an id");
+    let mut writer = index.writer().expect("nobody else writes");
+    let company = Company::new("acme", "Acme");
+    if !index.snapshot().has_company("acme") {
+        writer.upsert_company(&company).expect("a slug");
+    }
+    for (id, title) in upserts {
+        let signal = Signal::new(id_of(id), "acme", title);
+        writer.upsert_signal(&signal).expect("a known company");
+    }
+    for &id in deletions {
+        writer.delete_signal(id_of(id));
+    }
+    writer.commit().expect("committed");
+}
+
+fn poll(fixture: &Fixture, query: &str) -> Response {
+    fixture.get(&format!("/api/v1/changes?{query}"))
+}
+
+fn next(answer: &Value) -> String {
+    let next = answer["data"]["next"].as_str();
+    next.expect("a position").to_owned()
+}
+
+/// A client's copy of what matches a query.
+struct Copy {
+    query: &'static str,
+    items: BTreeMap<String, Value>,
+    since: String,
+    charged: u64,
+}
+
+impl Copy {
+    fn new(fixture: &Fixture, query: &'static str) -> Copy {
+        let start = poll(fixture, query).json();
+        assert_eq!(start["data"]["changes"], Value::Array(Vec::new()));
+        Copy {
+            query,
+            items: BTreeMap::new(),
+            since: next(&start),
+            charged: 0,
+        }
+    }
+
+    /// Follows to the end, `limit` changes at a time.
+    fn follow(&mut self, fixture: &Fixture, limit: usize) {
+        loop {
+            let query = format!("{}&since={}&limit={limit}", self.query, self.since);
+            let response = poll(fixture, &query);
+            assert_eq!(response.status, 200, "{response:?}");
+            let answer = response.json();
+            let changes = answer["data"]["changes"]
+                .as_array()
+                .expect("changes")
+                .clone();
+            assert!(changes.len() <= limit);
+            let before = self.charged;
+            for change in changes {
+                self.apply(&change);
+            }
+            assert_eq!(response.charged(), self.charged - before);
+            self.since = next(&answer);
+            if answer["data"]["more"] == false {
+                return;
+            }
+        }
+    }
+
+    fn apply(&mut self, change: &Value) {
+        let id = |value: &Value| value["id"].as_str().expect("an id").to_owned();
+        if change["op"] == "upsert" {
+            let signal = &change["signal"];
+            self.items.insert(id(signal), signal.clone());
+            self.charged += 1;
+        } else {
+            assert_eq!(change["op"], "remove");
+            self.items.remove(&id(change));
+        }
+    }
+
+    /// Compares with what a search finds.
+    fn check(&self, fixture: &Fixture) {
+        let answer = fixture.search(self.query).json();
+        let items = answer["data"]["items"].as_array().expect("items");
+        let own: Vec<&Value> = self.items.values().collect();
+        let mut found: Vec<&Value> = items.iter().collect();
+        found.sort_by_key(|item| item["id"].as_str());
+        assert_eq!(own, found);
+    }
+}
+
+#[test]
+fn a_copy_that_follows_is_what_a_search_finds() {
+    let (fixture, index) = service(NewKey::named("copy"));
+    let mut copies = ["", "q=hires", "exclude=hires"].map(|query| Copy::new(&fixture, query));
+    let hires = |ids: std::ops::Range<u64>| ids.map(|id| (id, "Acme hires"));
+    let moves = |ids: std::ops::Range<u64>| ids.map(|id| (id, "Acme moves"));
+    commit(&index, hires(1..31), &[]);
+    for limit in [1, 7, 50] {
+        for copy in &mut copies {
+            copy.follow(&fixture, limit);
+            copy.check(&fixture);
+        }
+        commit(&index, moves(5..8), &[1, 2]);
+        commit(&index, hires(7..9).chain(moves(40..44)), &[3, 29]);
+        commit(&index, hires(1..3), &[40]);
+    }
+    for copy in &mut copies {
+        copy.follow(&fixture, 3);
+        copy.check(&fixture);
+    }
+}
+
+#[test]
+fn a_poll_without_changes_is_free_and_unmodified() {
+    let (fixture, index) = service(NewKey::named("idle"));
+    commit(&index, [(1, "Acme hires")].into_iter(), &[]);
+    let since = next(&poll(&fixture, "").json());
+    let answer = poll(&fixture, &format!("since={since}"));
+    assert_eq!((answer.status, answer.charged()), (200, 0));
+    assert_eq!(next(&answer.json()), since);
+    let tag = answer.header("etag").expect("a tag").to_owned();
+    let target = format!("/api/v1/changes?since={since}");
+    let again = fixture.send("GET", &target, &[("if-none-match", &tag)]);
+    assert_eq!((again.status, again.charged()), (304, 0));
+    commit(&index, [(2, "Acme hires")].into_iter(), &[]);
+    let head = fixture.send("HEAD", &target, &[]);
+    assert_eq!((head.status, head.charged()), (200, 0));
+    let changed = fixture.send("GET", &target, &[("if-none-match", &tag)]);
+    assert_eq!((changed.status, changed.charged()), (200, 1));
+}
+
+#[test]
+fn a_repeated_poll_is_charged_once() {
+    let (fixture, index) = service(NewKey::named("repeated"));
+    let since = next(&poll(&fixture, "").json());
+    commit(&index, (1..5).map(|id| (id, "Acme hires")), &[]);
+    let target = format!("/api/v1/changes?since={since}");
+    let first = fixture.send("GET", &target, &[NAME]);
+    assert_eq!((first.status, first.charged()), (200, 4));
+    commit(&index, (5..9).map(|id| (id, "Acme hires")), &[]);
+    let again = fixture.send("GET", &target, &[NAME]);
+    assert_eq!((again.status, again.charged()), (200, 0));
+    assert_eq!(again.header("idempotency-replayed"), Some("true"));
+    assert_eq!(again.body, first.body);
+    for other in [
+        format!("{target}&limit=2"),
+        "/api/v1/signals?limit=4".into(),
+    ] {
+        let other = fixture.send("GET", &other, &[NAME]);
+        assert_eq!(other.status, 422);
+    }
+}
+
+#[test]
+fn a_quota_cuts_an_answer_and_nothing_is_lost() {
+    let quotas = Quotas {
+        signals: Some(3),
+        ..Quotas::default()
+    };
+    let (fixture, index) = service(NewKey {
+        quotas,
+        ..NewKey::named("poor")
+    });
+    let since = next(&poll(&fixture, "").json());
+    commit(&index, (1..6).map(|id| (id, "Acme hires")), &[]);
+    let first = poll(&fixture, &format!("since={since}"));
+    let answer = first.json();
+    assert_eq!((first.status, first.charged()), (200, 3));
+    assert_eq!(first.header("x-usage-remaining"), Some("0"));
+    assert_eq!(answer["data"]["changes"].as_array().map(Vec::len), Some(3));
+    assert_eq!(answer["data"]["more"], true);
+    let refused = poll(&fixture, &format!("since={}", next(&answer)));
+    assert_eq!(refused.status, 402);
+    // What costs nothing is answered still.
+    commit(&index, [].into_iter(), &[4, 5]);
+    let rest = poll(&fixture, &format!("since={}", next(&answer))).json();
+    assert_eq!(rest["data"]["more"], false);
+}
+
+#[test]
+fn an_answer_passes_over_many_changes_that_do_not_match() {
+    let (fixture, index) = service(NewKey::named("busy"));
+    let since = next(&poll(&fixture, "q=hires").json());
+    commit(&index, (1..40_000).map(|id| (id, "Acme moves")), &[]);
+    let (mut since, mut polls) = (since, 0);
+    loop {
+        let answer = poll(&fixture, &format!("q=hires&since={since}")).json();
+        assert_eq!(answer["data"]["changes"], Value::Array(Vec::new()));
+        assert_ne!(next(&answer), since, "each poll gets further");
+        (since, polls) = (next(&answer), polls + 1);
+        if answer["data"]["more"] == false {
+            break;
+        }
+    }
+    assert!((2..10).contains(&polls), "{polls}");
+}
+
+#[test]
+fn a_position_of_another_index_is_gone_and_one_ahead_is_invalid() {
+    let (fixture, index) = service(NewKey::named("positions"));
+    let (_, other) = service(NewKey::named("other"));
+    let foreign = other.snapshot().position();
+    let gone = poll(&fixture, &format!("since={foreign}"));
+    assert_eq!(gone.status, 410);
+    assert_eq!(gone.json()["code"], "position_expired");
+    let position = index.snapshot().position().to_string();
+    for damaged in [&position[..49], &position[1..], "", "%20", &"A".repeat(50)] {
+        let refused = poll(&fixture, &format!("since={damaged}"));
+        assert_eq!(refused.status, 400, "{damaged:?}");
+        assert_eq!(refused.json()["errors"][0]["parameter"], "since");
+        assert_eq!(refused.json()["errors"][0]["code"], "invalid_position");
+    }
+}
