@@ -139,6 +139,11 @@ pub use signal::{
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+/// The example of the guide to changes, compiled and run.
+#[cfg(all(doctest, feature = "json"))]
+#[doc = include_str!("../docs/changes.md")]
+struct ChangesGuide;
+
 /// The examples of the guide for hosts, compiled and run.
 #[cfg(all(doctest, feature = "json"))]
 #[doc = include_str!("../docs/hosts.md")]

@@ -11,7 +11,7 @@ use std::vec;
 use time::Date;
 
 use super::Snapshot;
-use super::position::{Position, PositionError};
+use super::position::{Position, PositionError, Since};
 use super::result_page::RowAddress;
 use crate::Result;
 use crate::encoding::row::Row;
@@ -61,7 +61,7 @@ impl Snapshot {
     ///
     /// Replicas have the positions of the index that they follow.
     pub fn position(&self) -> Position {
-        Position::new(self.identity(), self.end())
+        self.position_at(self.end(), self.history.last_commit)
     }
 
     /// What has changed since a position, in the order of changes: by commit, then by id.
@@ -71,6 +71,10 @@ impl Snapshot {
     /// several times is given once, as it is now; a change of a company changes its signals. A
     /// removal may be of a signal that the copy never held, but is never of one that first appeared after the
     /// position.
+    ///
+    /// A copy begins empty at [`Position::START`], or with the [`matches`](Self::matches) of a snapshot at
+    /// its position. One that was gathered from several snapshots, as by pages of a service that is updated
+    /// meanwhile, stands at no position and may keep what is deleted.
     ///
     /// The iterator is lazy and reads a record when it yields it. It ends after an error. Take
     /// [`Changes::position`] for the next call, at the end or on the way.
@@ -114,19 +118,23 @@ impl Snapshot {
         today: Date,
         since: &Position,
     ) -> Result<Changes<'a>, PositionError> {
-        let since = since.place_in(self.identity(), self.history)?;
+        let since = since.in_index(self.identity(), self.history)?;
         Ok(Changes {
             snapshot: self,
             filter,
             today,
             since,
-            given: since,
-            searched: since,
+            given: since.place,
+            searched: since.place,
             found: Vec::new().into_iter(),
             length: FIRST_LENGTH,
             passes: u32::MAX,
             has_failed: false,
         })
+    }
+
+    fn position_at(&self, place: Place, held_since: u64) -> Position {
+        Position::new(self.identity(), Since { place, held_since })
     }
 
     /// After all changes.
@@ -141,7 +149,7 @@ pub struct Changes<'a> {
     filter: &'a Filter,
     today: Date,
     /// Where the caller stood before.
-    since: Place,
+    since: Since,
     /// Everything up to here was given.
     given: Place,
     /// Everything up to here was looked for.
@@ -189,7 +197,10 @@ impl<'a> Changes<'a> {
 
     /// The position after the changes that were given so far. Once there are no more, that of the snapshot.
     pub fn position(&self) -> Position {
-        Position::new(self.snapshot.identity(), self.given)
+        if self.given == self.snapshot.end() {
+            return self.snapshot.position();
+        }
+        self.snapshot.position_at(self.given, self.since.held_since)
     }
 
     /// Whether there are more changes. Looks for the next one where that is not known.
@@ -249,7 +260,7 @@ impl<'a> Changes<'a> {
                 });
             for tombstone in live.segment.tombstones() {
                 let place = tombstone.place();
-                if place > self.searched {
+                if place > self.searched && place.commit > self.since.held_since {
                     let first_commit = tombstone.first_commit;
                     first.add(place, State::Deleted { first_commit });
                 }
@@ -263,7 +274,7 @@ impl<'a> Changes<'a> {
         let matches = self.matches(candidates);
         let is_before = |commit: u64, place: Place| {
             let first = Place { commit, ..place };
-            first <= self.since
+            first <= self.since.place
         };
         let change = |candidate: &Candidate| {
             let Candidate { place, state } = *candidate;
@@ -278,7 +289,9 @@ impl<'a> Changes<'a> {
                     if matches[&segment].binary_search(&row).is_ok() {
                         Some(Found::Upsert { address, is_new })
                     } else {
-                        (!is_new).then_some(Found::Remove)
+                        // One that has not matched since the copy was whole is not in it.
+                        let may_be_held = !is_new && place.commit > self.since.held_since;
+                        may_be_held.then_some(Found::Remove)
                     }
                 }
             };

@@ -6,11 +6,16 @@
 //! 1       16     the identity of the index
 //! 17      8      a commit
 //! 25      8      the last signal that was seen of its changes, or the greatest number after all
-//! 33      4      CRC-32C of the bytes before
+//! 33      8      the commit since which deletions matter to a copy
+//! 41      4      CRC-32C of the bytes before
 //! ```
 //!
-//! All little endian, written as base64url without padding: 50 characters. A position names no segment
+//! All little endian, written as base64url without padding: 60 characters. A position names no segment
 //! or generation, so that it outlives merges, restarts and replicas.
+//!
+//! A copy that has followed to the end needs the deletions after it. One that is under way passes old
+//! commits while it holds signals as they are now, and needs the deletions since it was whole the last
+//! time, or since it began.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,8 +28,11 @@ use super::manifest::History;
 use crate::segment::Place;
 
 const VERSION: u8 = 1;
-const BYTES: usize = 37;
-const COVERED_BYTES: usize = 33;
+const BYTES: usize = 45;
+const COVERED_BYTES: usize = 41;
+
+/// The text of the position before all changes.
+const START: &str = "start";
 
 /// A place in the order of an index's changes; see [`Snapshot::changes`](super::Snapshot::changes).
 ///
@@ -34,6 +42,16 @@ pub struct Position {
     index: IndexId,
     commit: u64,
     id: u64,
+    held_since: u64,
+}
+
+/// Where an index goes on for a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Since {
+    /// The copy has all changes up to here.
+    pub(super) place: Place,
+    /// It holds nothing that was deleted, or ceased to match, in this commit or before.
+    pub(super) held_since: u64,
 }
 
 /// Why a text is not a position.
@@ -61,11 +79,24 @@ pub enum PositionError {
 }
 
 impl Position {
-    pub(super) fn new(index: IndexId, place: Place) -> Position {
+    /// Before all changes of any index: the text `start`.
+    ///
+    /// What has changed since is everything that matches. So a copy can be made by following alone, and
+    /// is right though the index changes meanwhile.
+    pub const START: Position = Position {
+        index: IndexId::NONE,
+        commit: 0,
+        id: 0,
+        held_since: 0,
+    };
+
+    pub(super) fn new(index: IndexId, since: Since) -> Position {
+        let Since { place, held_since } = since;
         Position {
             index,
             commit: place.commit,
             id: place.id,
+            held_since,
         }
     }
 
@@ -74,6 +105,9 @@ impl Position {
     /// # Errors
     /// The text is not one of ours, damaged, or of a later release.
     pub fn parse(text: &str) -> Result<Position, ParsePositionError> {
+        if text == START {
+            return Ok(Position::START);
+        }
         let mut bytes = [0; BYTES];
         let length = URL_SAFE_NO_PAD.decode_slice(text, &mut bytes);
         if length != Ok(BYTES) {
@@ -90,23 +124,29 @@ impl Position {
         }
     }
 
-    /// The place that an index can go on from.
-    pub(super) fn place_in(
+    /// Where an index can go on.
+    pub(super) fn in_index(
         &self,
         index: IndexId,
         history: History,
-    ) -> Result<Place, PositionError> {
-        if self.index != index {
+    ) -> Result<Since, PositionError> {
+        let place = Place {
+            commit: self.commit,
+            id: self.id,
+        };
+        if *self == Position::START {
+            // The copy is empty: all that it will hold is as it is now.
+            let held_since = history.last_commit;
+            Ok(Since { place, held_since })
+        } else if self.index != index {
             Err(PositionError::OtherIndex)
-        } else if self.commit > history.last_commit {
+        } else if self.commit.max(self.held_since) > history.last_commit {
             Err(PositionError::Ahead)
-        } else if self.commit < history.remembered_from() {
+        } else if self.held_since < history.remembered_from() {
             Err(PositionError::Expired)
         } else {
-            Ok(Place {
-                commit: self.commit,
-                id: self.id,
-            })
+            let held_since = self.held_since;
+            Ok(Since { place, held_since })
         }
     }
 
@@ -122,17 +162,22 @@ impl Position {
             index: IndexId::from_bytes(covered[1..17].try_into().ok()?),
             commit: number(17)?,
             id: number(25)?,
+            held_since: number(33)?,
         })
     }
 }
 
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Position::START {
+            return f.write_str(START);
+        }
         let mut bytes = [0; BYTES];
         bytes[0] = VERSION;
         bytes[1..17].copy_from_slice(&self.index.to_bytes());
         bytes[17..25].copy_from_slice(&self.commit.to_le_bytes());
         bytes[25..33].copy_from_slice(&self.id.to_le_bytes());
+        bytes[33..41].copy_from_slice(&self.held_since.to_le_bytes());
         let checksum = crc32c::crc32c(&bytes[..COVERED_BYTES]);
         bytes[COVERED_BYTES..].copy_from_slice(&checksum.to_le_bytes());
         f.write_str(&URL_SAFE_NO_PAD.encode(bytes))

@@ -109,6 +109,8 @@ fn compare(fixture: &Fixture, corpus: &str, shards: u32, queries: u64) {
     ] {
         pair.compare(target);
     }
+    let changes = cluster.nodes[0].get("/api/v1/changes?since=start");
+    assert_eq!(changes.status, 501, "{}", text(&changes));
     let asked = pair.asked.into_inner();
     println!("{corpus} in {shards} shards: {queries} queries, {asked} answers, all the same");
 }

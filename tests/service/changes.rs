@@ -2,6 +2,9 @@
 //! it is shown.
 
 use std::collections::BTreeMap;
+use std::process::{Child, Command};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use signaldex::http::{NewKey, Quotas};
@@ -232,10 +235,86 @@ fn a_position_of_another_index_is_gone_and_one_ahead_is_invalid() {
     assert_eq!(gone.status, 410);
     assert_eq!(gone.json()["code"], "position_expired");
     let position = index.snapshot().position().to_string();
-    for damaged in [&position[..49], &position[1..], "", "%20", &"A".repeat(50)] {
+    for damaged in [&position[..59], &position[1..], "", "%20", &"A".repeat(60)] {
         let refused = poll(&fixture, &format!("since={damaged}"));
         assert_eq!(refused.status, 400, "{damaged:?}");
         assert_eq!(refused.json()["errors"][0]["parameter"], "since");
         assert_eq!(refused.json()["errors"][0]["code"], "invalid_position");
     }
+}
+
+/// The guide to changes, which has a client in Python.
+const GUIDE: &str = include_str!("../../docs/changes.md");
+
+/// What the client's copy holds, as JSON.
+const DUMP: &str = "import json, sqlite3, sys\n\
+    rows = sqlite3.connect(sys.argv[1]).execute('select signal from signals order by cast(id as integer)')\n\
+    print(json.dumps([json.loads(signal) for (signal,) in rows]))";
+
+fn python(fixture: &Fixture, program: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new("python3");
+    command.args(["-c", program]).args(arguments);
+    command.env("SIGNALDEX_URL", format!("http://{}", fixture.address));
+    command.env("SIGNALDEX_KEY", fixture.key.as_str());
+    command
+}
+
+#[test]
+#[ignore = "needs Python"]
+fn the_client_of_the_guide_survives_being_killed_anywhere() {
+    let (fixture, index) = service(NewKey {
+        rate: 100_000,
+        burst: 100_000,
+        ..NewKey::named("client")
+    });
+    let (_, program) = GUIDE.split_once("```python\n").expect("a client");
+    let (program, _) = program.split_once("```").expect("its end");
+    let program = program.replace("time.sleep(1)", "time.sleep(0.01)");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("copy.db");
+    let path = path.to_str().expect("a path");
+    let start = || -> Child {
+        let mut command = python(&fixture, &program, &[path, "q=hires&limit=3"]);
+        command.spawn().expect("Python can be started")
+    };
+    for round in 0..40_u64 {
+        let mut client = start();
+        for step in 0..8 {
+            let first = (round * 31 + step * 17) % 400;
+            let titles = ["Acme hires", "Acme moves"];
+            let title = titles[((round + step) % 3 / 2) as usize];
+            commit(
+                &index,
+                (first + 1..first + 6).map(|id| (id, title)),
+                &[first + 3],
+            );
+            thread::sleep(Duration::from_millis((round * 7 + step * 3) % 25));
+        }
+        client.kill().expect("it runs");
+        client.wait().expect("it has ended");
+    }
+    let snapshot = index.snapshot();
+    let filter = signaldex::Filter::parse("q=hires").expect("a filter");
+    let today = time::macros::date!(2026 - 06 - 30);
+    let matches = snapshot.matches(&filter, today, signaldex::query::Order::OldestFirst);
+    let expected: Vec<String> = matches
+        .map(|item| item.expect("a record").signal.id.to_string())
+        .collect();
+    let mut client = start();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let output = python(&fixture, DUMP, &[path])
+            .output()
+            .expect("Python runs");
+        let copy: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let ids: Vec<&str> = copy.iter().filter_map(|item| item["id"].as_str()).collect();
+        if ids == expected {
+            break;
+        }
+        assert!(Instant::now() < deadline, "{ids:?} {expected:?}");
+        thread::sleep(Duration::from_millis(50));
+    }
+    client.kill().expect("it runs");
+    client.wait().expect("it has ended");
+    fixture.note(fixture.recorded());
 }

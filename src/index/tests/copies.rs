@@ -79,12 +79,18 @@ impl Follower {
             _ => random_query(random),
         };
         let filter = Filter::parse(&query).expect("a valid filter");
+        let is_whole = random.below(2) == 0;
+        let (items, position) = if is_whole {
+            (scan(committed, &filter), snapshot.position())
+        } else {
+            (BTreeMap::new(), Position::START)
+        };
         Follower {
-            items: scan(committed, &filter),
+            items,
             query,
             filter,
-            position: snapshot.position(),
-            is_whole: true,
+            position,
+            is_whole,
             known: known.clone(),
         }
     }
@@ -99,7 +105,7 @@ impl Follower {
         loop {
             let since = self.position;
             let mut changes = snapshot.changes(&filter, TODAY, &since)?;
-            for _ in 0..1 + random.below(30) {
+            for _ in 0..1 + random.below(12) {
                 if let Some(change) = changes.next() {
                     self.apply(change.expect("a whole index"));
                 }
