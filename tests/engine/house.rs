@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const DOCUMENTS: [&str; 19] = [
+const DOCUMENTS: [&str; 20] = [
     "ARCHITECTURE.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
@@ -15,6 +15,7 @@ const DOCUMENTS: [&str; 19] = [
     "docs/COMPARE.md",
     "docs/api.md",
     "docs/benchmarks.md",
+    "docs/changes.md",
     "docs/cluster.md",
     "docs/first-hour.md",
     "docs/format.md",

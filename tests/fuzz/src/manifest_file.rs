@@ -160,6 +160,10 @@ pub fn of_segment(segment: &[u8]) -> Vec<u8> {
         body.extend(number.to_le_bytes());
     }
     body.push(u8::from(true));
+    let (last_commit, remembered_commits) = (9_u64, 100_000_u64);
+    for number in [last_commit, remembered_commits] {
+        body.extend(number.to_le_bytes());
+    }
     for number in [segments, file, segment.len() as u64] {
         body.extend(number.to_le_bytes());
     }
@@ -177,8 +181,9 @@ pub fn of_segment(segment: &[u8]) -> Vec<u8> {
 fn lines(body: &[u8]) -> Vec<Line> {
     let mut rest = body;
     let mut lines = Vec::new();
-    // The identity, the generation, the next number, and whether records are compressed.
-    let _ = take::<33>(&mut rest);
+    // The identity, the generation, the next number, whether records are compressed, the last commit, and
+    // for how many commits deletions are remembered.
+    let _ = take::<49>(&mut rest);
     let count = take_u64(&mut rest).unwrap_or(0);
     while (lines.len() as u64) < count {
         let place = body.len() - rest.len();

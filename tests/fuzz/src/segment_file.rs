@@ -465,6 +465,22 @@ mod tests {
     }
 
     #[test]
+    fn every_seed_is_whole() {
+        let scratch = Scratch::new("seeds");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/corpus/segment");
+        for entry in std::fs::read_dir(folder).expect("seeds") {
+            let path = entry.expect("a seed").path();
+            let file = std::fs::read(&path).expect("a seed");
+            scratch.write(&name_of_segment(1), &file);
+            scratch.write("manifest", &of_segment(&file));
+            let index = Index::open(scratch.path("")).expect("an index");
+            let verified = index.snapshot().verify();
+            verified.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        }
+        scratch.clear();
+    }
+
+    #[test]
     fn a_whole_file_is_not_changed_by_repairing_it() {
         let mut file = SEED.to_vec();
         repair(&mut file);
