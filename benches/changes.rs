@@ -17,7 +17,7 @@ use time::Date;
 
 /// How long a call is repeated.
 const TIME: Duration = Duration::from_millis(300);
-/// One signal in so many is changed, but no more in all than the second number.
+/// Every hundredth signal is changed, and at most 10,000 in all.
 const CHANGED: (usize, usize) = (100, 10_000);
 /// Changes of a commit.
 const COMMIT: usize = 100;

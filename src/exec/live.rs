@@ -130,10 +130,7 @@ impl<'a> LiveSegment<'a> {
     /// Cost: plans, and looks each row up in the sets of the plan.
     pub(crate) fn retain_matches(self, request: &Request<'_>, rows: &mut Vec<Row>) {
         // Listing the rows of companies takes longer than looking up a few.
-        let strategies = Strategies {
-            company_sets: false,
-            ..*request.strategies
-        };
+        let strategies = request.strategies.without_company_sets();
         let request = Request {
             strategies: &strategies,
             ..*request
@@ -172,10 +169,7 @@ impl<'a> LiveSegment<'a> {
     /// facets. Planned without sets of companies, which would visit rows.
     #[cfg(feature = "http")]
     pub(crate) fn cost(self, request: &Request<'_>, facets: usize) -> crate::plan::Cost {
-        let strategies = Strategies {
-            company_sets: false,
-            ..*request.strategies
-        };
+        let strategies = request.strategies.without_company_sets();
         let request = Request {
             strategies: &strategies,
             ..*request

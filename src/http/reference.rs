@@ -148,9 +148,8 @@ const PAGES: [Page; 5] = [
         title: "Get changes",
         path: "/api/v1/changes",
         summary: "Returns what has changed since a position: signals that changed and match all filters \
-                  (`upsert`), and ids of signals that were deleted or match no longer (`remove`). Take \
-                  the position that a request without `since` returns, copy what you need, and follow \
-                  from there.",
+                  (`upsert`), and ids of signals that were deleted or match no longer (`remove`). Begin \
+                  empty at `since=start`, and follow from the position that each answer returns.",
         scope: "signals:read",
         cost: "One `signals` unit for each `upsert`. Removals and empty answers are free.",
         limits: &[

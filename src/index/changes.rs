@@ -244,7 +244,7 @@ impl<'a> Changes<'a> {
     fn next_candidates(&self, length: usize) -> Vec<Candidate> {
         let mut first = FirstCandidates::new(length, self.snapshot.end());
         for (index, live) in (0..).zip(&self.snapshot.segments) {
-            if live.segment.last_commit() < self.searched.commit {
+            if !live.segment.has_changed_since(self.searched) {
                 continue;
             }
             live.segment

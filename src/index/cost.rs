@@ -25,7 +25,7 @@ impl Snapshot {
     /// What it costs at most to find some changes since a position: looking at the commits of all rows of
     /// the segments that have changed, some times.
     pub(crate) fn changes_cost(&self, since: &Position) -> Cost {
-        let has_changed = |live: &&SegmentHandle| live.segment.last_commit() > since.commit();
+        let has_changed = |live: &&SegmentHandle| live.segment.has_changed_since(since.place());
         let changed = self.segments.iter().filter(has_changed);
         let rows: u64 = changed
             .map(|live| {

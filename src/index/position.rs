@@ -130,10 +130,7 @@ impl Position {
         index: IndexId,
         history: History,
     ) -> Result<Since, PositionError> {
-        let place = Place {
-            commit: self.commit,
-            id: self.id,
-        };
+        let place = self.place();
         if *self == Position::START {
             // The copy is empty: all that it will hold is as it is now.
             let held_since = history.last_commit;
@@ -150,10 +147,12 @@ impl Position {
         }
     }
 
-    /// The commit.
-    #[cfg(feature = "http")]
-    pub(super) fn commit(&self) -> u64 {
-        self.commit
+    /// The place in the order of changes.
+    pub(super) fn place(&self) -> Place {
+        Place {
+            commit: self.commit,
+            id: self.id,
+        }
     }
 
     fn from_fields(covered: &[u8]) -> Option<Position> {

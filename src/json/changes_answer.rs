@@ -1,8 +1,7 @@
 //! A part of the feed of changes as bytes.
 
-use serde::Serialize;
-
 use super::ChangeItem;
+use super::page::write_value;
 use crate::index::Change;
 
 /// The answer of the feed, `{"data": …}`, while its changes are added.
@@ -27,21 +26,16 @@ impl ChangesAnswer {
             self.bytes.push(b',');
         }
         self.is_empty = false;
-        self.write(&ChangeItem { change });
+        write_value(&mut self.bytes, &ChangeItem { change });
     }
 
     /// The whole answer, with the position after its changes and whether there are more.
     pub(crate) fn finish(mut self, next: &str, more: bool) -> Vec<u8> {
         self.bytes.extend_from_slice(br#"],"next":"#);
-        self.write(&next);
+        write_value(&mut self.bytes, &next);
         self.bytes.extend_from_slice(br#","more":"#);
-        self.write(&more);
+        write_value(&mut self.bytes, &more);
         self.bytes.extend_from_slice(b"}}");
         self.bytes
-    }
-
-    fn write(&mut self, value: &impl Serialize) {
-        serde_json::to_writer(&mut self.bytes, value)
-            .expect("texts and numbers are valid JSON, and memory can be written to");
     }
 }

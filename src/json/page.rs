@@ -141,7 +141,7 @@ fn write_plain(output: &mut Vec<u8>, text: Option<Text>) {
     }
 }
 
-fn write_value(output: &mut Vec<u8>, value: &impl Serialize) {
+pub(super) fn write_value(output: &mut Vec<u8>, value: &impl Serialize) {
     serde_json::to_writer(output, value)
         .expect("texts and numbers are valid JSON, and memory can be written to");
 }

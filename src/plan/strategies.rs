@@ -82,6 +82,14 @@ impl Strategies {
         intersected_facets: false,
     };
 
+    /// The same without sets of companies, whose rows a plan lists.
+    pub(crate) fn without_company_sets(&self) -> Strategies {
+        Strategies {
+            company_sets: false,
+            ..*self
+        }
+    }
+
     /// All on, all off, and each one off by itself, with a name: what tests go through.
     pub fn each_off() -> impl Iterator<Item = (&'static str, Strategies)> {
         let one_off = SWITCHES.iter().map(|(name, switch)| {

@@ -316,6 +316,11 @@ impl Segment {
         self.last_commit
     }
 
+    /// Whether a row was changed or a signal deleted after a place, as far as the last commit tells.
+    pub(crate) fn has_changed_since(&self, place: Place) -> bool {
+        place < Place::after_commit(self.last_commit)
+    }
+
     /// How many records there are. Those of signals come first, by row, then those of companies.
     fn record_count(&self) -> usize {
         self.row_count() as usize + self.company_count() as usize

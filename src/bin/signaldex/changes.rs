@@ -28,11 +28,11 @@ pub(crate) struct Changes {
 const EXAMPLES: &str = "\
 Examples:
   signaldex changes index                                   the present position
-  signaldex changes index country=Germany --since POSITION
+  signaldex changes index country=Germany --since start     everything that matches
   signaldex changes index --since POSITION --follow | ./notify
 
 Each change is a line: {\"op\":\"upsert\",\"signal\":{…}} or {\"op\":\"remove\",\"id\":\"…\"}. The last line is
-{\"next\":\"POSITION\"}. Take the position, copy what you need with `signaldex export`, and follow from there:
+{\"next\":\"POSITION\"}. Begin with --since start, and follow from the position that is printed:
 docs/changes.md shows how.";
 
 /// How often the directory is looked at for commits.

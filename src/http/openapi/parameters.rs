@@ -43,8 +43,8 @@ pub(in crate::http) fn is_of_changes(known: &ParameterDescription) -> bool {
 pub(in crate::http) const SINCE: [&str; 4] = [
     query::SINCE,
     "A position",
-    "The `next` of an earlier answer; without it, only the present position is returned",
-    "AVr0lmJ3",
+    "The `next` of an earlier answer, or `start` for everything that matches; without it, only the present position is returned",
+    "start",
 ];
 
 fn since() -> Value {

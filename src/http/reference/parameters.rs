@@ -19,12 +19,13 @@ impl Page {
                 example: known.example,
             }
         };
-        let header = |name, example| Field {
+        let empty = |location, name, example| Field {
             name,
-            location: Location::Header,
+            location,
             value: String::new(),
             example,
         };
+        let header = |name, example| empty(Location::Header, name, example);
         let if_none_match = header("If-None-Match", "W/\"0123456789abcdef01234567\"");
         match &self.parameters {
             Parameters::Search => {
@@ -36,12 +37,7 @@ impl Page {
             }
             Parameters::Changes => {
                 let [name, _, _, example] = openapi::SINCE;
-                let since = Field {
-                    name,
-                    location: Location::Query,
-                    value: String::new(),
-                    example,
-                };
+                let since = empty(Location::Query, name, example);
                 let others = [
                     since,
                     header(IDEMPOTENCY_KEY[0], IDEMPOTENCY_KEY[3]),
@@ -51,12 +47,7 @@ impl Page {
             }
             Parameters::Filters => {
                 let [name, _, example] = openapi::FACETS;
-                let facets = Field {
-                    name,
-                    location: Location::Query,
-                    value: String::new(),
-                    example,
-                };
+                let facets = empty(Location::Query, name, example);
                 filters().map(of_query).chain([facets]).collect()
             }
             Parameters::Path([name, _, _, example]) => {
