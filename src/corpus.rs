@@ -3,7 +3,10 @@
 //! The service knows a corpus by this trait alone. [`LocalCorpus`] is an index of this process and
 //! answers at once; a cluster asks its nodes.
 
+mod export;
+
 use std::future::Future;
+use std::ops::{ControlFlow, RangeInclusive};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -18,6 +21,8 @@ use crate::{
     Change, Error, FacetQuery, Facets, Filter, Index, Position, PositionError, Query, Result,
     SignalId, Snapshot,
 };
+
+pub(crate) use export::{ExportRequest, ExportSlice, header as export_header};
 
 /// What is asked of a corpus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +92,30 @@ pub(crate) trait Corpus: Send + Sync {
         Box::pin(async { Err(Unanswered::Unsupported) })
     }
 
-    /// What that costs at most on this machine.
+    /// The next slice of an export.
+    fn export<'a>(
+        &'a self,
+        _at: &'a CorpusView,
+        _request: &'a ExportRequest,
+        _today: Date,
+    ) -> CorpusFuture<'a, ExportSlice> {
+        Box::pin(async { Err(Unanswered::Unsupported) })
+    }
+
+    /// How many signals of an export are not in `paid`; where there are more than `most`, any number
+    /// above that.
+    fn unpaid<'a>(
+        &'a self,
+        _at: &'a CorpusView,
+        _request: &'a ExportRequest,
+        _paid: &'a [RangeInclusive<SignalId>],
+        _most: u64,
+        _today: Date,
+    ) -> CorpusFuture<'a, u64> {
+        Box::pin(async { Err(Unanswered::Unsupported) })
+    }
+
+    /// What changes cost at most on this machine.
     fn changes_cost(&self, _at: &CorpusView, _request: &ChangesRequest) -> Cost {
         0
     }
@@ -284,6 +312,26 @@ impl Corpus for LocalCorpus {
         at_once(move || changes(at.snapshot()?, request, today))
     }
 
+    fn export<'a>(
+        &'a self,
+        at: &'a CorpusView,
+        request: &'a ExportRequest,
+        today: Date,
+    ) -> CorpusFuture<'a, ExportSlice> {
+        at_once(move || export::slice(at.snapshot()?, request, today))
+    }
+
+    fn unpaid<'a>(
+        &'a self,
+        at: &'a CorpusView,
+        request: &'a ExportRequest,
+        paid: &'a [RangeInclusive<SignalId>],
+        most: u64,
+        today: Date,
+    ) -> CorpusFuture<'a, u64> {
+        at_once(move || Ok(export::unpaid(at.snapshot()?, request, paid, most, today)))
+    }
+
     fn changes_cost(&self, at: &CorpusView, request: &ChangesRequest) -> Cost {
         match (&at.snapshot, &request.since) {
             (Some(snapshot), Some(since)) => snapshot.changes_cost(since),
@@ -324,6 +372,7 @@ fn page(snapshot: &Snapshot, query: &Query, today: Date) -> Result<RenderedPage>
     let mut answer = SearchAnswer::with_capacity(page.len());
     snapshot.visit_records(&page, |signal, company_name| {
         answer.push(signal, company_name);
+        ControlFlow::Continue(())
     })?;
     Ok(RenderedPage {
         ids: page.ids().collect(),

@@ -1,6 +1,7 @@
 //! What a node holds: the shards of a few generations, and the answers that they give.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -123,6 +124,7 @@ fn rows(snapshot: &Snapshot, query: &Query, today: time::Date, with_items: bool)
     let mut rows = Vec::with_capacity(page.len());
     snapshot.visit_records(&page, |signal, company_name| {
         rows.push(lone_row(signal.id.get(), search_item(signal, company_name)));
+        ControlFlow::Continue(())
     })?;
     Ok(Answer::Rows(rows))
 }

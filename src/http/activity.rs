@@ -115,6 +115,16 @@ impl Activity {
         self.note_at(answered, UtcDateTime::now());
     }
 
+    /// Adds to what a recent request was charged, while its answer is being sent.
+    pub(crate) fn add_charged(&self, key: i64, request_id: &str, units: u64) {
+        let mut kept = self.lock();
+        let recent = kept.recent.get_mut(&key).into_iter().flatten();
+        let mut of_request = recent.filter(|request| request.request_id == request_id);
+        if let Some(request) = of_request.next() {
+            request.charged += units;
+        }
+    }
+
     fn note_at(&self, answered: Answered<'_>, at: UtcDateTime) {
         let query = answered.query.filter(|_| self.shows_parameters);
         let request = RecentRequest {

@@ -1,18 +1,18 @@
 //! A successful response before it is sent: status, body and headers.
 
-use axum::body::Bytes;
+use axum::body::Body;
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
 
 /// A successful response.
 pub(super) struct Answer {
     pub(super) status: StatusCode,
-    pub(super) body: Bytes,
+    pub(super) body: Body,
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Answer {
-    pub(super) fn new(content_type: &'static str, body: impl Into<Bytes>) -> Answer {
+    pub(super) fn new(content_type: &'static str, body: impl Into<Body>) -> Answer {
         let headers = vec![(CONTENT_TYPE, HeaderValue::from_static(content_type))];
         Answer {
             status: StatusCode::OK,
@@ -21,7 +21,7 @@ impl Answer {
         }
     }
 
-    pub(super) fn json(body: impl Into<Bytes>) -> Answer {
+    pub(super) fn json(body: impl Into<Body>) -> Answer {
         Answer::new("application/json", body)
     }
 
@@ -29,7 +29,7 @@ impl Answer {
     pub(super) fn not_modified() -> Answer {
         Answer {
             status: StatusCode::NOT_MODIFIED,
-            body: Bytes::new(),
+            body: Body::empty(),
             headers: Vec::new(),
         }
     }

@@ -1,5 +1,6 @@
 //! Asks the corpus for a request: cheap queries at once, expensive ones on the pool.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,11 +11,11 @@ use super::limits::RETRY_AFTER_SECONDS;
 use super::problem::{Code, Problem};
 use super::query_pool::NotRun;
 use crate::corpus::{
-    ChangesRequest, Corpus, CorpusFuture, CorpusView, QueryKind, RenderedChanges, RenderedPage,
-    Unanswered,
+    ChangesRequest, Corpus, CorpusFuture, CorpusView, ExportRequest, QueryKind, RenderedChanges,
+    RenderedPage, Unanswered,
 };
 use crate::query::Facet;
-use crate::{FacetQuery, Facets, Filter, PositionError, Query};
+use crate::{FacetQuery, Facets, Filter, PositionError, Query, SignalId};
 
 /// What an expensive query came to, and how long the corpus took.
 type Timed<T> = (Result<T, Unanswered>, Duration);
@@ -82,6 +83,22 @@ pub(super) async fn changes(
     }
     let (corpus, view, owned) = (corpus(call), Arc::clone(view), request.clone());
     let work = async move { clocked(corpus.changes(&view, &owned, today)).await };
+    on_pool(call, asked, work).await
+}
+
+/// How many signals of an export are not in `paid`; where there are more than `most`, any number above
+/// that.
+pub(super) async fn unpaid(
+    call: &Call<'_>,
+    view: &Arc<CorpusView>,
+    request: &ExportRequest,
+    paid: Vec<RangeInclusive<SignalId>>,
+    most: u64,
+) -> Result<u64, Problem> {
+    let asked = Asked::new(QueryKind::Count, &request.filter);
+    let (corpus, view, owned) = (corpus(call), Arc::clone(view), request.clone());
+    let today = call.today;
+    let work = async move { clocked(corpus.unpaid(&view, &owned, &paid, most, today)).await };
     on_pool(call, asked, work).await
 }
 
@@ -169,7 +186,7 @@ fn note(call: &Call<'_>, asked: Asked<'_>, time: Duration) {
     queries.note(asked.kind, call.query(), asked.filter, key, time);
 }
 
-fn not_run(call: &Call<'_>, reason: &NotRun) -> Problem {
+pub(super) fn not_run(call: &Call<'_>, reason: &NotRun) -> Problem {
     match reason {
         NotRun::Busy => {
             call.service.metrics.expensive_queries_refused.inc();

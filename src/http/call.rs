@@ -24,15 +24,19 @@ const UNKNOWN_KEY: &str = "The key is not known here; ask the operator for one o
 /// Who sent a request, as far as that is known: for headers, the log and the dashboard.
 #[derive(Debug, Default)]
 pub(super) struct Caller {
+    pub(super) request_id: String,
     pub(super) key: Option<Arc<Key>>,
     pub(super) rate: Option<Rate>,
 }
 
 /// A request of a known key to an endpoint that needs one.
 pub(super) struct Call<'a> {
-    pub(super) service: &'a Shared,
+    pub(super) service: &'a Arc<Shared>,
     pub(super) parts: &'a Parts,
+    pub(super) request_id: String,
     pub(super) key: Arc<Key>,
+    /// The hash of the key that was sent; `None` where the host has authenticated the request.
+    pub(super) key_hash: Option<KeyHash>,
     pub(super) month: Month,
     pub(super) now: UtcDateTime,
     pub(super) deadline: &'a Deadline,
@@ -44,7 +48,7 @@ impl<'a> Call<'a> {
     /// Authenticates a request, and checks the key's rate limit and scope. `caller` is set as soon as the
     /// key is known, for refusals too.
     pub(super) fn authorize(
-        service: &'a Shared,
+        service: &'a Arc<Shared>,
         parts: &'a Parts,
         scope: Scope,
         caller: &mut Caller,
@@ -55,7 +59,7 @@ impl<'a> Call<'a> {
             return Err(pages::state_is_lost());
         }
         let now = UtcDateTime::now();
-        let key = identify(service, parts, now)?;
+        let (key, key_hash) = identify(service, parts, now)?;
         let standing = key.request();
         caller.rate = Some(standing);
         caller.key = Some(Arc::clone(&key));
@@ -76,7 +80,9 @@ impl<'a> Call<'a> {
         Ok(Call {
             service,
             parts,
+            request_id: caller.request_id.clone(),
             key,
+            key_hash,
             month: Month::of(now),
             now,
             deadline,
@@ -94,10 +100,15 @@ impl<'a> Call<'a> {
 }
 
 /// The key of a request, or of the principal as which the host has authenticated it.
-fn identify(service: &Shared, parts: &Parts, now: UtcDateTime) -> Result<Arc<Key>, Problem> {
+fn identify(
+    service: &Shared,
+    parts: &Parts,
+    now: UtcDateTime,
+) -> Result<(Arc<Key>, Option<KeyHash>), Problem> {
     if let Some(principal) = parts.extensions.get::<Principal>() {
         let key = service.keyring.of_principal(principal, &service.state);
-        return key.map_err(|error| Problem::internal(&error));
+        let key = key.map_err(|error| Problem::internal(&error))?;
+        return Ok((key, None));
     }
     let unauthorized = |detail: &str| Problem::new(Code::Unauthorized, detail);
     let hash = presented_key(parts).ok_or_else(|| unauthorized(NO_KEY))?;
@@ -109,7 +120,7 @@ fn identify(service: &Shared, parts: &Parts, now: UtcDateTime) -> Result<Arc<Key
     if !key.record.is_valid_at(now) {
         return Err(unauthorized(ended(&key.record)));
     }
-    Ok(key)
+    Ok((key, Some(hash)))
 }
 
 /// Why a key that is known is refused. Only its holder learns this.

@@ -6,12 +6,19 @@
 
 use std::sync::Arc;
 
+use time::UtcDateTime;
+use tokio::time::Instant;
+
 use super::call::Call;
 use super::free_answers::FreeAnswer;
-use super::metering::Counter;
+use super::keyring::Key;
+use super::metering::{Counter, Month};
 use super::problem::{Code, Problem};
 use super::replay::IdempotencyGuard;
-use super::state::{Charge, ChargeError, Charged, NewReplay};
+use super::service::Shared;
+use super::state::{Charge, ChargeError, Charged, Kept, NewReplay};
+
+const TOO_MANY_PIECES: &str = "The export of this Idempotency-Key was begun or resumed in too many separate places; choose a new one.";
 
 /// Why a charge was refused.
 #[derive(Debug)]
@@ -26,6 +33,17 @@ pub(super) enum Refusal {
 /// # Errors
 /// Nothing is left, or the state cannot be read.
 pub(super) fn left(call: &Call<'_>, counter: Counter) -> Result<Option<u64>, Problem> {
+    match unused(call, counter)? {
+        Some(0) => Err(exhausted(counter)),
+        left => Ok(left),
+    }
+}
+
+/// As [`left`], where nothing may be left.
+///
+/// # Errors
+/// The state cannot be read.
+pub(super) fn unused(call: &Call<'_>, counter: Counter) -> Result<Option<u64>, Problem> {
     let Some(quota) = call.key.record.quota(counter) else {
         return Ok(None);
     };
@@ -34,10 +52,7 @@ pub(super) fn left(call: &Call<'_>, counter: Counter) -> Result<Option<u64>, Pro
         .state
         .counts(call.key.record.number, call.month)
         .map_err(|error| Problem::internal(&error))?;
-    match quota.saturating_sub(used[counter.index()]) {
-        0 => Err(exhausted(counter)),
-        left => Ok(Some(left)),
-    }
+    Ok(Some(quota.saturating_sub(used[counter.index()])))
 }
 
 /// Takes one free answer of what the key's quota leaves, before the work for it.
@@ -73,23 +88,48 @@ pub(super) async fn charge(
     replay: Option<NewReplay>,
     guard: Option<&Arc<IdempotencyGuard>>,
 ) -> Result<Charged, Refusal> {
-    if !call.key.is_metered {
-        return Ok(Charged { total: 0 });
-    }
-    let charge = Charge {
-        key: call.key.record.number,
-        month: call.month,
-        day: call.now.date(),
+    let charge = NewCharge {
+        key: &call.key,
+        now: call.now,
         counter,
         units,
-        quota: call.key.record.quota(counter),
-        replay,
+        kept: replay.map(Kept::Answer),
+    };
+    let deadline = call.deadline.of_charge();
+    record(call.service, charge, guard, deadline).await
+}
+
+/// Units that a key is charged, with what they pay for where it has a name.
+pub(super) struct NewCharge<'a> {
+    pub(super) key: &'a Key,
+    pub(super) now: UtcDateTime,
+    pub(super) counter: Counter,
+    pub(super) units: u64,
+    pub(super) kept: Option<Kept>,
+}
+
+/// As [`charge`], also where the request is answered already; unless `deadline` comes first.
+pub(super) async fn record(
+    service: &Shared,
+    new: NewCharge<'_>,
+    guard: Option<&Arc<IdempotencyGuard>>,
+    deadline: Instant,
+) -> Result<Charged, Refusal> {
+    if !new.key.is_metered {
+        return Ok(Charged { units: 0, total: 0 });
+    }
+    let counter = new.counter;
+    let charge = Charge {
+        key: new.key.record.number,
+        month: Month::of(new.now),
+        day: new.now.date(),
+        counter,
+        units: new.units,
+        quota: new.key.record.quota(counter),
+        kept: new.kept,
         guard: guard.map(|guard| Arc::clone(guard) as Arc<dyn Send + Sync>),
     };
-    let charging = call
-        .service
-        .writer
-        .charge(charge, call.deadline.of_charge());
+    let charging = service.writer.charge(charge, deadline);
     charging.await.map_err(|error| refusal(error, counter))
 }
 
@@ -97,6 +137,7 @@ fn refusal(error: ChargeError, counter: Counter) -> Refusal {
     Refusal::Problem(match error {
         ChargeError::QuotaExceeded { left } => return Refusal::Left(counter, left),
         ChargeError::NameTaken => in_progress(),
+        ChargeError::TooManyPieces => Problem::new(Code::IdempotencyKeyReused, TOO_MANY_PIECES),
         ChargeError::QueueFull => Problem::overloaded("Too many charges wait to be written."),
         ChargeError::Unavailable => {
             Problem::overloaded("Usage cannot be recorded; nothing was charged.")
@@ -106,7 +147,7 @@ fn refusal(error: ChargeError, counter: Counter) -> Refusal {
     })
 }
 
-fn exhausted(counter: Counter) -> Problem {
+pub(super) fn exhausted(counter: Counter) -> Problem {
     let detail = format!(
         "The key has used its quota of {} for this month (UTC); wait for the next, or ask the operator for more.",
         counter.as_str()

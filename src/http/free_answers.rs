@@ -137,7 +137,7 @@ impl Service {
             units: answers,
             // The quota was asked when the answer was taken.
             quota: None,
-            replay: None,
+            kept: None,
             guard: None,
         };
         let deadline = Instant::now() + self.0.limits.request_time;

@@ -18,6 +18,9 @@ pub struct Limits {
     pub query_threads: usize,
     /// The longest that an expensive query may wait for its turn; it is then answered 429.
     pub query_wait: Duration,
+    /// Exports under way at once, each with some mebibytes of memory; further ones are answered 503. A key
+    /// may have four.
+    pub exports: usize,
     /// The dashboard lists queries for which the index takes longer than this.
     pub slow_query_time: Duration,
     /// Whether the dashboard's list of recent requests shows their query strings, which may say what
@@ -57,6 +60,7 @@ impl Default for Limits {
             cheap_query_cost: 20_000,
             query_threads: spare_cores(),
             query_wait: Duration::from_secs(2),
+            exports: 32,
             slow_query_time: Duration::from_millis(10),
             show_parameters: false,
         }

@@ -47,6 +47,8 @@ pub(crate) struct Metrics {
     pub(crate) connections_refused: Counter,
     pub(crate) charge_queue: Gauge,
     pub(crate) charge_thread_failures: Counter,
+    pub(crate) exports_under_way: Gauge,
+    pub(crate) exports_broken_off: Counter,
     pub(crate) expensive_queries: Counter,
     pub(crate) expensive_queries_refused: Counter,
     pub(crate) log_lines_dropped: Counter,
@@ -77,6 +79,8 @@ impl Metrics {
             connections_refused: Counter::default(),
             charge_queue: Gauge::default(),
             charge_thread_failures: Counter::default(),
+            exports_under_way: Gauge::default(),
+            exports_broken_off: Counter::default(),
             expensive_queries: Counter::default(),
             expensive_queries_refused: Counter::default(),
             log_lines_dropped: Counter::default(),
@@ -151,6 +155,16 @@ impl Metrics {
             "charge_thread_failures",
             "Failures of the thread that writes charges; it is restarted each time",
             self.charge_thread_failures.clone(),
+        );
+        registry.register(
+            "exports_under_way",
+            "Exports under way",
+            self.exports_under_way.clone(),
+        );
+        registry.register(
+            "exports_broken_off",
+            "Exports that ended before their last signal",
+            self.exports_broken_off.clone(),
         );
         registry.register(
             "expensive_queries",

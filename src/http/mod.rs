@@ -6,7 +6,7 @@
 //! ```text
 //! server    sockets, time-outs, connections     bounded against untrusted clients
 //! router    path, method, key, rate limit       -> one answer for every request
-//! search, details, options, pages               what is asked of the corpus
+//! search, details, options, changes, export     what is asked of the corpus
 //! activity  what was answered lately           for the dashboard, bounded
 //! charging  what an answer costs                within what a quota leaves
 //! state     charge + answer, one durable write  before the first byte leaves
@@ -30,6 +30,7 @@ mod cors;
 mod deadline;
 mod details;
 mod etag;
+mod export;
 mod following;
 mod free_answers;
 mod keyring;

@@ -250,7 +250,7 @@ impl From<Unanswered> for Problem {
             Unanswered::Unreachable(detail) => Problem::overloaded(&detail),
             Unanswered::Unsupported => Problem::new(
                 Code::NotImplemented,
-                "A cluster does not tell changes; ask a service with the whole index.",
+                "A cluster has neither changes nor exports; ask a service with the whole index.",
             ),
         }
     }

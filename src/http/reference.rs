@@ -57,6 +57,8 @@ enum Parameters {
     Filters,
     /// The search's filters, a length and a position.
     Changes,
+    /// The search's filters, and those of an export, which is answered in lines.
+    Export,
     /// One, in the path: name, value, meaning, example.
     Path([&'static str; 4]),
 }
@@ -67,7 +69,7 @@ const EXPENSIVE: &str = "Expensive queries run two at a time per key; one that w
      2 seconds gets status 429.";
 const URI_LENGTH: &str = "Path and query have at most 64,000 bytes; a longer URI gets status 414.";
 
-const PAGES: [Page; 5] = [
+const PAGES: [Page; 6] = [
     Page {
         slug: "search-signals",
         title: "Search signals",
@@ -172,6 +174,35 @@ const PAGES: [Page; 5] = [
             Code::IdempotencyKeyReused,
         ],
     },
+    Page {
+        slug: "export-signals",
+        title: "Export signals",
+        path: "/api/v1/export",
+        summary: "Returns every match, newest id first: one search item a line (NDJSON), or one row each \
+                  (CSV, with a header unless `after` is given). An answer that breaks off ends without its \
+                  last chunk, so clients see an error; resume it with `after` set to the id of the last whole \
+                  line, and the same `Idempotency-Key`.",
+        scope: "signals:read",
+        cost: "One `signals` unit for each signal; under one `Idempotency-Key`, each is charged once within 24 \
+               hours. `countOnly=true` on a search says the price first.",
+        limits: &[
+            "An export that would take more units than the key has left gets status 402 before its first byte.",
+            "A key has up to four exports at once; a further one gets status 429.",
+            "An export needs HTTP/1.1.",
+            URI_LENGTH,
+            RATE_LIMIT,
+        ],
+        parameters: Parameters::Export,
+        request: "/api/v1/export?q=%22series+a%22&country=Germany&maxItems=1",
+        answer: include_str!("reference/export-signals.json"),
+        errors: &[
+            Code::InvalidRequest,
+            Code::QuotaExceeded,
+            Code::RequestInProgress,
+            Code::UriTooLong,
+            Code::IdempotencyKeyReused,
+        ],
+    },
 ];
 
 /// Path and meaning of the endpoints that need no key and cost nothing.
@@ -260,8 +291,8 @@ impl Page {
             "<h2>Example</h2>\n".to_owned(),
             SETUP.to_owned(),
             code("curl", &curl(self.request)),
-            code("Python", &python(self.request)),
-            code("JavaScript", &javascript(self.request)),
+            code("Python", &self.python()),
+            code("JavaScript", &self.javascript()),
             code("Answer", self.answer.trim_end()),
             form::html(&format!("..{}", self.path), &self.fields()),
             format!("<h2>Limits</h2>\n<ul>\n{limits}</ul>\n"),
@@ -269,6 +300,51 @@ impl Page {
             FOOT.to_owned(),
         ]
         .concat()
+    }
+
+    fn python(&self) -> String {
+        let read = match self.parameters {
+            Parameters::Export => {
+                "for line in response:\n        print(json.loads(line)[\"title\"])"
+            }
+            _ => "print(json.load(response)[\"data\"])",
+        };
+        format!(
+            "import json, os, urllib.request\n\n\
+             request = urllib.request.Request(\n    \
+                 os.environ[\"SIGNALDEX_URL\"] + \"{}\",\n    \
+                 headers={{\"Authorization\": \"Bearer \" + os.environ[\"SIGNALDEX_KEY\"]}},\n\
+             )\n\
+             with urllib.request.urlopen(request) as response:\n    \
+                 {read}",
+            self.request
+        )
+    }
+
+    fn javascript(&self) -> String {
+        let (imports, read) = match self.parameters {
+            Parameters::Export => (
+                "import { createInterface } from \"node:readline\";\n\
+                 import { Readable } from \"node:stream\";\n\n",
+                "if (!response.ok) throw new Error((await response.json()).code);\n\
+                 for await (const line of createInterface({ input: Readable.fromWeb(response.body) })) {\n  \
+                     console.log(JSON.parse(line).title);\n\
+                 }",
+            ),
+            _ => (
+                "",
+                "const { data, code } = await response.json();\n\
+                 if (!response.ok) throw new Error(code);\n\
+                 console.log(data);",
+            ),
+        };
+        format!(
+            "{imports}const response = await fetch(`${{process.env.SIGNALDEX_URL}}{}`, {{\n  \
+                 headers: {{ Authorization: `Bearer ${{process.env.SIGNALDEX_KEY}}` }},\n\
+             }});\n\
+             {read}",
+            self.request
+        )
     }
 
     fn navigation(&self) -> String {
@@ -315,29 +391,6 @@ fn error_rows(codes: &[Code], is_index: bool) -> Vec<String> {
 
 fn curl(request: &str) -> String {
     format!("curl -H \"Authorization: Bearer $SIGNALDEX_KEY\" \\\n  \"$SIGNALDEX_URL{request}\"")
-}
-
-fn python(request: &str) -> String {
-    format!(
-        "import json, os, urllib.request\n\n\
-         request = urllib.request.Request(\n    \
-             os.environ[\"SIGNALDEX_URL\"] + \"{request}\",\n    \
-             headers={{\"Authorization\": \"Bearer \" + os.environ[\"SIGNALDEX_KEY\"]}},\n\
-         )\n\
-         with urllib.request.urlopen(request) as response:\n    \
-             print(json.load(response)[\"data\"])"
-    )
-}
-
-fn javascript(request: &str) -> String {
-    format!(
-        "const response = await fetch(`${{process.env.SIGNALDEX_URL}}{request}`, {{\n  \
-             headers: {{ Authorization: `Bearer ${{process.env.SIGNALDEX_KEY}}` }},\n\
-         }});\n\
-         const {{ data, code }} = await response.json();\n\
-         if (!response.ok) throw new Error(code);\n\
-         console.log(data);"
-    )
 }
 
 fn head(title: &str) -> String {

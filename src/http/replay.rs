@@ -11,7 +11,7 @@ use super::answer::Answer;
 use super::call::Call;
 use super::problem::{Code, Problem};
 use super::search::{CHARGED, tagged};
-use super::state::NewReplay;
+use super::state::{NewReplay, PaidRanges, StateError, StoredReplay};
 use super::{charging, etag};
 use crate::query::{ErrorCode, ParameterError};
 
@@ -106,17 +106,10 @@ impl Replay {
 
     /// Reserves the idempotency key, or finds the answer that was given under it.
     pub(super) fn begin(&self, call: &Call<'_>) -> Result<Attempt, Problem> {
-        let key = call.key.record.number;
-        let guard = call.service.idempotency_keys.claim(key, &self.name);
-        let guard = guard.ok_or_else(charging::in_progress)?;
-        let state = &call.service.state;
-        let stored = state.replay(key, &self.name, call.now.unix_timestamp());
-        let Some(stored) = stored.map_err(|error| Problem::internal(&error))? else {
+        let (guard, stored) = self.reserve(call)?;
+        let Some(stored) = stored else {
             return Ok(Attempt::First(guard));
         };
-        if stored.parameters != self.parameters {
-            return Err(Problem::new(Code::IdempotencyKeyReused, KEY_REUSED));
-        }
         call.service.metrics.replays.inc();
         let answer = if etag::is_current(&call.parts.headers, &stored.etag) {
             Answer::not_modified()
@@ -128,6 +121,42 @@ impl Replay {
                 .with(CHARGED, 0)
                 .with(REPLAYED, "true"),
         ))
+    }
+
+    /// Reserves the idempotency key of an export, and finds what was paid under it.
+    pub(super) fn resume(
+        &self,
+        call: &Call<'_>,
+    ) -> Result<(IdempotencyGuard, PaidRanges), Problem> {
+        let (guard, stored) = self.reserve(call)?;
+        let paid = match stored {
+            None => PaidRanges::default(),
+            Some(stored) => {
+                PaidRanges::of(&stored, call.now.unix_timestamp()).ok_or_else(|| {
+                    Problem::internal(&StateError::invalid("a kept export is damaged"))
+                })?
+            }
+        };
+        Ok((guard, paid))
+    }
+
+    /// Reserves the idempotency key, with what is kept under it for the same parameters.
+    fn reserve(
+        &self,
+        call: &Call<'_>,
+    ) -> Result<(IdempotencyGuard, Option<StoredReplay>), Problem> {
+        let key = call.key.record.number;
+        let guard = call.service.idempotency_keys.claim(key, &self.name);
+        let guard = guard.ok_or_else(charging::in_progress)?;
+        let state = &call.service.state;
+        let stored = state.replay(key, &self.name, call.now.unix_timestamp());
+        let stored = stored.map_err(|error| Problem::internal(&error))?;
+        match stored {
+            Some(stored) if stored.parameters != self.parameters => {
+                Err(Problem::new(Code::IdempotencyKeyReused, KEY_REUSED))
+            }
+            stored => Ok((guard, stored)),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Routes every request: path, method, endpoint, and the headers that all responses share.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -22,18 +23,19 @@ use super::keyring::Rate;
 use super::keys::Scope;
 use super::problem::{Code, Problem};
 use super::service::{Service, Shared};
-use super::{changes, details, options, pages, reference, request, search};
+use super::{changes, details, export, options, pages, reference, request, search};
 
 /// The methods of every endpoint, as `Allow` writes them.
 const ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD");
 
 /// Every path but `/`, as the router matches it. [`Endpoint::of`] decides again by itself.
-const PATHS: [&str; 10] = [
+const PATHS: [&str; 11] = [
     "/api/v1/signals",
     "/api/v1/signals/{id}",
     "/api/v1/companies/{slug}",
     "/api/v1/filter-options",
     "/api/v1/changes",
+    "/api/v1/export",
     "/healthz",
     "/readyz",
     "/openapi.json",
@@ -49,6 +51,7 @@ enum Endpoint<'p> {
     Company(&'p str),
     FilterOptions,
     Changes,
+    Export,
     Health,
     Ready,
     OpenApi,
@@ -80,20 +83,22 @@ impl Service {
 
 async fn answer(State(service): State<Service>, request: Request) -> Response {
     let started = Instant::now();
-    let request_id = request_id();
     let (parts, _body) = request.into_parts();
     let endpoint = Endpoint::of(parts.uri.path());
-    let shared = &*service.0;
+    let shared = &service.0;
     shared.metrics.in_flight.inc();
-    let mut caller = Caller::default();
+    let mut caller = Caller {
+        request_id: request_id(),
+        ..Caller::default()
+    };
     let result = answer_in_time(shared, &parts, endpoint, &mut caller).await;
     shared.metrics.in_flight.dec();
     let code = result.as_ref().err().map(|problem| problem.code.as_str());
     let mut response = match result {
         Ok(answer) => response_of(answer),
-        Err(problem) => response_of_problem(&problem, &parts, &request_id),
+        Err(problem) => response_of_problem(&problem, &parts, &caller.request_id),
     };
-    finish(&mut response, &parts, caller.rate, &request_id);
+    finish(&mut response, &parts, caller.rate, &caller.request_id);
     if let Some(origins) = shared.origins.get() {
         origins.mark(&parts.headers, response.headers_mut());
     }
@@ -103,7 +108,7 @@ async fn answer(State(service): State<Service>, request: Request) -> Response {
     shared.metrics.answered(name, status, time);
     let key = caller.key.as_ref().map(|key| &key.record);
     tracing::info!(
-        request_id,
+        request_id = caller.request_id,
         key = key.map(|key| key.id.as_str()),
         key_hint = key.and_then(|key| key.hint.as_deref()),
         method = %parts.method,
@@ -115,7 +120,7 @@ async fn answer(State(service): State<Service>, request: Request) -> Response {
     if endpoint.is_some_and(Endpoint::needs_key) {
         shared.activity.note(Answered {
             key: key.map_or(0, |key| key.number),
-            request_id,
+            request_id: caller.request_id,
             endpoint: name,
             status,
             code,
@@ -135,7 +140,7 @@ fn units_charged(response: &Response) -> u64 {
 }
 
 async fn answer_in_time(
-    service: &Shared,
+    service: &Arc<Shared>,
     parts: &Parts,
     endpoint: Option<Endpoint<'_>>,
     caller: &mut Caller,
@@ -174,6 +179,7 @@ impl<'p> Endpoint<'p> {
             "/api/v1/signals" => Some(Endpoint::Signals),
             "/api/v1/filter-options" => Some(Endpoint::FilterOptions),
             "/api/v1/changes" => Some(Endpoint::Changes),
+            "/api/v1/export" => Some(Endpoint::Export),
             "/healthz" => Some(Endpoint::Health),
             "/readyz" => Some(Endpoint::Ready),
             "/openapi.json" => Some(Endpoint::OpenApi),
@@ -201,6 +207,7 @@ impl<'p> Endpoint<'p> {
                 | Endpoint::Company(_)
                 | Endpoint::FilterOptions
                 | Endpoint::Changes
+                | Endpoint::Export
         )
     }
 
@@ -212,6 +219,7 @@ impl<'p> Endpoint<'p> {
             Endpoint::Company(_) => "company",
             Endpoint::FilterOptions => "filter-options",
             Endpoint::Changes => "changes",
+            Endpoint::Export => "export",
             Endpoint::Health => "health",
             Endpoint::Ready => "ready",
             Endpoint::OpenApi => "openapi",
@@ -222,7 +230,7 @@ impl<'p> Endpoint<'p> {
 
     async fn answer(
         self,
-        service: &Shared,
+        service: &Arc<Shared>,
         parts: &Parts,
         caller: &mut Caller,
         deadline: &Deadline,
@@ -234,6 +242,7 @@ impl<'p> Endpoint<'p> {
             Endpoint::Company(slug) => details::company(&call(Scope::CompaniesRead)?, slug).await,
             Endpoint::FilterOptions => options::answer(&call(Scope::SignalsRead)?).await,
             Endpoint::Changes => changes::answer(&call(Scope::SignalsRead)?).await,
+            Endpoint::Export => export::answer(&call(Scope::SignalsRead)?).await,
             Endpoint::Health => pages::health(parts),
             Endpoint::Ready => pages::ready(service, parts),
             Endpoint::OpenApi => pages::openapi(parts),
@@ -244,7 +253,7 @@ impl<'p> Endpoint<'p> {
 }
 
 fn response_of(answer: Answer) -> Response {
-    let mut response = Response::new(Body::from(answer.body));
+    let mut response = Response::new(answer.body);
     *response.status_mut() = answer.status;
     response.headers_mut().extend(answer.headers);
     response
@@ -296,15 +305,16 @@ fn finish(response: &mut Response, parts: &Parts, rate: Option<Rate>, request_id
             .insert(CONNECTION, HeaderValue::from_static("close"));
     }
     if parts.method == Method::HEAD {
-        let length = axum::body::HttpBody::size_hint(response.body())
-            .exact()
-            .unwrap_or(0);
-        if response.status() != StatusCode::NOT_MODIFIED {
-            response
-                .headers_mut()
-                .insert(CONTENT_LENGTH, HeaderValue::from(length));
+        let length = axum::body::HttpBody::size_hint(response.body()).exact();
+        // A body of unknown length is left, so that the headers say what those of a GET do; nobody reads it.
+        if let Some(length) = length {
+            if response.status() != StatusCode::NOT_MODIFIED {
+                response
+                    .headers_mut()
+                    .insert(CONTENT_LENGTH, HeaderValue::from(length));
+            }
+            *response.body_mut() = Body::empty();
         }
-        *response.body_mut() = Body::empty();
     }
 }
 

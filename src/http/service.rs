@@ -9,6 +9,7 @@ use tokio::sync::Semaphore;
 
 use super::activity::Activity;
 use super::cors::{AllowedOrigin, AllowedOrigins};
+use super::export::Slots;
 use super::following::Following;
 use super::free_answers::FreeAnswers;
 use super::keyring::Keyring;
@@ -63,6 +64,7 @@ pub(super) struct Shared {
     pub(super) slow_queries: SlowQueries,
     pub(super) activity: Activity,
     pub(super) free_answers: FreeAnswers,
+    pub(super) exports: Slots,
     pub(super) query_pool: QueryPool,
     pub(super) following: ArcSwapOption<Following>,
     pub(super) log: OnceLock<LogWriter>,
@@ -103,6 +105,7 @@ impl Service {
             in_flight: Semaphore::new(limits.in_flight),
             idempotency_keys: KeysInUse::default(),
             free_answers: FreeAnswers::default(),
+            exports: Slots::new(limits.exports),
             slow_queries: SlowQueries::over(limits.slow_query_time),
             activity: Activity::new(limits.show_parameters),
             query_pool: QueryPool::new(
@@ -179,6 +182,10 @@ impl Service {
             .metrics
             .charge_queue
             .set(i64::try_from(shared.writer.depth()).unwrap_or(i64::MAX));
+        shared
+            .metrics
+            .exports_under_way
+            .set(i64::try_from(shared.exports.count()).unwrap_or(i64::MAX));
         for counter in Counter::ALL
             .into_iter()
             .filter(|counter| counter.is_billed())

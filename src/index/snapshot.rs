@@ -1,5 +1,7 @@
 //! A snapshot: what the index held at one moment, and every question that can be asked of it.
 
+#[cfg(feature = "http")]
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 use time::Date;
@@ -178,7 +180,8 @@ impl Snapshot {
         rows.map(|(live, row)| live.segment.item(row)).collect()
     }
 
-    /// Calls `visit` with each signal of a page, in its order, and the name of its company.
+    /// Calls `visit` with each signal of a page, in its order, and the name of its company, until it
+    /// breaks off.
     ///
     /// # Errors
     /// A record is corrupt.
@@ -188,15 +191,15 @@ impl Snapshot {
     pub(crate) fn visit_records(
         &self,
         page: &Page,
-        mut visit: impl FnMut(&Signal<'_>, &str),
+        mut visit: impl FnMut(&Signal<'_>, &str) -> ControlFlow<()>,
     ) -> Result<()> {
         let mut buffer = Vec::new();
         for (live, row) in self.rows_of(page) {
             let signal = live.segment.signal_in(row, &mut buffer)?;
-            visit(
-                &signal,
-                live.segment.company_name(live.segment.company_of(row)),
-            );
+            let company_name = live.segment.company_name(live.segment.company_of(row));
+            if visit(&signal, company_name).is_break() {
+                break;
+            }
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use super::item::{FundingMember, Member, visit_funding, visit_members};
 use super::text_encoding;
-use crate::signal::{Funding, Item};
+use crate::signal::{Funding, Item, Signal};
 
 /// The columns, in their order; those of a search item.
 pub const CSV_COLUMNS: [&str; 17] = [
@@ -37,10 +37,15 @@ pub fn write_csv_header(output: &mut Vec<u8>) {
 /// Appends the row of a signal, as RFC 4180 has it. A text that a spreadsheet would run as a formula
 /// gets an apostrophe before it, as spreadsheets do themselves.
 pub fn write_csv_item(output: &mut Vec<u8>, item: &Item<'_>) {
+    write_csv_signal(output, &item.signal, &item.company_name);
+}
+
+/// As [`write_csv_item`], of a signal and the name of its company.
+pub(crate) fn write_csv_signal(output: &mut Vec<u8>, signal: &Signal<'_>, company_name: &str) {
     let mut cells: Vec<Cow<'_, str>> = Vec::with_capacity(CSV_COLUMNS.len());
-    let Ok(()) = visit_members(&item.signal, |_, member| {
+    let Ok(()) = visit_members(signal, |_, member| {
         match member {
-            Member::CompanyName => cells.push(Cow::Borrowed(&item.company_name)),
+            Member::CompanyName => cells.push(Cow::Borrowed(company_name)),
             Member::Funding(funding) => push_funding(&mut cells, funding),
             _ => cells.push(cell(member)),
         }

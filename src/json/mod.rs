@@ -50,17 +50,17 @@ pub(crate) use changes_answer::ChangesAnswer;
 pub use error::RecordError;
 pub use fields::{RecordKind, UnknownField};
 pub use input::{parse_company, parse_signal};
-#[cfg(feature = "http")]
-pub(crate) use item_csv::write_csv_cell;
 pub use item_csv::{CSV_COLUMNS, write_csv_header, write_csv_item};
+#[cfg(feature = "http")]
+pub(crate) use item_csv::{write_csv_cell, write_csv_signal};
 pub use lines::{LINE_BYTES_MAX, Line, Lines};
 #[cfg(feature = "cluster")]
 pub(crate) use load::sealed;
 pub use load::{LoadReport, Loader, OnInvalid, Progress, Rejected, Sink, load};
 pub use output::{CompanyDetail, Data, FilterOptions, SearchData, SignalDetail, SignalItem};
-#[cfg(feature = "http")]
-pub(crate) use page::SearchAnswer;
 #[cfg(feature = "cluster")]
 pub(crate) use page::search_item;
+#[cfg(feature = "http")]
+pub(crate) use page::{SearchAnswer, write_item_line};
 pub use value::FIELD_BYTES_MAX;
 pub use write::{write_company, write_signal};

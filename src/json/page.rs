@@ -86,6 +86,12 @@ pub(crate) fn search_item(signal: &Signal<'_>, company_name: &str) -> Vec<u8> {
     output
 }
 
+/// Appends a signal as a search item in a line of its own.
+pub(crate) fn write_item_line(output: &mut Vec<u8>, signal: &Signal<'_>, company_name: &str) {
+    write_item(output, signal, company_name);
+    output.push(b'\n');
+}
+
 fn write_item(output: &mut Vec<u8>, signal: &Signal<'_>, company_name: &str) {
     let first = output.len();
     let Ok(()) = visit_members(signal, |name, member| {

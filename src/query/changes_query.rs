@@ -22,8 +22,8 @@ impl ChangesQuery {
     /// # Errors
     /// As [`Filter::parse`], but for the position.
     pub(crate) fn parse(query_string: &str) -> Result<ChangesQuery, InvalidQuery> {
-        let (builder, since) =
-            params::parse_with(query_string, params::SINCE_NAME, Accepted::Changes)?;
+        let (builder, [since]) =
+            params::parse_with(query_string, [params::SINCE_NAME], Accepted::Changes)?;
         let query = builder.build()?;
         Ok(ChangesQuery {
             limit: query.limit(),

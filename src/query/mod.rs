@@ -22,6 +22,8 @@ mod cursor;
 pub(crate) mod dates;
 mod derived;
 mod error;
+#[cfg(feature = "http")]
+mod export_query;
 mod facet;
 mod facet_query;
 mod filter;
@@ -60,9 +62,13 @@ use filter::Part;
 
 #[cfg(feature = "http")]
 pub(crate) use changes_query::{ChangesQuery, SINCE};
+#[cfg(feature = "http")]
+pub(crate) use export_query::{ExportFormat, ExportQuery};
 pub(crate) use filter::CompanyReference;
 #[cfg(feature = "http")]
 pub(crate) use list::{join as join_list, split as split_list};
+#[cfg(feature = "http")]
+pub(crate) use params::EXPORT_NAMES;
 
 /// What is wanted: a filter, and which part of what it finds, in which order.
 ///

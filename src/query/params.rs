@@ -25,6 +25,9 @@ pub(super) enum Accepted {
     /// Those of a filter, `limit` and `since`.
     #[cfg(feature = "http")]
     Changes,
+    /// Those of a filter, `after`, `maxItems` and `format`.
+    #[cfg(feature = "http")]
+    Export,
     /// All of them and the order, as [`written`](super::written) has them.
     Written,
     /// Those of a filter, as [`written`](super::written) has them.
@@ -77,7 +80,7 @@ pub(super) fn parse_with_facets(
     text: &str,
     accepted: Accepted,
 ) -> Result<(QueryBuilder, Option<Vec<Facet>>), InvalidQuery> {
-    let (mut builder, value) = parse_with(text, FACETS_NAME, accepted)?;
+    let (mut builder, [value]) = parse_with(text, [FACETS_NAME], accepted)?;
     let facets = value.and_then(|value| {
         let facets = values::facets(&value);
         facets
@@ -91,28 +94,36 @@ pub(super) fn parse_with_facets(
 #[cfg(feature = "http")]
 pub(super) const SINCE_NAME: &str = "since";
 
-/// As [`parse`], with the value of another parameter; `None` where it is not given.
-pub(super) fn parse_with(
+/// The names of the parameters that only an export takes.
+#[cfg(feature = "http")]
+pub(crate) const EXPORT_NAMES: [&str; 3] = ["after", "maxItems", "format"];
+
+/// As [`parse`], with the values of other parameters; `None` for each that is not given.
+pub(super) fn parse_with<const N: usize>(
     text: &str,
-    name: &'static str,
+    names: [&'static str; N],
     accepted: Accepted,
-) -> Result<(QueryBuilder, Option<String>), InvalidQuery> {
+) -> Result<(QueryBuilder, [Option<String>; N]), InvalidQuery> {
     check_bytes(text.len(), accepted.bytes_max())?;
-    let names_it = |pair: &&str| {
-        let given = pair.split_once('=').map_or(*pair, |(given, _)| given);
-        decode(given).is_ok_and(|given| given == name)
-    };
-    let (own, others): (Vec<&str>, Vec<&str>) = text.split('&').partition(names_it);
+    let is_own = |pair: &&str| names.iter().any(|name| is_named(pair, name));
+    let (own, others): (Vec<&str>, Vec<&str>) = text.split('&').partition(is_own);
     let mut builder = parse(&others.join("&"), accepted)?;
-    let Some((pair, repetitions)) = own.split_first() else {
-        return Ok((builder, None));
-    };
-    if !repetitions.is_empty() {
-        builder.error(repeated(name));
-    }
-    let value = pair.split_once('=').map_or("", |(_, value)| value);
-    let value = decode_or_error(value, name, name, &mut builder);
-    Ok((builder, value.map(Cow::into_owned)))
+    let values = names.map(|name| {
+        let mut pairs = own.iter().filter(|pair| is_named(pair, name));
+        let pair = pairs.next()?;
+        if pairs.next().is_some() {
+            builder.error(repeated(name));
+        }
+        let value = pair.split_once('=').map_or("", |(_, value)| value);
+        decode_or_error(value, name, name, &mut builder).map(Cow::into_owned)
+    });
+    Ok((builder, values))
+}
+
+/// Whether a pair gives the parameter of that name.
+fn is_named(pair: &str, name: &str) -> bool {
+    let given = pair.split_once('=').map_or(pair, |(given, _)| given);
+    decode(given).is_ok_and(|given| given == name)
 }
 
 fn repeated(name: &str) -> ParameterError {
@@ -162,15 +173,17 @@ impl Accepted {
         }
     }
 
-    /// The name of the parameter that it has beside those of a search.
-    fn own_name(self) -> Option<&'static str> {
+    /// The names of the parameters that it has beside those of a search.
+    fn own_names(self) -> &'static [&'static str] {
         match self {
-            Accepted::FacetQuery => Some(FACETS_NAME),
+            Accepted::FacetQuery => &[FACETS_NAME],
             #[cfg(feature = "http")]
-            Accepted::FacetQueryWithoutIds => Some(FACETS_NAME),
+            Accepted::FacetQueryWithoutIds => &[FACETS_NAME],
             #[cfg(feature = "http")]
-            Accepted::Changes => Some(SINCE_NAME),
-            _ => None,
+            Accepted::Changes => &[SINCE_NAME],
+            #[cfg(feature = "http")]
+            Accepted::Export => &EXPORT_NAMES,
+            _ => &[],
         }
     }
 
@@ -180,6 +193,8 @@ impl Accepted {
             Accepted::Filters | Accepted::WrittenFilters | Accepted::FacetQuery => {
                 parameter.is_filter()
             }
+            #[cfg(feature = "http")]
+            Accepted::Export => parameter.is_filter(),
             #[cfg(feature = "http")]
             Accepted::FacetQueryWithoutIds => parameter.is_filter() && !parameter.is_of_ids(),
             #[cfg(feature = "http")]
@@ -191,7 +206,8 @@ impl Accepted {
     fn names(self) -> impl Iterator<Item = &'static str> {
         let known = PARAMETERS.iter();
         let accepted = known.filter(move |known| self.has(known.parameter));
-        accepted.map(|known| known.name).chain(self.own_name())
+        let accepted = accepted.map(|known| known.name);
+        accepted.chain(self.own_names().iter().copied())
     }
 }
 

@@ -64,7 +64,7 @@ fn check_chars(parameter: Parameter, chars: usize) -> Result<(), ValueError> {
     Err((ErrorCode::TooLong, error))
 }
 
-fn empty() -> ValueError {
+pub(super) fn empty() -> ValueError {
     let error = "is empty; give it a value or leave it out".to_owned();
     (ErrorCode::EmptyValue, error)
 }
@@ -184,7 +184,7 @@ pub(super) fn not_allowed(parameter: Parameter, text: &str) -> ValueError {
     }
 }
 
-fn not_a_choice(text: &str, choices: &[&str]) -> ValueError {
+pub(super) fn not_a_choice(text: &str, choices: &[&str]) -> ValueError {
     let (text, hint, allowed) = (
         quoted(text),
         did_you_mean(text, choices),
@@ -374,16 +374,29 @@ fn no_date(text: &str) -> ValueError {
 }
 
 pub(super) fn ids(items: Vec<Cow<'_, str>>) -> Result<Vec<SignalId>, ValueError> {
-    let id = |item: &Cow<'_, str>| {
-        item.parse::<SignalId>().map_err(|_| {
-            let error = format!(
-                "has the item {}; allowed are whole numbers of 1 to 19 digits without a leading zero",
-                quoted(item)
-            );
-            (ErrorCode::InvalidValue, error)
-        })
-    };
+    let id = |item: &Cow<'_, str>| id(item).map_err(of_item);
     items.iter().map(id).collect::<Result<_, _>>().map(sorted)
+}
+
+pub(super) fn id(text: &str) -> Result<SignalId, ValueError> {
+    text.parse().map_err(|_| {
+        let error = format!(
+            "is {}; allowed are whole numbers of 1 to 19 digits without a leading zero",
+            quoted(text)
+        );
+        (ErrorCode::InvalidValue, error)
+    })
+}
+
+/// A number of signals without an upper bound.
+#[cfg(feature = "http")]
+pub(super) fn count(text: &str) -> Result<u64, ValueError> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit()) && !has_leading_zero(text);
+    let count = is_number.then(|| text.parse().ok()).flatten();
+    count.filter(|&count| count > 0).ok_or_else(|| {
+        let error = format!("is {}; allowed are whole numbers from 1", quoted(text));
+        (ErrorCode::InvalidValue, error)
+    })
 }
 
 pub(super) fn number(parameter: Parameter, text: &str) -> Result<u16, ValueError> {

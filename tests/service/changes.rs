@@ -16,7 +16,7 @@ use crate::fixture::{Fixture, Settings};
 const NAME: (&str, &str) = ("idempotency-key", "changes-4711");
 
 /// A service over an index in memory that the test changes.
-fn service(key: NewKey) -> (Fixture, Index) {
+pub(crate) fn service(key: NewKey) -> (Fixture, Index) {
     let index = Index::in_memory().expect("memory");
     let fixture = Fixture::with(Settings {
         key,
@@ -26,7 +26,11 @@ fn service(key: NewKey) -> (Fixture, Index) {
     (fixture, index)
 }
 
-fn commit(index: &Index, upserts: impl Iterator<Item = (u64, &'static str)>, deletions: &[u64]) {
+pub(crate) fn commit(
+    index: &Index,
+    upserts: impl Iterator<Item = (u64, &'static str)>,
+    deletions: &[u64],
+) {
     let id_of = |id| SignalId::new(id).expect("an id");
     let mut writer = index.writer().expect("nobody else writes");
     let company = Company::new("acme", "Acme");

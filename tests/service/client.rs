@@ -15,6 +15,8 @@ pub(crate) struct Response {
     pub(crate) status: u16,
     headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
+    /// Whether the body ended as it said it would, where it came in chunks.
+    pub(crate) is_whole: bool,
 }
 
 impl Response {
@@ -93,7 +95,12 @@ pub(crate) fn try_request(
     (!answer.is_empty()).then(|| parse(&answer))
 }
 
-fn text_of(address: SocketAddr, method: &str, target: &str, headers: &[(&str, &str)]) -> Vec<u8> {
+pub(crate) fn text_of(
+    address: SocketAddr,
+    method: &str,
+    target: &str,
+    headers: &[(&str, &str)],
+) -> Vec<u8> {
     let mut text =
         format!("{method} {target} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n");
     for (name, value) in headers {
@@ -119,9 +126,35 @@ pub(crate) fn parse(bytes: &[u8]) -> Response {
         .map(|line| line.split_once(": ").expect("a header"))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
-    Response {
+    let mut response = Response {
         status: status.parse().expect("a status"),
         headers,
         body: bytes[end + 4..].to_vec(),
+        is_whole: true,
+    };
+    if response.header("transfer-encoding") == Some("chunked") {
+        (response.body, response.is_whole) = without_chunks(&response.body);
+    }
+    response
+}
+
+/// The content of chunks, as far as they came, and whether the last one did.
+fn without_chunks(mut bytes: &[u8]) -> (Vec<u8>, bool) {
+    let mut content = Vec::new();
+    loop {
+        let Some(end) = bytes.windows(2).position(|window| window == b"\r\n") else {
+            return (content, false);
+        };
+        let length = std::str::from_utf8(&bytes[..end]).expect("a length");
+        let length = usize::from_str_radix(length, 16).expect("a length");
+        bytes = &bytes[end + 2..];
+        if length == 0 {
+            return (content, bytes == b"\r\n");
+        }
+        content.extend_from_slice(&bytes[..length.min(bytes.len())]);
+        let Some(rest) = bytes.get(length + 2..) else {
+            return (content, false);
+        };
+        bytes = rest;
     }
 }

@@ -126,6 +126,10 @@ fn every_error_reads_as_it_did() {
         "a cursor of the search for changes",
         &fixture.get("/api/v1/changes?cursor=x&countOnly=true"),
     ));
+    text.push_str(&shown(
+        "what an export does not take",
+        &fixture.get("/api/v1/export?limit=5&maxItems=0&after=x&format=xlsx"),
+    ));
     text.push_str(&shown("URI too long", &fixture.search(&"&".repeat(64_000))));
     text.push_str(&errors_of_a_poor_key());
     let fixture = Fixture::with(Settings {

@@ -60,6 +60,7 @@ pub(crate) fn is_like(text: &str, pattern: &str) -> bool {
 #[ignore = "needs curl"]
 fn every_example_of_the_guide_does_what_it_says() {
     let fixture = Fixture::start();
+    let directory = tempfile::tempdir().expect("a directory");
     let mut count = 0;
     for block in blocks(GUIDE) {
         // The variables are the block's own. Later commands of a block use what earlier ones have set, so each runs behind them.
@@ -67,6 +68,7 @@ fn every_example_of_the_guide_does_what_it_says() {
         for example in block {
             let run = Command::new("sh")
                 .args(["-c", &format!("{script}{}", example.command)])
+                .current_dir(&directory)
                 .env("SIGNALDEX_URL", format!("http://{}", fixture.address))
                 .env("SIGNALDEX_KEY", fixture.key.as_str())
                 .output()

@@ -3,10 +3,11 @@
 
 usage: tests/service/kill.py PROGRAM [KILLS [CLIENTS]]
 
-In each round, clients search with idempotency keys until the service is killed with SIGKILL. With D
-items in complete answers, M units recorded and F items that may have been in flight, it has to hold
-that D <= M <= D + F. Then the service starts again, each client repeats its unfinished request with
-the same idempotency key, and M has to equal D exactly.
+In each round, clients search with idempotency keys, and every sixteenth exports all signals under one, until
+the service is killed with SIGKILL. With D items in complete answers and whole lines, M units recorded and F
+items that may have been in flight, it has to hold that D <= M <= D + F. Then the service starts again, each
+client repeats its unfinished request with the same idempotency key, or resumes its export after its last
+whole line, and M has to equal D exactly.
 """
 
 import http.client
@@ -21,6 +22,9 @@ import threading
 import time
 
 LIMIT_MAX = 50
+SIGNALS = 2000  # of the sample corpus
+CLIENTS_PER_EXPORTER = 16  # a key has up to four exports at once
+EXPORT_READ_BYTES = 4096
 PORT = int(os.environ.get("PORT", "18098"))
 
 
@@ -60,6 +64,60 @@ class Client(threading.Thread):
         again, is_replayed = ask(connection, self.key, self.unfinished)
         assert is_replayed and again == items, "a second repetition is a replay of the first"
         self.delivered += items
+
+
+class Exporter(threading.Thread):
+    """Exports all signals, again and again, and resumes the export that the kill has cut."""
+
+    def __init__(self, round_number, number, key):
+        super().__init__()
+        self.name_base = f"kill-export-{round_number}-{number}"
+        self.key = key
+        self.delivered = 0
+        self.unfinished = None
+        self.fault = None
+
+    def run(self):
+        for count in range(1_000_000):
+            # The signals that may be in flight are those not delivered of a whole export.
+            self.unfinished = (f"{self.name_base}-{count}", SIGNALS)
+            self.ids = []
+            try:
+                self.export()
+            except (OSError, http.client.HTTPException):
+                self.unfinished = (self.unfinished[0], SIGNALS - len(self.ids))
+                return
+            except AssertionError as fault:
+                self.fault = fault
+                return
+            self.finish()
+
+    def export(self):
+        """Reads on to the end; raises where the connection breaks."""
+        connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=30)
+        headers = {"Authorization": f"Bearer {self.key}", "Idempotency-Key": self.unfinished[0]}
+        after = f"?after={self.ids[-1]}" if self.ids else ""
+        connection.request("GET", f"/api/v1/export{after}", headers=headers)
+        answer = connection.getresponse()
+        assert answer.status == 200, f"{answer.status} {answer.read()[:200]}"
+        rest = b""
+        while piece := answer.read(EXPORT_READ_BYTES):
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                self.ids.append(int(json.loads(line)["id"]))
+                self.delivered += 1
+        assert rest == b"", "a whole export ends with a whole line"
+
+    def finish(self):
+        assert len(self.ids) == len(set(self.ids)) == SIGNALS, f"{len(self.ids)} of {SIGNALS} signals"
+        assert self.ids == sorted(self.ids, reverse=True), "newest id first"
+        self.unfinished = None
+
+    def repeat(self):
+        """Resumes the unfinished export."""
+        if self.unfinished is not None:
+            self.export()
+            self.finish()
 
 
 def ask(connection, key, request):
@@ -106,7 +164,8 @@ def main():
         key = json.loads(made)["key"]
         for round_number in range(kills):
             service = start(program, state)
-            group = [Client(round_number, number, key) for number in range(clients)]
+            kind = lambda number: Exporter if number % CLIENTS_PER_EXPORTER == 0 else Client
+            group = [kind(number)(round_number, number, key) for number in range(clients)]
             for client in group:
                 client.start()
             time.sleep(random.uniform(0.02, 0.5))

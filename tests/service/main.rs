@@ -17,6 +17,7 @@ mod deployment;
 #[cfg(feature = "cli")]
 mod documents;
 mod errors;
+mod export;
 mod fixture;
 mod following;
 mod guide;

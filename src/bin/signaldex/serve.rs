@@ -96,6 +96,9 @@ struct Bounds {
     /// Requests under way at once
     #[arg(long, value_name = "N", default_value_t = Limits::default().in_flight, env = "SIGNALDEX_MAX_IN_FLIGHT")]
     max_in_flight: usize,
+    /// Exports under way at once, with up to 4 MB of memory each; a key may have four
+    #[arg(long, value_name = "N", default_value_t = Limits::default().exports, env = "SIGNALDEX_MAX_EXPORTS")]
+    max_exports: usize,
     /// Charges that wait for a commit
     #[arg(long, value_name = "N", default_value_t = Limits::default().charge_queue as u64, value_parser = clap::value_parser!(u64).range(1..=1_000_000), env = "SIGNALDEX_MAX_CHARGE_QUEUE")]
     max_charge_queue: u64,
@@ -263,6 +266,7 @@ impl Bounds {
     fn limits(&self) -> Limits {
         Limits {
             in_flight: self.max_in_flight,
+            exports: self.max_exports,
             charge_queue: usize::try_from(self.max_charge_queue).unwrap_or(usize::MAX),
             request_time: self.request_timeout,
             cheap_query_cost: self.cheap_query_cost,

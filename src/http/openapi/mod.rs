@@ -13,7 +13,9 @@ use serde_json::{Value, json};
 use self::operation::{Example, Operation};
 use super::problem::Code;
 
-pub(super) use parameters::{FACETS, FACETS_KIND, SINCE, bounds, is_of_changes};
+pub(super) use parameters::{
+    EXPORT, EXPORT_KEY, FACETS, FACETS_KIND, REPEATED_KEY, SINCE, bounds, is_of_changes,
+};
 
 /// A signal id, as parameters and paths write it.
 const ID_PATTERN: &str = "^[1-9][0-9]{0,18}$";
@@ -71,6 +73,7 @@ fn paths(base: &str) -> Value {
         "/api/v1/companies/{slug}": {"get": company().document()},
         "/api/v1/filter-options": {"get": filter_options().document()},
         "/api/v1/changes": {"get": changes().document()},
+        "/api/v1/export": {"get": export().document()},
         "/healthz": {"get": health().document()},
         "/readyz": {"get": readiness().document()},
         "/openapi.json": {"get": own(base).document()}
@@ -194,6 +197,36 @@ fn changes() -> Operation {
         ],
         is_metered: true,
         ..Operation::keyed("getChanges")
+    }
+}
+
+fn export() -> Operation {
+    Operation {
+        tag: "Signals",
+        summary: "Export signals",
+        description: "Returns every match, newest id first: one search item a line (NDJSON), or one row each \
+            (CSV, RFC 4180, with a header unless `after` is given). The answer is streamed; one that is \
+            broken off ends without its last chunk. Resume it with `after` set to the id of the last whole \
+            line, and the same `Idempotency-Key`. Costs one `signals` unit for each signal. A cluster \
+            answers 501."
+            .to_owned(),
+        parameters: parameters::of_export(),
+        schema: "Signal",
+        media_type: "application/x-ndjson",
+        other_media_types: &["text/csv"],
+        examples: &[Example {
+            name: "line",
+            request: "/api/v1/export?q=%22series+a%22&country=Germany&maxItems=1",
+            answer: include_str!("../reference/export-signals.json"),
+        }],
+        errors: &[
+            Code::InvalidRequest,
+            Code::QuotaExceeded,
+            Code::RequestInProgress,
+            Code::IdempotencyKeyReused,
+            Code::UriTooLong,
+        ],
+        ..Operation::keyed("exportSignals")
     }
 }
 

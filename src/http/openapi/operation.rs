@@ -15,6 +15,9 @@ pub(super) struct Operation {
     pub(super) parameters: Vec<Value>,
     /// The component that describes the answer.
     pub(super) schema: &'static str,
+    pub(super) media_type: &'static str,
+    /// Other forms of the same content, which are texts.
+    pub(super) other_media_types: &'static [&'static str],
     pub(super) examples: &'static [Example],
     /// Beyond the errors of every endpoint that needs a key.
     pub(super) errors: &'static [Code],
@@ -49,6 +52,8 @@ impl Operation {
             description: String::new(),
             parameters: Vec::new(),
             schema: "",
+            media_type: "application/json",
+            other_media_types: &[],
             examples: &[],
             errors: &[Code::InvalidRequest],
             is_metered: false,
@@ -100,10 +105,14 @@ impl Operation {
             let examples = self.examples.iter().map(Example::document);
             content["examples"] = Value::Object(examples.collect());
         }
+        let mut contents = json!({ self.media_type: content });
+        for media_type in self.other_media_types {
+            contents[*media_type] = json!({"schema": {"type": "string"}});
+        }
         json!({
             "description": "The answer.",
             "headers": responses::answer_headers(self.needs_key, self.is_metered),
-            "content": {"application/json": content}
+            "content": contents
         })
     }
 }

@@ -4,14 +4,15 @@ use serde_json::{Value, json};
 
 use super::{ID_PATTERN, NOT_EMPTY};
 use crate::query::{
-    self, Facet, PARAMETERS, Parameter, ParameterDescription, ParameterKind, join_list, split_list,
+    self, ExportFormat, Facet, PARAMETERS, Parameter, ParameterDescription, ParameterKind,
+    join_list, split_list,
 };
 
 /// The parameters of the search.
 pub(super) fn of_search() -> Vec<Value> {
     let parameters = PARAMETERS.iter().map(parameter);
     parameters
-        .chain([idempotency_key(), if_none_match()])
+        .chain([idempotency_key(REPEATED_KEY), if_none_match()])
         .collect()
 }
 
@@ -29,7 +30,7 @@ pub(super) fn of_changes() -> Vec<Value> {
     let known = PARAMETERS.iter().filter(|known| is_of_changes(known));
     let parameters = known.map(parameter);
     parameters
-        .chain([since(), idempotency_key(), if_none_match()])
+        .chain([since(), idempotency_key(REPEATED_KEY), if_none_match()])
         .collect()
 }
 
@@ -55,6 +56,52 @@ fn since() -> Value {
     })
 }
 
+/// The parameters of an export: the filters of the search, where it begins and ends, and its format.
+pub(super) fn of_export() -> Vec<Value> {
+    let filters = PARAMETERS
+        .iter()
+        .filter(|known| known.parameter.is_filter());
+    let schemas = [
+        json!({"type": "string", "pattern": ID_PATTERN}),
+        json!({"type": "integer", "minimum": 1}),
+        json!({"type": "string", "enum": ExportFormat::NAMES}),
+    ];
+    let own = EXPORT.iter().zip(schemas).map(|([name, _, meaning, example], schema)| {
+        let example = match schema["type"] == "integer" {
+            true => example.parse().map_or(Value::Null, |number: u64| json!(number)),
+            false => json!(example),
+        };
+        json!({
+            "name": name, "in": "query", "required": false, "description": format!("{meaning}."),
+            "schema": schema, "example": example
+        })
+    });
+    let parameters = filters.map(parameter).chain(own);
+    parameters.chain([idempotency_key(EXPORT_KEY)]).collect()
+}
+
+/// The parameters that only an export has: name, bounds, meaning and example.
+pub(in crate::http) const EXPORT: [[&str; 4]; 3] = [
+    [
+        query::EXPORT_NAMES[0],
+        "A signal id",
+        "Begins after that signal, which need not match any more",
+        "7471864829972502442",
+    ],
+    [
+        query::EXPORT_NAMES[1],
+        "A whole number from 1",
+        "Ends after so many signals",
+        "10000",
+    ],
+    [
+        query::EXPORT_NAMES[2],
+        "ndjson or csv",
+        "The form of the answer; without it, the `Accept` header says it, and NDJSON is the default",
+        "csv",
+    ],
+];
+
 pub(super) fn of_signal() -> Vec<Value> {
     let schema = json!({"type": "string", "pattern": ID_PATTERN});
     let id = path_parameter("id", "The id of the signal.", schema, "7477456168553964859");
@@ -79,10 +126,16 @@ fn path_parameter(name: &str, description: &str, schema: Value, example: &str) -
     })
 }
 
-fn idempotency_key() -> Value {
+/// What an idempotency key does for a request that is answered at once.
+pub(in crate::http) const REPEATED_KEY: &str = "A repeated request with the same key and parameters returns the same items for 24 hours and is charged once.";
+
+/// What it does for an export.
+pub(in crate::http) const EXPORT_KEY: &str = "Names an export with these filters: what was charged under it is not charged again within 24 hours, whatever `after`, `maxItems` and `format` are.";
+
+fn idempotency_key(description: &str) -> Value {
     json!({
         "name": "Idempotency-Key", "in": "header", "required": false,
-        "description": "A repeated request with the same key and parameters returns the same items for 24 hours and is charged once.",
+        "description": description,
         "schema": {"type": "string", "minLength": 8, "maxLength": 128, "pattern": "^[!-~]{8,128}$"},
         "example": "0f8fad5b-d9cb-469f"
     })

@@ -9,16 +9,17 @@ impl Page {
     /// The fields of the form, with the values of the example.
     pub(super) fn fields(&self) -> Vec<Field> {
         let query = self.request.split_once('?').map_or("", |(_, query)| query);
-        let of_query = |known: &ParameterDescription| {
+        let asked = |name, example| {
             let mut values = form_urlencoded::parse(query.as_bytes());
-            let value = values.find(|(name, _)| name == known.name);
+            let value = values.find(|(known, _)| known == name);
             Field {
-                name: known.name,
+                name,
                 location: Location::Query,
                 value: value.map_or_else(String::new, |(_, value)| value.into_owned()),
-                example: known.example,
+                example,
             }
         };
+        let of_query = |known: &ParameterDescription| asked(known.name, known.example);
         let empty = |location, name, example| Field {
             name,
             location,
@@ -29,21 +30,20 @@ impl Page {
         let if_none_match = header("If-None-Match", "W/\"0123456789abcdef01234567\"");
         match &self.parameters {
             Parameters::Search => {
-                let headers = [
-                    header(IDEMPOTENCY_KEY[0], IDEMPOTENCY_KEY[3]),
-                    if_none_match,
-                ];
+                let headers = [header(IDEMPOTENCY_KEY, KEY_EXAMPLE), if_none_match];
                 PARAMETERS.iter().map(of_query).chain(headers).collect()
             }
             Parameters::Changes => {
                 let [name, _, _, example] = openapi::SINCE;
                 let since = empty(Location::Query, name, example);
-                let others = [
-                    since,
-                    header(IDEMPOTENCY_KEY[0], IDEMPOTENCY_KEY[3]),
-                    if_none_match,
-                ];
+                let others = [since, header(IDEMPOTENCY_KEY, KEY_EXAMPLE), if_none_match];
                 of_changes().map(of_query).chain(others).collect()
+            }
+            Parameters::Export => {
+                let own = openapi::EXPORT.map(|[name, _, _, example]| asked(name, example));
+                let header = header(IDEMPOTENCY_KEY, KEY_EXAMPLE);
+                let fields = all_filters().map(of_query).chain(own);
+                fields.chain([header]).collect()
             }
             Parameters::Filters => {
                 let [name, _, example] = openapi::FACETS;
@@ -73,12 +73,21 @@ impl Page {
             Parameters::Search => {
                 let parameters = PARAMETERS.iter().map(parameter_row);
                 parameters
-                    .chain([row(IDEMPOTENCY_KEY), if_none_match])
+                    .chain([key_row(openapi::REPEATED_KEY), if_none_match])
                     .collect()
             }
             Parameters::Changes => {
-                let others = [row(openapi::SINCE), row(IDEMPOTENCY_KEY), if_none_match];
+                let key = key_row(openapi::REPEATED_KEY);
+                let others = [row(openapi::SINCE), key, if_none_match];
                 of_changes().map(parameter_row).chain(others).collect()
+            }
+            Parameters::Export => {
+                let own = openapi::EXPORT.map(row);
+                let filters = all_filters().map(parameter_row);
+                filters
+                    .chain(own)
+                    .chain([key_row(openapi::EXPORT_KEY)])
+                    .collect()
             }
             Parameters::Filters => {
                 let [name, meaning, example] = openapi::FACETS;
@@ -91,14 +100,14 @@ impl Page {
     }
 }
 
-/// The header that makes a repeated request free: name, value, meaning, example.
-const IDEMPOTENCY_KEY: [&str; 4] = [
-    "Idempotency-Key",
-    "A header, 8 to 128 visible ASCII characters",
-    "A repeated request with the same key and parameters returns the same items for 24 hours and is \
-     charged once.",
-    "0f8fad5b-d9cb-469f",
-];
+/// The header that makes a repeated request free.
+const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
+const KEY_EXAMPLE: &str = "0f8fad5b-d9cb-469f";
+
+fn key_row(meaning: &str) -> String {
+    let value = "A header, 8 to 128 visible ASCII characters";
+    row([IDEMPOTENCY_KEY, value, meaning, KEY_EXAMPLE])
+}
 
 /// The parameters that the feed of changes shares with the search.
 fn of_changes() -> impl Iterator<Item = &'static ParameterDescription> {
@@ -106,10 +115,16 @@ fn of_changes() -> impl Iterator<Item = &'static ParameterDescription> {
     known.filter(|known| openapi::is_of_changes(known))
 }
 
+/// The search's filters.
+fn all_filters() -> impl Iterator<Item = &'static ParameterDescription> {
+    PARAMETERS
+        .iter()
+        .filter(|known| known.parameter.is_filter())
+}
+
 /// The search's filters without lists of ids.
 fn filters() -> impl Iterator<Item = &'static ParameterDescription> {
-    let known = PARAMETERS.iter();
-    known.filter(|known| known.parameter.is_filter() && !known.parameter.is_of_ids())
+    all_filters().filter(|known| !known.parameter.is_of_ids())
 }
 
 pub(super) fn parameter_row(known: &ParameterDescription) -> String {

@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use super::files::{Files, LostFile};
 use super::replay_store::Removal;
 use super::usage_store::UsageBatch;
-use super::{NewReplay, replay_store};
+use super::{ExportCharge, NewReplay, replay_store};
 use crate::http::metering::{Counter, Month};
 
 /// What a commit removes of expired answers besides twice as many as it adds: so the removal always
@@ -30,24 +30,31 @@ const REMOVED_BESIDES: Removal = Removal {
     bytes_max: 1 << 20,
 };
 
-/// Units to be recorded, with the answer they pay for where it has a name.
+/// Units to be recorded, with what they pay for where it has a name.
 pub(crate) struct Charge {
     pub(crate) key: i64,
     pub(crate) month: Month,
     /// The day (UTC) on which the units were used.
     pub(crate) day: Date,
     pub(crate) counter: Counter,
-    /// At least 1.
+    /// At least 1. Of an export with a name, those that were paid before are not charged.
     pub(crate) units: u64,
     pub(crate) quota: Option<u64>,
-    pub(crate) replay: Option<NewReplay>,
+    pub(crate) kept: Option<Kept>,
     /// Dropped when the outcome is known, before the request is told of it.
     pub(crate) guard: Option<Arc<dyn Send + Sync>>,
 }
 
-/// What a key has used after a charge.
+/// What is kept with a charge under the idempotency key of its request.
+pub(crate) enum Kept {
+    Answer(NewReplay),
+    Export(ExportCharge),
+}
+
+/// What was charged, and what the key has used after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Charged {
+    pub(crate) units: u64,
     pub(crate) total: u64,
 }
 
@@ -58,6 +65,8 @@ pub(crate) enum ChargeError {
     QuotaExceeded { left: u64 },
     /// Another process has answered under that name.
     NameTaken,
+    /// The export of that name was charged in more separate pieces than are kept.
+    TooManyPieces,
     /// Too many charges wait.
     QueueFull,
     /// The state cannot be written.
@@ -189,9 +198,9 @@ impl Committer {
             Ok(outcomes) => {
                 note_written(true);
                 for (taken, outcome) in taken.into_iter().zip(outcomes) {
-                    if outcome.is_ok() {
+                    if let Ok(charged) = outcome {
                         let recorded = &self.recorded[taken.charge.counter.index()];
-                        recorded.fetch_add(taken.charge.units, Ordering::Relaxed);
+                        recorded.fetch_add(charged.units, Ordering::Relaxed);
                     }
                     taken.tell(outcome);
                 }
@@ -296,12 +305,11 @@ fn record_all(
         .collect::<rusqlite::Result<_>>()?;
     usage.write()?;
     let mut removal = REMOVED_BESIDES;
-    for replay in taken
-        .iter()
-        .filter_map(|taken| taken.charge.replay.as_ref())
-    {
-        removal.count_max += 2;
-        removal.bytes_max += 2 * replay.stored_bytes();
+    for taken in taken {
+        if let Some(Kept::Answer(answer)) = &taken.charge.kept {
+            removal.count_max += 2;
+            removal.bytes_max += 2 * answer.stored_bytes();
+        }
     }
     replay_store::remove_expired(transaction, now, removal)?;
     Ok(outcomes)
@@ -315,21 +323,47 @@ fn record(
 ) -> rusqlite::Result<Outcome> {
     let counts = usage.counts(charge.key, charge.month)?;
     let used = counts[charge.counter.index()];
-    if let Some(quota) = charge.quota {
-        let left = quota.saturating_sub(used);
-        if charge.units > left {
-            return Ok(Err(ChargeError::QuotaExceeded { left }));
-        }
-    }
-    if let Some(replay) = &charge.replay
-        && !replay.insert(connection, charge.key, now)?
-    {
-        return Ok(Err(ChargeError::NameTaken));
-    }
-    let total = used.saturating_add(charge.units);
+    let left = charge.quota.map(|quota| quota.saturating_sub(used));
+    let units = match keep(connection, charge, left, now)? {
+        Ok(units) => units,
+        Err(error) => return Ok(Err(error)),
+    };
+    let total = used.saturating_add(units);
     counts[charge.counter.index()] = total;
-    usage.add_to_day(charge.key, charge.day, charge.counter, charge.units);
-    Ok(Ok(Charged { total }))
+    usage.add_to_day(charge.key, charge.day, charge.counter, units);
+    Ok(Ok(Charged { units, total }))
+}
+
+/// Keeps what a charge pays for, where the quota leaves enough, and says how many units that takes.
+fn keep(
+    connection: &Connection,
+    charge: &Charge,
+    left: Option<u64>,
+    now: i64,
+) -> rusqlite::Result<Result<u64, ChargeError>> {
+    let check = |units| match left {
+        Some(left) if units > left => Err(ChargeError::QuotaExceeded { left }),
+        _ => Ok(units),
+    };
+    let Some(Kept::Export(export)) = &charge.kept else {
+        let checked = check(charge.units);
+        if checked.is_ok()
+            && let Some(Kept::Answer(answer)) = &charge.kept
+            && !answer.insert(connection, charge.key, now)?
+        {
+            return Ok(Err(ChargeError::NameTaken));
+        }
+        return Ok(checked);
+    };
+    let due = match export.due(connection, charge.key, now)? {
+        Ok(due) => due,
+        Err(error) => return Ok(Err(error)),
+    };
+    let checked = check(due.units);
+    if checked.is_ok() {
+        export.pay(connection, charge.key, now, &due)?;
+    }
+    Ok(checked)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 mod activity_store;
 mod admin_store;
 mod commit;
+mod export_store;
 mod files;
 mod key_store;
 mod replay_store;
@@ -25,9 +26,10 @@ use time::Date;
 pub use usage_store::UsageLine;
 
 pub(crate) use activity_store::{CountedBy, NewRequests, RequestLine};
-pub(crate) use commit::{Charge, ChargeError, Charged};
+pub(crate) use commit::{Charge, ChargeError, Charged, Kept};
+pub(crate) use export_store::{ExportCharge, PaidRanges};
 pub(crate) use files::LostFile;
-pub(crate) use replay_store::NewReplay;
+pub(crate) use replay_store::{NewReplay, StoredReplay};
 pub(crate) use writer::Writer;
 
 use crate::http::keys::KeyHash;
@@ -149,7 +151,7 @@ impl StateError {
         ))
     }
 
-    fn invalid(reason: impl Into<String>) -> StateError {
+    pub(crate) fn invalid(reason: impl Into<String>) -> StateError {
         StateError(Reason::Invalid(reason.into()))
     }
 }

@@ -6,6 +6,7 @@
 
 use std::io::Read;
 
+use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{State, StateError};
@@ -105,30 +106,38 @@ impl State {
         name: &str,
         now: i64,
     ) -> Result<Option<StoredReplay>, StateError> {
-        self.with(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT parameters, etag, length, body FROM replays \
-                 WHERE key = ?1 AND name = ?2 AND answered_at > ?3",
-            )?;
-            let oldest = now - LIFETIME_SECONDS;
-            let stored = statement
-                .query_row(params![key, name, oldest], |row| {
-                    let body: Vec<u8> = row.get(3)?;
-                    Ok((row.get(0)?, row.get(1)?, row.get(2)?, body))
-                })
-                .optional()?;
-            let Some((parameters, etag, length, compressed)) = stored else {
-                return Ok(None);
-            };
-            let body = decompress(&compressed, length)
-                .ok_or_else(|| StateError::invalid("a kept answer is damaged"))?;
-            Ok(Some(StoredReplay {
-                parameters,
-                etag,
-                body,
-            }))
-        })
+        self.with(|connection| Ok(find(connection, key, name, now)?))
     }
+}
+
+/// As [`State::replay`], on a connection of the caller's.
+pub(super) fn find(
+    connection: &Connection,
+    key: i64,
+    name: &str,
+    now: i64,
+) -> rusqlite::Result<Option<StoredReplay>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT parameters, etag, length, body FROM replays \
+         WHERE key = ?1 AND name = ?2 AND answered_at > ?3",
+    )?;
+    let oldest = now - LIFETIME_SECONDS;
+    let stored = statement.query_row(params![key, name, oldest], |row| {
+        let compressed: Vec<u8> = row.get(3)?;
+        let body = decompress(&compressed, row.get(2)?).ok_or_else(|| damaged("answer"))?;
+        Ok(StoredReplay {
+            parameters: row.get(0)?,
+            etag: row.get(1)?,
+            body,
+        })
+    });
+    stored.optional()
+}
+
+/// The error of what cannot be read back.
+pub(super) fn damaged(what: &str) -> rusqlite::Error {
+    let error = format!("a kept {what} is damaged");
+    rusqlite::Error::FromSqlConversionFailure(3, Type::Blob, error.into())
 }
 
 /// The answer of that length; `None` where it is damaged. Never holds more than its length.

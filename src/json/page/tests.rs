@@ -1,5 +1,7 @@
 //! An answer written from records is a page serialised.
 
+use std::ops::ControlFlow;
+
 use proptest::prelude::*;
 use time::macros::date;
 
@@ -28,6 +30,7 @@ fn answer(company: &Company<'_>, signals: &[Signal<'_>], next_cursor: Option<&st
     let mut answer = SearchAnswer::with_capacity(signals.len());
     let visited = snapshot.visit_records(&page, |signal, company_name| {
         answer.push(signal, company_name);
+        ControlFlow::Continue(())
     });
     visited.expect("whole records");
     answer.finish(next_cursor)

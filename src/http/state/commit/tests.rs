@@ -62,9 +62,10 @@ impl Fixture {
 }
 
 fn charge(units: u64, quota: Option<u64>, name: Option<usize>) -> Charge {
-    let replay = name.map(|name| {
+    let kept = name.map(|name| {
         let (name, tag) = (format!("name-{name:04}"), "tag".to_owned());
-        NewReplay::compress(name, [7; 32], tag, b"an answer").expect("compressed")
+        let answer = NewReplay::compress(name, [7; 32], tag, b"an answer");
+        Kept::Answer(answer.expect("compressed"))
     });
     Charge {
         key: 1,
@@ -73,7 +74,7 @@ fn charge(units: u64, quota: Option<u64>, name: Option<usize>) -> Charge {
         counter: Counter::Signals,
         units,
         quota,
-        replay,
+        kept,
         guard: None,
     }
 }
@@ -99,9 +100,12 @@ fn a_quota_is_shared_within_a_commit_and_says_what_it_leaves() {
     assert_eq!(
         outcomes,
         [
-            Some(Ok(Charged { total: 7 })),
+            Some(Ok(Charged { units: 7, total: 7 })),
             Some(Err(ChargeError::QuotaExceeded { left: 3 })),
-            Some(Ok(Charged { total: 10 })),
+            Some(Ok(Charged {
+                units: 3,
+                total: 10
+            })),
             Some(Err(ChargeError::QuotaExceeded { left: 0 })),
         ]
     );
@@ -120,7 +124,7 @@ fn what_is_withdrawn_is_not_recorded() {
     assert!(slots[0].take().is_some());
     assert!(slots[0].take().is_none());
     let outcomes = fixture.commit_slots(slots, NOW);
-    assert_eq!(outcomes, [None, Some(Ok(Charged { total: 6 }))]);
+    assert_eq!(outcomes, [None, Some(Ok(Charged { units: 6, total: 6 }))]);
     assert_eq!(
         fixture.state.usage(None).expect("usage")[0].counts,
         [6, 0, 0, 0]

@@ -1,0 +1,119 @@
+//! Exports of an index of this process, slice by slice.
+
+use std::ops::{ControlFlow, RangeInclusive};
+
+use time::Date;
+
+use crate::json::{write_csv_header, write_csv_signal, write_item_line};
+use crate::query::{ExportFormat, Order, Start};
+use crate::{Filter, Query, Result, SignalId, Snapshot};
+
+/// The most signals of a slice, each of which is charged before it is sent.
+pub(crate) const SLICE_SIGNALS_MAX: u64 = 1000;
+
+/// Bytes after which a slice ends: about those of 1,000 usual signals, so that an export takes no more
+/// memory where signals are large. A slice exceeds it by at most one signal.
+const SLICE_BYTES: usize = 1 << 20;
+
+/// What is asked of an export.
+#[derive(Clone, Debug)]
+pub(crate) struct ExportRequest {
+    pub(crate) filter: Filter,
+    pub(crate) format: ExportFormat,
+    /// The signal after which the next slice begins.
+    pub(crate) after: Option<SignalId>,
+    /// The most signals from there on.
+    pub(crate) items_max: u64,
+}
+
+/// Signals that follow each other in an export, newest id first.
+#[derive(Debug)]
+pub(crate) struct ExportSlice {
+    pub(crate) ids: Vec<SignalId>,
+    /// A line for each.
+    pub(crate) body: Vec<u8>,
+    /// Whether nothing follows.
+    pub(crate) is_last: bool,
+}
+
+impl ExportRequest {
+    /// What follows a slice that this found; `None` where nothing does.
+    pub(crate) fn after_slice(&self, slice: &ExportSlice) -> Option<ExportRequest> {
+        let last = slice.ids.last().filter(|_| !slice.is_last)?;
+        Some(ExportRequest {
+            after: Some(*last),
+            items_max: self.items_max.saturating_sub(slice.ids.len() as u64),
+            ..self.clone()
+        })
+    }
+}
+
+/// The header of a file that begins with the first signal.
+pub(crate) fn header(format: ExportFormat) -> Vec<u8> {
+    let mut header = Vec::new();
+    match format {
+        ExportFormat::Ndjson => {}
+        ExportFormat::Csv => write_csv_header(&mut header),
+    }
+    header
+}
+
+/// The next slice of an export.
+pub(super) fn slice(
+    snapshot: &Snapshot,
+    request: &ExportRequest,
+    today: Date,
+) -> Result<ExportSlice> {
+    let length = request.items_max.min(SLICE_SIGNALS_MAX);
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    let query = Query::of_filter(request.filter.clone(), Order::NewestFirst, length);
+    let query = match request.after {
+        None => query,
+        Some(id) => query.part(Start::After(query.cursor_after(id, today)), length),
+    };
+    let page = snapshot.search(&query, today);
+    let write = match request.format {
+        ExportFormat::Ndjson => write_item_line,
+        ExportFormat::Csv => write_csv_signal,
+    };
+    let mut ids = Vec::with_capacity(page.len());
+    let mut body = Vec::with_capacity(SLICE_BYTES.min(page.len() << 10));
+    snapshot.visit_records(&page, |signal, company_name| {
+        ids.push(signal.id);
+        write(&mut body, signal, company_name);
+        if body.len() < SLICE_BYTES {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    })?;
+    let is_whole_page = ids.len() == page.len();
+    let is_last =
+        ids.len() as u64 == request.items_max || (is_whole_page && page.next_cursor().is_none());
+    Ok(ExportSlice { ids, body, is_last })
+}
+
+/// How many signals of an export are not in `paid`; where there are more than `most`, any number above
+/// that. No record is read.
+pub(super) fn unpaid(
+    snapshot: &Snapshot,
+    request: &ExportRequest,
+    paid: &[RangeInclusive<SignalId>],
+    most: u64,
+    today: Date,
+) -> u64 {
+    let matches = snapshot.matches(&request.filter, today, Order::NewestFirst);
+    let matches = match request.after {
+        None => matches,
+        Some(id) => matches.after(id),
+    };
+    let taken = usize::try_from(request.items_max).unwrap_or(usize::MAX);
+    let is_unpaid = |id: &SignalId| !paid.iter().any(|range| range.contains(id));
+    let enough = usize::try_from(most).map_or(usize::MAX, |most| most.saturating_add(1));
+    matches
+        .ids()
+        .take(taken)
+        .filter(is_unpaid)
+        .take(enough)
+        .count() as u64
+}

@@ -1,0 +1,326 @@
+//! `GET /api/v1/export`: every match, streamed, each slice charged before it is sent.
+//!
+//! The first slice is found and charged before the answer begins, so what is wrong then is an error as
+//! any other. From there on a task finds, charges and sends one slice after the other; it finds the next
+//! one while a charge is written. What goes wrong then breaks the answer off.
+
+mod body;
+mod format;
+mod slots;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::header::{CACHE_CONTROL, VARY};
+use axum::http::{HeaderValue, Version};
+use time::{Date, UtcDateTime};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use self::body::{ExportBody, Part};
+use self::slots::Slot;
+pub(super) use self::slots::Slots;
+use super::answer::Answer;
+use super::asking;
+use super::call::Call;
+use super::charging::{self, NewCharge, Refusal};
+use super::keyring::Key;
+use super::keys::KeyHash;
+use super::metering::Counter;
+use super::problem::{Code, Problem};
+use super::query_pool::NotRun;
+use super::replay::{self, IdempotencyGuard, Replay};
+use super::service::Shared;
+use super::state::{Charged, ExportCharge, Kept, PaidRanges};
+use crate::Filter;
+use crate::corpus::{CorpusView, ExportRequest, ExportSlice, Unanswered, export_header};
+use crate::query::{ExportFormat, ExportQuery};
+
+/// How long an export waits where too many expensive queries do, before it tries again.
+const BUSY_PAUSE: Duration = Duration::from_millis(100);
+
+const NEEDS_HTTP_1_1: &str = "An export needs HTTP/1.1, which tells a download that breaks off from a \
+     whole one; a proxy before this service may have to be told (nginx: proxy_http_version 1.1).";
+
+/// An export under way.
+struct Export {
+    service: Arc<Shared>,
+    view: Arc<CorpusView>,
+    key: Arc<Key>,
+    /// The hash of the key that was sent; `None` where the host has authenticated the request.
+    key_hash: Option<KeyHash>,
+    today: Date,
+    /// The idempotency key, and what keeps others from using it.
+    name: Option<(Replay, Arc<IdempotencyGuard>)>,
+    request_id: String,
+    /// Held until the export ends.
+    _slot: Slot,
+}
+
+/// Why an export was broken off.
+enum BrokenOff {
+    ClientGone,
+    KeyEnded,
+    NotCharged(Problem),
+    NotFound(String),
+}
+
+pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
+    let query = ExportQuery::parse(call.query())?;
+    if call.parts.version < Version::HTTP_11 {
+        return Err(Problem::new(Code::InvalidRequest, NEEDS_HTTP_1_1));
+    }
+    let format = query
+        .format
+        .unwrap_or_else(|| format::accepted(&call.parts.headers));
+    let replay = Replay::of(call, || parameters_of(&query.filter))?;
+    let (name, paid) = match replay {
+        None => (None, PaidRanges::default()),
+        Some(replay) => {
+            let (guard, paid) = replay.resume(call)?;
+            (Some((replay, Arc::new(guard))), paid)
+        }
+    };
+    let view = call.service.corpus.view();
+    let is_whole_file = query.after.is_none();
+    let request = ExportRequest {
+        filter: query.filter,
+        format,
+        after: query.after,
+        items_max: query.max_items.unwrap_or(u64::MAX),
+    };
+    check_quota(call, &view, &request, &paid).await?;
+    if call.is_head() {
+        return Ok(answer_of(format, ExportBody::unknown()));
+    }
+    let export = Export {
+        service: Arc::clone(call.service),
+        view,
+        key: Arc::clone(&call.key),
+        key_hash: call.key_hash,
+        today: call.today,
+        name,
+        request_id: call.request_id.clone(),
+        _slot: call.service.exports.begin(call.key.record.number)?,
+    };
+    let found = export.find(&request).await;
+    let mut first = found.map_err(|reason| asking::not_run(call, &reason))??;
+    let deadline = call.deadline.of_charge();
+    let charged = export.charge(&request, &first, &call.key, deadline).await?;
+    if is_whole_file {
+        first.body.splice(..0, export_header(format));
+    }
+    let (parts, body) = ExportBody::new();
+    tokio::spawn(async move {
+        if parts.begun.await.is_ok() {
+            export.note_charged(charged);
+            export.run(request, first, parts.sender).await;
+        }
+    });
+    Ok(answer_of(format, body))
+}
+
+fn answer_of(format: ExportFormat, body: ExportBody) -> Answer {
+    let answer = Answer::new(format::content_type(format), Body::new(body));
+    answer
+        .with(CACHE_CONTROL, "private, no-store")
+        .with(VARY, HeaderValue::from_static("Authorization, Accept"))
+}
+
+/// What two requests have in common that are parts of the same export.
+fn parameters_of(filter: &Filter) -> [u8; 32] {
+    replay::parameters_of(&[b"export", filter.fingerprint().as_bytes()])
+}
+
+/// Refuses an export that would take more units than the key's quota leaves.
+async fn check_quota(
+    call: &Call<'_>,
+    view: &Arc<CorpusView>,
+    request: &ExportRequest,
+    paid: &PaidRanges,
+) -> Result<(), Problem> {
+    let Some(left) = charging::unused(call, Counter::Signals)? else {
+        return Ok(());
+    };
+    // The number of all matches is known at once for most filters, and is often enough.
+    let matches = asking::count(call, view, &request.filter).await?;
+    if matches.min(request.items_max) <= left {
+        return Ok(());
+    }
+    if asking::unpaid(call, view, request, paid.ranges(), left).await? <= left {
+        return Ok(());
+    }
+    if left == 0 {
+        return Err(charging::exhausted(Counter::Signals));
+    }
+    let detail = format!(
+        "The export has more signals than the {left} that the key's quota leaves for this month (UTC); \
+         narrow the filters, set maxItems={left}, or ask the operator for more."
+    );
+    Err(Problem::new(Code::QuotaExceeded, detail))
+}
+
+impl Export {
+    async fn find(
+        &self,
+        request: &ExportRequest,
+    ) -> Result<Result<ExportSlice, Unanswered>, NotRun> {
+        let (corpus, view) = (Arc::clone(&self.service.corpus), Arc::clone(&self.view));
+        let (request, today) = (request.clone(), self.today);
+        let work = async move { corpus.export(&view, &request, today).await };
+        let key = self.key.record.number;
+        self.service.query_pool.run(key, work).await
+    }
+
+    /// Charges what of a slice is not paid yet, and says how many units that are.
+    async fn charge(
+        &self,
+        request: &ExportRequest,
+        slice: &ExportSlice,
+        key: &Key,
+        deadline: Instant,
+    ) -> Result<u64, Refusal> {
+        if slice.ids.is_empty() {
+            return Ok(0);
+        }
+        let kept = self.name.as_ref().map(|(replay, _)| {
+            Kept::Export(ExportCharge {
+                name: replay.name.clone(),
+                parameters: replay.parameters,
+                after: request.after,
+                ids: slice.ids.clone(),
+            })
+        });
+        let charge = NewCharge {
+            key,
+            now: UtcDateTime::now(),
+            counter: Counter::Signals,
+            units: slice.ids.len() as u64,
+            kept,
+        };
+        let guard = self.name.as_ref().map(|(_, guard)| guard);
+        let charging = charging::record(&self.service, charge, guard, deadline);
+        let Charged { units, .. } = charging.await?;
+        Ok(units)
+    }
+
+    /// Shows a charge in the dashboard's list of requests.
+    fn note_charged(&self, units: u64) {
+        let (number, activity) = (self.key.record.number, &self.service.activity);
+        activity.add_charged(number, &self.request_id, units);
+    }
+
+    /// Sends a slice that is charged, and all that follow it.
+    async fn run(self, request: ExportRequest, first: ExportSlice, parts: mpsc::Sender<Part>) {
+        let mut sent = 0;
+        let outcome = self.send_all(request, first, &parts, &mut sent).await;
+        let (request_id, signals) = (&self.request_id, sent);
+        let reason = match outcome {
+            Ok(()) => {
+                tracing::info!(request_id, signals, "exported");
+                // A client that has the end can begin another export at once.
+                drop(self);
+                // One that has gone by now has all the rest.
+                let _ = parts.send(Part::End).await;
+                return;
+            }
+            Err(BrokenOff::ClientGone) => "the client has gone",
+            Err(BrokenOff::KeyEnded) => "the key was revoked or has expired",
+            Err(BrokenOff::NotCharged(problem)) => &problem.detail.clone(),
+            Err(BrokenOff::NotFound(reason)) => &reason.clone(),
+        };
+        self.service.metrics.exports_broken_off.inc();
+        tracing::warn!(request_id, signals, reason, "an export was broken off");
+    }
+
+    async fn send_all(
+        &self,
+        request: ExportRequest,
+        first: ExportSlice,
+        parts: &mpsc::Sender<Part>,
+        sent: &mut u64,
+    ) -> Result<(), BrokenOff> {
+        let mut following = request.after_slice(&first);
+        send(parts, first, sent).await?;
+        let mut found = match &following {
+            None => return Ok(()),
+            Some(request) => self.find_patiently(request, parts).await?,
+        };
+        while let Some(request) = &following {
+            let next = request.after_slice(&found);
+            let finding = async {
+                match &next {
+                    None => Ok(None),
+                    Some(next) => self.find_patiently(next, parts).await.map(Some),
+                }
+            };
+            let (charged, next_found) = tokio::join!(self.charge_now(request, &found), finding);
+            charged?;
+            send(parts, found, sent).await?;
+            let Some(next_found) = next_found? else {
+                return Ok(());
+            };
+            (found, following) = (next_found, next);
+        }
+        Ok(())
+    }
+
+    /// Charges as the key is now, which may have ended since the export began.
+    async fn charge_now(
+        &self,
+        request: &ExportRequest,
+        slice: &ExportSlice,
+    ) -> Result<(), BrokenOff> {
+        let key = self.present_key().ok_or(BrokenOff::KeyEnded)?;
+        let deadline = Instant::now() + self.service.limits.request_time;
+        let charging = self.charge(request, slice, &key, deadline);
+        let charged = charging.await;
+        let units = charged.map_err(|refusal| BrokenOff::NotCharged(refusal.into()))?;
+        self.note_charged(units);
+        Ok(())
+    }
+
+    fn present_key(&self) -> Option<Arc<Key>> {
+        let Some(hash) = &self.key_hash else {
+            return Some(Arc::clone(&self.key));
+        };
+        let key = self.service.keyring.find(hash, &self.service.state);
+        let key = key.ok().flatten()?;
+        key.record.is_valid_at(UtcDateTime::now()).then_some(key)
+    }
+
+    /// Finds a slice, however long other queries take before it.
+    async fn find_patiently(
+        &self,
+        request: &ExportRequest,
+        parts: &mpsc::Sender<Part>,
+    ) -> Result<ExportSlice, BrokenOff> {
+        loop {
+            match self.find(request).await {
+                Ok(Ok(slice)) => return Ok(slice),
+                Ok(Err(unanswered)) => {
+                    let problem = Problem::from(unanswered);
+                    return Err(BrokenOff::NotFound(problem.detail));
+                }
+                Err(NotRun::Failed) => {
+                    let reason = "finding the next signals has failed";
+                    return Err(BrokenOff::NotFound(reason.to_owned()));
+                }
+                Err(NotRun::Busy) if parts.is_closed() => return Err(BrokenOff::ClientGone),
+                Err(NotRun::Busy) => tokio::time::sleep(BUSY_PAUSE).await,
+            }
+        }
+    }
+}
+
+async fn send(
+    parts: &mpsc::Sender<Part>,
+    slice: ExportSlice,
+    sent: &mut u64,
+) -> Result<(), BrokenOff> {
+    let data = Part::Data(Bytes::from(slice.body));
+    parts.send(data).await.map_err(|_| BrokenOff::ClientGone)?;
+    *sent += slice.ids.len() as u64;
+    Ok(())
+}

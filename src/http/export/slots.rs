@@ -1,0 +1,86 @@
+//! How many exports may be under way: each holds a few mebibytes and a snapshot.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::http::problem::{Code, Problem};
+
+/// Exports of one key at once.
+const PER_KEY_MAX: usize = 4;
+/// Seconds after which to try again.
+const RETRY_AFTER_SECONDS: u64 = 1;
+
+/// The exports under way in this process.
+#[derive(Clone, Debug)]
+pub(in crate::http) struct Slots(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    max: usize,
+    /// By the number of the key.
+    under_way: Mutex<HashMap<i64, usize>>,
+}
+
+/// One export under way; dropped when it ends.
+#[derive(Debug)]
+pub(super) struct Slot {
+    slots: Slots,
+    key: i64,
+}
+
+impl Slots {
+    /// At most `max` exports at once.
+    pub(in crate::http) fn new(max: usize) -> Slots {
+        Slots(Arc::new(Shared {
+            max,
+            under_way: Mutex::default(),
+        }))
+    }
+
+    /// Begins an export of a key.
+    ///
+    /// # Errors
+    /// Too many are under way.
+    pub(super) fn begin(&self, key: i64) -> Result<Slot, Problem> {
+        let mut under_way = self.under_way();
+        if under_way.values().sum::<usize>() >= self.0.max {
+            return Err(Problem::overloaded("Too many exports are under way."));
+        }
+        let of_key = under_way.entry(key).or_default();
+        if *of_key >= PER_KEY_MAX {
+            let detail = format!(
+                "The key has {PER_KEY_MAX} exports under way; wait until one of them has ended."
+            );
+            return Err(Problem::new(Code::RateLimited, detail).retry_after(RETRY_AFTER_SECONDS));
+        }
+        *of_key += 1;
+        Ok(Slot {
+            slots: self.clone(),
+            key,
+        })
+    }
+
+    /// How many are under way.
+    pub(in crate::http) fn count(&self) -> usize {
+        self.under_way().values().sum()
+    }
+
+    fn under_way(&self) -> MutexGuard<'_, HashMap<i64, usize>> {
+        self.0
+            .under_way
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let mut under_way = self.slots.under_way();
+        if let Some(of_key) = under_way.get_mut(&self.key) {
+            *of_key -= 1;
+            if *of_key == 0 {
+                under_way.remove(&self.key);
+            }
+        }
+    }
+}
