@@ -97,6 +97,7 @@ mod fixtures;
 mod index;
 mod kernels;
 mod plan;
+mod saved;
 mod segment;
 mod signal;
 
@@ -128,6 +129,7 @@ pub use index::{
 pub use plan::Strategies;
 pub use plan::{Estimate, ExecutionExplanation, Explanation, SegmentExplanation, StepExplanation};
 pub use query::{Facet, FacetQuery, Filter, Query, UnknownValue, nearest_name};
+pub use saved::{MatchedSignal, MatchedSignals, SavedSearches};
 pub use segment::Added;
 pub use signal::{
     Company, CompanyProfile, Currency, Funding, Hiring, Item, ParseCurrencyError, ParseIdError,
@@ -143,6 +145,11 @@ struct Readme;
 #[cfg(all(doctest, feature = "json"))]
 #[doc = include_str!("../docs/changes.md")]
 struct ChangesGuide;
+
+/// The example of the guide to saved searches, compiled.
+#[cfg(all(doctest, feature = "json"))]
+#[doc = include_str!("../docs/saved-searches.md")]
+struct SavedSearchesGuide;
 
 /// The examples of the guide for hosts, compiled and run.
 #[cfg(all(doctest, feature = "json"))]

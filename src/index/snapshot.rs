@@ -339,7 +339,7 @@ impl Snapshot {
     }
 
     /// The record of a slug's company, without what its signals say.
-    pub(super) fn company_record(&self, slug: &str) -> Result<Option<Company<'_>>> {
+    pub(crate) fn company_record(&self, slug: &str) -> Result<Option<Company<'_>>> {
         let mut newest_first = self.segments.iter().rev();
         let found = newest_first.find_map(|live| Some((live, live.company_by_slug(slug)?)));
         found

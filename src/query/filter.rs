@@ -61,8 +61,12 @@ pub(crate) struct CompanyReference {
 
 impl CompanyReference {
     fn means(&self, company: &Company<'_>) -> bool {
-        let name_key = self.name_key.as_ref().unwrap_or(&self.slug);
-        self.slug == company.slug || *name_key == text::fold_value(&company.name)
+        self.slug == company.slug || self.folded_name() == text::fold_value(&company.name)
+    }
+
+    /// What is compared with folded names.
+    pub(crate) fn folded_name(&self) -> &str {
+        self.name_key.as_ref().unwrap_or(&self.slug)
     }
 }
 
@@ -129,14 +133,18 @@ impl Filter {
             && Facet::ALL
                 .into_iter()
                 .all(|facet| self.matches_facet(facet, signal, company))
-            && self.matches_dates(signal.date, today)
-            && self.matches_amount(signal.funding.as_ref().and_then(|funding| funding.amount))
+            && self.matches_ranges(signal, today)
             && self.matches_title(&signal.title)
             && self.matches_company_name(&company.name)
     }
 
+    /// Whether a signal is within the ranges of dates and amounts.
+    pub(crate) fn matches_ranges(&self, signal: &Signal<'_>, today: Date) -> bool {
+        let amount = signal.funding.as_ref().and_then(|funding| funding.amount);
+        self.matches_dates(signal.date, today) && self.matches_amount(amount)
+    }
+
     /// Whether dates or amounts are bounded.
-    #[cfg(feature = "http")]
     pub(crate) fn has_ranges(&self) -> bool {
         let has_days = self.days.is_some() || !self.date_ranges.is_empty();
         let dates = [self.date_from, self.date_to];

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const DOCUMENTS: [&str; 20] = [
+const DOCUMENTS: [&str; 21] = [
     "ARCHITECTURE.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
@@ -23,6 +23,7 @@ const DOCUMENTS: [&str; 20] = [
     "docs/operators.md",
     "docs/records.md",
     "docs/replicas.md",
+    "docs/saved-searches.md",
     "docs/scaling.md",
     "docs/testing.md",
 ];

@@ -22,6 +22,7 @@ segment: digest encoding error kernels query signal text
 plan: encoding kernels query segment signal
 exec: encoding kernels plan query segment signal
 index: digest encoding error exec plan query segment signal
+saved: error index query signal text
 json: error index query segment signal
 synthetic: error signal
 sample: error index json

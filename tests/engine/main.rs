@@ -1,6 +1,8 @@
 //! The engine as a host sees it, compared with the plain meaning of its queries.
 
 mod agreement;
+#[cfg(feature = "json")]
+mod alerts;
 #[cfg(feature = "local")]
 mod changes;
 mod command;
@@ -25,6 +27,8 @@ mod random;
 mod real_corpus;
 #[cfg(feature = "local")]
 mod records;
+#[cfg(feature = "local")]
+mod saved;
 #[cfg(feature = "json")]
 mod stored;
 #[cfg(all(feature = "local", unix))]

@@ -38,13 +38,13 @@ docs/changes.md shows how.";
 /// How often the directory is looked at for commits.
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// The line after the changes of a batch.
+/// The line after a batch.
 #[derive(Serialize)]
 struct Next {
     next: String,
 }
 
-fn parse_position(text: &str) -> Result<Position, String> {
+pub(crate) fn parse_position(text: &str) -> Result<Position, String> {
     let position = Position::parse(text);
     position.map_err(|error| format!("the position {error}"))
 }
@@ -90,7 +90,7 @@ impl Changes {
 }
 
 /// Waits for a snapshot that has changed since a position.
-fn next_snapshot(
+pub(crate) fn next_snapshot(
     index: &Index,
     opened: &Snapshot,
     position: &Position,
@@ -106,7 +106,7 @@ fn next_snapshot(
     }
 }
 
-fn print_next(position: &Position) -> Result<(), Failure> {
+pub(crate) fn print_next(position: &Position) -> Result<(), Failure> {
     let next = position.to_string();
     let mut output = std::io::stdout().lock();
     serde_json::to_writer(&mut output, &Next { next })?;

@@ -17,6 +17,7 @@ mod keys;
 mod log;
 #[cfg(feature = "cli")]
 mod manual;
+mod match_searches;
 mod options;
 mod progress;
 #[cfg(feature = "replicate")]
@@ -74,6 +75,7 @@ enum Command {
     Search(search::Search),
     Export(search::Export),
     Changes(changes::Changes),
+    Match(match_searches::Match),
     Explain(explain::Explain),
     Signal(records::Signal),
     Company(records::Company),
@@ -120,6 +122,7 @@ fn main() -> ExitCode {
         Command::Search(search) => search.run(),
         Command::Export(export) => export.run(),
         Command::Changes(changes) => changes.run(),
+        Command::Match(searches) => searches.run(),
         Command::Explain(explain) => explain.run(),
         Command::Signal(signal) => signal.run(),
         Command::Company(company) => company.run(),

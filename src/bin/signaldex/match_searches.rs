@@ -1,0 +1,142 @@
+//! `signaldex match`: which saved searches match what has changed, once or as commits come.
+
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use signaldex::json::{Lines, SignalItem};
+use signaldex::{Filter, Position, SavedSearches, Snapshot};
+use time::Date;
+
+use crate::changes::{next_snapshot, parse_position, print_next};
+use crate::{Failure, source};
+
+/// Print which saved searches match what has changed since a position
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Match {
+    /// The index's directory, or @sample
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// The saved searches, one a line: {"name":"…","query":"…"}
+    #[arg(value_name = "FILE")]
+    searches: PathBuf,
+    /// The position that an earlier call has printed as `next`; without it, only the present one is printed
+    #[arg(long, value_name = "POSITION", value_parser = parse_position)]
+    since: Option<Position>,
+    /// Go on as commits come, with a `next` line after each batch
+    #[arg(long)]
+    follow: bool,
+    /// The day that counts as today
+    #[arg(long, value_name = "DATE", value_parser = source::parse_date)]
+    as_of: Option<Date>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  signaldex match index searches.jsonl                      the present position
+  signaldex match index searches.jsonl --since POSITION --follow | ./notify
+
+A search is a line of FILE: {\"name\":\"robots\",\"query\":\"q=robotics&country=Germany\"}. Each match is a line:
+{\"search\":\"robots\",\"isNew\":true,\"signal\":{…}}. The last line is {\"next\":\"POSITION\"}.";
+
+/// A line of the file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SearchLine {
+    name: String,
+    query: String,
+}
+
+/// A line of output.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MatchLine<'a> {
+    search: &'a str,
+    is_new: bool,
+    signal: SignalItem<'a>,
+}
+
+impl Match {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let index = source::open(&self.directory)?;
+        let snapshot = index.snapshot();
+        let searches = self.read(SavedSearches::for_index(&snapshot, self.today())?)?;
+        let mut position = match &self.since {
+            Some(since) => self.print(&searches, &snapshot, since)?,
+            None => snapshot.position(),
+        };
+        print_next(&position)?;
+        if !self.follow {
+            return Ok(());
+        }
+        loop {
+            let snapshot = next_snapshot(&index, &snapshot, &position)?;
+            position = self.print(&searches, &snapshot, &position)?;
+            print_next(&position)?;
+        }
+    }
+
+    fn today(&self) -> Date {
+        let today = self.as_of;
+        today.unwrap_or_else(|| source::today_of(&self.directory))
+    }
+
+    /// Reads the file of searches; an error names its line and what is wrong.
+    fn read(&self, mut searches: SavedSearches) -> Result<SavedSearches, Failure> {
+        let path = &self.searches;
+        let mut lines = Lines::open(path)?;
+        while let Some(line) = lines.next_line()? {
+            let number = line.number;
+            let failed =
+                |fault: &dyn std::fmt::Display| format!("{}:{number}: {fault}", path.display());
+            let content = line.content.map_err(|error| failed(&error))?;
+            let line: SearchLine =
+                serde_json::from_slice(content).map_err(|error| failed(&without_place(&error)))?;
+            if line.name.is_empty() {
+                return Err(failed(&"the name is empty; every search needs one").into());
+            }
+            let filter = Filter::parse(&line.query).map_err(|error| failed(&error))?;
+            if searches.insert(&line.name, filter).is_some() {
+                let fault = format!("the name {:?} is given twice", line.name);
+                return Err(failed(&fault).into());
+            }
+        }
+        Ok(searches)
+    }
+
+    /// Prints the matches since a position, and says where they end.
+    fn print(
+        &self,
+        searches: &SavedSearches,
+        snapshot: &Snapshot,
+        since: &Position,
+    ) -> Result<Position, Failure> {
+        let matching = searches.matching(snapshot, since, self.today());
+        let mut matching = matching.map_err(|error| format!("--since: the position {error}"))?;
+        let mut output = BufWriter::new(std::io::stdout().lock());
+        for matched in &mut matching {
+            let matched = matched?;
+            for search in &matched.searches {
+                let line = MatchLine {
+                    search,
+                    is_new: matched.is_new,
+                    signal: SignalItem::from(&matched.item),
+                };
+                serde_json::to_writer(&mut output, &line)?;
+                output.write_all(b"\n")?;
+            }
+        }
+        output.flush()?;
+        Ok(matching.position())
+    }
+}
+
+/// What serde says of a line, without the place: it counts lines from that one.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rsplit_once(" at line ") {
+        Some((what, _)) => what.to_owned(),
+        None => text,
+    }
+}

@@ -1,0 +1,310 @@
+//! Filters as conditions on the numbers of values.
+//!
+//! They mean what [`Filter::matches`] means. The conditions of all searches stand in one list, each search's
+//! one after the other: checking a candidate then reads one stretch of memory. A condition is a word with its
+//! kind and its length, and the values that it is about.
+
+use super::document::Document;
+use super::keys::{Key, Kind};
+use super::vocabulary::Vocabulary;
+use crate::query::{CompanyReference, Facet, Filter, Phrase};
+
+/// Words that stand next to each other.
+type Sequence = Box<[Key]>;
+
+/// Values of which a signal has to have one; ascending, each once.
+pub(super) type Alternatives = Box<[Key]>;
+
+/// What a condition is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+enum Clause {
+    /// Each value is there.
+    All,
+    /// At least one is.
+    Any,
+    /// None is.
+    None,
+    /// The words stand in the title, next to each other.
+    InTitle,
+    /// They do not.
+    NotInTitle,
+    /// They stand in the company's name, next to each other.
+    InCompanyName,
+    /// At least one of so many sequences stands in the title; each follows with its length before it.
+    AnyInTitle,
+    /// The ranges of dates and amounts, which the filter itself decides.
+    Ranges,
+    End,
+}
+
+/// All of them, by number.
+const CLAUSES: [Clause; 9] = [
+    Clause::All,
+    Clause::Any,
+    Clause::None,
+    Clause::InTitle,
+    Clause::NotInTitle,
+    Clause::InCompanyName,
+    Clause::AnyInTitle,
+    Clause::Ranges,
+    Clause::End,
+];
+
+/// The kind of a condition stands in the lowest bits of its word.
+const CLAUSE_BITS: u32 = 4;
+
+/// What the conditions of a search say of a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Decision {
+    Match,
+    NoMatch,
+    /// It is a match if it is within the filter's ranges.
+    InRanges,
+}
+
+/// The conditions of all searches.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Conditions {
+    words: Vec<u32>,
+    /// Where those of each search begin.
+    starts: Vec<usize>,
+}
+
+impl Conditions {
+    /// Adds those of a filter, for the next search. Returns the alternatives by which it can be found: each signal
+    /// that matches has one of the values of each.
+    pub(super) fn push(
+        &mut self,
+        filter: &Filter,
+        vocabulary: &mut Vocabulary,
+    ) -> Vec<Alternatives> {
+        let mut parts = Parts::new(vocabulary);
+        parts.add_texts(filter);
+        parts.add_values(filter);
+        self.starts.push(self.words.len());
+        parts.write(filter.has_ranges(), &mut self.words);
+        parts.found_by
+    }
+
+    /// What those of a search say of a signal.
+    pub(super) fn decide(&self, search: usize, document: &Document) -> Decision {
+        let mut rest = &self.words[self.starts[search]..];
+        loop {
+            let (clause, length) = clause_of(rest[0]);
+            let (values, others) = rest[1..].split_at(match clause {
+                Clause::AnyInTitle => 0,
+                _ => length,
+            });
+            rest = others;
+            let holds = match clause {
+                Clause::All => values.iter().all(|&key| document.has(key)),
+                Clause::Any => values.iter().any(|&key| document.has(key)),
+                Clause::None => !values.iter().any(|&key| document.has(key)),
+                Clause::InTitle => occurs(values, &document.title),
+                Clause::NotInTitle => !occurs(values, &document.title),
+                Clause::InCompanyName => occurs(values, &document.company_name),
+                Clause::AnyInTitle => any_occurs(&mut rest, length, &document.title),
+                Clause::Ranges => return Decision::InRanges,
+                Clause::End => return Decision::Match,
+            };
+            if !holds {
+                return Decision::NoMatch;
+            }
+        }
+    }
+}
+
+fn clause_of(word: u32) -> (Clause, usize) {
+    let clause = CLAUSES[(word & ((1 << CLAUSE_BITS) - 1)) as usize];
+    (clause, (word >> CLAUSE_BITS) as usize)
+}
+
+fn occurs(sequence: &[Key], text: &[Key]) -> bool {
+    text.windows(sequence.len())
+        .any(|window| window == sequence)
+}
+
+/// Whether any of `count` sequences occurs, each with its length before it; takes them from the words.
+fn any_occurs(words: &mut &[u32], count: usize, text: &[Key]) -> bool {
+    let mut any = false;
+    for _ in 0..count {
+        let (sequence, rest) = words[1..].split_at(words[0] as usize);
+        any = any || occurs(sequence, text);
+        *words = rest;
+    }
+    any
+}
+
+/// The conditions of one filter, by kind.
+struct Parts<'v> {
+    vocabulary: &'v mut Vocabulary,
+    found_by: Vec<Alternatives>,
+    required: Vec<Key>,
+    alternatives: Vec<Alternatives>,
+    excluded: Vec<Key>,
+    in_title: Vec<Sequence>,
+    not_in_title: Vec<Sequence>,
+    in_company_name: Vec<Sequence>,
+    any_in_title: Vec<Sequence>,
+}
+
+impl<'v> Parts<'v> {
+    fn new(vocabulary: &'v mut Vocabulary) -> Parts<'v> {
+        Parts {
+            vocabulary,
+            found_by: Vec::new(),
+            required: Vec::new(),
+            alternatives: Vec::new(),
+            excluded: Vec::new(),
+            in_title: Vec::new(),
+            not_in_title: Vec::new(),
+            in_company_name: Vec::new(),
+            any_in_title: Vec::new(),
+        }
+    }
+
+    fn add_texts(&mut self, filter: &Filter) {
+        for phrase in &filter.all {
+            let words = self.required_words(Kind::TitleTerm, phrase);
+            self.in_title.extend(words);
+        }
+        for phrase in &filter.company_words {
+            let words = self.required_words(Kind::CompanyTerm, phrase);
+            self.in_company_name.extend(words);
+        }
+        for phrase in &filter.none {
+            match &*self.sequence(Kind::TitleTerm, phrase) {
+                [word] => self.excluded.push(*word),
+                words => self.not_in_title.push(words.into()),
+            }
+        }
+        self.add_any(&filter.any);
+    }
+
+    /// Requires each word of a phrase; returns the words where their order matters too.
+    fn required_words(&mut self, kind: Kind, phrase: &Phrase) -> Option<Sequence> {
+        let words = self.sequence(kind, phrase);
+        words.iter().for_each(|&word| self.require(vec![word]));
+        (words.len() > 1).then_some(words)
+    }
+
+    fn add_any(&mut self, phrases: &[Phrase]) {
+        if phrases.is_empty() {
+            return;
+        }
+        let words = phrases.iter();
+        let words = words.map(|phrase| self.sequence(Kind::TitleTerm, phrase));
+        let words: Vec<Sequence> = words.collect();
+        // Each phrase is found by its rarest word.
+        let rarest = words
+            .iter()
+            .filter_map(|words| self.vocabulary.rarest(words));
+        let rarest = rarest.collect();
+        if words.iter().all(|words| words.len() == 1) {
+            return self.require(rarest);
+        }
+        self.any_in_title = words;
+        self.found_by.push(ascending(rarest));
+    }
+
+    fn sequence(&mut self, kind: Kind, phrase: &Phrase) -> Sequence {
+        let terms = phrase.terms().iter();
+        terms.map(|term| self.vocabulary.add(kind, term)).collect()
+    }
+
+    fn add_values(&mut self, filter: &Filter) {
+        if let Some(slug) = &filter.company_slug {
+            self.require_texts(Kind::CompanySlug, [slug.as_str()]);
+        }
+        if !filter.companies.is_empty() {
+            self.require_companies(&filter.companies);
+        }
+        for facet in Facet::ALL {
+            let wanted = filter.value_keys(facet);
+            if !wanted.is_empty() {
+                self.require_texts(Kind::Facet(facet), wanted.iter().map(String::as_str));
+            }
+        }
+        for ids in [&filter.ids, &filter.activity_ids].into_iter().flatten() {
+            let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+            self.require_texts(Kind::Id, ids.iter().map(String::as_str));
+        }
+    }
+
+    /// A company is meant by its slug or by its name.
+    fn require_companies(&mut self, companies: &[CompanyReference]) {
+        let mut wanted = Vec::new();
+        for company in companies {
+            wanted.push(self.vocabulary.add(Kind::CompanySlug, &company.slug));
+            let name = company.folded_name();
+            wanted.push(self.vocabulary.add(Kind::CompanyName, name));
+        }
+        self.require(wanted);
+    }
+
+    fn require_texts<'t>(&mut self, kind: Kind, texts: impl IntoIterator<Item = &'t str>) {
+        let texts = texts.into_iter();
+        let keys = texts.map(|text| self.vocabulary.add(kind, text));
+        let keys = keys.collect();
+        self.require(keys);
+    }
+
+    /// Requires one of some values.
+    fn require(&mut self, keys: Vec<Key>) {
+        let keys = ascending(keys);
+        match &*keys {
+            [key] => self.required.push(*key),
+            _ => self.alternatives.push(keys.clone()),
+        }
+        self.found_by.push(keys);
+    }
+
+    /// Appends the conditions, the cheapest first.
+    fn write(&self, has_ranges: bool, words: &mut Vec<u32>) {
+        if !self.required.is_empty() {
+            write(words, Clause::All, &self.required);
+        }
+        if !self.excluded.is_empty() {
+            write(words, Clause::None, &self.excluded);
+        }
+        let lists = [
+            (Clause::Any, &self.alternatives),
+            (Clause::InTitle, &self.in_title),
+            (Clause::NotInTitle, &self.not_in_title),
+            (Clause::InCompanyName, &self.in_company_name),
+        ];
+        for (clause, lists) in lists {
+            lists.iter().for_each(|list| write(words, clause, list));
+        }
+        if !self.any_in_title.is_empty() {
+            words.push(word_of(Clause::AnyInTitle, self.any_in_title.len()));
+            for sequence in &self.any_in_title {
+                words.push(sequence.len() as u32);
+                words.extend(sequence);
+            }
+        }
+        let last = if has_ranges {
+            Clause::Ranges
+        } else {
+            Clause::End
+        };
+        words.push(word_of(last, 0));
+    }
+}
+
+fn ascending(mut keys: Vec<Key>) -> Alternatives {
+    keys.sort_unstable();
+    keys.dedup();
+    keys.into()
+}
+
+fn write(words: &mut Vec<u32>, clause: Clause, values: &[Key]) {
+    words.push(word_of(clause, values.len()));
+    words.extend(values);
+}
+
+fn word_of(clause: Clause, length: usize) -> u32 {
+    let length = u32::try_from(length << CLAUSE_BITS).expect("a filter has fewer than 2^28 values");
+    length | clause as u32
+}
