@@ -22,7 +22,9 @@ use crate::{
     SignalId, Snapshot,
 };
 
-pub(crate) use export::{ExportRequest, ExportSlice, header as export_header};
+pub(crate) use export::{
+    ExportRequest, ExportSlice, header as export_header, slice as export_slice,
+};
 
 /// What is asked of a corpus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

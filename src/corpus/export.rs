@@ -59,7 +59,7 @@ pub(crate) fn header(format: ExportFormat) -> Vec<u8> {
 }
 
 /// The next slice of an export.
-pub(super) fn slice(
+pub(crate) fn slice(
     snapshot: &Snapshot,
     request: &ExportRequest,
     today: Date,

@@ -18,7 +18,8 @@ use time::{Date, UtcDateTime};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use self::body::{ExportBody, Part};
+pub(super) use self::body::{ExportBody, Part};
+pub(super) use self::format::content_type;
 use self::slots::Slot;
 pub(super) use self::slots::Slots;
 use super::answer::Answer;
@@ -122,7 +123,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
 }
 
 fn answer_of(format: ExportFormat, body: ExportBody) -> Answer {
-    let answer = Answer::new(format::content_type(format), Body::new(body));
+    let answer = Answer::new(content_type(format), Body::new(body));
     answer
         .with(CACHE_CONTROL, "private, no-store")
         .with(VARY, HeaderValue::from_static("Authorization, Accept"))

@@ -219,9 +219,9 @@ for (const colorScheme of ["light", "dark"]) {
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     const [signal] = (await api("signals?limit=1")).items;
     const records = [`/signals/${signal.id}`, `/companies/${signal.companySlug}`];
-    const pages = ["/", "/search", "/keys", "/keys/edit?id=key_trial", "/usage", "/usage?by=day", "/requests", "/slow", "/storage", ...records]
+    const pages = ["/", "/search", "/keys", "/keys/edit?id=key_trial", "/usage", "/usage?by=day", "/requests", "/slow", "/storage", "/search/new?q=robotics&since=start", ...records]
       .map((path) => service.admin + path);
-    const reference = ["", "/search-signals", "/get-signal", "/get-company", "/get-filter-options"];
+    const reference = ["", "/search-signals", "/get-signal", "/get-company", "/get-filter-options", "/get-changes", "/export-signals"];
     for (const address of [...pages, ...reference.map((path) => `${service.api}/docs${path}`)]) {
       await page.goto(address);
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);

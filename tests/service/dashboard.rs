@@ -9,7 +9,7 @@ use signaldex::http::{
     Admin, AdminSettings, AdminToken, Limits, Server, ServerLimits, Service, State, Today,
     serve_admin,
 };
-use signaldex::sample;
+use signaldex::{Company, Index, Signal, SignalId, sample};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -41,6 +41,16 @@ impl Dashboard {
     }
 
     fn prepared(session_time: Duration, limits: Limits, prepare: impl FnOnce(&State)) -> Dashboard {
+        let index = sample::index().expect("the sample corpus");
+        Dashboard::over(index, session_time, limits, prepare)
+    }
+
+    fn over(
+        index: Index,
+        session_time: Duration,
+        limits: Limits,
+        prepare: impl FnOnce(&State),
+    ) -> Dashboard {
         let directory = tempfile::tempdir().expect("a directory");
         let state = State::open(directory.path().join("state.db")).expect("a state");
         prepare(&state);
@@ -48,7 +58,6 @@ impl Dashboard {
             .first_admin_token()
             .expect("a token")
             .expect("the first");
-        let index = sample::index().expect("the sample corpus");
         let today = Today::Fixed(sample::AS_OF);
         let service = Service::new(index, state, today, limits).expect("a service");
         let settings = AdminSettings {
@@ -554,9 +563,69 @@ fn a_search_is_given_as_the_api_answers_it_and_as_csv() {
     let count: serde_json::Value = serde_json::from_slice(&count.body).expect("JSON");
     let rows = text(&csv).matches("\r\n").count() as u64;
     assert_eq!(Some(rows - 1), count["data"]["count"].as_u64());
-    for kind in ["json", "csv"] {
+    let lines = dashboard.visit(&session, "/search.ndjson?categories=funding");
+    assert!(csv.is_whole && lines.is_whole);
+    assert_eq!(text(&lines).lines().count() as u64, rows - 1);
+    for kind in ["json", "csv", "ndjson"] {
         let answer = dashboard.visit(&session, &format!("/search.{kind}?contry=x"));
         assert_eq!(answer.status, 400);
+    }
+}
+
+#[test]
+fn what_is_new_since_a_page_was_shown_is_a_link_away() {
+    let index = Index::in_memory().expect("memory");
+    let mut writer = index.writer().expect("nobody else writes");
+    let acme = Company::new("acme", "Acme");
+    writer.upsert_company(&acme).expect("a slug");
+    let id = |id| SignalId::new(id).expect("an id");
+    let mut commit = |signals: &[(u64, &str)], deleted: &[u64]| {
+        for &(number, title) in signals {
+            let signal = Signal::new(id(number), "acme", title);
+            writer.upsert_signal(&signal).expect("a known company");
+        }
+        for &number in deleted {
+            writer.delete_signal(id(number));
+        }
+        writer.commit().expect("committed");
+    };
+    commit(&[(1, "Acme hires one"), (2, "Acme hires two")], &[]);
+    let time = Duration::from_secs(60);
+    let dashboard = Dashboard::over(index, time, Limits::default(), |_| {});
+    let session = dashboard.sign_in();
+    let search = text(&dashboard.visit(&session, "/search?q=hires&limit=10"));
+    let link = search
+        .split("href=\"")
+        .find(|part| part.starts_with("/search/new?"));
+    let link = link
+        .and_then(|part| part.split('"').next())
+        .expect("a link");
+    let link = link.replace("&amp;", "&").replace("&#38;", "&");
+    assert!(text(&dashboard.visit(&session, &link)).contains("Nothing is new yet"));
+    commit(
+        &[
+            (2, "Acme hires again"),
+            (3, "Acme hires three"),
+            (4, "Acme moves"),
+        ],
+        &[1],
+    );
+    let page = text(&dashboard.visit(&session, &link));
+    for part in [
+        "again</a>",
+        "three</a>",
+        ">New<",
+        ">Changed<",
+        "2 shown; 1 deleted",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("moves"), "{page}");
+    let start = dashboard.visit(&session, "/search/new?q=hires");
+    assert_eq!(start.status, 303);
+    for invalid in ["since=nonsense", "contry=x"] {
+        let answer = dashboard.visit(&session, &format!("/search/new?{invalid}"));
+        assert_eq!(answer.status, 400, "{invalid}");
     }
 }
 

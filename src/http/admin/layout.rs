@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use askama::Template;
 use axum::Extension;
+use axum::body::Body;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, LOCATION};
 use axum::http::{Extensions, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -164,13 +165,13 @@ pub(super) fn render(status: StatusCode, page: &impl Template) -> Answer {
 }
 
 /// A file that a browser saves.
-pub(super) fn download(content_type: &'static str, name: &str, body: Vec<u8>) -> Response {
+pub(super) fn download(content_type: &'static str, name: &str, body: impl Into<Body>) -> Response {
     let disposition = format!("attachment; filename=\"{name}\"");
     let headers = [
         (CONTENT_TYPE, content_type.to_owned()),
         (CONTENT_DISPOSITION, disposition),
     ];
-    (headers, body).into_response()
+    (headers, body.into()).into_response()
 }
 
 /// Leads to a page, after a form was taken.

@@ -108,6 +108,8 @@ impl Admin {
             .route("/search", get(page(search::show)))
             .route("/search.json", get(page(search::as_json)))
             .route("/search.csv", get(page(search::as_csv)))
+            .route("/search.ndjson", get(page(search::as_ndjson)))
+            .route("/search/new", get(page(search::show_news)))
             .route("/signals/{id}", get(page(search::signal)))
             .route("/companies/{slug}", get(page(search::company)))
             .route("/keys", get(page(keys::list)).post(page(keys::create)))

@@ -12,30 +12,30 @@ use tokio::sync::{mpsc, oneshot};
 const PARTS_WAITING: usize = 1;
 
 /// What the task sends.
-pub(super) enum Part {
+pub(in crate::http) enum Part {
     Data(Bytes),
     /// All was sent. Without it, the body ends with an error, whatever became of the task.
     End,
 }
 
-pub(super) struct ExportBody {
+pub(in crate::http) struct ExportBody {
     parts: mpsc::Receiver<Part>,
     begin: Option<oneshot::Sender<()>>,
 }
 
 /// What the task has of the body.
-pub(super) struct Parts {
+pub(in crate::http) struct Parts {
     /// Ready when the body is first asked for a part: the answer has begun, and is in the log.
-    pub(super) begun: oneshot::Receiver<()>,
-    pub(super) sender: mpsc::Sender<Part>,
+    pub(in crate::http) begun: oneshot::Receiver<()>,
+    pub(in crate::http) sender: mpsc::Sender<Part>,
 }
 
 /// The body is not whole.
 #[derive(Debug)]
-pub(super) struct NotWhole;
+pub(in crate::http) struct NotWhole;
 
 impl ExportBody {
-    pub(super) fn new() -> (Parts, ExportBody) {
+    pub(in crate::http) fn new() -> (Parts, ExportBody) {
         let (sender, parts) = mpsc::channel(PARTS_WAITING);
         let (begin, begun) = oneshot::channel();
         let begin = Some(begin);
@@ -43,7 +43,7 @@ impl ExportBody {
     }
 
     /// A body of unknown length that is not sent: that of the answer to a HEAD.
-    pub(super) fn unknown() -> ExportBody {
+    pub(in crate::http) fn unknown() -> ExportBody {
         ExportBody::new().1
     }
 }

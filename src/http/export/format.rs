@@ -5,7 +5,7 @@ use axum::http::header::ACCEPT;
 
 use crate::query::ExportFormat;
 
-pub(super) const fn content_type(format: ExportFormat) -> &'static str {
+pub(in crate::http) const fn content_type(format: ExportFormat) -> &'static str {
     match format {
         ExportFormat::Ndjson => "application/x-ndjson",
         ExportFormat::Csv => "text/csv; charset=utf-8",

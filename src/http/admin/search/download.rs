@@ -1,19 +1,22 @@
-//! What a search finds, as JSON and CSV.
+//! What a search finds: a page as JSON, all of it as CSV and NDJSON.
 
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use time::Date;
+use tokio::sync::mpsc;
 
+use crate::corpus::{ExportRequest, export_header, export_slice};
 use crate::http::admin::guard::Visit;
 use crate::http::admin::layout::{self, Failed};
 use crate::http::admin::{Admin, Answer};
-use crate::json::{self, Data, SearchData, SignalItem};
-use crate::query::Order;
+use crate::http::export::{self, ExportBody, Part};
+use crate::json::{Data, SearchData, SignalItem};
+use crate::query::ExportFormat;
 use crate::{Query, Snapshot};
-
-/// Signals of a file; more are a matter for `signaldex export`.
-pub(super) const CSV_ROWS_MAX: usize = 10_000;
 
 /// The page as the API answers it.
 pub(in crate::http::admin) fn as_json(admin: &Admin, visit: &Visit) -> Answer {
@@ -35,24 +38,64 @@ pub(in crate::http::admin) fn as_json(admin: &Admin, visit: &Visit) -> Answer {
     })
 }
 
-/// Every match, up to a bound.
+/// Every match as CSV.
 pub(in crate::http::admin) fn as_csv(admin: &Admin, visit: &Visit) -> Answer {
+    all(admin, visit, ExportFormat::Csv, "signals.csv")
+}
+
+/// Every match as lines of JSON.
+pub(in crate::http::admin) fn as_ndjson(admin: &Admin, visit: &Visit) -> Answer {
+    all(admin, visit, ExportFormat::Ndjson, "signals.ndjson")
+}
+
+/// A file of every match, which is sent while it is made.
+fn all(admin: &Admin, visit: &Visit, format: ExportFormat, name: &str) -> Answer {
     found(admin, visit, |snapshot, query, today| {
-        let mut text = Vec::new();
-        json::write_csv_header(&mut text);
-        let matches = snapshot.matches(query.filter(), today, Order::NewestFirst);
-        for item in matches.take(CSV_ROWS_MAX) {
-            json::write_csv_item(&mut text, &item?);
-        }
-        let content_type = "text/csv; charset=utf-8";
-        Ok(layout::download(content_type, "signals.csv", text))
+        let request = ExportRequest {
+            filter: query.filter().clone(),
+            format,
+            after: None,
+            items_max: u64::MAX,
+        };
+        let (parts, body) = ExportBody::new();
+        let snapshot = Arc::clone(snapshot);
+        tokio::task::spawn_blocking(move || send_all(&snapshot, request, today, &parts.sender));
+        let content_type = export::content_type(format);
+        Ok(layout::download(content_type, name, Body::new(body)))
     })
+}
+
+/// Sends all slices of an export, unless the browser goes or a record is corrupt.
+fn send_all(snapshot: &Snapshot, request: ExportRequest, today: Date, parts: &mpsc::Sender<Part>) {
+    let header = Bytes::from(export_header(request.format));
+    if parts.blocking_send(Part::Data(header)).is_err() {
+        return;
+    }
+    let mut next = Some(request);
+    while let Some(request) = next {
+        let slice = match export_slice(snapshot, &request, today) {
+            Ok(slice) => slice,
+            Err(error) => {
+                tracing::error!(
+                    error = format_args!("{error:#}"),
+                    "a download was broken off"
+                );
+                return;
+            }
+        };
+        next = request.after_slice(&slice);
+        if parts.blocking_send(Part::Data(slice.body.into())).is_err() {
+            return;
+        }
+    }
+    // A browser that has gone misses nothing.
+    let _ = parts.blocking_send(Part::End);
 }
 
 fn found(
     admin: &Admin,
     visit: &Visit,
-    answer: impl FnOnce(&Snapshot, &Query, Date) -> Answer,
+    answer: impl FnOnce(&Arc<Snapshot>, &Query, Date) -> Answer,
 ) -> Answer {
     let service = &admin.0.service.0;
     let Some(index) = service.corpus.index() else {

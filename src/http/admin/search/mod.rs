@@ -7,6 +7,7 @@ mod cards;
 mod choices;
 mod download;
 mod marked;
+mod news;
 mod plan;
 mod query_text;
 mod record;
@@ -22,7 +23,8 @@ use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
 use time::Date;
 
-pub(super) use download::{as_csv, as_json};
+pub(super) use download::{as_csv, as_json, as_ndjson};
+pub(super) use news::show as show_news;
 pub(super) use plan::Plan;
 pub(super) use query_text::QueryText;
 pub(super) use record::{company, signal};
@@ -71,9 +73,8 @@ struct Found {
     shown: usize,
     /// The query string, for the downloads.
     query: String,
-    /// Whether a download has fewer signals than match, and how many.
-    is_cut: bool,
-    csv_max: String,
+    /// What is new from now on.
+    news: String,
     first_page: Option<String>,
     next_page: Option<String>,
     /// What the filter names and no signal has, a sentence each.
@@ -151,8 +152,7 @@ fn find(
         count: figures::grouped(explanation.matches),
         shown: page.len(),
         query: text.to_string(),
-        is_cut: explanation.matches > download::CSV_ROWS_MAX as u64,
-        csv_max: figures::grouped(download::CSV_ROWS_MAX as u64),
+        news: news::link(text, &snapshot.position()),
         first_page,
         next_page,
         plan: Plan::of(&explanation),

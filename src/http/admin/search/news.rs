@@ -1,0 +1,133 @@
+//! The page of what is new: the signals of a search that were added or have changed since a position.
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::http::header::LOCATION;
+use axum::response::IntoResponse;
+use time::Date;
+
+use super::cards::Card;
+use super::{Chip, QueryText, chips, no_index};
+use crate::http::admin::form::Form;
+use crate::http::admin::guard::Visit;
+use crate::http::admin::layout::{self, PageLayout};
+use crate::http::admin::{Admin, Answer};
+use crate::{Change, Filter, Position, PositionError, Snapshot};
+
+/// Where the page is.
+const PATH: &str = "/search/new";
+
+/// Signals of a page.
+const SHOWN_MAX: usize = 50;
+
+/// The parameters of a search that are no filters.
+const OTHERS: [&str; 5] = ["since", "limit", "cursor", "page", "countOnly"];
+
+#[derive(Template)]
+#[template(path = "news.html", config = "src/http/admin/askama.toml")]
+struct Page<'a> {
+    layout: PageLayout<'a>,
+    chips: Vec<Chip>,
+    changed: Vec<ChangedCard>,
+    removed: usize,
+    search: String,
+    /// What has changed since this page.
+    later: String,
+    has_more: bool,
+}
+
+/// A signal that was added or has changed.
+struct ChangedCard {
+    card: Card,
+    is_new: bool,
+}
+
+/// What was found, and where it ends.
+struct News {
+    changed: Vec<ChangedCard>,
+    removed: usize,
+    position: Position,
+    has_more: bool,
+}
+
+pub(in crate::http::admin) fn show(admin: &Admin, visit: &Visit) -> Answer {
+    let service = &admin.0.service.0;
+    let Some(index) = service.corpus.index() else {
+        return no_index(visit, "What is new");
+    };
+    let form = Form::parse(visit.query.as_bytes());
+    let text = OTHERS
+        .iter()
+        .fold(QueryText::of(&form), |text, name| text.without(name));
+    let filter = match Filter::parse(&text.to_string()) {
+        Ok(filter) => filter,
+        Err(invalid) => return invalid_page(visit, &invalid.to_string()),
+    };
+    let snapshot = index.snapshot();
+    let since = form.value("since");
+    if since.is_empty() {
+        let link = link(&text, &snapshot.position());
+        return Ok((StatusCode::SEE_OTHER, [(LOCATION, link)]).into_response());
+    }
+    let since = match Position::parse(since) {
+        Ok(since) => since,
+        Err(error) => return invalid_page(visit, &format!("The position {error}.")),
+    };
+    let news = match find(&snapshot, &filter, &since, service.today())? {
+        Ok(news) => news,
+        Err(error) => return invalid_page(visit, &format!("The position {error}.")),
+    };
+    let page = Page {
+        layout: PageLayout::of(visit, "What is new"),
+        chips: chips(&text),
+        changed: news.changed,
+        removed: news.removed,
+        search: text.link(),
+        later: link(&text, &news.position),
+        has_more: news.has_more,
+    };
+    layout::render(StatusCode::OK, &page)
+}
+
+/// The address of the page for a search since a position.
+pub(super) fn link(text: &QueryText, since: &Position) -> String {
+    let text = OTHERS
+        .iter()
+        .fold(text.clone(), |text, name| text.without(name));
+    format!("{PATH}?{}", text.with("since", &since.to_string()))
+}
+
+fn invalid_page(visit: &Visit, text: &str) -> Answer {
+    layout::message_of(visit, StatusCode::BAD_REQUEST, "What is new", text)
+}
+
+fn find(
+    snapshot: &Snapshot,
+    filter: &Filter,
+    since: &Position,
+    today: Date,
+) -> Result<Result<News, PositionError>, crate::Error> {
+    let mut changes = match snapshot.changes(filter, today, since) {
+        Ok(changes) => changes,
+        Err(error) => return Ok(Err(error)),
+    };
+    let (mut changed, mut removed) = (Vec::new(), 0);
+    while changed.len() < SHOWN_MAX {
+        match changes.next().transpose()? {
+            None => break,
+            Some(Change::Remove { .. }) => removed += 1,
+            Some(Change::Upsert { item, is_new }) => {
+                if let Some(found) = snapshot.signal(item.signal.id)? {
+                    let card = Card::of(&found, filter);
+                    changed.push(ChangedCard { card, is_new });
+                }
+            }
+        }
+    }
+    Ok(Ok(News {
+        has_more: changes.has_more(),
+        position: changes.position(),
+        changed,
+        removed,
+    }))
+}
