@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use super::activity::Activity;
 use super::cors::{AllowedOrigin, AllowedOrigins};
 use super::export::Slots;
-use super::following::Following;
+use super::following::Reported;
 use super::free_answers::FreeAnswers;
 use super::keyring::Keyring;
 use super::limits::Limits;
@@ -66,7 +66,7 @@ pub(super) struct Shared {
     pub(super) free_answers: FreeAnswers,
     pub(super) exports: Slots,
     pub(super) query_pool: QueryPool,
-    pub(super) following: ArcSwapOption<Following>,
+    pub(super) following: ArcSwapOption<Reported>,
     pub(super) log: OnceLock<LogWriter>,
     pub(super) origins: OnceLock<AllowedOrigins>,
 }

@@ -17,8 +17,8 @@ pub struct Follower {
 }
 
 impl Replica {
-    /// Follows the store in a thread of its own: looks for a new generation after each `interval`,
-    /// and reports what came of it. What went wrong is tried again after the
+    /// Follows the store in a thread of its own: looks for a new generation after each `interval`, at once
+    /// where [opening](Self::open_copy) has not, and reports what came of it. What went wrong is tried again after the
     /// same time, then after twice as long, up to a minute, or when something newer is published.
     ///
     /// # Errors
@@ -38,8 +38,14 @@ async fn follow(mut replica: Replica, interval: Duration, mut report: impl FnMut
     let opening = replica.opening();
     let is_failing = opening.error.is_some();
     let mut retry_delay = RetryDelay::new(interval, is_failing.then_some(opening.newest));
+    let mut pause = if replica.has_asked() {
+        interval
+    } else {
+        Duration::ZERO
+    };
     loop {
-        tokio::time::sleep(interval).await;
+        tokio::time::sleep(pause).await;
+        pause = interval;
         if retry_delay.is_waiting(&replica).await {
             continue;
         }

@@ -23,8 +23,10 @@ pub struct Replica {
     index: Index,
     /// The files that the directory has, by the object that each is.
     files: HashMap<Digest, (FileKind, u64)>,
-    /// What the first synchronisation did.
+    /// What opening did.
     opening: Progress,
+    /// Whether the store was asked.
+    has_asked: bool,
 }
 
 /// What one [`sync`](Replica::sync) has done.
@@ -43,6 +45,8 @@ pub struct Progress {
     pub objects_fetched: u64,
     /// Bytes that were fetched, also of what was then refused.
     pub bytes_fetched: u64,
+    /// Whether the store answered, and has what is served or something newer.
+    pub store_answered: bool,
     /// Why the newest generation does not answer; the one before does.
     pub error: Option<Error>,
 }
@@ -78,7 +82,32 @@ impl Replica {
         Replica::open_at(store, directory, Wanted::Newest).await
     }
 
-    /// The same where the newest need not be what is wanted.
+    /// Opens the copy in a directory as it is, without asking the store, which may be slow or gone;
+    /// `None` where there is no copy. [`follow`](Self::follow) or [`sync`](Self::sync) bring it up to date.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), but for the store.
+    ///
+    /// Cost: that of [`Index::open`].
+    pub fn open_copy(store: Store, directory: &Path) -> Result<Option<Replica>> {
+        let mut mirror = Mirror::lock(directory)?;
+        let files = recover(&store, &mut mirror).map_err(|error| error.at(directory))?;
+        let opening = Progress {
+            generation: mirror.generation(),
+            newest: mirror.generation(),
+            ..Progress::default()
+        };
+        Ok(mirror.index().cloned().map(|index| Replica {
+            store,
+            mirror,
+            index,
+            files,
+            opening,
+            has_asked: false,
+        }))
+    }
+
+    /// As [`open`](Self::open), where the newest need not be what is wanted.
     pub(crate) async fn open_at(store: Store, directory: &Path, wanted: Wanted) -> Result<Replica> {
         let mut mirror = Mirror::lock(directory)?;
         let mut files = recover(&store, &mut mirror).map_err(|error| error.at(directory))?;
@@ -100,6 +129,7 @@ impl Replica {
             index,
             files,
             opening,
+            has_asked: true,
         })
     }
 
@@ -111,6 +141,11 @@ impl Replica {
     /// What opening did.
     pub fn opening(&self) -> &Progress {
         &self.opening
+    }
+
+    /// Whether the store was asked what is new when this was opened.
+    pub(super) fn has_asked(&self) -> bool {
+        self.has_asked
     }
 
     /// The newest generation that is published or was installed, where the store says.
@@ -212,9 +247,17 @@ impl Copying<'_> {
         let identity_before = self.mirror.identity();
         let before = self.mirror.generation();
         progress.newest = before;
-        match self.store.generations_above(before).await {
+        // That of the copy is listed too: a store without it and without newer ones is another, or gone.
+        match self.store.generations_above(before.saturating_sub(1)).await {
+            Ok(listed) if before > 0 && listed.is_empty() && wanted == Wanted::Newest => {
+                progress.error = Some(Error::missing(format!(
+                    "the store has neither generation {before}, which is served, nor a newer one; it was \
+                     emptied, moved or unmounted"
+                )));
+            }
             Ok(mut newer) => {
-                newer.retain(|&generation| wanted.is(generation));
+                progress.store_answered = true;
+                newer.retain(|&generation| generation > before && wanted.is(generation));
                 self.load_newest(&newer, progress).await;
             }
             Err(error) => progress.error = Some(error),

@@ -3,6 +3,7 @@
 mod faults;
 mod fetching;
 mod fixture;
+mod positions;
 #[cfg(feature = "cli")]
 mod program;
 mod racing;

@@ -19,6 +19,7 @@ use crate::fixture::{Fixture, TODAY, change, runtime, titles};
 fn report(service: &Service, progress: &Progress) {
     service.report_following(Following {
         newest: progress.newest,
+        store_answered: progress.store_answered,
         error: progress
             .error
             .as_ref()
@@ -211,4 +212,90 @@ fn a_store_that_hangs_holds_nobody_up() {
     slow.config_mut(|config| config.wait_get_per_call = Duration::ZERO);
     let replica = open().expect("the copy, whose lock is free");
     assert_eq!(titles(&replica.index().snapshot()), fixture.published());
+}
+
+/// A store in memory that answers after a time.
+fn slow(objects: &Arc<InMemory>, wait: Duration) -> Store {
+    let config = ThrottleConfig {
+        wait_list_per_call: wait,
+        ..ThrottleConfig::default()
+    };
+    let objects: Arc<dyn ObjectStore> = Arc::clone(objects) as Arc<dyn ObjectStore>;
+    Store::new(
+        Arc::new(ThrottledStore::new(objects, config)),
+        "memory:///slow",
+    )
+}
+
+#[test]
+fn a_copy_is_served_at_once_while_the_store_hangs() {
+    let fixture = Fixture::new();
+    let objects = Arc::new(InMemory::new());
+    let (quick, hanging) = (
+        slow(&objects, Duration::ZERO),
+        slow(&objects, Duration::from_secs(600)),
+    );
+    let runtime = runtime();
+    let directory = fixture.index();
+    let publish_now = || {
+        let published = publish(&directory, &quick, PublishOptions::default());
+        runtime.block_on(published).expect("published")
+    };
+    publish_now();
+    let cache = fixture.path("cache");
+    let none = Replica::open_copy(quick.clone(), &cache).expect("an empty directory");
+    assert!(none.is_none());
+    drop(
+        runtime
+            .block_on(Replica::open(quick.clone(), &cache))
+            .expect("a copy"),
+    );
+    let started = Instant::now();
+    let replica = Replica::open_copy(hanging, &cache)
+        .expect("a copy")
+        .expect("a copy");
+    assert_eq!(titles(&replica.index().snapshot()), fixture.published());
+    assert_eq!(replica.opening().generation, 1);
+    let follower = replica.follow(Duration::from_millis(10), |_| ());
+    drop(follower.expect("a thread"));
+    assert!(
+        started.elapsed() < Duration::from_secs(5),
+        "nobody waits for the store"
+    );
+
+    // With a store that answers, the follower looks at once.
+    change(&fixture.index(), 1);
+    publish_now();
+    let replica = Replica::open_copy(quick.clone(), &cache)
+        .expect("a copy")
+        .expect("a copy");
+    let index = replica.index();
+    let follower = replica.follow(Duration::from_secs(600), |_| ());
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while index.snapshot().generation() < 2 {
+        assert!(Instant::now() < deadline, "the follower looks at once");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    drop(follower);
+}
+
+#[test]
+fn a_store_that_was_emptied_is_a_fault_at_the_next_look_and_heals() {
+    let fixture = Fixture::new();
+    fixture.publish();
+    let mut replica = fixture.open("cache").expect("a copy");
+    let service = service(&fixture, replica.index());
+    assert!(fixture.sync(&mut replica).store_answered);
+    let (store, elsewhere) = (fixture.path("store"), fixture.path("elsewhere"));
+    fs::rename(&store, &elsewhere).expect("moved");
+    let progress = fixture.sync(&mut replica);
+    report(&service, &progress);
+    assert!(!progress.store_answered);
+    let error = progress.error.expect("a fault").to_string();
+    assert!(error.contains("neither generation 1"), "{error}");
+    assert_eq!(metric(&service, "signaldex_follow_failing"), 1);
+    assert_eq!(titles(&replica.index().snapshot()), fixture.published());
+    fs::rename(&elsewhere, &store).expect("moved back");
+    let progress = fixture.sync(&mut replica);
+    assert!(progress.store_answered && progress.error.is_none());
 }

@@ -109,6 +109,8 @@ impl Desk {
         let files = blocks(&records, "csv");
         desk.write("companies.csv", files[0]);
         desk.write("signals.csv", files[1]);
+        let searches = read("docs/saved-searches.md");
+        desk.write("searches.jsonl", blocks(&searches, "json")[0]);
         let builds = commands(text)
             .iter()
             .any(|command| command.contains(" build "));
@@ -128,7 +130,8 @@ impl Desk {
     fn shell(&self, command: &str) -> Command {
         let command = command
             .replace("s3://bucket/signals", "store")
-            .replace("/var/cache/signaldex", "cache");
+            .replace("/var/cache/signaldex", "cache")
+            .replace("POSITION", "start");
         let program = program();
         let folder = Path::new(program.get_program()).parent().expect("a folder");
         let path = std::env::var_os("PATH").unwrap_or_default();

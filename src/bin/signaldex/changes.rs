@@ -53,21 +53,13 @@ impl Changes {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let filter = self.question.filter()?;
         let index = source::open(&self.question.directory)?;
-        let snapshot = index.snapshot();
-        query::warn_of_unknown(&snapshot, &filter, self.question.today());
-        let mut position = match &self.since {
-            Some(since) => self.print(&snapshot, &filter, since)?,
-            None => snapshot.position(),
-        };
-        print_next(&position)?;
-        if !self.follow {
-            return Ok(());
-        }
-        loop {
-            let snapshot = next_snapshot(&index, &snapshot, &position)?;
-            position = self.print(&snapshot, &filter, &position)?;
-            print_next(&position)?;
-        }
+        query::warn_of_unknown(&index.snapshot(), &filter, self.question.today());
+        print_batches(
+            &index,
+            self.since.as_ref(),
+            self.follow,
+            |snapshot, since| self.print(snapshot, &filter, since),
+        )
     }
 
     /// Prints the changes since a position, and says where they end.
@@ -89,8 +81,32 @@ impl Changes {
     }
 }
 
+/// Prints the changes since a position, where there is one, with `print`, which says where they end, and then
+/// the position. Goes on as commits come, where that is wanted.
+pub(crate) fn print_batches(
+    index: &Index,
+    since: Option<&Position>,
+    follow: bool,
+    print: impl Fn(&Snapshot, &Position) -> Result<Position, Failure>,
+) -> Result<(), Failure> {
+    let snapshot = index.snapshot();
+    let mut position = match since {
+        Some(since) => print(&snapshot, since)?,
+        None => snapshot.position(),
+    };
+    print_next(&position)?;
+    if !follow {
+        return Ok(());
+    }
+    loop {
+        let snapshot = next_snapshot(index, &snapshot, &position)?;
+        position = print(&snapshot, &position)?;
+        print_next(&position)?;
+    }
+}
+
 /// Waits for a snapshot that has changed since a position.
-pub(crate) fn next_snapshot(
+fn next_snapshot(
     index: &Index,
     opened: &Snapshot,
     position: &Position,
@@ -106,7 +122,7 @@ pub(crate) fn next_snapshot(
     }
 }
 
-pub(crate) fn print_next(position: &Position) -> Result<(), Failure> {
+fn print_next(position: &Position) -> Result<(), Failure> {
     let next = position.to_string();
     let mut output = std::io::stdout().lock();
     serde_json::to_writer(&mut output, &Next { next })?;

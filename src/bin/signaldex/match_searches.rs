@@ -8,7 +8,7 @@ use signaldex::json::{Lines, SignalItem};
 use signaldex::{Filter, Position, SavedSearches, Snapshot};
 use time::Date;
 
-use crate::changes::{next_snapshot, parse_position, print_next};
+use crate::changes::{parse_position, print_batches};
 use crate::{Failure, source};
 
 /// Print which saved searches match what has changed since a position
@@ -60,21 +60,14 @@ struct MatchLine<'a> {
 impl Match {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let index = source::open(&self.directory)?;
-        let snapshot = index.snapshot();
-        let searches = self.read(SavedSearches::for_index(&snapshot, self.today())?)?;
-        let mut position = match &self.since {
-            Some(since) => self.print(&searches, &snapshot, since)?,
-            None => snapshot.position(),
-        };
-        print_next(&position)?;
-        if !self.follow {
-            return Ok(());
-        }
-        loop {
-            let snapshot = next_snapshot(&index, &snapshot, &position)?;
-            position = self.print(&searches, &snapshot, &position)?;
-            print_next(&position)?;
-        }
+        let empty = SavedSearches::for_index(&index.snapshot(), self.today())?;
+        let searches = self.read(empty)?;
+        print_batches(
+            &index,
+            self.since.as_ref(),
+            self.follow,
+            |snapshot, since| self.print(&searches, snapshot, since),
+        )
     }
 
     fn today(&self) -> Date {

@@ -52,14 +52,25 @@ impl ReplicaOptions {
             return Ok(None);
         };
         let store = Store::open(address)?;
-        let opened = Replica::open(store, &self.cache).await;
-        let replica = opened.inspect_err(|error| {
+        let replica = self.open_copy(store).await.inspect_err(|error| {
             tracing::error!(error = format_args!("{error:#}"), "nothing can be served");
         })?;
         Ok(Some(Opened {
             replica,
             interval: self.follow_interval,
         }))
+    }
+
+    /// A copy that is there answers at once, whatever the store does; without one, it is waited for.
+    async fn open_copy(&self, store: Store) -> signaldex::Result<Replica> {
+        match Replica::open_copy(store.clone(), &self.cache)? {
+            Some(replica) => {
+                let generation = replica.opening().generation;
+                tracing::info!(generation, "the copy in the cache is served");
+                Ok(replica)
+            }
+            None => Replica::open(store, &self.cache).await,
+        }
     }
 }
 
@@ -97,6 +108,7 @@ fn report(service: &Service, progress: &Progress) {
     }
     service.report_following(Following {
         newest: progress.newest,
+        store_answered: progress.store_answered,
         error: progress.error.as_ref().map(public_error),
         objects_fetched: progress.objects_fetched,
         bytes_fetched: progress.bytes_fetched,

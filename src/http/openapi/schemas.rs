@@ -235,9 +235,13 @@ fn readiness() -> Value {
             "generation": {"type": "integer", "minimum": 0, "description": "The generation of the index."},
             "following": {
                 "type": "object", "description": "Only of a replica: what its store has.",
-                "required": ["newest", "error"],
+                "required": ["newest", "secondsSinceAnswer", "error"],
                 "properties": {
                     "newest": {"type": "integer", "minimum": 0},
+                    "secondsSinceAnswer": {
+                        "type": ["integer", "null"], "minimum": 0,
+                        "description": "Seconds since the store last answered; `null` if it has not yet."
+                    },
                     "error": {"type": ["string", "null"], "description": "Why the newest generation is not served."}
                 }
             }

@@ -6,11 +6,15 @@
 //! new signals that the searches were not drawn from; it is matched as a host does, from the position before it,
 //! with each record and company read.
 
+mod searches;
+
 use std::error::Error;
 use std::time::{Duration, Instant};
 
 use signaldex::synthetic::Corpus;
 use signaldex::{Company, Filter, Index, IndexBuilder, SavedSearches, Signal};
+
+use self::searches::Searches;
 
 /// Signals of a commit, and how many commits are measured; the median counts.
 const COMMITS: [(usize, usize); 3] = [(1, 101), (30, 31), (1000, 7)];
@@ -30,8 +34,8 @@ fn main() -> Outcome<()> {
     let index = build(&companies, old)?;
     let today = corpus.as_of();
 
-    let texts = Searches::new(old, &companies).take(search_count as usize);
-    let filters = texts.map(|text| Filter::parse(&text));
+    let searches = Searches::new(old, &companies).take(search_count as usize);
+    let filters = searches.map(|search| Filter::parse(&search.query_string()));
     let filters: Vec<Filter> = filters.collect::<Result<_, _>>()?;
     let started = Instant::now();
     let mut sampled = SavedSearches::for_index(&index.snapshot(), today)?;
@@ -99,108 +103,4 @@ fn build(companies: &[Company<'_>], signals: &[Signal<'_>]) -> Outcome<Index> {
         builder.add_signal(signal)?;
     }
     Ok(builder.finish()?)
-}
-
-/// Query strings such as users save.
-struct Searches<'c> {
-    signals: &'c [Signal<'c>],
-    companies: &'c [Company<'c>],
-    state: u64,
-}
-
-impl<'c> Searches<'c> {
-    fn new(signals: &'c [Signal<'c>], companies: &'c [Company<'c>]) -> Searches<'c> {
-        Searches {
-            signals,
-            companies,
-            state: 1,
-        }
-    }
-
-    /// splitmix64
-    fn below(&mut self, bound: usize) -> usize {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % bound as u64) as usize
-    }
-
-    fn signal(&mut self) -> &'c Signal<'c> {
-        let index = self.below(self.signals.len());
-        &self.signals[index]
-    }
-
-    fn company(&mut self) -> &'c Company<'c> {
-        let index = self.below(self.companies.len());
-        &self.companies[index]
-    }
-
-    /// A word of a random title; `run` of them that stand next to each other.
-    fn words(&mut self, run: usize) -> String {
-        loop {
-            let title = &self.signal().title;
-            let words: Vec<&str> = title
-                .split(|letter: char| !letter.is_alphanumeric())
-                .filter(|word| word.len() > 1)
-                .collect();
-            if words.len() >= run {
-                let start = self.below(words.len() - run + 1);
-                return words[start..start + run].join("+");
-            }
-        }
-    }
-
-    fn country(&mut self) -> String {
-        escaped(self.company().country.as_deref().unwrap_or("Germany"))
-    }
-
-    fn category(&mut self) -> String {
-        escaped(self.signal().category.as_deref().unwrap_or("funding"))
-    }
-
-    fn search(&mut self) -> String {
-        match self.below(20) {
-            0..6 => format!("q={}+{}", self.words(1), self.words(1)),
-            6..10 => format!("q={}&country={}", self.words(1), self.country()),
-            10..13 => format!("q={}&categories={}", self.words(1), self.category()),
-            13 | 14 => format!(
-                "categories={}&country={}&size={}",
-                self.category(),
-                self.country(),
-                ["1-49", "50-100", "101-500", "501%2B"][self.below(4)]
-            ),
-            15 | 16 => {
-                let slugs: Vec<&str> = (0..5).map(|_| &*self.company().slug).collect();
-                format!("companies={}", slugs.join(","))
-            }
-            17 => format!("exact={}", self.words(2)),
-            18 => format!(
-                "any={}+{}+{}&exclude={}",
-                self.words(1),
-                self.words(1),
-                self.words(1),
-                self.words(1)
-            ),
-            _ => {
-                let industry = escaped(self.company().industry.as_deref().unwrap_or("Software"));
-                format!("industry={industry}&fundingMin=1000000")
-            }
-        }
-    }
-}
-
-impl Iterator for Searches<'_> {
-    type Item = String;
-
-    fn next(&mut self) -> Option<String> {
-        Some(self.search())
-    }
-}
-
-fn escaped(text: &str) -> String {
-    let escape = |byte: u8| match byte {
-        b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => char::from(byte).to_string(),
-        _ => format!("%{byte:02X}"),
-    };
-    text.bytes().map(escape).collect()
 }
