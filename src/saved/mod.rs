@@ -66,18 +66,18 @@ struct SavedSearch {
 }
 
 impl SavedSearches {
-    /// None yet. What values are frequent is guessed by what they are of.
+    /// No searches yet. How frequent a value is, is guessed from its kind: a word is rarer than a country.
     pub fn new() -> SavedSearches {
         SavedSearches::default()
     }
 
-    /// None yet; what values are frequent is seen from the newest 2,000 signals of an index. Matching is
-    /// faster then, and finds the same.
+    /// No searches yet. How frequent values are is taken from the newest 2,000 signals of an index. Matching
+    /// is faster then, and finds the same.
     ///
     /// # Errors
     /// A record is corrupt.
     ///
-    /// Cost: some twenty milliseconds.
+    /// Cost: some ten milliseconds.
     pub fn for_index(snapshot: &Snapshot, today: Date) -> Result<SavedSearches> {
         let frequencies = Frequencies::sample(snapshot, today)?;
         Ok(SavedSearches {
@@ -88,7 +88,7 @@ impl SavedSearches {
 
     /// Saves a search under a name, and returns the filter that it had before.
     ///
-    /// Cost: some microseconds.
+    /// Cost: a microsecond or two.
     pub fn insert(&mut self, name: impl Into<String>, filter: Filter) -> Option<Filter> {
         let name: Arc<str> = name.into().into();
         let before = self.remove(&name);

@@ -20,7 +20,9 @@
 //! each of which carries its own as well: a file of many gigabytes opens without being read whole.
 //! The full check ([`check_file`]) verifies every byte.
 
+use std::fmt::Debug;
 use std::io::Write;
+use std::ops::Range;
 
 use bytemuck::Pod;
 use serde::{Deserialize, Serialize};
@@ -53,10 +55,18 @@ compile_error!("segments are viewed in place as little-endian integers");
 /// Which field a section belongs to, for the kinds that exist once a field. Part of the format.
 pub(crate) type FieldNumber = u16;
 
+/// The number of a section's kind. Those from [`OPTIONAL_KINDS`] on are of sections that a reader may pass
+/// over.
+type KindNumber = u32;
+
+/// The first number of kinds that later releases may add without a new format version: what they hold, a
+/// reader that does not know them can do without.
+const OPTIONAL_KINDS: KindNumber = 1 << 16;
+
 /// One line of the section table.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct SectionEntry {
-    pub(crate) kind: SectionKind,
+pub(crate) struct SectionEntry<K = SectionKind> {
+    pub(crate) kind: K,
     pub(crate) field: FieldNumber,
     pub(crate) offset: u64,
     pub(crate) length: u64,
@@ -65,7 +75,7 @@ pub(crate) struct SectionEntry {
 }
 
 /// The section table and the figures that everything else is checked against.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct Table {
     pub(crate) format_version: u16,
     pub(crate) analysis_version: u16,
@@ -74,6 +84,54 @@ pub(crate) struct Table {
     /// The first posting of each field, by field number, and the number of postings.
     pub(crate) field_postings: Vec<u32>,
     pub(crate) sections: Vec<SectionEntry>,
+    /// Sections that this release passes over; merges leave them out.
+    #[serde(skip)]
+    pub(super) optional: Vec<SectionEntry<KindNumber>>,
+}
+
+/// The same as it is stored: with the kinds of all releases.
+#[derive(Deserialize)]
+struct StoredTable {
+    format_version: u16,
+    analysis_version: u16,
+    rows: u32,
+    companies: u32,
+    field_postings: Vec<u32>,
+    sections: Vec<SectionEntry<KindNumber>>,
+}
+
+impl StoredTable {
+    /// # Errors
+    /// A section is of a kind that this release does not know, and is not optional.
+    fn known(self) -> Result<Table> {
+        let (optional, required): (Vec<_>, Vec<_>) = self
+            .sections
+            .into_iter()
+            .partition(|entry| entry.kind >= OPTIONAL_KINDS);
+        let sections = required.into_iter().map(|entry| {
+            let section = SECTIONS.get(entry.kind as usize);
+            let section = section.ok_or_else(|| {
+                let kind = entry.kind;
+                Error::corrupt(format!("a section is of kind {kind}, which there is not"))
+            })?;
+            Ok(SectionEntry {
+                kind: section.kind,
+                field: entry.field,
+                offset: entry.offset,
+                length: entry.length,
+                checksum: entry.checksum,
+            })
+        });
+        Ok(Table {
+            format_version: self.format_version,
+            analysis_version: self.analysis_version,
+            rows: self.rows,
+            companies: self.companies,
+            field_postings: self.field_postings,
+            sections: sections.collect::<Result<_>>()?,
+            optional,
+        })
+    }
 }
 
 impl Table {
@@ -184,6 +242,7 @@ impl<W: Write> SegmentWriter<W> {
             companies,
             field_postings,
             sections: std::mem::take(&mut self.sections),
+            optional: Vec::new(),
         };
         let bytes = bincode::serde::encode_to_vec(&table, table_encoding()).map_err(|error| {
             Error::full(format!("the section table cannot be written: {error}"))
@@ -256,18 +315,25 @@ fn read_table_at(file: &[u8]) -> Result<(Table, usize)> {
 
 /// Checks a section's bounds and checksum, and returns its bytes.
 pub(crate) fn check_section<'a>(file: &'a [u8], entry: &SectionEntry) -> Result<&'a [u8]> {
-    let end = entry.offset.checked_add(entry.length);
-    let section = end
-        .filter(|&end| end <= file.len() as u64 && entry.offset.is_multiple_of(SECTION_ALIGNMENT))
-        .map(|end| &file[entry.offset as usize..end as usize])
-        .ok_or_else(|| Error::corrupt(format!("section {entry:?} lies outside the file")))?;
+    let section = check_bounds(file, entry)?;
     if !entry.kind.has_checksums() {
         check_content(section, entry)?;
     }
     Ok(section)
 }
 
-fn check_content(section: &[u8], entry: &SectionEntry) -> Result<()> {
+/// Checks a section's bounds, and returns its bytes.
+pub(super) fn check_bounds<'a, K: Debug>(
+    file: &'a [u8],
+    entry: &SectionEntry<K>,
+) -> Result<&'a [u8]> {
+    let end = entry.offset.checked_add(entry.length);
+    end.filter(|&end| end <= file.len() as u64 && entry.offset.is_multiple_of(SECTION_ALIGNMENT))
+        .map(|end| &file[entry.offset as usize..end as usize])
+        .ok_or_else(|| Error::corrupt(format!("section {entry:?} lies outside the file")))
+}
+
+fn check_content<K: Debug>(section: &[u8], entry: &SectionEntry<K>) -> Result<()> {
     if crc32c::crc32c(section) != entry.checksum {
         let SectionEntry { kind, field, .. } = entry;
         return Err(Error::corrupt(format!(
@@ -283,18 +349,27 @@ fn check_content(section: &[u8], entry: &SectionEntry) -> Result<()> {
 /// Cost: reads the whole file.
 pub(crate) fn check_file(file: &[u8]) -> Result<()> {
     let (table, table_start) = read_table_at(file)?;
-    let mut sections: Vec<&SectionEntry> = table.sections.iter().collect();
-    sections.sort_unstable_by_key(|entry| (entry.offset, entry.length));
+    let mut sections = check_all(file, &table.sections)?;
+    sections.extend(check_all(file, &table.optional)?);
+    sections.sort_unstable_by_key(|section| (section.start, section.end));
     // The magic and the versions were checked with the header.
     let mut end = HEADER_FIELDS_BYTES;
-    for entry in sections {
-        let section = check_section(file, entry)?;
-        check_content(section, entry)?;
-        let start = entry.offset as usize;
-        check_padding(file, end, start)?;
-        end = start + section.len();
+    for section in sections {
+        check_padding(file, end, section.start)?;
+        end = section.end;
     }
     check_padding(file, end, table_start)
+}
+
+/// Checks the bounds and the checksums of sections, and says where they are.
+fn check_all<K: Debug>(file: &[u8], entries: &[SectionEntry<K>]) -> Result<Vec<Range<usize>>> {
+    let range = |entry: &SectionEntry<K>| {
+        let section = check_bounds(file, entry)?;
+        check_content(section, entry)?;
+        let start = entry.offset as usize;
+        Ok(start..start + section.len())
+    };
+    entries.iter().map(range).collect()
 }
 
 /// Checks that the bytes from one part of a file to the next are zeros of an alignment at most.
@@ -344,14 +419,14 @@ fn check_versions(format: u16, analysis: u16) -> Result<()> {
 }
 
 fn decode_table(bytes: &[u8]) -> Result<Table> {
-    let (table, length): (Table, usize) =
+    let (table, length): (StoredTable, usize) =
         bincode::serde::decode_from_slice(bytes, table_encoding())
             .map_err(|error| Error::corrupt(format!("the section table is malformed: {error}")))?;
     if length != bytes.len() {
         return Err(Error::corrupt("the section table has bytes left over"));
     }
     check_versions(table.format_version, table.analysis_version)?;
-    Ok(table)
+    table.known()
 }
 
 fn table_encoding() -> impl bincode::config::Config {
@@ -375,3 +450,6 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
 }
+
+#[cfg(test)]
+mod tests;

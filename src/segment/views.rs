@@ -207,6 +207,9 @@ impl<'a, 't> Sections<'a, 't> {
                 return Err(Error::corrupt(format!("section {kind:?} occurs twice")));
             }
         }
+        for entry in &table.optional {
+            format::check_bounds(file, entry)?;
+        }
         for (section, field) in schema::sections() {
             let kind = section.kind;
             let bytes = sections.get(&(kind, field.number())).ok_or_else(|| {

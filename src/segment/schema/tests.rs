@@ -64,6 +64,7 @@ fn a_section_has_as_many_elements_as_its_row_says() {
         companies: 3,
         field_postings: (0..=20).map(|field| 7 * field).collect(),
         sections: Vec::new(),
+        optional: Vec::new(),
     };
     let elements = |kind: SectionKind, field| SECTIONS[kind as usize].count.of(field, &table);
     assert_eq!(elements(Kind::Records, Field::None), None);
