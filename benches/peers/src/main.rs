@@ -4,6 +4,7 @@
 //! cargo run --release -- check                     answers of all engines against a plain scan
 //! cargo run --release -- run --signals 1000000     builds, compares, measures, writes results
 //! cargo run --release -- scale                     ours alone: ten times as many, two threads
+//! cargo run --release -- saved                     saved searches, beside a percolator
 //! cargo run --release -- plot                      draws what was measured
 //! ```
 //!
@@ -22,7 +23,10 @@ mod probe;
 mod question;
 mod record;
 mod report;
+mod saved;
 mod scale;
+#[path = "../../saved_searches/searches.rs"]
+mod searches;
 
 use std::path::{Path, PathBuf};
 
@@ -67,6 +71,15 @@ enum Command {
         #[arg(long)]
         label: Option<String>,
     },
+    /// Matches saved searches, beside a percolator.
+    Saved {
+        /// Signals of the corpus that searches are drawn from.
+        #[arg(long, default_value_t = 100_000)]
+        signals: u64,
+        /// Saved searches.
+        #[arg(long, default_value_t = 100_000)]
+        searches: usize,
+    },
     /// Opens one engine in a process of its own and says what that takes.
     #[command(hide = true)]
     Probe {
@@ -103,6 +116,7 @@ fn main() -> Result<()> {
         Command::Check { signals } => check::against_scan(signals),
         Command::Run { source, label } => run(&source, label.as_deref()),
         Command::Scale { signals, label } => scale::run(signals, label.as_deref()),
+        Command::Saved { signals, searches } => saved::run(signals, searches),
         Command::Probe { source, engine } => {
             let kind = Kind::ALL.get(engine).ok_or("there is no such engine")?;
             probe::print(&Corpus::of(&source)?, *kind)
