@@ -67,6 +67,18 @@ enum BrokenOff {
     NotFound(String),
 }
 
+impl BrokenOff {
+    /// The reason, for the log.
+    fn reason(&self) -> &str {
+        match self {
+            BrokenOff::ClientGone => "the client has gone",
+            BrokenOff::KeyEnded => "the key was revoked or has expired",
+            BrokenOff::NotCharged(problem) => &problem.detail,
+            BrokenOff::NotFound(reason) => reason,
+        }
+    }
+}
+
 pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
     let query = ExportQuery::parse(call.query())?;
     if call.parts.version < Version::HTTP_11 {
@@ -217,22 +229,17 @@ impl Export {
         let mut sent = 0;
         let outcome = self.send_all(request, first, &parts, &mut sent).await;
         let (request_id, signals) = (&self.request_id, sent);
-        let reason = match outcome {
-            Ok(()) => {
-                tracing::info!(request_id, signals, "exported");
-                // A client that has the end can begin another export at once.
-                drop(self);
-                // One that has gone by now has all the rest.
-                let _ = parts.send(Part::End).await;
-                return;
-            }
-            Err(BrokenOff::ClientGone) => "the client has gone",
-            Err(BrokenOff::KeyEnded) => "the key was revoked or has expired",
-            Err(BrokenOff::NotCharged(problem)) => &problem.detail.clone(),
-            Err(BrokenOff::NotFound(reason)) => &reason.clone(),
-        };
-        self.service.metrics.exports_broken_off.inc();
-        tracing::warn!(request_id, signals, reason, "an export was broken off");
+        if let Err(broken_off) = outcome {
+            let reason = broken_off.reason();
+            self.service.metrics.exports_broken_off.inc();
+            tracing::warn!(request_id, signals, reason, "an export was broken off");
+            return;
+        }
+        tracing::info!(request_id, signals, "exported");
+        // A client that has the end can begin another export at once.
+        drop(self);
+        // One that has gone by now has all the rest.
+        let _ = parts.send(Part::End).await;
     }
 
     async fn send_all(

@@ -1,6 +1,5 @@
 //! What an export is asked: a filter, where to begin and to end, and a format.
 
-use super::error::ErrorCode;
 use super::params::{self, Accepted, EXPORT_NAMES};
 use super::values::{self, ValueError};
 use super::{Filter, InvalidQuery, QueryBuilder};
@@ -73,7 +72,5 @@ fn value<T>(
     } else {
         parse(&text)
     };
-    parsed
-        .map_err(|error: (ErrorCode, String)| builder.error_of(name, error))
-        .ok()
+    parsed.map_err(|error| builder.error_of(name, error)).ok()
 }

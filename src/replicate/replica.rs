@@ -25,8 +25,6 @@ pub struct Replica {
     files: HashMap<Digest, (FileKind, u64)>,
     /// What opening did.
     opening: Progress,
-    /// Whether the store was asked.
-    has_asked: bool,
 }
 
 /// What one [`sync`](Replica::sync) has done.
@@ -103,7 +101,6 @@ impl Replica {
             index,
             files,
             opening,
-            has_asked: false,
         }))
     }
 
@@ -129,7 +126,6 @@ impl Replica {
             index,
             files,
             opening,
-            has_asked: true,
         })
     }
 
@@ -145,7 +141,7 @@ impl Replica {
 
     /// Whether the store was asked what is new when this was opened.
     pub(super) fn has_asked(&self) -> bool {
-        self.has_asked
+        self.opening.store_answered || self.opening.error.is_some()
     }
 
     /// The newest generation that is published or was installed, where the store says.

@@ -14,7 +14,7 @@ use super::vocabulary::Vocabulary;
 pub(super) type SearchNumber = u32;
 
 /// The share of signals from which a value is too frequent to be listed under alone: a signal meets at most
-/// that share of all searches by values that it happens to have (`benches/saved_searches.rs`).
+/// that share of all searches by values that it happens to have (`benches/saved_searches`).
 const FREQUENT_SHARE: f64 = 1.0 / 256.0;
 
 /// The most pairs that a search is listed under; with more, it is listed under single values.

@@ -1,7 +1,7 @@
 //! Filters as conditions on the numbers of values.
 //!
 //! They mean what [`Filter::matches`] means. The conditions of all searches stand in one list, each search's
-//! one after the other: checking a candidate then reads one stretch of memory. A condition is a word with its
+//! one after the other: checking a candidate then reads contiguous memory. A condition is a word with its
 //! kind and its length, and the values that it is about.
 
 use super::document::Document;
@@ -31,7 +31,7 @@ enum Clause {
     NotInTitle,
     /// They stand in the company's name, next to each other.
     InCompanyName,
-    /// At least one of so many sequences stands in the title; each follows with its length before it.
+    /// At least one of that number of sequences stands in the title; each follows with its length before it.
     AnyInTitle,
     /// The ranges of dates and amounts, which the filter itself decides.
     Ranges,

@@ -85,9 +85,7 @@ def main():
     faults = []
     with tempfile.TemporaryDirectory(prefix="signaldex-export-") as folder:
         path = lambda name: os.path.join(folder, name)
-        neighbour.run(program, "generate", "--signals", str(signals), "--out", path("corpus"))
-        records = ["--companies", path("corpus/companies.jsonl"), "--signals", path("corpus/signals.jsonl")]
-        neighbour.run(program, "build", *records, "--out", path("index"))
+        neighbour.build_index(program, path, signals)
         pages = neighbour.pages(neighbour.titles(path("corpus/signals.jsonl"), 50_000))
         page_key = neighbour.make_key(program, path("state.db"), "--rate", "100000", "--burst", "100000")
         export_key = neighbour.make_key(program, path("state.db"))

@@ -374,7 +374,7 @@ impl Numbers {
     }
 }
 
-/// Reads at most so many bytes of an answer, and hangs up.
+/// Reads at most that number of bytes of an answer, and hangs up.
 fn cut(socket: TcpStream, bytes: u64) -> Vec<u8> {
     let mut answer = Vec::new();
     // A reset ends the answer as a close does.

@@ -175,6 +175,13 @@ def wait_until_ready():
     sys.exit("the service does not become ready")
 
 
+def build_index(program, path, signals):
+    """Generates a corpus and builds its index below a folder."""
+    run(program, "generate", "--signals", str(signals), "--out", path("corpus"))
+    records = ["--companies", path("corpus/companies.jsonl"), "--signals", path("corpus/signals.jsonl")]
+    run(program, "build", *records, "--out", path("index"))
+
+
 def make_key(program, state, *settings):
     output = run(program, "keys", "create", "--state", state, *settings)
     return json.loads(output)["key"]
@@ -188,9 +195,7 @@ def main():
     seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 20.0
     with tempfile.TemporaryDirectory(prefix="signaldex-neighbour-") as folder:
         path = lambda name: os.path.join(folder, name)
-        run(program, "generate", "--signals", str(signals), "--out", path("corpus"))
-        records = ["--companies", path("corpus/companies.jsonl"), "--signals", path("corpus/signals.jsonl")]
-        run(program, "build", *records, "--out", path("index"))
+        build_index(program, path, signals)
         sample = titles(path("corpus/signals.jsonl"), 50_000)
         heavy = worst_count(sample)
         page_key = make_key(program, path("state.db"), "--rate", "100000", "--burst", "100000")
