@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     builder.add_signal(&round)?;
     let index = builder.finish()?;
 
-    // Search. Optional inputs are handed on as they are: `None` is no filter.
+    // Search. Pass optional inputs on as they are: `None` is no filter.
     let (country, industry) = (Some("Germany"), None::<String>);
     let query = Query::builder()
         .keywords("\"series a\"")
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     println!("{} in all", before.count(query.filter(), today));
 
-    // Change. A commit is visible to the next snapshot; those taken before stay as they are.
+    // Change. The next snapshot sees a commit; snapshots taken before stay as they are.
     let mut writer = index.writer()?;
     let second = SignalId::new(2).ok_or("an id is at least 1")?;
     writer.upsert_signal(&Signal::new(second, "acme", "Acme extends its Series A"))?;

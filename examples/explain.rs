@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use signaldex::{Page, Query, Snapshot, sample};
 use time::Date;
 
-/// From here on a search is slow. Real services take some milliseconds; here every search is.
+/// Searches that take at least this long are slow: some milliseconds in a real service, all of them here.
 const SLOW: Duration = Duration::ZERO;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -24,13 +24,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// As [`Snapshot::search`]; what is slow is searched again and logged with its plan.
+/// Like [`Snapshot::search`], but a slow search is explained and its plan is logged.
 fn search(snapshot: &Snapshot, query: &Query, today: Date) -> Page {
     let started = Instant::now();
     let page = snapshot.search(query, today);
     let took = started.elapsed();
     if took >= SLOW {
-        // Several times the cost of the search itself: only for what is slow anyway.
+        // Explaining costs several times the search itself, so only slow searches are explained.
         let plan = snapshot.explain(query, today);
         let (rows, blocks) = (page.rows_checked(), page.blocks_visited());
         let filter = query.filter().canonical();

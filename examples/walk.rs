@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let snapshot = index.snapshot();
     let filter = Filter::parse("q=raises")?;
 
-    // An export: an iterator that holds at most 1,000 signals, whatever matches.
+    // An export: an iterator that holds at most 1,000 signals, however many match.
     let mut output = BufWriter::new(io::stdout().lock());
     let mut exported = 0_u64;
     for item in snapshot.matches(&filter, sample::AS_OF, Order::OldestFirst) {
@@ -22,8 +22,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     assert_eq!(exported, snapshot.count(&filter, sample::AS_OF));
 
-    // Pages: each request has the cursor of the page before and is answered from the newest snapshot.
-    // A signal that matches throughout is seen once, whatever is committed in between.
+    // Pages: each request passes the previous cursor and is answered from the newest snapshot.
+    // A signal that matches throughout is returned exactly once, whatever is committed in between.
     let mut cursor: Option<String> = None;
     let mut seen = 0;
     loop {
