@@ -1,0 +1,538 @@
+"""The native half of the package: what it offers, and what each call costs."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from os import PathLike
+from types import TracebackType
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypedDict, final
+
+from typing_extensions import Self, Unpack
+
+from ._records import (
+    Change,
+    CommitReport,
+    Company,
+    CompanyProfile,
+    Explanation,
+    Facet,
+    FacetCount,
+    Found,
+    IndexStatistics,
+    Item,
+    LoadReport,
+    MatchedSignal,
+    Order,
+    Parameter,
+    Signal,
+    UnknownValue,
+)
+
+class _Table(Protocol):
+    """Whatever offers Arrow's C stream: tables of pyarrow, polars, pandas and DuckDB."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+_Path: TypeAlias = str | PathLike[str]
+_Days: TypeAlias = Literal[7, 30, 90, "7", "30", "90"]
+_DateRange: TypeAlias = Literal[7, 30, 90, "7", "30", "90", "older"]
+_Size: TypeAlias = Literal["1-49", "50-100", "101-500", "501+"]
+
+class _FilterParameters(TypedDict, total=False):
+    keywords: str | None
+    all: str | None
+    exact: str | None
+    any: str | None
+    exclude: str | None
+    company: str | None
+    company_slug: str | None
+    companies: Iterable[str] | None
+    country: str | None
+    industry: str | None
+    size: _Size | None
+    days: _Days | None
+    date_ranges: Iterable[_DateRange] | None
+    date_from: date | None
+    date_to: date | None
+    categories: Iterable[str] | None
+    hiring_types: Iterable[str] | None
+    job_functions: Iterable[str] | None
+    seniorities: Iterable[str] | None
+    employment_types: Iterable[str] | None
+    work_arrangements: Iterable[str] | None
+    funding_stage: str | None
+    funding_currency: str | None
+    funding_min: float | None
+    funding_max: float | None
+    ids: Iterable[int] | None
+    activity_ids: Iterable[int] | None
+    facets: Mapping[Facet, Iterable[str]]
+
+class _QueryParameters(_FilterParameters, total=False):
+    order: Order
+    limit: int | None
+    page: int | None
+    cursor: str | Cursor | None
+    count_only: bool
+
+class _LoadOptions(TypedDict, total=False):
+    on_invalid: Literal["stop", "skip"]
+    rename: Mapping[str, str]
+    strict: bool
+
+_Query: TypeAlias = Query | str
+_Filter: TypeAlias = Filter | Query | str
+
+@final
+class Index:
+    """An index: in a directory, or in memory.
+
+    The methods that search ask the newest snapshot. Take a ``snapshot`` where several calls have to see one
+    state.
+    """
+
+    @staticmethod
+    def open(directory: _Path) -> Index:
+        """Opens the index of a directory. It maps the files: some hundredths of a second for a million signals."""
+    @staticmethod
+    def in_memory() -> Index:
+        """An empty index that ends with the process."""
+    @staticmethod
+    def build(
+        directory: _Path | None, companies: _Path, signals: _Path, **options: Unpack[_LoadOptions]
+    ) -> Index:
+        """Builds an index from two files of JSON lines or CSV: in a directory, or in memory for ``None``."""
+    def snapshot(self) -> Snapshot:
+        """The current state. Cost: one atomic load."""
+    def writer(self) -> Writer:
+        """The one writer. Raises ``IndexLocked`` while another one, in whatever process, is open."""
+    def refresh(self) -> Literal["unchanged", "changed", "replaced"]:
+        """Follows what other processes committed. Cost: a small read where nothing has changed."""
+    @property
+    def changed_at(self) -> datetime | None:
+        """When the index last changed, where that is known."""
+    @property
+    def position(self) -> Position:
+        """As ``Snapshot.position``, of the newest snapshot."""
+    def search(self, query: _Query, today: date) -> Page:
+        """As ``Snapshot.search``, of the newest snapshot."""
+    def matches(self, filter: _Filter, today: date, order: Order = "newest_first") -> Matches:
+        """As ``Snapshot.matches``, of the newest snapshot."""
+    def count(self, filter: _Filter, today: date) -> int:
+        """As ``Snapshot.count``, of the newest snapshot."""
+    def facets(
+        self, filter: _Filter, today: date, facets: Sequence[Facet] | None = None
+    ) -> dict[Facet, list[FacetCount]]:
+        """As ``Snapshot.facets``, of the newest snapshot."""
+    def explain(self, query: _Query, today: date) -> Explanation:
+        """As ``Snapshot.explain``, of the newest snapshot."""
+    def changes(self, filter: _Filter, today: date, since: Position | str) -> Changes:
+        """As ``Snapshot.changes``, of the newest snapshot."""
+    def signal(self, id: int) -> Found | None:
+        """As ``Snapshot.signal``, of the newest snapshot."""
+    def company(self, slug: str) -> CompanyProfile | None:
+        """As ``Snapshot.company``, of the newest snapshot."""
+
+@final
+class IndexBuilder:
+    """Builds an index of one segment."""
+
+    @staticmethod
+    def in_memory(*, compress_records: bool = True, remember_deletions: int | None = None) -> IndexBuilder:
+        """Builds in memory. The index can be changed later, and ends with the process."""
+    @staticmethod
+    def in_directory(
+        directory: _Path, *, compress_records: bool = True, remember_deletions: int | None = None
+    ) -> IndexBuilder:
+        """Builds in a directory, which is created where it does not exist and may hold no index yet."""
+    def add_company(self, company: Company) -> Literal["new", "replaced"]:
+        """Adds a company; a later one with the same slug replaces it."""
+    def add_signal(self, signal: Signal) -> Literal["new", "replaced"]:
+        """Adds a signal of a company that was added; a later one with the same id replaces it."""
+    def add_companies(self, companies: _Table | Iterable[Company]) -> int:
+        """Adds the companies of a table or an iterable; returns how many. Those before an error stay added."""
+    def add_signals(self, signals: _Table | Iterable[Signal]) -> int:
+        """Adds the signals of a table or an iterable; returns how many. Those before an error stay added.
+
+        The columns of a table are ``id``, ``company_slug``, ``title`` and the other fields of ``Signal``, with
+        ``funding_stage``, ``funding_amount``, ``funding_currency``, ``hiring_type``, ``job_function``,
+        ``seniority``, ``employment_type`` and ``work_arrangement`` for those of its inner records.
+        """
+    def add_corpus(self, corpus: Corpus) -> None:
+        """Adds all companies and signals of a generated corpus."""
+    def load(
+        self, companies: _Path | None = None, signals: _Path | None = None, **options: Unpack[_LoadOptions]
+    ) -> LoadReport:
+        """Loads files of JSON lines or CSV, plain or compressed with gzip or zstd.
+
+        ``on_invalid="skip"`` counts invalid records and goes on, ``rename={"theirs": "ours"}`` renames fields,
+        ``strict=True`` rejects records with fields that no record has.
+        """
+    def finish(self) -> Index:
+        """Completes the index. The builder is closed."""
+
+@final
+class Writer:
+    """Changes an index. What is not committed when the writer is closed is lost.
+
+    It closes at the end of a ``with`` block, which commits nothing by itself.
+    """
+
+    def upsert_company(self, company: Company) -> None:
+        """Adds a company, in place of the one with its slug."""
+    def upsert_signal(self, signal: Signal) -> None:
+        """Adds a signal, in place of the one with its id. Raises ``UnknownCompany``."""
+    def upsert_companies(self, companies: _Table | Iterable[Company]) -> int:
+        """As ``IndexBuilder.add_companies``."""
+    def upsert_signals(self, signals: _Table | Iterable[Signal]) -> int:
+        """As ``IndexBuilder.add_signals``."""
+    def load(
+        self, companies: _Path | None = None, signals: _Path | None = None, **options: Unpack[_LoadOptions]
+    ) -> LoadReport:
+        """As ``IndexBuilder.load``."""
+    def delete_signal(self, id: int) -> bool:
+        """Deletes a signal and says whether there was one."""
+    def delete_company(self, slug: str, *, cascade: bool = False) -> bool:
+        """Deletes a company and says whether there was one.
+
+        Raises ``InvalidRecord`` where it has signals, unless ``cascade`` deletes them with it.
+        """
+    def has_signal(self, id: int) -> bool:
+        """Whether a signal with that id exists, pending changes included."""
+    def has_company(self, slug: str) -> bool:
+        """Whether a company exists, pending changes included."""
+    def commit(self) -> CommitReport:
+        """Makes all changes since the last commit durable and visible, as one.
+
+        Cost: a new segment and a handful of fsyncs, whatever it holds.
+        """
+    def compact(self) -> None:
+        """Merges all segments into one without deleted rows. Cost: that of building the index anew."""
+    def wait_for_merges(self) -> None:
+        """Waits until the background has no segments left to merge."""
+    def close(self) -> None:
+        """Lets another writer open the index."""
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_exception: type[BaseException] | BaseException | TracebackType | None) -> None: ...
+
+@final
+class Snapshot:
+    """The state of an index between two commits. It never changes."""
+
+    def search(self, query: _Query, today: date) -> Page:
+        """The page of signals that a query asks for.
+
+        ``today`` is the UTC date; where the query has a cursor, the day of the walk's first page counts instead.
+        Cost: a few microseconds where matches are common.
+        """
+    def records(self, page: Page) -> list[Item]:
+        """The records of a page's signals, in its order. ``Page.records`` needs no snapshot."""
+    def pages(self, query: _Query, today: date) -> Iterator[Page]:
+        """The pages of a query, from the one that it asks for to the last."""
+    def matches(self, filter: _Filter, today: date, order: Order = "newest_first") -> Matches:
+        """Every match of a filter, found as it is asked for."""
+    def count(self, filter: _Filter, today: date) -> int:
+        """The exact number of matches. Cost: some hundred nanoseconds for each block of 65,536 signals."""
+    def facets(
+        self, filter: _Filter, today: date, facets: Sequence[Facet] | None = None
+    ) -> dict[Facet, list[FacetCount]]:
+        """The values of facets with their counts, each list lifted from its own filter; of all facets for ``None``."""
+    def explain(self, query: _Query, today: date) -> Explanation:
+        """How a query is answered. Cost: several times that of ``count``."""
+    def unknown_values(self, filter: _Filter) -> list[UnknownValue]:
+        """Companies and facet values of a filter that no signal has."""
+    def changes(self, filter: _Filter, today: date, since: Position | str) -> Changes:
+        """What has changed since a position, in the order of changes: by commit, then by id.
+
+        Raises ``PositionError`` where the index cannot tell: the position is of another index, ahead, or so old
+        that deletions since are forgotten.
+        """
+    @property
+    def position(self) -> Position:
+        """Where the snapshot stands in the order of the index's changes: after all that it holds."""
+    def signal(self, id: int) -> Found | None:
+        """The signal of an id, with its company."""
+    def company(self, slug: str) -> CompanyProfile | None:
+        """The company of a slug, with what its live signals say."""
+    def contains(self, id: int) -> bool:
+        """Whether a signal of that id is live."""
+    def has_company(self, slug: str) -> bool:
+        """Whether a company of that slug is live."""
+    def scan(self) -> Iterator[Found]:
+        """Every live signal, in no particular order. Cost: reads every record."""
+    def scan_companies(self) -> Iterator[Company]:
+        """Every live company, once, in no particular order. Cost: reads every record."""
+    @property
+    def signal_count(self) -> int:
+        """The number of live signals."""
+    def company_count(self) -> int:
+        """The number of live companies. Cost: a look-up a company where there is more than one segment."""
+    @property
+    def generation(self) -> int:
+        """The number of the commit that made the snapshot; later ones have greater numbers."""
+    @property
+    def identity(self) -> str:
+        """The identity of the index, which commits, merges and replicas keep."""
+    def statistics(self) -> IndexStatistics:
+        """Figures about segments, rows and bytes."""
+    def verify(self) -> None:
+        """Checks every byte and every record. Raises ``CorruptIndex``. Cost: reads everything."""
+
+@final
+class Page:
+    """The signals that a query asked for, by id, and where to go on. It keeps the snapshot it was found in."""
+
+    @property
+    def ids(self) -> list[int]:
+        """The ids, in the order of the page."""
+    def records(self) -> list[Item]:
+        """The records as dataclasses. Cost: about two microseconds a signal."""
+    def rows(self) -> list[dict[str, Any]]:
+        """The records as flat dicts, with the names of the Arrow columns."""
+    @property
+    def next_cursor(self) -> str | None:
+        """What ``Query(cursor=...)`` takes for the next page; ``None`` on the last."""
+    @property
+    def rows_checked(self) -> int:
+        """Rows that were looked at one by one."""
+    @property
+    def blocks_visited(self) -> int:
+        """Blocks whose candidates were formed."""
+    @property
+    def blocks_skipped(self) -> int:
+        """Blocks that were passed over."""
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[int]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class Matches:
+    """Every match of a filter in an order. Each iteration starts anew, in the same snapshot."""
+
+    def after(self, id: int) -> Matches:
+        """The matches that come after an id in the order. The id need not match, nor exist."""
+    def ids(self) -> Iterator[int]:
+        """The ids of the matches; no record is read."""
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The matches as flat dicts, with the names of the Arrow columns."""
+    def arrow(self, columns: Sequence[str] | None = None, batch_rows: int = 65536) -> ArrowStream:
+        """Some columns of the matches as Arrow, or all. With ``["id"]`` alone no record is read."""
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """All columns through Arrow's C data interface."""
+    def __iter__(self) -> Iterator[Item]: ...
+
+@final
+class ArrowStream:
+    """Matches that are to be read as Arrow: ``polars.DataFrame(stream)``, ``pyarrow.table(stream)``."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """A stream of record batches through Arrow's C data interface, from the first match on."""
+
+@final
+class RecordIterator:
+    """An iterator over records. It may be shared by threads."""
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Any: ...
+
+@final
+class Changes:
+    """What has changed since a position, found as it is asked for. It ends after an error."""
+
+    @property
+    def position(self) -> Position:
+        """The position after the changes that were given so far, for the next call."""
+    def has_more(self) -> bool:
+        """Whether there is a further change."""
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Change: ...
+
+@final
+class MatchedSignals:
+    """The changed signals that saved searches match."""
+
+    @property
+    def position(self) -> Position:
+        """The position after the signals that were given so far, for the next call."""
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> MatchedSignal: ...
+
+@final
+class Query:
+    """What is wanted: a filter, an order, and which page.
+
+    Keyword arguments are combined with AND; ``None`` and an empty list are no filter. ``Query.parse`` takes what
+    users type. Either raises ``InvalidQuery``, which has all errors.
+    """
+
+    def __new__(cls, **parameters: Unpack[_QueryParameters]) -> Query: ...
+    @staticmethod
+    def parse(query_string: str) -> Query:
+        """Reads a query string, within the limits of the HTTP API."""
+    @staticmethod
+    def from_str(text: str) -> Query:
+        """Reads what ``str()`` of a query has written, which ``parse`` may find too long."""
+    def replace(self, **parameters: Unpack[_QueryParameters]) -> Query:
+        """The same query with some parameters replaced."""
+    @property
+    def filter(self) -> Filter:
+        """What a signal must be like."""
+    @property
+    def order(self) -> Order:
+        """The order of the result."""
+    @property
+    def limit(self) -> int:
+        """The most signals of a page."""
+    @property
+    def page(self) -> int | None:
+        """The number of the page, where it is asked for by number."""
+    @property
+    def cursor(self) -> Cursor | None:
+        """Where the page begins, where it continues another."""
+    @property
+    def count_only(self) -> bool:
+        """Whether only the number of matches is wanted."""
+    @property
+    def fingerprint(self) -> str:
+        """Equal for queries that ask for the same."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Filter:
+    """What a signal must be like to be found."""
+
+    def __new__(cls, **parameters: Unpack[_FilterParameters]) -> Filter: ...
+    @staticmethod
+    def parse(query_string: str) -> Filter:
+        """Reads the filters of a query string."""
+    @staticmethod
+    def from_str(text: str) -> Filter:
+        """Reads what ``str()`` of a filter has written, which ``parse`` may find too long."""
+    def matches(self, signal: Signal, company: Company, today: date) -> bool:
+        """Whether a signal of a company is found: the meaning of a filter, in plain slow code."""
+    @property
+    def canonical(self) -> str:
+        """The filter in words, the same for equal filters."""
+    @property
+    def fingerprint(self) -> str:
+        """Equal for equal filters."""
+    @property
+    def is_empty(self) -> bool:
+        """Whether every signal is found."""
+    def matched_words(self, title: str) -> list[tuple[int, int]]:
+        """The words of a title that the filter looks for, as ranges of characters."""
+    def title_words(self) -> list[str]:
+        """The words of titles that the filter looks for, analysed."""
+    def without(self, facet: Facet) -> Filter:
+        """The same filter without the part that is about a facet."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Cursor:
+    """Where the page after another begins. ``str()`` of it is what clients send back."""
+
+    @staticmethod
+    def parse(text: str) -> Cursor:
+        """Reads a cursor. Raises ``InvalidCursor``."""
+    @property
+    def day(self) -> date:
+        """What counts as today on all pages of the walk."""
+    @property
+    def last_id(self) -> int:
+        """The last signal before the page."""
+    @property
+    def order(self) -> Order:
+        """The order of the walk."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Position:
+    """A place in the order of an index's changes. ``str()`` of it can be stored."""
+
+    START: Final[Position]
+    """Before all changes of any index."""
+
+    @staticmethod
+    def parse(text: str) -> Position:
+        """Reads a position. Raises ``InvalidPosition``."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class SavedSearches:
+    """Named filters, and an index over them: which of them match a signal is found without asking each."""
+
+    def __new__(cls) -> SavedSearches: ...
+    @staticmethod
+    def for_index(snapshot: Snapshot, today: date) -> SavedSearches:
+        """No searches yet. How frequent values are is sampled from an index, which makes matching faster."""
+    def insert(self, name: str, filter: _Filter) -> Filter | None:
+        """Saves a search under a name, and returns the filter that it had before."""
+    def remove(self, name: str) -> Filter | None:
+        """Removes a search, and returns its filter."""
+    def get(self, name: str) -> Filter | None:
+        """The filter of a search."""
+    def items(self) -> list[tuple[str, Filter]]:
+        """The searches with their filters, in the order in which they were saved."""
+    def matches(self, signal: Signal, company: Company, today: date) -> list[str]:
+        """The names of the searches that a signal matches, in the order in which they were saved."""
+    def matching(self, snapshot: Snapshot, since: Position | str, today: date) -> MatchedSignals:
+        """Which searches match what has changed since a position."""
+    def newly_matching(self, before: Snapshot, after: Snapshot, today: date) -> MatchedSignals:
+        """As ``matching``, without the searches that a signal matched in the earlier snapshot."""
+    def __len__(self) -> int: ...
+    def __contains__(self, name: object, /) -> bool: ...
+    def __iter__(self) -> Iterator[str]: ...
+
+@final
+class Corpus:
+    """Made-up companies and signals of any number, the same for the same seed."""
+
+    def __new__(cls, signals: int, seed: int = 1) -> Corpus: ...
+    @property
+    def as_of(self) -> date:
+        """What counts as today: no signal is dated later."""
+    @property
+    def signal_count(self) -> int:
+        """The number of signals."""
+    @property
+    def company_count(self) -> int:
+        """The number of companies."""
+    def signal(self, index: int) -> Signal:
+        """The signal of that number, from 0. Raises ``IndexError``."""
+    def company(self, index: int) -> Company:
+        """The company of that number, from 0. Raises ``IndexError``."""
+
+SAMPLE_AS_OF: Final[date]
+SAMPLE_COMPANIES: Final[str]
+SAMPLE_SIGNALS: Final[str]
+ANALYSIS_VERSION: Final[int]
+
+def sample_index() -> Index:
+    """The index of the sample corpus, in memory. Cost: some 20 milliseconds."""
+
+def parameters() -> list[Parameter]:
+    """What query strings can ask for."""
+
+def terms(text: str) -> list[str]:
+    """The terms of a text, in order: as titles and filters are analysed."""
+
+def fold_value(text: str) -> str:
+    """The key by which countries, industries, funding stages and whole company names compare equal."""
+
+def tidy(text: str) -> str:
+    """A text trimmed, with single spaces for all white space within it."""
+
+def parse_signal(line: str | bytes) -> Signal:
+    """Reads a signal from a line of JSON. Raises ``InvalidRecord``, which names the field."""
+
+def parse_company(line: str | bytes) -> Company:
+    """Reads a company from a line of JSON. Raises ``InvalidRecord``, which names the field."""
+
+def write_signal(signal: Signal) -> bytes:
+    """The line of JSON that is read as this signal, its end included."""
+
+def write_company(company: Company) -> bytes:
+    """The line of JSON that is read as this company, its end included."""

@@ -1,0 +1,319 @@
+"""Records and reports: plain dataclasses, with the names of the library's fields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date as _date
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+Order: TypeAlias = Literal["newest_first", "oldest_first"]
+Facet: TypeAlias = Literal[
+    "category",
+    "country",
+    "industry",
+    "size",
+    "funding_stage",
+    "funding_currency",
+    "hiring_type",
+    "job_function",
+    "seniority",
+    "employment_type",
+    "work_arrangement",
+]
+
+
+@dataclass(slots=True)
+class Funding:
+    """Details of a funding round, each of them as far as the evidence goes."""
+
+    stage: str | None = None
+    """The stage in words, such as ``Series A``."""
+    amount: float | None = None
+    """The amount in units of ``currency``: finite and not negative."""
+    currency: str | None = None
+    """Three upper-case letters."""
+
+
+@dataclass(slots=True)
+class Hiring:
+    """Attributes of a hiring activity, each an ID or absent."""
+
+    hiring_type: str | None = None
+    job_function: str | None = None
+    seniority: str | None = None
+    employment_type: str | None = None
+    work_arrangement: str | None = None
+
+
+@dataclass(slots=True)
+class Signal:
+    """An activity of a company, as it is loaded, stored and returned."""
+
+    id: int
+    """1 to 9,999,999,999,999,999,999; results are ordered by it."""
+    company_slug: str
+    """The slug of the company that the activity belongs to."""
+    title: str
+    """What text filters search in."""
+    slug: str = ""
+    """A readable name for links, not unique; the id where it is not given."""
+    evidence: str | None = None
+    category: str | None = None
+    date: _date | None = None
+    """The day of the activity. A signal without one matches no date filter."""
+    published_at: datetime | None = None
+    updated_at: datetime | None = None
+    activity_url: str | None = None
+    author_name: str | None = None
+    author_title: str | None = None
+    author_url: str | None = None
+    funding: Funding | None = None
+    hiring: Hiring | None = None
+    """Searched, never shown by the service."""
+
+    def __post_init__(self) -> None:
+        if not self.slug:
+            self.slug = str(self.id)
+
+
+@dataclass(slots=True)
+class Company:
+    """A company, as it is loaded and stored."""
+
+    slug: str
+    name: str
+    about: str | None = None
+    tagline: str | None = None
+    logo_url: str | None = None
+    country: str | None = None
+    city: str | None = None
+    employees: int | None = None
+    industry: str | None = None
+    founded_year: int | None = None
+    linkedin_url: str | None = None
+    updated_at: datetime | None = None
+
+
+@dataclass(slots=True)
+class Item:
+    """A signal as a page shows it."""
+
+    signal: Signal
+    company_name: str
+
+
+@dataclass(slots=True)
+class Found:
+    """A signal and its company."""
+
+    signal: Signal
+    company: Company
+
+
+@dataclass(slots=True)
+class CompanyProfile:
+    """A company with what the live signals say about it."""
+
+    company: Company
+    signal_count: int
+    latest_signal_date: _date | None
+
+
+@dataclass(slots=True)
+class Upsert:
+    """A signal changed and matches."""
+
+    item: Item
+    is_new: bool
+    """Whether it first appeared since the position."""
+
+
+@dataclass(slots=True)
+class Remove:
+    """A signal was deleted, or it changed and does not match. A copy may never have held it."""
+
+    id: int
+
+
+Change: TypeAlias = Upsert | Remove
+
+
+@dataclass(slots=True)
+class MatchedSignal:
+    """A signal that changed, and the saved searches that it matches."""
+
+    item: Item
+    is_new: bool
+    searches: list[str]
+    """The names of the searches, in the order in which they were saved; at least one."""
+
+
+@dataclass(frozen=True, slots=True)
+class FacetCount:
+    """A value of a facet, and how many signals have it."""
+
+    label: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterError:
+    """One thing that is wrong with a query."""
+
+    parameter: str
+    """The parameter, as it was given; empty where the error is of the query string as a whole."""
+    code: str
+    """The kind of error, such as ``invalid_value``."""
+    message: str
+    """What was wrong, and what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownValue:
+    """A company or a facet value of a filter that no signal has."""
+
+    parameter: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommitReport:
+    """What a commit did."""
+
+    generation: int
+    signals_written: int
+    signals_deleted: int
+    companies_written: int
+    companies_deleted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A record that was not loaded."""
+
+    path: str
+    line: int
+    field: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownField:
+    """A field of input records that no record has; its values were not loaded."""
+
+    record: Literal["company", "signal"]
+    name: str
+    count: int
+    nearest: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadReport:
+    """What came of files of records."""
+
+    companies: int
+    signals: int
+    companies_replaced: int
+    signals_replaced: int
+    rejected: int
+    companies_rejected: int
+    signals_without_company: int
+    rejections: list[Rejected]
+    """The first hundred of the rejected records."""
+    unknown_fields: list[UnknownField]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatistics:
+    """Figures about segments, rows and bytes."""
+
+    identity: str
+    generation: int
+    signals: int
+    deleted_rows: int
+    companies: int
+    segments: int
+    bytes: int
+    sections: list[tuple[str, int]]
+    """Bytes by section, over all segments, largest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """How many rows a step was thought to leave."""
+
+    min: int
+    expected: int
+    max: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepExplanation:
+    """One step of a plan."""
+
+    clause: str
+    strategy: str
+    reason: str
+    estimate: Estimate
+    actual: int | None
+    time: float
+    """In seconds, over all blocks."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionExplanation:
+    """How a plan was executed."""
+
+    strategy: str
+    no_match: str | None
+    steps: list[StepExplanation]
+    rows_checked: int
+    blocks_visited: int
+    blocks_skipped: int
+
+    def has_visits(self) -> bool:
+        """Whether rows or blocks were visited."""
+        return self.rows_checked + self.blocks_visited + self.blocks_skipped > 0
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentExplanation:
+    """How one segment was searched."""
+
+    rows: int
+    matches: int
+    page: ExecutionExplanation | None
+    """``None`` where the page was full before."""
+    count: ExecutionExplanation
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How a query was answered. ``str()`` of it is meant for terminals."""
+
+    query: str
+    unknown: list[UnknownValue]
+    segments: list[SegmentExplanation]
+    matches: int
+    page_length: int
+    page_time: float
+    """The time that the page took, ids and cursor, in seconds."""
+    count_time: float
+    """The time that the count of all matches took, in seconds."""
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of queries."""
+
+    name: str
+    """As query strings have it."""
+    description: str
+    example: str
+    is_filter: bool
+    """Whether it says what a signal must be like, rather than which page of them is wanted."""

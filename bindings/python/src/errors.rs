@@ -1,0 +1,138 @@
+//! Errors of the library as the exceptions of `signaldex._errors`.
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use signaldex::json::RecordError;
+use signaldex::query::{InvalidQuery, ParseCursorError};
+use signaldex::{Error, ParsePositionError, PositionError};
+
+use crate::records::new_record;
+
+/// One thing that is wrong with a query: parameter, code, message.
+pub(crate) type QueryError = (String, &'static str, String);
+
+/// An exception of a class of `signaldex._errors`.
+pub(crate) fn exception(py: Python<'_>, class: &str, message: &str) -> PyErr {
+    match instance(py, class, message) {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(error) => error,
+    }
+}
+
+fn instance<'py>(py: Python<'py>, class: &str, message: &str) -> PyResult<Bound<'py, PyAny>> {
+    let module = py.import("signaldex._errors")?;
+    module.getattr(class)?.call1((message,))
+}
+
+/// The exception of the library's one error: its class by what the error is, its path beside it.
+pub(crate) fn of_library(py: Python<'_>, error: &Error) -> PyErr {
+    let made = instance(py, class_of(error), &format!("{error:#}")).and_then(|exception| {
+        if let Some(path) = error.path() {
+            exception.setattr("path", path.to_string_lossy())?;
+        }
+        if let Some(code) = error.io_error().and_then(std::io::Error::raw_os_error)
+            && error.is_io()
+        {
+            exception.setattr("errno", code)?;
+        }
+        Ok(exception)
+    });
+    match made {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(error) => error,
+    }
+}
+
+fn class_of(error: &Error) -> &'static str {
+    let classes = [
+        (error.is_unknown_company(), "UnknownCompany"),
+        (error.is_invalid(), "InvalidRecord"),
+        (error.is_missing(), "IndexMissing"),
+        (error.is_foreign(), "ForeignFile"),
+        (error.is_newer_format(), "NewerFormat"),
+        (error.is_corrupt(), "CorruptIndex"),
+        (error.is_locked(), "IndexLocked"),
+        (error.is_full(), "IndexFull"),
+        (error.is_poisoned(), "WriterPoisoned"),
+        (error.is_io(), "IndexIoError"),
+    ];
+    let class = classes.iter().find(|(holds, _)| *holds);
+    class.map_or("SignaldexError", |(_, class)| class)
+}
+
+/// The errors of a query in the form that exceptions take.
+pub(crate) fn query_errors(error: &InvalidQuery) -> Vec<QueryError> {
+    let errors = error.errors().iter();
+    errors
+        .map(|error| {
+            let parameter = error.parameter.clone();
+            (parameter, error.code.as_str(), error.message.clone())
+        })
+        .collect()
+}
+
+/// `InvalidQuery` with these errors.
+pub(crate) fn invalid_query(py: Python<'_>, errors: &[QueryError]) -> PyErr {
+    let made = || {
+        let records = errors
+            .iter()
+            .map(|(parameter, code, message)| {
+                new_record(py, "ParameterError", (parameter, *code, message))
+            })
+            .collect::<PyResult<Vec<_>>>()?;
+        let messages: Vec<&str> = errors.iter().map(|error| error.2.as_str()).collect();
+        let module = py.import("signaldex._errors")?;
+        let arguments = (messages.join("\n"), PyList::new(py, records)?);
+        module.getattr("InvalidQuery")?.call1(arguments)
+    };
+    match made() {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(error) => error,
+    }
+}
+
+pub(crate) fn invalid_record(py: Python<'_>, error: &RecordError) -> PyErr {
+    let made = instance(py, "InvalidRecord", &error.to_string()).and_then(|exception| {
+        exception.setattr("field", error.field())?;
+        Ok(exception)
+    });
+    match made {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(error) => error,
+    }
+}
+
+pub(crate) fn invalid_field(py: Python<'_>, field: &str, reason: &str) -> PyErr {
+    let made = instance(py, "InvalidRecord", &format!("{field}: {reason}")).and_then(|exception| {
+        exception.setattr("field", field)?;
+        Ok(exception)
+    });
+    match made {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(error) => error,
+    }
+}
+
+pub(crate) fn position(py: Python<'_>, error: PositionError) -> PyErr {
+    let class = match error {
+        PositionError::OtherIndex => "PositionOfOtherIndex",
+        PositionError::Expired => "PositionExpired",
+        PositionError::Ahead => "PositionAhead",
+        _ => "PositionError",
+    };
+    exception(py, class, &error.to_string())
+}
+
+pub(crate) fn invalid_position(py: Python<'_>, error: ParsePositionError) -> PyErr {
+    exception(py, "InvalidPosition", &error.to_string())
+}
+
+pub(crate) fn invalid_cursor(py: Python<'_>, error: ParseCursorError) -> PyErr {
+    exception(py, "InvalidCursor", &error.to_string())
+}
+
+/// A lock is poisoned only where the engine panicked; the panic has reached Python already.
+pub(crate) fn panicked_before() -> PyErr {
+    PyRuntimeError::new_err("a call on this object has panicked before")
+}

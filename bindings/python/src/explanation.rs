@@ -1,0 +1,92 @@
+//! Plans as dataclasses.
+
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use signaldex::{
+    ExecutionExplanation, Explanation, SegmentExplanation, StepExplanation, UnknownValue,
+};
+
+use crate::records::new_record;
+
+pub(crate) fn explanation<'py>(
+    py: Python<'py>,
+    explained: &Explanation,
+) -> PyResult<Bound<'py, PyAny>> {
+    let segments = explained
+        .segments
+        .iter()
+        .map(|explained| segment(py, explained));
+    let fields = (
+        &explained.query,
+        unknown_values(py, &explained.unknown)?,
+        PyList::new(py, segments.collect::<PyResult<Vec<_>>>()?)?,
+        explained.matches,
+        explained.page_length,
+        explained.page_time.as_secs_f64(),
+        explained.count_time.as_secs_f64(),
+        explained.to_string(),
+    );
+    new_record(py, "Explanation", fields)
+}
+
+pub(crate) fn unknown_values<'py>(
+    py: Python<'py>,
+    unknown: &[UnknownValue],
+) -> PyResult<Bound<'py, PyList>> {
+    let values = unknown.iter().map(|unknown| {
+        new_record(
+            py,
+            "UnknownValue",
+            (unknown.parameter.name(), &unknown.value),
+        )
+    });
+    PyList::new(py, values.collect::<PyResult<Vec<_>>>()?)
+}
+
+fn segment<'py>(py: Python<'py>, explained: &SegmentExplanation) -> PyResult<Bound<'py, PyAny>> {
+    let page = explained
+        .page
+        .as_ref()
+        .map(|page| execution(py, page))
+        .transpose()?;
+    let count = execution(py, &explained.count)?;
+    new_record(
+        py,
+        "SegmentExplanation",
+        (explained.rows, explained.matches, page, count),
+    )
+}
+
+fn execution<'py>(
+    py: Python<'py>,
+    explained: &ExecutionExplanation,
+) -> PyResult<Bound<'py, PyAny>> {
+    let steps = explained.steps.iter().map(|explained| step(py, explained));
+    let fields = (
+        &explained.strategy,
+        &explained.no_match,
+        PyList::new(py, steps.collect::<PyResult<Vec<_>>>()?)?,
+        explained.rows_checked,
+        explained.blocks_visited,
+        explained.blocks_skipped,
+    );
+    new_record(py, "ExecutionExplanation", fields)
+}
+
+fn step<'py>(py: Python<'py>, explained: &StepExplanation) -> PyResult<Bound<'py, PyAny>> {
+    let estimate = &explained.estimate;
+    let estimate = new_record(
+        py,
+        "Estimate",
+        (estimate.min, estimate.expected, estimate.max),
+    )?;
+    let fields = (
+        &explained.clause,
+        &explained.strategy,
+        explained.reason,
+        estimate,
+        explained.actual,
+        explained.time.as_secs_f64(),
+    );
+    new_record(py, "StepExplanation", fields)
+}

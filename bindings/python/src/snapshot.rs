@@ -1,0 +1,270 @@
+//! Snapshots: what an index answers.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use signaldex::{Facet, Filter, Query, Snapshot};
+use time::Date;
+
+use crate::changes::{PyChanges, PyPosition, read_position};
+use crate::matches::PyMatches;
+use crate::page::PyPage;
+use crate::query::{FACETS, facet_of, order_of, with_filter, with_query};
+use crate::records::{self, new_record};
+use crate::stream::{Owner, PyIterator, Stream, Wanted};
+use crate::{errors, explanation};
+
+/// The state of an index between two commits. It never changes.
+#[pyclass(name = "Snapshot", module = "signaldex", frozen)]
+pub(crate) struct PySnapshot(pub(crate) Arc<Snapshot>);
+
+impl PySnapshot {
+    pub(crate) fn page(&self, py: Python<'_>, query: &Query, today: Date) -> PyPage {
+        let page = py.detach(|| self.0.search(query, today));
+        let snapshot = Arc::clone(&self.0);
+        PyPage { page, snapshot }
+    }
+
+    fn counts(&self, py: Python<'_>, filter: &Filter, today: Date) -> u64 {
+        py.detach(|| self.0.count(filter, today))
+    }
+}
+
+#[pymethods]
+impl PySnapshot {
+    /// The page of signals that a query asks for.
+    ///
+    /// ``today`` is the UTC date; where the query has a cursor, the day of the walk's first page counts instead.
+    /// Cost: a few microseconds where matches are common.
+    pub(crate) fn search(
+        &self,
+        py: Python<'_>,
+        query: &Bound<'_, PyAny>,
+        today: Date,
+    ) -> PyResult<PyPage> {
+        with_query(query, |query| Ok(self.page(py, query, today)))
+    }
+
+    /// The records of a page's signals, in its order. ``Page.records`` needs no snapshot.
+    fn records<'py>(
+        &self,
+        py: Python<'py>,
+        page: &Bound<'py, PyPage>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        page.get().records_in(py, &self.0, records::item)
+    }
+
+    /// The pages of a query, from the one that it asks for to the last.
+    pub(crate) fn pages(&self, query: &Bound<'_, PyAny>, today: Date) -> PyResult<PyIterator> {
+        with_query(query, |query| {
+            Ok(PyIterator(Stream::pages(&self.0, query, today)))
+        })
+    }
+
+    /// Every match of a filter, found as it is asked for.
+    #[pyo3(signature = (filter, today, order = "newest_first"))]
+    pub(crate) fn matches(
+        &self,
+        filter: &Bound<'_, PyAny>,
+        today: Date,
+        order: &str,
+    ) -> PyResult<PyMatches> {
+        let order = order_of(order)?;
+        with_filter(filter, |filter| {
+            Ok(PyMatches(Wanted {
+                snapshot: Arc::clone(&self.0),
+                filter: filter.clone(),
+                today,
+                order,
+                after: None,
+            }))
+        })
+    }
+
+    /// The exact number of matches. Cost: some hundred nanoseconds for each block of 65,536 signals.
+    pub(crate) fn count(
+        &self,
+        py: Python<'_>,
+        filter: &Bound<'_, PyAny>,
+        today: Date,
+    ) -> PyResult<u64> {
+        with_filter(filter, |filter| Ok(self.counts(py, filter, today)))
+    }
+
+    /// The values of facets with their counts, each list lifted from its own filter; of all facets for ``None``.
+    #[pyo3(signature = (filter, today, facets = None))]
+    pub(crate) fn facets<'py>(
+        &self,
+        py: Python<'py>,
+        filter: &Bound<'py, PyAny>,
+        today: Date,
+        facets: Option<Vec<String>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let wanted = match facets {
+            Some(names) => names
+                .iter()
+                .map(|name| facet_of(name))
+                .collect::<PyResult<_>>()?,
+            None => Facet::ALL.to_vec(),
+        };
+        let counted = with_filter(filter, |filter| {
+            Ok(py.detach(|| self.0.facets_of(filter, today, &wanted)))
+        })?;
+        let values = PyDict::new(py);
+        for (name, facet) in FACETS.iter().filter(|(_, facet)| wanted.contains(facet)) {
+            let counts = counted.values(*facet).iter();
+            let counts =
+                counts.map(|value| new_record(py, "FacetCount", (&value.label, value.count)));
+            values.set_item(
+                name,
+                PyList::new(py, counts.collect::<PyResult<Vec<_>>>()?)?,
+            )?;
+        }
+        Ok(values)
+    }
+
+    /// How a query is answered. Cost: several times that of ``count``.
+    pub(crate) fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        query: &Bound<'py, PyAny>,
+        today: Date,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let explained = with_query(
+            query,
+            |query| Ok(py.detach(|| self.0.explain(query, today))),
+        )?;
+        explanation::explanation(py, &explained)
+    }
+
+    /// Companies and facet values of a filter that no signal has.
+    pub(crate) fn unknown_values<'py>(
+        &self,
+        py: Python<'py>,
+        filter: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let unknown = with_filter(filter, |filter| {
+            Ok(py.detach(|| self.0.unknown_values(filter)))
+        })?;
+        explanation::unknown_values(py, &unknown)
+    }
+
+    /// What has changed since a position, in the order of changes: by commit, then by id.
+    ///
+    /// Raises ``PositionError`` where the index cannot tell: the position is of another index, ahead, or so old
+    /// that deletions since are forgotten.
+    pub(crate) fn changes(
+        &self,
+        py: Python<'_>,
+        filter: &Bound<'_, PyAny>,
+        today: Date,
+        since: &Bound<'_, PyAny>,
+    ) -> PyResult<PyChanges> {
+        let since = read_position(since)?;
+        let owner = with_filter(filter, |filter| Ok(Owner::new(&self.0, filter.clone())))?;
+        let changes = Stream::changes(owner, today, &since);
+        changes
+            .map(PyChanges)
+            .map_err(|error| errors::position(py, error))
+    }
+
+    /// Where the snapshot stands in the order of the index's changes: after all that it holds.
+    #[getter]
+    fn position(&self) -> PyPosition {
+        PyPosition(self.0.position())
+    }
+
+    /// The signal of an id, with its company.
+    pub(crate) fn signal<'py>(
+        &self,
+        py: Python<'py>,
+        id: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let found = self.0.signal(records::read_id(id)?);
+        let found = found.map_err(|error| errors::of_library(py, &error))?;
+        found.map(|found| records::found(py, &found)).transpose()
+    }
+
+    /// The company of a slug, with what its live signals say.
+    pub(crate) fn company<'py>(
+        &self,
+        py: Python<'py>,
+        slug: &str,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let profile = py.detach(|| self.0.company(slug));
+        let profile = profile.map_err(|error| errors::of_library(py, &error))?;
+        profile
+            .map(|profile| records::profile(py, &profile))
+            .transpose()
+    }
+
+    /// Whether a signal of that id is live.
+    fn contains(&self, id: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(self.0.contains(records::read_id(id)?))
+    }
+
+    /// Whether a company of that slug is live.
+    fn has_company(&self, slug: &str) -> bool {
+        self.0.has_company(slug)
+    }
+
+    /// Every live signal, in no particular order. Cost: reads every record.
+    fn scan(&self) -> PyIterator {
+        PyIterator(Stream::signals(&self.0))
+    }
+
+    /// Every live company, once, in no particular order. Cost: reads every record.
+    fn scan_companies(&self) -> PyIterator {
+        PyIterator(Stream::companies(&self.0))
+    }
+
+    /// The number of live signals.
+    #[getter]
+    fn signal_count(&self) -> u64 {
+        self.0.signal_count()
+    }
+
+    /// The number of live companies. Cost: a look-up a company where there is more than one segment.
+    fn company_count(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.0.company_count())
+    }
+
+    /// The number of the commit that made the snapshot; later ones have greater numbers.
+    #[getter]
+    fn generation(&self) -> u64 {
+        self.0.generation()
+    }
+
+    /// The identity of the index, which commits, merges and replicas keep.
+    #[getter]
+    fn identity(&self) -> String {
+        self.0.identity().to_string()
+    }
+
+    /// Figures about segments, rows and bytes.
+    fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let figures = py.detach(|| self.0.statistics());
+        let fields = (
+            figures.identity.to_string(),
+            figures.generation,
+            figures.signals,
+            figures.deleted_rows,
+            figures.companies,
+            figures.segments,
+            figures.bytes,
+            figures.sections,
+        );
+        new_record(py, "IndexStatistics", fields)
+    }
+
+    /// Checks every byte and every record. Raises ``CorruptIndex``. Cost: reads everything.
+    fn verify(&self, py: Python<'_>) -> PyResult<()> {
+        let verified = py.detach(|| self.0.verify());
+        verified.map_err(|error| errors::of_library(py, &error))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<{:?}>", self.0)
+    }
+}
