@@ -45,12 +45,24 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// Authenticates a request, and checks the key's rate limit and scope. `caller` is set as soon as the
-    /// key is known, for refusals too.
+    /// Authenticates a request, and checks the key's rate limit and scope.
     pub(super) fn authorize(
         service: &'a Arc<Shared>,
         parts: &'a Parts,
         scope: Scope,
+        caller: &mut Caller,
+        deadline: &'a Deadline,
+    ) -> Result<Call<'a>, Problem> {
+        let call = Call::identify(service, parts, caller, deadline)?;
+        call.check_scope(scope)?;
+        Ok(call)
+    }
+
+    /// Authenticates a request, and checks the key's rate limit. `caller` is set as soon as the key is
+    /// known, for refusals too.
+    pub(super) fn identify(
+        service: &'a Arc<Shared>,
+        parts: &'a Parts,
         caller: &mut Caller,
         deadline: &'a Deadline,
     ) -> Result<Call<'a>, Problem> {
@@ -70,13 +82,6 @@ impl<'a> Call<'a> {
             );
             return Err(problem.retry_after(seconds));
         }
-        if !key.record.settings.scopes.contains(scope) {
-            let detail = format!(
-                "The key lacks the scope {}; ask the operator for a key that has it.",
-                scope.as_str()
-            );
-            return Err(Problem::new(Code::Forbidden, detail));
-        }
         Ok(Call {
             service,
             parts,
@@ -88,6 +93,26 @@ impl<'a> Call<'a> {
             deadline,
             today: service.today_at(now),
         })
+    }
+
+    /// The same caller's call with another request.
+    pub(super) fn with_parts<'b>(self, parts: &'b Parts) -> Call<'b>
+    where
+        'a: 'b,
+    {
+        let call: Call<'b> = self;
+        Call { parts, ..call }
+    }
+
+    pub(super) fn check_scope(&self, scope: Scope) -> Result<(), Problem> {
+        if self.key.record.settings.scopes.contains(scope) {
+            return Ok(());
+        }
+        let detail = format!(
+            "The key lacks the scope {}; ask the operator for a key that has it.",
+            scope.as_str()
+        );
+        Err(Problem::new(Code::Forbidden, detail))
     }
 
     pub(super) fn is_head(&self) -> bool {

@@ -93,7 +93,7 @@ impl Poll<'_> {
     }
 }
 
-fn parse(text: &str) -> Result<ChangesRequest, Problem> {
+pub(super) fn parse(text: &str) -> Result<ChangesRequest, Problem> {
     let query = ChangesQuery::parse(text);
     let since = query.as_ref().ok().and_then(|query| query.since.as_deref());
     let since = since.map(Position::parse).transpose();
@@ -122,7 +122,7 @@ fn invalid_position(error: ParsePositionError) -> Problem {
 }
 
 /// Why nothing can be told since a position.
-fn refused(error: PositionError) -> Problem {
+pub(super) fn refused(error: PositionError) -> Problem {
     match error {
         PositionError::Ahead => position_problem(&format!(
             "{SINCE} is ahead of this service, which may be a replica that is behind; try again later"

@@ -16,15 +16,30 @@ use axum::http::{Method, Uri};
 
 use super::answer::Answer;
 
-/// Headers of a request that a page may set.
-const REQUEST_HEADERS: HeaderValue =
-    HeaderValue::from_static("Authorization, Idempotency-Key, If-None-Match");
+/// What a page may send to an endpoint.
+pub(super) struct Sendable {
+    methods: HeaderValue,
+    /// Beyond those that every request may have.
+    headers: HeaderValue,
+}
+
+/// To the endpoints of the API.
+pub(super) const API: Sendable = Sendable {
+    methods: HeaderValue::from_static("GET, HEAD"),
+    headers: HeaderValue::from_static("Authorization, Idempotency-Key, If-None-Match"),
+};
+/// To `/mcp`.
+pub(super) const MCP: Sendable = Sendable {
+    methods: HeaderValue::from_static("POST"),
+    headers: HeaderValue::from_static(
+        "Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name",
+    ),
+};
 /// Headers of an answer that a page may read.
 const ANSWER_HEADERS: HeaderValue = HeaderValue::from_static(
     "ETag, Idempotency-Replayed, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, \
      X-Usage-Charged, X-Usage-Remaining",
 );
-const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD");
 /// Seconds that a browser may remember a preflight; two hours is the most that any keeps.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
 
@@ -46,13 +61,13 @@ impl AllowedOrigins {
     }
 
     /// The answer to a preflight of an allowed origin; `None` for every other request.
-    pub(super) fn preflight(&self, parts: &Parts) -> Option<Answer> {
+    pub(super) fn preflight(&self, parts: &Parts, sendable: &Sendable) -> Option<Answer> {
         let asks = parts.method == Method::OPTIONS
             && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
-        (asks && self.allowed(&parts.headers).is_some()).then(|| {
+        (asks && self.allow(&parts.headers)).then(|| {
             Answer::no_content()
-                .with(ACCESS_CONTROL_ALLOW_METHODS, METHODS)
-                .with(ACCESS_CONTROL_ALLOW_HEADERS, REQUEST_HEADERS)
+                .with(ACCESS_CONTROL_ALLOW_METHODS, &sendable.methods)
+                .with(ACCESS_CONTROL_ALLOW_HEADERS, &sendable.headers)
                 .with(ACCESS_CONTROL_MAX_AGE, MAX_AGE)
         })
     }
@@ -68,6 +83,11 @@ impl AllowedOrigins {
             answer.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
             answer.insert(ACCESS_CONTROL_EXPOSE_HEADERS, ANSWER_HEADERS);
         }
+    }
+
+    /// Whether a request comes from a page of an allowed origin.
+    pub(super) fn allow(&self, request: &HeaderMap) -> bool {
+        self.allowed(request).is_some()
     }
 
     /// What `Access-Control-Allow-Origin` says to a request; `None` if its origin is not allowed.

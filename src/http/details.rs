@@ -19,10 +19,7 @@ struct Record {
 
 pub(super) async fn signal(call: &Call<'_>, segment: &str) -> Result<Answer, Problem> {
     request::refuse_parameters(call.parts.uri.query())?;
-    let id: SignalId = request::decode_segment(segment)?
-        .parse()
-        .map_err(|_| invalid_id())?;
-    let record = find_signal(call, id).await?;
+    let record = find_signal(call, parse_id(segment)?).await?;
     deliver(call, Counter::Activities, record).await
 }
 
@@ -52,12 +49,7 @@ async fn find_signal(call: &Call<'_>, id: SignalId) -> Result<Record, Problem> {
     let view = corpus.view();
     let body = corpus.signal(&view, id).await?;
     Ok(Record {
-        body: body.ok_or_else(|| {
-            Problem::new(
-                Code::NotFound,
-                "There is no signal with this id; search lists the ids.",
-            )
-        })?,
+        body: body.ok_or_else(no_signal)?,
         tag: etag::of(&[b"signal", &view.tag_seed, &id.get().to_le_bytes()]),
     })
 }
@@ -67,20 +59,30 @@ async fn find_company(call: &Call<'_>, slug: &str) -> Result<Record, Problem> {
     let view = corpus.view();
     let body = corpus.company(&view, slug).await?;
     Ok(Record {
-        body: body.ok_or_else(|| {
-            Problem::new(
-                Code::NotFound,
-                "There is no company with this slug; the companySlug of a signal is one.",
-            )
-        })?,
+        body: body.ok_or_else(no_company)?,
         tag: etag::of(&[b"company", &view.tag_seed, slug.as_bytes()]),
     })
 }
 
-fn invalid_id() -> Problem {
-    Problem::of_errors(vec![ParameterError {
-        parameter: "id".to_owned(),
-        code: ErrorCode::InvalidValue,
-        message: "id has to be a whole number of 1 to 19 digits without a leading zero".to_owned(),
-    }])
+pub(super) fn no_signal() -> Problem {
+    let detail = "There is no signal with this id; search lists the ids.";
+    Problem::new(Code::NotFound, detail)
+}
+
+pub(super) fn no_company() -> Problem {
+    let detail = "There is no company with this slug; the companySlug of a signal is one.";
+    Problem::new(Code::NotFound, detail)
+}
+
+/// The id that a segment of a path names.
+pub(super) fn parse_id(segment: &str) -> Result<SignalId, Problem> {
+    let id = request::decode_segment(segment)?.parse();
+    id.map_err(|_| {
+        Problem::of_errors(vec![ParameterError {
+            parameter: "id".to_owned(),
+            code: ErrorCode::InvalidValue,
+            message: "id has to be a whole number of 1 to 19 digits without a leading zero"
+                .to_owned(),
+        }])
+    })
 }

@@ -23,6 +23,8 @@ pub struct Limits {
     pub exports: usize,
     /// The dashboard lists queries for which the index takes longer than this.
     pub slow_query_time: Duration,
+    /// Whether `POST /mcp` is served, which offers the endpoints to agents as tools. On by default.
+    pub mcp: bool,
     /// Whether the dashboard's list of recent requests shows their query strings, which may say what
     /// a client is interested in. Off by default.
     pub show_parameters: bool,
@@ -48,6 +50,13 @@ pub(super) const URI_BYTES_MAX: usize = 64_000;
 /// Bytes of a request's line and headers together; more are answered 431. Twice the longest URI,
 /// so that a URI that is somewhat too long is told apart.
 pub(super) const HEAD_BYTES_MAX: usize = 128 * 1024;
+/// Bytes of a message of the Model Context Protocol; a longer one is answered 413. As long as a query
+/// string may be, which is what the arguments of a tool become.
+pub(super) const MCP_MESSAGE_BYTES_MAX: usize = 64 * 1024;
+/// Bytes of a refused message that are read and dropped, so that its client sees the answer.
+pub(super) const MCP_DRAINED_BYTES_MAX: usize = 1 << 20;
+/// The longest that dropping them may take.
+pub(super) const MCP_DRAIN_TIME: Duration = Duration::from_secs(1);
 /// Seconds after which a client that met an overload may try again.
 pub(super) const RETRY_AFTER_SECONDS: u64 = 1;
 
@@ -62,6 +71,7 @@ impl Default for Limits {
             query_wait: Duration::from_secs(2),
             exports: 32,
             slow_query_time: Duration::from_millis(10),
+            mcp: true,
             show_parameters: false,
         }
     }

@@ -7,6 +7,7 @@
 //! server    sockets, time-outs, connections     bounded against untrusted clients
 //! router    path, method, key, rate limit       -> one answer for every request
 //! search, details, options, changes, export     what is asked of the corpus
+//! mcp       the same as tools for agents        one message a request, or a line
 //! activity  what was answered lately           for the dashboard, bounded
 //! charging  what an answer costs                within what a quota leaves
 //! state     charge + answer, one durable write  before the first byte leaves
@@ -37,6 +38,7 @@ mod keyring;
 mod keys;
 mod limits;
 mod log_writer;
+mod mcp;
 mod metering;
 mod metrics;
 mod openapi;
@@ -63,6 +65,7 @@ pub use following::Following;
 pub use keys::{ApiKey, KeyRecord, NewKey, Scope, Scopes};
 pub use limits::{Limits, ServerLimits};
 pub use log_writer::LogWriter;
+pub use mcp::serve_mcp;
 pub use metering::{Counter, Counts, Month, Quotas};
 pub use openapi::document as openapi_document;
 pub use principal::Principal;

@@ -5,19 +5,23 @@ use super::asking;
 use super::call::Call;
 use super::charging;
 use super::problem::Problem;
-use crate::FacetQuery;
 use crate::json::{Data, FilterOptions};
+use crate::{FacetQuery, Facets};
 
 pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
     // With ids, the counts would show for nothing what a record holds.
     let query = FacetQuery::parse_without_ids(call.query())?;
     let free = charging::take_free(call)?;
     let view = call.service.corpus.view();
-    let data = FilterOptions {
-        counts: &asking::facets(call, &view, &query).await?,
-        facets: &query.facets,
-    };
-    let body = serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))?;
+    let body = body(&asking::facets(call, &view, &query).await?, &query)?;
     charging::count_free(call, free);
     Ok(Answer::json(body).with(axum::http::header::CACHE_CONTROL, "private, no-cache"))
+}
+
+pub(super) fn body(counts: &Facets, query: &FacetQuery) -> Result<Vec<u8>, Problem> {
+    let data = FilterOptions {
+        counts,
+        facets: &query.facets,
+    };
+    serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))
 }

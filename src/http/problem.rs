@@ -142,7 +142,7 @@ impl Code {
 }
 
 /// An error on its way to the client.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Problem {
     pub(crate) code: Code,
     pub(crate) detail: String,
@@ -194,6 +194,10 @@ impl Problem {
 
     pub(crate) fn overloaded(detail: &str) -> Problem {
         Problem::new(Code::Overloaded, detail).retry_after(RETRY_AFTER_SECONDS)
+    }
+
+    pub(crate) fn too_many_requests() -> Problem {
+        Problem::overloaded("Too many requests are under way.")
     }
 
     /// The time of a request is over, and nothing was charged for it.

@@ -18,12 +18,19 @@ use crate::query::{ErrorCode, ParameterError};
 /// The header that carries an idempotency key.
 pub(crate) const HEADER: &str = "idempotency-key";
 /// The header's name as messages write it.
-const SHOWN_NAME: &str = "Idempotency-Key";
+pub(super) const SHOWN_NAME: &str = "Idempotency-Key";
 /// Says that an answer is one that was given before.
-const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 const KEY_REUSED: &str = "This Idempotency-Key was used with other parameters within the last 24 hours; choose a new one.";
 /// Characters of an idempotency key.
 const LENGTHS: std::ops::RangeInclusive<usize> = 8..=128;
+/// What an idempotency key has to be.
+pub(super) const KEY_RULE: &str = "has to be 8 to 128 visible ASCII characters";
+
+/// Whether a text can be an idempotency key.
+pub(super) fn is_key(text: &[u8]) -> bool {
+    LENGTHS.contains(&text.len()) && text.iter().all(u8::is_ascii_graphic)
+}
 
 /// The idempotency key of a request.
 ///
@@ -40,12 +47,8 @@ pub(crate) fn name_of(headers: &HeaderMap) -> Result<Option<String>, Problem> {
             "is given more than once; give it once",
         ));
     }
-    let bytes = value.as_bytes();
-    if !LENGTHS.contains(&bytes.len()) || !bytes.iter().all(u8::is_ascii_graphic) {
-        return Err(error(
-            ErrorCode::InvalidValue,
-            "has to be 8 to 128 visible ASCII characters",
-        ));
+    if !is_key(value.as_bytes()) {
+        return Err(error(ErrorCode::InvalidValue, KEY_RULE));
     }
     Ok(value.to_str().ok().map(str::to_owned))
 }

@@ -1,8 +1,9 @@
 //! Routes every request: path, method, endpoint, and the headers that all responses share.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
@@ -23,7 +24,7 @@ use super::keyring::Rate;
 use super::keys::Scope;
 use super::problem::{Code, Problem};
 use super::service::{Service, Shared};
-use super::{changes, details, export, options, pages, reference, request, search};
+use super::{changes, cors, details, export, mcp, options, pages, reference, request, search};
 
 /// The methods of every endpoint, as `Allow` writes them.
 const ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD");
@@ -43,6 +44,9 @@ const PATHS: [&str; 11] = [
     "/docs/{page}",
 ];
 
+/// The path of the tools for agents, where they are served.
+const MCP_PATH: &str = "/mcp";
+
 /// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Endpoint<'p> {
@@ -60,6 +64,34 @@ enum Endpoint<'p> {
     Docs(&'static str),
 }
 
+/// A request that was answered.
+pub(super) struct Handled<'p> {
+    pub(super) response: Response,
+    pub(super) note: Note<'p>,
+    /// Whether nothing of the request is left on the connection.
+    pub(super) is_body_read: bool,
+}
+
+/// What metrics, the log and the dashboard say of a request.
+pub(super) struct Note<'p> {
+    pub(super) endpoint: &'static str,
+    pub(super) status: StatusCode,
+    /// The code of the problem, where it was refused.
+    pub(super) code: Option<&'static str>,
+    pub(super) query: Option<Cow<'p, str>>,
+}
+
+impl Note<'_> {
+    pub(super) fn of_status(status: StatusCode) -> Note<'static> {
+        Note {
+            endpoint: "unknown",
+            status,
+            code: None,
+            query: None,
+        }
+    }
+}
+
 impl Service {
     /// A router to nest below a path, or to merge beside other routes: `/api/v1/...`, and beside it the
     /// pages that need no key. Unknown paths are left to the host.
@@ -68,7 +100,9 @@ impl Service {
     /// [`Router::nest`], which must not have parameters. A host that authenticates by itself puts a
     /// [`Principal`](super::Principal) into the extensions of each request.
     pub fn router(&self) -> Router {
-        let endpoints = PATHS.iter().fold(Router::new(), |router, path| {
+        let mcp = self.0.limits.mcp.then_some(MCP_PATH);
+        let endpoints = PATHS.into_iter().chain(mcp);
+        let endpoints = endpoints.fold(Router::new(), |router, path| {
             router.route(path, any(answer))
         });
         endpoints.with_state(self.clone())
@@ -83,53 +117,62 @@ impl Service {
 
 async fn answer(State(service): State<Service>, request: Request) -> Response {
     let started = Instant::now();
-    let (parts, _body) = request.into_parts();
-    let endpoint = Endpoint::of(parts.uri.path());
+    let (parts, body) = request.into_parts();
     let shared = &service.0;
+    let endpoint = Endpoint::of(parts.uri.path());
+    let is_mcp = shared.limits.mcp && parts.uri.path() == MCP_PATH;
     shared.metrics.in_flight.inc();
     let mut caller = Caller {
         request_id: request_id(),
         ..Caller::default()
     };
-    let result = answer_in_time(shared, &parts, endpoint, &mut caller).await;
-    shared.metrics.in_flight.dec();
-    let code = result.as_ref().err().map(|problem| problem.code.as_str());
-    let mut response = match result {
-        Ok(answer) => response_of(answer),
-        Err(problem) => response_of_problem(&problem, &parts, &caller.request_id),
+    let handled = if is_mcp {
+        mcp::answer(shared, &parts, body, &mut caller).await
+    } else {
+        handle(shared, &parts, endpoint, &mut caller).await
     };
-    finish(&mut response, &parts, caller.rate, &caller.request_id);
+    shared.metrics.in_flight.dec();
+    let Handled {
+        mut response,
+        note,
+        is_body_read,
+    } = handled;
+    finish(&mut response, &parts, &caller, is_body_read);
     if let Some(origins) = shared.origins.get() {
         origins.mark(&parts.headers, response.headers_mut());
     }
-    let status = response.status().as_u16();
-    let name = endpoint.map_or("unknown", Endpoint::name);
     let time = started.elapsed();
-    shared.metrics.answered(name, status, time);
+    log(shared, &parts, &caller, &note, time);
+    if is_mcp || endpoint.is_some_and(Endpoint::needs_key) {
+        shared.activity.note(Answered {
+            key: caller.key.as_ref().map_or(0, |key| key.record.number),
+            request_id: caller.request_id,
+            endpoint: note.endpoint,
+            status: note.status.as_u16(),
+            code: note.code,
+            time,
+            charged: units_charged(&response),
+            query: note.query.as_deref(),
+        });
+    }
+    response
+}
+
+/// Counts an answer in the metrics and writes its line of the log.
+fn log(service: &Shared, parts: &Parts, caller: &Caller, note: &Note<'_>, time: Duration) {
+    let (endpoint, status) = (note.endpoint, note.status.as_u16());
+    service.metrics.answered(endpoint, status, time);
     let key = caller.key.as_ref().map(|key| &key.record);
     tracing::info!(
         request_id = caller.request_id,
         key = key.map(|key| key.id.as_str()),
         key_hint = key.and_then(|key| key.hint.as_deref()),
         method = %parts.method,
-        endpoint = name,
+        endpoint,
         status,
         microseconds = u64::try_from(time.as_micros()).unwrap_or(u64::MAX),
         "answered"
     );
-    if endpoint.is_some_and(Endpoint::needs_key) {
-        shared.activity.note(Answered {
-            key: key.map_or(0, |key| key.number),
-            request_id: caller.request_id,
-            endpoint: name,
-            status,
-            code,
-            time,
-            charged: units_charged(&response),
-            query: parts.uri.query(),
-        });
-    }
-    response
 }
 
 /// The units that an answer says it cost.
@@ -137,6 +180,32 @@ fn units_charged(response: &Response) -> u64 {
     let units = response.headers().get(search::CHARGED);
     let units = units.and_then(|units| units.to_str().ok());
     units.and_then(|units| units.parse().ok()).unwrap_or(0)
+}
+
+/// Answers a request to any endpoint of the API.
+async fn handle<'p>(
+    service: &Arc<Shared>,
+    parts: &'p Parts,
+    endpoint: Option<Endpoint<'p>>,
+    caller: &mut Caller,
+) -> Handled<'p> {
+    let result = answer_in_time(service, parts, endpoint, caller).await;
+    let code = result.as_ref().err().map(|problem| problem.code.as_str());
+    let response = match result {
+        Ok(answer) => response_of(answer),
+        Err(problem) => response_of_problem(&problem, parts, &caller.request_id),
+    };
+    let note = Note {
+        endpoint: endpoint.map_or("unknown", Endpoint::name),
+        status: response.status(),
+        code,
+        query: parts.uri.query().map(Cow::from),
+    };
+    Handled {
+        response,
+        note,
+        is_body_read: false,
+    }
 }
 
 async fn answer_in_time(
@@ -152,7 +221,7 @@ async fn answer_in_time(
         Problem::new(Code::NotFound, detail)
     })?;
     let origins = service.origins.get();
-    if let Some(answer) = origins.and_then(|origins| origins.preflight(parts)) {
+    if let Some(answer) = origins.and_then(|origins| origins.preflight(parts, &cors::API)) {
         return Ok(answer);
     }
     if parts.method != Method::GET && parts.method != Method::HEAD {
@@ -165,7 +234,7 @@ async fn answer_in_time(
         return Err(Problem::new(Code::InvalidRequest, "A request has no body."));
     }
     let Ok(_permit) = service.in_flight.try_acquire() else {
-        return Err(Problem::overloaded("Too many requests are under way."));
+        return Err(Problem::too_many_requests());
     };
     let deadline = Deadline::after(service.limits.request_time);
     let answer = endpoint.answer(service, parts, caller, &deadline);
@@ -284,9 +353,9 @@ fn response_of_problem(problem: &Problem, parts: &Parts, request_id: &str) -> Re
     response
 }
 
-/// What every answer has, and what a HEAD has not.
-fn finish(response: &mut Response, parts: &Parts, rate: Option<Rate>, request_id: &str) {
-    if let Ok(id) = HeaderValue::from_str(request_id) {
+/// What every answer has, and what a HEAD has not. A body that is left on the connection ends it.
+fn finish(response: &mut Response, parts: &Parts, caller: &Caller, is_body_read: bool) {
+    if let Ok(id) = HeaderValue::from_str(&caller.request_id) {
         response
             .headers_mut()
             .insert(HeaderName::from_static("x-request-id"), id);
@@ -295,11 +364,11 @@ fn finish(response: &mut Response, parts: &Parts, rate: Option<Rate>, request_id
         header::X_CONTENT_TYPE_OPTIONS,
         HeaderValue::from_static("nosniff"),
     );
-    if let Some(rate) = rate {
+    if let Some(rate) = caller.rate {
         add_rate(response, rate);
     }
-    if request::has_body(&parts.headers) || parts.headers.get_all(CONTENT_LENGTH).iter().count() > 1
-    {
+    let leaves_body = !is_body_read && request::has_body(&parts.headers);
+    if leaves_body || parts.headers.get_all(CONTENT_LENGTH).iter().count() > 1 {
         response
             .headers_mut()
             .insert(CONNECTION, HeaderValue::from_static("close"));

@@ -19,7 +19,7 @@ use crate::json::{Data, SearchData};
 use crate::query::Cursor;
 
 pub(super) const CHARGED: HeaderName = HeaderName::from_static("x-usage-charged");
-const REMAINING: HeaderName = HeaderName::from_static("x-usage-remaining");
+pub(super) const REMAINING: HeaderName = HeaderName::from_static("x-usage-remaining");
 
 /// A page that waits for its charge.
 struct Page {
@@ -130,7 +130,7 @@ impl Page {
     }
 }
 
-fn body(found: RenderedPage) -> Vec<u8> {
+pub(super) fn body(found: RenderedPage) -> Vec<u8> {
     let next_cursor = found.next_cursor.as_ref().map(Cursor::to_string);
     found.answer.finish(next_cursor.as_deref())
 }
@@ -177,15 +177,18 @@ async fn prepare(search: &Search<'_>) -> Result<Outcome, Problem> {
 async fn count(search: &Search<'_>) -> Result<Vec<u8>, Problem> {
     let Search { call, view, query } = search;
     let free = charging::take_free(call)?;
-    let count = asking::count(call, view, query.filter()).await?;
+    let body = count_body(asking::count(call, view, query.filter()).await?)?;
+    charging::count_free(call, free);
+    Ok(body)
+}
+
+pub(super) fn count_body(count: u64) -> Result<Vec<u8>, Problem> {
     let data = SearchData {
         items: &[],
         next_cursor: None,
         count: Some(count),
     };
-    let body = serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))?;
-    charging::count_free(call, free);
-    Ok(body)
+    serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))
 }
 
 fn tag(search: &Search<'_>, shown: Option<usize>) -> String {

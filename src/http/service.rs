@@ -239,15 +239,22 @@ impl std::fmt::Debug for Today {
     }
 }
 
-impl Shared {
-    /// The day that counts as today at an instant. Computed once per request: all parts of an answer then
-    /// agree, also over midnight.
-    pub(super) fn today_at(&self, now: UtcDateTime) -> Date {
-        match &self.today {
+impl Today {
+    /// The day that counts as today at an instant.
+    pub(super) fn at(&self, now: UtcDateTime) -> Date {
+        match self {
             Today::Clock => now.date(),
             Today::Fixed(day) => *day,
             Today::Source(source) => source(),
         }
+    }
+}
+
+impl Shared {
+    /// The day that counts as today at an instant. Computed once per request: all parts of an answer then
+    /// agree, also over midnight.
+    pub(super) fn today_at(&self, now: UtcDateTime) -> Date {
+        self.today.at(now)
     }
 
     pub(super) fn today(&self) -> Date {

@@ -49,6 +49,8 @@ pub use error::{ErrorCode, InvalidQuery, ParameterError};
 pub use facet::{Facet, FacetDescription, FacetGroup};
 pub use facet_query::FacetQuery;
 pub use filter::{DateRange, Days, Filter, ParseDateRangeError, ParseDaysError};
+#[cfg(feature = "http")]
+pub(crate) use nearest::did_you_mean;
 pub use nearest::nearest_name;
 pub use optional_text::OptionalText;
 pub use parameter::{PARAMETERS, Parameter, ParameterDescription, ParameterKind};

@@ -30,7 +30,7 @@ pub fn nearest_name<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) ->
 }
 
 /// The hint for a message: empty where none of the known names is near.
-pub(super) fn did_you_mean(name: &str, known: &[&str]) -> String {
+pub(crate) fn did_you_mean(name: &str, known: &[&str]) -> String {
     let nearest = nearest_name(name, known.iter().copied());
     nearest.map_or(String::new(), |nearest| {
         format!(" (did you mean {nearest}?)")

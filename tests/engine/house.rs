@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const DOCUMENTS: [&str; 22] = [
+const DOCUMENTS: [&str; 23] = [
     "ARCHITECTURE.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
@@ -20,6 +20,7 @@ const DOCUMENTS: [&str; 22] = [
     "docs/first-hour.md",
     "docs/format.md",
     "docs/hosts.md",
+    "docs/mcp.md",
     "docs/operators.md",
     "docs/python.md",
     "docs/records.md",

@@ -42,3 +42,50 @@ fn the_real_corpus_is_loaded_whole_and_answers_agree() {
         "only {answered} of {queries} queries find something"
     );
 }
+
+/// Bytes of a signal as tools for agents show it: 400 tokens at 3.2 bytes each.
+#[cfg(feature = "http")]
+const AGENT_BYTES_MAX: usize = 1_280;
+
+#[test]
+#[cfg(feature = "http")]
+#[ignore = "needs the real corpus in ../shared/corpus"]
+fn every_signal_is_short_for_an_agent() {
+    use serde_json::{Value, json};
+    use signaldex::http::{Today, serve_mcp};
+
+    let index = load(&corpus());
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {}
+    });
+    let (mut cursor, mut signals, mut bytes) = (Value::Null, 0, 0);
+    loop {
+        let call = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"_meta": meta, "name": "search", "arguments": {"cursor": cursor}}
+        });
+        let mut answer = Vec::new();
+        let line = format!("{call}\n");
+        serve_mcp(
+            index.clone(),
+            Today::Fixed(AS_OF),
+            line.as_bytes(),
+            &mut answer,
+        )
+        .expect("memory does not fail");
+        let answer: Value = serde_json::from_slice(&answer).expect("JSON");
+        let page = &answer["result"]["structuredContent"];
+        for signal in page["signals"].as_array().expect("signals") {
+            let length = signal.to_string().len();
+            assert!(length <= AGENT_BYTES_MAX, "{length}: {signal}");
+            (signals, bytes) = (signals + 1, bytes + length);
+        }
+        cursor = page["nextCursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    assert_eq!(signals, 120_517);
+    println!("{} bytes a signal in the mean", bytes / signals);
+}

@@ -79,6 +79,19 @@ pub(crate) fn request(
     parse(&raw(address, &text_of(address, method, target, headers)))
 }
 
+/// Posts a body and reads one answer.
+pub(crate) fn post(
+    address: SocketAddr,
+    target: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> Response {
+    let length = body.len().to_string();
+    let headers = [&[("content-length", length.as_str())], headers].concat();
+    let head = text_of(address, "POST", target, &headers);
+    parse(&raw(address, &[head.as_slice(), body].concat()))
+}
+
 /// As [`request`], where the server may have gone.
 pub(crate) fn try_request(
     address: SocketAddr,

@@ -150,6 +150,16 @@ impl Fixture {
         response
     }
 
+    /// Posts a body with the fixture's key.
+    pub(crate) fn post(&self, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
+        let authorization = format!("Bearer {}", self.key.as_str());
+        let headers = [&[("authorization", authorization.as_str())], headers].concat();
+        let response = client::post(self.address, target, &headers, body);
+        assert!(response.header("x-request-id").is_some(), "{target}");
+        self.note(response.charged());
+        response
+    }
+
     /// Notes units that answers charged which the fixture did not read itself.
     pub(crate) fn note(&self, units: u64) {
         self.charged.set(self.charged.get() + units);

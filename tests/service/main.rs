@@ -28,6 +28,7 @@ mod index_faults;
 mod key_commands;
 #[cfg(feature = "cli")]
 mod logs;
+mod mcp;
 mod metering;
 mod mistakes;
 mod openapi;

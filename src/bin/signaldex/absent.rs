@@ -7,6 +7,8 @@ pub(crate) enum Absent {
     #[command(hide = true)]
     Serve(Ignored),
     #[command(hide = true)]
+    Mcp(Ignored),
+    #[command(hide = true)]
     Keys(Ignored),
     #[command(hide = true)]
     Usage(Ignored),
@@ -28,6 +30,7 @@ pub(crate) struct Ignored {
 impl Absent {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let (Absent::Serve(ignored)
+        | Absent::Mcp(ignored)
         | Absent::Keys(ignored)
         | Absent::Usage(ignored)
         | Absent::AdminToken(ignored)

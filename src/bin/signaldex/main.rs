@@ -18,6 +18,8 @@ mod log;
 #[cfg(feature = "cli")]
 mod manual;
 mod match_searches;
+#[cfg(feature = "cli")]
+mod mcp;
 mod options;
 mod progress;
 #[cfg(feature = "replicate")]
@@ -86,6 +88,8 @@ enum Command {
     Generate(generate::Generate),
     #[cfg(feature = "cli")]
     Serve(Box<serve::Serve>),
+    #[cfg(feature = "cli")]
+    Mcp(mcp::Mcp),
     #[cfg(feature = "replicate")]
     Publish(publish::Publish),
     #[cfg(all(feature = "cluster", feature = "cli"))]
@@ -133,6 +137,8 @@ fn main() -> ExitCode {
         Command::Generate(generate) => generate.run(),
         #[cfg(feature = "cli")]
         Command::Serve(serve) => serve.run(),
+        #[cfg(feature = "cli")]
+        Command::Mcp(mcp) => mcp.run(),
         #[cfg(feature = "replicate")]
         Command::Publish(publish) => publish.run(),
         #[cfg(all(feature = "cluster", feature = "cli"))]

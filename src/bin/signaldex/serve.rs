@@ -42,6 +42,9 @@ pub(crate) struct Serve {
         env = "SIGNALDEX_CORS_ORIGIN"
     )]
     cors_origin: Vec<AllowedOrigin>,
+    /// Leave POST /mcp off, which offers the API to agents as tools
+    #[arg(long, env = "SIGNALDEX_NO_MCP")]
+    no_mcp: bool,
     #[command(flatten)]
     admin: AdminOptions,
     #[command(flatten)]
@@ -202,7 +205,11 @@ impl Serve {
     }
 
     fn service(&self, source: &Source, state: State, is_sample: bool) -> Result<Service, Failure> {
-        let (today, limits) = (self.today(is_sample), self.bounds.limits());
+        let today = self.today(is_sample);
+        let limits = Limits {
+            mcp: !self.no_mcp,
+            ..self.bounds.limits()
+        };
         let service = match source {
             Source::Index(index) => Service::new(index.clone(), state, today, limits)?,
             Source::Cluster(node) => node.service(state, today, limits)?,
@@ -274,6 +281,7 @@ impl Bounds {
             query_wait: self.query_wait,
             slow_query_time: self.slow_query_time,
             show_parameters: self.show_parameters,
+            ..Limits::default()
         }
     }
 

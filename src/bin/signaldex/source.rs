@@ -15,9 +15,14 @@ use crate::Failure;
 /// What stands for the sample corpus where a directory is asked for.
 const SAMPLE: &str = "@sample";
 
+/// Whether a directory stands for the sample corpus.
+pub(crate) fn is_sample(directory: &Path) -> bool {
+    directory == Path::new(SAMPLE)
+}
+
 /// The sample's own day, or the UTC date.
 pub(crate) fn today_of(directory: &Path) -> Date {
-    if directory == Path::new(SAMPLE) {
+    if is_sample(directory) {
         sample::AS_OF
     } else {
         UtcDateTime::now().date()
@@ -26,7 +31,7 @@ pub(crate) fn today_of(directory: &Path) -> Date {
 
 /// Opens the index in a directory, or builds that of the sample corpus.
 pub(crate) fn open(directory: &Path) -> Result<Index, Failure> {
-    if directory == Path::new(SAMPLE) {
+    if is_sample(directory) {
         return Ok(sample::index()?);
     }
     let opened = Index::open(directory);

@@ -18,7 +18,7 @@ pub(super) use parameters::{
 };
 
 /// A signal id, as parameters and paths write it.
-const ID_PATTERN: &str = "^[1-9][0-9]{0,18}$";
+pub(super) const ID_PATTERN: &str = "^[1-9][0-9]{0,18}$";
 /// Minimum length of a value; an empty one is refused.
 const NOT_EMPTY: u32 = 1;
 

@@ -1,0 +1,249 @@
+//! From the arguments of a tool to the request of its endpoint.
+//!
+//! A value becomes the text that a query string has for it, and the endpoint's own parser judges that
+//! text. Only what a query string cannot say is refused here: names that the tool does not have, and
+//! values of another kind. All errors are reported together.
+
+use axum::http::Request;
+use axum::http::request::Parts;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Map, Value};
+
+use super::tools::{IDEMPOTENCY_KEY, Tool};
+use crate::error::{ECHO_CHARS_MAX, quoted};
+use crate::http::changes;
+use crate::http::limits::URI_BYTES_MAX;
+use crate::http::problem::Problem;
+use crate::http::replay;
+use crate::query::limits::ERRORS_MAX;
+use crate::query::{ErrorCode, ParameterError, did_you_mean, join_list};
+use crate::{FacetQuery, Query, SignalId};
+
+/// The largest whole number that every reader of JSON keeps exact.
+const EXACT_INTEGER_MAX: f64 = 9_007_199_254_740_992.0;
+
+/// What a tool asks its endpoint.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// The last segment of the path, where the endpoint has one; percent-encoded.
+    pub(super) segment: String,
+    /// The query string, percent-encoded.
+    pub(super) query: String,
+    pub(super) idempotency_key: Option<String>,
+}
+
+impl Target {
+    /// Whether it names the lists of options that it wants.
+    pub(super) fn names_lists(&self) -> bool {
+        self.query
+            .split('&')
+            .any(|pair| pair.starts_with("facets="))
+    }
+
+    /// The request that the endpoint sees.
+    ///
+    /// # Errors
+    /// The query string is too long.
+    pub(super) fn parts(&self, tool: Tool) -> Result<Parts, Problem> {
+        let path = match tool {
+            Tool::Search | Tool::Count => "/api/v1/signals",
+            Tool::Options => "/api/v1/filter-options",
+            Tool::Signal => "/api/v1/signals/",
+            Tool::Company => "/api/v1/companies/",
+            Tool::Changes => "/api/v1/changes",
+        };
+        let separator = if self.query.is_empty() { "" } else { "?" };
+        let target = format!("{path}{}{separator}{}", self.segment, self.query);
+        if target.len() > URI_BYTES_MAX {
+            return Err(too_long(target.len()));
+        }
+        let mut request = Request::builder().uri(target);
+        if let Some(key) = &self.idempotency_key {
+            request = request.header(replay::HEADER, key);
+        }
+        let request = request
+            .body(())
+            .map_err(|error| Problem::internal(&error))?;
+        Ok(request.into_parts().0)
+    }
+}
+
+fn too_long(bytes: usize) -> Problem {
+    Problem::of_errors(vec![ParameterError {
+        parameter: String::new(),
+        code: ErrorCode::TooLong,
+        message: format!(
+            "the arguments take {bytes} bytes as a percent-encoded query; at most {URI_BYTES_MAX} are \
+             allowed; shorten the lists"
+        ),
+    }])
+}
+
+/// The request of a tool with these arguments.
+///
+/// # Errors
+/// Every error of the arguments, those of their values included.
+pub(super) fn target(tool: Tool, arguments: &Map<String, Value>) -> Result<Target, Problem> {
+    let mut reader = Reader {
+        tool,
+        target: Target {
+            segment: String::new(),
+            query: String::new(),
+            idempotency_key: None,
+        },
+        errors: Vec::new(),
+    };
+    for (name, value) in arguments.iter().filter(|(_, value)| !value.is_null()) {
+        if reader.errors.len() < ERRORS_MAX {
+            reader.take(name, value);
+        }
+    }
+    reader.finish(arguments)
+}
+
+/// Takes arguments one by one.
+struct Reader {
+    tool: Tool,
+    target: Target,
+    errors: Vec<ParameterError>,
+}
+
+impl Reader {
+    fn take(&mut self, name: &str, value: &Value) {
+        let Some(schema) = self.tool.arguments().get(name) else {
+            return self.errors.push(unknown(self.tool, name));
+        };
+        let is_list = schema["type"] == "array";
+        let text = match text_of(value, is_list) {
+            Ok(text) => text,
+            Err(wanted) => return self.refuse(name, ErrorCode::InvalidValue, wanted),
+        };
+        if name == IDEMPOTENCY_KEY {
+            if replay::is_key(text.as_bytes()) {
+                self.target.idempotency_key = Some(text);
+            } else {
+                self.refuse(name, ErrorCode::InvalidValue, replay::KEY_RULE);
+            }
+        } else if self.tool.required() == Some(name) {
+            self.take_segment(name, &text);
+        } else {
+            self.add_parameter(name, &text);
+        }
+    }
+
+    fn take_segment(&mut self, name: &str, text: &str) {
+        if text.is_empty() {
+            self.refuse(name, ErrorCode::EmptyValue, "is empty");
+        } else if self.tool == Tool::Signal && text.parse::<SignalId>().is_err() {
+            let rule = "has to be a whole number of 1 to 19 digits without a leading zero";
+            self.refuse(name, ErrorCode::InvalidValue, rule);
+        }
+        self.target.segment = encoded(text);
+    }
+
+    fn add_parameter(&mut self, name: &str, text: &str) {
+        let query = &mut self.target.query;
+        if !query.is_empty() {
+            query.push('&');
+        }
+        query.push_str(name);
+        query.push('=');
+        query.push_str(&encoded(text));
+    }
+
+    fn refuse(&mut self, name: &str, code: ErrorCode, what: &str) {
+        self.errors.push(ParameterError {
+            parameter: name.to_owned(),
+            code,
+            message: format!("{name} {what}"),
+        });
+    }
+
+    fn finish(mut self, arguments: &Map<String, Value>) -> Result<Target, Problem> {
+        let is_missing = |name: &&str| arguments.get(*name).is_none_or(Value::is_null);
+        if let Some(name) = self.tool.required().filter(is_missing) {
+            self.refuse(
+                name,
+                ErrorCode::EmptyValue,
+                "is missing; it has to be given",
+            );
+        }
+        if self.tool == Tool::Count {
+            self.add_parameter("countOnly", "true");
+        }
+        if self.errors.is_empty() {
+            return Ok(self.target);
+        }
+        // The endpoint is not asked, so its errors are gathered here.
+        self.errors.extend(errors_of(self.tool, &self.target.query));
+        self.errors.truncate(ERRORS_MAX);
+        Err(Problem::of_errors(self.errors))
+    }
+}
+
+/// What the endpoint of a tool finds wrong with a query string.
+fn errors_of(tool: Tool, query: &str) -> Vec<ParameterError> {
+    let invalid = match tool {
+        Tool::Search | Tool::Count => Query::parse(query).err(),
+        Tool::Options => FacetQuery::parse_without_ids(query).err(),
+        Tool::Changes => {
+            return changes::parse(query).map_or_else(|problem| problem.errors, |_| Vec::new());
+        }
+        Tool::Signal | Tool::Company => None,
+    };
+    invalid.map_or(Vec::new(), |invalid| invalid.errors().to_vec())
+}
+
+fn unknown(tool: Tool, name: &str) -> ParameterError {
+    let names: Vec<&str> = tool.arguments().keys().map(String::as_str).collect();
+    ParameterError {
+        parameter: name.chars().take(ECHO_CHARS_MAX).collect(),
+        code: ErrorCode::UnknownParameter,
+        message: format!(
+            "{} is not an argument of {}{}; allowed are {}",
+            quoted(name),
+            tool.name(),
+            did_you_mean(name, &names),
+            names.join(", ")
+        ),
+    }
+}
+
+/// The text of a value in a query string, or what it has to be. A list may also be given as the text
+/// that the query string has for it.
+fn text_of(value: &Value, is_list: bool) -> Result<String, &'static str> {
+    match value {
+        Value::Array(items) if is_list => {
+            let items: Option<Vec<String>> = items.iter().map(text_of_one).collect();
+            let items = items.ok_or("has to be a list of texts")?;
+            Ok(join_list(items))
+        }
+        _ => text_of_one(value).ok_or(if is_list {
+            "has to be a list of texts"
+        } else {
+            "has to be one value, neither a list nor an object"
+        }),
+    }
+}
+
+fn text_of_one(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(flag) => Some(flag.to_string()),
+        Value::Number(number) => {
+            // JSON does not tell 10.0 from 10, which some clients write.
+            let whole = number.as_f64().filter(|&float| {
+                number.is_f64() && float.fract() == 0.0 && float.abs() <= EXACT_INTEGER_MAX
+            });
+            Some(whole.map_or_else(|| number.to_string(), |float| (float as i64).to_string()))
+        }
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+}
+
+#[cfg(test)]
+mod tests;

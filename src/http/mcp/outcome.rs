@@ -1,0 +1,130 @@
+//! The result of a tool call: the answer as text and as JSON, or all that is wrong in one text.
+
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+
+use super::arguments::Target;
+use super::compact::{self, Usage};
+use super::protocol::{Era, complete};
+use super::tools::{IDEMPOTENCY_KEY, Tool};
+use crate::http::problem::{Code, Problem};
+use crate::http::replay;
+
+/// What came of a tool call.
+pub(super) struct Outcome {
+    /// What the model reads.
+    text: String,
+    /// The same for programs.
+    structured: Box<RawValue>,
+    is_error: bool,
+}
+
+impl Outcome {
+    /// That of a body that the endpoint answered with.
+    ///
+    /// # Errors
+    /// The body is not as the endpoint writes it.
+    pub(super) fn of_body(
+        tool: Tool,
+        target: &Target,
+        body: &[u8],
+        usage: Option<Usage>,
+    ) -> Result<Outcome, Problem> {
+        let text = compact::answer(tool, body, target.names_lists(), usage);
+        let text = text.map_err(|error| Problem::internal(&error))?;
+        let structured = RawValue::from_string(text.clone());
+        Ok(Outcome {
+            text,
+            structured: structured.map_err(|error| Problem::internal(&error))?,
+            is_error: false,
+        })
+    }
+
+    /// That of a problem. `request_id` finds it in the log, where there is one.
+    pub(super) fn of_problem(problem: &Problem, request_id: Option<&str>) -> Outcome {
+        let structured = structured(problem, request_id);
+        Outcome {
+            text: text_of(problem),
+            structured: to_raw_value(&structured).unwrap_or_default(),
+            is_error: true,
+        }
+    }
+
+    /// The result as a request of an era expects it.
+    pub(super) fn result(&self, era: Era) -> impl Serialize {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Result<'a> {
+            content: [Content<'a>; 1],
+            structured_content: &'a RawValue,
+            is_error: bool,
+            #[serde(flatten)]
+            of_era: Value,
+        }
+        #[derive(Serialize)]
+        struct Content<'a> {
+            r#type: &'static str,
+            text: &'a str,
+        }
+        Result {
+            content: [Content {
+                r#type: "text",
+                text: &self.text,
+            }],
+            structured_content: &self.structured,
+            is_error: self.is_error,
+            of_era: complete(json!({}), era),
+        }
+    }
+}
+
+/// A problem in words, one line for each error.
+fn text_of(problem: &Problem) -> String {
+    let mut text = match problem.errors.len() {
+        0 => format!(
+            "{}: {}",
+            problem.code.as_str(),
+            named_as_argument(&problem.detail)
+        ),
+        1 => "The call has 1 error; correct it and call again.".to_owned(),
+        count => format!("The call has {count} errors; correct them and call again."),
+    };
+    for error in &problem.errors {
+        text.push_str(&format!("\n- {} ({})", error.message, error.code));
+    }
+    if let Some(seconds) = problem.retry_after_seconds {
+        text.push_str(&format!("\nWait {seconds} s before you try again."));
+    }
+    if problem.code != Code::ChargeUncertain && !text.contains("charged") {
+        text.push_str("\nNothing was charged.");
+    }
+    text
+}
+
+/// Details name the header of the API; a tool has an argument for it.
+fn named_as_argument(detail: &str) -> String {
+    detail.replace(replay::SHOWN_NAME, IDEMPOTENCY_KEY)
+}
+
+fn structured(problem: &Problem, request_id: Option<&str>) -> Value {
+    let errors = problem.errors.iter().map(|error| {
+        json!({
+            "parameter": error.parameter, "code": error.code.as_str(), "message": error.message
+        })
+    });
+    let mut members = json!({
+        "code": problem.code.as_str(),
+        "detail": named_as_argument(&problem.detail)
+    });
+    if !problem.errors.is_empty() {
+        members["errors"] = errors.collect();
+    }
+    if let Some(seconds) = problem.retry_after_seconds {
+        members["retryAfterSeconds"] = json!(seconds);
+    }
+    if let Some(request_id) = request_id {
+        members["requestId"] = json!(request_id);
+    }
+    json!({ "error": members })
+}
