@@ -81,7 +81,7 @@ impl Error {
         self.0.kind == Kind::UnknownCompany
     }
 
-    /// Another writer holds the index.
+    /// Another writer holds the index, or another prune the store.
     pub fn is_locked(&self) -> bool {
         self.0.kind == Kind::Locked
     }
@@ -175,6 +175,13 @@ impl Error {
         let mut error = Error::new(Kind::Store, reason);
         error.0.source = Some(source.into());
         error
+    }
+
+    #[cfg(feature = "replicate")]
+    pub(crate) fn being_pruned() -> Error {
+        let reason =
+            "another prune is at work in this store, or one was killed less than ten minutes ago";
+        Error::new(Kind::Locked, reason)
     }
 
     #[cfg(feature = "replicate")]

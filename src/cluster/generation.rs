@@ -10,14 +10,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
-use crate::replicate::Store;
 use crate::replicate::publication::{open_seal, seal};
+use crate::replicate::{CLUSTER, CLUSTER_MAGIC, Store, shard_folder};
 use crate::{Error, Result};
 
 /// The most shards of a cluster.
 pub(super) const SHARDS_MAX: u32 = 4_096;
-
-const MAGIC: &str = "signaldex-cluster";
 
 /// A generation of a cluster, as it is published.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,11 +52,11 @@ impl ClusterGeneration {
     }
 
     pub(super) fn encode(&self) -> Result<Vec<u8>> {
-        seal(MAGIC, self)
+        seal(CLUSTER_MAGIC, self)
     }
 
     fn decode(bytes: &[u8]) -> Result<ClusterGeneration> {
-        let read: ClusterGeneration = open_seal(MAGIC, bytes)?;
+        let read: ClusterGeneration = open_seal(CLUSTER_MAGIC, bytes)?;
         if (1..=SHARDS_MAX as usize).contains(&read.shards.len()) {
             Ok(read)
         } else {
@@ -90,10 +88,10 @@ impl ClusterGeneration {
 
 /// Where the manifests of a cluster are.
 pub(super) fn manifests(store: &Store) -> Store {
-    store.folder("cluster")
+    store.folder(CLUSTER)
 }
 
 /// Where a shard's index is.
 pub(super) fn shard_store(store: &Store, shard: u32, shards: u32) -> Store {
-    store.folder(&format!("shards/{shards}/{shard}"))
+    store.folder(&shard_folder(shard, shards))
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::generation::{ClusterGeneration, PublishedShard, manifests, shard_store};
 use super::split::shard_folder;
-use crate::replicate::{PublishOptions, Store, publish, refuse_older};
+use crate::replicate::{Newest, PublishOptions, Store, publish_after, refuse_older};
 use crate::{Error, Index, Result};
 
 /// What was published.
@@ -26,7 +26,7 @@ pub struct PublishedCluster {
 /// one, or the next.
 ///
 /// # Errors
-/// As [`publish`]; [`is_taken`](Error::is_taken) where the generation is published with other
+/// As [`publish`](crate::replicate::publish); [`is_taken`](Error::is_taken) where the generation is published with other
 /// content. Nodes see nothing of it then.
 ///
 /// Cost: that of publishing every shard, one after the other.
@@ -51,6 +51,7 @@ pub async fn publish_cluster(
         shards,
         ..PublishedCluster::default()
     };
+    let newest = newest_of_shards(store, shards).await?;
     let mut published = Vec::new();
     for shard in 0..shards {
         let directory = shard_folder(folder, shard);
@@ -59,7 +60,8 @@ pub async fn publish_cluster(
             generation: Some(generation),
             repair: false,
         };
-        let sent = publish(&directory, &shard_store(store, shard, shards), options).await;
+        let to = shard_store(store, shard, shards);
+        let sent = publish_after(&directory, &to, options, newest).await;
         let sent = sent.map_err(|error| error.about(&format!("shard {shard}")))?;
         report.objects_sent += sent.objects_sent;
         report.bytes_sent += sent.bytes_sent;
@@ -71,6 +73,18 @@ pub async fn publish_cluster(
     };
     create(store, &manifest).await?;
     Ok(report)
+}
+
+/// A prune leaves the shards of the newest generation, and not those of another number of shards.
+async fn newest_of_shards(store: &Store, shards: u32) -> Result<Newest> {
+    let Some(newest) = ClusterGeneration::newest_above(store, 0).await? else {
+        return Ok(Newest::MayGo);
+    };
+    match ClusterGeneration::read(store, newest).await {
+        Ok(newest) if newest.shard_count() == shards => Ok(Newest::Stays),
+        Err(error) if error.is_store() => Err(error),
+        _ => Ok(Newest::MayGo),
+    }
 }
 
 async fn create(store: &Store, manifest: &ClusterGeneration) -> Result<()> {

@@ -35,11 +35,14 @@
 //! ```
 //!
 //! Objects are named by what they hold, so a generation that shares segments with the one before
-//! shares objects with it. `docs/replicas.md` says how to run replicas, and what is not done.
+//! shares objects with it. [`prune`] removes what is not needed any more. `docs/replicas.md` says how to run replicas, and what is not done.
 
 mod background;
+mod cluster_manifest;
 mod follow;
+mod mark;
 mod origin;
+mod prune;
 pub(crate) mod publication;
 mod publish;
 mod replica;
@@ -49,9 +52,12 @@ pub use object_store;
 
 #[cfg(feature = "cluster")]
 pub(crate) use background::Background;
-pub use follow::Follower;
 #[cfg(feature = "cluster")]
-pub(crate) use publish::refuse_older;
+pub(crate) use cluster_manifest::{CLUSTER, CLUSTER_MAGIC, shard_folder};
+pub use follow::Follower;
+pub use prune::{PruneOptions, Pruned, PrunedFile, PrunedKind, prune};
+#[cfg(feature = "cluster")]
+pub(crate) use publish::{Newest, publish_after, refuse_older};
 pub use publish::{PublishOptions, Published, publish};
 #[cfg(feature = "cluster")]
 pub(crate) use replica::Wanted;

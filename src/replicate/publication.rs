@@ -72,6 +72,17 @@ impl Publication {
         }
     }
 
+    /// All objects of the generation, with their lengths.
+    pub(super) fn objects(&self) -> impl Iterator<Item = (Digest, u64)> + '_ {
+        self.segments.iter().flat_map(|segment| {
+            let deleted = segment.deleted.as_ref();
+            let deleted = deleted.map(|deleted| (deleted.sha256, deleted.length));
+            [Some((segment.sha256, segment.length)), deleted]
+                .into_iter()
+                .flatten()
+        })
+    }
+
     /// Reads the bytes of an object.
     ///
     /// # Errors

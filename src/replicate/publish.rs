@@ -1,7 +1,9 @@
 //! Publishing: the objects of a snapshot first, then its manifest, if nobody else has created it.
 
+use std::collections::HashSet;
 use std::io::{Read, Seek};
 use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
 
 use sha2::{Digest as _, Sha256};
 
@@ -13,6 +15,15 @@ use crate::{Error, Result};
 
 /// The largest generation that can be published: an index goes on counting from there.
 const GENERATION_MAX: u64 = u64::MAX / 2;
+
+/// An object that was written less than this ago is not sent again.
+pub(super) const FRESH: Duration = Duration::from_secs(6 * 3600);
+
+/// How long publishing may take before what has become old meanwhile is sent again.
+pub(super) const PUBLISH_TIME: Duration = Duration::from_secs(6 * 3600);
+
+/// Between looks whether a prune has ended.
+const PRUNE_PAUSE: Duration = Duration::from_millis(200);
 
 /// How to publish.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +65,26 @@ pub async fn publish(
     store: &Store,
     options: PublishOptions,
 ) -> Result<Published> {
+    publish_after(directory, store, options, Newest::Stays).await
+}
+
+/// Whether the objects of a store's newest generation are there for as long as publishing takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Newest {
+    /// No prune removes them.
+    Stays,
+    /// It is that of a shard of a cluster that has other shards now, and a prune may remove it.
+    #[cfg_attr(not(feature = "cluster"), allow(dead_code))]
+    MayGo,
+}
+
+/// As [`publish`], where the newest generation need not stay.
+pub(crate) async fn publish_after(
+    directory: &Path,
+    store: &Store,
+    options: PublishOptions,
+    newest: Newest,
+) -> Result<Published> {
     let source = Source::open(directory)?;
     let generation = options.generation.unwrap_or(source.generation);
     check_generation(generation)?;
@@ -68,19 +99,9 @@ pub async fn publish(
     if report.was_there && !options.repair {
         return Ok(report);
     }
-    for ((_, segment, deleted), published) in source.segments.iter().zip(&publication.segments) {
-        send(
-            store,
-            segment,
-            published.sha256,
-            options.repair,
-            &mut report,
-        )
-        .await?;
-        if let (Some(file), Some(published)) = (deleted, &published.deleted) {
-            send(store, file, published.sha256, options.repair, &mut report).await?;
-        }
-    }
+    let files = files_of(&source, &publication);
+    let mut sending = Sending::new(store, options.repair, &mut report);
+    sending.send_missing(&files, newest).await?;
     if !store.create_manifest(generation, bytes.clone()).await? {
         // A request that was repeated on the way finds its own first attempt here.
         report.was_there = is_published(store, generation, &bytes).await?;
@@ -107,6 +128,25 @@ pub(crate) async fn refuse_older(store: &Store, generation: u64) -> Result<()> {
              one is needed"
         ))),
     }
+}
+
+/// What the newest generation names. A prune leaves it for as long as publishing takes.
+async fn objects_of_newest(store: &Store) -> Result<HashSet<Digest>> {
+    let Some(&newest) = store.generations_above(0).await?.last() else {
+        return Ok(HashSet::new());
+    };
+    match store.publication(newest).await {
+        Ok(publication) => Ok(publication.objects().map(|(object, _)| object).collect()),
+        // Nobody knows what a damaged one names.
+        Err(error) if !error.is_store() => Ok(HashSet::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether an object was written so lately that no prune removes it before it is published.
+fn is_fresh(written: SystemTime) -> bool {
+    // One of the future is fresh, too.
+    written.elapsed().map_or(true, |age| age < FRESH)
 }
 
 /// Whether these bytes are the manifest of the generation already.
@@ -158,29 +198,112 @@ fn digest_of(file: &SourceFile) -> Result<Digest> {
     Ok(Digest::finish(hash))
 }
 
-/// Sends a file unless the store has it.
-async fn send(
-    store: &Store,
-    file: &SourceFile,
-    object: Digest,
-    anew: bool,
-    report: &mut Published,
-) -> Result<()> {
-    // One of another length is damaged, and replaced.
-    if !anew && store.length_of(object).await? == Some(file.length) {
-        report.objects_shared += 1;
-        return Ok(());
+/// The files of a snapshot, with the objects that they are.
+fn files_of<'s>(source: &'s Source, publication: &Publication) -> Vec<(&'s SourceFile, Digest)> {
+    let segments = source.segments.iter().zip(&publication.segments);
+    let files = segments.flat_map(|((_, segment, deleted), published)| {
+        let deleted = deleted.as_ref().zip(published.deleted.as_ref());
+        let deleted = deleted.map(|(file, published)| (file, published.sha256));
+        [Some((segment, published.sha256)), deleted]
+    });
+    files.flatten().collect()
+}
+
+/// Sends the files of a generation, so that they are all there when it is published: `prune` has
+/// the argument.
+struct Sending<'s> {
+    store: &'s Store,
+    /// Send also what the store has.
+    repair: bool,
+    report: &'s mut Published,
+    /// Objects that were sent.
+    sent: HashSet<Digest>,
+}
+
+impl<'s> Sending<'s> {
+    fn new(store: &'s Store, repair: bool, report: &'s mut Published) -> Sending<'s> {
+        Sending {
+            store,
+            repair,
+            report,
+            sent: HashSet::new(),
+        }
     }
-    if file.length <= PIECE_BYTES {
-        let bytes = Pieces::of(file)?.next_piece()?.unwrap_or_default();
-        check_unchanged(file, Digest::of(&bytes) == object)?;
-        store.put(object, bytes).await?;
-    } else {
-        send_in_pieces(store, file, object).await?;
+
+    /// Sends what the store does not have, or may lose to a prune.
+    async fn send_missing(
+        &mut self,
+        files: &[(&SourceFile, Digest)],
+        newest: Newest,
+    ) -> Result<()> {
+        loop {
+            let started = Instant::now();
+            self.report.objects_shared = 0;
+            let lasting = match newest {
+                Newest::Stays => objects_of_newest(self.store).await?,
+                Newest::MayGo => HashSet::new(),
+            };
+            let mut renewed = Vec::new();
+            for &(file, object) in files {
+                let Some(found) = self.store.stored(object).await? else {
+                    self.send(file, object).await?;
+                    continue;
+                };
+                let is_sent = self.sent.contains(&object);
+                // One of another length is damaged, and replaced.
+                let is_good = found.bytes == file.length && (is_sent || !self.repair);
+                if is_good && (lasting.contains(&object) || is_fresh(found.written)) {
+                    self.report.objects_shared += u64::from(!is_sent);
+                    continue;
+                }
+                self.send(file, object).await?;
+                renewed.push((file, object));
+            }
+            self.outlast_prune(&renewed).await?;
+            if started.elapsed() < PUBLISH_TIME {
+                return Ok(());
+            }
+        }
     }
-    report.objects_sent += 1;
-    report.bytes_sent += file.length;
-    Ok(())
+
+    /// Makes sure of objects that were old before they were sent: a prune at work may know them as
+    /// old, and remove them still.
+    async fn outlast_prune(&mut self, renewed: &[(&SourceFile, Digest)]) -> Result<()> {
+        let Some(&(_, last)) = renewed.last() else {
+            return Ok(());
+        };
+        // By the store's clock, which marks go by.
+        let found = self.store.stored(last).await?;
+        let sent_at = found.map_or_else(SystemTime::now, |found| found.written);
+        let waiting = Instant::now();
+        loop {
+            let marks = self.store.marks(None, sent_at + waiting.elapsed()).await?;
+            if !marks.iter().any(|(_, counts)| *counts) {
+                break;
+            }
+            tokio::time::sleep(PRUNE_PAUSE).await;
+        }
+        for &(file, object) in renewed {
+            if self.store.stored(object).await?.is_none() {
+                self.send(file, object).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn send(&mut self, file: &SourceFile, object: Digest) -> Result<()> {
+        if file.length <= PIECE_BYTES {
+            let bytes = Pieces::of(file)?.next_piece()?.unwrap_or_default();
+            check_unchanged(file, Digest::of(&bytes) == object)?;
+            self.store.put(object, bytes).await?;
+        } else {
+            send_in_pieces(self.store, file, object).await?;
+        }
+        self.sent.insert(object);
+        self.report.objects_sent += 1;
+        self.report.bytes_sent += file.length;
+        Ok(())
+    }
 }
 
 async fn send_in_pieces(store: &Store, file: &SourceFile, object: Digest) -> Result<()> {

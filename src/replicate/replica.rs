@@ -1,6 +1,6 @@
 //! A replica: a copy of what is published, which goes forward and never shows a part.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
@@ -417,23 +417,13 @@ impl Copying<'_> {
     /// Removes the files that only the generation before named, and those that were fetched for one
     /// that could not be loaded.
     fn forget_others(&mut self, publication: &Publication) {
-        let wanted = objects_of(publication);
+        let wanted: HashSet<Digest> = publication.objects().map(|(object, _)| object).collect();
         let gone = self.files.extract_if(|object, _| !wanted.contains(object));
         for (_, (kind, file)) in gone {
             // One that stays is removed when the directory is opened the next time.
             let _ = self.mirror.discard(kind, file);
         }
     }
-}
-
-/// All objects of a generation.
-fn objects_of(publication: &Publication) -> Vec<Digest> {
-    let of_segment = |segment: &PublishedSegment| {
-        let deleted = segment.deleted.as_ref().map(|deleted| deleted.sha256);
-        [Some(segment.sha256), deleted]
-    };
-    let objects = publication.segments.iter().flat_map(of_segment);
-    objects.flatten().collect()
 }
 
 fn unwritable(error: std::io::Error) -> Error {

@@ -1,7 +1,7 @@
 //! The object store: names, bounded reads, and writes that never replace.
 
 use std::fmt::{self, Debug};
-use std::path::Path as FilePath;
+use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +16,16 @@ use super::publication::{MANIFEST_BYTES_MAX, Publication};
 use crate::digest::Digest;
 use crate::error::quoted;
 use crate::{Error, Result};
+
+mod listing;
+
+pub(super) use listing::{MARK_LIFE, Stored, UnfinishedFile};
+
+/// The folder of manifests.
+pub(super) const MANIFESTS: &str = "manifests";
+
+/// The folder of objects.
+pub(super) const OBJECTS: &str = "objects";
 
 /// How long one request may take. The largest carries a piece of an object.
 const REQUEST_TIME: Duration = Duration::from_secs(60);
@@ -34,6 +44,8 @@ pub struct Store {
     prefix: Path,
     /// What it was opened with, to tell one store from another.
     address: String,
+    /// Where it is, if it is a directory.
+    directory: Option<PathBuf>,
 }
 
 impl Debug for Store {
@@ -77,6 +89,7 @@ impl Store {
             objects: Arc::from(objects),
             prefix,
             address: address.to_owned(),
+            directory: None,
         })
     }
 
@@ -92,17 +105,18 @@ impl Store {
             objects,
             prefix: Path::default(),
             address: address.into(),
+            directory: None,
         }
     }
 
     /// A folder of the store as a store of its own.
-    #[cfg(feature = "cluster")]
     pub(crate) fn folder(&self, name: &str) -> Store {
         let names = name.split('/');
         Store {
             objects: Arc::clone(&self.objects),
             prefix: names.fold(self.prefix.clone(), |path, name| path.join(name)),
             address: format!("{}#{name}", self.address),
+            directory: self.directory.as_ref().map(|path| path.join(name)),
         }
     }
 
@@ -117,6 +131,7 @@ impl Store {
             objects: Arc::new(LocalFileSystem::new().with_fsync(true)),
             prefix,
             address: format!("file://{}", path.display()),
+            directory: Some(path),
         })
     }
 
@@ -127,7 +142,7 @@ impl Store {
 
     /// The generations above one that are published, ascending.
     pub(crate) async fn generations_above(&self, generation: u64) -> Result<Vec<u64>> {
-        let folder = self.prefix.clone().join("manifests");
+        let folder = self.prefix.clone().join(MANIFESTS);
         let last = self.manifest_path(generation);
         let mut listed = self.objects.list_with_offset(Some(&folder), &last);
         let mut generations = Vec::new();
@@ -233,11 +248,11 @@ impl Store {
 
     fn manifest_path(&self, generation: u64) -> Path {
         let name = format!("{generation:0GENERATION_DIGITS$}");
-        self.prefix.clone().join("manifests").join(name)
+        self.prefix.clone().join(MANIFESTS).join(name)
     }
 
     fn object_path(&self, object: Digest) -> Path {
-        self.prefix.clone().join("objects").join(object.to_string())
+        self.prefix.clone().join(OBJECTS).join(object.to_string())
     }
 }
 

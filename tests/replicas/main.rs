@@ -6,5 +6,8 @@ mod fixture;
 mod positions;
 #[cfg(feature = "cli")]
 mod program;
+mod pruning;
 mod racing;
 mod served;
+#[cfg(feature = "cli")]
+mod year;

@@ -299,3 +299,54 @@ fn a_store_that_was_emptied_is_a_fault_at_the_next_look_and_heals() {
     let progress = fixture.sync(&mut replica);
     assert!(progress.store_answered && progress.error.is_none());
 }
+
+#[test]
+fn a_damaged_object_is_fetched_again_with_growing_pauses_until_it_is_repaired() {
+    let fixture = Fixture::new();
+    fixture.publish();
+    let replica = fixture.open("cache").expect("a copy");
+    let index = replica.index();
+    let before = fixture.stored("objects");
+    change(&fixture.index(), 1);
+    fixture.publish();
+    let mut new = fixture.stored("objects");
+    new.retain(|path| !before.contains(path));
+    for object in &new {
+        let mut bytes = fs::read(object).expect("read");
+        bytes[0] ^= 1;
+        fs::write(object, bytes).expect("damaged");
+    }
+    let (tell, told) = std::sync::mpsc::channel();
+    let follower = replica.follow(Duration::from_millis(20), move |progress| {
+        let error = progress
+            .error
+            .as_ref()
+            .map(|error| error.reason().to_owned());
+        // The test may have seen enough.
+        let _ = tell.send(error);
+    });
+    let follower = follower.expect("a thread");
+    std::thread::sleep(Duration::from_secs(2));
+    let attempts: Vec<_> = told.try_iter().collect();
+    // After 20, 40, 80 ms and so on, where 100 would be possible.
+    assert!((2..=8).contains(&attempts.len()), "{attempts:?}");
+    for error in attempts {
+        let error = error.expect("it is damaged");
+        let names = |path: &std::path::PathBuf| {
+            let name = path.file_name().expect("a name").to_string_lossy();
+            error.contains(&format!("objects/{name}"))
+        };
+        assert!(new.iter().any(names), "{error}");
+    }
+    let repair = PublishOptions {
+        repair: true,
+        ..PublishOptions::default()
+    };
+    fixture.publish_with(repair).expect("repaired");
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while index.snapshot().generation() < 2 {
+        assert!(Instant::now() < deadline, "the repaired object is loaded");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    drop(follower);
+}

@@ -23,6 +23,8 @@ mod mcp;
 mod options;
 mod progress;
 #[cfg(feature = "replicate")]
+mod prune;
+#[cfg(feature = "replicate")]
 mod publish;
 mod query;
 mod records;
@@ -92,6 +94,8 @@ enum Command {
     Mcp(mcp::Mcp),
     #[cfg(feature = "replicate")]
     Publish(publish::Publish),
+    #[cfg(feature = "replicate")]
+    Prune(prune::Prune),
     #[cfg(all(feature = "cluster", feature = "cli"))]
     Shard(shard::Shard),
     #[cfg(all(feature = "cluster", feature = "cli"))]
@@ -141,6 +145,8 @@ fn main() -> ExitCode {
         Command::Mcp(mcp) => mcp.run(),
         #[cfg(feature = "replicate")]
         Command::Publish(publish) => publish.run(),
+        #[cfg(feature = "replicate")]
+        Command::Prune(prune) => prune.run(),
         #[cfg(all(feature = "cluster", feature = "cli"))]
         Command::Shard(shard) => shard.run(),
         #[cfg(all(feature = "cluster", feature = "cli"))]

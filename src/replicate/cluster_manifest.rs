@@ -1,0 +1,59 @@
+//! What pruning and `cluster` both have to know of a cluster's store.
+//!
+//! ```text
+//! shards/<count>/<shard>/...                 each shard as an index is published
+//! cluster/manifests/<generation, 20 digits>  which generation of each shard belongs to it
+//! ```
+
+use serde::Deserialize;
+
+use super::publication::open_seal;
+use super::store::Store;
+use crate::{Error, Result};
+
+/// The folder of a cluster's manifests.
+pub(crate) const CLUSTER: &str = "cluster";
+
+/// The folder of all shards.
+pub(super) const SHARDS: &str = "shards";
+
+/// The first word of a cluster's manifest.
+pub(crate) const CLUSTER_MAGIC: &str = "signaldex-cluster";
+
+/// Where a shard's index is.
+pub(crate) fn shard_folder(shard: u32, shards: u32) -> String {
+    format!("{SHARDS}/{shards}/{shard}")
+}
+
+/// What pruning reads of a cluster's generation.
+#[derive(Debug, Deserialize)]
+pub(super) struct ClusterManifest {
+    generation: u64,
+    shards: Vec<ShardLine>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ShardLine {
+    generation: u64,
+}
+
+impl ClusterManifest {
+    /// Reads a manifest from the folder of the cluster's manifests.
+    pub(super) async fn read(store: &Store, generation: u64) -> Result<ClusterManifest> {
+        let about = |error: Error| error.about(&format!("cluster generation {generation}"));
+        let bytes = store.manifest(generation).await?;
+        let bytes = bytes.ok_or_else(|| about(Error::missing("the manifest is missing")))?;
+        let read: ClusterManifest = open_seal(CLUSTER_MAGIC, &bytes).map_err(about)?;
+        if read.generation == generation {
+            Ok(read)
+        } else {
+            Err(about(Error::corrupt("it is of another generation")))
+        }
+    }
+
+    /// How many shards there are, and the generation of each.
+    pub(super) fn shards(&self) -> (u32, impl Iterator<Item = (u32, u64)> + '_) {
+        let generations = self.shards.iter().map(|shard| shard.generation);
+        (self.shards.len() as u32, (0..).zip(generations))
+    }
+}
