@@ -1,6 +1,6 @@
 //! Requests in the state file: how many a key sent to each endpoint on a day, by status.
 
-use rusqlite::{TransactionBehavior, params};
+use rusqlite::params;
 use time::{Date, Duration};
 
 use super::{State, StateError};
@@ -45,7 +45,7 @@ impl State {
         today: Date,
     ) -> Result<(), StateError> {
         self.with(|connection| {
-            let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let change = self.begin(connection)?;
             let mut add = change.prepare_cached(
                 "INSERT INTO requests VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET \
                  requests = requests + excluded.requests",

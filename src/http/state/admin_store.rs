@@ -1,6 +1,6 @@
 //! The admin token in the state file: its hash, and nothing else.
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{State, StateError};
 use crate::http::admin::{AdminToken, TokenHash};
@@ -13,7 +13,7 @@ impl State {
     pub fn first_admin_token(&self) -> Result<Option<AdminToken>, StateError> {
         let token = AdminToken::generate()?;
         self.with(|connection| {
-            let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let change = self.begin(connection)?;
             if read(&change)?.is_some() {
                 return Ok(None);
             }

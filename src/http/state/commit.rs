@@ -12,12 +12,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, Transaction};
 use time::Date;
 use tokio::sync::oneshot;
 
 use super::files::{Files, LostFile};
 use super::replay_store::Removal;
+use super::turn::Turn;
 use super::usage_store::UsageBatch;
 use super::{ExportCharge, NewReplay, replay_store};
 use crate::http::metering::{Counter, Month};
@@ -98,6 +99,7 @@ struct Taken {
 /// What a commit needs besides its charges.
 pub(super) struct Committer {
     pub(super) connection: Connection,
+    pub(super) turn: Turn,
     pub(super) files: Arc<Files>,
     pub(super) recorded: Arc<Recorded>,
     #[cfg(test)]
@@ -224,7 +226,7 @@ impl Committer {
 
     /// Waits for the only writer's lock. Requests may withdraw their charges meanwhile.
     fn begin(&self) -> Result<Transaction<'_>, Failure> {
-        let begun = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate);
+        let begun = self.turn.begin(&self.connection);
         let transaction = begun.map_err(Failure::RolledBack)?;
         self.files.check().map_err(Failure::Lost)?;
         Ok(transaction)
@@ -235,9 +237,7 @@ impl Committer {
         if !replay_store::has_expired(&self.connection, now)? {
             return Ok(false);
         }
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.turn.begin(&self.connection)?;
         let are_more = replay_store::remove_expired(&transaction, now, removal)?;
         transaction.commit()?;
         Ok(are_more)

@@ -13,6 +13,7 @@ mod files;
 mod key_store;
 mod replay_store;
 mod schema;
+mod turn;
 mod usage_store;
 mod writer;
 
@@ -20,7 +21,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction};
 use time::Date;
 
 pub use usage_store::UsageLine;
@@ -34,6 +35,7 @@ pub(crate) use writer::Writer;
 
 use crate::http::keys::KeyHash;
 use files::Files;
+use turn::Turn;
 
 /// Connections kept for reading. Reads take microseconds, so a few serve many workers.
 const IDLE_READERS: usize = 8;
@@ -127,6 +129,13 @@ impl State {
             readers.push(connection);
         }
         result
+    }
+}
+
+impl State {
+    /// Begins a rare write. It comes between the commits of charges, also of other processes.
+    fn begin<'c>(&self, connection: &'c Connection) -> rusqlite::Result<Transaction<'c>> {
+        Turn::at(&self.path).begin(connection)
     }
 }
 

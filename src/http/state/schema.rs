@@ -1,10 +1,11 @@
 //! The tables of the state file, and opening it.
 
+use std::cell::Cell;
 use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
@@ -18,8 +19,14 @@ const APPLICATION_ID: i32 = 0x7364_7853;
 const STEPS: [&str; 3] = [LAYOUT, ADMIN, ACTIVITY];
 /// How long a statement waits for another process to finish its transaction.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Between its attempts, at first: SQLite's own pauses grow to many commits.
+const BUSY_PAUSE: Duration = Duration::from_micros(100);
+/// Between its attempts once a lock is held for longer than commits take.
+const BUSY_PAUSE_MAX: Duration = Duration::from_millis(2);
+/// How long commits take, at most, on a disk that keeps up.
+const LONG_COMMIT: Duration = Duration::from_millis(100);
 /// Only the owner reads and writes: the file holds usage and whole answers.
-const MODE: u32 = 0o600;
+pub(super) const MODE: u32 = 0o600;
 
 /// `replays` keeps whole answers: "the same items" has to hold although records change and go.
 /// `length` is that of the answer before it was compressed, in bytes.
@@ -118,7 +125,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, StateError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let explained = |error: rusqlite::Error| explain(path, error);
     let mut connection = Connection::open_with_flags(path, flags).map_err(explained)?;
-    connection.busy_timeout(BUSY_TIMEOUT).map_err(explained)?;
+    connection.busy_handler(Some(wait)).map_err(explained)?;
     let is_ours = is_ours(&connection).map_err(explained)?;
     if !is_ours {
         return Err(StateError::foreign(path));
@@ -126,6 +133,27 @@ pub(super) fn open(path: &Path) -> Result<Connection, StateError> {
     set_up(&connection).map_err(explained)?;
     migrate(&mut connection)?;
     Ok(connection)
+}
+
+/// Waits before the next attempt at a lock, and says whether there is to be one.
+fn wait(attempts: i32) -> bool {
+    thread_local! {
+        static SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
+    }
+    let now = Instant::now();
+    if attempts == 0 {
+        SINCE.set(Some(now));
+    }
+    let waited = SINCE.get().map_or(Duration::ZERO, |since| now - since);
+    if waited >= BUSY_TIMEOUT {
+        return false;
+    }
+    std::thread::sleep(if waited < LONG_COMMIT {
+        BUSY_PAUSE
+    } else {
+        BUSY_PAUSE_MAX
+    });
+    true
 }
 
 /// As [`open`], where the path has to lead to a file that is open already.

@@ -21,6 +21,7 @@ use tokio::sync::oneshot;
 use super::commit::{Charge, ChargeError, Committer, Outcome, Recorded, Slot, Waiting};
 use super::files::Files;
 use super::replay_store::Removal;
+use super::turn::Turn;
 use super::{State, StateError, schema};
 use crate::http::metering::Counter;
 
@@ -240,6 +241,7 @@ impl Start {
     fn committer(&self) -> Result<Committer, StateError> {
         Ok(Committer {
             connection: schema::open_same(&self.path, self.files.database())?,
+            turn: Turn::at(&self.path),
             files: Arc::clone(&self.files),
             recorded: Arc::clone(&self.recorded),
             #[cfg(test)]

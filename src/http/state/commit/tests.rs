@@ -19,6 +19,7 @@ impl Fixture {
         let state = State::open(directory.path().join("state.db")).expect("a state");
         state.create_key(&NewKey::named("test")).expect("a key");
         let committer = Committer {
+            turn: Turn::at(&state.path),
             connection: schema::open(&state.path).expect("a connection"),
             files: Arc::clone(&state.files),
             recorded: Arc::default(),
