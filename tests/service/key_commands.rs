@@ -99,3 +99,33 @@ fn a_rotated_key_keeps_its_id_and_usage_and_ends_its_old_secret() {
     let unknown = run(&state, &["keys", "rotate", "key_none"]);
     assert_eq!(unknown.status.code(), Some(1));
 }
+
+#[test]
+fn copied_keys_are_accepted_with_their_settings_and_stay_revoked() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let [first, second] = ["first.db", "second.db"].map(|name| directory.path().join(name));
+    let (id, key) = create(&first);
+    let (service, address, _errors) = serve(&second, &[]);
+    let running = Running { service, address };
+    let search = "/api/v1/signals?limit=2";
+    assert_eq!(ask(running.address, search, &key).status, 401);
+    let from = first.display().to_string();
+    let copy = || json(&run(&second, &["keys", "copy", &from]));
+    assert_eq!(copy()["copied"], 1);
+    assert_eq!(status_in_time(running.address, search, &key, 200), 200);
+    assert_eq!(
+        ask(running.address, search, &key).status,
+        402,
+        "its quota holds"
+    );
+    // What is edited is taken over; usage is each state's own.
+    json(&run(&first, &["keys", "edit", &id, "--quota-signals", "4"]));
+    copy();
+    assert_eq!(status_in_time(running.address, search, &key, 200), 200);
+    assert_eq!(ask(running.address, search, &key).status, 402);
+    assert_eq!(json(&run(&first, &["usage"])), serde_json::json!([]));
+    // A key that is revoked in either stays revoked.
+    run(&second, &["keys", "revoke", &id]);
+    copy();
+    assert_eq!(status_in_time(running.address, search, &key, 401), 401);
+}

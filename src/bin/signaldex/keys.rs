@@ -18,6 +18,7 @@ pub(crate) enum Keys {
     Edit(Edit),
     Rotate(Rotate),
     Revoke(Revoke),
+    Copy(CopyKeys),
 }
 
 /// Create a key and print it, this once, as {"id","key"}
@@ -122,6 +123,16 @@ pub(crate) struct Revoke {
     id: String,
 }
 
+/// Copy all keys, with settings and revocations but without usage, from one state file to another
+#[derive(Debug, clap::Args)]
+pub(crate) struct CopyKeys {
+    /// The file to copy from, such as a backup of another machine's
+    #[arg(value_name = "FROM")]
+    from: PathBuf,
+    #[command(flatten)]
+    state: StateFile,
+}
+
 /// Where keys and usage are kept.
 #[derive(Debug, clap::Args)]
 pub(crate) struct StateFile {
@@ -161,6 +172,7 @@ impl Keys {
             Keys::Edit(edit) => edit.run(),
             Keys::Rotate(rotate) => rotate.run(),
             Keys::Revoke(revoke) => revoke.run(),
+            Keys::Copy(copy) => copy.run(),
         }
     }
 }
@@ -249,6 +261,18 @@ impl Rotate {
         let key = key.ok_or_else(|| no_key(&self.id))?;
         let rotated = json!({"id": self.id, "key": key.as_str()});
         Ok(writeln!(std::io::stdout(), "{rotated}")?)
+    }
+}
+
+impl CopyKeys {
+    fn run(self) -> Result<(), Failure> {
+        let from = State::open_existing(&self.from)?;
+        let copied = self.state.open()?.copy_keys(&from)?;
+        Ok(writeln!(
+            std::io::stdout(),
+            "{}",
+            json!({"copied": copied})
+        )?)
     }
 }
 

@@ -3,9 +3,7 @@
 use std::sync::{MutexGuard, PoisonError};
 
 use rusqlite::types::Value;
-use rusqlite::{
-    OptionalExtension, Row, Transaction, TransactionBehavior, params, params_from_iter,
-};
+use rusqlite::{OptionalExtension, Row, Transaction, params, params_from_iter};
 use time::UtcDateTime;
 
 use super::{State, StateError};
@@ -19,6 +17,11 @@ const COLUMNS: &str = "number, id, name, scopes, created_at, expires_at, revoked
 /// The columns that can be edited, in the order of [`stored_settings`].
 const SETTINGS: &str = "name, scopes, expires_at, rate, burst, quota_signals, quota_activities, \
                         quota_companies, quota_free_answers";
+/// What a row that is inserted has for each of them.
+const EXCLUDED_SETTINGS: &str = "excluded.name, excluded.scopes, excluded.expires_at, \
+                                 excluded.rate, excluded.burst, excluded.quota_signals, \
+                                 excluded.quota_activities, excluded.quota_companies, \
+                                 excluded.quota_free_answers";
 /// A placeholder for each of them.
 const SETTINGS_PARAMETERS: &str = "?, ?, ?, ?, ?, ?, ?, ?, ?";
 
@@ -45,7 +48,7 @@ impl State {
         let (key, unused) = (ApiKey::generate()?, ApiKey::generate()?);
         let path = self.path.display();
         self.with(|connection| {
-            let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let change = self.begin(connection)?;
             let others = "SELECT count(*) FROM keys WHERE id <> ?1";
             let others: u64 = change.query_row(others, [TRIAL_ID], |row| row.get(0))?;
             if others > 0 {
@@ -113,7 +116,7 @@ impl State {
         let (id, unused) = (format!("host:{id}"), ApiKey::generate()?);
         let sql = format!("SELECT {COLUMNS} FROM keys WHERE id = ?1");
         let record = self.with(|connection| {
-            let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let change = self.begin(connection)?;
             if let Some((_, record)) = change.query_row(&sql, [&id], read).optional()? {
                 return Ok(record);
             }
@@ -151,7 +154,7 @@ impl State {
         let key = ApiKey::generate()?;
         let id = keys::random_id()?;
         let record = self.with(|connection| {
-            let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let change = self.begin(connection)?;
             let identity = [
                 id.clone().into(),
                 key.hash().0.to_vec().into(),
@@ -180,7 +183,7 @@ impl State {
     pub fn revoke_key(&self, id: &str) -> Result<bool, StateError> {
         let was_trial = id == TRIAL_ID && self.trial_hash().take().is_some();
         self.with(|connection| {
-            let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let change = self.begin(connection)?;
             let revoked = change.execute(
                 "UPDATE keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL",
                 params![id, UtcDateTime::now().unix_timestamp()],
@@ -200,7 +203,7 @@ impl State {
         edit: impl FnOnce(&mut NewKey),
     ) -> Result<Option<KeyRecord>, StateError> {
         self.with(|connection| {
-            let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let change = self.begin(connection)?;
             let sql = format!("SELECT {COLUMNS} FROM keys WHERE id = ?1 AND revoked_at IS NULL");
             let Some((_, mut record)) = change.query_row(&sql, [id], read).optional()? else {
                 return Ok(None);
@@ -229,7 +232,7 @@ impl State {
     pub fn rotate_key(&self, id: &str) -> Result<Option<ApiKey>, StateError> {
         let key = ApiKey::generate()?;
         let rotated = self.with(|connection| {
-            let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let change = self.begin(connection)?;
             let rotated = change.execute(
                 "UPDATE keys SET hash = ?2, hint = ?3 WHERE id = ?1 AND revoked_at IS NULL",
                 params![id, key.hash().0, key.hint()],
@@ -238,6 +241,49 @@ impl State {
             Ok(rotated == 1)
         })?;
         Ok(rotated.then_some(key))
+    }
+
+    /// Takes over the keys of another state with their settings, so that a client may use its key at
+    /// both, and says how many there are. A key that is revoked in either stays revoked. Usage is not
+    /// taken over: each state charges what its own processes deliver.
+    ///
+    /// # Errors
+    /// The other state cannot be read, or this one not be written.
+    pub fn copy_keys(&self, from: &State) -> Result<usize, StateError> {
+        let keys = from.hashed_keys()?;
+        let keys: Vec<_> = keys
+            .iter()
+            .filter(|(_, record)| !record.is_trial())
+            .collect();
+        self.with(|connection| {
+            let change = self.begin(connection)?;
+            for (hash, record) in &keys {
+                let identity = [
+                    record.id.clone().into(),
+                    hash.0.to_vec().into(),
+                    record.created_at.unix_timestamp().into(),
+                    record.revoked_at.map(UtcDateTime::unix_timestamp).into(),
+                    record.hint.clone().into(),
+                ];
+                change.execute(
+                    &format!(
+                        "INSERT INTO keys (id, hash, created_at, revoked_at, hint, {SETTINGS}) \
+                         VALUES (?, ?, ?, ?, ?, {SETTINGS_PARAMETERS}) \
+                         ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, \
+                         hint = excluded.hint, \
+                         revoked_at = coalesce(keys.revoked_at, excluded.revoked_at), \
+                         ({SETTINGS}) = ({EXCLUDED_SETTINGS})"
+                    ),
+                    params_from_iter(
+                        identity
+                            .into_iter()
+                            .chain(stored_settings(&record.settings)),
+                    ),
+                )?;
+            }
+            commit(change)
+        })?;
+        Ok(keys.len())
     }
 
     /// Every key, oldest first.
