@@ -40,7 +40,10 @@ pub struct ServerLimits {
     pub header_time: Duration,
     /// The longest that a client may not read while an answer waits to be sent.
     pub write_time: Duration,
-    /// The longest that requests under way may take once the server is told to stop.
+    /// How long the server goes on once it is told to stop, while `/readyz` answers 503, so that a
+    /// balancer stops sending to it.
+    pub drain_time: Duration,
+    /// The longest that requests under way may take after that.
     pub shutdown_time: Duration,
 }
 
@@ -89,6 +92,7 @@ impl Default for ServerLimits {
             connections: 1024,
             header_time: Duration::from_secs(15),
             write_time: Duration::from_secs(15),
+            drain_time: Duration::ZERO,
             shutdown_time: Duration::from_secs(10),
         }
     }

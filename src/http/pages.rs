@@ -1,6 +1,7 @@
 //! The pages that need no key: health, readiness, the API reference.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use axum::body::Bytes;
@@ -40,6 +41,9 @@ pub(super) fn ready(service: &Shared, parts: &Parts) -> Result<Answer, Problem> 
 
 /// Why the process cannot answer searches now.
 pub(super) fn error(service: &Shared) -> Option<String> {
+    if service.is_draining.load(Ordering::Relaxed) {
+        return Some("The service is about to stop.".to_owned());
+    }
     if let Err(error) = service.state.check_files() {
         return Some(format!("The state file was {}.", error.cause()));
     }

@@ -8,6 +8,7 @@
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::Router;
@@ -64,8 +65,9 @@ impl Server {
         Server { routes, ..self }
     }
 
-    /// Serves until `stop` is ready, then shuts down gracefully: returns when requests under way
-    /// are answered or their time is over, and every charge is durable.
+    /// Serves until `stop` is ready and [`drain_time`](ServerLimits::drain_time) is over, then shuts
+    /// down gracefully: returns when requests under way are answered or their time is over, and every
+    /// charge is durable.
     ///
     /// # Errors
     /// None today; single connections may fail without the server failing.
@@ -79,7 +81,11 @@ impl Server {
         let follower = tokio::spawn(follow(self.service.clone()));
         let (stop_recording, is_over) = oneshot::channel();
         let recorder = tokio::spawn(free_answers::record_all(self.service.clone(), is_over));
-        let mut stop = std::pin::pin!(stop);
+        let (service, drain_time) = (self.service.clone(), self.limits.drain_time);
+        let mut stop = std::pin::pin!(async move {
+            stop.await;
+            drain(&service, drain_time).await;
+        });
         loop {
             tokio::select! {
                 biased;
@@ -132,6 +138,16 @@ impl Server {
             permit,
         ));
     }
+}
+
+/// Answers on, while `/readyz` says that this will end.
+async fn drain(service: &Service, time: Duration) {
+    if time.is_zero() {
+        return;
+    }
+    tracing::info!("draining");
+    service.0.is_draining.store(true, Ordering::Relaxed);
+    tokio::time::sleep(time).await;
 }
 
 /// Drives a connection to its end, however that comes.

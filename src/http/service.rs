@@ -1,5 +1,6 @@
 //! The service: an index, its state, and what is shared by all requests.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
@@ -69,6 +70,8 @@ pub(super) struct Shared {
     pub(super) following: ArcSwapOption<Reported>,
     pub(super) log: OnceLock<LogWriter>,
     pub(super) origins: OnceLock<AllowedOrigins>,
+    /// Told to stop, and waiting for a balancer to see it.
+    pub(super) is_draining: AtomicBool,
 }
 
 impl Service {
@@ -117,6 +120,7 @@ impl Service {
             following: ArcSwapOption::empty(),
             log: OnceLock::new(),
             origins: OnceLock::new(),
+            is_draining: AtomicBool::new(false),
         })))
     }
 

@@ -1,72 +1,22 @@
-"""Publishing and following over the protocol of S3: objects in several parts, races, damage.
+"""Publishing and following over the protocol of S3: objects in several parts, races, damage, faults, pruning.
 
-usage: tests/replicas/s3.sh PROGRAM
+usage: tests/replicas/s3.sh PROGRAM [short]
 """
 
-import http.client
-import json
 import os
 import socket
 import subprocess
 import sys
 import tempfile
-import time
 
 import boto3
 
+import s3_faults
+from s3_program import Replica, answers, await_that, corpus, free_port, run
+
 SIGNALS = 20_000  # A segment of 14 MB, which is sent in two parts.
 PUBLISHERS = 8
-ROUNDS = 5
-QUERIES = ["limit=50", "q=series&limit=20", "country=Germany&countOnly=true"]
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-def run(*command, status=0):
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == status, (command, done.returncode, done.stderr)
-    return done
-
-
-def await_that(holds, what, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, f"waited in vain: {what}"
-        time.sleep(0.05)
-
-
-def answers(program, directory):
-    return [run(program, "search", directory, query, "--as-of", "2026-06-30").stdout for query in QUERIES]
-
-
-def corpus(program, folder, name, signals, seed):
-    path = os.path.join(folder, name)
-    run(program, "generate", "--signals", str(signals), "--seed", str(seed), "--out", path)
-    return ["--companies", os.path.join(path, "companies.jsonl"), "--signals", os.path.join(path, "signals.jsonl")]
-
-
-class Replica:
-    def __init__(self, program, folder, store):
-        self.port, self.cache = free_port(), os.path.join(folder, "cache")
-        self.process = subprocess.Popen(
-            [program, "serve", "--follow", store, "--cache", self.cache, "--follow-interval", "0.2", "--log", "off",
-             "--addr", f"127.0.0.1:{self.port}", "--admin-addr", "127.0.0.1:0", "--state", os.path.join(folder, "state.db")],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-    def ready(self):
-        try:
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
-            connection.request("GET", "/readyz")
-            return json.loads(connection.getresponse().read())
-        except (OSError, http.client.HTTPException):
-            return {}
-
-    def await_generation(self, generation):
-        await_that(lambda: self.ready().get("generation") == generation, f"generation {generation}")
+ROUNDS = 1 if "short" in sys.argv else 5
 
 
 def race(program, directories, store, generation):
@@ -109,8 +59,7 @@ def main():
     moto, program = sys.argv[1], os.path.abspath(sys.argv[2])
     port = free_port()
     os.environ.update({"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1",
-                       "AWS_DEFAULT_REGION": "us-east-1", "AWS_ENDPOINT": f"http://127.0.0.1:{port}",
-                       "AWS_ALLOW_HTTP": "true"})
+                       "AWS_DEFAULT_REGION": "us-east-1", "AWS_ALLOW_HTTP": "true"})
     started = [subprocess.Popen([moto, "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)]
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -124,6 +73,8 @@ def main():
 def drive(program, folder, port, started):
     probe = lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0
     await_that(probe, "moto listens")
+    proxy = s3_faults.Proxy(port)
+    os.environ["AWS_ENDPOINT"] = f"http://127.0.0.1:{proxy.port}"
     client = boto3.client("s3", endpoint_url=f"http://127.0.0.1:{port}")
     client.create_bucket(Bucket="signals")
     client.create_bucket(Bucket="aside")
@@ -147,6 +98,12 @@ def drive(program, folder, port, started):
     changed = os.path.join(folder, "changed")
     run(program, "build", *corpus(program, folder, "other", SIGNALS, 99), "--out", changed)
     damaged(program, folder, client, store, replica, changed, 2 + ROUNDS)
+    s3_faults.faults(program, folder, port, proxy, replica, store, index, 3 + ROUNDS)
+    s3_faults.pruned(program, folder, store, index, 3 + ROUNDS)
+    fresh = Replica(program, os.path.join(folder, "fresh"), store)
+    started.append(fresh.process)
+    fresh.await_generation(3 + ROUNDS)
+    assert answers(program, fresh.cache) == answers(program, index)
     print(f"{ROUNDS} generations raced for by {PUBLISHERS} processes, one winner each; an altered object refused and repaired")
 
 

@@ -2,7 +2,7 @@
 # Publishing and following over the protocol of S3, against moto, an S3 server for tests from PyPI,
 # which goes into a virtual environment of its own.
 #
-# usage: tests/replicas/s3.sh PROGRAM    a program built with --features cli,replicate-s3
+# usage: tests/replicas/s3.sh PROGRAM [short]    a program built with --features cli,replicate-s3
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -7,6 +7,9 @@ use crate::program::{launch, program};
 
 const UNIT: &str = include_str!("../../docs/deploy/signaldex.service");
 const CONTAINER: &str = include_str!("../../docs/deploy/Containerfile");
+const ALERTS: &str = include_str!("../../docs/deploy/alerts.yml");
+/// A family without a sample is not in what the service prints, so the names are looked up here.
+const METRICS: &str = include_str!("../../src/http/metrics.rs");
 
 /// Starts the program with variables and arguments as a deployment gives them, but for addresses, which
 /// are free ones, and files, which are in a directory of the test.
@@ -79,4 +82,36 @@ fn the_container_starts_the_service() {
     assert_known(&variables);
     assert!(CONTAINER.contains("ENTRYPOINT [\"signaldex\"]\nCMD [\"serve\"]"));
     serves(&variables, "serve", directory.path());
+}
+
+/// The metrics that an expression names, without what Prometheus adds to the names of a kind.
+fn metrics_of(line: &str) -> Vec<&str> {
+    let is_name = |char: char| char.is_ascii_lowercase() || char == '_';
+    let words = line.split(|char| !is_name(char));
+    let ours = words.filter(|word| word.starts_with("signaldex_"));
+    ours.map(|word| {
+        let endings = ["_total", "_bucket", "_count", "_sum"];
+        let ending = endings.iter().find(|ending| word.ends_with(**ending));
+        ending.map_or(word, |ending| word.trim_end_matches(ending))
+    })
+    .collect()
+}
+
+#[test]
+fn every_metric_of_the_alert_rules_exists() {
+    let lines = ALERTS.lines().map(str::trim);
+    let expressions: Vec<&str> = lines
+        .filter_map(|line| line.strip_prefix("expr: "))
+        .collect();
+    assert_eq!(expressions.len(), ALERTS.matches("- alert: ").count());
+    assert!(expressions.len() >= 10);
+    for name in expressions.iter().flat_map(|line| metrics_of(line)) {
+        let registered = name
+            .strip_prefix("signaldex_")
+            .map(|name| format!("\"{name}\","));
+        assert!(
+            METRICS.contains(&registered.expect("a name of ours")),
+            "{name}"
+        );
+    }
 }

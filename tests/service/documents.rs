@@ -11,13 +11,14 @@ use crate::client;
 use crate::program::{launch, program};
 
 /// Commands that something else runs, by how they begin, and what does.
-const ELSEWHERE: [(&str, &str); 11] = [
+const ELSEWHERE: [(&str, &str); 12] = [
     ("cargo ", ".ci/run"),
     ("git clone ", "tests/first_hour.sh"),
     (".ci/run", ".ci/run"),
     (".ci/release", ".ci/release"),
     ("tests/", ".ci/run"),
     ("benches/", "docs/benchmarks.md"),
+    ("examples/", ".ci/run"),
     ("SIGNALDEX_", "docs/testing.md"),
     ("export ", "tests/service/guide.rs"),
     ("signaldex shard ", "tests/cluster/fixture.rs"),
@@ -233,7 +234,7 @@ fn assert_words_exist(document: &str, command: &str) {
         };
         assert!(exists, "{document}: {} {} in {command}", pair[0], pair[1]);
     }
-    let scripts = ["tests/", "benches/", ".ci/"];
+    let scripts = ["tests/", "benches/", "examples/", ".ci/"];
     for word in words
         .iter()
         .filter(|word| scripts.iter().any(|start| word.starts_with(start)))

@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use signaldex::http::{Limits, NewKey, Server, ServerLimits, Service, State, Today};
 use signaldex::{Company, Index, IndexBuilder, Signal, SignalId};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 
 use crate::client;
 use crate::fixture::{Fixture, Settings};
@@ -70,4 +73,44 @@ fn requests_under_way_are_finished_and_charged_before_the_server_stops() {
         answers.map(|answer| answer.charged()).sum()
     });
     fixture.note(charged);
+}
+
+#[test]
+fn a_server_that_drains_answers_on_while_it_is_not_ready() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = State::open(directory.path().join("state.db")).expect("a state");
+    let (_, key) = state.create_key(&NewKey::named("test")).expect("a key");
+    let index = signaldex::sample::index().expect("the sample corpus");
+    let service = Service::new(index, state, Today::Clock, Limits::default());
+    let limits = ServerLimits {
+        drain_time: Duration::from_secs(2),
+        ..ServerLimits::default()
+    };
+    let server = Server::new(service.expect("a service"), limits);
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"));
+    let listener = listener.expect("a listener");
+    let address = listener.local_addr().expect("an address");
+    let (stop, stopped) = oneshot::channel::<()>();
+    let running = runtime.spawn(async move {
+        let stopped = async {
+            // A sender that is dropped stops the server, too.
+            let _ = stopped.await;
+        };
+        server.run(listener, stopped).await
+    });
+    let ready = || client::request(address, "GET", "/readyz", &[]).status;
+    let bearer = format!("Bearer {}", key.as_str());
+    let headers = [("authorization", bearer.as_str())];
+    let search = || client::request(address, "GET", "/api/v1/signals?limit=1", &headers).status;
+    assert_eq!((ready(), search()), (200, 200));
+    stop.send(()).expect("it runs");
+    let told = Instant::now();
+    while ready() == 200 {
+        assert!(told.elapsed() < Duration::from_secs(1), "it is not ready");
+    }
+    assert_eq!((ready(), search()), (503, 200));
+    runtime.block_on(running).expect("no panic").expect("ended");
+    assert!(told.elapsed() >= Duration::from_secs(2));
+    assert!(client::try_request(address, "GET", "/readyz", &[]).is_none());
 }

@@ -130,7 +130,11 @@ struct Bounds {
     /// Show query strings in the dashboard's list of recent requests, which otherwise names endpoints only
     #[arg(long, env = "SIGNALDEX_SHOW_PARAMETERS")]
     show_parameters: bool,
-    /// Seconds that requests under way may take once the service is told to stop
+    /// Seconds to answer on once the service is told to stop, while /readyz answers 503; by default
+    /// none. Longer than a load balancer takes to notice
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, env = "SIGNALDEX_DRAIN_TIME")]
+    drain_time: Option<Duration>,
+    /// Seconds that requests under way may take after that
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds, env = "SIGNALDEX_SHUTDOWN_TIMEOUT")]
     shutdown_timeout: Duration,
 }
@@ -290,6 +294,7 @@ impl Bounds {
             connections: self.max_connections,
             header_time: self.header_timeout,
             write_time: self.write_timeout,
+            drain_time: self.drain_time.unwrap_or_default(),
             shutdown_time: self.shutdown_timeout,
         }
     }
