@@ -19,7 +19,7 @@ use crate::plan::Cost;
 use crate::query::{Cursor, Facet};
 use crate::{
     Change, Error, FacetQuery, Facets, Filter, Index, Position, PositionError, Query, Result,
-    SignalId, Snapshot,
+    SignalId, Snapshot, catch_damage,
 };
 
 pub(crate) use export::{
@@ -336,7 +336,7 @@ impl Corpus for LocalCorpus {
 
     fn changes_cost(&self, at: &CorpusView, request: &ChangesRequest) -> Cost {
         match (&at.snapshot, &request.since) {
-            (Some(snapshot), Some(since)) => snapshot.changes_cost(since),
+            (Some(snapshot), Some(since)) => cost(|| snapshot.changes_cost(since)),
             _ => 0,
         }
     }
@@ -352,10 +352,10 @@ impl Corpus for LocalCorpus {
         let Some(snapshot) = &at.snapshot else {
             return 0;
         };
-        match facets {
+        cost(|| match facets {
             [] => snapshot.cost(filter, today, cheap),
             _ => snapshot.facets_cost(filter, facets, today, cheap),
-        }
+        })
     }
 
     fn index(&self) -> Option<&Index> {
@@ -366,7 +366,15 @@ impl Corpus for LocalCorpus {
 /// Asks on the thread that polls the answer: handing it to another would take longer. Nothing is
 /// done before, so that timing the answer times the work.
 fn at_once<'a, T: Send + 'a>(ask: impl FnOnce() -> Result<T> + Send + 'a) -> CorpusFuture<'a, T> {
-    Box::pin(async move { ask().map_err(Unanswered::Failed) })
+    Box::pin(async move {
+        let answer = catch_damage(ask).flatten();
+        answer.map_err(Unanswered::Failed)
+    })
+}
+
+/// The cost of a question; of one that meets damage none, which the question then says.
+fn cost(of: impl FnOnce() -> Cost) -> Cost {
+    catch_damage(of).unwrap_or(0)
 }
 
 fn page(snapshot: &Snapshot, query: &Query, today: Date) -> Result<RenderedPage> {

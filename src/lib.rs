@@ -68,8 +68,8 @@
 //!
 //! A page of a common query takes a few microseconds, and a count grows with the blocks of 65,536
 //! signals that may hold matches, at some hundred nanoseconds each. A snapshot is one atomic load.
-//! Opening maps the files and verifies the checksum of everything but the records, which are
-//! verified as they are read. Each method says its own cost.
+//! Opening maps the files and reads some hundred kilobytes of them; what a question needs is checked
+//! against its checksums the first time ([`catch_damage`]). Each method says its own cost.
 //!
 //! # Features
 //!
@@ -122,7 +122,7 @@ pub use error::{Error, Result};
 pub use index::{
     Change, Changes, CommitReport, CompanyDeletion, FacetCount, Facets, Found, Ids, Index,
     IndexBuilder, IndexId, IndexStatistics, Matches, Page, Pages, ParsePositionError, Position,
-    PositionError, Refreshed, Snapshot, Writer,
+    PositionError, Refreshed, Snapshot, Writer, catch_damage,
 };
 #[cfg(feature = "__strategies")]
 #[doc(hidden)]

@@ -11,7 +11,7 @@ use super::question::{Answer, Question, Row, Wanted};
 use crate::corpus::{company_answer, signal_answer};
 use crate::json::search_item;
 use crate::query::Facet;
-use crate::{Error, Query, Result, Snapshot};
+use crate::{Error, Query, Result, Snapshot, catch_damage};
 
 /// The shards that a node holds. Clones share everything; readers take no lock.
 #[derive(Clone, Default)]
@@ -84,6 +84,10 @@ pub(super) fn shards_of_report(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
 
 /// What an index answers.
 pub(super) fn answer_of(snapshot: &Snapshot, wanted: &Wanted) -> Result<Answer> {
+    catch_damage(|| ask(snapshot, wanted))?
+}
+
+fn ask(snapshot: &Snapshot, wanted: &Wanted) -> Result<Answer> {
     match wanted {
         Wanted::Rows {
             query,

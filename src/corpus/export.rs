@@ -6,7 +6,7 @@ use time::Date;
 
 use crate::json::{write_csv_header, write_csv_signal, write_item_line};
 use crate::query::{ExportFormat, Order, Start};
-use crate::{Filter, Query, Result, SignalId, Snapshot};
+use crate::{Filter, Query, Result, SignalId, Snapshot, catch_damage};
 
 /// The most signals of a slice, each of which is charged before it is sent.
 pub(crate) const SLICE_SIGNALS_MAX: u64 = 1000;
@@ -71,7 +71,7 @@ pub(crate) fn slice(
         None => query,
         Some(id) => query.part(Start::After(query.cursor_after(id, today)), length),
     };
-    let page = snapshot.search(&query, today);
+    let page = catch_damage(|| snapshot.search(&query, today))?;
     let write = match request.format {
         ExportFormat::Ndjson => write_item_line,
         ExportFormat::Csv => write_csv_signal,

@@ -10,6 +10,7 @@ use crate::encoding::column::Column;
 use crate::encoding::row::Row;
 use crate::encoding::zone_map::Zone;
 use crate::kernels::block::BLOCK_ROWS;
+use crate::kernels::whole;
 use crate::{Error, Result};
 
 /// The most codes of a block, used or not, for which there is a table: it takes two bytes a code, and
@@ -46,16 +47,33 @@ impl<'a> BlockPermutations<'a> {
         };
         let (first, last) = (*codes.start(), *codes.end());
         let end = last.checked_add(1).map_or(order.len(), start_of);
-        &order[start_of(first).min(end)..end]
+        order.get(start_of(first).min(end)..end).unwrap_or_default()
+    }
+
+    /// Checks that tables have bounds and offsets are of rows, so that no view can fail.
+    ///
+    /// Cost: looks at each block's end, and at the offsets of the last block.
+    pub(crate) fn validate_bounds(&self, rows: u32) -> Result<()> {
+        let last_block = rows.checked_sub(1).map_or(0, |last| Row(last).block());
+        let last = self.of_block(last_block);
+        let holds = self.table_ends.is_sorted()
+            && self.table_ends.last().map_or(0, |&end| end as usize) == self.starts.len()
+            && usize::from(whole::greatest(last)) < last.len().max(1);
+        if holds {
+            Ok(())
+        } else {
+            Err(Error::corrupt(
+                "the order of a block lists a row after the last",
+            ))
+        }
     }
 
     /// Checks that the order of each block has every row once and ascends, and that its table says
     /// where codes start.
     pub(crate) fn validate(&self, rows: u32, column: &Column<'_>, ranges: &[Zone]) -> Result<()> {
+        self.validate_bounds(rows)?;
         let holds = self.offsets.len() == rows as usize
             && self.table_ends.len() == ranges.len()
-            && self.table_ends.is_sorted()
-            && self.table_ends.last().map_or(0, |&end| end as usize) == self.starts.len()
             && (0..)
                 .zip(ranges)
                 .all(|(block, range)| self.is_ordered(block, range, column));

@@ -43,7 +43,7 @@ impl<'a> Dictionary<'a> {
         self.keys.run(first)
     }
 
-    /// Checks everything but the order, so that no view can fail and every key is found.
+    /// Checks everything but the order: that each key is text and is found.
     pub(crate) fn validate(&self) -> Result<()> {
         self.keys.validate_ends()?;
         self.keys.validate_text()?;
@@ -65,7 +65,7 @@ pub(crate) struct Strings<'a> {
 }
 
 impl<'a> Strings<'a> {
-    /// A view of strings whose sections have been validated.
+    /// A view of strings.
     pub(crate) fn new(ends: &'a [u32], bytes: &'a [u8]) -> Strings<'a> {
         Strings { ends, bytes }
     }
@@ -75,14 +75,11 @@ impl<'a> Strings<'a> {
         self.ends.len()
     }
 
-    /// The bytes of a string.
+    /// The bytes of a string; none where there is no such string, or its bounds are wrong.
     pub(crate) fn bytes(&self, index: usize) -> &'a [u8] {
-        let start = if index == 0 {
-            0
-        } else {
-            self.ends[index - 1] as usize
-        };
-        &self.bytes[start..self.ends[index] as usize]
+        let start = index.checked_sub(1).map_or(0, |before| self.end(before));
+        let bytes = self.bytes.get(start as usize..self.end(index) as usize);
+        bytes.unwrap_or_default()
     }
 
     /// The indices of strings that are equal to the one at an index and stand after it, that one included.
@@ -108,12 +105,12 @@ impl<'a> Strings<'a> {
         self.ends.get(index).copied().unwrap_or(0)
     }
 
-    /// A string; empty where it is not UTF-8, which validation excludes for keys and labels.
+    /// A string; empty where it is not UTF-8.
     pub(crate) fn get(&self, index: usize) -> &'a str {
         std::str::from_utf8(self.bytes(index)).unwrap_or_default()
     }
 
-    /// Checks that the ends ascend and stay within the bytes, so that no view can fail.
+    /// Checks that the ends ascend and stay within the bytes.
     pub(crate) fn validate_ends(&self) -> Result<()> {
         let total = self.ends.last().map_or(0, |&end| end as usize);
         if !self.ends.is_sorted() || total != self.bytes.len() {

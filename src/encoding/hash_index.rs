@@ -77,11 +77,22 @@ impl<'a> HashIndex<'a> {
         }
     }
 
+    /// Checks that a hash has a bucket. Whatever else is stored, a look-up finds a key where it is, or none.
+    pub(crate) fn validate_shape(&self) -> Result<()> {
+        if self.count().is_power_of_two() {
+            Ok(())
+        } else {
+            Err(Error::corrupt(
+                "the buckets of a dictionary are no power of two",
+            ))
+        }
+    }
+
     /// Checks that every key is in its bucket once.
     pub(crate) fn validate(&self, keys: &Strings<'_>) -> Result<()> {
+        self.validate_shape()?;
         let count = self.count();
-        let is_table = count.is_power_of_two()
-            && self.starts.is_sorted()
+        let is_table = self.starts.is_sorted()
             && self.starts[0] == 0
             && self.starts[count] as usize == self.entries.len()
             && self.entries.len() == keys.len();
@@ -112,8 +123,11 @@ impl<'a> HashIndex<'a> {
         self.starts.len().saturating_sub(1)
     }
 
+    /// The entries of a bucket; none where its bounds are wrong.
     fn bucket(&self, bucket: usize) -> &'a [u32] {
-        &self.entries[self.starts[bucket] as usize..self.starts[bucket + 1] as usize]
+        let (start, end) = (self.starts[bucket], self.starts[bucket + 1]);
+        let entries = self.entries.get(start as usize..end as usize);
+        entries.unwrap_or_default()
     }
 }
 
@@ -158,7 +172,8 @@ impl Lookup<'_> {
     #[inline(always)]
     fn is_key(&self, keys: &Strings<'_>, entry: u32) -> bool {
         let has_hash = (entry ^ self.hash) & !self.mask == 0;
-        has_hash && keys.bytes(self.index(entry)) == self.key
+        let index = self.index(entry);
+        has_hash && keys.bytes(index) == self.key && index < keys.len()
     }
 
     #[inline(always)]

@@ -89,6 +89,19 @@ pub(crate) enum Posting<'a> {
     },
 }
 
+/// A section that rows of postings lie in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PostingSection {
+    /// Rows, where they are listed.
+    Rows,
+    /// Containers, where there is one a block.
+    Containers,
+    /// Offsets of containers.
+    Arrays,
+    /// Bits of containers.
+    Bitsets,
+}
+
 /// The rows of a posting in one block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum BlockRows<'a> {
@@ -106,7 +119,7 @@ impl<'a> Postings<'a> {
         self.entries[id.0 as usize].cardinality
     }
 
-    /// A view of a posting. Bounds were checked when the segment was opened.
+    /// A view of a posting, which has to be valid.
     pub(crate) fn get(&self, id: PostingId) -> Posting<'a> {
         let entry = &self.entries[id.0 as usize];
         let (start, length) = (entry.start as usize, entry.length as usize);
@@ -119,6 +132,44 @@ impl<'a> Postings<'a> {
                 bitsets: self.bitsets,
             },
         }
+    }
+
+    /// The greatest number of rows of a posting, as stored.
+    pub(crate) fn max_cardinality(&self) -> u32 {
+        let cardinalities = self.entries.iter().map(|entry| entry.cardinality);
+        cardinalities.max().unwrap_or(0)
+    }
+
+    /// Visits the bytes that a posting's rows are in: a range of a section each, which may go past its end.
+    /// Containers are read once they were visited.
+    pub(crate) fn visit_bytes(
+        &self,
+        number: usize,
+        mut visit: impl FnMut(PostingSection, Range<usize>) -> Result<()>,
+    ) -> Result<()> {
+        let entry = &self.entries[number];
+        let (start, length) = (entry.start as usize, entry.length as usize);
+        match entry.shape {
+            SHAPE_SINGLE => return Ok(()),
+            SHAPE_LIST => return visit(PostingSection::Rows, bytes_of::<u32>(start, length)),
+            _ => visit(
+                PostingSection::Containers,
+                bytes_of::<Container>(start, length),
+            )?,
+        }
+        let containers = self.containers.get(start..start + length);
+        containers
+            .unwrap_or_default()
+            .iter()
+            .try_for_each(|container| {
+                let start = container.start as usize;
+                if container.is_array() {
+                    let bytes = bytes_of::<u16>(start, container.cardinality());
+                    visit(PostingSection::Arrays, bytes)
+                } else {
+                    visit(PostingSection::Bitsets, bytes_of::<BlockBits>(start, 1))
+                }
+            })
     }
 
     /// Checks some entries, all of which have to be there, against the row count: bounds, order,
@@ -393,6 +444,11 @@ impl<'a> BlockRows<'a> {
                     .flat_map(|bits| bits::ones(0, bits.as_slice())),
             )
     }
+}
+
+/// The bytes of some elements of a section. Numbers of 32 bits do not overflow.
+fn bytes_of<T>(start: usize, length: usize) -> Range<usize> {
+    start * size_of::<T>()..(start + length) * size_of::<T>()
 }
 
 fn rows_of_block(rows: &[u32], block: u32) -> &[u32] {

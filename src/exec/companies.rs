@@ -26,10 +26,9 @@ pub(super) fn rows_of_companies(
     sets: &[SmallVec<[PostingId; 4]>],
     max: usize,
 ) -> Option<Vec<u32>> {
-    let postings = segment.postings();
     let bound = sets.iter().map(|set| match set.as_slice() {
-        [one] => Operand::One(postings.get(*one)),
-        any => Operand::Union(any.iter().map(|&id| postings.get(id)).collect()),
+        [one] => Operand::One(segment.posting(*one)),
+        any => Operand::Union(any.iter().map(|&id| segment.posting(id)).collect()),
     });
     let sets: SmallVec<[Operand<'_>; 3]> = bound.collect();
     let [lead, others @ ..] = sets.as_slice() else {

@@ -8,12 +8,12 @@ use super::live::LiveSegment;
 use super::observer::Observer;
 use crate::encoding::column::Column;
 use crate::encoding::nibbles::FacetColumn;
-use crate::encoding::posting::{BlockRows, Postings};
+use crate::encoding::posting::BlockRows;
 use crate::encoding::row::{CompanyNumber, Row};
 use crate::kernels::bits;
 use crate::kernels::block::BlockBits;
 use crate::query::Facet;
-use crate::segment::FacetView;
+use crate::segment::{FacetView, Segment};
 
 /// What counting a facet's values in a block costs, in candidates whose codes are read from the
 /// column, about a nanosecond each: intersecting a bitset takes as long as this many.
@@ -34,15 +34,33 @@ const SORTED_CODES_MAX: usize = 64;
 /// with their counts.
 pub(crate) type FacetTally = Vec<(u32, u64)>;
 
+/// The values of a facet, and that of each row.
+struct FacetCodes<'a> {
+    values: &'a FacetView<'a>,
+    column: FacetColumn<'a>,
+}
+
+impl<'a> FacetCodes<'a> {
+    fn of(segment: &'a Segment, facet: Facet) -> FacetCodes<'a> {
+        FacetCodes {
+            values: segment.facet(facet),
+            column: segment.facet_column(facet),
+        }
+    }
+}
+
 /// The stored cardinalities of a facet's postings, less the deleted rows.
 pub(super) fn stored(live: LiveSegment<'_>, facet: Facet) -> FacetTally {
-    let (view, postings) = (live.segment.facet(facet), live.segment.postings());
-    let count = |value| u64::from(postings.cardinality(view.posting(value)));
+    let view = live.segment.facet(facet);
+    let count = |value| u64::from(live.segment.cardinality(view.posting(value)));
     let mut counts: Vec<u64> = (0..view.len()).map(count).collect();
-    for row in live.deleted.rows() {
-        if let Some(value) = view.column.get(Row(row)).checked_sub(1) {
-            let count = &mut counts[value as usize];
-            *count = count.saturating_sub(1);
+    if live.deleted.row_count() > 0 {
+        let column = live.segment.facet_column(facet);
+        for row in live.deleted.rows() {
+            if let Some(value) = column.get(Row(row)).checked_sub(1) {
+                let count = &mut counts[value as usize];
+                *count = count.saturating_sub(1);
+            }
         }
     }
     counted(&counts)
@@ -68,11 +86,11 @@ pub(super) fn tally_companies(
         firsts.extend(first.map(|first| (first, (rows.len() - before) as u64)));
     }
     let tally = |&facet: &Facet| {
-        let view = live.segment.facet(facet);
+        let view = FacetCodes::of(live.segment, facet);
         if facet.is_of_company() {
-            tally_rows(view, firsts.iter().copied())
+            tally_rows(&view, firsts.iter().copied())
         } else {
-            tally_rows(view, rows.iter().map(|&row| (row, 1)))
+            tally_rows(&view, rows.iter().map(|&row| (row, 1)))
         }
     };
     facets.iter().map(tally).collect()
@@ -85,17 +103,20 @@ pub(super) fn tally<O: Observer>(
     intersect: bool,
 ) -> Vec<FacetTally> {
     let segment = execution.segment();
-    let views = facets.iter().map(|&facet| segment.facet(facet));
-    let views: Vec<&FacetView<'_>> = views.collect();
+    let views = facets.iter().map(|&facet| FacetCodes::of(segment, facet));
+    let views: Vec<FacetCodes<'_>> = views.collect();
     let mut rows: Vec<Row> = Vec::new();
     if execution.visit_listed(|row| rows.push(row)) {
-        let tally = |view: &&FacetView<'_>| tally_rows(view, rows.iter().map(|&row| (row, 1)));
+        let tally = |view: &FacetCodes<'_>| tally_rows(view, rows.iter().map(|&row| (row, 1)));
         return views.iter().map(tally).collect();
     }
     // Code 0, no value, is counted too and cut off at the end, which saves a branch a row.
-    let mut by_code: Vec<Vec<u64>> = views.iter().map(|view| vec![0; view.len() + 1]).collect();
+    let mut by_code: Vec<Vec<u64>> = views
+        .iter()
+        .map(|view| vec![0; view.values.len() + 1])
+        .collect();
     let mut block_tally = BlockTally {
-        postings: segment.postings(),
+        segment,
         intersect,
         candidates: 0,
         listed: Vec::new(),
@@ -115,11 +136,14 @@ pub(super) fn tally<O: Observer>(
 }
 
 /// Counts the values of a facet among some rows, each of which stands for a number of matches.
-fn tally_rows(view: &FacetView<'_>, rows: impl ExactSizeIterator<Item = (Row, u64)>) -> FacetTally {
+fn tally_rows(
+    view: &FacetCodes<'_>,
+    rows: impl ExactSizeIterator<Item = (Row, u64)>,
+) -> FacetTally {
     let is_sorted = rows.len() <= SORTED_CODES_MAX;
     let codes = rows.map(|(row, count)| (view.column.get(row), count));
     if !is_sorted {
-        let mut by_code = vec![0; view.len() + 1];
+        let mut by_code = vec![0; view.values.len() + 1];
         codes.for_each(|(code, count)| by_code[code as usize] += count);
         return counted(&by_code[1..]);
     }
@@ -139,7 +163,7 @@ fn counted(by_value: &[u64]) -> FacetTally {
 
 /// Counts the values of facets among the candidates of one block after the other.
 struct BlockTally<'a> {
-    postings: &'a Postings<'a>,
+    segment: &'a Segment,
     /// Whether to intersect sets where that costs less than reading the column.
     intersect: bool,
     /// The number of candidates of the block.
@@ -158,7 +182,7 @@ impl BlockTally<'_> {
     /// Adds a block's candidates to the counts of one facet.
     fn count(
         &mut self,
-        view: &FacetView<'_>,
+        view: &FacetCodes<'_>,
         block: u32,
         candidates: CandidateRows<'_>,
         counts: &mut [u64],
@@ -169,9 +193,9 @@ impl BlockTally<'_> {
         };
         if self.intersect
             && let Ok(set) = <&BlockBits>::try_from(words)
-            && self.is_intersection_cheaper(view, block)
+            && self.is_intersection_cheaper(view.values, block)
         {
-            return count_by_intersection(view, self.postings, block, set, counts);
+            return count_by_intersection(view.values, self.segment, block, set, counts);
         }
         if self.listed.is_empty() {
             bits::list(first_word, words, &mut self.listed);
@@ -185,7 +209,12 @@ impl BlockTally<'_> {
         if self.candidates < WEIGHED_CANDIDATES_MIN {
             return false;
         }
-        let cost_of = |value| match self.postings.get(view.posting(value)).block(block).listed() {
+        let cost_of = |value| match self
+            .segment
+            .posting(view.posting(value))
+            .block(block)
+            .listed()
+        {
             None => BITSET_COST,
             Some(rows) => rows as u32 * 3 / 4,
         };
@@ -201,13 +230,13 @@ impl BlockTally<'_> {
 
 fn count_by_intersection(
     view: &FacetView<'_>,
-    postings: &Postings<'_>,
+    segment: &Segment,
     block: u32,
     set: &BlockBits,
     counts: &mut [u64],
 ) {
     for value in 0..view.len() {
-        let count = match postings.get(view.posting(value)).block(block) {
+        let count = match segment.posting(view.posting(value)).block(block) {
             BlockRows::Bits(other) => u64::from(bits::count_both(set, other)),
             rows => {
                 let mut count = 0;

@@ -277,7 +277,7 @@ fn sorted(rows: &[u32]) -> Vec<u32> {
 /// The rows of a source.
 pub(super) fn rows_of(segment: &Segment, source: Source) -> Posting<'_> {
     match source {
-        Source::Posting(id) => segment.postings().get(id),
+        Source::Posting(id) => segment.posting(id),
         Source::Company(company) => Posting::List(Row::numbers(segment.company_rows(company))),
     }
 }

@@ -16,7 +16,7 @@ use super::result_page::RowAddress;
 use crate::Result;
 use crate::encoding::row::Row;
 use crate::query::Filter;
-use crate::segment::Place;
+use crate::segment::{Place, catch_damage};
 use crate::signal::{Item, SignalId};
 
 /// Changed signals that are looked at first: those of most polls, without a second pass over the segments
@@ -322,7 +322,10 @@ impl<'a> Iterator for Changes<'a> {
     type Item = Result<Change<'a>>;
 
     fn next(&mut self) -> Option<Result<Change<'a>>> {
-        self.find();
+        if let Err(error) = catch_damage(|| self.find()) {
+            self.has_failed = true;
+            return Some(Err(error));
+        }
         let (place, found) = self.found.next()?;
         let change = match found {
             Found::Remove => Change::Remove {

@@ -19,7 +19,7 @@ use super::manifest::{DeletedLine, History, Manifest};
 use super::snapshot::Snapshot;
 use super::storage::Storage;
 use super::{Found, Shared};
-use crate::segment::{Commits, Deleted, Tombstone};
+use crate::segment::{Commits, Deleted, Tombstone, catch_damage};
 use crate::signal::{Company, Signal, SignalId};
 use crate::{Error, Result};
 
@@ -144,6 +144,10 @@ impl Committer {
 
     /// Commits changes: durable and visible when this returns.
     pub(super) fn commit(&self, changes: &Changes) -> Result<CommitReport> {
+        catch_damage(|| self.write_commit(changes))?
+    }
+
+    fn write_commit(&self, changes: &Changes) -> Result<CommitReport> {
         let mut state = self.lock()?;
         let snapshot = self.snapshot();
         if changes.signals.is_empty() && changes.companies.is_empty() {

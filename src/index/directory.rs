@@ -204,7 +204,7 @@ impl FileBuilder {
         }
         let file = self.file;
         let output = self.finish_unsynced(&*storage)?;
-        let plain = view_segment(&*storage, file)?;
+        let plain = open_written(&*storage, file)?.segment;
         let (compressed, target) = new.create(FileKind::Segment, next_file)?;
         let target = BufWriter::with_capacity(WRITE_BUFFER_BYTES, target);
         let path = path_of(&*storage, compressed);
@@ -234,10 +234,11 @@ fn sync_segment(storage: &dyn Storage, file: u64, output: SegmentOutput) -> Resu
 
 /// Opens a segment of which nothing is deleted yet.
 fn open_written(storage: &dyn Storage, file: u64) -> Result<SegmentHandle> {
+    let (bytes, path) = view_segment(storage, file)?;
     Ok(SegmentHandle {
         number: file,
-        path: path_of(storage, file),
-        segment: Arc::new(view_segment(storage, file)?),
+        segment: Arc::new(Segment::written(bytes, Some(&path))?),
+        path,
         deleted: Arc::default(),
     })
 }
@@ -405,9 +406,9 @@ fn is_named(segment: &Segment, line: &SegmentLine) -> bool {
 }
 
 fn open_segment(storage: &dyn Storage, line: &SegmentLine) -> Result<Segment> {
-    let segment = view_segment(storage, line.file)?;
+    let (bytes, path) = view_segment(storage, line.file)?;
+    let segment = Segment::open(bytes, Some(&path))?;
     if !is_named(&segment, line) {
-        let path = storage.path(&FileKind::Segment.name(line.file));
         return Err(Error::foreign(
             "this is a segment of another index, or of another state of this one: its section \
              table is not the one that the manifest names",
@@ -423,10 +424,9 @@ fn view_bytes(storage: &dyn Storage, name: &str) -> Result<Bytes> {
         .map_err(at(storage, name, "open the file"))
 }
 
-fn view_segment(storage: &dyn Storage, file: u64) -> Result<Segment> {
-    let name = FileKind::Segment.name(file);
-    let bytes = view_bytes(storage, &name)?;
-    Segment::new(bytes).map_err(|error| error.at(&storage.path(&name)))
+fn view_segment(storage: &dyn Storage, file: u64) -> Result<(Bytes, Arc<Path>)> {
+    let bytes = view_bytes(storage, &FileKind::Segment.name(file))?;
+    Ok((bytes, path_of(storage, file)))
 }
 
 fn read_deleted(storage: &dyn Storage, line: &DeletedLine, segment: &Segment) -> Result<Deleted> {

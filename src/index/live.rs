@@ -33,10 +33,13 @@ impl SegmentHandle {
     /// Checks every byte of the segment and every rule, and that no commit is after the last one; the
     /// error names the file.
     pub(crate) fn verify(&self, last_commit: u64) -> Result<()> {
-        let mut verified = self.segment.verify();
-        if self.segment.last_commit() > last_commit {
-            verified = verified.and(Err(Error::corrupt("a row is of a commit to come")));
-        }
+        let verified = self.segment.verify().and_then(|()| {
+            if self.segment.last_commit() <= last_commit {
+                Ok(())
+            } else {
+                Err(Error::corrupt("a row is of a commit to come"))
+            }
+        });
         verified.map_err(|error| error.at(&self.path))
     }
 

@@ -9,6 +9,7 @@ use super::result_page::RowAddress;
 use super::{Page, Snapshot};
 use crate::Result;
 use crate::query::{Filter, Order, Query, Start};
+use crate::segment::catch_damage;
 use crate::signal::{Item, SignalId};
 
 /// Signals that are found at first: a caller that takes a few pays for no more than a page.
@@ -150,8 +151,11 @@ impl<'s> Iterator for Matches<'s> {
     type Item = Result<Item<'s>>;
 
     fn next(&mut self) -> Option<Result<Item<'s>>> {
-        let address = self.next_address()?;
-        self.item(address)
+        let next = catch_damage(|| {
+            let address = self.next_address()?;
+            self.item(address)
+        });
+        next.unwrap_or_else(|error| Some(Err(error)))
     }
 
     /// Reads no record of those that are skipped.

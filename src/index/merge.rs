@@ -28,7 +28,7 @@ use super::directory::{FileBuilder, NewFiles};
 use super::live::SegmentHandle;
 use crate::Result;
 use crate::encoding::row::{CompanyNumber, Row};
-use crate::segment::{Segment, Tombstone, encoder_for};
+use crate::segment::{Segment, Tombstone, catch_damage, encoder_for};
 
 /// How many times the rows after it a segment has. Eight halves the work of merging against
 /// sixteen; a segment more costs a page less than a microsecond (`benches/updates.rs`).
@@ -102,7 +102,7 @@ pub(super) fn choose_idle(segments: &[SegmentHandle]) -> Option<&[SegmentHandle]
 }
 
 fn size(live: &SegmentHandle) -> u64 {
-    let deletions = live.segment.tombstones().len() as u64;
+    let deletions = live.segment.tombstone_count() as u64;
     live.live().live_rows() + u64::from(live.segment.company_count()) + deletions
 }
 
@@ -110,6 +110,14 @@ fn size(live: &SegmentHandle) -> u64 {
 /// of the merged segments is deleted of the result before it is published. Where another merge has
 /// taken some of them since, or this one is given up, nothing changes.
 pub(super) fn merge(
+    core: &Committer,
+    inputs: &[SegmentHandle],
+    is_given_up: &dyn Fn() -> bool,
+) -> Result<()> {
+    catch_damage(|| write_merge(core, inputs, is_given_up))?
+}
+
+fn write_merge(
     core: &Committer,
     inputs: &[SegmentHandle],
     is_given_up: &dyn Fn() -> bool,

@@ -55,15 +55,16 @@ impl Mirror {
         }
     }
 
-    /// Opens the state that the directory holds, if any, and removes what crashes have left.
+    /// Opens and checks the state that the directory holds, if any, and removes what crashes have left.
     ///
     /// # Errors
-    /// As [`Index::open`]; nothing is removed then.
+    /// As [`Index::open`] and [`Snapshot::check`]; nothing is removed then.
     pub(crate) fn recover(&mut self) -> Result<()> {
         if !directory::exists(&*self.storage)? {
             return directory::remove_leftovers(&*self.storage, &self.manifest);
         }
         let (manifest, snapshot) = directory::read(&*self.storage, None)?;
+        snapshot.check()?;
         directory::remove_leftovers(&*self.storage, &manifest)?;
         self.manifest = manifest;
         self.publish(snapshot);
@@ -129,7 +130,7 @@ impl Mirror {
         read.map_err(directory::at(&*self.storage, name, "read the file"))
     }
 
-    /// Makes a state the current one: opens and verifies its files, makes it durable, and publishes
+    /// Makes a state the current one: opens and checks its files, makes it durable, and publishes
     /// its snapshot. The files have to be durable; those that only the state before named are the
     /// caller's to discard.
     ///
@@ -154,6 +155,7 @@ impl Mirror {
         let manifest = manifest.validate()?;
         let before = self.index.as_ref().map(Index::snapshot);
         let snapshot = directory::open_snapshot(&*self.storage, &manifest, before.as_deref())?;
+        snapshot.check()?;
         NewFiles::new(&self.storage).publish(&manifest)?;
         self.publish(snapshot);
         self.manifest = manifest;

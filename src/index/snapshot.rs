@@ -19,9 +19,14 @@ use crate::exec::{Counting, Request, Unobserved};
 use crate::plan::{Explanation, SegmentExplanation, Strategies};
 use crate::query::dates::day_of_number;
 use crate::query::{Facet, Filter, Order, Query};
+use crate::segment::catch_damage;
 use crate::signal::{Company, CompanyProfile, Item, Signal, SignalId};
 
 /// The index at one moment. It never changes; searches on it need no lock and allocate little.
+///
+/// What a question needs of the files is checked when a question first needs it, so that damage never
+/// changes an answer. A question that meets damage panics where it returns no `Result`; ask it in
+/// [`catch_damage`](crate::catch_damage) to get the error, or [`check`](Self::check) the snapshot first.
 #[derive(Clone)]
 pub struct Snapshot {
     identity: IndexId,
@@ -176,8 +181,10 @@ impl Snapshot {
     /// Cost: a random memory access or two a signal, and where records are compressed an allocation for each
     /// text: 0.15 to 0.5 microseconds each.
     pub fn records(&self, page: &Page) -> Result<Vec<Item<'_>>> {
-        let rows = self.rows_of(page);
-        rows.map(|(live, row)| live.segment.item(row)).collect()
+        catch_damage(|| {
+            let rows = self.rows_of(page);
+            rows.map(|(live, row)| live.segment.item(row)).collect()
+        })?
     }
 
     /// Calls `visit` with each signal of a page, in its order, and the name of its company, until it
@@ -193,15 +200,17 @@ impl Snapshot {
         page: &Page,
         mut visit: impl FnMut(&Signal<'_>, &str) -> ControlFlow<()>,
     ) -> Result<()> {
-        let mut buffer = Vec::new();
-        for (live, row) in self.rows_of(page) {
-            let signal = live.segment.signal_in(row, &mut buffer)?;
-            let company_name = live.segment.company_name(live.segment.company_of(row));
-            if visit(&signal, company_name).is_break() {
-                break;
+        catch_damage(|| {
+            let mut buffer = Vec::new();
+            for (live, row) in self.rows_of(page) {
+                let signal = live.segment.signal_in(row, &mut buffer)?;
+                let company_name = live.segment.company_name(live.segment.company_of(row));
+                if visit(&signal, company_name).is_break() {
+                    break;
+                }
             }
-        }
-        Ok(())
+            Ok(())
+        })?
     }
 
     /// The record of a match, which is where it was found.
@@ -261,8 +270,10 @@ impl Snapshot {
     ///
     /// Cost: a binary search a segment.
     pub fn signal(&self, id: SignalId) -> Result<Option<Found<'_>>> {
-        let address = self.address(id);
-        address.map(|(live, row)| found(live, row)).transpose()
+        catch_damage(|| {
+            let address = self.address(id);
+            address.map(|(live, row)| found(live, row)).transpose()
+        })?
     }
 
     /// Where the live record of an id is.
@@ -278,6 +289,10 @@ impl Snapshot {
     ///
     /// Cost: a binary search a segment, and a look at each signal of the company.
     pub fn company(&self, slug: &str) -> Result<Option<CompanyProfile<'_>>> {
+        catch_damage(|| self.company_profile(slug))?
+    }
+
+    fn company_profile(&self, slug: &str) -> Result<Option<CompanyProfile<'_>>> {
         let Some(company) = self.company_record(slug)? else {
             return Ok(None);
         };
@@ -315,8 +330,12 @@ impl Snapshot {
     ///
     /// Cost: reads every record; meant for tests, exports and checks.
     pub fn scan_companies(&self) -> impl Iterator<Item = Result<Company<'_>>> + '_ {
-        self.live_companies()
-            .map(|(live, company)| live.segment.company(company))
+        let mut companies = self.live_companies().fuse();
+        let next = move || {
+            let found = catch_damage(|| companies.next()).transpose()?;
+            Some(found.and_then(|(live, company)| live.segment.company(company)))
+        };
+        std::iter::from_fn(next)
     }
 
     /// Where each live company's current record is, once: in its latest segment.
@@ -379,20 +398,6 @@ impl Snapshot {
             page_time,
             count_time,
         }
-    }
-
-    /// Checks what opening did not: every byte against its checksum, the padding between sections,
-    /// every record, and every posting, column and token stream against the records.
-    ///
-    /// # Errors
-    /// The first rule that does not hold, and the file in which it does not.
-    ///
-    /// Cost: reads everything, and analyses every title again.
-    pub fn verify(&self) -> Result<()> {
-        let last_commit = self.history.last_commit;
-        self.segments
-            .iter()
-            .try_for_each(|live| live.verify(last_commit))
     }
 
     /// Bytes of all segment files.

@@ -29,14 +29,14 @@ pub(crate) struct SourceFile {
 }
 
 impl Source {
-    /// Opens the files of the current state, and verifies all but records.
+    /// Opens the files of the current state, and checks all but records: damage is not published.
     ///
     /// # Errors
-    /// As [`Index::open`](super::Index::open).
+    /// As [`Index::open`](super::Index::open) and [`Snapshot::check`](super::Snapshot::check).
     pub(crate) fn open(directory: &Path) -> Result<Source> {
         let storage = Directory::new(directory);
         let (manifest, segments) = directory::read_steadily(&storage, |manifest| {
-            directory::open_snapshot(&storage, manifest, None)?;
+            directory::open_snapshot(&storage, manifest, None)?.check()?;
             open_files(&storage, manifest)
         })?;
         Ok(Source {

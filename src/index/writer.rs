@@ -8,7 +8,7 @@ use super::commit::{Changes, CommitReport, Committer};
 use super::directory;
 use super::merge;
 use super::merge_threads::MergeThreads;
-use crate::segment;
+use crate::segment::{self, catch_damage};
 use crate::signal::{Company, Signal, SignalId};
 use crate::{Error, Result};
 
@@ -55,7 +55,7 @@ impl Writer {
     /// [`is_unknown_company`](Error::is_unknown_company); [`is_invalid`](Error::is_invalid) where its
     /// texts take more than 16 MiB.
     pub fn upsert_signal(&mut self, signal: &Signal<'_>) -> Result<()> {
-        if !self.has_company(&signal.company_slug) {
+        if !catch_damage(|| self.has_company(&signal.company_slug))? {
             return Err(Error::unknown_company(&signal.company_slug));
         }
         segment::check_signal(signal)?;
@@ -95,8 +95,7 @@ impl Writer {
     ///
     /// Cost: a look at each signal of the company and each pending one.
     pub fn delete_company(&mut self, slug: &str, deletion: CompanyDeletion) -> Result<bool> {
-        let existed = self.has_company(slug);
-        let ids = self.live_signals_of(slug);
+        let (existed, ids) = catch_damage(|| (self.has_company(slug), self.live_signals_of(slug)))?;
         if deletion == CompanyDeletion::Restrict && !ids.is_empty() {
             let shown: String = slug.chars().take(64).collect();
             return Err(Error::invalid(format!(

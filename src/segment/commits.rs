@@ -2,6 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use super::parts::Part;
 use super::{Segment, ensure};
 use crate::Result;
 use crate::encoding::frame_of_reference::FRAME_NUMBERS;
@@ -126,6 +127,7 @@ impl CommitViews<'_> {
 impl Segment {
     /// The commits of a row.
     pub(crate) fn commits(&self, row: Row) -> Commits {
+        self.require(Part::Commits);
         let views = &self.views().commits;
         Commits {
             first: views.first.get(row.index()),
@@ -135,7 +137,13 @@ impl Segment {
 
     /// The deletions that the segment remembers, by ascending id.
     pub(crate) fn tombstones(&self) -> &[Tombstone] {
+        self.require(Part::Commits);
         self.views().commits.tombstones
+    }
+
+    /// How many deletions it remembers.
+    pub(crate) fn tombstone_count(&self) -> usize {
+        self.views().commits.tombstones.len()
     }
 
     /// Visits rows that were last written after a place, and not after `bound`: where nothing is of
@@ -149,6 +157,7 @@ impl Segment {
         mut bound: Place,
         mut visit: impl FnMut(Place, Row) -> Place,
     ) {
+        self.require(Part::Commits);
         let last = self.views().commits.last;
         let rows = self.row_count();
         for (index, frame) in (0..).zip(last.frames) {

@@ -58,7 +58,7 @@ impl<'a> CompanyKeys<'a> {
         });
     }
 
-    /// Checks everything, so that no view can fail, a slug is of one company and every key is found.
+    /// Checks everything: that a slug is of one company, and every key is found.
     pub(super) fn validate(&self, companies: usize) -> Result<()> {
         self.0.validate()?;
         let keys = &self.0.keys;

@@ -117,16 +117,17 @@ fn records_in<'a>(file: &'a [u8], segment: &'a Segment) -> Result<Records<'a>> {
     let entry = entries.find(|entry| entry.kind == SectionKind::Records);
     let entry = entry.ok_or_else(|| Error::corrupt("there is no section of records"))?;
     Ok(Records {
-        bytes: format::check_section(file, entry)?,
+        bytes: format::check_bounds(file, entry)?,
         ..segment.records()
     })
 }
 
-/// Whether a section is another once records are compressed.
+/// Whether a section is another once records are compressed; the writer writes checkpoints itself.
 fn is_of_records(kind: SectionKind, field: u16) -> bool {
     use SectionKind as Kind;
     match kind {
         Kind::Records | Kind::CompanyRecords | Kind::SymbolStarts | Kind::Symbols => true,
+        Kind::Checkpoints => true,
         Kind::FrameOfReference | Kind::ExceptionBlocks => field == Field::SignalRecord.number(),
         _ => false,
     }
@@ -181,8 +182,10 @@ impl<'a> Source<'a> {
 
     /// A record by its number: those of signals come first.
     fn stored(&self, number: usize) -> Result<Stored<'a>> {
-        self.records
-            .stored(number, self.segment.record_start(number))
+        let stored = self
+            .records
+            .stored(number, self.segment.record_start(number));
+        stored.map_err(|error| self.segment.named(error))
     }
 }
 

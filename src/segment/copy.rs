@@ -147,7 +147,8 @@ impl<W: Write> SegmentBuilder<W> {
             .filter(|facet| facet.is_of_company() == of_company);
         for facet in facets {
             let view = source.segment.facet(facet);
-            let Some(value) = view.column.get(row).checked_sub(1) else {
+            let column = source.segment.facet_column(facet);
+            let Some(value) = column.get(row).checked_sub(1) else {
                 continue;
             };
             let label = || self.labels[facet as usize].intern(view.labels.get(value as usize));

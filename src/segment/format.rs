@@ -16,8 +16,9 @@
 //! ```
 //!
 //! The table comes last so that a segment is written in one pass. Its checksum covers the section
-//! checksums, and they cover everything else. Opening verifies all of them but that of the records,
-//! each of which carries its own as well: a file of many gigabytes opens without being read whole.
+//! checksums, and they cover everything else. A section is read piece by piece long after opening, so one of
+//! checkpoints says what the checksum of each section was after every 16 KiB: that of a piece is then
+//! checked without the rest ([`parts`](super::parts) says when). Each record carries its own.
 //! The full check ([`check_file`]) verifies every byte.
 
 use std::fmt::Debug;
@@ -41,6 +42,10 @@ const SECTION_ALIGNMENT: u64 = 64;
 
 /// The longest table, in bytes; real ones take under 4 KiB.
 const TABLE_BYTES_MAX: usize = 64 * 1024;
+
+/// After this many bytes, and at its end, the checksum of a section so far is kept, so that each piece can
+/// be checked by itself: some microseconds, and as much as the kernel reads ahead anyway.
+pub(super) const CHUNK_BYTES: usize = 16 << 10;
 
 const HEADER_MAGIC: &[u8; 8] = b"SDXSEG\r\n";
 const FOOTER_MAGIC: &[u8; 8] = b"SDXSEND\n";
@@ -139,6 +144,39 @@ impl Table {
     pub(super) fn posting_count(&self, index: usize) -> u32 {
         self.field_postings[index + 1] - self.field_postings[index]
     }
+
+    /// The index of a section of the schema, all of which were found on opening.
+    pub(super) fn find(&self, kind: SectionKind, field: Field) -> usize {
+        let wanted = (kind, field.number());
+        let mut sections = self.sections.iter();
+        let index = sections.position(|entry| (entry.kind, entry.field) == wanted);
+        index.expect("opening looks for every section of the schema")
+    }
+
+    /// The number of the first piece of each section among those of all.
+    pub(super) fn first_chunks(&self) -> Vec<usize> {
+        let mut next = 0;
+        let first = |entry: &SectionEntry| {
+            let first = next;
+            next += chunk_count(entry);
+            first
+        };
+        self.sections.iter().map(first).collect()
+    }
+
+    /// How many pieces all sections have together.
+    pub(super) fn chunk_count(&self) -> usize {
+        self.sections.iter().map(chunk_count).sum()
+    }
+}
+
+/// How many pieces a section has whose checksums can be checked one by one.
+fn chunk_count(entry: &SectionEntry) -> usize {
+    if entry.kind.has_checkpoints() {
+        entry.length.div_ceil(CHUNK_BYTES as u64) as usize
+    } else {
+        0
+    }
 }
 
 /// Writes sections one after the other and the table at the end.
@@ -148,6 +186,7 @@ pub(crate) struct SegmentWriter<W> {
     position: u64,
     open: Option<SectionEntry>,
     sections: Vec<SectionEntry>,
+    checkpoints: Vec<u32>,
 }
 
 impl<W: Write> SegmentWriter<W> {
@@ -158,6 +197,7 @@ impl<W: Write> SegmentWriter<W> {
             position: 0,
             open: None,
             sections: Vec::new(),
+            checkpoints: Vec::new(),
         };
         let mut header = [0; HEADER_BYTES];
         header[..8].copy_from_slice(HEADER_MAGIC);
@@ -201,8 +241,18 @@ impl<W: Write> SegmentWriter<W> {
             .as_mut()
             .expect("a section is begun before it is written to");
         let index = open.length;
-        open.length += bytes.len() as u64;
-        open.checksum = crc32c::crc32c_append(open.checksum, bytes);
+        let mut rest = bytes;
+        // What is before `rest` is in the checksum, and in a checkpoint where its piece is full and not the last.
+        while !rest.is_empty() {
+            let in_chunk = (open.length % CHUNK_BYTES as u64) as usize;
+            if in_chunk == 0 && open.length > 0 && open.kind.has_checkpoints() {
+                self.checkpoints.push(open.checksum);
+            }
+            let (piece, after) = rest.split_at(rest.len().min(CHUNK_BYTES - in_chunk));
+            open.checksum = crc32c::crc32c_append(open.checksum, piece);
+            open.length += piece.len() as u64;
+            rest = after;
+        }
         Ok(index)
     }
 
@@ -230,6 +280,9 @@ impl<W: Write> SegmentWriter<W> {
         companies: u32,
         field_postings: Vec<u32>,
     ) -> Result<W> {
+        self.end();
+        let checkpoints = std::mem::take(&mut self.checkpoints);
+        self.section(SectionKind::Checkpoints, Field::None, &checkpoints)?;
         self.end();
         debug_assert!(
             self.is_complete(),
@@ -273,7 +326,13 @@ impl<W: Write> SegmentWriter<W> {
     }
 
     fn end(&mut self) {
-        self.sections.extend(self.open.take());
+        let Some(entry) = self.open.take() else {
+            return;
+        };
+        if entry.length > 0 && entry.kind.has_checkpoints() {
+            self.checkpoints.push(entry.checksum);
+        }
+        self.sections.push(entry);
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
@@ -314,11 +373,9 @@ fn read_table_at(file: &[u8]) -> Result<(Table, usize)> {
 }
 
 /// Checks a section's bounds and checksum, and returns its bytes.
-pub(crate) fn check_section<'a>(file: &'a [u8], entry: &SectionEntry) -> Result<&'a [u8]> {
+pub(super) fn check_section<'a>(file: &'a [u8], entry: &SectionEntry) -> Result<&'a [u8]> {
     let section = check_bounds(file, entry)?;
-    if !entry.kind.has_checksums() {
-        check_content(section, entry)?;
-    }
+    check_content(section, entry)?;
     Ok(section)
 }
 
@@ -334,13 +391,43 @@ pub(super) fn check_bounds<'a, K: Debug>(
 }
 
 fn check_content<K: Debug>(section: &[u8], entry: &SectionEntry<K>) -> Result<()> {
-    if crc32c::crc32c(section) != entry.checksum {
-        let SectionEntry { kind, field, .. } = entry;
-        return Err(Error::corrupt(format!(
-            "section {kind:?} of field {field} does not match its checksum"
-        )));
+    if crc32c::crc32c(section) == entry.checksum {
+        Ok(())
+    } else {
+        Err(checksum_error(entry))
     }
-    Ok(())
+}
+
+pub(super) fn checksum_error<K: Debug>(entry: &SectionEntry<K>) -> Error {
+    let SectionEntry { kind, field, .. } = entry;
+    Error::corrupt(format!(
+        "section {kind:?} of field {field} does not match its checksum"
+    ))
+}
+
+/// The checkpoints of a file, which match their checksum, and the section checksums that end with them.
+pub(super) fn read_checkpoints<'a>(file: &'a [u8], table: &Table) -> Result<&'a [u32]> {
+    let entry = &table.sections[table.find(SectionKind::Checkpoints, Field::None)];
+    let checkpoints: &[u32] = bytemuck::cast_slice(check_section(file, entry)?);
+    let ends = table.first_chunks().into_iter().zip(&table.sections);
+    let mut ends = ends.filter(|(_, entry)| chunk_count(entry) > 0);
+    let holds = checkpoints.len() == table.chunk_count()
+        && ends.all(|(first, entry)| checkpoints[first + chunk_count(entry) - 1] == entry.checksum);
+    if holds {
+        Ok(checkpoints)
+    } else {
+        Err(Error::corrupt(
+            "the checkpoints are not those of the sections",
+        ))
+    }
+}
+
+/// Whether a piece of a section's content is as it was written; `checkpoints` are those of the section.
+pub(super) fn matches_checkpoint(content: &[u8], checkpoints: &[u32], chunk: usize) -> bool {
+    let before = chunk.checked_sub(1).map_or(0, |before| checkpoints[before]);
+    let start = chunk * CHUNK_BYTES;
+    let piece = &content[start..content.len().min(start + CHUNK_BYTES)];
+    crc32c::crc32c_append(before, piece) == checkpoints[chunk]
 }
 
 /// Checks every byte of a file: that the sections follow one another without overlap, that each

@@ -1,9 +1,10 @@
 //! What is stored: an immutable segment of signals and companies.
 //!
 //! A segment is one file that is viewed in place: postings by value, columns by row, dictionaries
-//! by key, records by row. Opening checks the frame, the checksum of every section and that every
-//! number points inside; nothing is rebuilt. How segments come together over time is the business
-//! of [`index`](crate::index); what a query means, of [`query`](crate::query).
+//! by key, records by row. Opening checks the frame; what it holds is checked part by part when it is first
+//! needed ([`parts`]), so that no question is answered from damaged bytes; nothing is rebuilt. How
+//! segments come together over time is the business of [`index`](crate::index); what a query means, of
+//! [`query`](crate::query).
 
 mod assemble;
 mod builder;
@@ -11,11 +12,14 @@ mod commits;
 mod companies;
 mod compress;
 mod copy;
+mod damage;
 mod deleted;
 mod field;
 mod format;
 mod groups;
 mod interner;
+mod opening;
+mod parts;
 mod record;
 mod schema;
 mod validate;
@@ -26,6 +30,7 @@ pub use builder::Added;
 pub(crate) use builder::SegmentBuilder;
 pub(crate) use commits::{Commits, FIRST_COMMIT, Place, Tombstone};
 pub(crate) use compress::{compress, encoder_for};
+pub(crate) use damage::catch as catch_damage;
 pub(crate) use deleted::Deleted;
 pub(crate) use field::Field;
 #[cfg(test)]
@@ -34,15 +39,18 @@ pub(crate) use record::{check_company, check_signal};
 pub(crate) use views::FacetView;
 
 use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 use self::companies::{CompanyKeys, RowsByCompany};
-use self::record::{Records, Stored, Verified};
+use self::parts::{Checked, Checks, Part};
+use self::record::{Records, Stored};
 use self::views::{TextView, ViewedBytes, Views};
 use crate::digest::Digest;
-use crate::encoding::bytes::Bytes;
 use crate::encoding::column::Column;
 use crate::encoding::frame_of_reference::FrameOfReference;
-use crate::encoding::posting::{PostingId, Postings};
+use crate::encoding::nibbles::FacetColumn;
+use crate::encoding::posting::PostingId;
 use crate::encoding::row::{CompanyNumber, Row};
 use crate::encoding::symbols::SymbolTable;
 use crate::encoding::tokens::{TermNumber, TokenStreams};
@@ -54,9 +62,13 @@ use crate::{Error, Result};
 /// An open segment.
 pub(crate) struct Segment {
     bytes: ViewedBytes,
-    verified: Verified,
-    /// The last that changed a row or deleted a signal.
-    last_commit: u64,
+    /// Its file, for messages.
+    path: Option<Arc<Path>>,
+    checks: Checks,
+    /// The records whose checksums match: those of signals come first, by row, then those of companies.
+    records: Checked,
+    /// The last that changed a row or deleted a signal, once it was asked for.
+    last_commit: OnceLock<u64>,
 }
 
 /// A text field: titles, by row, or names, by company.
@@ -80,31 +92,6 @@ impl fmt::Debug for Segment {
 }
 
 impl Segment {
-    /// Opens a segment in memory.
-    #[cfg(test)]
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Segment> {
-        Segment::new(Bytes::copy(bytes))
-    }
-
-    /// Opens a segment.
-    ///
-    /// # Errors
-    /// Foreign, newer or corrupt.
-    ///
-    /// Cost: one pass over everything but the records.
-    pub(crate) fn new(bytes: Bytes) -> Result<Segment> {
-        let mut segment = Segment {
-            bytes: ViewedBytes::try_new(bytes, |bytes| Views::read(bytes))?,
-            verified: Verified::none(0),
-            last_commit: 0,
-        };
-        segment.validate()?;
-        segment.last_commit = segment.views().commits.last_commit();
-        // Only now are the counts known to be those of real sections.
-        segment.verified = Verified::none(segment.record_count());
-        Ok(segment)
-    }
-
     /// The number of rows.
     pub(crate) fn row_count(&self) -> u32 {
         self.views().table.rows
@@ -127,6 +114,7 @@ impl Segment {
 
     /// The ids by row, ascending.
     pub(crate) fn ids(&self) -> FrameOfReference<'_> {
+        self.require(Part::Ids);
         self.views().ids
     }
 
@@ -146,14 +134,16 @@ impl Segment {
         row.0 < self.row_count() && self.id(row) == id
     }
 
-    /// All postings.
-    pub(crate) fn postings(&self) -> &Postings<'_> {
-        &self.views().postings
-    }
-
     /// The number of rows of a posting.
     pub(crate) fn cardinality(&self, id: PostingId) -> u32 {
-        self.postings().cardinality(id)
+        self.require(Part::PostingEntries);
+        self.views().postings.cardinality(id)
+    }
+
+    /// The value of each row, by its index plus one: see [`facet`](Self::facet).
+    pub(crate) fn facet_column(&self, facet: Facet) -> FacetColumn<'_> {
+        self.require(Part::FacetColumn(facet));
+        self.facet(facet).column
     }
 
     /// The values of a facet.
@@ -186,38 +176,45 @@ impl Segment {
 
     /// The posting and the number of a term.
     pub(crate) fn term(&self, field: TextField, term: &str) -> Option<(PostingId, TermNumber)> {
-        let text = self.text(field);
+        self.require(Part::Terms(field));
+        let text = self.views().text(field);
         let number = text.term_numbers[text.keys.find(term)?];
         Some((PostingId(text.first_posting + number), TermNumber(number)))
     }
 
     /// The posting of two words next to each other in titles, where it is kept and not empty.
     pub(crate) fn title_pair(&self, first: TermNumber, second: TermNumber) -> Option<PostingId> {
+        self.require(Part::Pairs);
         self.views().title_pairs.find(first, second)
     }
 
     /// The token streams of a text field.
     pub(crate) fn tokens(&self, field: TextField) -> TokenStreams<'_> {
-        self.text(field).tokens
+        self.require(Part::Tokens(field));
+        self.views().text(field).tokens
     }
 
     /// Day codes of rows.
     pub(crate) fn day_column(&self) -> &OrderedColumn<'_> {
+        self.require(Part::Dates);
         &self.views().day_column
     }
 
     /// The days that day codes stand for: code `n` for the day at `n - 1`.
     pub(crate) fn days(&self) -> &[i32] {
+        self.require(Part::Dates);
         self.views().days
     }
 
     /// Amount codes of rows.
     pub(crate) fn amount_column(&self) -> &OrderedColumn<'_> {
+        self.require(Part::Amounts);
         &self.views().amount_column
     }
 
     /// The amounts that amount codes stand for: code `n` for the amount at `n - 1`.
     pub(crate) fn amounts(&self) -> &[f64] {
+        self.require(Part::Amounts);
         self.views().amounts
     }
 
@@ -228,6 +225,7 @@ impl Segment {
 
     /// The companies of rows: see [`CompanyNumber::of_code`].
     pub(crate) fn company_column(&self) -> Column<'_> {
+        self.require(Part::CompanyColumn);
         self.views().company_column
     }
 
@@ -238,11 +236,13 @@ impl Segment {
 
     /// The rows of companies, for many of them.
     pub(crate) fn rows_by_company(&self) -> &RowsByCompany<'_> {
+        self.require(Part::CompanyRows);
         &self.views().rows_by_company
     }
 
     /// What companies are found by.
     pub(crate) fn company_keys(&self) -> &CompanyKeys<'_> {
+        self.require(Part::CompanyKeys);
         &self.views().company_keys
     }
 
@@ -251,6 +251,7 @@ impl Segment {
     /// # Errors
     /// The record is corrupt.
     pub(crate) fn item(&self, row: Row) -> Result<Item<'_>> {
+        self.ensure(Part::CompanyNames.bit())?;
         Ok(Item {
             signal: self.signal(row)?,
             company_name: self.company_name(self.company_of(row)).into(),
@@ -259,6 +260,7 @@ impl Segment {
 
     /// The name of a company, as its record has it.
     pub(crate) fn company_name(&self, company: CompanyNumber) -> &str {
+        self.require(Part::CompanyNames);
         self.views().company_names.get(company.index())
     }
 
@@ -267,10 +269,13 @@ impl Segment {
     /// # Errors
     /// The record is corrupt.
     pub(crate) fn signal(&self, row: Row) -> Result<Signal<'_>> {
+        self.ensure(SIGNAL_PARTS)?;
         let index = self.views().signal_records.get(row.index());
         let slug = self.company_keys().slug(self.company_of(row));
-        self.records()
-            .signal(row.index(), index, self.id(row), slug)
+        let signal = self
+            .records()
+            .signal(row.index(), index, self.id(row), slug);
+        signal.map_err(|error| self.named(error))
     }
 
     /// The record of a company.
@@ -278,8 +283,9 @@ impl Segment {
     /// # Errors
     /// The record is corrupt.
     pub(crate) fn company(&self, company: CompanyNumber) -> Result<Company<'_>> {
-        let (record, index) = self.company_record(company);
-        self.records().company(record, index)
+        let (record, index) = self.company_record(company)?;
+        let company = self.records().company(record, index);
+        company.map_err(|error| self.named(error))
     }
 
     /// As [`signal`](Self::signal), with compressed texts in a buffer, which is cleared first.
@@ -288,37 +294,46 @@ impl Segment {
     /// The record is corrupt.
     #[cfg(any(feature = "http", test))]
     pub(crate) fn signal_in<'b>(&'b self, row: Row, buffer: &'b mut Vec<u8>) -> Result<Signal<'b>> {
+        self.ensure(SIGNAL_PARTS)?;
         let index = self.views().signal_records.get(row.index());
         let slug = self.company_keys().slug(self.company_of(row));
-        self.records()
-            .signal_in(row.index(), index, (self.id(row), slug), buffer)
+        let of = (self.id(row), slug);
+        let signal = self.records().signal_in(row.index(), index, of, buffer);
+        signal.map_err(|error| self.named(error))
     }
 
     /// The record of a row as it is stored.
     fn stored_signal(&self, row: Row) -> Result<Stored<'_>> {
+        self.ensure(Part::RecordStarts.bit())?;
         let index = self.views().signal_records.get(row.index());
-        self.records().stored(row.index(), index)
+        let stored = self.records().stored(row.index(), index);
+        stored.map_err(|error| self.named(error))
     }
 
     /// The record of a company as it is stored.
     fn stored_company(&self, company: CompanyNumber) -> Result<Stored<'_>> {
-        let (record, index) = self.company_record(company);
-        self.records().stored(record, index)
+        let (record, index) = self.company_record(company)?;
+        let stored = self.records().stored(record, index);
+        stored.map_err(|error| self.named(error))
     }
 
     /// The symbols that compressed texts are replaced by; none where none is compressed.
     fn symbols(&self) -> SymbolTable<'_> {
+        self.require(Part::RecordStarts);
         self.views().symbols
     }
 
     /// The last commit that changed a row or deleted a signal; 0 where there is neither.
     pub(crate) fn last_commit(&self) -> u64 {
-        self.last_commit
+        *self.last_commit.get_or_init(|| {
+            self.require(Part::Commits);
+            self.views().commits.last_commit()
+        })
     }
 
     /// Whether a row was changed or a signal deleted after a place, as far as the last commit tells.
     pub(crate) fn has_changed_since(&self, place: Place) -> bool {
-        place < Place::after_commit(self.last_commit)
+        place < Place::after_commit(self.last_commit())
     }
 
     /// How many records there are. Those of signals come first, by row, then those of companies.
@@ -326,7 +341,7 @@ impl Segment {
         self.row_count() as usize + self.company_count() as usize
     }
 
-    /// Where the record of that number starts.
+    /// Where the record of that number starts. The part of record starts has to have been checked.
     fn record_start(&self, record: usize) -> u64 {
         match record.checked_sub(self.row_count() as usize) {
             None => self.views().signal_records.get(record),
@@ -335,9 +350,10 @@ impl Segment {
     }
 
     /// The number of a company's record, and where it starts.
-    fn company_record(&self, company: CompanyNumber) -> (usize, u64) {
+    fn company_record(&self, company: CompanyNumber) -> Result<(usize, u64)> {
+        self.ensure(Part::RecordStarts.bit())?;
         let record = self.row_count() as usize + company.index();
-        (record, self.record_start(record))
+        Ok((record, self.record_start(record)))
     }
 
     /// The name and length in bytes of each section, for reports.
@@ -356,18 +372,19 @@ impl Segment {
     }
 
     fn records(&self) -> Records<'_> {
+        self.require(Part::RecordStarts);
         Records {
             bytes: self.views().records,
-            symbols: self.symbols(),
-            verified: &self.verified,
+            symbols: self.views().symbols,
+            checked: &self.records,
         }
     }
 
+    /// The terms of a text field and its token streams.
     fn text(&self, field: TextField) -> &TextView<'_> {
-        match field {
-            TextField::Title => &self.views().titles,
-            TextField::Name => &self.views().names,
-        }
+        self.require(Part::Terms(field));
+        self.require(Part::Tokens(field));
+        self.views().text(field)
     }
 
     #[inline(always)]
@@ -375,6 +392,12 @@ impl Segment {
         self.bytes.borrow_dependent()
     }
 }
+
+/// What a signal is read by, beside its record.
+const SIGNAL_PARTS: u64 = Part::RecordStarts.bit()
+    | Part::Ids.bit()
+    | Part::CompanyColumn.bit()
+    | Part::CompanyKeys.bit();
 
 impl From<TextField> for Field {
     fn from(field: TextField) -> Field {

@@ -20,10 +20,10 @@
 //! record is first read, so the records of a large file need not be read to open it.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use time::{Date, UtcDateTime};
 
+use super::parts::Checked;
 use crate::encoding::symbols::SymbolTable;
 use crate::encoding::varint;
 use crate::query::dates::day_of_number;
@@ -49,41 +49,13 @@ const FLAGS_BYTES: usize = 4;
 const ARE_CODES: u32 = 1 << 31;
 
 /// The records of a segment, each verified when it is first read: those of the signals by row,
-/// after them those of the companies.
+/// after them those of the companies. A checksum takes as long as copying a record, which is most of what
+/// a page costs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Records<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) symbols: SymbolTable<'a>,
-    pub(super) verified: &'a Verified,
-}
-
-/// The records that have matched their checksums in this process: what is mapped does not change.
-/// A checksum takes as long as copying a record, which is most of what a page costs.
-#[derive(Debug)]
-pub(super) struct Verified(Box<[AtomicU64]>);
-
-impl Verified {
-    /// None of n records yet.
-    pub(super) fn none(records: usize) -> Verified {
-        Verified(
-            (0..records.div_ceil(64))
-                .map(|_| AtomicU64::new(0))
-                .collect(),
-        )
-    }
-
-    /// Whether a record is among them; else it is, once `check` holds.
-    fn insert(&self, record: usize, check: impl FnOnce() -> bool) -> bool {
-        let (word, bit) = (&self.0[record / 64], 1 << (record % 64));
-        // Nothing else is read on the strength of a bit, so the order of memory does not matter.
-        if word.load(Ordering::Relaxed) & bit == 0 {
-            if !check() {
-                return false;
-            }
-            word.fetch_or(bit, Ordering::Relaxed);
-        }
-        true
-    }
+    pub(super) checked: &'a Checked,
 }
 
 impl<'a> Records<'a> {
@@ -162,11 +134,18 @@ impl<'a> Records<'a> {
         let bytes = start.and_then(|start| self.bytes.get(start..));
         let verified = bytes.and_then(|bytes| {
             let stored = Stored::first_of(bytes)?;
-            let is_whole = || stored.matches_checksum();
-            self.verified.insert(record, is_whole).then_some(stored)
+            if !self.checked.contains(record) {
+                if !stored.matches_checksum() {
+                    return None;
+                }
+                self.checked.insert(record);
+            }
+            Some(stored)
         });
         verified.ok_or_else(|| {
-            Error::corrupt(format!("the record at {index} does not match its checksum"))
+            Error::corrupt(format!(
+                "the record at {index} of section Records does not match its checksum"
+            ))
         })
     }
 }

@@ -53,6 +53,7 @@ pub(crate) enum SectionKind {
     PackedFrames,
     PackedWords,
     Tombstones,
+    Checkpoints,
 }
 
 use SectionKind as Kind;
@@ -98,7 +99,7 @@ pub(crate) enum Count {
 }
 
 /// All sections; the row of a kind is at the index of its number.
-pub(crate) const SECTIONS: [Section; 33] = [
+pub(crate) const SECTIONS: [Section; 34] = [
     row(
         Kind::FrameOfReference,
         &NUMBERS,
@@ -337,6 +338,14 @@ pub(crate) const SECTIONS: [Section; 33] = [
         "a deleted signal, by ascending id: its id, the commit that deleted it, and the one in \
          which it first appeared",
     ),
+    row(
+        Kind::Checkpoints,
+        NO_FIELD,
+        4,
+        Count::Any,
+        "what the checksum of a section was after 16 KiB more of it, and at its end: section by \
+         section in the order of the table, without those of kinds 20 and 33",
+    ),
 ];
 
 const NO_FIELD: &[Field] = &[Field::None];
@@ -400,10 +409,9 @@ pub(crate) fn sections() -> impl Iterator<Item = (&'static Section, Field)> {
 }
 
 impl SectionKind {
-    /// Whether each record of the section has a checksum of its own, so that opening a segment need not
-    /// read the section.
-    pub(crate) fn has_checksums(self) -> bool {
-        self == SectionKind::Records
+    /// Whether pieces of the section are checked by checkpoints; records have checksums of their own.
+    pub(super) fn has_checkpoints(self) -> bool {
+        !matches!(self, SectionKind::Records | SectionKind::Checkpoints)
     }
 }
 

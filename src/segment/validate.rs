@@ -1,12 +1,13 @@
-//! The cross-checks of an opened segment: that every number points inside what it points into.
+//! The cross-checks of a segment: that every number points inside what it points into.
 //!
 //! Checksums say that the bytes are those that were written; these checks say that reading them
-//! cannot go wrong, whatever wrote them. They name the first broken rule. That each section has as many
-//! elements as the [`schema`](super::schema) says has been checked before.
+//! cannot go wrong, whatever wrote them. They name the first broken rule. A part's are made when it is
+//! first needed ([`parts`](super::parts)). That each section has as many elements as the
+//! [`schema`](super::schema) says has been checked on opening.
 
 use super::companies::RowsByCompany;
-use super::field::{COMPANY_POSTINGS, company_field};
-use super::views::TextView;
+use super::field::company_field;
+use super::parts::Part;
 use super::{Segment, TextField, ensure};
 use crate::Result;
 use crate::encoding::zone_map::OrderedColumn;
@@ -15,32 +16,68 @@ use crate::query::Facet;
 use crate::signal::SignalId;
 
 impl Segment {
-    /// Checks the segment. Cost: one pass over postings, columns and dictionaries.
-    pub(super) fn validate(&self) -> Result<()> {
-        self.validate_ids()?;
-        self.validate_postings()?;
-        for facet in Facet::ALL {
-            self.validate_facet(facet)?;
+    /// Checks a part, whose bytes match their checksums.
+    ///
+    /// Cost: one pass over it.
+    pub(super) fn validate_part(&self, part: Part) -> Result<()> {
+        let views = self.views();
+        match part {
+            Part::FacetValues => Facet::ALL
+                .into_iter()
+                .try_for_each(|facet| self.validate_values(facet)),
+            Part::FacetColumn(facet) => {
+                let view = &views.facets[facet as usize];
+                view.column.validate(view.len())
+            }
+            Part::PostingEntries => self.validate_entries(),
+            Part::Terms(field) => self.validate_terms(field),
+            Part::Tokens(field) => views.text(field).tokens.validate(),
+            Part::Pairs => {
+                let terms = views.text(TextField::Title).keys.len();
+                views.title_pairs.validate(terms)
+            }
+            Part::Ids => self.validate_ids(),
+            Part::Dates => {
+                self.validate_ordered(&views.day_column, views.days.len())?;
+                let ascend = views.days.is_sorted_by(|a, b| a < b);
+                ensure(ascend, "the days are out of order")
+            }
+            Part::Amounts => {
+                self.validate_ordered(&views.amount_column, views.amounts.len())?;
+                let ascend = views.amounts.is_sorted_by(|a, b| a < b);
+                ensure(ascend, "the amounts are out of order")
+            }
+            Part::CompanyKeys => views.company_keys.0.index.validate_shape(),
+            // A string that has no bounds or is no text reads as an empty one.
+            Part::CompanyNames => Ok(()),
+            Part::CompanyColumn => self.validate_company_column(),
+            Part::CompanyRows => self.validate_company_rows(),
+            Part::RecordStarts => {
+                views.symbols.validate()?;
+                views.signal_records.validate()
+            }
+            Part::Commits => views.commits.validate(),
         }
-        self.validate_text(TextField::Title)?;
-        self.validate_pairs()?;
-        self.validate_text(TextField::Name)?;
-        self.validate_ordered(self.day_column(), self.days().len())?;
-        self.validate_ordered(self.amount_column(), self.amounts().len())?;
-        ensure(
-            self.days().is_sorted_by(|a, b| a < b),
-            "the days are out of order",
-        )?;
-        ensure(
-            self.amounts().is_sorted_by(|a, b| a < b),
-            "the amounts are out of order",
-        )?;
-        self.views().commits.validate()?;
-        self.validate_companies()
+    }
+
+    /// Checks what no reader relies on, all parts having been checked: that dictionaries are sorted and
+    /// find their keys, that texts are UTF-8, and that the rows of a block are sorted by date.
+    pub(super) fn validate_order(&self) -> Result<()> {
+        let views = self.views();
+        for field in [TextField::Title, TextField::Name] {
+            views.text(field).keys.validate_sorted()?;
+        }
+        views.company_keys.validate(self.company_count() as usize)?;
+        views.company_names.validate_ends()?;
+        views.company_names.validate_text()?;
+        let days = &views.day_column;
+        days.orders.map_or(Ok(()), |orders| {
+            orders.validate(self.row_count(), &days.column, days.blocks)
+        })
     }
 
     fn validate_ids(&self) -> Result<()> {
-        let ids = self.ids();
+        let ids = self.views().ids;
         ids.validate()?;
         ensure(
             ids.iter().is_sorted_by(|a, b| a < b),
@@ -50,20 +87,21 @@ impl Segment {
         ensure(
             in_range(ids.iter().next()) && in_range(ids.last()),
             "an id is out of range",
-        )?;
-        self.symbols().validate()?;
-        self.views().signal_records.validate()
+        )
     }
 
-    fn validate_postings(&self) -> Result<()> {
-        let postings = self.postings();
-        let of_companies = self.views().table.field_postings[COMPANY_POSTINGS] as usize;
-        postings.validate(0..of_companies, self.row_count())?;
-        postings.validate(of_companies..postings.entries.len(), self.company_count())
+    /// How many rows a posting has is used before the rows are looked at.
+    fn validate_entries(&self) -> Result<()> {
+        let postings = &self.views().postings;
+        let numbers = self.row_count().max(self.company_count());
+        ensure(
+            postings.max_cardinality() <= numbers,
+            "a posting has more rows than there are",
+        )
     }
 
-    fn validate_facet(&self, facet: Facet) -> Result<()> {
-        let view = self.facet(facet);
+    fn validate_values(&self, facet: Facet) -> Result<()> {
+        let view = &self.views().facets[facet as usize];
         view.keys.validate_sorted()?;
         view.labels.validate_ends()?;
         view.labels.validate_text()?;
@@ -71,65 +109,49 @@ impl Segment {
         ensure(
             of_companies.is_none_or(|of_companies| of_companies == view.len()),
             "a facet does not have one posting of companies for each value",
-        )?;
-        view.column.validate(view.len())
+        )
     }
 
-    fn validate_text(&self, field: TextField) -> Result<()> {
-        let TextView {
-            keys,
-            term_numbers,
-            tokens,
-            ..
-        } = self.text(field);
-        keys.validate_sorted()?;
-        let terms = keys.len();
+    fn validate_terms(&self, field: TextField) -> Result<()> {
+        let text = self.views().text(field);
+        text.keys.index.validate_shape()?;
+        let terms = text.keys.len();
         let in_range = |&number: &u32| (number as usize) < terms;
         ensure(
-            term_numbers.iter().all(in_range),
+            text.term_numbers.iter().all(in_range),
             "a term has a number without a posting",
-        )?;
-        tokens.validate()
-    }
-
-    fn validate_pairs(&self) -> Result<()> {
-        let terms = self.text(TextField::Title).keys.len();
-        self.views().title_pairs.validate(terms)
+        )
     }
 
     fn validate_ordered(&self, ordered: &OrderedColumn<'_>, values: usize) -> Result<()> {
         ordered.column.validate(values)?;
-        ordered.orders.map_or(Ok(()), |orders| {
-            orders.validate(self.row_count(), &ordered.column, ordered.blocks)
-        })
+        ordered
+            .orders
+            .map_or(Ok(()), |orders| orders.validate_bounds(self.row_count()))
     }
 
-    fn validate_companies(&self) -> Result<()> {
-        let companies = self.company_count() as usize;
-        self.company_keys().validate(companies)?;
-        let names = &self.views().company_names;
-        names.validate_ends()?;
-        names.validate_text()?;
-        self.validate_company_rows(companies)
+    fn validate_company_column(&self) -> Result<()> {
+        let column = self.views().company_column;
+        column.validate(self.company_count() as usize)?;
+        ensure(!column.has_rows_without_value(), "a row has no company")
     }
 
-    fn validate_company_rows(&self, companies: usize) -> Result<()> {
-        let RowsByCompany { starts, rows } = *self.rows_by_company();
+    fn validate_company_rows(&self) -> Result<()> {
+        let by_company = &self.views().rows_by_company;
+        let RowsByCompany { starts, rows } = *by_company;
         let row_count = self.row_count();
-        let spans_all =
-            starts.is_sorted() && starts[0] == 0 && starts[companies] as usize == rows.len();
+        let last = starts.last().map_or(0, |&end| end as usize);
+        let spans_all = starts.is_sorted() && starts.first() == Some(&0) && last == rows.len();
         ensure(spans_all, "the rows by company do not span all companies")?;
         for company in self.companies() {
-            let rows = self.company_rows(company);
+            let rows = by_company.get(company);
             let in_order = whole::ascend(rows);
             ensure(
                 in_order && rows.last().is_none_or(|row| row.0 < row_count),
                 "a company's rows are out of order",
             )?;
         }
-        let column = self.company_column();
-        column.validate(companies)?;
-        ensure(!column.has_rows_without_value(), "a row has no company")
+        Ok(())
     }
 
     fn posting_count(&self, index: usize) -> usize {

@@ -22,6 +22,8 @@ impl Segment {
     /// Cost: analyses every title; holds the rows of all postings in memory.
     pub(crate) fn verify(&self) -> Result<()> {
         format::check_file(self.bytes.borrow_owner())?;
+        self.check()?;
+        self.validate_order()?;
         self.verify_commits()?;
         let mut expected = ExpectedPostings::default();
         for facet in Facet::ALL {
@@ -96,7 +98,7 @@ impl Segment {
         };
         for facet in Facet::OF_COMPANY {
             let view = self.facet(facet);
-            let value = view.column.get(row).checked_sub(1);
+            let value = self.facet_column(facet).get(row).checked_sub(1);
             let posting = value.map(|value| view.posting(value as usize));
             if let Some(posting) = posting.and_then(|rows| self.company_posting(facet, rows)) {
                 expected.add(posting, number.0);
@@ -113,11 +115,8 @@ impl Segment {
     ) -> Result<(), String> {
         for facet in Facet::ALL {
             let view = self.facet(facet);
-            let value = view
-                .column
-                .get(row)
-                .checked_sub(1)
-                .map(|value| value as usize);
+            let code = self.facet_column(facet).get(row);
+            let value = code.checked_sub(1).map(|value| value as usize);
             let label = facet.label(signal, company);
             if value.map(|value| view.labels.get(value)) != label.as_deref() {
                 return Err(format!("the column of {facet:?} has another value"));
@@ -161,10 +160,9 @@ impl Segment {
         title: &str,
         expected: &mut ExpectedPostings,
     ) -> Result<(), String> {
-        let postings = self.postings();
         let frequent = |term: &String| {
             let (posting, number) = self.term(TextField::Title, term)?;
-            let rows = u64::from(postings.cardinality(posting));
+            let rows = u64::from(self.cardinality(posting));
             is_frequent(rows, self.row_count()).then_some(number)
         };
         for words in text::terms(title).windows(2) {
@@ -188,14 +186,13 @@ impl Segment {
     }
 
     fn verify_postings(&self, expected: ExpectedPostings) -> Result<()> {
-        let postings = self.postings();
-        let total = postings.entries.len();
+        let total = self.views().postings.entries.len();
         ensure(
             expected.0.len() == total,
             "there is a posting that no record asks for",
         )?;
         for (id, rows) in expected.0 {
-            let stored = postings.get(id).rows().map(|row| row.0);
+            let stored = self.posting(id).rows().map(|row| row.0);
             ensure(
                 stored.eq(rows),
                 &format!("posting {} has other rows than the records", id.0),

@@ -54,8 +54,8 @@ pub(crate) struct FacetView<'a> {
     pub(crate) has_repeated_keys: bool,
     /// What is shown.
     pub(crate) labels: Strings<'a>,
-    /// The value of each row.
-    pub(crate) column: FacetColumn<'a>,
+    /// The value of each row: [`Segment::facet_column`](super::Segment::facet_column).
+    pub(super) column: FacetColumn<'a>,
     pub(super) first_posting: u32,
     /// The first posting of companies, where the value is the company's.
     pub(super) first_company_posting: Option<u32>,
@@ -83,7 +83,8 @@ pub(super) struct TextView<'a> {
     pub(super) first_posting: u32,
 }
 
-/// Views of all sections, each of which matches its checksum.
+/// Views of all sections, each of which is as long as it should be. What they hold is checked when it is
+/// needed: see [`parts`](super::parts).
 #[derive(Debug)]
 pub(super) struct Views<'a> {
     pub(super) ids: FrameOfReference<'a>,
@@ -107,15 +108,19 @@ pub(super) struct Views<'a> {
     pub(super) commits: CommitViews<'a>,
     pub(super) table: Table,
     pub(super) table_digest: Digest,
+    /// The checkpoints of all sections.
+    pub(super) checkpoints: &'a [u32],
+    /// By section of the table: the number of its first checkpoint.
+    pub(super) first_chunks: Vec<usize>,
 }
 
 impl<'a> Views<'a> {
-    /// Reads the table, verifies every section's checksum and length, and views it. What the sections
-    /// say has still to be validated.
+    /// Reads the table and views every section, having checked its bounds and its length.
     pub(super) fn read(file: &'a [u8]) -> Result<Views<'a>> {
         let (table, table_digest) = format::read_table(file)?;
         check_counts(&table)?;
-        let sections = Sections::verify(file, &table)?;
+        let sections = Sections::find(file, &table)?;
+        let checkpoints = format::read_checkpoints(file, &table)?;
         let facets = Facet::ALL.map(|facet| sections.facet(facet));
         let facets: Vec<FacetView<'a>> = facets.into_iter().collect::<Result<_>>()?;
         let none = Field::None;
@@ -154,9 +159,19 @@ impl<'a> Views<'a> {
                 last: sections.packed(Field::LastCommit),
                 tombstones: sections.get(SectionKind::Tombstones, none),
             },
+            first_chunks: table.first_chunks(),
+            checkpoints,
             table,
             table_digest,
         })
+    }
+
+    /// A text field.
+    pub(super) fn text(&self, field: TextField) -> &TextView<'a> {
+        match field {
+            TextField::Title => &self.titles,
+            TextField::Name => &self.names,
+        }
     }
 
     /// Name and length of each section.
@@ -195,10 +210,10 @@ struct Sections<'a, 't> {
 }
 
 impl<'a, 't> Sections<'a, 't> {
-    fn verify(file: &'a [u8], table: &'t Table) -> Result<Sections<'a, 't>> {
+    fn find(file: &'a [u8], table: &'t Table) -> Result<Sections<'a, 't>> {
         let mut sections = HashMap::new();
         for entry in &table.sections {
-            let section = format::check_section(file, entry)?;
+            let section = format::check_bounds(file, entry)?;
             if sections
                 .insert((entry.kind, entry.field), section)
                 .is_some()

@@ -48,6 +48,7 @@ mod verify;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use signaldex::catch_damage;
 
 #[cfg(feature = "cli")]
 #[global_allocator]
@@ -124,7 +125,24 @@ fn main() -> ExitCode {
     cluster::install_crypto_provider();
     // Wrong usage ends here, with exit status 2.
     let arguments = Arguments::parse_from(query::mark_excluded(std::env::args_os()));
-    let outcome = match arguments.command {
+    let ran = catch_damage(|| run(arguments.command));
+    let outcome = ran.map_err(Failure::from).flatten();
+    let status = match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if is_closed_pipe(&*failure) => ExitCode::SUCCESS,
+        Err(failure) => {
+            stderr::say(format_args!("signaldex: {failure:#}"));
+            ExitCode::FAILURE
+        }
+    };
+    #[cfg(feature = "cli")]
+    log::finish();
+    status
+}
+
+/// Runs a command. Where a question of it meets damage in the index, [`main`] shows that.
+fn run(command: Command) -> Result<(), Failure> {
+    match command {
         Command::Build(build) => build.run(),
         Command::Update(update) => update.run(),
         Command::Search(search) => search.run(),
@@ -163,18 +181,7 @@ fn main() -> ExitCode {
         Command::Man(man) => man.run(),
         #[cfg(not(feature = "cli"))]
         Command::Absent(absent) => absent.run(),
-    };
-    let status = match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) if is_closed_pipe(&*failure) => ExitCode::SUCCESS,
-        Err(failure) => {
-            stderr::say(format_args!("signaldex: {failure:#}"));
-            ExitCode::FAILURE
-        }
-    };
-    #[cfg(feature = "cli")]
-    log::finish();
-    status
+    }
 }
 
 /// Whether the reader of our output has gone, as `head` does, which is nobody's error.

@@ -51,6 +51,7 @@ use self::layout::Failed;
 use self::session::Sessions;
 use super::server::{metrics_routes, serve_routes};
 use super::service::Service;
+use crate::catch_damage;
 
 /// How the dashboard behaves.
 #[derive(Clone, Debug)]
@@ -145,8 +146,9 @@ pub async fn serve_admin(listener: TcpListener, admin: Admin) {
 fn page(make: PageMaker) -> impl Fn(State<Admin>, Extension<Arc<Visit>>) -> PageFuture + Clone {
     move |State(admin), Extension(visit)| {
         Box::pin(async move {
-            let made = tokio::task::spawn_blocking(move || make(&admin, &visit)).await;
-            made.map_err(Failed::from).flatten()
+            let make = move || catch_damage(|| make(&admin, &visit));
+            let made = tokio::task::spawn_blocking(make).await;
+            made.map_err(Failed::from)?.map_err(Failed::from).flatten()
         })
     }
 }

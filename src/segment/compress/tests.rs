@@ -107,11 +107,11 @@ fn forged_records_are_errors_or_records_and_allocate_little() {
             bytes[place] ^= 1 << random.below(8);
         }
         forge_checksum(&mut bytes);
-        let verified = crate::segment::Verified::none(1);
+        let checked = crate::segment::Checked::none(1);
         let records = crate::segment::Records {
             bytes: &bytes,
             symbols: compressed.symbols(),
-            verified: &verified,
+            checked: &checked,
         };
         let mut buffer = Vec::new();
         let _ = records.signal_in(0, 0, (SignalId::MIN, "acme"), &mut buffer);

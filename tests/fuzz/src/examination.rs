@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use signaldex::query::Order;
 use signaldex::{
     Company, Error, Facets, Filter, Found, Index, Query, Result, Signal, SignalId, Snapshot,
-    Strategies,
+    Strategies, catch_damage,
 };
 use time::Date;
 use time::macros::date;
@@ -63,24 +63,22 @@ pub fn examine(index: &Index, turn: usize) -> Result<()> {
     for strategies in [Strategies::ALL, Strategies::NONE] {
         let snapshot = snapshot.with_strategies(strategies);
         for query in QUERIES.iter().skip(turn % QUERY_TURNS).step_by(QUERY_TURNS) {
-            tolerate(ask(&snapshot, query))?;
+            tolerate(|| ask(&snapshot, query))?;
         }
     }
-    tolerate(walk(
-        &snapshot,
-        &Query::parse("limit=7").expect("a valid query"),
-    ))?;
+    let all = Query::parse("limit=7").expect("a valid query");
+    tolerate(|| walk(&snapshot, &all))?;
     for found in snapshot.scan() {
-        if let Some(found) = tolerate(found)? {
-            tolerate(snapshot.signal(found.signal.id))?;
+        if let Some(found) = tolerate(|| found)? {
+            tolerate(|| snapshot.signal(found.signal.id))?;
         }
     }
     for company in snapshot.scan_companies() {
-        if let Some(company) = tolerate(company)? {
-            tolerate(snapshot.company(&company.slug))?;
+        if let Some(company) = tolerate(|| company)? {
+            tolerate(|| snapshot.company(&company.slug))?;
         }
     }
-    snapshot.statistics();
+    tolerate(|| Ok(snapshot.statistics()))?;
     snapshot.verify()
 }
 
@@ -154,9 +152,9 @@ fn ask(snapshot: &Snapshot, query: &Query) -> Result<()> {
     snapshot.records(&page).map(drop)
 }
 
-/// A damaged record is an answer; anything else is not to happen.
-fn tolerate<T>(answer: Result<T>) -> Result<Option<T>> {
-    match answer {
+/// That a question met damage is an answer; anything else is not to happen.
+fn tolerate<T>(question: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
+    match catch_damage(question).flatten() {
         Ok(answer) => Ok(Some(answer)),
         Err(error) if error.is_corrupt() => Ok(None),
         Err(error) => Err(error),

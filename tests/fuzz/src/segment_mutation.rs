@@ -169,7 +169,7 @@ fn change_line(parts: &mut Parts, random: &mut Random) {
     };
     let lines = &mut parts.table.lines;
     match random.below(4) {
-        0 => lines[place].kind = random.below(30) as u32,
+        0 => lines[place].kind = random.below(36) as u32,
         1 => lines[place].field = random.below(20) as u16,
         2 => {
             lines.remove(place);

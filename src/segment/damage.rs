@@ -1,0 +1,82 @@
+//! Damage that a question meets: how it ends the question and becomes an error.
+//!
+//! A file is checked part by part, when a part is first needed ([`parts`](super::parts)), which is deep
+//! inside of questions that cannot fail on a whole file. So damage unwinds the question: [`catch`] turns
+//! it into an error, without the message of a panic. A caller that does not catch gets a panic that names
+//! the file; an answer from damaged bytes it never gets.
+
+use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe};
+
+use crate::{Error, Result};
+
+/// What unwinds.
+struct Damage(Error);
+
+thread_local! {
+    /// How many calls of [`catch`] this thread is in.
+    static CATCHING: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Runs `ask`, and makes an error of the damage that it meets. Other panics stay panics.
+///
+/// # Errors
+/// The damage; the error names the file.
+pub(crate) fn catch<T>(ask: impl FnOnce() -> T) -> Result<T> {
+    // What is changed while a question runs are buffers, which are dropped or cleared before their next
+    // use; so nothing half-changed is seen after unwinding.
+    let _catching = Catching::begin();
+    panic::catch_unwind(AssertUnwindSafe(ask)).map_err(|thrown| match thrown.downcast::<Damage>() {
+        Ok(damage) => damage.0,
+        Err(other) => panic::resume_unwind(other),
+    })
+}
+
+/// Ends the question that this thread answers.
+#[cold]
+pub(super) fn end_question(error: Error) -> ! {
+    if CATCHING.get() > 0 && cfg!(panic = "unwind") {
+        panic::resume_unwind(Box::new(Damage(error)))
+    }
+    panic!("{error}")
+}
+
+/// Counts a call of [`catch`] while it runs.
+struct Catching;
+
+impl Catching {
+    fn begin() -> Catching {
+        CATCHING.set(CATCHING.get() + 1);
+        Catching
+    }
+}
+
+impl Drop for Catching {
+    fn drop(&mut self) {
+        CATCHING.set(CATCHING.get() - 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damage_becomes_an_error_and_other_panics_stay() {
+        assert_eq!(catch(|| 7).expect("an answer"), 7);
+        let error = catch(|| -> u32 { end_question(Error::corrupt("worn")) }).expect_err("damage");
+        assert!(error.is_corrupt() && error.to_string() == "worn", "{error}");
+        let panicked =
+            panic::catch_unwind(|| catch(|| -> u32 { panic::resume_unwind(Box::new(3_u8)) }));
+        let thrown = panicked.expect_err("another panic");
+        assert_eq!(thrown.downcast_ref(), Some(&3_u8));
+        assert_eq!(CATCHING.get(), 0);
+    }
+
+    #[test]
+    fn damage_that_is_not_caught_panics_with_its_message() {
+        let thrown =
+            panic::catch_unwind(|| end_question(Error::corrupt("worn"))).expect_err("a panic");
+        assert_eq!(thrown.downcast_ref(), Some(&"worn".to_owned()));
+    }
+}
