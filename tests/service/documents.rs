@@ -11,7 +11,7 @@ use crate::client;
 use crate::program::{launch, program};
 
 /// Commands that something else runs, by how they begin, and what does.
-const ELSEWHERE: [(&str, &str); 12] = [
+const ELSEWHERE: [(&str, &str); 13] = [
     ("cargo ", ".ci/run"),
     ("git clone ", "tests/first_hour.sh"),
     (".ci/run", ".ci/run"),
@@ -19,6 +19,7 @@ const ELSEWHERE: [(&str, &str); 12] = [
     ("tests/", ".ci/run"),
     ("benches/", "docs/benchmarks.md"),
     ("examples/", ".ci/run"),
+    ("pip install ", "bindings/python/test.sh"),
     ("SIGNALDEX_", "docs/testing.md"),
     ("export ", "tests/service/guide.rs"),
     ("signaldex shard ", "tests/cluster/fixture.rs"),
