@@ -99,6 +99,9 @@ fn run(folder: &Path, sink: impl Fn(&str, &mut dyn FnMut())) -> Result<()> {
     });
     let snapshot = Index::open(folder.join(FRESH))?.snapshot();
     let updated = Index::open(folder.join(UPDATED))?.snapshot();
+    // Questions are counted as they are once the files have been checked.
+    snapshot.check()?;
+    updated.check()?;
     let statistics = Statistics::of(&snapshot)?;
     for class in classes::draw(&snapshot, &statistics, sample::AS_OF)? {
         let wanted = class.queries.iter();
