@@ -35,7 +35,8 @@
 //! ```
 //!
 //! Objects are named by what they hold, so a generation that shares segments with the one before
-//! shares objects with it. [`prune`] removes what is not needed any more. `docs/replicas.md` says how to run replicas, and what is not done.
+//! shares objects with it. [`prune`] removes what is not needed any more. `docs/replicas.md` says how to
+//! run replicas, and what is not done.
 
 mod background;
 mod cluster_manifest;

@@ -49,16 +49,16 @@ class Proxy(threading.Thread):
             writer.close()
             return
         self.writers |= {writer, store_writer}
-        await asyncio.gather(self.pump(reader, store_writer), self.pump(store_reader, writer))
+        await asyncio.gather(self.pump(reader, store_writer, SLOW), self.pump(store_reader, writer, 0.0))
         self.writers -= {writer, store_writer}
 
-    async def pump(self, reader, writer):
+    async def pump(self, reader, writer, delay):
         try:
             while chunk := await reader.read(1 << 20):
                 while self.mode == "hang":
                     await asyncio.sleep(0.05)
                 if self.mode == "slow":
-                    await asyncio.sleep(SLOW)
+                    await asyncio.sleep(delay)
                 writer.write(chunk)
                 await writer.drain()
         except OSError:
@@ -88,7 +88,16 @@ def require_credentials(port, is_required):
     urllib.request.urlopen(request, timeout=10).read()
 
 
-def faults(program, folder, port, proxy, replica, store, index, generation):
+def unreachable(program, port, store, index):
+    """Publishes where nobody answers, which takes a minute to be given up."""
+    silent = Proxy(port)
+    silent.set("hang")
+    publish = ["publish", index, store, "--generation", "1000"]
+    return [Ending(program, "publish, endpoint down", free_port(), *publish),
+            Ending(program, "publish, endpoint hangs", silent.port, *publish)]
+
+
+def faults(program, folder, port, proxy, replica, store, index, generation, given_up):
     """Goes through the faults, and ends with the index published as the generation."""
     before = answers(program, replica.cache)
     publish = ["publish", index, store, "--generation", str(generation)]
@@ -102,15 +111,11 @@ def faults(program, folder, port, proxy, replica, store, index, generation):
         end()
         await_that(lambda: following().get("error", "") is None, f"{name} is over", GIVEN_UP)
 
-    gone, silent = free_port(), Proxy(port)
-    silent.set("hang")
-    endings = [Ending(program, "publish, endpoint down", gone, *publish),
-               Ending(program, "publish, endpoint hangs", silent.port, *publish),
-               Ending(program, "publish, bucket missing", port, "publish", index, "s3://nowhere/index"),
+    endings = [Ending(program, "publish, bucket missing", port, "publish", index, "s3://nowhere/index"),
                Ending(program, "follow, bucket missing", port, "serve", "--follow", "s3://nowhere/index", "--cache",
                       os.path.join(folder, "nowhere"), "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--state",
                       os.path.join(folder, "nowhere.db"))]
-    for ending in endings[2:]:
+    for ending in endings:
         ending.check("nothing is published", "cannot", "NoSuchBucket")
     require_credentials(port, True)
     try:
@@ -136,11 +141,11 @@ def faults(program, folder, port, proxy, replica, store, index, generation):
     assert replica.ready().get("generation") == generation
     proxy.set("pass")
     await_that(lambda: following().get("secondsSinceAnswer") == 0, "the store is back", GIVEN_UP)
-    for ending in endings[:2]:
+    for ending in given_up:
         ending.check("did not answer in time", "could not be reached")
 
 
-def pruned(program, folder, store, index, generations):
+def pruned(program, store):
     """Old generations go, and what is left can be followed."""
     told = run(program, "prune", store, "--keep", "1", "--older-than", "0s").stderr.strip()
     assert told.startswith("would remove: ") and "would keep: 1 generation," in told, told
@@ -149,4 +154,3 @@ def pruned(program, folder, store, index, generations):
     assert "\nremoved: " in done, done
     again = run(program, "prune", store, "--keep", "1", "--older-than", "0s").stderr.strip()
     assert again.startswith("would remove: 0 manifests of 0 bytes, 0 objects"), again
-    assert generations > 1
