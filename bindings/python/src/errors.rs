@@ -1,5 +1,6 @@
 //! Errors of the library as the exceptions of `signaldex._errors`.
 
+use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -14,20 +15,31 @@ pub(crate) type QueryError = (String, &'static str, String);
 
 /// An exception of a class of `signaldex._errors`.
 pub(crate) fn exception(py: Python<'_>, class: &str, message: &str) -> PyErr {
-    match instance(py, class, message) {
+    raised(instance(py, class, (message,)))
+}
+
+fn instance<'py>(
+    py: Python<'py>,
+    class: &str,
+    arguments: impl PyCallArgs<'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    py.import("signaldex._errors")?
+        .getattr(class)?
+        .call1(arguments)
+}
+
+/// The exception that was made, or why it could not be.
+fn raised(made: PyResult<Bound<'_, PyAny>>) -> PyErr {
+    match made {
         Ok(exception) => PyErr::from_value(exception),
         Err(error) => error,
     }
 }
 
-fn instance<'py>(py: Python<'py>, class: &str, message: &str) -> PyResult<Bound<'py, PyAny>> {
-    let module = py.import("signaldex._errors")?;
-    module.getattr(class)?.call1((message,))
-}
-
 /// The exception of the library's one error: its class by what the error is, its path beside it.
 pub(crate) fn of_library(py: Python<'_>, error: &Error) -> PyErr {
-    let made = instance(py, class_of(error), &format!("{error:#}")).and_then(|exception| {
+    let made = || {
+        let exception = instance(py, class_of(error), (format!("{error:#}"),))?;
         if let Some(path) = error.path() {
             exception.setattr("path", path.to_string_lossy())?;
         }
@@ -37,11 +49,8 @@ pub(crate) fn of_library(py: Python<'_>, error: &Error) -> PyErr {
             exception.setattr("errno", code)?;
         }
         Ok(exception)
-    });
-    match made {
-        Ok(exception) => PyErr::from_value(exception),
-        Err(error) => error,
-    }
+    };
+    raised(made())
 }
 
 fn class_of(error: &Error) -> &'static str {
@@ -75,43 +84,33 @@ pub(crate) fn query_errors(error: &InvalidQuery) -> Vec<QueryError> {
 /// `InvalidQuery` with these errors.
 pub(crate) fn invalid_query(py: Python<'_>, errors: &[QueryError]) -> PyErr {
     let made = || {
-        let records = errors
-            .iter()
-            .map(|(parameter, code, message)| {
-                new_record(py, "ParameterError", (parameter, *code, message))
-            })
-            .collect::<PyResult<Vec<_>>>()?;
+        let records = errors.iter().map(|(parameter, code, message)| {
+            new_record(py, "ParameterError", (parameter, *code, message))
+        });
+        let records = PyList::new(py, records.collect::<PyResult<Vec<_>>>()?)?;
         let messages: Vec<&str> = errors.iter().map(|error| error.2.as_str()).collect();
-        let module = py.import("signaldex._errors")?;
-        let arguments = (messages.join("\n"), PyList::new(py, records)?);
-        module.getattr("InvalidQuery")?.call1(arguments)
+        instance(py, "InvalidQuery", (messages.join("\n"), records))
     };
-    match made() {
-        Ok(exception) => PyErr::from_value(exception),
-        Err(error) => error,
-    }
+    raised(made())
 }
 
+/// `InvalidRecord` of a line of JSON.
 pub(crate) fn invalid_record(py: Python<'_>, error: &RecordError) -> PyErr {
-    let made = instance(py, "InvalidRecord", &error.to_string()).and_then(|exception| {
-        exception.setattr("field", error.field())?;
-        Ok(exception)
-    });
-    match made {
-        Ok(exception) => PyErr::from_value(exception),
-        Err(error) => error,
-    }
+    of_field(py, error.field(), &error.to_string())
 }
 
+/// `InvalidRecord` of a field.
 pub(crate) fn invalid_field(py: Python<'_>, field: &str, reason: &str) -> PyErr {
-    let made = instance(py, "InvalidRecord", &format!("{field}: {reason}")).and_then(|exception| {
+    of_field(py, Some(field), &format!("{field}: {reason}"))
+}
+
+fn of_field(py: Python<'_>, field: Option<&str>, message: &str) -> PyErr {
+    let made = || {
+        let exception = instance(py, "InvalidRecord", (message,))?;
         exception.setattr("field", field)?;
         Ok(exception)
-    });
-    match made {
-        Ok(exception) => PyErr::from_value(exception),
-        Err(error) => error,
-    }
+    };
+    raised(made())
 }
 
 pub(crate) fn position(py: Python<'_>, error: PositionError) -> PyErr {

@@ -154,7 +154,7 @@ impl PyIndex {
     /// As ``Snapshot.position``, of the newest snapshot.
     #[getter]
     fn position(&self) -> PyPosition {
-        PyPosition(self.0.snapshot().position())
+        PyPosition(self.newest().0.position())
     }
 
     /// As ``Snapshot.signal``, of the newest snapshot.

@@ -28,7 +28,7 @@ pub(crate) fn build(
         .into_iter()
         .flat_map(|parameters| parameters.iter())
     {
-        built.set(&name.extract::<String>()?, &value)?;
+        built.set(&name.cast::<PyString>()?.to_cow()?, &value)?;
     }
     let Parameters {
         builder,
@@ -130,8 +130,12 @@ impl Parameters {
             }
             _ => return Ok(false),
         };
-        let text: Option<String> = value.extract()?;
-        self.change(|builder| setter(builder, text.as_deref()));
+        if value.is_none() {
+            self.change(|builder| setter(builder, None));
+        } else {
+            let text = value.cast::<PyString>()?.to_cow()?;
+            self.change(|builder| setter(builder, Some(&text)));
+        }
         Ok(true)
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use signaldex::{Facet, Filter, Query, Snapshot};
+use signaldex::{Facet, Snapshot};
 use time::Date;
 
 use crate::changes::{PyChanges, PyPosition, read_position};
@@ -19,18 +19,6 @@ use crate::{errors, explanation};
 #[pyclass(name = "Snapshot", module = "signaldex", frozen)]
 pub(crate) struct PySnapshot(pub(crate) Arc<Snapshot>);
 
-impl PySnapshot {
-    pub(crate) fn page(&self, py: Python<'_>, query: &Query, today: Date) -> PyPage {
-        let page = py.detach(|| self.0.search(query, today));
-        let snapshot = Arc::clone(&self.0);
-        PyPage { page, snapshot }
-    }
-
-    fn counts(&self, py: Python<'_>, filter: &Filter, today: Date) -> u64 {
-        py.detach(|| self.0.count(filter, today))
-    }
-}
-
 #[pymethods]
 impl PySnapshot {
     /// The page of signals that a query asks for.
@@ -43,7 +31,12 @@ impl PySnapshot {
         query: &Bound<'_, PyAny>,
         today: Date,
     ) -> PyResult<PyPage> {
-        with_query(query, |query| Ok(self.page(py, query, today)))
+        with_query(query, |query| {
+            Ok(PyPage {
+                page: py.detach(|| self.0.search(query, today)),
+                snapshot: Arc::clone(&self.0),
+            })
+        })
     }
 
     /// The records of a page's signals, in its order. ``Page.records`` needs no snapshot.
@@ -89,7 +82,9 @@ impl PySnapshot {
         filter: &Bound<'_, PyAny>,
         today: Date,
     ) -> PyResult<u64> {
-        with_filter(filter, |filter| Ok(self.counts(py, filter, today)))
+        with_filter(filter, |filter| {
+            Ok(py.detach(|| self.0.count(filter, today)))
+        })
     }
 
     /// The values of facets with their counts, each list lifted from its own filter; of all facets for ``None``.

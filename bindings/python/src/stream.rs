@@ -104,7 +104,7 @@ impl<'a> Source<'a> {
 }
 
 impl Yielded<'_> {
-    fn to_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         match self {
             Yielded::Item(item) => records::item(py, &item),
             Yielded::Row(item) => records::row(py, &item),
@@ -161,7 +161,7 @@ impl<'a> Buffered<'a> {
             Some(Ok(found)) => {
                 // A position after what could not be handed out would lose it.
                 let position = found.position();
-                let object = found.to_python(py)?;
+                let object = found.into_python(py)?;
                 self.position = position.or(self.position);
                 Ok(Some(object))
             }
@@ -292,22 +292,27 @@ impl Wanted {
         }
     }
 
-    fn stream(&self, source: impl for<'a> FnOnce(Matches<'a>) -> Source<'a>) -> Stream {
-        Stream::new(Owner::new(&self.snapshot, Filter::default()), |owner| {
-            source(self.matches(&owner.snapshot))
-        })
+    fn owner(&self) -> Owner {
+        // The filter is in the matches already.
+        Owner::new(&self.snapshot, Filter::default())
     }
 
     pub(crate) fn items(&self) -> Stream {
-        self.stream(|matches| Source::Items(matches))
+        Stream::new(self.owner(), |owner| {
+            Source::Items(self.matches(&owner.snapshot))
+        })
     }
 
     pub(crate) fn rows(&self) -> Stream {
-        self.stream(|matches| Source::Rows(matches))
+        Stream::new(self.owner(), |owner| {
+            Source::Rows(self.matches(&owner.snapshot))
+        })
     }
 
     pub(crate) fn ids(&self) -> Stream {
-        self.stream(|matches| Source::Ids(Box::new(matches.ids())))
+        Stream::new(self.owner(), |owner| {
+            Source::Ids(Box::new(self.matches(&owner.snapshot).ids()))
+        })
     }
 }
 

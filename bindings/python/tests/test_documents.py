@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.metadata
 import inspect
 import re
 import runpy
@@ -48,6 +49,12 @@ def test_every_example_for_rust_hosts_has_its_sibling() -> None:
     for heading, blocks in sections("hosts.md").items():
         if any(kind == "rust" for kind, _ in blocks):
             assert any(kind == "python" for kind, _ in guide.get(heading, [])), heading
+
+
+def test_the_package_has_the_version_of_the_library() -> None:
+    manifest = (HERE.parents[2] / "Cargo.toml").read_text()
+    version = re.search(r'^version = "(.+)"', manifest, re.M)
+    assert version and importlib.metadata.version("signaldex") == version[1]
 
 
 def documented(nodes: list[ast.stmt], owner: str = "") -> Iterator[tuple[str, str]]:

@@ -86,7 +86,7 @@ impl PyArrowStream {
 
 /// Where the rows of a stream come from.
 enum Rows<'a> {
-    Items(Matches<'a>),
+    Items(Box<Matches<'a>>),
     /// Where only ids are wanted, no record is read.
     Ids(Box<dyn Iterator<Item = SignalId> + Send + 'a>),
 }
@@ -113,7 +113,7 @@ impl BatchReader {
         let rows = RowsCell::new(Arc::clone(&wanted.snapshot), |snapshot| {
             let matches = wanted.matches(snapshot);
             if needs_records {
-                Rows::Items(matches)
+                Rows::Items(Box::new(matches))
             } else {
                 Rows::Ids(Box::new(matches.ids()))
             }
