@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::execution::Execution;
+use super::execution::{Execution, are_few};
 use super::live::{LiveSegment, Request};
 use super::matches::{MatchRun, Matches};
-use super::observer::{Observer, Run};
+use super::observer::{Observer, Run, Strategy};
 use super::output::OutputBuffer;
 use super::remaining::Remaining;
 use super::row_window::{RowWindow, WindowSize};
@@ -17,6 +17,8 @@ use crate::query::Order;
 pub(super) struct ExecutedMatches<'a, O> {
     execution: Execution<'a, O>,
     remaining: Remaining,
+    /// Whether each row is looked up.
+    are_few: bool,
     /// The window whose candidates are formed.
     window: Option<RowWindow>,
     /// The size of the next window, after the first one.
@@ -36,10 +38,21 @@ impl<'a, O: Observer> ExecutedMatches<'a, O> {
     ) -> Self {
         ExecutedMatches {
             execution: Execution::new(live, plan, request.strategies, &rows),
+            are_few: are_few(&rows, request.strategies),
             remaining: Remaining::new(request.order, rows),
             window: None,
             next_size: None,
             output: OutputBuffer::new(),
+        }
+    }
+
+    /// Takes the matches among a few rows.
+    fn look_up(&mut self, wanted: usize) {
+        // Invariant: `remaining` holds the rows not yet read. Each turn shortens it.
+        while !self.remaining.is_empty() && self.output.rows().is_empty() {
+            self.output.reset(0, wanted);
+            self.remaining.take(&mut self.output);
+            self.execution.retain_few(&mut self.output);
         }
     }
 
@@ -110,6 +123,7 @@ impl<O: Observer> Matches<O> for ExecutedMatches<'_, O> {
     fn next_run(&mut self, wanted: usize) -> MatchRun<'_> {
         if self.output.rows().is_empty() {
             match self.execution.leading_list() {
+                _ if self.are_few => self.look_up(wanted),
                 Some(_) => self.scan_leading_list(wanted),
                 None => self.find(wanted),
             }
@@ -122,6 +136,10 @@ impl<O: Observer> Matches<O> for ExecutedMatches<'_, O> {
     }
 
     fn finish(&mut self) -> (Run, O) {
-        self.execution.finish()
+        let (mut run, observer) = self.execution.finish();
+        if self.are_few {
+            run.strategy = Strategy::FewRows;
+        }
+        (run, observer)
     }
 }

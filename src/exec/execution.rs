@@ -25,6 +25,14 @@ use crate::segment::Segment;
 /// candidates takes longer than looking that many rows up in the other sets.
 const SCANNED_ROWS_PER_BLOCK: u32 = 16;
 
+/// Up to this many rows are each looked up in the sets: forming candidates takes longer.
+const FEW_ROWS_MAX: usize = 32;
+
+/// Whether some rows are so few that each is looked up in the sets.
+pub(super) fn are_few(rows: &Range<u32>, strategies: &Strategies) -> bool {
+    strategies.scanned_lists && rows.len() <= FEW_ROWS_MAX
+}
+
 /// A plan, ready to run on its segment.
 #[derive(Debug)]
 pub(super) struct Execution<'a, O> {
@@ -98,11 +106,13 @@ impl<'a, O: Observer> Execution<'a, O> {
     /// Binds a plan, in place: moving what was bound takes as long as binding it.
     fn bind(&mut self, plan: &'a Plan<'_>, rows: &Range<u32>, deleted: Option<Posting<'a>>) {
         let (segment, strategies) = (self.segment, self.strategies);
+        let merges_unions = strategies.merged_unions && !are_few(rows, strategies);
         self.expected_share = plan.expected_share(segment.row_count());
         self.candidates.allow_lists(strategies.candidate_lists);
-        self.bind_required(&plan.required, rows);
+        self.bind_required(&plan.required, rows, merges_unions);
         for step in &plan.excluded {
-            self.excluded.push(Operand::bind(segment, step, strategies));
+            let operand = Operand::bind(segment, step, merges_unions);
+            self.excluded.push(operand);
         }
         if let Some(deleted) = deleted {
             self.excluded.push(Operand::One(deleted));
@@ -118,8 +128,8 @@ impl<'a, O: Observer> Execution<'a, O> {
     /// Binds the required sets. The rows of companies, where they lead, are narrowed by the other sets at
     /// once, and are the only set afterwards.
     #[inline(always)]
-    fn bind_required(&mut self, steps: &'a [Step<'_>], range: &Range<u32>) {
-        let operand = |step: &'a Step<'_>| Operand::bind(self.segment, step, self.strategies);
+    fn bind_required(&mut self, steps: &'a [Step<'_>], range: &Range<u32>, merges_unions: bool) {
+        let operand = |step: &'a Step<'_>| Operand::bind(self.segment, step, merges_unions);
         if let Some((lead, others)) = steps.split_first()
             && let Access::OfCompanies(rows) = &lead.access
         {
@@ -211,12 +221,25 @@ impl<'a, O: Observer> Execution<'a, O> {
 
     /// Keeps those of some rows, in any order, that match. Cost: a look-up a row and step.
     pub(super) fn retain(&mut self, rows: &mut Vec<Row>) {
+        let (observer, steps) = self.all_steps();
+        rows.retain(|&row| steps.keeps(row, observer));
+    }
+
+    /// Keeps those of a few rows that match; as [`retain`](Self::retain).
+    pub(super) fn retain_few(&mut self, output: &mut OutputBuffer) {
+        self.counters.rows_checked += output.rows().len() as u64;
+        let (observer, steps) = self.all_steps();
+        output.retain(|row| steps.keeps(row, observer));
+    }
+
+    /// All steps, the leading one too, apart from what watches them.
+    fn all_steps(&mut self) -> (&mut O, Residual<'_, 'a>) {
         let (observer, residual) = self.residual();
         let all = Residual {
             leading: 0,
             ..residual
         };
-        rows.retain(|&row| all.keeps(row, observer));
+        (observer, all)
     }
 
     /// The steps, apart from what watches them.

@@ -9,7 +9,7 @@ use std::ops::Range;
 use time::Date;
 
 use super::executed_matches::ExecutedMatches;
-use super::execution::Execution;
+use super::execution::{Execution, are_few};
 use super::facets::{self, FacetTally};
 use super::matches::Consumer;
 use super::observer::{Observer, Run, Strategy, Unobserved};
@@ -63,13 +63,59 @@ impl<'a> LiveSegment<'a> {
         request: &Request<'q>,
         wanted: Option<usize>,
     ) -> &'s Plan<'q> {
+        self.plan_by(request.strategies, storage, request, wanted)
+    }
+
+    /// Plans a request of whose matches among some rows `wanted` are of interest.
+    #[inline(always)]
+    pub(crate) fn plan_among<'s, 'q>(
+        self,
+        storage: &'s mut PlanStorage<'q>,
+        request: &Request<'q>,
+        rows: &Range<u32>,
+        wanted: usize,
+    ) -> &'s Plan<'q> {
+        if are_few(rows, request.strategies) {
+            self.plan_without_company_sets(storage, request, Some(wanted))
+        } else {
+            self.plan(storage, request, Some(wanted))
+        }
+    }
+
+    /// As [`plan`](Self::plan), where few rows will be looked up or none: listing the rows of companies
+    /// would take longer.
+    fn plan_without_company_sets<'s, 'q>(
+        self,
+        storage: &'s mut PlanStorage<'q>,
+        request: &Request<'q>,
+        wanted: Option<usize>,
+    ) -> &'s Plan<'q> {
+        let strategies = request.strategies.without_company_sets();
+        self.plan_by(&strategies, storage, request, wanted)
+    }
+
+    /// Plans a request by some strategies instead of its own.
+    #[inline(always)]
+    fn plan_by<'s, 'q>(
+        self,
+        strategies: &Strategies,
+        storage: &'s mut PlanStorage<'q>,
+        request: &Request<'q>,
+        wanted: Option<usize>,
+    ) -> &'s Plan<'q> {
         let wanted = Wanted {
             filter: request.filter,
             today: request.today,
-            strategies: request.strategies,
+            strategies,
             matches: wanted,
         };
         Plan::new_in(storage, &wanted, &self)
+    }
+
+    /// What an observer says of a plan that has no match.
+    pub(crate) fn explain_no_match<O: Observer>(self, plan: &Plan<'_>) -> O::Explained {
+        let run = Run::without_visits(Strategy::NoMatch);
+        O::default().explain(run, plan, self)
     }
 
     /// Hands the matches of a plan among some rows to a consumer, in the request's order.
@@ -112,8 +158,7 @@ impl<'a> LiveSegment<'a> {
         let mut storage = PlanStorage::new();
         let plan = self.plan(&mut storage, request, None);
         if plan.no_match.is_some() {
-            let run = Run::without_visits(Strategy::NoMatch);
-            return (0, O::default().explain(run, plan, self));
+            return (0, self.explain_no_match::<O>(plan));
         }
         if let Some(count) = self.stored_count(plan, request.strategies) {
             let run = Run::without_visits(Strategy::StoredCount);
@@ -129,14 +174,8 @@ impl<'a> LiveSegment<'a> {
     ///
     /// Cost: plans, and looks each row up in the sets of the plan.
     pub(crate) fn retain_matches(self, request: &Request<'_>, rows: &mut Vec<Row>) {
-        // Listing the rows of companies takes longer than looking up a few.
-        let strategies = request.strategies.without_company_sets();
-        let request = Request {
-            strategies: &strategies,
-            ..*request
-        };
         let mut storage = PlanStorage::new();
-        let plan = self.plan(&mut storage, &request, None);
+        let plan = self.plan_without_company_sets(&mut storage, request, None);
         if plan.no_match.is_some() {
             return rows.clear();
         }
@@ -166,16 +205,11 @@ impl<'a> LiveSegment<'a> {
     }
 
     /// What it costs at most to visit all matches, and then to add each to the counts of `facets`
-    /// facets. Planned without sets of companies, which would visit rows.
+    /// facets.
     #[cfg(feature = "http")]
     pub(crate) fn cost(self, request: &Request<'_>, facets: usize) -> crate::plan::Cost {
-        let strategies = request.strategies.without_company_sets();
-        let request = Request {
-            strategies: &strategies,
-            ..*request
-        };
         let mut storage = PlanStorage::new();
-        let plan = self.plan(&mut storage, &request, None);
+        let plan = self.plan_without_company_sets(&mut storage, request, None);
         let rows = u64::from(self.segment.row_count());
         plan.cost(rows) + plan.tally_cost(rows, facets)
     }

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::observer::{Observer, Run};
-use crate::encoding::row::Row;
 
 /// Matches in an order, a run at a time.
 pub(crate) trait Matches<O: Observer> {
@@ -27,18 +26,6 @@ pub(crate) trait Consumer<'a, O: Observer> {
     fn consume(self, matches: impl Matches<O> + 'a) -> Self::Output;
 }
 
-/// Keeps the matches for later, on the heap.
-#[derive(Debug)]
-pub(crate) struct Boxed;
-
-impl<'a, O: Observer> Consumer<'a, O> for Boxed {
-    type Output = Box<dyn Matches<O> + 'a>;
-
-    fn consume(self, matches: impl Matches<O> + 'a) -> Self::Output {
-        Box::new(matches)
-    }
-}
-
 /// Some matches, in the order asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MatchRun<'s>(pub(super) &'s [u32]);
@@ -49,11 +36,6 @@ impl<'s> MatchRun<'s> {
         self.0.len()
     }
 
-    /// The match at an index.
-    pub(crate) fn get(&self, index: usize) -> Option<Row> {
-        self.0.get(index).copied().map(Row)
-    }
-
     /// The rows of the matches.
     pub(crate) fn rows(&self) -> &'s [u32] {
         self.0
@@ -62,10 +44,5 @@ impl<'s> MatchRun<'s> {
     /// A part of the run, by index.
     pub(crate) fn part(&self, range: Range<usize>) -> MatchRun<'s> {
         MatchRun(&self.0[range])
-    }
-
-    /// The index of the first match for which `before` is false; it has to be false for all after.
-    pub(crate) fn partition_point(&self, mut before: impl FnMut(Row) -> bool) -> usize {
-        self.0.partition_point(|&row| before(Row(row)))
     }
 }

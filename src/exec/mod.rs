@@ -34,5 +34,5 @@ mod union;
 
 pub(crate) use facets::FacetTally;
 pub(crate) use live::{LiveSegment, Request};
-pub(crate) use matches::{Boxed, Consumer, MatchRun, Matches};
+pub(crate) use matches::{Consumer, MatchRun, Matches};
 pub(crate) use observer::{Counters, Counting, Observer, Run, Unobserved};

@@ -108,6 +108,8 @@ pub(crate) enum Strategy {
     DirectScan(&'static str),
     /// The rows of a short leading list are looked up in the other sets.
     LeadingList,
+    /// Each of a few rows is looked up in all sets.
+    FewRows,
     /// Candidates are formed and narrowed block by block.
     Blocks,
 }
@@ -119,6 +121,7 @@ impl fmt::Display for Strategy {
             Strategy::StoredCount => f.write_str("answered from the stored count"),
             Strategy::DirectScan(set) => write!(f, "direct scan of {set}"),
             Strategy::LeadingList => f.write_str("row by row over the leading list"),
+            Strategy::FewRows => f.write_str("row by row over a few rows"),
             Strategy::Blocks => f.write_str("block by block"),
         }
     }

@@ -8,7 +8,7 @@ use crate::encoding::posting::Posting;
 use crate::encoding::row::{CompanyNumber, Row};
 use crate::encoding::tokens::TokenStreams;
 use crate::kernels::retain::retain_where;
-use crate::plan::{Access, AnyPhrase, PhraseCheck, Source, Step, Strategies};
+use crate::plan::{Access, AnyPhrase, PhraseCheck, Source, Step};
 use crate::segment::{Segment, TextField};
 
 /// A union of at most this many rows is merged into one list before the first block. Sorting them
@@ -59,10 +59,11 @@ pub(super) struct BoundCheck<'a> {
 }
 
 impl<'a> Operand<'a> {
+    /// Binds a step; `merges_unions` says whether short unions are merged into a list.
     pub(super) fn bind(
         segment: &'a Segment,
         step: &'a Step<'_>,
-        strategies: &Strategies,
+        merges_unions: bool,
     ) -> Operand<'a> {
         match &step.access {
             Access::One(source) => Operand::One(rows_of(segment, *source)),
@@ -75,7 +76,7 @@ impl<'a> Operand<'a> {
                 let postings = sources.iter().map(|&source| rows_of(segment, source));
                 let postings: Vec<Posting<'a>> = postings.collect();
                 let is_short = step.estimate.max <= MERGED_UNION_ROWS_MAX;
-                if strategies.merged_unions && is_short {
+                if merges_unions && is_short {
                     Operand::Merged(merge(&postings))
                 } else {
                     Operand::Union(postings)

@@ -10,6 +10,9 @@ use crate::query::Order;
 /// Rows that are taken at once: a page of the usual length and one more.
 const OUTPUT_ROWS: usize = 64;
 
+/// Up to this many rows are dropped one by one rather than all rows compared.
+const REMOVED_MAX: usize = 8;
+
 /// The next matches, in the order asked for.
 #[derive(Debug)]
 pub(super) struct OutputBuffer {
@@ -116,13 +119,27 @@ impl OutputBuffer {
         base: u32,
         order: Order,
     ) {
-        if ascending.is_empty() {
-            return;
-        }
         let rows = ascending.iter().map(|&row| base + row.into());
+        if ascending.len() <= REMOVED_MAX {
+            return rows.for_each(|row| self.remove(row, order));
+        }
         match order {
             Order::OldestFirst => self.subtract_ordered(rows, |before, row| before < row),
             Order::NewestFirst => self.subtract_ordered(rows.rev(), |before, row| before > row),
+        }
+    }
+
+    /// Drops a row, if it is there.
+    fn remove(&mut self, row: u32, order: Order) {
+        let rows = self.rows();
+        let found = match order {
+            Order::OldestFirst => rows.binary_search(&row),
+            Order::NewestFirst => rows.binary_search_by(|other| row.cmp(other)),
+        };
+        if let Ok(index) = found {
+            let index = self.next + index;
+            self.rows.copy_within(index + 1..self.end, index);
+            self.end -= 1;
         }
     }
 

@@ -117,7 +117,8 @@ fn check(live: LiveSegment<'_>, filter: &Filter, today: Date, strategies: &Strat
     );
     let all = 0..live.segment.row_count();
     let part = all.end / 3..all.end / 2;
-    for rows in [all, part] {
+    let few = part.start..part.start + 30;
+    for rows in [all, part, few] {
         let mut inside = expected.clone();
         inside.retain(|row| rows.contains(row));
         assert_eq!(found(live, &oldest_first, &rows), inside);
@@ -137,7 +138,7 @@ fn check(live: LiveSegment<'_>, filter: &Filter, today: Date, strategies: &Strat
 /// All matches among some rows, found in the same way whether steps are observed or not.
 fn found(live: LiveSegment<'_>, request: &Request<'_>, rows: &Range<u32>) -> Vec<u32> {
     let mut storage = PlanStorage::new();
-    let plan = live.plan(&mut storage, request, Some(20));
+    let plan = live.plan_among(&mut storage, request, rows, 20);
     let (found, run) = live.search::<RunOnly, _>(plan, request, rows.clone(), All);
     let (observed, observed_run) = live.search::<Counting, _>(plan, request, rows.clone(), All);
     assert_eq!(found, observed);

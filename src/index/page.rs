@@ -1,6 +1,9 @@
 //! Pages: the matches of all segments, merged by id, as far as the page goes.
+//!
+//! The segment that should have most of the page is searched first. Of each further one only the rows
+//! are looked at whose ids come before the last that the page has by then: of a small segment few or
+//! none.
 
-use std::cell::OnceCell;
 use std::ops::Range;
 
 use smallvec::SmallVec;
@@ -10,9 +13,9 @@ use super::live::SegmentHandle;
 use super::result_page::{Hit, Page, RowAddress};
 use crate::encoding::frame_of_reference::FrameOfReference;
 use crate::encoding::row::Row;
-use crate::exec::{Boxed, Consumer, Counters, Counting, MatchRun, Matches, Observer, Run};
+use crate::exec::{Consumer, Counters, Counting, MatchRun, Matches, Observer, Run};
 use crate::exec::{LiveSegment, Request, Unobserved};
-use crate::plan::{ExecutionExplanation, Plan, PlanStorage, Strategies};
+use crate::plan::{ExecutionExplanation, PlanStorage, Strategies};
 use crate::query::{Order, Query, Start};
 use crate::segment::Segment;
 use crate::signal::SignalId;
@@ -61,16 +64,10 @@ fn run<O: Observer>(
         [only] => search_one::<O>(only.live(), query, &request, &mut page, explained),
         _ => search_all::<O>(segments, query, &request, &mut page, explained),
     };
-    let last = page.hits.last().filter(|_| page.has_more);
-    Page {
-        next_cursor: last.map(|last| query.cursor_after(last.id, day)),
-        counters,
-        hits: page.hits,
-    }
+    page.into_page(query, day, counters)
 }
 
-/// Collects the matches of the only segment, which needs no merging: a short page takes half as
-/// long.
+/// Collects the matches of the only segment, of which those that the page skips are not read.
 #[inline(always)]
 fn search_one<O: Observer>(
     live: LiveSegment<'_>,
@@ -79,17 +76,10 @@ fn search_one<O: Observer>(
     page: &mut Collected,
     mut explained: impl FnMut(usize, O::Explained),
 ) -> Counters {
-    let mut storage = PlanStorage::new();
-    let plan = live.plan(&mut storage, request, Some(page.wanted()));
     let rows = rows_after_cursor(live.segment, query);
-    let collector = OnlySegment {
-        page,
-        ids: live.segment.ids(),
-        early_stop: request.strategies.early_stop,
-    };
-    let (run, observer) = live.search::<O, _>(plan, request, rows, collector);
-    explained(0, observer.explain(run, plan, live));
-    run.counters
+    let (counters, explanation) = collect::<O>((live, 0), rows, request, page);
+    explained(0, explanation);
+    counters
 }
 
 /// Collects the matches of several segments.
@@ -100,56 +90,174 @@ fn search_all<O: Observer>(
     page: &mut Collected,
     mut explained: impl FnMut(usize, O::Explained),
 ) -> Counters {
-    let plans: LazyPlans<'_> = segments.iter().map(|_| OnceCell::new()).collect();
-    let mut merge = Merge::<O>::new(segments, &plans, query, request);
-    merge.collect(page);
-    if !request.strategies.early_stop {
-        merge.collect(&mut Collected::everything());
+    let to_skip = std::mem::take(&mut page.to_skip);
+    let wanted = to_skip + page.room;
+    let parts = segments.iter().zip(0..);
+    let parts = parts.map(|(handle, index)| Part::new(handle, index, query, wanted));
+    let mut parts: SmallVec<[Part<'_>; 4]> = parts.collect();
+    parts.sort_unstable_by_key(|part| part.filled_at);
+    let mut total = Counters::default();
+    // Invariant: the page has the first matches, as many as are wanted, of the parts before.
+    for part in parts {
+        let (rows, needed) = part.remaining(&page.hits, wanted, request);
+        if rows.is_empty() {
+            continue;
+        }
+        let before = page.hits.len();
+        page.room = needed;
+        let (counters, explanation) = collect::<O>((part.live, part.index), rows, request, page);
+        total += counters;
+        explained(part.index as usize, explanation);
+        merge(&mut page.hits, before, request.order);
+        page.hits.truncate(wanted);
     }
-    merge.finish(&mut explained)
+    page.hits.drain(..to_skip.min(page.hits.len()));
+    total
 }
 
-/// Collects the matches of a segment that is alone.
-struct OnlySegment<'p, 'a> {
+/// Collects the matches of some rows of a segment, which has an index in the snapshot.
+#[inline(always)]
+fn collect<O: Observer>(
+    (live, index): (LiveSegment<'_>, u32),
+    rows: Range<u32>,
+    request: &Request<'_>,
+    page: &mut Collected,
+) -> (Counters, O::Explained) {
+    let mut storage = PlanStorage::new();
+    let plan = live.plan_among(&mut storage, request, &rows, page.wanted());
+    if plan.no_match.is_some() {
+        return (Counters::default(), live.explain_no_match::<O>(plan));
+    }
+    let collector = Collector {
+        page,
+        index,
+        ids: live.segment.ids(),
+        early_stop: request.strategies.early_stop,
+    };
+    let (run, observer) = live.search::<O, _>(plan, request, rows, collector);
+    (run.counters, observer.explain(run, plan, live))
+}
+
+/// A segment's part of a page.
+struct Part<'a> {
+    live: LiveSegment<'a>,
+    index: u32,
+    /// The rows after the cursor.
+    rows: Range<u32>,
+    /// Where the page would end if all of these rows matched, as a number that is smaller where that is
+    /// earlier; the largest where they are too few.
+    filled_at: u64,
+}
+
+impl<'a> Part<'a> {
+    fn new(handle: &'a SegmentHandle, index: u32, query: &Query, wanted: usize) -> Part<'a> {
+        let rows = rows_after_cursor(&handle.segment, query);
+        let filled_at = if rows.len() < wanted {
+            u64::MAX
+        } else {
+            match query.order() {
+                Order::OldestFirst => handle.segment.id(Row(rows.start + wanted as u32 - 1)).get(),
+                Order::NewestFirst => !handle.segment.id(Row(rows.end - wanted as u32)).get(),
+            }
+        };
+        Part {
+            live: handle.live(),
+            index,
+            rows,
+            filled_at,
+        }
+    }
+
+    /// The rows that may be of the page beside the hits that it has, and how many of them at most.
+    fn remaining(&self, hits: &[Hit], wanted: usize, request: &Request<'_>) -> (Range<u32>, usize) {
+        let (order, rows) = (request.order, self.rows.clone());
+        let Some(first) = first_id(self.live.segment, &rows, order) else {
+            return (rows, 0);
+        };
+        let ahead = hits.partition_point(|hit| order.puts_first(hit.id, first));
+        let last = hits.last().filter(|_| hits.len() == wanted);
+        let rows = match last.map(|hit| hit.id.get()) {
+            Some(last) if request.strategies.early_stop => {
+                if ahead == wanted {
+                    return (0..0, 0);
+                }
+                let ids = self.live.segment.ids();
+                match order {
+                    Order::OldestFirst => rows.start..ids.count_below(last) as u32,
+                    Order::NewestFirst => ids.count_below(last + 1) as u32..rows.end,
+                }
+            }
+            _ => rows,
+        };
+        (rows, wanted - ahead)
+    }
+}
+
+/// Merges hits with those from an index on, of which there are most often few; both are in order.
+fn merge(hits: &mut [Hit], index: usize, order: Order) {
+    let (before, later) = hits.split_at(index);
+    match (before.last(), later.first()) {
+        (Some(last), Some(first)) if order.puts_first(first.id, last.id) => {}
+        _ => return,
+    }
+    let mut later: SmallVec<[Hit; 16]> = SmallVec::from_slice(later);
+    let (mut before, mut end) = (index, hits.len());
+    // Invariant: the first `before` hits and those that are left of `later` have to be merged in front of
+    // `end`, after which all are in place.
+    while let Some(hit) = later.pop() {
+        let index = hits[..before].partition_point(|other| order.puts_first(other.id, hit.id));
+        end -= before - index;
+        hits.copy_within(index..before, end);
+        end -= 1;
+        hits[end] = hit;
+        before = index;
+    }
+}
+
+/// Collects the matches of a segment.
+struct Collector<'p, 'a> {
     page: &'p mut Collected,
+    index: u32,
     ids: FrameOfReference<'a>,
     early_stop: bool,
 }
 
-impl<'a, O: Observer> Consumer<'a, O> for OnlySegment<'_, 'a> {
+impl<'a, O: Observer> Consumer<'a, O> for Collector<'_, 'a> {
     type Output = (Run, O);
 
     #[inline(always)]
     fn consume(self, mut matches: impl Matches<O> + 'a) -> (Run, O) {
-        self.page.collect(self.ids, &mut matches);
+        self.page.collect(self.index, self.ids, &mut matches);
         if !self.early_stop {
-            Collected::everything().collect(self.ids, &mut matches);
+            Collected::everything().collect(self.index, self.ids, &mut matches);
         }
         matches.finish()
     }
 }
 
-/// The part of all matches that a page shows.
+/// Room for this many hits is made at least: for those of a page of the usual length, and for what is merged
+/// into it.
+const HITS_MIN: usize = 64;
+
+/// The part of all matches that a page shows, and the match after it.
 struct Collected {
     hits: Vec<Hit>,
     /// How many matches come before the page.
     to_skip: usize,
-    limit: usize,
-    /// Whether a match came after the page, so that there is a next one.
-    has_more: bool,
+    /// How many more hits are of interest.
+    room: usize,
 }
 
 impl Collected {
     fn new(query: &Query) -> Collected {
         let limit = query.limit();
         Collected {
-            hits: Vec::with_capacity(limit),
+            hits: Vec::with_capacity(HITS_MIN.max(limit + 1)),
             to_skip: match query.start() {
                 Start::Page(number) => (usize::from(*number) - 1) * limit,
                 Start::First | Start::After(_) => 0,
             },
-            limit,
-            has_more: false,
+            room: limit + 1,
         }
     }
 
@@ -158,27 +266,27 @@ impl Collected {
         Collected {
             hits: Vec::new(),
             to_skip: usize::MAX,
-            limit: 0,
-            has_more: false,
+            room: 0,
         }
     }
 
-    /// How many more matches are of interest: the skipped, the shown, and the one after them.
+    /// How many more matches are of interest.
     fn wanted(&self) -> usize {
-        if self.has_more {
-            return 0;
-        }
-        let shown = self.limit - self.hits.len();
-        self.to_skip.saturating_add(shown + 1)
+        self.to_skip.saturating_add(self.room)
     }
 
-    /// Collects the matches of a segment that is alone, rows with these ids.
-    fn collect<O: Observer>(&mut self, ids: FrameOfReference<'_>, matches: &mut impl Matches<O>) {
+    /// Collects the matches of a segment with an index, rows with these ids.
+    fn collect<O: Observer>(
+        &mut self,
+        segment: u32,
+        ids: FrameOfReference<'_>,
+        matches: &mut impl Matches<O>,
+    ) {
         // Each turn takes some matches, or finds that there are no more.
         while self.wanted() > 0 {
             let run = matches.next_run(self.wanted());
             let n = run.len();
-            self.extend(0, ids, run);
+            self.extend(segment, ids, run);
             matches.take(n);
             if n == 0 {
                 return;
@@ -190,9 +298,8 @@ impl Collected {
     fn extend(&mut self, segment: u32, ids: FrameOfReference<'_>, run: MatchRun<'_>) {
         let skipped = self.to_skip.min(run.len());
         self.to_skip -= skipped;
-        let room = self.limit - self.hits.len();
-        self.has_more = run.len() - skipped > room;
-        let shown = run.part(skipped..run.len().min(skipped + room));
+        let shown = run.part(skipped..run.len().min(skipped + self.room));
+        self.room -= shown.len();
         let hit = move |row, id| Hit {
             id: SignalId::of_checked(id),
             address: RowAddress {
@@ -202,154 +309,17 @@ impl Collected {
         };
         ids.read(shown.rows(), &mut self.hits, hit);
     }
-}
 
-/// Inlined into the loop over the rows of a page, where a call would take longer than the look.
-#[inline(always)]
-fn id_at(ids: FrameOfReference<'_>, row: Row) -> SignalId {
-    SignalId::of_checked(ids.get(row.index()))
-}
-
-/// A plan a segment, made when the page first needs the segment. Boxed, as matches are, since moving
-/// a kilobyte a few times takes as long as all the rest of a short page.
-type LazyPlans<'q> = SmallVec<[OnceCell<Box<Plan<'q>>>; 2]>;
-
-/// The matches of several segments, merged by id. A segment is planned and looked at only once its
-/// ids come into question: a page of the newest signals seldom reaches old segments.
-struct Merge<'a, 'q, O> {
-    request: &'a Request<'q>,
-    segments: SmallVec<[SegmentMatches<'a, 'q, O>; 2]>,
-}
-
-/// The matches of one segment.
-struct SegmentMatches<'a, 'q, O> {
-    live: LiveSegment<'a>,
-    ids: FrameOfReference<'a>,
-    /// Those after the cursor.
-    rows: Range<u32>,
-    plan: &'a OnceCell<Box<Plan<'q>>>,
-    index: u32,
-    matches: Option<Box<dyn Matches<O> + 'a>>,
-    /// An id that the next match does not come before; `None` where there is no further one.
-    bound: Option<SignalId>,
-}
-
-impl<'a, 'q: 'a, O: Observer + 'a> Merge<'a, 'q, O> {
-    fn new(
-        segments: &'a [SegmentHandle],
-        plans: &'a [OnceCell<Box<Plan<'q>>>],
-        query: &Query,
-        request: &'a Request<'q>,
-    ) -> Merge<'a, 'q, O> {
-        let of_segment = |((handle, plan), index): ((&'a SegmentHandle, _), u32)| {
-            let rows = rows_after_cursor(&handle.segment, query);
-            SegmentMatches {
-                live: handle.live(),
-                ids: handle.segment.ids(),
-                bound: first_id(&handle.segment, &rows, request.order),
-                rows,
-                plan,
-                index,
-                matches: None,
-            }
-        };
-        let segments = segments.iter().zip(plans).zip(0..).map(of_segment);
-        Merge {
-            request,
-            segments: segments.collect(),
+    /// The page, whose cursor tells that a match came after it.
+    fn into_page(mut self, query: &Query, day: Date, counters: Counters) -> Page {
+        let has_more = self.hits.len() > query.limit();
+        self.hits.truncate(query.limit());
+        let last = self.hits.last().filter(|_| has_more);
+        Page {
+            next_cursor: last.map(|last| query.cursor_after(last.id, day)),
+            counters,
+            hits: self.hits,
         }
-    }
-
-    /// Hands on the next matches, until no more are wanted or there are none.
-    fn collect(&mut self, page: &mut Collected) {
-        let order = self.request.order;
-        // Invariant: the page holds all matches before every segment's bound. Each turn hands on a
-        // match, or moves the bound of the min segment past the runner-up's.
-        while page.wanted() > 0
-            && let Some(first) = self.min_segment()
-        {
-            let segment = &mut self.segments[first.segment];
-            segment.hand_on(page, self.request, order, first.runner_up_bound);
-        }
-    }
-
-    /// The segment with the first bound in the order, and the bound after it. An id is live in one
-    /// segment only.
-    fn min_segment(&self) -> Option<MinSegment> {
-        let order = self.request.order;
-        let mut first: Option<(usize, SignalId)> = None;
-        let mut runner_up_bound = None;
-        // Invariant: `first` has the first bound of those seen, `runner_up_bound` is the next.
-        for (segment, matches) in self.segments.iter().enumerate() {
-            let Some(bound) = matches.bound else { continue };
-            match first {
-                Some((_, before)) if order.puts_first(before, bound) => {
-                    let next = runner_up_bound.map_or(bound, |next| order.first_of(bound, next));
-                    runner_up_bound = Some(next);
-                }
-                _ => {
-                    runner_up_bound = first.map(|(_, before)| before);
-                    first = Some((segment, bound));
-                }
-            }
-        }
-        first.map(|(segment, _)| MinSegment {
-            segment,
-            runner_up_bound,
-        })
-    }
-
-    /// Hands on what was observed; returns what was visited in all segments.
-    fn finish(self, explained: &mut impl FnMut(usize, O::Explained)) -> Counters {
-        let mut total = Counters::default();
-        for segment in self.segments {
-            let Some((mut matches, plan)) = segment.matches.zip(segment.plan.get()) else {
-                continue;
-            };
-            let (run, observer) = matches.finish();
-            total += run.counters;
-            let explanation = observer.explain(run, plan, segment.live);
-            explained(segment.index as usize, explanation);
-        }
-        total
-    }
-}
-
-/// The segment whose matches come first, until they pass the bound of the next.
-struct MinSegment {
-    segment: usize,
-    runner_up_bound: Option<SignalId>,
-}
-
-impl<'a, 'q: 'a, O: Observer + 'a> SegmentMatches<'a, 'q, O> {
-    /// Hands on the next matches, as far as they do not come after the runner-up's bound. That bound may
-    /// be the id of a match here, whose older version is deleted there.
-    fn hand_on(
-        &mut self,
-        page: &mut Collected,
-        request: &'a Request<'q>,
-        order: Order,
-        runner_up_bound: Option<SignalId>,
-    ) {
-        let wanted = page.wanted();
-        let (live, plan, rows) = (self.live, self.plan, &self.rows);
-        let matches = self.matches.get_or_insert_with(|| {
-            let plan = plan.get_or_init(|| {
-                let mut storage = PlanStorage::new();
-                live.plan(&mut storage, request, Some(wanted));
-                Box::new(storage.into_plan())
-            });
-            live.search::<O, _>(plan, request, rows.clone(), Boxed)
-        });
-        let run = matches.next_run(wanted);
-        let ids = self.ids;
-        let n = match runner_up_bound {
-            None => run.len(),
-            Some(bound) => run.partition_point(|row| !order.puts_first(bound, id_at(ids, row))),
-        };
-        page.extend(self.index, ids, run.part(0..n));
-        self.bound = run.get(n.saturating_sub(1)).map(|row| id_at(ids, row));
-        matches.take(n);
     }
 }
 
@@ -374,3 +344,6 @@ fn rows_after_cursor(segment: &Segment, query: &Query) -> Range<u32> {
         Order::OldestFirst => ids.count_below(last + 1) as u32..rows,
     }
 }
+
+#[cfg(test)]
+mod tests;

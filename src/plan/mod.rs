@@ -77,11 +77,6 @@ impl<'q> PlanStorage<'q> {
             no_match: None,
         })
     }
-
-    /// The plan that was made here, where it outlives the call that made it.
-    pub(crate) fn into_plan(self) -> Plan<'q> {
-        self.0
-    }
 }
 
 /// A step on sets of rows.

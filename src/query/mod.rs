@@ -120,15 +120,6 @@ impl Order {
             Order::NewestFirst => id > other,
         }
     }
-
-    /// The id that comes first.
-    pub(crate) fn first_of(self, id: SignalId, other: SignalId) -> SignalId {
-        if self.puts_first(id, other) {
-            id
-        } else {
-            other
-        }
-    }
 }
 
 /// Where a result starts.
