@@ -38,6 +38,10 @@ pub(super) fn are_few(rows: &Range<u32>, strategies: &Strategies) -> bool {
 pub(super) struct Execution<'a, O> {
     pub(super) segment: &'a Segment,
     pub(super) required: SmallVec<[Operand<'a>; 4]>,
+    /// The step of the plan that each of these is of.
+    steps: SmallVec<[usize; 4]>,
+    /// The one of these that tells which blocks may have matches.
+    pub(super) lead: usize,
     pub(super) excluded: SmallVec<[Operand<'a>; 2]>,
     pub(super) ranges: SmallVec<[BoundRange<'a>; 1]>,
     pub(super) phrases: SmallVec<[BoundCheck<'a>; 1]>,
@@ -87,6 +91,8 @@ impl<'a, O: Observer> Execution<'a, O> {
         let mut execution = Execution {
             segment: live.segment,
             required: SmallVec::new(),
+            steps: SmallVec::new(),
+            lead: 0,
             excluded: SmallVec::new(),
             ranges: SmallVec::new(),
             phrases: SmallVec::new(),
@@ -110,6 +116,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         self.expected_share = plan.expected_share(segment.row_count());
         self.candidates.allow_lists(strategies.candidate_lists);
         self.bind_required(&plan.required, rows, merges_unions);
+        self.read_titles_last();
         for step in &plan.excluded {
             let operand = Operand::bind(segment, step, merges_unions);
             self.excluded.push(operand);
@@ -125,19 +132,26 @@ impl<'a, O: Observer> Execution<'a, O> {
         }
     }
 
-    /// Binds the required sets. The rows of companies, where they lead, are narrowed by the other sets at
-    /// once, and are the only set afterwards.
+    /// Binds the required sets. The rows of companies, where they lead, are narrowed at once by the other
+    /// sets up to the first with many sources, and are one set with them afterwards.
     #[inline(always)]
     fn bind_required(&mut self, steps: &'a [Step<'_>], range: &Range<u32>, merges_unions: bool) {
         let operand = |step: &'a Step<'_>| Operand::bind(self.segment, step, merges_unions);
         if let Some((lead, others)) = steps.split_first()
             && let Access::OfCompanies(rows) = &lead.access
         {
-            let others: SmallVec<[Operand<'_>; 2]> = others.iter().map(operand).collect();
+            let looked_up = others.iter().position(Step::has_many_sources);
+            let (looked_up, combined) = others.split_at(looked_up.unwrap_or(others.len()));
+            let sets: SmallVec<[Operand<'_>; 2]> = looked_up.iter().map(operand).collect();
+            let combined: SmallVec<[Operand<'_>; 2]> = combined.iter().map(operand).collect();
             self.counters.rows_checked += rows.len() as u64;
-            let rows = companies::narrowed(rows, range, &others, &mut self.observer);
-            return self.required.push(Operand::Merged(rows));
+            let rows = companies::narrowed(rows, range, &sets, &mut self.observer);
+            self.steps.push(0);
+            self.steps.extend(looked_up.len() + 1..steps.len());
+            self.required.push(Operand::Merged(rows));
+            return self.required.extend(combined);
         }
+        self.steps.extend(0..steps.len());
         for step in steps {
             self.required.push(operand(step));
         }
@@ -158,6 +172,23 @@ impl<'a, O: Observer> Execution<'a, O> {
     /// The segment that this runs on.
     pub(super) fn segment(&self) -> &'a Segment {
         self.segment
+    }
+
+    /// Moves the set whose rows are told by reading titles to the end, so that only titles of rows that all
+    /// other sets leave are read. Where it is the rarest, it still tells which blocks to look at.
+    fn read_titles_last(&mut self) {
+        let last = self.required.len().saturating_sub(1);
+        let reading = self.required.iter().position(Operand::reads_titles);
+        if let Some(set) = reading.filter(|&set| set < last) {
+            self.required[set..].rotate_left(1);
+            self.steps[set..].rotate_left(1);
+            self.lead = if set == 0 { last } else { 0 };
+        }
+    }
+
+    /// The step of a required set.
+    pub(super) fn required_step(&self, set: usize) -> StepKey {
+        StepKey::Required(self.steps[set])
     }
 
     /// Whether the leading set has nothing but matches.
@@ -187,9 +218,8 @@ impl<'a, O: Observer> Execution<'a, O> {
     /// Keeps those of some rows of the leading list that match.
     pub(super) fn retain_listed(&mut self, output: &mut OutputBuffer) {
         let n = output.rows().len() as u64;
-        let is_only_required = self.is_only_required();
+        let (is_only_required, step) = (self.is_only_required(), self.required_step(0));
         let (observer, residual) = self.residual();
-        let step = StepKey::Required(0);
         observer.ran(step, Method::Scan, O::now(), || Some(n));
         if !is_only_required {
             output.retain(|row| residual.keeps(row, observer));
@@ -202,11 +232,10 @@ impl<'a, O: Observer> Execution<'a, O> {
         if self.leading_list().is_none() {
             return false;
         }
-        let is_only_required = self.is_only_required();
+        let (is_only_required, step) = (self.is_only_required(), self.required_step(0));
         let (observer, residual) = self.residual();
         let rows = residual.leading_rows();
         let n = rows.len() as u64;
-        let step = StepKey::Required(0);
         observer.ran(step, Method::Scan, O::now(), || Some(n));
         for &row in rows {
             if residual.keeps(Row(row), observer) {
@@ -247,6 +276,7 @@ impl<'a, O: Observer> Execution<'a, O> {
     fn residual(&mut self) -> (&mut O, Residual<'_, 'a>) {
         let residual = Residual {
             required: &self.required,
+            steps: &self.steps,
             leading: 1,
             excluded: &self.excluded,
             ranges: &self.ranges,
@@ -273,6 +303,7 @@ impl<'a, O: Observer> Execution<'a, O> {
 /// The steps that each row of a leading list has to pass.
 struct Residual<'e, 'a> {
     required: &'e [Operand<'a>],
+    steps: &'e [usize],
     /// How many of them lead, and are not looked at: the first or none.
     leading: usize,
     excluded: &'e [Operand<'a>],
@@ -298,7 +329,7 @@ impl<'e> Residual<'e, '_> {
             keeps
         };
         for (index, set) in self.required.iter().enumerate().skip(self.leading) {
-            let (step, started) = (StepKey::Required(index), O::now());
+            let (step, started) = (StepKey::Required(self.steps[index]), O::now());
             if !keeps(step, Method::LookUp, started, set.contains(row)) {
                 return false;
             }

@@ -70,7 +70,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         let mut next = block;
         // Invariant: no block from `block` to before `next` has matches. Each turn ends or moves `next`.
         while next < end {
-            let led = match self.required.first() {
+            let led = match self.required.get(self.lead) {
                 Some(lead) => lead.next_block(next)?,
                 None => next,
             };
@@ -89,7 +89,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         let mut next = Some(block);
         // Invariant: no block after `next` up to `block` has matches. Each turn ends or moves `next`.
         while let Some(block) = next {
-            let led = match self.required.first() {
+            let led = match self.required.get(self.lead) {
                 Some(lead) => lead.previous_block(block)?,
                 None => block,
             };
@@ -173,7 +173,7 @@ impl<'a, O: Observer> Execution<'a, O> {
             }
             let started = O::now();
             self.required[step].narrow(&mut self.candidates, block);
-            self.ran(StepKey::Required(step), Method::Intersect, started);
+            self.ran(self.required_step(step), Method::Intersect, started);
         }
         // A narrow range leaves so little that exclusions, of which there may be many, cost nothing.
         self.compare_ranges();
@@ -247,7 +247,7 @@ impl<'a, O: Observer> Execution<'a, O> {
             }
             [first, ..] => {
                 first.load_into(&mut self.candidates, block);
-                self.ran(StepKey::Required(0), Method::Lead, started);
+                self.ran(self.required_step(0), Method::Lead, started);
                 Seeded::by(1)
             }
         }
@@ -345,14 +345,14 @@ impl<'a, O: Observer> Execution<'a, O> {
         for step in seeded.min(last)..last {
             let started = O::now();
             self.required[step].narrow(&mut self.candidates, block);
-            self.ran(StepKey::Required(step), Method::Intersect, started);
+            self.ran(self.required_step(step), Method::Intersect, started);
         }
         if seeded > last {
             return self.candidates.count();
         }
         let started = O::now();
         let count = self.required[last].count_in(&mut self.candidates, block);
-        let (step, method) = (StepKey::Required(last), Method::CountIntersection);
+        let (step, method) = (self.required_step(last), Method::CountIntersection);
         self.observer
             .ran(step, method, started, || Some(count.into()));
         count
@@ -401,7 +401,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         started: O::Time,
         left: impl FnOnce(&candidates::Candidates) -> u32,
     ) {
-        let (first, second) = (StepKey::Required(0), StepKey::Required(1));
+        let (first, second) = (self.required_step(0), self.required_step(1));
         self.observer
             .ran(first, Method::LeadWithNext, O::now(), || None);
         let left = || Some(left(&self.candidates).into());

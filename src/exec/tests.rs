@@ -77,11 +77,14 @@ fn filters(corpus: &Corpus) -> impl Iterator<Item = String> {
         let other = &signals[number * 104_729 % signals.len()];
         let company = &companies[number * 31 % companies.len()];
         let words: Vec<&str> = signal.title.split(' ').collect();
+        let titles = format!("{} {}", signal.title, other.title);
         let word = |index: usize| words[index % words.len()].replace(['&', '+', '"', '%'], "");
         let mut parts = vec![match number % 6 {
             0 => format!("all={}", word(number)),
             1 => format!("exact={} {}", word(0), word(1)),
-            2 => format!("any={} {}", word(number), word(number / 2)),
+            2 if number % 4 < 2 => format!("any={} {}", word(number), word(number / 2)),
+            // Many sources beside facets of companies.
+            2 => format!("any={}", titles.replace(['&', '+', '"', '%'], "")),
             3 => format!("companySlug={}", signal.company_slug),
             4 => format!("companies={},{}", signal.company_slug, other.company_slug),
             _ => format!("exclude={}", word(number)),

@@ -29,7 +29,7 @@ impl Plan<'_> {
         }
         let candidates = self.matches_max(rows);
         let steps = self.required.iter().chain(&self.excluded);
-        let sources: u64 = steps.map(Step::sources).sum();
+        let sources: u64 = steps.map(|step| step.source_count() as u64).sum();
         let sets = sources * blocks(rows) * SET_BLOCK_COST;
         let ranges = self.ranges.len() as u64 * candidates / ROWS_PER_COST;
         let phrases = self.phrases.len() as u64 * candidates;
@@ -56,18 +56,6 @@ impl Plan<'_> {
 }
 
 impl Step<'_> {
-    fn sources(&self) -> u64 {
-        match &self.access {
-            Access::Union(sources) => sources.len() as u64,
-            Access::One(_) => 1,
-            Access::AnyPhrase(any) => {
-                let checked = any.checked.iter().map(|phrase| phrase.sources.len());
-                (any.stored.len() + checked.sum::<usize>()) as u64
-            }
-            Access::Rows(_) | Access::OfCompanies(_) => 0,
-        }
-    }
-
     /// What it costs at most to look for phrases, each in the candidates that are in its rarest source.
     fn check_cost(&self, candidates: u64) -> Cost {
         match &self.access {

@@ -45,6 +45,10 @@ use crate::encoding::tokens::EncodedPhrase;
 use crate::query::{Facet, Filter, Phrase};
 use crate::segment::TextField;
 
+/// Rows of companies are looked up one by one in a set of up to this many sources. In more it takes up to
+/// a microsecond a row (`benches/slow_shapes`, any of phrases that occur + industry and country).
+const LOOKED_UP_SOURCES_MAX: usize = 8;
+
 /// How to find a filter's rows in one segment.
 #[derive(Debug)]
 pub(crate) struct Plan<'q> {
@@ -137,6 +141,26 @@ impl Access {
             Access::Union(sources) => Some(sources),
             Access::Rows(_) | Access::OfCompanies(_) | Access::AnyPhrase(_) => None,
         }
+    }
+}
+
+impl Step<'_> {
+    /// The number of stored sets that it combines.
+    fn source_count(&self) -> usize {
+        match &self.access {
+            Access::Union(sources) => sources.len(),
+            Access::One(_) => 1,
+            Access::AnyPhrase(any) => {
+                let checked = any.checked.iter().map(|phrase| phrase.sources.len());
+                any.stored.len() + checked.sum::<usize>()
+            }
+            Access::Rows(_) | Access::OfCompanies(_) => 0,
+        }
+    }
+
+    /// Whether looking rows up takes so long that they are better combined block by block.
+    pub(crate) fn has_many_sources(&self) -> bool {
+        self.source_count() > LOOKED_UP_SOURCES_MAX
     }
 }
 

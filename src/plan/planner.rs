@@ -40,6 +40,11 @@ pub(super) fn plan<'q, S: Statistics>(
     if strategies.cost_order {
         let required = &mut planner.plan.required;
         required.sort_by_key(|step| step.estimate.expected);
+        if let Some((lead, others)) = required.split_first_mut()
+            && matches!(lead.access, Access::OfCompanies(_))
+        {
+            others.sort_by_key(Step::has_many_sources);
+        }
     }
 }
 

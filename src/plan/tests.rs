@@ -258,6 +258,18 @@ fn facets_of_companies_are_found_among_companies_where_few_are_left() {
 }
 
 #[test]
+fn rows_of_companies_are_looked_up_in_sets_of_many_sources_last() {
+    let phrases = "any=\"series a\" \"a series\" \"series of\" \"of series\" \"series series\"";
+    let filter = format!("{phrases}&all=of&country=iceland&industry=fishing");
+    let steps = planned(&filter, &Strategies::ALL);
+    let clauses = steps.iter().map(|step| step.split(": ").nth(1));
+    let clauses: Vec<&str> = clauses.flatten().collect();
+    let is_any = |clause: &&str| clause.starts_with("title has any of");
+    assert_eq!(clauses.iter().position(is_any), Some(2), "{steps:?}");
+    assert!(clauses[1].starts_with("title has \"of\""), "{steps:?}");
+}
+
+#[test]
 fn a_page_that_ends_early_goes_block_by_block() {
     let filter = Filter::parse("country=iceland&industry=building").expect("a valid filter");
     let leads_with_companies = |matches| {
