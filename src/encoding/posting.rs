@@ -87,6 +87,8 @@ pub(crate) enum Posting<'a> {
         arrays: &'a [u16],
         bitsets: &'a [BlockBits],
     },
+    /// A bitset for each block of the segment. No file has such postings.
+    Dense(&'a [BlockBits]),
 }
 
 /// A section that rows of postings lie in.
@@ -273,6 +275,10 @@ impl<'a> Posting<'a> {
                 Some(container) => container.view(arrays, bitsets),
                 None => BlockRows::List(&[]),
             },
+            Posting::Dense(bitsets) => match bitsets.get(block as usize) {
+                Some(bits) => BlockRows::Bits(bits),
+                None => BlockRows::List(&[]),
+            },
         }
     }
 
@@ -283,6 +289,7 @@ impl<'a> Posting<'a> {
             Posting::Blocks { containers, .. } => containers
                 .first()
                 .is_some_and(|container| !container.is_array()),
+            Posting::Dense(_) => true,
         }
     }
 
@@ -293,6 +300,10 @@ impl<'a> Posting<'a> {
             Posting::Blocks { containers, .. } => {
                 find_container(containers, block).map_or(0, Container::cardinality)
             }
+            Posting::Dense(bitsets) => {
+                let set = bitsets.get(block as usize);
+                set.map_or(0, |set| bits::count(set) as usize)
+            }
         }
     }
 
@@ -301,7 +312,9 @@ impl<'a> Posting<'a> {
     pub(crate) fn contains(&self, row: Row) -> bool {
         match self {
             Posting::List(rows) => rows.binary_search(&row.0).is_ok(),
-            Posting::Blocks { .. } => self.block(row.block()).contains(row.offset()),
+            Posting::Blocks { .. } | Posting::Dense(_) => {
+                self.block(row.block()).contains(row.offset())
+            }
         }
     }
 
@@ -321,6 +334,9 @@ impl<'a> Posting<'a> {
                     .get(first)
                     .map(|container| u32::from(container.block))
             }
+            Posting::Dense(bitsets) => {
+                (block..bitsets.len() as u32).find(|&block| has_rows(&bitsets[block as usize]))
+            }
         }
     }
 
@@ -339,19 +355,30 @@ impl<'a> Posting<'a> {
                 end.checked_sub(1)
                     .map(|last| u32::from(containers[last].block))
             }
+            Posting::Dense(bitsets) => {
+                let end = bitsets.len().min(block as usize + 1);
+                let last = bitsets[..end].iter().rposition(has_rows);
+                last.map(|last| last as u32)
+            }
         }
     }
 
     /// Every row, ascending.
     pub(crate) fn rows(&self) -> impl Iterator<Item = Row> + use<'a> {
-        let (list, containers, arrays, bitsets) = match *self {
-            Posting::List(rows) => (rows, [].as_slice(), [].as_slice(), [].as_slice()),
-            Posting::Blocks {
-                containers,
-                arrays,
-                bitsets,
-            } => ([].as_slice(), containers, arrays, bitsets),
+        let (list, containers, dense): (&[u32], &[Container], &[BlockBits]) = match *self {
+            Posting::List(rows) => (rows, &[], &[]),
+            Posting::Blocks { containers, .. } => (&[], containers, &[]),
+            Posting::Dense(dense) => (&[], &[], dense),
         };
+        let (arrays, bitsets): (&[u16], &[BlockBits]) = match *self {
+            Posting::Blocks {
+                arrays, bitsets, ..
+            } => (arrays, bitsets),
+            Posting::List(_) | Posting::Dense(_) => (&[], &[]),
+        };
+        let of_dense = (0..).zip(dense).flat_map(|(block, set)| {
+            bits::ones(0, set.as_slice()).map(move |offset| Row::of(block, offset))
+        });
         let in_blocks = containers.iter().flat_map(move |container| {
             let block = u32::from(container.block);
             container
@@ -359,7 +386,8 @@ impl<'a> Posting<'a> {
                 .offsets()
                 .map(move |offset| Row::of(block, offset))
         });
-        list.iter().map(|&row| Row(row)).chain(in_blocks)
+        let listed = list.iter().map(|&row| Row(row));
+        listed.chain(in_blocks).chain(of_dense)
     }
 }
 
@@ -481,9 +509,20 @@ fn validate_rows(rows: &[u32], row_count: u32) -> Result<(), &'static str> {
     }
 }
 
+fn has_rows(bits: &BlockBits) -> bool {
+    bits.iter().any(|&word| word != 0)
+}
+
 fn highest_bit(bits: &BlockBits) -> u32 {
     let word = bits.iter().rposition(|&word| word != 0).unwrap_or(0);
     word as u32 * 64 + (63 - bits[word].leading_zeros().min(63))
+}
+
+/// The bitsets of a dense posting of some rows, in a segment of `row_count` rows.
+pub(crate) fn dense_bits(rows: impl Iterator<Item = Row>, row_count: u32) -> Vec<BlockBits> {
+    let mut bitsets = vec![[0; BLOCK_WORDS]; block_count(row_count) as usize];
+    rows.for_each(|row| bits::set(&mut bitsets[row.block() as usize], row.offset()));
+    bitsets
 }
 
 /// The sections that postings are written to.

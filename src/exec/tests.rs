@@ -8,9 +8,10 @@ use super::live::{LiveSegment, Request};
 use super::matches::{Consumer, Matches};
 use super::observer::{Counting, Method, Observer, Run, StepKey};
 use super::plain;
+use crate::fixtures;
 use crate::plan::{Plan, PlanStorage, Strategies};
 use crate::query::{Facet, Filter, Order};
-use crate::segment::{Deleted, Segment, SegmentBuilder};
+use crate::segment::Deleted;
 use crate::synthetic::Corpus;
 
 /// Enough for several blocks would take too long here; `tests/engine/agreement.rs` has them.
@@ -54,18 +55,6 @@ impl<'a, O: Observer> Consumer<'a, O> for All {
             matches.take(n);
         }
     }
-}
-
-fn segment(corpus: &Corpus) -> Segment {
-    let mut builder = SegmentBuilder::new(Vec::new()).expect("a builder in memory");
-    for company in corpus.companies() {
-        builder.add_company(&company).expect("a valid company");
-    }
-    for signal in corpus.signals() {
-        builder.add_signal(&signal).expect("a valid signal");
-    }
-    let bytes = builder.finish().expect("a segment in memory");
-    Segment::from_bytes(&bytes).expect("a valid segment")
 }
 
 /// Query strings made of the corpus's own words and values; the same for each run.
@@ -153,14 +142,14 @@ fn found(live: LiveSegment<'_>, request: &Request<'_>, rows: &Range<u32>) -> Vec
 #[test]
 fn executions_agree_with_the_plain_executor_and_with_themselves_when_observed() {
     let corpus = Corpus::new(SIGNALS, 11).expect("a size within bounds");
-    let segment = segment(&corpus);
+    let segment = fixtures::segment(&corpus);
     let none = Deleted::default();
-    let every_ninth = (0..segment.row_count()).step_by(9).collect();
-    let some = Deleted::new(
-        every_ninth,
-        std::iter::empty::<u32>().collect(),
-        segment.row_count(),
-    );
+    // Many are bits, few are listed.
+    let [many, few] = [9, 200].map(|step| {
+        let rows = (0..segment.row_count()).step_by(step).collect();
+        let companies = std::iter::empty::<u32>().collect();
+        Deleted::new(rows, companies, segment.row_count())
+    });
     let strategies: Vec<_> = Strategies::each_off().collect();
     let mut answered = 0;
     for (number, text) in filters(&corpus).enumerate() {
@@ -168,7 +157,7 @@ fn executions_agree_with_the_plain_executor_and_with_themselves_when_observed() 
             continue;
         };
         for (_, strategies) in [&strategies[0], &strategies[number % strategies.len()]] {
-            for deleted in [&none, &some] {
+            for deleted in [&none, &many, &few] {
                 let live = LiveSegment {
                     segment: &segment,
                     deleted,

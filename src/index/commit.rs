@@ -19,7 +19,7 @@ use super::manifest::{DeletedLine, History, Manifest};
 use super::snapshot::Snapshot;
 use super::storage::Storage;
 use super::{Found, Shared};
-use crate::segment::{Commits, Deleted, Tombstone, catch_damage};
+use crate::segment::{Commits, Tombstone, catch_damage};
 use crate::signal::{Company, Signal, SignalId};
 use crate::{Error, Result};
 
@@ -255,11 +255,7 @@ impl Committer {
         rows: &RoaringBitmap,
         companies: &RoaringBitmap,
     ) -> Result<(SegmentHandle, Option<DeletedLine>)> {
-        let deleted = Deleted::new(
-            live.deleted.rows() | rows,
-            live.deleted.companies() | companies,
-            live.segment.row_count(),
-        );
+        let deleted = live.deleted.with(rows, companies, &live.segment);
         let line = new_files
             .write_deleted(&mut state.manifest.next_file, &deleted)
             .map_err(|error| Self::fail_on_io(state, error))?;

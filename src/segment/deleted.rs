@@ -9,12 +9,27 @@
 //!
 //! Roaring's format does not notice damage, so the manifest holds the file's length and checksum.
 
+use std::sync::OnceLock;
+
 use roaring::RoaringBitmap;
 
 use super::Segment;
-use crate::encoding::posting::{Posting, PostingId, PostingSections};
+use super::deleted_tally::DeletedTally;
+use crate::encoding::posting::{Posting, PostingId, PostingSections, dense_bits};
 use crate::encoding::row::{CompanyNumber, Row};
+use crate::kernels::block::{BlockBits, block_count};
 use crate::{Error, Result};
+
+/// With this many deleted rows a block on average they are bits rather than listed: looking a row up takes
+/// a tenth of the instructions, and a block 8 KiB.
+const BITS_MIN: u64 = 64;
+
+/// Deleted rows as a posting.
+#[derive(Debug)]
+enum Shape {
+    Listed(PostingSections),
+    Bits(Vec<BlockBits>),
+}
 
 /// The rows and companies of a segment that are gone: deleted, or replaced in a later segment.
 #[derive(Debug, Default)]
@@ -22,21 +37,38 @@ pub(crate) struct Deleted {
     rows: RoaringBitmap,
     companies: RoaringBitmap,
     /// The rows once more, in the shape that an execution subtracts.
-    posting: PostingSections,
+    shape: Shape,
+    /// What the rows are counted as, once that is asked for; `None` where they are too many.
+    tally: OnceLock<Option<DeletedTally>>,
 }
 
 impl Deleted {
     /// Prepares deleted rows and companies of a segment of `row_count` rows.
     pub(crate) fn new(rows: RoaringBitmap, companies: RoaringBitmap, row_count: u32) -> Deleted {
-        let mut posting = PostingSections::default();
-        if !rows.is_empty() {
-            posting.push(&rows.iter().collect::<Vec<u32>>(), row_count);
-        }
+        let shape = Shape::of(&rows, row_count);
         Deleted {
             rows,
             companies,
-            posting,
+            shape,
+            tally: OnceLock::new(),
         }
+    }
+
+    /// The same with more rows and companies of the segment. A tally that was made is continued, so that
+    /// counts need not wait for a new one after each commit.
+    pub(crate) fn with(
+        &self,
+        rows: &RoaringBitmap,
+        companies: &RoaringBitmap,
+        segment: &Segment,
+    ) -> Deleted {
+        let (rows, companies) = (&self.rows | rows, &self.companies | companies);
+        let deleted = Deleted::new(rows, companies, segment.row_count());
+        if let Some(Some(tally)) = self.tally.get() {
+            let tally = tally.clone().with(segment, &deleted.rows, &self.rows);
+            deleted.tally.get_or_init(|| tally);
+        }
+        deleted
     }
 
     /// Reads what [`encode`](Self::encode) wrote about a segment.
@@ -95,7 +127,11 @@ impl Deleted {
 
     /// The rows as a posting, where there are any.
     pub(crate) fn posting(&self) -> Option<Posting<'_>> {
-        (!self.rows.is_empty()).then(|| self.posting.view().get(PostingId(0)))
+        let posting = || match &self.shape {
+            Shape::Listed(sections) => sections.view().get(PostingId(0)),
+            Shape::Bits(bitsets) => Posting::Dense(bitsets),
+        };
+        (!self.rows.is_empty()).then(posting)
     }
 
     /// The rows.
@@ -103,8 +139,34 @@ impl Deleted {
         &self.rows
     }
 
+    /// How many of the rows each posting of the segment has, unless there are too many rows. Cost: that of
+    /// making it once, about a microsecond a row.
+    pub(crate) fn tally(&self, segment: &Segment) -> Option<&DeletedTally> {
+        let tally = self
+            .tally
+            .get_or_init(|| DeletedTally::of(segment, &self.rows));
+        tally.as_ref()
+    }
+
     /// The companies, by number.
     pub(crate) fn companies(&self) -> &RoaringBitmap {
         &self.companies
+    }
+}
+
+impl Shape {
+    fn of(rows: &RoaringBitmap, row_count: u32) -> Shape {
+        if rows.len() < BITS_MIN * u64::from(block_count(row_count)) {
+            let mut sections = PostingSections::default();
+            sections.push(&rows.iter().collect::<Vec<u32>>(), row_count);
+            return Shape::Listed(sections);
+        }
+        Shape::Bits(dense_bits(rows.iter().map(Row), row_count))
+    }
+}
+
+impl Default for Shape {
+    fn default() -> Shape {
+        Shape::Listed(PostingSections::default())
     }
 }

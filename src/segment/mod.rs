@@ -14,6 +14,7 @@ mod compress;
 mod copy;
 mod damage;
 mod deleted;
+mod deleted_tally;
 mod field;
 mod format;
 mod groups;
@@ -180,6 +181,13 @@ impl Segment {
         let text = self.views().text(field);
         let number = text.term_numbers[text.keys.find(term)?];
         Some((PostingId(text.first_posting + number), TermNumber(number)))
+    }
+
+    /// The posting of a term, where there is one of that number.
+    fn posting_of(&self, field: TextField, term: TermNumber) -> Option<PostingId> {
+        let text = self.views().text(field);
+        let is_known = (term.0 as usize) < text.keys.len();
+        is_known.then(|| PostingId(text.first_posting + term.0))
     }
 
     /// The posting of two words next to each other in titles, where it is kept and not empty.

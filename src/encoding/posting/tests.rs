@@ -30,23 +30,25 @@ proptest! {
         sections.push(&rows, row_count);
         let postings = sections.view();
         postings.validate(0..2, row_count).unwrap();
-        let posting = postings.get(PostingId(1));
         prop_assert_eq!(postings.cardinality(PostingId(1)) as usize, rows.len());
-        prop_assert_eq!(posting.rows().map(|row| row.0).collect::<Vec<_>>(), rows.clone());
-        for block in 0..block_count(row_count) + 1 {
-            let expected: Vec<u16> = rows
-                .iter()
-                .map(|&row| Row(row))
-                .filter(|row| row.block() == block)
-                .map(Row::offset)
-                .collect();
-            let found = posting.block(block);
-            prop_assert_eq!(posting.rows_in(block), expected.len());
-            prop_assert_eq!(found.offsets().collect::<Vec<_>>(), expected);
-            let next = rows.iter().map(|&row| Row(row).block()).find(|&b| b >= block);
-            prop_assert_eq!(posting.next_block(block), next);
-            let previous = rows.iter().rev().map(|&row| Row(row).block()).find(|&b| b <= block);
-            prop_assert_eq!(posting.previous_block(block), previous);
+        let dense = dense_bits(rows.iter().map(|&row| Row(row)), row_count);
+        for posting in [postings.get(PostingId(1)), Posting::Dense(&dense)] {
+            prop_assert_eq!(posting.rows().map(|row| row.0).collect::<Vec<_>>(), rows.clone());
+            for block in 0..block_count(row_count) + 1 {
+                let expected: Vec<u16> = rows
+                    .iter()
+                    .map(|&row| Row(row))
+                    .filter(|row| row.block() == block)
+                    .map(Row::offset)
+                    .collect();
+                let found = posting.block(block);
+                prop_assert_eq!(posting.rows_in(block), expected.len());
+                prop_assert_eq!(found.offsets().collect::<Vec<_>>(), expected);
+                let next = rows.iter().map(|&row| Row(row).block()).find(|&b| b >= block);
+                prop_assert_eq!(posting.next_block(block), next);
+                let previous = rows.iter().rev().map(|&row| Row(row).block()).find(|&b| b <= block);
+                prop_assert_eq!(posting.previous_block(block), previous);
+            }
         }
     }
 
@@ -55,8 +57,10 @@ proptest! {
         let mut sections = PostingSections::default();
         sections.push(&rows, row_count);
         let row = Row(probe % row_count);
-        let found = sections.view().get(PostingId(0)).contains(row);
-        prop_assert_eq!(found, rows.binary_search(&row.0).is_ok());
+        let dense = dense_bits(rows.iter().map(|&row| Row(row)), row_count);
+        for posting in [sections.view().get(PostingId(0)), Posting::Dense(&dense)] {
+            prop_assert_eq!(posting.contains(row), rows.binary_search(&row.0).is_ok());
+        }
     }
 }
 
