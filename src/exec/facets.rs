@@ -27,12 +27,19 @@ const WEIGHED_CANDIDATES_MIN: u32 = 512;
 /// cleared and added up.
 const SPLIT_OFFSETS_MIN: usize = 2048;
 
-/// With at most this many matches their codes are sorted; with more, every value gets a counter.
+/// Codes of at most this many matches may be sorted; with more, every value gets a counter.
 const SORTED_CODES_MAX: usize = 64;
+
+/// With at most this many values a match every value gets a counter, too: clearing and reading them takes
+/// less time than sorting.
+const COUNTERS_PER_MATCH_MAX: usize = 4;
+
+/// Values of a facet whose counters need no allocation.
+const INLINE_COUNTERS: usize = 64;
 
 /// How many matches have each value of a facet: the numbers of those that some match has, ascending,
 /// with their counts.
-pub(crate) type FacetTally = Vec<(u32, u64)>;
+pub(crate) type FacetTally = SmallVec<[(u32, u64); 8]>;
 
 /// The values of a facet, and that of each row.
 struct FacetCodes<'a> {
@@ -76,9 +83,10 @@ pub(super) fn tally_companies(
     let deleted = live.deleted.posting();
     let is_live = |row: &&Row| deleted.is_none_or(|deleted| !deleted.contains(**row));
     let rows_of = |&company: &CompanyNumber| live.segment.company_rows(company);
-    let mut rows: Vec<Row> = Vec::new();
+    let stored = companies.iter().map(|company| rows_of(company).len()).sum();
+    let mut rows: Vec<Row> = Vec::with_capacity(stored);
     // Of each company that has rows, the first and how many there are.
-    let mut firsts: Vec<(Row, u64)> = Vec::new();
+    let mut firsts: SmallVec<[(Row, u64); 4]> = SmallVec::new();
     for company in companies.iter().map(rows_of) {
         let before = rows.len();
         rows.extend(company.iter().filter(is_live));
@@ -92,6 +100,24 @@ pub(super) fn tally_companies(
         } else {
             tally_rows(&view, rows.iter().map(|&row| (row, 1)))
         }
+    };
+    facets.iter().map(tally).collect()
+}
+
+/// Counts the values of several facets among some rows that are listed, as far as they are live; a tally
+/// each.
+pub(super) fn tally_listed(
+    live: LiveSegment<'_>,
+    listed: &[u32],
+    facets: &[Facet],
+) -> Vec<FacetTally> {
+    let deleted = live.deleted.posting();
+    let rows = listed.iter().map(|&row| Row(row));
+    let rows = rows.filter(|&row| deleted.is_none_or(|deleted| !deleted.contains(row)));
+    let rows: SmallVec<[Row; SORTED_CODES_MAX]> = rows.collect();
+    let tally = |&facet: &Facet| {
+        let view = FacetCodes::of(live.segment, facet);
+        tally_rows(&view, rows.iter().map(|&row| (row, 1)))
     };
     facets.iter().map(tally).collect()
 }
@@ -140,10 +166,11 @@ fn tally_rows(
     view: &FacetCodes<'_>,
     rows: impl ExactSizeIterator<Item = (Row, u64)>,
 ) -> FacetTally {
-    let is_sorted = rows.len() <= SORTED_CODES_MAX;
+    let values = view.values.len();
+    let is_sorted = rows.len() <= SORTED_CODES_MAX && values > rows.len() * COUNTERS_PER_MATCH_MAX;
     let codes = rows.map(|(row, count)| (view.column.get(row), count));
     if !is_sorted {
-        let mut by_code = vec![0; view.values.len() + 1];
+        let mut by_code: SmallVec<[u64; INLINE_COUNTERS]> = SmallVec::from_elem(0, values + 1);
         codes.for_each(|(code, count)| by_code[code as usize] += count);
         return counted(&by_code[1..]);
     }

@@ -13,9 +13,11 @@ use super::execution::{Execution, are_few};
 use super::facets::{self, FacetTally};
 use super::matches::Consumer;
 use super::observer::{Observer, Run, Strategy, Unobserved};
+use super::operand::rows_of;
 use super::scan::{Scan, ScanSource};
+use crate::encoding::posting::Posting;
 use crate::encoding::row::{CompanyNumber, Row};
-use crate::plan::{Plan, PlanStorage, Strategies, Wanted};
+use crate::plan::{Access, Plan, PlanStorage, Strategies, Wanted};
 use crate::query::{Facet, Filter, Order};
 use crate::segment::{Deleted, Segment};
 use crate::signal::SignalId;
@@ -200,8 +202,24 @@ impl<'a> LiveSegment<'a> {
         {
             return facets::tally_companies(self, &companies, facets);
         }
+        if strategies.scanned_lists
+            && let Some(rows) = self.only_listed(plan)
+        {
+            return facets::tally_listed(self, rows, facets);
+        }
         let execution = self.execution::<Unobserved>(plan, strategies);
         facets::tally(execution, facets, strategies.intersected_facets)
+    }
+
+    /// The rows of the only set of a plan, where they are listed and, unless they are deleted, all match.
+    fn only_listed(self, plan: &'a Plan<'_>) -> Option<&'a [u32]> {
+        let Access::One(source) = plan.only_step()?.access else {
+            return None;
+        };
+        match rows_of(self.segment, source) {
+            Posting::List(rows) => Some(rows),
+            Posting::Blocks { .. } | Posting::Dense(_) => None,
+        }
     }
 
     /// What it costs at most to visit all matches, and then to add each to the counts of `facets`

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use smallvec::SmallVec;
 use time::Date;
 
 use super::live::SegmentHandle;
@@ -138,9 +139,10 @@ fn sorted(mut list: Vec<FacetCount>) -> Vec<FacetCount> {
 /// each with one.
 pub(super) fn count(segments: &[SegmentHandle], request: &Request<'_>, asked: &[Facet]) -> Facets {
     let filter = request.filter;
-    let (filtered, free): (Vec<Facet>, Vec<Facet>) = asked
-        .iter()
-        .partition(|&&facet| !filter.value_keys(facet).is_empty());
+    type Group = SmallVec<[Facet; Facet::ALL.len()]>;
+    let asked = asked.iter().copied();
+    let (filtered, free): (Group, Group) =
+        asked.partition(|&facet| !filter.value_keys(facet).is_empty());
     let mut facets = Facets::default();
     if !free.is_empty() {
         count_group(&mut facets, segments, request, &free);
