@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 use time::Date;
 
-use super::{Facet, PARAMETERS, Parameter, ParameterKind, Phrase};
+use super::{Facet, Parameter, ParameterKind, Phrase};
 use crate::signal::{Company, Signal, SignalId};
 use crate::text;
 
@@ -49,6 +49,27 @@ pub struct Filter {
     pub(crate) ids: Option<Vec<SignalId>>,
     pub(crate) activity_ids: Option<Vec<SignalId>>,
 }
+
+/// The parameters that have a [`Part`] and are no facets, in the order of [`Parameter::ALL`].
+const WITHOUT_FACETS: [Parameter; 14] = {
+    use Parameter as P;
+    [
+        P::All,
+        P::Any,
+        P::Exclude,
+        P::Company,
+        P::CompanySlug,
+        P::Companies,
+        P::Days,
+        P::DateRanges,
+        P::DateFrom,
+        P::DateTo,
+        P::FundingMin,
+        P::FundingMax,
+        P::Ids,
+        P::ActivityIds,
+    ]
+};
 
 /// A company by its slug or by its whole name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -178,16 +199,18 @@ impl Filter {
         known.map_or(&[], |(_, keys)| keys.as_slice())
     }
 
-    /// What is wanted by each parameter that is given, in the order of [`PARAMETERS`].
+    /// What is wanted by each parameter that is given, in the order of [`Parameter::ALL`].
     #[inline]
     pub(super) fn parts(&self) -> impl Iterator<Item = (Parameter, Part<'_>)> {
         // Facets, which are half of the parameters, are looked up in a list: seldom is one given.
-        let has_facets = !self.facets.0.is_empty();
-        let parameters = PARAMETERS.iter().map(|known| known.parameter);
-        let may_have =
-            move |&parameter: &Parameter| has_facets || Facet::of_parameter(parameter).is_none();
-        let part = |parameter| Some((parameter, self.part(parameter)?));
-        parameters.filter(may_have).filter_map(part)
+        let (all, others) = (Parameter::ALL.as_slice(), WITHOUT_FACETS.as_slice());
+        let parameters = if self.facets.0.is_empty() {
+            others
+        } else {
+            all
+        };
+        let part = |&parameter: &Parameter| Some((parameter, self.part(parameter)?));
+        parameters.iter().filter_map(part)
     }
 
     /// What is wanted by a parameter, normalised; `None` where nothing is. The phrases of `q`, `all`

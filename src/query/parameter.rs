@@ -338,13 +338,35 @@ pub const PARAMETERS: [ParameterDescription; 31] = {
     ]
 };
 
+/// The names alone, which lie in eight cache lines; descriptions take five times as many.
+const NAMES: [&str; PARAMETERS.len()] = {
+    let mut names = [""; PARAMETERS.len()];
+    let mut index = 0;
+    // `names[..index]` are set.
+    while index < names.len() {
+        names[index] = PARAMETERS[index].name;
+        index += 1;
+    }
+    names
+};
+
 impl Parameter {
+    /// Every parameter, in the order of [`PARAMETERS`].
+    pub(super) const ALL: [Parameter; PARAMETERS.len()] = {
+        let mut all = [Parameter::Q; PARAMETERS.len()];
+        let mut index = 0;
+        // `all[..index]` are set.
+        while index < all.len() {
+            all[index] = PARAMETERS[index].parameter;
+            index += 1;
+        }
+        all
+    };
+
     /// The parameter of a name.
     pub fn of_name(name: &str) -> Option<Parameter> {
-        PARAMETERS
-            .iter()
-            .find(|known| known.name == name)
-            .map(|known| known.parameter)
+        let index = NAMES.iter().position(|known| *known == name)?;
+        Some(Parameter::ALL[index])
     }
 
     /// Its name, values and meaning.

@@ -254,7 +254,7 @@ fn decode_or_error<'t>(
 
 /// Percent-decoding; a `+` is a space.
 fn decode(text: &str) -> Result<Cow<'_, str>, &'static str> {
-    if !text.contains(['%', '+']) {
+    if !text.bytes().any(|byte| matches!(byte, b'%' | b'+')) {
         return Ok(Cow::Borrowed(text));
     }
     let mut decoded = Vec::with_capacity(text.len());
