@@ -233,7 +233,12 @@ async fn answer_in_time(
     if request::has_body(&parts.headers) {
         return Err(Problem::new(Code::InvalidRequest, "A request has no body."));
     }
-    let Ok(_permit) = service.in_flight.try_acquire() else {
+    // A supervisor that is refused under load would take a healthy process for a broken one.
+    let permit = match endpoint {
+        Endpoint::Health | Endpoint::Ready => None,
+        _ => Some(service.in_flight.try_acquire()),
+    };
+    let Ok(_permit) = permit.transpose() else {
         return Err(Problem::too_many_requests());
     };
     let deadline = Deadline::after(service.limits.request_time);

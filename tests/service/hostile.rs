@@ -167,4 +167,8 @@ fn requests_over_the_bound_are_told_to_come_back_and_charged_nothing() {
         (503, Some("1"))
     );
     assert_eq!(answer.json()["code"], "overloaded");
+    // A supervisor still sees that the process is well.
+    for probe in ["/healthz", "/readyz"] {
+        assert_eq!(fixture.get(probe).status, 200, "{probe}");
+    }
 }
