@@ -46,17 +46,20 @@ async fn follow(mut replica: Replica, interval: Duration, mut report: impl FnMut
     loop {
         tokio::time::sleep(pause).await;
         pause = interval;
-        if retry_delay.is_waiting(&replica).await {
+        // A store that cannot be reached has no news either.
+        if let Some(faulty) = retry_delay.pausing_over()
+            && replica.newest().await.is_none_or(|newest| newest == faulty)
+        {
             continue;
         }
         let progress = replica.sync().await;
-        retry_delay.note(&progress);
+        retry_delay.note(progress.error.is_some().then_some(progress.newest));
         report(&progress);
     }
 }
 
 /// How long what went wrong is left alone.
-struct RetryDelay {
+pub(crate) struct RetryDelay {
     interval: Duration,
     pause: Duration,
     since: Instant,
@@ -65,7 +68,7 @@ struct RetryDelay {
 }
 
 impl RetryDelay {
-    fn new(interval: Duration, faulty: Option<u64>) -> RetryDelay {
+    pub(crate) fn new(interval: Duration, faulty: Option<u64>) -> RetryDelay {
         RetryDelay {
             interval,
             pause: interval,
@@ -74,20 +77,13 @@ impl RetryDelay {
         }
     }
 
-    /// Whether there is nothing to do but what went wrong a short time ago.
-    async fn is_waiting(&self, replica: &Replica) -> bool {
-        let Some(faulty) = self.faulty else {
-            return false;
-        };
-        if self.since.elapsed() >= self.pause {
-            return false;
-        }
-        // A store that cannot be reached has no news either.
-        replica.newest().await.is_none_or(|newest| newest == faulty)
+    /// The generation that went wrong a short time ago: without a newer one, there is nothing to do.
+    pub(crate) fn pausing_over(&self) -> Option<u64> {
+        self.faulty.filter(|_| self.since.elapsed() < self.pause)
     }
 
-    fn note(&mut self, progress: &Progress) {
-        let now_failing = progress.error.is_some().then_some(progress.newest);
+    /// Notes an attempt, and the newest generation where it has failed.
+    pub(crate) fn note(&mut self, now_failing: Option<u64>) {
         self.pause = if now_failing.is_some() && now_failing == self.faulty {
             (self.pause * 2).min(PAUSE_MAX.max(self.interval))
         } else {

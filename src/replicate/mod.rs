@@ -56,6 +56,8 @@ pub(crate) use background::Background;
 #[cfg(feature = "cluster")]
 pub(crate) use cluster_manifest::{CLUSTER, CLUSTER_MAGIC, shard_folder};
 pub use follow::Follower;
+#[cfg(feature = "cluster")]
+pub(crate) use follow::RetryDelay;
 pub use prune::{PruneOptions, Pruned, PrunedFile, PrunedKind, prune};
 #[cfg(feature = "cluster")]
 pub(crate) use publish::{Newest, publish_after, refuse_older};

@@ -161,6 +161,19 @@ impl Replica {
         self.sync_to(Wanted::Newest).await
     }
 
+    /// Fetches and verifies what a generation needs, which then installs without the store's objects.
+    #[cfg(feature = "cluster")]
+    pub(crate) async fn prefetch(&mut self, generation: u64) -> (Progress, Result<()>) {
+        let mut progress = Progress::default();
+        let mut copying = Copying {
+            store: &self.store,
+            mirror: &mut self.mirror,
+            files: &mut self.files,
+        };
+        let fetched = copying.fetch_all(generation, &mut progress).await;
+        (progress, fetched.map(drop))
+    }
+
     /// The same where the newest need not be what is wanted.
     pub(crate) async fn sync_to(&mut self, wanted: Wanted) -> Progress {
         let mut progress = Progress::default();
@@ -279,17 +292,27 @@ impl Copying<'_> {
     }
 
     async fn load(&mut self, generation: u64, progress: &mut Progress) -> Result<()> {
-        let publication = self.store.publication(generation).await?;
-        let mut lines = Vec::with_capacity(publication.segments.len());
-        for segment in &publication.segments {
-            lines.push(self.line(segment, progress).await?);
-        }
+        let (publication, lines) = self.fetch_all(generation, progress).await?;
         self.write_origin()?;
         self.mirror
             .install(publication.index, generation, publication.history, lines)
             .map_err(|error| error.about(&manifest_name(generation)))?;
         self.forget_others(&publication);
         Ok(())
+    }
+
+    /// What a generation is made of, with all its files in the directory.
+    async fn fetch_all(
+        &mut self,
+        generation: u64,
+        progress: &mut Progress,
+    ) -> Result<(Publication, Vec<SegmentLine>)> {
+        let publication = self.store.publication(generation).await?;
+        let mut lines = Vec::with_capacity(publication.segments.len());
+        for segment in &publication.segments {
+            lines.push(self.line(segment, progress).await?);
+        }
+        Ok((publication, lines))
     }
 
     /// A segment with its files in the directory.
