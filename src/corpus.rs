@@ -200,9 +200,9 @@ pub(crate) struct RenderedChanges {
 pub(crate) enum Unanswered {
     /// The corpus is damaged.
     Failed(Error),
-    /// A part of the corpus cannot be reached; the text says which.
+    /// The corpus cannot be asked now, or a part of it; the text says why.
     #[cfg_attr(not(feature = "cluster"), allow(dead_code))]
-    Unreachable(String),
+    Unavailable(String),
     /// The corpus cannot be asked this.
     Unsupported,
 }

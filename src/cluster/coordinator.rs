@@ -1,117 +1,69 @@
 //! The coordinator of a node: answers a whole corpus by asking the nodes that hold its parts.
 //!
-//! A question goes to one replica of each shard. Where a node fails or does not answer in time, its
-//! shards are asked of other replicas, once; a shard without another ends in a refusal that names
-//! it, never in a shorter answer.
+//! How shards are asked is [`asking`](super::asking)'s; here is what for, and what becomes of the answers.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Bytes;
 use time::Date;
 
-use super::engine::{Engine, Failure, Task};
-use super::loaded_shards::shards_of_report;
-use super::members::{Held, Members, Unreachable};
+use super::admission::Admission;
+use super::answer::{Answer, Row, facets_of};
+use super::asking::{Asker, unavailable};
+use super::members::{Members, Unreachable};
+use super::nodes::Nodes;
 use super::placement::shard_of;
-use super::question::{Answer, Question, Row, Wanted};
+use super::question::Wanted;
 use crate::corpus::{Corpus, CorpusFuture, CorpusView, RenderedPage, Unanswered};
 use crate::json::SearchAnswer;
 use crate::query::{Facet, Start};
 use crate::{Error, FacetQuery, Facets, Filter, Query, SignalId};
 
-/// How long a query may take.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Timeouts {
-    /// The whole query.
-    pub(super) deadline: Duration,
-    /// The first attempt.
-    pub(super) first_attempt: Duration,
-}
-
-/// Asks the nodes of a cluster.
+/// Answers clients by asking the nodes of a cluster.
 pub(super) struct Coordinator {
-    engine: Engine,
-    members: Arc<Members>,
-    timeouts: Timeouts,
+    asker: Asker,
+    admission: Admission,
 }
 
 impl Coordinator {
-    pub(super) fn new(engine: Engine, members: Arc<Members>, timeouts: Timeouts) -> Coordinator {
+    /// A coordinator that works for `queries` clients at once; others wait for at most `queue`.
+    pub(super) fn new(asker: Asker, queries: usize, queue: Duration) -> Coordinator {
         Coordinator {
-            engine,
-            members,
-            timeouts,
+            asker,
+            admission: Admission::new(queries, queue),
         }
     }
 
-    /// Asks shards of a generation: one try, and one more where a node lets us wait or fails.
+    fn members(&self) -> &Members {
+        &self.asker.members
+    }
+
     async fn ask(
         &self,
         at: &CorpusView,
         shards: &[u32],
         wanted: Wanted,
     ) -> Result<Answer, Unanswered> {
-        let question = Arc::new(Question {
-            generation: at.generation,
-            wanted,
-        });
-        let tasks = self.assign(at, shards, &[])?;
-        let first = self
-            .engine
-            .ask(&question, &tasks, self.timeouts.first_attempt);
-        let failure = match first.await {
-            Ok(answer) => return Ok(answer),
-            Err(failure) => failure,
-        };
-        self.tell(&failure);
-        let again = self.assign(at, shards, &failure.nodes)?;
-        let left = self
-            .timeouts
-            .deadline
-            .saturating_sub(self.timeouts.first_attempt);
-        self.engine
-            .ask(&question, &again, left)
-            .await
-            .map_err(|failure| {
-                self.tell(&failure);
-                let shard = Members::first_shard_of(&again, &failure.nodes);
-                Unanswered::Unreachable(
-                    Unreachable {
-                        shard: shard.unwrap_or_default(),
-                        shards: self.members.shard_count(at.generation),
-                    }
-                    .detail(),
-                )
-            })
+        self.asker.ask(at.generation, shards, wanted).await
     }
 
-    fn assign(
+    /// Works for a client once it is its turn.
+    async fn admitted<T>(
         &self,
-        at: &CorpusView,
-        shards: &[u32],
-        avoided: &[usize],
-    ) -> Result<Vec<Task>, Unanswered> {
-        let count = self.members.shard_count(at.generation);
-        if count == 0 {
-            let detail = "No generation of the corpus is loaded yet.";
-            return Err(Unanswered::Unreachable(detail.to_owned()));
-        }
-        let assigned = self.members.assign(at.generation, count, shards, avoided);
-        assigned.map_err(|missing| Unanswered::Unreachable(missing.detail()))
-    }
-
-    /// Notes that nodes did not answer, so that others are asked until they do.
-    fn tell(&self, failure: &Failure) {
-        let Failure { nodes, reason } = failure;
-        tracing::warn!(?nodes, reason, "nodes have not answered");
-        for &node in nodes {
-            self.members.note(node, None);
-        }
+        work: impl Future<Output = Result<T, Unanswered>>,
+    ) -> Result<T, Unanswered> {
+        let turn = self.admission.enter().await;
+        let _turn = turn.ok_or_else(|| {
+            unavailable("Too many queries are under way at this node; nothing was charged.")
+        })?;
+        work.await
     }
 
     /// The shards that can hold matches: one, where the filter names a company.
     fn shards(&self, at: &CorpusView, filter: &Filter) -> Vec<u32> {
-        let count = self.members.shard_count(at.generation);
+        let count = self.members().shard_count(at.generation);
         match &filter.company_slug {
             Some(slug) if count > 0 => vec![shard_of(slug, count)],
             _ => (0..count).collect(),
@@ -171,10 +123,8 @@ impl Coordinator {
             today,
             with_items,
         };
-        match self.ask(at, &shards, wanted).await? {
-            Answer::Rows(rows) => Ok(rows),
-            _ => Err(unexpected()),
-        }
+        let answer = self.ask(at, &shards, wanted).await?;
+        answer.rows().map_err(Unanswered::Failed)
     }
 
     async fn lone(
@@ -183,38 +133,23 @@ impl Coordinator {
         shards: &[u32],
         wanted: Wanted,
     ) -> Result<Option<Vec<u8>>, Unanswered> {
-        match self.ask(at, shards, wanted).await? {
-            Answer::Rows(rows) => Ok(rows.into_iter().next().map(|row| row.bytes)),
-            _ => Err(unexpected()),
-        }
+        let answer = self.ask(at, shards, wanted).await?;
+        let rows = answer.rows().map_err(Unanswered::Failed)?;
+        Ok(rows.into_iter().next().map(|row| row.bytes.into()))
     }
 
-    /// Asks one node what it holds.
-    pub(super) async fn loaded_shards_of(&self, node: usize, timeout: Duration) -> Option<Held> {
-        let question = Arc::new(Question {
-            generation: 0,
-            wanted: Wanted::LoadedShards,
-        });
-        let task = Task {
-            node,
-            shards: vec![0],
-        };
-        let answer = self.engine.ask(&question, &[task], timeout).await;
-        let Ok(Answer::Rows(rows)) = answer else {
-            return None;
-        };
-        let held = |row: Row| (row.id, shards_of_report(&row.bytes).collect());
-        Some(rows.into_iter().map(held).collect())
+    pub(super) fn nodes(&self) -> &Nodes {
+        &self.asker.nodes
     }
 
     /// Rows that nodes have sent over the network so far to answer clients.
     pub(super) fn rows_received(&self) -> u64 {
-        self.engine.rows_received()
+        self.asker.nodes.rows_received()
     }
 
-    /// The plan of a query's page, as the engine draws it.
-    pub(super) async fn explain(&self, query: &Query, today: Date) -> crate::Result<String> {
-        let view = self.members.view();
+    /// How a query is answered: which node is asked for what, and how the answers are merged.
+    pub(super) fn explain(&self, query: &Query, today: Date) -> crate::Result<String> {
+        let view = self.members().view();
         let shards = self.shards(&view, query.filter());
         let wanted = if query.count_only() {
             Wanted::Count {
@@ -228,44 +163,50 @@ impl Coordinator {
                 with_items: true,
             }
         };
-        self.explain_wanted(&view, &shards, wanted).await
+        self.explain_wanted(&view, &shards, &wanted)
     }
 
-    /// The plan of counting all facets, as the engine draws it.
-    pub(super) async fn explain_facets(
-        &self,
-        filter: &Filter,
-        today: Date,
-    ) -> crate::Result<String> {
-        let view = self.members.view();
+    /// How all facets are counted, likewise.
+    pub(super) fn explain_facets(&self, filter: &Filter, today: Date) -> crate::Result<String> {
+        let view = self.members().view();
         let shards = self.shards(&view, filter);
         let wanted = Wanted::Facets {
-            filter: Box::new(filter.clone()),
+            query: Box::new(FacetQuery {
+                filter: filter.clone(),
+                facets: Facet::ALL.to_vec(),
+            }),
             today,
         };
-        self.explain_wanted(&view, &shards, wanted).await
+        self.explain_wanted(&view, &shards, &wanted)
     }
 
-    async fn explain_wanted(
+    fn explain_wanted(
         &self,
         at: &CorpusView,
         shards: &[u32],
-        wanted: Wanted,
+        wanted: &Wanted,
     ) -> crate::Result<String> {
-        let count = self.members.shard_count(at.generation);
-        let tasks = self.members.assign(at.generation, count, shards, &[]);
+        let count = self.members().shard_count(at.generation);
+        let tasks = self.members().assign(at.generation, count, shards, &[]);
         let tasks = tasks.map_err(|missing| Error::missing(missing.detail()))?;
-        let question = Question {
-            generation: at.generation,
-            wanted,
-        };
-        self.engine.explain(&Arc::new(question), &tasks).await
+        let mut plan = format!("{} (generation {})\n", wanted.merging(), at.generation);
+        for task in tasks {
+            let (name, shards) = (self.members().name(task.node), task.shards);
+            let here = if task.node == self.members().own() {
+                " (this node)"
+            } else {
+                ""
+            };
+            // Writing to a string cannot fail.
+            let _ = writeln!(plan, "  {name}{here}: shards {shards:?}: {wanted}");
+        }
+        Ok(plan)
     }
 }
 
 impl Corpus for Coordinator {
     fn view(&self) -> Arc<CorpusView> {
-        self.members.view()
+        self.members().view()
     }
 
     fn page<'a>(
@@ -274,7 +215,7 @@ impl Corpus for Coordinator {
         query: &'a Query,
         today: Date,
     ) -> CorpusFuture<'a, RenderedPage> {
-        Box::pin(self.find(at, query, today))
+        Box::pin(self.admitted(self.find(at, query, today)))
     }
 
     fn count<'a>(
@@ -283,16 +224,14 @@ impl Corpus for Coordinator {
         filter: &'a Filter,
         today: Date,
     ) -> CorpusFuture<'a, u64> {
-        Box::pin(async move {
-            let wanted = Wanted::Count {
-                filter: Box::new(filter.clone()),
-                today,
-            };
-            match self.ask(at, &self.shards(at, filter), wanted).await? {
-                Answer::Count(count) => Ok(count),
-                _ => Err(unexpected()),
-            }
-        })
+        let wanted = Wanted::Count {
+            filter: Box::new(filter.clone()),
+            today,
+        };
+        Box::pin(self.admitted(async move {
+            let answer = self.ask(at, &self.shards(at, filter), wanted).await?;
+            answer.count().map_err(Unanswered::Failed)
+        }))
     }
 
     fn facets<'a>(
@@ -301,29 +240,24 @@ impl Corpus for Coordinator {
         query: &'a FacetQuery,
         today: Date,
     ) -> CorpusFuture<'a, Facets> {
-        Box::pin(async move {
-            // The shards count all facets: one plan serves them all.
-            let wanted = Wanted::Facets {
-                filter: Box::new(query.filter.clone()),
-                today,
-            };
-            // Each list is lifted from its own filter, and none is about the company.
-            match self
+        let wanted = Wanted::Facets {
+            query: Box::new(query.clone()),
+            today,
+        };
+        // Each list is lifted from its own filter, and none is about the company.
+        Box::pin(self.admitted(async move {
+            let answer = self
                 .ask(at, &self.shards(at, &query.filter), wanted)
-                .await?
-            {
-                Answer::Facets(values) => Ok(facets_of(values)),
-                _ => Err(unexpected()),
-            }
-        })
+                .await?;
+            let values = answer.facet_values().map_err(Unanswered::Failed)?;
+            Ok(facets_of(values))
+        }))
     }
 
     fn signal<'a>(&'a self, at: &'a CorpusView, id: SignalId) -> CorpusFuture<'a, Option<Vec<u8>>> {
-        Box::pin(async move {
-            // An id does not say which company it belongs to.
-            let shards: Vec<u32> = (0..self.members.shard_count(at.generation)).collect();
-            self.lone(at, &shards, Wanted::Signal(id)).await
-        })
+        // An id does not say which company it belongs to.
+        let shards: Vec<u32> = (0..self.members().shard_count(at.generation)).collect();
+        Box::pin(self.admitted(async move { self.lone(at, &shards, Wanted::Signal(id)).await }))
     }
 
     fn company<'a>(
@@ -331,25 +265,18 @@ impl Corpus for Coordinator {
         at: &'a CorpusView,
         slug: &'a str,
     ) -> CorpusFuture<'a, Option<Vec<u8>>> {
-        Box::pin(async move {
-            let count = self.members.shard_count(at.generation);
-            let shards = [shard_of(slug, count)];
-            self.lone(at, &shards, Wanted::Company(slug.to_owned()))
-                .await
-        })
+        let shards = [shard_of(slug, self.members().shard_count(at.generation))];
+        let wanted = Wanted::Company(slug.to_owned());
+        Box::pin(self.admitted(async move { self.lone(at, &shards, wanted).await }))
     }
 
     fn error(&self) -> Option<String> {
-        self.members.missing().map(Unreachable::detail)
+        self.members().missing().map(Unreachable::detail)
     }
 }
 
-fn unexpected() -> Unanswered {
-    Unanswered::Failed(Error::corrupt("the nodes have answered something else"))
-}
-
 /// The rows with their ids, which are what they should be unless a node is invalid.
-fn page_rows(rows: Vec<Row>) -> crate::Result<Vec<(SignalId, Vec<u8>)>> {
+fn page_rows(rows: Vec<Row>) -> crate::Result<Vec<(SignalId, Bytes)>> {
     let row = |row: Row| {
         let id = SignalId::new(row.id);
         id.map(|id| (id, row.bytes))
@@ -359,7 +286,7 @@ fn page_rows(rows: Vec<Row>) -> crate::Result<Vec<(SignalId, Vec<u8>)>> {
 }
 
 /// A page of rows, of which there may be one too many.
-fn page_of(query: &Query, today: Date, mut rows: Vec<(SignalId, Vec<u8>)>) -> RenderedPage {
+fn page_of(query: &Query, today: Date, mut rows: Vec<(SignalId, Bytes)>) -> RenderedPage {
     let has_more = rows.len() > query.limit();
     rows.truncate(query.limit());
     let mut answer = SearchAnswer::with_capacity(rows.len());
@@ -376,19 +303,4 @@ fn page_of(query: &Query, today: Date, mut rows: Vec<(SignalId, Vec<u8>)>) -> Re
         // Counted where they were checked.
         rows_checked: 0,
     }
-}
-
-/// The sums of all shards. Values that are spelled differently are one where their keys are.
-fn facets_of(values: Vec<(u8, String, u64)>) -> Facets {
-    let mut lists: [Vec<(String, u64)>; Facet::ALL.len()] = Default::default();
-    for (facet, label, count) in values {
-        if let Some(list) = lists.get_mut(usize::from(facet)) {
-            list.push((label, count));
-        }
-    }
-    let mut facets = Facets::default();
-    for (facet, list) in Facet::ALL.into_iter().zip(lists) {
-        facets.set(facet, list);
-    }
-    facets
 }

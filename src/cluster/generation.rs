@@ -7,7 +7,10 @@
 //!
 //! The number of shards is part of their placement, so a corpus can be published again in other parts.
 
+use std::path::{Path, PathBuf};
+
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use crate::digest::Digest;
 use crate::replicate::publication::{open_seal, seal};
@@ -79,10 +82,75 @@ impl ClusterGeneration {
         }
     }
 
-    /// The newest generation above one, if there is any.
-    pub(super) async fn newest_above(store: &Store, generation: u64) -> Result<Option<u64>> {
-        let newer = manifests(store).generations_above(generation).await?;
-        Ok(newer.last().copied())
+    /// The generations above one, ascending.
+    pub(super) async fn all_above(store: &Store, generation: u64) -> Result<Vec<u64>> {
+        manifests(store).generations_above(generation).await
+    }
+}
+
+/// The manifests that a node keeps beside its copies, to start without the store.
+pub(super) struct KeptManifests {
+    folder: PathBuf,
+    /// The cache as a store: manifests are written whole or not at all.
+    store: Store,
+}
+
+impl KeptManifests {
+    /// # Errors
+    /// The directory cannot be named.
+    pub(super) fn in_directory(cache: &Path) -> Result<KeptManifests> {
+        let cache = std::path::absolute(cache)
+            .map_err(|error| Error::io("find the directory", error).at(cache))?;
+        let url = Url::from_directory_path(&cache);
+        let url = url.map_err(|()| Error::invalid("it has no absolute path").at(&cache))?;
+        Ok(KeptManifests {
+            folder: cache.join("cluster").join("manifests"),
+            store: Store::open(url.as_str())?,
+        })
+    }
+
+    /// All that can be read, oldest first.
+    pub(super) async fn read_all(&self) -> Vec<ClusterGeneration> {
+        let generations = ClusterGeneration::all_above(&self.store, 0).await;
+        let mut manifests = Vec::new();
+        for generation in generations.unwrap_or_default() {
+            match ClusterGeneration::read(&self.store, generation).await {
+                Ok(manifest) => manifests.push(manifest),
+                Err(error) => {
+                    tracing::warn!(generation, error = format_args!("{error:#}"), "not kept");
+                }
+            }
+        }
+        manifests
+    }
+
+    /// Keeps a manifest, in place of another of its generation.
+    pub(super) async fn keep(&self, manifest: &ClusterGeneration) -> Result<()> {
+        let (store, generation) = (manifests(&self.store), manifest.generation);
+        let bytes = manifest.encode()?;
+        if !store.create_manifest(generation, bytes.clone()).await?
+            && store.manifest(generation).await?.as_ref() != Some(&bytes)
+        {
+            self.forget(generation);
+            store.create_manifest(generation, bytes).await?;
+        }
+        Ok(())
+    }
+
+    /// Forgets the generations below one.
+    pub(super) fn forget_below(&self, generation: u64) {
+        let files = std::fs::read_dir(&self.folder).into_iter().flatten();
+        for name in files.flatten().map(|file| file.file_name()) {
+            let number = name.to_str().and_then(|name| name.parse::<u64>().ok());
+            if let Some(number) = number.filter(|&number| number < generation) {
+                self.forget(number);
+            }
+        }
+    }
+
+    fn forget(&self, generation: u64) {
+        // One that stays is tried again the next time.
+        let _ = std::fs::remove_file(self.folder.join(format!("{generation:020}")));
     }
 }
 

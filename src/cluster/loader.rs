@@ -1,17 +1,27 @@
-//! Loading what is published: a thread that brings a node's shards from the store, generation by
-//! generation, while those before go on answering.
+//! Loading what is published: a node's shards from its cache at the start, and then a thread that brings
+//! each new generation from the store, while those before go on answering.
+//!
+//! ```text
+//! <cache>/<shard>-of-<count>/          the copy of a shard, as a replica keeps it
+//! <cache>/cluster/manifests/<number>   the manifests of the generations that the copies are of
+//! ```
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::generation::{ClusterGeneration, shard_store};
+use super::generation::{ClusterGeneration, KeptManifests, shard_store};
 use super::loaded_shards::{LoadedGeneration, LoadedShards};
 use super::members::Members;
+use super::reports::Reports;
 use super::settings::ClusterSettings;
-use crate::replicate::{Background, Replica, Store, Wanted};
+use crate::http::Following;
+use crate::replicate::{Background, Progress, Replica, RetryDelay, Store, Wanted};
 use crate::{Error, Result, Snapshot};
+
+/// How many generations are tried, newest first, where the newest cannot be loaded.
+const CANDIDATES_MAX: usize = 4;
 
 /// Loads the shards of one node.
 pub(super) struct Loader {
@@ -19,114 +29,285 @@ pub(super) struct Loader {
     own: usize,
     store: Store,
     cache: PathBuf,
+    kept: KeptManifests,
     loaded: LoadedShards,
     /// The copies, by number of shards and shard.
     replicas: HashMap<(u32, u32), Replica>,
-    /// What was wrong the last time, so that it is told once.
-    error: Option<String>,
+    reports: Arc<Reports>,
+}
+
+/// What a look at the store has brought.
+#[derive(Debug, Default)]
+struct Look {
+    /// What is to be reported, but for the error.
+    following: Following,
+    /// Why the newest generation is not held.
+    error: Option<Error>,
 }
 
 impl Loader {
+    /// # Errors
+    /// The cache cannot be used.
     pub(super) fn new(
         settings: ClusterSettings,
         own: usize,
         store: Store,
         cache: PathBuf,
         loaded: LoadedShards,
-    ) -> Loader {
-        Loader {
+        reports: Arc<Reports>,
+    ) -> Result<Loader> {
+        std::fs::create_dir_all(&cache)
+            .map_err(|error| Error::io("make the directory", error).at(&cache))?;
+        Ok(Loader {
+            kept: KeptManifests::in_directory(&cache)?,
             settings,
             own,
             store,
             cache,
             loaded,
             replicas: HashMap::new(),
-            error: None,
-        }
+            reports,
+        })
     }
 
-    /// Loads the newest generation, unless it is held.
-    pub(super) async fn load_newest(&mut self) -> Result<()> {
+    /// Takes what the cache holds, and says whether that is anything. Where it is not, waits for the store.
+    ///
+    /// # Errors
+    /// As [`open_copies`](Self::open_copies), or nothing can be had.
+    pub(super) async fn load_first(&mut self) -> Result<bool> {
+        self.open_copies().await?;
+        let has_copies = !self.loaded.all().is_empty();
+        if !has_copies
+            && let Some(error) = self.load_newest().await.error
+            && self.loaded.all().is_empty()
+        {
+            return Err(error);
+        }
+        Ok(has_copies)
+    }
+
+    /// Takes what the cache holds, without asking the store, which may be slow or gone.
+    ///
+    /// # Errors
+    /// Another process has the cache, or it holds something else.
+    async fn open_copies(&mut self) -> Result<()> {
+        for manifest in self.kept.read_all().await {
+            let mut shards = BTreeMap::new();
+            for (shard, published) in self.own_shards(&manifest) {
+                let snapshot = self.open_copy(shard, manifest.shard_count())?;
+                let is_wanted = |snapshot: &Arc<Snapshot>| snapshot.generation() == published;
+                shards.extend(snapshot.filter(is_wanted).map(|snapshot| (shard, snapshot)));
+            }
+            let generation = manifest.generation;
+            tracing::info!(generation, shards = shards.len(), "copies are served");
+            // Also without shards of its own: where newer ones have taken their place, others may still have
+            // these, and serve nothing newer.
+            self.loaded.install(LoadedGeneration { manifest, shards });
+        }
+        self.reports.report(Following {
+            newest: self.newest_held(),
+            ..Following::default()
+        });
+        Ok(())
+    }
+
+    fn open_copy(&mut self, shard: u32, count: u32) -> Result<Option<Arc<Snapshot>>> {
+        if !self.replicas.contains_key(&(count, shard)) {
+            let directory = self.directory(shard, count);
+            if !directory.is_dir() {
+                return Ok(None);
+            }
+            match Replica::open_copy(shard_store(&self.store, shard, count), &directory) {
+                Ok(Some(replica)) => drop(self.replicas.insert((count, shard), replica)),
+                Ok(None) => return Ok(None),
+                Err(error) if error.is_locked() || error.is_invalid() => return Err(error),
+                // It may be had from the store.
+                Err(error) => {
+                    tracing::warn!(shard, error = format_args!("{error:#}"), "no copy is used");
+                    return Ok(None);
+                }
+            }
+        }
+        let replica = self.replicas.get(&(count, shard));
+        Ok(replica.map(|replica| replica.index().snapshot()))
+    }
+
+    fn directory(&self, shard: u32, count: u32) -> PathBuf {
+        self.cache.join(format!("{shard}-of-{count}"))
+    }
+
+    /// The shards of a generation that are this node's, each with the generation of its index.
+    fn own_shards(&self, manifest: &ClusterGeneration) -> Vec<(u32, u64)> {
+        let count = manifest.shard_count();
+        let shards = (0..).zip(&manifest.shards);
+        let is_own = |shard| self.settings.holders(shard, count).contains(&self.own);
+        shards
+            .filter(|&(shard, _)| is_own(shard))
+            .map(|(shard, published)| (shard, published.generation))
+            .collect()
+    }
+
+    fn newest_held(&self) -> u64 {
         let held = self.loaded.all();
-        let newest = held.keys().next_back().copied().unwrap_or(0);
-        let Some(generation) = ClusterGeneration::newest_above(&self.store, newest).await? else {
-            return match newest {
-                0 => Err(Error::missing(
-                    "no generation is published in the store yet",
-                )),
-                _ => Ok(()),
-            };
+        held.keys().next_back().copied().unwrap_or(0)
+    }
+
+    /// The newest generation of which this node has all that it should have.
+    fn newest_complete(&self) -> u64 {
+        let held = self.loaded.all();
+        let is_complete = |held: &&Arc<LoadedGeneration>| {
+            held.shards.len() == self.own_shards(&held.manifest).len()
         };
+        let complete = held.values().rev().find(is_complete);
+        complete.map_or(0, |held| held.manifest.generation)
+    }
+
+    /// Loads the newest generation that can be, unless it is held, and reports what came of it.
+    async fn load_newest(&mut self) -> Look {
+        let mut look = Look::default();
+        look.following.newest = self.newest_held();
+        match self.newer().await {
+            Ok(newer) => {
+                look.following.store_answered = true;
+                look.following.newest = newer.last().copied().unwrap_or(look.following.newest);
+                for &generation in newer.iter().rev().take(CANDIDATES_MAX) {
+                    match self.load(generation, &mut look.following).await {
+                        Ok(()) => break,
+                        // What is wrong with the newest is what an operator has to know.
+                        Err(error) => drop(look.error.get_or_insert(error)),
+                    }
+                }
+            }
+            Err(error) => look.error = Some(error),
+        }
+        look.following.error = look.error.as_ref().map(public_error);
+        self.reports.report(look.following.clone());
+        look
+    }
+
+    /// The generations above what this node holds whole, ascending.
+    async fn newer(&self) -> Result<Vec<u64>> {
+        let held = self.newest_complete();
+        // What is held is listed too: a store without it and without newer ones is another, or gone.
+        let mut listed = ClusterGeneration::all_above(&self.store, held.saturating_sub(1)).await?;
+        if listed.is_empty() {
+            return Err(Error::missing(match held {
+                0 => "no generation is published in the store yet".to_owned(),
+                _ => format!(
+                    "the store has neither generation {held}, which is served, nor a newer one; it \
+                     was emptied, moved or unmounted"
+                ),
+            }));
+        }
+        listed.retain(|&generation| generation > held);
+        Ok(listed)
+    }
+
+    async fn load(&mut self, generation: u64, following: &mut Following) -> Result<()> {
         let manifest = ClusterGeneration::read(&self.store, generation).await?;
         let count = manifest.shard_count();
+        let own_shards = self.own_shards(&manifest);
+        // Everything is fetched before anything is swapped: until then the copies are all of one generation.
+        for &(shard, published) in &own_shards {
+            let fetched = self.fetch(shard, count, published, following).await;
+            fetched.map_err(|error| error.about(&format!("shard {shard}")))?;
+        }
+        self.kept.keep(&manifest).await?;
         let mut shards = BTreeMap::new();
-        for (shard, published) in (0..).zip(&manifest.shards) {
-            if self.settings.holders(shard, count).contains(&self.own) {
-                let snapshot = self.shard(shard, count, published.generation).await;
-                let about = |error: Error| error.about(&format!("shard {shard}"));
-                shards.insert(shard, snapshot.map_err(about)?);
-            }
+        for &(shard, published) in &own_shards {
+            let snapshot = self.swap(shard, count, published).await;
+            let snapshot = snapshot.map_err(|error| error.about(&format!("shard {shard}")))?;
+            shards.insert(shard, snapshot);
         }
         tracing::info!(generation, shards = shards.len(), "a generation is loaded");
         self.loaded.install(LoadedGeneration { manifest, shards });
         Ok(())
     }
 
-    /// A shard of that generation, and no other.
-    async fn shard(&mut self, shard: u32, count: u32, generation: u64) -> Result<Arc<Snapshot>> {
-        let wanted = Wanted::Exactly(generation);
-        let mut error = None;
-        let replica = match self.replicas.get_mut(&(count, shard)) {
-            Some(replica) => {
-                error = replica.sync_to(wanted).await.error;
-                replica
+    /// Fetches what a shard lacks. Where there is no copy yet, one is made.
+    async fn fetch(
+        &mut self,
+        shard: u32,
+        count: u32,
+        generation: u64,
+        following: &mut Following,
+    ) -> Result<()> {
+        if let Some(replica) = self.replicas.get_mut(&(count, shard)) {
+            if replica.index().snapshot().generation() == generation {
+                return Ok(());
             }
-            None => {
-                let store = shard_store(&self.store, shard, count);
-                let cache = self.cache.join(format!("{shard}-of-{count}"));
-                std::fs::create_dir_all(&self.cache)
-                    .map_err(|error| Error::io("make the directory", error).at(&self.cache))?;
-                let replica = Replica::open_at(store, &cache, wanted).await?;
-                self.replicas.entry((count, shard)).or_insert(replica)
-            }
-        };
-        let snapshot = replica.index().snapshot();
-        if snapshot.generation() == generation {
-            Ok(snapshot)
-        } else {
-            Err(error.unwrap_or_else(|| {
-                let held = snapshot.generation();
-                Error::missing(format!(
-                    "generation {generation} is not to be had; {held} is here"
-                ))
-            }))
+            let (progress, fetched) = replica.prefetch(generation).await;
+            add(following, &progress);
+            return fetched;
         }
+        let store = shard_store(&self.store, shard, count);
+        let directory = self.directory(shard, count);
+        let replica = Replica::open_at(store, &directory, Wanted::Exactly(generation)).await?;
+        add(following, replica.opening());
+        self.replicas.insert((count, shard), replica);
+        Ok(())
     }
 
-    /// Loads in a thread of its own, as files are written and hashed on it. Generations that nobody
-    /// asks for any more are let go `grace` after that was seen.
+    /// A shard of that generation, and no other.
+    async fn swap(&mut self, shard: u32, count: u32, generation: u64) -> Result<Arc<Snapshot>> {
+        let missing = || Error::missing("there is no copy");
+        let replica = self.replicas.get_mut(&(count, shard)).ok_or_else(missing)?;
+        let mut error = None;
+        if replica.index().snapshot().generation() != generation {
+            error = replica.sync_to(Wanted::Exactly(generation)).await.error;
+        }
+        let snapshot = replica.index().snapshot();
+        if snapshot.generation() == generation {
+            return Ok(snapshot);
+        }
+        Err(error.unwrap_or_else(|| {
+            let held = snapshot.generation();
+            Error::missing(format!(
+                "generation {generation} is not to be had; {held} is here"
+            ))
+        }))
+    }
+
+    /// Loads in a thread of its own, as files are written and hashed on it; at once where the store has not
+    /// been asked. Generations that nobody asks for any more are let go `grace` after that was seen.
     pub(super) fn start(
         self,
         members: Arc<Members>,
         interval: Duration,
         grace: Duration,
+        has_asked: bool,
     ) -> Result<Background> {
-        let work = async move { self.follow(&members, interval, grace).await };
+        let work = async move { self.follow(&members, interval, grace, has_asked).await };
         Background::start("shards", work).map_err(|error| Error::io("start a thread", error))
     }
 
-    async fn follow(mut self, members: &Members, interval: Duration, grace: Duration) {
+    async fn follow(
+        mut self,
+        members: &Members,
+        interval: Duration,
+        grace: Duration,
+        has_asked: bool,
+    ) {
         let mut unused: Option<(u64, Instant)> = None;
+        let mut retry_delay = RetryDelay::new(interval, None);
+        let mut told = None;
+        let mut pause = if has_asked { interval } else { Duration::ZERO };
         loop {
-            tokio::time::sleep(interval).await;
-            let loaded = self.load_newest().await;
-            self.tell(loaded);
+            tokio::time::sleep(pause).await;
+            pause = interval;
+            if !self.is_pausing(&retry_delay).await {
+                let look = self.load_newest().await;
+                let newest = look.following.newest;
+                retry_delay.note(look.error.is_some().then_some(newest));
+                log_once(look.error.as_ref(), &mut told);
+            }
             members.choose();
             let oldest = members.oldest_in_use();
             match unused {
                 Some((generation, since)) if generation == oldest => {
                     if since.elapsed() >= grace {
                         self.loaded.retire_below(generation);
+                        self.kept.forget_below(generation);
                     }
                 }
                 _ => unused = Some((oldest, Instant::now())),
@@ -134,14 +315,37 @@ impl Loader {
         }
     }
 
-    /// Logs an error once.
-    fn tell(&mut self, loaded: Result<()>) {
-        let error = loaded.err().map(|error| error.to_string());
-        if error != self.error
-            && let Some(error) = &error
-        {
-            tracing::error!(error, "the newest generation cannot be loaded");
-        }
-        self.error = error;
+    /// Whether there is nothing to do but what went wrong a short time ago.
+    async fn is_pausing(&self, retry_delay: &RetryDelay) -> bool {
+        let Some(faulty) = retry_delay.pausing_over() else {
+            return false;
+        };
+        // A store that cannot be reached has no news either.
+        let newer = ClusterGeneration::all_above(&self.store, faulty).await;
+        newer.map_or(true, |newer| newer.is_empty())
+    }
+}
+
+fn add(following: &mut Following, progress: &Progress) {
+    following.objects_fetched += progress.objects_fetched;
+    following.bytes_fetched += progress.bytes_fetched;
+}
+
+/// Logs an error, unless it is the last that was logged.
+fn log_once(error: Option<&Error>, told: &mut Option<String>) {
+    let error = error.map(|error| format!("{error:#}"));
+    if error != *told
+        && let Some(error) = &error
+    {
+        tracing::error!(error, "the newest generation cannot be loaded");
+    }
+    *told = error;
+}
+
+/// What anybody may read of an error: without paths and addresses, but with what the operating system said.
+fn public_error(error: &Error) -> String {
+    match error.io_error() {
+        Some(source) => format!("{}: {source}", error.reason()),
+        None => error.reason().to_owned(),
     }
 }

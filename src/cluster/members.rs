@@ -10,25 +10,45 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwapOption;
 
-use super::engine::Task;
+use super::answer::Held;
 use super::generation::ClusterGeneration;
 use super::loaded_shards::LoadedShards;
 use crate::corpus::CorpusView;
 use crate::digest::Digest;
 
-/// The shards that a node holds, by generation.
-pub(super) type Held = BTreeMap<u64, Vec<u32>>;
+/// How many looks in a row a node may miss before its shards count as lost: under load, one may be late.
+const MISSED_LOOKS_MAX: u32 = 3;
 
 /// The nodes as one of them sees them.
 pub(super) struct Members {
     /// The index of the node that sees.
     own: usize,
+    /// By index.
+    names: Vec<String>,
     loaded: LoadedShards,
-    /// What each of the nodes holds; `None` for one that does not answer.
-    others: Mutex<Vec<Option<Held>>>,
+    others: Mutex<Vec<Standing>>,
     view: ArcSwapOption<CorpusView>,
     /// Queries so far, by which the replicas of a shard take turns.
     turns: AtomicUsize,
+}
+
+/// What is known of another node.
+#[derive(Clone, Debug, Default)]
+struct Standing {
+    /// What it holds; `None` while it counts as dead.
+    held: Option<Held>,
+    /// Looks in a row that it has not answered.
+    missed: u32,
+    /// Whether it has let a question wait since the last look that it answered: others are asked first.
+    is_slow: bool,
+}
+
+/// The part of a question that goes to one node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Task {
+    /// The index of the node in the list of nodes.
+    pub(super) node: usize,
+    pub(super) shards: Vec<u32>,
 }
 
 /// A shard that no node can be asked for.
@@ -49,11 +69,12 @@ impl Unreachable {
 }
 
 impl Members {
-    pub(super) fn new(own: usize, nodes: usize, loaded: LoadedShards) -> Members {
+    pub(super) fn new(own: usize, names: Vec<String>, loaded: LoadedShards) -> Members {
         let members = Members {
             own,
+            others: Mutex::new(vec![Standing::default(); names.len()]),
+            names,
             loaded,
-            others: Mutex::new(vec![None; nodes]),
             view: ArcSwapOption::empty(),
             turns: AtomicUsize::new(0),
         };
@@ -67,14 +88,60 @@ impl Members {
         view.unwrap_or_else(|| Arc::new(CorpusView::of(0, Digest::of(b""))))
     }
 
-    /// Notes what a node has said that it holds, or that it does not answer.
-    pub(super) fn note(&self, node: usize, held: Option<Held>) {
-        if node != self.own
-            && let Some(known) = self.lock().get_mut(node)
-        {
-            *known = held;
+    /// The index of the node that sees.
+    pub(super) fn own(&self) -> usize {
+        self.own
+    }
+
+    /// The name of a node.
+    pub(super) fn name(&self, node: usize) -> &str {
+        self.names.get(node).map_or("", String::as_str)
+    }
+
+    /// Notes that a node has answered a look, and what it holds.
+    pub(super) fn answered(&self, node: usize, held: Held) {
+        let was_dead = self.change(node, |standing| {
+            let was_dead = standing.held.is_none();
+            *standing = Standing {
+                held: Some(held),
+                ..Standing::default()
+            };
+            was_dead
+        });
+        if was_dead {
+            tracing::info!(node = self.name(node), "a node answers");
         }
         self.choose();
+    }
+
+    /// Notes that a node has not answered a look. After some in a row its shards count as lost.
+    pub(super) fn missed(&self, node: usize) {
+        let missed = self.change(node, |standing| {
+            standing.missed = standing.missed.saturating_add(1);
+            standing.missed
+        });
+        if missed >= MISSED_LOOKS_MAX {
+            self.died(node, "it does not answer");
+        }
+    }
+
+    /// Notes that nothing listens where a node should, or that it is silent.
+    pub(super) fn died(&self, node: usize, reason: &str) {
+        let was_alive = self.change(node, |standing| standing.held.take().is_some());
+        if was_alive {
+            let node = self.name(node);
+            tracing::warn!(node, reason, "a node counts as dead");
+            self.choose();
+        }
+    }
+
+    /// Notes that a node has let a question wait or broken it off. It stays a member.
+    pub(super) fn slowed(&self, node: usize) {
+        self.change(node, |standing| standing.is_slow = true);
+    }
+
+    fn change<T: Default>(&self, node: usize, change: impl FnOnce(&mut Standing) -> T) -> T {
+        self.lock().get_mut(node).map(change).unwrap_or_default()
     }
 
     /// Chooses what is served: the newest generation of which every shard has a node that answers;
@@ -119,7 +186,8 @@ impl Members {
         self.assign(manifest.generation, shards, &all, &[]).err()
     }
 
-    /// Which node to ask for which of these shards, without those to be avoided.
+    /// Which node to ask for which of these shards, without those to be avoided: this node for what it
+    /// holds, and few others for the rest, so that few messages are sent.
     ///
     /// # Errors
     /// The first shard that no such node holds.
@@ -130,38 +198,27 @@ impl Members {
         asked: &[u32],
         avoided: &[usize],
     ) -> Result<Vec<Task>, Unreachable> {
-        let others = self.lock();
         let own = self.loaded.all();
+        let own = own
+            .get(&generation)
+            .filter(|_| !avoided.contains(&self.own));
+        let others = self.lock();
         let turn = self.turns.fetch_add(1, Ordering::Relaxed);
-        let holds = |node: usize, shard: u32| {
-            if node == self.own {
-                own.get(&generation)
-                    .is_some_and(|held| held.shards.contains_key(&shard))
-            } else {
-                others[node]
-                    .as_ref()
-                    .and_then(|held| held.get(&generation))
-                    .is_some_and(|held| held.contains(&shard))
-            }
-        };
         let mut tasks: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
         for &shard in asked {
-            let nodes = (0..others.len()).filter(|node| !avoided.contains(node));
-            let holding: Vec<usize> = nodes.filter(|&node| holds(node, shard)).collect();
-            let turn = turn.wrapping_add(shard as usize) % holding.len().max(1);
-            match holding.get(turn) {
-                Some(&node) => tasks.entry(node).or_default().push(shard),
-                None => return Err(Unreachable { shard, shards }),
-            }
+            let node = if own.is_some_and(|own| own.shards.contains_key(&shard)) {
+                Some(self.own)
+            } else {
+                let holds =
+                    |node: usize| !avoided.contains(&node) && others[node].holds(generation, shard);
+                let holders: Vec<usize> = (0..others.len()).filter(|&node| holds(node)).collect();
+                choose_holder(&others, &holders, &tasks, turn)
+            };
+            let node = node.ok_or(Unreachable { shard, shards })?;
+            tasks.entry(node).or_default().push(shard);
         }
         let task = |(node, shards)| Task { node, shards };
         Ok(tasks.into_iter().map(task).collect())
-    }
-
-    /// The shards that these nodes were asked for, for a message.
-    pub(super) fn first_shard_of(tasks: &[Task], nodes: &[usize]) -> Option<u32> {
-        let mut failed = tasks.iter().filter(|task| nodes.contains(&task.node));
-        failed.find_map(|task| task.shards.first().copied())
     }
 
     /// The oldest generation that this node or one that answers still holds as its newest, so that
@@ -170,13 +227,42 @@ impl Members {
         let others = self.lock();
         let newest = others
             .iter()
-            .flatten()
-            .filter_map(|held| held.keys().next_back());
+            .filter_map(|standing| standing.held.as_ref()?.keys().next_back());
         let others = newest.copied().min().unwrap_or(u64::MAX);
         others.min(self.view().generation)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Option<Held>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Standing>> {
         self.others.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+impl Standing {
+    fn holds(&self, generation: u64, shard: u32) -> bool {
+        let held = self.held.as_ref().and_then(|held| held.get(&generation));
+        held.is_some_and(|held| held.contains(&shard))
+    }
+}
+
+/// One of the nodes that hold a shard: one that is asked anyway, or else they take turns; one that was slow
+/// only where no other is left.
+fn choose_holder(
+    others: &[Standing],
+    holders: &[usize],
+    tasks: &BTreeMap<usize, Vec<u32>>,
+    turn: usize,
+) -> Option<usize> {
+    let fast: Vec<usize> = holders
+        .iter()
+        .copied()
+        .filter(|&node| !others[node].is_slow)
+        .collect();
+    let candidates = if fast.is_empty() { holders } else { &fast };
+    let asked = candidates.iter().find(|node| tasks.contains_key(node));
+    asked
+        .or_else(|| candidates.get(turn % candidates.len().max(1)))
+        .copied()
+}
+
+#[cfg(test)]
+mod tests;

@@ -2,45 +2,63 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use time::Date;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use super::coordinator::{Coordinator, Timeouts};
-use super::engine::{Engine, Own, Security, Shards};
+use super::asking::Asker;
+use super::coordinator::Coordinator;
 use super::loaded_shards::LoadedShards;
 use super::loader::Loader;
 use super::members::Members;
-use super::question::{Answer, Question};
+use super::nodes::Nodes;
+use super::peer::Failure;
+use super::reports::Reports;
+use super::security::Security;
 use super::settings::ClusterSettings;
+use super::worker::Worker;
 use crate::corpus::Corpus;
 use crate::http::{Limits, Service, State, StateError, Today};
 use crate::replicate::{Background, Store};
 use crate::{Error, Filter, Query, Result};
+
+/// How long another node may take to say what it holds.
+const LOOK_TIME: Duration = Duration::from_secs(1);
+
+/// Clients' queries under way at once, for each core: enough to wait for others, and few enough to be
+/// answered within a fraction of a second.
+const QUERIES_PER_CORE: usize = 16;
 
 /// How a node behaves.
 #[derive(Clone, Debug)]
 pub struct NodeOptions {
     /// The directory of the node's copies.
     pub cache: PathBuf,
-    /// What a query may take, its second try included.
+    /// What asking the nodes may take.
     pub deadline: Duration,
-    /// What its first try may take, before other replicas are asked.
+    /// How long a node is waited for before other replicas are asked as well.
     pub first_attempt_timeout: Duration,
     /// How often the node looks after the others and the store.
     pub interval: Duration,
+    /// Clients' queries under way at once. As many again may wait for their turn; further ones are refused.
+    pub queries_max: usize,
+    /// The longest that a query may wait for its turn.
+    pub queue_time: Duration,
 }
 
 impl NodeOptions {
-    /// A deadline of two seconds, of which the first try has half of one, and a look every half.
+    /// A deadline of two seconds, other replicas and a look after half of one, and 16 queries for each core.
     pub fn new(cache: impl Into<PathBuf>) -> NodeOptions {
         NodeOptions {
             cache: cache.into(),
             deadline: Duration::from_secs(2),
             first_attempt_timeout: Duration::from_millis(500),
             interval: Duration::from_millis(500),
+            queries_max: QUERIES_PER_CORE * available_parallelism().map_or(1, usize::from),
+            queue_time: Duration::from_millis(250),
         }
     }
 }
@@ -50,15 +68,17 @@ pub struct Node {
     coordinator: Arc<Coordinator>,
     worker: JoinHandle<Error>,
     watches: Vec<JoinHandle<()>>,
+    reports: Arc<Reports>,
     _loading: Background,
 }
 
 impl Node {
-    /// Loads the shards that are the node's, and starts its worker on a listener.
+    /// Starts a node and its worker on a listener. Copies that its cache holds are served at once, whatever
+    /// the store does; without any, the store is waited for.
     ///
     /// # Errors
-    /// The name is not of the cluster, the certificate is not for the node's address, the store or
-    /// the cache cannot be used, or nothing is published yet.
+    /// The name is not of the cluster, the certificate is not for the node's address, the cache cannot be
+    /// used, or there are neither copies nor anything published that could be loaded.
     ///
     /// Cost: that of opening a replica for each shard that the node holds.
     pub async fn start(
@@ -69,43 +89,45 @@ impl Node {
         options: NodeOptions,
     ) -> Result<Node> {
         let own = settings.index_of(name)?;
-        let nodes = settings.nodes.len();
-        let addresses = settings.nodes.iter().map(|node| node.address.clone());
-        let addresses: Vec<String> = addresses.collect();
+        let (names, addresses): (Vec<String>, Vec<String>) = settings
+            .nodes
+            .iter()
+            .map(|node| (node.name.clone(), node.address.clone()))
+            .unzip();
         let store = Store::open(&settings.store)?;
         let loaded = LoadedShards::default();
-        let shards = Arc::new(loaded.clone());
-        let engine = Engine::new(&addresses, &security, Own { node: own, shards })?;
-        let served = engine.serve_worker(listener, security);
-        let cache = options.cache;
-        let mut loader = Loader::new(settings, own, store, cache, loaded.clone());
-        loader.load_newest().await?;
-        let members = Arc::new(Members::new(own, nodes, loaded.clone()));
-        let timeouts = Timeouts {
+        let worker = Worker::new(loaded.clone());
+        let nodes = Nodes::new(&addresses, &security, own, worker.clone())?;
+        let reports = Arc::new(Reports::default());
+        let mut loader = Loader::new(
+            settings,
+            own,
+            store,
+            options.cache.clone(),
+            loaded.clone(),
+            Arc::clone(&reports),
+        )?;
+        let has_copies = loader.load_first().await?;
+        let members = Arc::new(Members::new(own, names, loaded));
+        let asker = Asker {
+            nodes,
+            members: Arc::clone(&members),
             deadline: options.deadline,
             first_attempt: options.first_attempt_timeout.min(options.deadline),
         };
-        let coordinator = Coordinator::new(engine, Arc::clone(&members), timeouts);
+        let coordinator = Coordinator::new(asker, options.queries_max, options.queue_time);
         let coordinator = Arc::new(coordinator);
-        let worker = tokio::spawn(serve(served));
-        let mut watches = Vec::new();
-        for node in (0..nodes).filter(|&node| node != own) {
-            let coordinator = Arc::clone(&coordinator);
-            let members = Arc::clone(&members);
-            let watch = watch(
-                coordinator,
-                members,
-                node,
-                options.interval,
-                timeouts.first_attempt,
-            );
-            watches.push(tokio::spawn(watch));
-        }
+        let watch = |node| {
+            let (coordinator, members) = (Arc::clone(&coordinator), Arc::clone(&members));
+            tokio::spawn(watch(coordinator, members, node, options.interval))
+        };
+        let others = (0..addresses.len()).filter(|&node| node != own);
         Ok(Node {
-            _loading: loader.start(members, options.interval, options.deadline * 2)?,
+            watches: others.map(watch).collect(),
+            worker: tokio::spawn(serve(worker, listener, security)),
+            _loading: loader.start(members, options.interval, options.deadline * 2, !has_copies)?,
             coordinator,
-            worker,
-            watches,
+            reports,
         })
     }
 
@@ -119,7 +141,9 @@ impl Node {
         today: Today,
         limits: Limits,
     ) -> Result<Service, StateError> {
-        Service::over(self.coordinator.clone(), state, today, limits)
+        let service = Service::over(self.coordinator.clone(), state, today, limits)?;
+        self.reports.add(service.clone());
+        Ok(service)
     }
 
     /// Waits until the node can no longer answer other nodes, and returns why: its listener is broken,
@@ -140,20 +164,20 @@ impl Node {
         self.coordinator.error()
     }
 
-    /// How a query is answered: what runs on which node, as the engine draws it.
+    /// How a query is answered: what each node is asked for, and how the answers are merged.
     ///
     /// # Errors
     /// A shard has no node that answers.
-    pub async fn explain(&self, query: &Query, today: Date) -> Result<String> {
-        self.coordinator.explain(query, today).await
+    pub fn explain(&self, query: &Query, today: Date) -> Result<String> {
+        self.coordinator.explain(query, today)
     }
 
-    /// How facets are counted, drawn likewise.
+    /// How facets are counted, likewise.
     ///
     /// # Errors
     /// As [`explain`](Self::explain).
-    pub async fn explain_facets(&self, filter: &Filter, today: Date) -> Result<String> {
-        self.coordinator.explain_facets(filter, today).await
+    pub fn explain_facets(&self, filter: &Filter, today: Date) -> Result<String> {
+        self.coordinator.explain_facets(filter, today)
     }
 }
 
@@ -164,32 +188,32 @@ impl Drop for Node {
     }
 }
 
-impl Shards for LoadedShards {
-    fn answer(&self, question: &Question, shard: u32) -> Result<Answer> {
-        LoadedShards::answer(self, question, shard)
-    }
-}
-
-async fn serve(served: impl Future<Output = Result<()>>) -> Error {
-    let error = served
-        .await
-        .err()
-        .unwrap_or_else(|| Error::missing("the listener has ended"));
+async fn serve(worker: Worker, listener: TcpListener, security: Security) -> Error {
+    let error = worker.serve(listener, security).await;
     tracing::error!(%error, "the worker has stopped");
     error
 }
 
-/// Looks after another node: what it holds, and whether it answers.
+/// Looks after another node: what it holds, and whether it answers. The connection is for this alone, so that
+/// no query delays it; where it falls silent, the next look makes another.
 async fn watch(
     coordinator: Arc<Coordinator>,
     members: Arc<Members>,
     node: usize,
     interval: Duration,
-    timeout: Duration,
 ) {
+    let mut connection = None;
     loop {
-        let held = coordinator.loaded_shards_of(node, timeout).await;
-        members.note(node, held);
+        let look = coordinator.nodes().loaded_shards(node, &mut connection);
+        match tokio::time::timeout(LOOK_TIME, look).await {
+            Ok(Ok(held)) => members.answered(node, held),
+            Ok(Err(Failure::Dead(error))) => members.died(node, &error.to_string()),
+            Ok(Err(_)) | Err(_) => {
+                // The other connections have gone the same way.
+                coordinator.nodes().forget_idle(node);
+                members.missed(node);
+            }
+        }
         tokio::time::sleep(interval).await;
     }
 }

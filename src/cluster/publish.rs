@@ -23,7 +23,8 @@ pub struct PublishedCluster {
 }
 
 /// Publishes the indexes `0`, `1` and so on of a folder as one generation of a cluster: the given
-/// one, or the next.
+/// one, or the next after all that were published or begun. With `repair`, sends every object anew, also
+/// those that the store has: the remedy where one is damaged.
 ///
 /// # Errors
 /// As [`publish`](crate::replicate::publish); [`is_taken`](Error::is_taken) where the generation is published with other
@@ -33,18 +34,15 @@ pub struct PublishedCluster {
 pub async fn publish_cluster(
     folder: &Path,
     store: &Store,
-    generation: Option<u64>,
+    options: PublishOptions,
 ) -> Result<PublishedCluster> {
     let shards = count_shards(folder)?;
-    let generation = match generation {
+    let generation = match options.generation {
         Some(generation) => {
             refuse_older(&manifests(store), generation).await?;
             generation
         }
-        None => {
-            let newest = ClusterGeneration::newest_above(store, 0).await?;
-            newest.unwrap_or(0) + 1
-        }
+        None => newest_begun(store, shards).await? + 1,
     };
     let mut report = PublishedCluster {
         generation,
@@ -58,7 +56,7 @@ pub async fn publish_cluster(
         published.push(describe(&directory, generation)?);
         let options = PublishOptions {
             generation: Some(generation),
-            repair: false,
+            ..options
         };
         let to = shard_store(store, shard, shards);
         let sent = publish_after(&directory, &to, options, newest).await;
@@ -77,7 +75,7 @@ pub async fn publish_cluster(
 
 /// A prune leaves the shards of the newest generation, and not those of another number of shards.
 async fn newest_of_shards(store: &Store, shards: u32) -> Result<Newest> {
-    let Some(newest) = ClusterGeneration::newest_above(store, 0).await? else {
+    let Some(newest) = ClusterGeneration::all_above(store, 0).await?.pop() else {
         return Ok(Newest::MayGo);
     };
     match ClusterGeneration::read(store, newest).await {
@@ -85,6 +83,18 @@ async fn newest_of_shards(store: &Store, shards: u32) -> Result<Newest> {
         Err(error) if error.is_store() => Err(error),
         _ => Ok(Newest::MayGo),
     }
+}
+
+/// The newest generation of the cluster or of any shard: a publisher that died half way has left shards of
+/// a generation that the cluster has not.
+async fn newest_begun(store: &Store, shards: u32) -> Result<u64> {
+    let mut newest = ClusterGeneration::all_above(store, 0).await?.pop();
+    for shard in 0..shards {
+        let of_shard = shard_store(store, shard, shards);
+        let begun = of_shard.generations_above(newest.unwrap_or(0)).await?;
+        newest = begun.last().copied().or(newest);
+    }
+    Ok(newest.unwrap_or(0))
 }
 
 async fn create(store: &Store, manifest: &ClusterGeneration) -> Result<()> {

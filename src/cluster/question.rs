@@ -5,20 +5,26 @@
 //! releases may run side by side while a cluster is updated: a node that does not know a version
 //! says so, and another replica is asked.
 
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+
 use bincode::config::{Configuration, Limit};
 use serde::{Deserialize, Serialize};
 use time::Date;
 
+use super::answer::Row;
+use super::generation::SHARDS_MAX;
 use crate::query::dates::{day_number, day_of_number};
 use crate::query::limits::WRITTEN_BYTES_MAX;
-use crate::query::{InvalidQuery, Order, Start};
-use crate::{Error, Filter, Query, Result, SignalId};
+use crate::query::{Facet, InvalidQuery, Order, Start};
+use crate::{Error, FacetQuery, Filter, Query, Result, SignalId};
 
 /// The version that this release writes and reads.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
-/// The longest question, in bytes: a query and a little more.
-const BYTES_MAX: usize = WRITTEN_BYTES_MAX + 1024;
+/// The longest question, in bytes: a query, up to five bytes for each shard, and a little more.
+pub(super) const BYTES_MAX: usize = WRITTEN_BYTES_MAX + 5 * SHARDS_MAX as usize + 1024;
 
 /// The most rows that are asked of a shard: all pages that have a number, and one signal more.
 const ROWS_MAX: usize = 50 * 100 + 1;
@@ -33,7 +39,9 @@ const CODEC: Configuration<
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Question {
     pub(super) generation: u64,
-    pub(super) wanted: Wanted,
+    /// Each once.
+    pub(super) shards: Vec<u32>,
+    pub(super) wanted: Arc<Wanted>,
 }
 
 /// What is wanted.
@@ -48,8 +56,8 @@ pub(super) enum Wanted {
     },
     /// The number of matches.
     Count { filter: Box<Filter>, today: Date },
-    /// The counts of all facets.
-    Facets { filter: Box<Filter>, today: Date },
+    /// The counts of some facets.
+    Facets { query: Box<FacetQuery>, today: Date },
     /// The answer that shows a signal.
     Signal(SignalId),
     /// The answer that shows a company.
@@ -62,6 +70,7 @@ pub(super) enum Wanted {
 #[derive(Serialize, Deserialize)]
 struct Message {
     generation: u64,
+    shards: Vec<u32>,
     wanted: WantedText,
 }
 
@@ -81,6 +90,8 @@ enum WantedText {
     },
     Facets {
         filter: String,
+        /// The indices of the facets.
+        facets: Vec<u8>,
         today: i32,
     },
     Signal(u64),
@@ -88,37 +99,12 @@ enum WantedText {
     LoadedShards,
 }
 
-/// What a shard answers: one of the three kinds of rows that a leaf of a plan can have.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Answer {
-    /// Rows in the order of the query.
-    Rows(Vec<Row>),
-    /// A number of matches.
-    Count(u64),
-    /// Facet, value and number of matches.
-    Facets(Vec<(u8, String, u64)>),
-}
-
-/// A row: an id and what is to be shown of it.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Row {
-    pub(super) id: u64,
-    pub(super) bytes: Vec<u8>,
-}
-
-/// Which kind of rows a question has for an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Rows,
-    Count,
-    Facets,
-}
-
 impl Question {
     pub(super) fn encode(&self) -> Result<Vec<u8>> {
         let mut bytes = vec![VERSION];
         let message = Message {
             generation: self.generation,
+            shards: self.shards.clone(),
             wanted: WantedText::of(&self.wanted),
         };
         bincode::serde::encode_into_std_write(message, &mut bytes, CODEC)
@@ -144,44 +130,105 @@ impl Question {
         }
         let question = Question {
             generation: message.generation,
-            wanted: message.wanted.parse()?,
+            shards: message.shards,
+            wanted: Arc::new(message.wanted.parse()?),
         };
         question.check()?;
         Ok(question)
     }
 
-    /// What decoding alone does not see.
+    /// Bounds the work of a question that was sent.
     fn check(&self) -> Result<()> {
-        let Wanted::Rows { query, .. } = &self.wanted else {
-            return Ok(());
-        };
-        let is_allowed =
-            (1..=ROWS_MAX).contains(&query.limit()) && !matches!(query.start(), Start::Page(_));
-        if is_allowed {
-            return Ok(());
+        let shards = self.shards.len();
+        if shards > SHARDS_MAX as usize {
+            return Err(Error::corrupt(format!(
+                "the question names {shards} shards; at most {SHARDS_MAX} are allowed"
+            )));
         }
-        Err(Error::corrupt(format!(
-            "the question asks for {} rows from {:?}",
-            query.limit(),
-            query.start()
-        )))
-    }
-
-    pub(super) fn kind(&self) -> Kind {
-        match &self.wanted {
-            Wanted::Count { .. } => Kind::Count,
-            Wanted::Facets { .. } => Kind::Facets,
-            _ => Kind::Rows,
+        let mut asked = HashSet::new();
+        if let Some(shard) = self.shards.iter().find(|shard| !asked.insert(**shard)) {
+            return Err(Error::corrupt(format!(
+                "the question names shard {shard} twice"
+            )));
+        }
+        match &*self.wanted {
+            Wanted::Rows { query, .. } => check_rows(query),
+            _ => Ok(()),
         }
     }
+}
 
-    /// The most rows of the answer, and whether they descend.
-    pub(super) fn rows(&self) -> (Option<usize>, bool) {
-        match &self.wanted {
-            Wanted::Rows { query, .. } => {
-                (Some(query.limit()), query.order() == Order::NewestFirst)
+fn check_rows(query: &Query) -> Result<()> {
+    let is_allowed =
+        (1..=ROWS_MAX).contains(&query.limit()) && !matches!(query.start(), Start::Page(_));
+    if is_allowed {
+        return Ok(());
+    }
+    Err(Error::corrupt(format!(
+        "the question asks for {} rows from {:?}",
+        query.limit(),
+        query.start()
+    )))
+}
+
+impl Wanted {
+    /// The most rows of an answer of rows.
+    pub(super) fn rows_max(&self) -> usize {
+        match self {
+            Wanted::Rows { query, .. } => query.limit(),
+            _ => 1,
+        }
+    }
+
+    /// The first of these rows, which ascend or descend piecewise.
+    pub(super) fn first_rows(&self, mut rows: Vec<Row>) -> Vec<Row> {
+        // A stable sort merges runs.
+        if self.ascends() {
+            rows.sort_by_key(|row| row.id);
+        } else {
+            rows.sort_by(|a, b| b.id.cmp(&a.id));
+        }
+        rows.truncate(self.rows_max());
+        rows
+    }
+
+    /// How the answers of several nodes become one.
+    pub(super) fn merging(&self) -> String {
+        match self {
+            Wanted::Rows { .. } => {
+                let order = if self.ascends() {
+                    "ascending"
+                } else {
+                    "descending"
+                };
+                format!("merge by id, {order}, first {}", self.rows_max())
             }
-            _ => (None, false),
+            Wanted::Count { .. } => "sum".to_owned(),
+            Wanted::Facets { .. } => "sum by value".to_owned(),
+            Wanted::Signal(_) | Wanted::Company(_) | Wanted::LoadedShards => "any".to_owned(),
+        }
+    }
+
+    /// Whether the rows ascend by id.
+    pub(super) fn ascends(&self) -> bool {
+        matches!(self, Wanted::Rows { query, .. } if query.order() == Order::OldestFirst)
+    }
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Wanted::Rows { query, .. } => {
+                let (filter, limit) = (query.filter().canonical(), query.limit());
+                write!(f, "rows, filter=[{filter}], limit={limit}")
+            }
+            Wanted::Count { filter, .. } => write!(f, "count, filter=[{}]", filter.canonical()),
+            Wanted::Facets { query, .. } => {
+                write!(f, "facets, filter=[{}]", query.filter.canonical())
+            }
+            Wanted::Signal(id) => write!(f, "signal {id}"),
+            Wanted::Company(_) => write!(f, "company"),
+            Wanted::LoadedShards => write!(f, "loaded shards"),
         }
     }
 }
@@ -204,8 +251,9 @@ impl WantedText {
                 filter: filter.to_string(),
                 today: day_number(*today),
             },
-            Wanted::Facets { filter, today } => WantedText::Facets {
-                filter: filter.to_string(),
+            Wanted::Facets { query, today } => WantedText::Facets {
+                filter: query.filter.to_string(),
+                facets: query.facets.iter().map(|&facet| facet as u8).collect(),
                 today: day_number(*today),
             },
             Wanted::Signal(id) => WantedText::Signal(id.get()),
@@ -233,8 +281,15 @@ impl WantedText {
                 filter: Box::new(filter.parse().map_err(malformed)?),
                 today: day(today)?,
             },
-            WantedText::Facets { filter, today } => Wanted::Facets {
-                filter: Box::new(filter.parse().map_err(malformed)?),
+            WantedText::Facets {
+                filter,
+                facets,
+                today,
+            } => Wanted::Facets {
+                query: Box::new(FacetQuery {
+                    filter: filter.parse().map_err(malformed)?,
+                    facets: facets_of(&facets)?,
+                }),
                 today: day(today)?,
             },
             WantedText::Signal(id) => {
@@ -245,6 +300,18 @@ impl WantedText {
             WantedText::LoadedShards => Wanted::LoadedShards,
         })
     }
+}
+
+/// The facets of these indices, in the order of [`Facet::ALL`].
+fn facets_of(indices: &[u8]) -> Result<Vec<Facet>> {
+    if !indices.is_sorted_by(|a, b| a < b) {
+        return Err(Error::corrupt("the question names a facet twice"));
+    }
+    let facet = |&index: &u8| {
+        let facet = Facet::ALL.get(usize::from(index)).copied();
+        facet.ok_or_else(|| Error::corrupt("the question names a facet that there is not"))
+    };
+    indices.iter().map(facet).collect()
 }
 
 fn malformed(invalid: InvalidQuery) -> Error {

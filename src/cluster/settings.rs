@@ -99,6 +99,7 @@ impl ClusterSettings {
                     quoted(&node.name)
                 )));
             }
+            check_address(&node.address)?;
             if !names.insert(&node.name) {
                 let name = quoted(&node.name);
                 return Err(Error::invalid(format!(
@@ -130,6 +131,20 @@ impl ClusterSettings {
         let names: Vec<&str> = self.nodes.iter().map(|node| node.name.as_str()).collect();
         placement::holders(shard, shards, &names, self.replicas)
     }
+}
+
+/// An address is reached when a node is asked; what can never be one is refused before.
+fn check_address(address: &str) -> Result<()> {
+    let parts = address.rsplit_once(':');
+    let is_address =
+        parts.is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+    if is_address {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "nodes: the address {} cannot be used; host:port is needed",
+        quoted(address)
+    )))
 }
 
 #[cfg(test)]

@@ -251,7 +251,7 @@ impl From<Unanswered> for Problem {
     fn from(unanswered: Unanswered) -> Problem {
         match unanswered {
             Unanswered::Failed(error) => Problem::internal(&error),
-            Unanswered::Unreachable(detail) => Problem::overloaded(&detail),
+            Unanswered::Unavailable(detail) => Problem::overloaded(&detail),
             Unanswered::Unsupported => Problem::new(
                 Code::NotImplemented,
                 "A cluster has neither changes nor exports; ask a service with the whole index.",

@@ -80,16 +80,28 @@ impl Fixture {
 
     /// Splits a corpus and publishes its shards into a store.
     pub(crate) fn publish(&self, name: &str, shards: u32, store: &str) {
-        let parts = self.path(&format!("{name}-{shards}-parts"));
+        run(&mut self.publishing(name, shards, store));
+    }
+
+    /// The command that publishes the shards of a corpus, which are made where they are not there.
+    pub(crate) fn publishing(&self, name: &str, shards: u32, store: &str) -> Command {
+        let parts = self.parts(name, shards);
         if !parts.exists() {
             let shards = shards.to_string();
             let mut command = self.with_corpus(name);
             run(command.args(["--shards", &shards, "--out"]).arg(&parts));
         }
-        run(program()
+        let mut command = program();
+        command
             .arg("publish-shards")
             .arg(parts)
-            .arg(self.path(store)));
+            .arg(self.path(store));
+        command
+    }
+
+    /// The folder of a corpus in that many shards.
+    pub(crate) fn parts(&self, name: &str, shards: u32) -> PathBuf {
+        self.path(&format!("{name}-{shards}-parts"))
     }
 
     /// `build`, or `shard` where it is given how many.
@@ -219,10 +231,28 @@ impl Served {
         panic!("never ready as expected: {last:?}: {}", self.log());
     }
 
-    /// Sends a signal, such as KILL or STOP.
-    pub(crate) fn signal(&mut self, name: &str) {
+    /// The value of a metric without labels.
+    pub(crate) fn metric(&self, name: &str) -> u64 {
+        let log = self.log();
+        let address = log.split("dashboard on http://").nth(1);
+        let address = address.and_then(|rest| rest.split('/').next());
+        let address = address.expect("an address").parse().expect("an address");
+        let metrics = client::request(address, "GET", "/metrics", &[]).body;
+        let metrics = String::from_utf8(metrics).expect("text");
+        let line = metrics.lines().find_map(|line| line.strip_prefix(name));
+        let value = line.unwrap_or_else(|| panic!("no {name} in {metrics}"));
+        value.trim().parse().expect("a number")
+    }
+
+    /// Sends a signal that does not end it, such as STOP.
+    pub(crate) fn send(&self, name: &str) {
         let id = self.process.id().to_string();
         run(Command::new("kill").args(["-s", name, &id]));
+    }
+
+    /// Sends a signal, such as KILL or STOP.
+    pub(crate) fn signal(&mut self, name: &str) {
+        self.send(name);
         if name == "KILL" {
             self.process.wait().expect("an end");
         }
@@ -248,6 +278,8 @@ pub(crate) struct Shape {
     /// Seconds of a query, and of its first try.
     pub(crate) deadline: f64,
     pub(crate) first_attempt_timeout: f64,
+    /// Clients' queries under way at once.
+    pub(crate) queries_max: usize,
     /// Whether nodes use TLS, with the files that [`tls_files`] names.
     pub(crate) tls: bool,
 }
@@ -260,6 +292,7 @@ impl Shape {
             replicas,
             deadline: 4.0,
             first_attempt_timeout: 2.0,
+            queries_max: 64,
             tls: false,
         }
     }
@@ -270,23 +303,34 @@ pub(crate) struct Cluster {
     pub(crate) nodes: Vec<Served>,
     name: String,
     shape: Shape,
+    /// Where the workers listen: elsewhere than others reach them, where something stands between.
+    worker_ports: Vec<u16>,
 }
 
 impl Cluster {
     /// Starts the nodes over what is published in a store, and waits until each has all shards.
     pub(crate) fn start(fixture: &Fixture, name: &str, store: &str, shape: Shape) -> Cluster {
         let ports: Vec<u16> = (0..shape.nodes).map(|_| free_port()).collect();
-        write_settings(
-            &settings_path(fixture, name),
-            &fixture.path(store),
-            shape.replicas,
-            &ports,
-        );
-        let start = |node| start_node(fixture, name, node, shape);
+        Cluster::start_between(fixture, name, store, shape, &ports, ports.clone())
+    }
+
+    /// The same where nodes reach each other at other ports than those at which their workers listen.
+    pub(crate) fn start_between(
+        fixture: &Fixture,
+        name: &str,
+        store: &str,
+        shape: Shape,
+        ports: &[u16],
+        worker_ports: Vec<u16>,
+    ) -> Cluster {
+        let settings = settings_path(fixture, name);
+        write_settings(&settings, &fixture.path(store), shape.replicas, ports);
+        let start = |node| start_node(fixture, name, node, shape, worker_ports[node]);
         let cluster = Cluster {
             nodes: (0..shape.nodes).map(start).collect(),
             name: name.to_owned(),
             shape,
+            worker_ports,
         };
         cluster.await_ready("\"generation\":");
         // A node is ready when it knows one replica of each shard: now it gets to know all.
@@ -302,11 +346,18 @@ impl Cluster {
 
     /// Starts a node anew that has ended.
     pub(crate) fn restart(&mut self, fixture: &Fixture, node: usize) {
-        self.nodes[node] = start_node(fixture, &self.name, node, self.shape);
+        let port = self.worker_ports[node];
+        self.nodes[node] = start_node(fixture, &self.name, node, self.shape, port);
     }
 }
 
-fn start_node(fixture: &Fixture, name: &str, node: usize, shape: Shape) -> Served {
+fn start_node(
+    fixture: &Fixture,
+    name: &str,
+    node: usize,
+    shape: Shape,
+    worker_port: u16,
+) -> Served {
     let node_name = format!("{name}-{}", NAMES[node]);
     let mut command = fixture.serve(&node_name);
     command.arg("--cluster").arg(settings_path(fixture, name));
@@ -314,6 +365,8 @@ fn start_node(fixture: &Fixture, name: &str, node: usize, shape: Shape) -> Serve
     command.arg(fixture.path(&format!("{node_name}-cache")));
     command.args(["--cluster-interval", &INTERVAL.as_secs_f64().to_string()]);
     command.args(["--query-deadline", &shape.deadline.to_string()]);
+    command.args(["--worker-addr", &format!("127.0.0.1:{worker_port}")]);
+    command.env("SIGNALDEX_MAX_QUERIES", shape.queries_max.to_string());
     command.args([
         "--first-attempt-timeout",
         &shape.first_attempt_timeout.to_string(),

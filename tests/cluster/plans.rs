@@ -1,7 +1,7 @@
-//! What runs where: filters, orders and limits in the leaves, sums begun on the workers, and few rows
-//! over the network.
+//! What runs where: filters, orders, limits and sums at the nodes, few rows over the network, and no node
+//! asked that need not be.
 
-use signaldex::cluster::{ClusterSettings, Node, NodeOptions, Security};
+use signaldex::cluster::{ClusterSettings, Node, NodeOptions, Security, shard_of};
 use signaldex::http::{Limits, Server, ServerLimits, State, Today};
 use signaldex::{Filter, Query};
 use tokio::net::TcpListener;
@@ -19,7 +19,7 @@ struct Nodes {
 }
 
 impl Nodes {
-    async fn start() -> Nodes {
+    async fn start(replicas: usize) -> Nodes {
         let fixture = Fixture::new();
         fixture.generate("corpus", 2_000, 3);
         fixture.publish("corpus", SHARDS, "store");
@@ -30,7 +30,7 @@ impl Nodes {
         let port = |listener: &TcpListener| listener.local_addr().expect("an address").port();
         let ports: Vec<u16> = listeners.iter().map(port).collect();
         let path = settings_path(&fixture, "cluster");
-        write_settings(&path, &fixture.path("store"), 1, &ports);
+        write_settings(&path, &fixture.path("store"), replicas, &ports);
         let mut nodes = Vec::new();
         for (name, listener) in NAMES.into_iter().zip(listeners) {
             let settings = ClusterSettings::read(&path).expect("a cluster");
@@ -68,77 +68,96 @@ impl Nodes {
     }
 }
 
-/// The part of a drawn plan above the network, and what runs on the workers.
-fn stages(plan: &str) -> (&str, &str) {
-    plan.split_once("Stage 1 ──").expect("two stages")
+/// The lines of a plan, of which the first merges and each other asks one node.
+fn lines(plan: &str) -> (&str, Vec<&str>) {
+    println!("{plan}");
+    let mut lines = plan.lines();
+    (lines.next().expect("a line"), lines.collect())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn filter_order_and_limit_are_in_the_leaf_and_sums_begin_on_the_workers() {
-    let nodes = Nodes::start().await;
+async fn filter_order_and_limit_are_applied_at_the_nodes_and_sums_begin_there() {
+    let nodes = Nodes::start(1).await;
+    let node = &nodes.nodes[0];
     let query = Query::parse("q=raises \"series a\"&country=germany&limit=7").expect("a query");
-    let plan = nodes.nodes[0].explain(&query, TODAY).await.expect("a plan");
-    println!("{plan}");
-    let (coordinator, workers) = stages(&plan);
+    let plan = node.explain(&query, TODAY).expect("a plan");
+    let (merging, asked) = lines(&plan);
     assert!(
-        coordinator.contains("SortPreservingMergeExec: [id@0 DESC"),
+        merging.starts_with("merge by id, descending, first 8"),
         "{plan}"
     );
-    assert!(coordinator.contains("fetch=8"), "{plan}");
-    assert!(workers.contains("SignalsExec"), "{plan}");
-    assert!(
-        workers.contains("filter=[all=raises,series a&country=germany], limit=8"),
-        "{plan}"
-    );
-    for operator in ["SortExec", "FilterExec", "CoalesceBatches", "Repartition"] {
-        assert!(!plan.contains(operator), "{operator}: {plan}");
+    assert_eq!(asked.len(), NAMES.len(), "{plan}");
+    for line in asked {
+        let rows = "rows, filter=[all=raises,series a&country=germany], limit=8";
+        assert!(line.ends_with(rows), "{plan}");
     }
     let count = Query::parse("q=raises&countOnly=true").expect("a query");
-    let count = nodes.nodes[0].explain(&count, TODAY).await.expect("a plan");
+    let count = node.explain(&count, TODAY).expect("a plan");
     let filter = Filter::parse("q=raises").expect("a filter");
-    let facets = nodes.nodes[0]
-        .explain_facets(&filter, TODAY)
-        .await
-        .expect("a plan");
-    for (plan, leaf) in [
-        (count, "count, filter=[all=raises]"),
-        (facets, "facets, filter=[all=raises]"),
+    let facets = node.explain_facets(&filter, TODAY).expect("a plan");
+    for (plan, sum, part) in [
+        (count, "sum ", "count, filter=[all=raises]"),
+        (facets, "sum by value ", "facets, filter=[all=raises]"),
     ] {
-        println!("{plan}");
-        let (coordinator, workers) = stages(&plan);
-        assert!(coordinator.contains("AggregateExec: mode=Final"), "{plan}");
-        assert!(workers.contains("AggregateExec: mode=Partial"), "{plan}");
-        assert!(workers.contains(leaf), "{plan}");
-        assert!(
-            !plan.contains("SortExec") && !plan.contains("FilterExec"),
-            "{plan}"
-        );
+        let (merging, asked) = lines(&plan);
+        assert!(merging.starts_with(sum), "{plan}");
+        assert!(asked.iter().all(|line| line.ends_with(part)), "{plan}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn at_most_a_page_and_one_row_of_each_shard_crosses_the_network() {
-    let nodes = Nodes::start().await;
+async fn only_nodes_that_have_to_be_asked_are() {
+    let nodes = Nodes::start(1).await;
+    let index = nodes.fixture.index("corpus");
+    let snapshot = index.snapshot();
+    let company = snapshot.scan_companies().next().expect("a company");
+    let slug = company.expect("a company").slug.into_owned();
+    let query = Query::parse(&format!("companySlug={slug}")).expect("a query");
+    let plan = nodes.nodes[0].explain(&query, TODAY).expect("a plan");
+    let (_, asked) = lines(&plan);
+    let shard = format!("shards [{}]:", shard_of(&slug, SHARDS));
+    assert!(asked.len() == 1 && asked[0].contains(&shard), "{plan}");
+    let all = Query::parse("limit=50").expect("a query");
+    // With as many replicas as nodes, nothing has to be asked elsewhere.
+    let nodes = Nodes::start(NAMES.len()).await;
+    let plan = nodes.nodes[0].explain(&all, TODAY);
+    let plan = plan.expect("a plan");
+    let (_, asked) = lines(&plan);
+    assert!(
+        asked.len() == 1 && asked[0].contains("(this node)"),
+        "{plan}"
+    );
+    assert_eq!(nodes.rows_of("/api/v1/signals?limit=50").await, 0);
+    assert_eq!(nodes.rows_of("/api/v1/filter-options").await, 0);
+    // With two, one other node has all the rest.
+    let nodes = Nodes::start(2).await;
+    let plan = nodes.nodes[0].explain(&all, TODAY);
+    let plan = plan.expect("a plan");
+    let (_, asked) = lines(&plan);
+    assert!(asked.len() <= 2, "{plan}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn at_most_a_page_and_one_row_of_each_node_crosses_the_network() {
+    let nodes = Nodes::start(1).await;
     for limit in [1, 7, 50] {
         for filter in ["", "&q=raises", "&q=new&days=90", "&country=germany"] {
             let rows = nodes
                 .rows_of(&format!("/api/v1/signals?limit={limit}{filter}"))
                 .await;
-            assert!(
-                rows <= u64::from(SHARDS) * (limit + 1),
-                "{limit} {filter}: {rows}"
-            );
+            // Of two other nodes, each of which has merged its shards.
+            assert!(rows <= 2 * (limit + 1), "{limit} {filter}: {rows}");
         }
     }
     let rows = nodes.rows_of("/api/v1/signals?limit=50").await;
     assert!(
-        rows > 50,
+        rows >= 50,
         "the cluster's nodes are asked, not this one alone: {rows}"
     );
     let counts = nodes
         .rows_of("/api/v1/signals?countOnly=true&q=raises")
         .await;
-    // A sum for each partition, of which some are empty.
-    assert!(counts <= u64::from(3 * SHARDS), "{counts}");
+    // A sum for each of the two other nodes.
+    assert!(counts <= 2, "{counts}");
     println!("rows over the network: {rows} for a page of 50, {counts} for a count");
 }

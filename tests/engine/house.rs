@@ -216,14 +216,3 @@ fn no_arm_of_the_execution_answers_with_an_empty_set() {
         }
     }
 }
-
-#[test]
-fn the_names_of_the_clusters_engine_stay_in_its_one_module() {
-    let home = root().join("src/cluster/engine");
-    for file in sources(&root().join("src")) {
-        let text = fs::read_to_string(&file).expect("a readable file");
-        let names = ["datafusion", "arrow::", "tonic", "prost"];
-        let has_names = names.iter().any(|name| text.contains(name));
-        assert!(!has_names || file.starts_with(&home), "{}", file.display());
-    }
-}

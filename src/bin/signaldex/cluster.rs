@@ -70,19 +70,26 @@ pub(crate) struct ClusterOptions {
     /// reaches it can read everything
     #[arg(long, env = "SIGNALDEX_INSECURE_WORKER")]
     insecure_worker: bool,
-    /// Seconds that asking the nodes may take, the second attempt included
+    /// Seconds that asking the nodes may take
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = parse_seconds, env = "SIGNALDEX_QUERY_DEADLINE")]
     query_deadline: Duration,
-    /// Seconds after which unanswered shards are asked again at other replicas
+    /// Seconds after which unanswered shards are also asked at other replicas
     #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = parse_seconds, env = "SIGNALDEX_FIRST_ATTEMPT_TIMEOUT")]
     first_attempt_timeout: Duration,
     /// Seconds between looks at the other nodes and the store
     #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = parse_seconds, env = "SIGNALDEX_CLUSTER_INTERVAL")]
     cluster_interval: Duration,
+    /// Clients' queries under way at once, by default 16 for each core; as many again wait for their turn,
+    /// further ones are answered 503
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), env = "SIGNALDEX_MAX_QUERIES")]
+    max_queries: Option<u16>,
+    /// Seconds that a query may wait for its turn
+    #[arg(long, value_name = "SECONDS", default_value = "0.25", value_parser = parse_seconds, env = "SIGNALDEX_QUEUE_TIMEOUT")]
+    queue_timeout: Duration,
 }
 
 /// Chooses the provider of cryptography for the whole process: rustls panics where crates enable two
-/// and none is chosen. Of ours, gRPC and HTTPS to object stores each bring one.
+/// and none is chosen. Of ours, TLS between nodes and HTTPS to object stores each bring one.
 pub(crate) fn install_crypto_provider() {
     // It fails only where one is chosen already.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -114,11 +121,14 @@ impl ClusterOptions {
         let listener = listener.map_err(|error| {
             format!("cannot listen on {address}: {error}; --worker-addr takes another address")
         })?;
+        let default = NodeOptions::new(&self.shard_cache);
         let options = NodeOptions {
             deadline: self.query_deadline,
             first_attempt_timeout: self.first_attempt_timeout,
             interval: self.cluster_interval,
-            ..NodeOptions::new(&self.shard_cache)
+            queries_max: self.max_queries.map_or(default.queries_max, usize::from),
+            queue_time: self.queue_timeout,
+            ..default
         };
         let node = Node::start(settings, name, listener, security, options).await?;
         Ok(Some(Member(node)))

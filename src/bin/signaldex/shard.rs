@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use signaldex::cluster::{Splitter, publish_cluster};
-use signaldex::replicate::Store;
+use signaldex::replicate::{PublishOptions, Store};
 
 use crate::Failure;
 use crate::build::Input;
@@ -41,6 +41,9 @@ pub(crate) struct PublishShards {
     /// Publish as this generation instead of the next
     #[arg(long, value_name = "N")]
     generation: Option<u64>,
+    /// Send every object anew, also those that the store has: the remedy where one is damaged
+    #[arg(long)]
+    repair: bool,
 }
 
 impl Shard {
@@ -69,7 +72,11 @@ impl PublishShards {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let published = publish_cluster(&self.folder, &store, self.generation);
+        let options = PublishOptions {
+            generation: self.generation,
+            repair: self.repair,
+        };
+        let published = publish_cluster(&self.folder, &store, options);
         let published = runtime.block_on(published)?;
         say(format_args!(
             "generation {} is published: {} signals in {} shards, {} objects of {} bytes sent",

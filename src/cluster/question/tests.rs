@@ -16,11 +16,12 @@ fn rows(query: &str) -> Question {
     let query = Query::parse(query).expect("a query");
     Question {
         generation: 7,
-        wanted: Wanted::Rows {
+        shards: vec![2, 0],
+        wanted: Arc::new(Wanted::Rows {
             query: Box::new(query),
             today: date!(2026 - 06 - 30),
             with_items: true,
-        },
+        }),
     }
 }
 
@@ -37,10 +38,18 @@ fn questions_are_read_as_they_were_written() {
         today: date!(2026 - 06 - 30),
         with_items: false,
     };
+    let facets = Wanted::Facets {
+        query: Box::new(FacetQuery {
+            filter: Filter::parse("q=raises").expect("a filter"),
+            facets: Facet::ALL.to_vec(),
+        }),
+        today: date!(2026 - 06 - 30),
+    };
     let wanted = [
-        rows(QUERY).wanted,
+        Wanted::clone(&rows(QUERY).wanted),
         many,
         count,
+        facets,
         Wanted::Signal(SignalId::MAX),
         Wanted::Company("acme".to_owned()),
         Wanted::LoadedShards,
@@ -48,7 +57,8 @@ fn questions_are_read_as_they_were_written() {
     for wanted in wanted {
         let question = Question {
             generation: u64::MAX,
-            wanted,
+            shards: (0..SHARDS_MAX).collect(),
+            wanted: Arc::new(wanted),
         };
         let bytes = question.encode().expect("bytes");
         assert_eq!(Question::decode(&bytes).ok(), Some(question));
@@ -65,6 +75,14 @@ fn what_is_damaged_later_or_too_much_is_refused() {
     assert!(Question::decode(&later).is_err_and(|error| error.is_newer_format()));
     let longer = [&bytes[..], &[0]].concat();
     assert!(Question::decode(&longer).is_err_and(|error| error.is_corrupt()));
+    for shards in [vec![1, 0, 1], (0..=SHARDS_MAX).collect()] {
+        let question = Question {
+            shards,
+            ..rows("q=raises")
+        };
+        let bytes = question.encode().expect("bytes");
+        assert!(Question::decode(&bytes).is_err_and(|error| error.is_corrupt()));
+    }
     let page = rows("page=2").encode().expect("bytes");
     assert!(Question::decode(&page).is_err_and(|error| error.is_corrupt()));
 }

@@ -1,4 +1,4 @@
-//! White-box tests of `cluster/engine/security.rs`.
+//! White-box tests of `cluster/security.rs`.
 
 use super::*;
 

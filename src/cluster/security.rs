@@ -21,8 +21,8 @@ use time::OffsetDateTime;
 use crate::error::quoted;
 use crate::{Error, Result};
 
-/// The protocol of gRPC, which both sides name in their handshake.
-const PROTOCOL: &[u8] = b"h2";
+/// The protocol between nodes, which both sides name in their handshake.
+const PROTOCOL: &[u8] = b"signaldex-cluster";
 
 /// Whether connections between nodes are encrypted.
 #[derive(Clone, Debug, Default)]

@@ -1,0 +1,38 @@
+//! Bounded work: so many at once, and a short queue with a deadline. What does not get its turn is refused.
+
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+/// Lets a bounded number of tasks work at once.
+#[derive(Debug)]
+pub(super) struct Admission {
+    running: Semaphore,
+    queue: Semaphore,
+    wait: Duration,
+}
+
+impl Admission {
+    /// Admits `running_max` at once, and as many again after a wait of at most `wait`.
+    pub(super) fn new(running_max: usize, wait: Duration) -> Admission {
+        Admission {
+            running: Semaphore::new(running_max),
+            queue: Semaphore::new(running_max),
+            wait,
+        }
+    }
+
+    /// Waits for a turn, which lasts until the permit is dropped; `None` where the queue is full or the wait
+    /// too long. First come, first served.
+    pub(super) async fn enter(&self) -> Option<SemaphorePermit<'_>> {
+        if let Ok(permit) = self.running.try_acquire() {
+            return Some(permit);
+        }
+        let _place = self.queue.try_acquire().ok()?;
+        let permit = tokio::time::timeout(self.wait, self.running.acquire()).await;
+        permit.ok()?.ok()
+    }
+}
+
+#[cfg(test)]
+mod tests;

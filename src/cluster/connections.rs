@@ -1,0 +1,158 @@
+//! Connections between nodes, with TLS or without: accepted, made, and refused in words.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+use super::security::{in_words, server_name};
+
+/// How long a TLS handshake may take.
+const HANDSHAKE_TIME: Duration = Duration::from_secs(5);
+
+/// How long making a connection may take, a handshake included.
+const CONNECT_TIME: Duration = Duration::from_secs(1);
+
+/// The most connections to a worker; more wait in the system's queue. One that is idle ends by itself.
+const CONNECTIONS_MAX: usize = 2_048;
+
+/// The most bytes that are read ahead: a short message then takes one read.
+const READ_AHEAD: usize = 4_096;
+
+/// The pause after a connection that could not be accepted, such as for want of file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// How long accepting may fail before the worker counts as broken.
+const ACCEPT_FAILURE_TIME: Duration = Duration::from_secs(30);
+
+/// How often the same refusal is logged.
+const REFUSAL_LOG_INTERVAL: Duration = Duration::from_secs(60);
+
+/// The most refusals that are remembered; further ones are not logged until some are forgotten.
+const REFUSALS_MAX: usize = 1_000;
+
+/// A connection of either kind.
+pub(super) type Connection = BufReader<Box<dyn Socket>>;
+
+/// What bytes are read from and written to.
+pub(super) trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Socket for S {}
+
+fn connection(socket: impl Socket + 'static) -> Connection {
+    BufReader::with_capacity(READ_AHEAD, Box::new(socket))
+}
+
+/// Accepts connections and serves each until the listener is broken, and returns why.
+pub(super) async fn accept<S, F>(
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    serve: S,
+) -> io::Error
+where
+    S: Fn(Connection, SocketAddr) -> F + Clone + Send + 'static,
+    F: Future<Output = ()> + Send,
+{
+    let refusals = Arc::new(Refusals::default());
+    // They end with this future.
+    let mut connections = JoinSet::new();
+    let mut failing_since: Option<Instant> = None;
+    loop {
+        while connections.try_join_next().is_some() {}
+        if connections.len() >= CONNECTIONS_MAX {
+            connections.join_next().await;
+        }
+        match listener.accept().await {
+            Ok((socket, peer)) => {
+                failing_since = None;
+                let (tls, refusals) = (tls.clone(), Arc::clone(&refusals));
+                let serve = serve.clone();
+                connections.spawn(async move {
+                    match greet(socket, tls).await {
+                        Ok(connection) => serve(connection, peer).await,
+                        Err(error) => refusals.log(&peer.ip().to_string(), &error),
+                    }
+                });
+            }
+            // Nothing listens any more.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => return error,
+            Err(error) => {
+                tracing::warn!(%error, "a connection to the worker could not be accepted");
+                let since = *failing_since.get_or_insert_with(Instant::now);
+                if since.elapsed() >= ACCEPT_FAILURE_TIME {
+                    return error;
+                }
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn greet(socket: TcpStream, tls: Option<TlsAcceptor>) -> io::Result<Connection> {
+    // Answers are written whole, so waiting for more to send only costs time.
+    socket.set_nodelay(true)?;
+    match tls {
+        Some(tls) => {
+            let handshake = tokio::time::timeout(HANDSHAKE_TIME, tls.accept(socket));
+            let socket = handshake.await.map_err(|_| io::ErrorKind::TimedOut)??;
+            Ok(connection(socket))
+        }
+        None => Ok(connection(socket)),
+    }
+}
+
+/// Connects to one node.
+pub(super) struct Connector {
+    /// `host:port`.
+    pub(super) address: String,
+    pub(super) tls: Option<Arc<ClientConfig>>,
+    pub(super) refusals: Arc<Refusals>,
+}
+
+impl Connector {
+    pub(super) async fn connect(&self) -> io::Result<Connection> {
+        let connected = tokio::time::timeout(CONNECT_TIME, self.connect_unbounded());
+        connected.await.map_err(|_| io::ErrorKind::TimedOut)?
+    }
+
+    async fn connect_unbounded(&self) -> io::Result<Connection> {
+        let socket = TcpStream::connect(&self.address).await?;
+        socket.set_nodelay(true)?;
+        let Some(tls) = &self.tls else {
+            return Ok(connection(socket));
+        };
+        let name: ServerName<'static> = server_name(&self.address).map_err(io::Error::other)?;
+        let connected = TlsConnector::from(Arc::clone(tls)).connect(name, socket);
+        let connected = connected.await;
+        let socket = connected.inspect_err(|error| self.refusals.log(&self.address, error))?;
+        Ok(connection(socket))
+    }
+}
+
+/// Connections that were refused, so that each reason is logged once a minute: nodes try again twice
+/// a second.
+#[derive(Default)]
+pub(super) struct Refusals(Mutex<HashMap<String, Instant>>);
+
+impl Refusals {
+    fn log(&self, peer: &str, error: &io::Error) {
+        let reason = in_words(error);
+        if self.is_due(format!("{peer}: {reason}")) {
+            tracing::warn!(peer, reason, "a connection with another node is refused");
+        }
+    }
+
+    fn is_due(&self, refusal: String) -> bool {
+        let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        logged.retain(|_, at| at.elapsed() < REFUSAL_LOG_INTERVAL);
+        logged.len() < REFUSALS_MAX && logged.insert(refusal, Instant::now()).is_none()
+    }
+}

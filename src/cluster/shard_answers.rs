@@ -1,0 +1,128 @@
+//! What the shards of a node answer: each is searched by itself, and of the rows that they find only those
+//! are rendered that their merged answer shows.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+
+use super::answer::{Answer, Row, values_of};
+use super::question::Wanted;
+use crate::corpus::{company_answer, signal_answer};
+use crate::json::search_item;
+use crate::{Page, Result, Snapshot, catch_damage};
+
+/// What one shard has found.
+pub(super) enum Found {
+    /// Rows, to be rendered.
+    Page(Page),
+    /// Anything else.
+    Answer(Answer),
+}
+
+/// Searches a shard.
+///
+/// # Errors
+/// The shard is damaged.
+pub(super) fn find(shard: &Snapshot, wanted: &Wanted) -> Result<Found> {
+    catch_damage(|| search(shard, wanted))?
+}
+
+fn search(shard: &Snapshot, wanted: &Wanted) -> Result<Found> {
+    let answer = match wanted {
+        Wanted::Rows {
+            query,
+            today,
+            with_items,
+        } => {
+            let page = shard.search(query, *today);
+            if *with_items {
+                return Ok(Found::Page(page));
+            }
+            let ids = page.ids().map(|id| row(id.get(), Vec::new()));
+            Answer::Rows(ids.collect())
+        }
+        Wanted::Count { filter, today } => Answer::Count(shard.count(filter, *today)),
+        Wanted::Facets { query, today } => {
+            let facets = shard.facets_of(&query.filter, *today, &query.facets);
+            Answer::Facets(values_of(&facets))
+        }
+        Wanted::Signal(id) => lone(id.get(), signal_answer(shard, *id)?),
+        Wanted::Company(slug) => lone(0, company_answer(shard, slug)?),
+        Wanted::LoadedShards => Answer::Rows(Vec::new()),
+    };
+    Ok(Found::Answer(answer))
+}
+
+fn row(id: u64, bytes: Vec<u8>) -> Row {
+    Row {
+        id,
+        bytes: Bytes::from(bytes),
+    }
+}
+
+fn lone(id: u64, bytes: Option<Vec<u8>>) -> Answer {
+    let rows = bytes.map(|bytes| row(id, bytes));
+    Answer::Rows(rows.into_iter().collect())
+}
+
+/// One answer of what these shards have found, each at the same index.
+pub(super) fn merged(
+    wanted: &Wanted,
+    shards: &[Arc<Snapshot>],
+    found: Vec<Found>,
+) -> Result<Answer> {
+    let (mut pages, mut answers) = (Vec::new(), Vec::new());
+    for found in found {
+        match found {
+            Found::Page(page) => pages.push(page),
+            Found::Answer(answer) => answers.push(answer),
+        }
+    }
+    if !pages.is_empty() {
+        answers.push(catch_damage(|| rendered(wanted, shards, &pages))??);
+    }
+    Answer::merge(wanted, answers)
+}
+
+/// The rows of these pages that are among the first of all.
+fn rendered(wanted: &Wanted, shards: &[Arc<Snapshot>], pages: &[Page]) -> Result<Answer> {
+    let mut rows = Vec::new();
+    for ((shard, page), shown) in shards.iter().zip(pages).zip(shown(wanted, pages)) {
+        // They are the first of each page.
+        let mut left = shown;
+        if left == 0 {
+            continue;
+        }
+        shard.visit_records(page, |signal, company_name| {
+            rows.push(row(signal.id.get(), search_item(signal, company_name)));
+            left -= 1;
+            if left == 0 {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })?;
+    }
+    Ok(Answer::Rows(wanted.first_rows(rows)))
+}
+
+/// How many rows of each page are among the first of all.
+fn shown(wanted: &Wanted, pages: &[Page]) -> Vec<usize> {
+    let ids = pages.iter().enumerate().flat_map(|(index, page)| {
+        let ids = page.ids();
+        ids.map(move |id| (id.get(), index))
+    });
+    let mut ids: Vec<(u64, usize)> = ids.collect();
+    // A stable sort merges runs.
+    if wanted.ascends() {
+        ids.sort();
+    } else {
+        ids.sort_by(|a, b| b.cmp(a));
+    }
+    let mut shown = vec![0; pages.len()];
+    for &(_, index) in ids.iter().take(wanted.rows_max()) {
+        shown[index] += 1;
+    }
+    shown
+}
