@@ -19,6 +19,12 @@ const BATCHES: [(usize, usize); 3] = [(1, 2000), (100, 500), (10_000, 20)];
 const SMALL_COMMITS: usize = 10_000;
 /// Signals of each: one that is new, and one that takes the place of another.
 const SMALL_BATCH: usize = 2;
+/// Commits between which pages and counts are asked, and signals of each: half of them new, half in the place
+/// of others.
+const ASKED_COMMITS: usize = 1000;
+const ASKED_BATCH: usize = 50;
+/// How often each query is asked after a commit.
+const ASKED_TIMES: usize = 4;
 /// How long an idle writer may take to merge everything.
 const IDLE_MAX: Duration = Duration::from_secs(30);
 /// How long a query is repeated.
@@ -53,6 +59,7 @@ fn main() -> Outcome<()> {
         report_commits(&path, &signals, batch, commits)?;
     }
     report_merge(&directory.path().join("merge"), &corpus, &signals)?;
+    report_asked_meanwhile(directory.path(), &corpus, &signals)?;
     report_small_commits(directory.path(), &corpus, &signals)
 }
 
@@ -125,6 +132,59 @@ fn upsert_all(writer: &mut Writer, signals: &[Signal<'_>]) -> Outcome<()> {
         writer.upsert_signal(signal)?;
     }
     writer.commit()?;
+    Ok(())
+}
+
+/// Asks pages and counts after each of many commits that come as fast as they go, and the same of one segment
+/// in turns, so that both find the caches as commits leave them.
+fn report_asked_meanwhile(
+    directory: &Path,
+    corpus: &Corpus,
+    signals: &[Signal<'_>],
+) -> Outcome<()> {
+    let index = build(&directory.join("asked"), corpus, signals)?;
+    let one_segment = build(&directory.join("one-segment"), corpus, signals)?.snapshot();
+    let queries: Vec<Query> = QUERIES
+        .iter()
+        .map(|text| text.parse())
+        .collect::<Result<_, _>>()?;
+    let mut writer = index.writer()?;
+    let mut times: Vec<[Vec<Duration>; 4]> = vec![Default::default(); queries.len()];
+    let mut segments = Vec::new();
+    for commit in 0..ASKED_COMMITS {
+        let numbers = commit * ASKED_BATCH / 2..(commit + 1) * ASKED_BATCH / 2;
+        let replaced = |number: usize| signals[number.wrapping_mul(7919) % signals.len()].clone();
+        let batch = numbers.flat_map(|number| [new_signal(signals, number), replaced(number)]);
+        upsert_all(&mut writer, &batch.collect::<Vec<_>>())?;
+        let updated = index.snapshot();
+        segments.push(updated.statistics().segments);
+        // Each of the two comes first every other time.
+        let mut snapshots = [(&*updated, 0), (&*one_segment, 1)];
+        snapshots.rotate_left(commit % 2);
+        for (query, times) in queries.iter().zip(&mut times) {
+            for (snapshot, column) in snapshots.repeat(ASKED_TIMES) {
+                let today = corpus.as_of();
+                times[column].push(time_of(|| snapshot.search(query, today)));
+                times[column + 2].push(time_of(|| snapshot.count(query.filter(), today)));
+            }
+        }
+    }
+    segments.sort_unstable();
+    println!(
+        "\nafter each of {ASKED_COMMITS} commits of {ASKED_BATCH} signals, {} segments in the median and at most {}:",
+        segments[ASKED_COMMITS / 2],
+        segments[ASKED_COMMITS - 1]
+    );
+    println!("\n| query | page | one segment | count | one segment |");
+    println!("|---|--:|--:|--:|--:|");
+    for (text, times) in QUERIES.iter().zip(times) {
+        let [page, one_page, count, one_count] = times.map(median_of);
+        println!(
+            "| `{text}` | {page:.1} | {:.2}x | {count:.1} | {:.2}x |",
+            page / one_page,
+            count / one_count
+        );
+    }
     Ok(())
 }
 
@@ -206,10 +266,18 @@ fn median<T>(mut call: impl FnMut() -> T) -> f64 {
     let mut times = Vec::new();
     let started = Instant::now();
     while started.elapsed() < TIME || times.len() < 5 {
-        let before = Instant::now();
-        black_box(call());
-        times.push(before.elapsed());
+        times.push(time_of(&mut call));
     }
+    median_of(times)
+}
+
+fn time_of<T>(call: impl FnOnce() -> T) -> Duration {
+    let before = Instant::now();
+    black_box(call());
+    before.elapsed()
+}
+
+fn median_of(mut times: Vec<Duration>) -> f64 {
     times.sort_unstable();
     times[times.len() / 2].as_secs_f64() * 1e6
 }

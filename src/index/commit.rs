@@ -10,16 +10,17 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hashbrown::HashMap;
 use roaring::RoaringBitmap;
 
 use super::directory::{self, FileBuilder, NewFiles};
 use super::live::SegmentHandle;
 use super::manifest::{DeletedLine, History, Manifest};
+use super::merge::{self, MergeInput};
+use super::removals::{Removals, Removed};
 use super::snapshot::Snapshot;
 use super::storage::Storage;
 use super::{Found, Shared};
-use crate::segment::{Commits, Tombstone, catch_damage};
+use crate::segment::catch_damage;
 use crate::signal::{Company, Signal, SignalId};
 use crate::{Error, Result};
 
@@ -54,7 +55,24 @@ pub(super) struct Committer {
     shared: Arc<Shared>,
     pub(super) storage: Arc<dyn Storage>,
     state: Mutex<State>,
+    /// The number of the last segment of each merge under way. It changes only while the state is locked,
+    /// but for merges that end.
+    merging: Mutex<Vec<u64>>,
     _lock: Box<dyn Debug + Send + Sync>,
+}
+
+/// What keeps commits from taking the segments of a merge, for as long as it goes on.
+#[derive(Debug)]
+pub(super) struct Claim<'c> {
+    merging: &'c Mutex<Vec<u64>>,
+    last: u64,
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        let mut merging = self.merging.lock().unwrap_or_else(PoisonError::into_inner);
+        merging.retain(|&last| last != self.last);
+    }
 }
 
 /// What only one commit or merge changes at a time.
@@ -81,6 +99,7 @@ impl Committer {
             shared,
             storage,
             state: Mutex::new(state),
+            merging: Mutex::default(),
             _lock: lock,
         }
     }
@@ -102,6 +121,24 @@ impl Committer {
                 "the writer has failed and has to be opened again: {reason}"
             ))),
         }
+    }
+
+    /// Claims segments for a merge; none where a commit or another merge has taken some of them.
+    pub(super) fn claim(&self, segments: &[SegmentHandle]) -> Result<Option<Claim<'_>>> {
+        // No commit takes segments meanwhile.
+        let _state = self.lock()?;
+        let stand = merge::find(segments, &self.snapshot().segments).is_some();
+        Ok(segments.last().filter(|_| stand).map(|live| {
+            self.merging().push(live.number);
+            Claim {
+                merging: &self.merging,
+                last: live.number,
+            }
+        }))
+    }
+
+    fn merging(&self) -> MutexGuard<'_, Vec<u64>> {
+        self.merging.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes segments the current state, durably, then visibly, and keeps their new files. `history` counts
@@ -159,79 +196,63 @@ impl Committer {
         let reindexed = reindexed_signals(&snapshot, changes)?;
         let history = state.manifest.history.next();
         let removals = Removals::of(&snapshot, changes, &reindexed, history.last_commit);
-        let mut report = CommitReport::default();
         let mut new_files = NewFiles::new(&self.storage);
-        let new = self.write_changes(
-            (&mut state, &mut new_files),
-            &snapshot,
-            &reindexed,
+        let upserted = changes.signals.values().flatten();
+        let content = NewContent {
+            snapshot: &snapshot,
             changes,
-            &removals,
-            &mut report,
-        )?;
-        report.signals_deleted = removals.tombstones.len() as u64;
+            removals: &removals,
+            signals: upserted
+                .chain(reindexed.iter().map(|found| &found.signal))
+                .collect(),
+            remembered_from: history.remembered_from(),
+        };
+        let new = self.write_segment((&mut *state, &mut new_files), &content)?;
+        let (new, kept) = match new {
+            Some((new, kept)) => (Some(new), kept),
+            None => (None, snapshot.segments.len()),
+        };
         let mut segments = Vec::new();
-        for (live, removed) in snapshot.segments.iter().zip(&removals.of_segments) {
+        let before = snapshot.segments.iter().zip(&removals.of_segments);
+        for (live, removed) in before.take(kept) {
             let line = state.manifest.deleted_line(live.number);
-            segments.push(Self::write_removed(
-                (&mut state, &mut new_files),
-                live,
-                removed,
-                line,
-            )?);
+            let writing = (&mut *state, &mut new_files);
+            segments.push(Self::write_removed(writing, live, removed, line)?);
         }
-        report.companies_deleted = changes
-            .companies
-            .iter()
-            .filter(|(slug, pending)| pending.is_none() && snapshot.has_company(slug))
-            .count() as u64;
         segments.extend(new.map(|live| (live, None)));
+        let mut report = removals.report(&snapshot, changes, &reindexed);
         report.generation = self.publish(&mut state, new_files, segments, history)?;
         Ok(report)
     }
 
-    /// Writes the segment of new and reindexed signals and of deletions, if there are any.
-    fn write_changes(
+    /// Writes the segment of a commit, if it has any, and says how many segments before it are kept: it takes
+    /// over what is live in the small ones after them.
+    fn write_segment(
         &self,
         (state, new_files): (&mut State, &mut NewFiles),
-        snapshot: &Snapshot,
-        reindexed: &[Found<'_>],
-        changes: &Changes,
-        removals: &Removals,
-        report: &mut CommitReport,
-    ) -> Result<Option<SegmentHandle>> {
-        let upserts: Vec<&Signal<'_>> = changes
-            .signals
-            .values()
-            .flatten()
-            .chain(reindexed.iter().map(|found| &found.signal))
-            .collect();
-        let writes_companies = changes.companies.values().any(Option::is_some);
-        if upserts.is_empty() && !writes_companies && removals.tombstones.is_empty() {
+        content: &NewContent<'_>,
+    ) -> Result<Option<(SegmentHandle, usize)>> {
+        let size = content.size();
+        if size == 0 {
             return Ok(None);
         }
-        let mut new = FileBuilder::create(new_files, &mut state.manifest.next_file, None)?;
-        for company in changes.companies.values().flatten() {
-            new.builder.add_company(company)?;
-            report.companies_written += 1;
+        let segments = &content.snapshot.segments;
+        let free = merge::unclaimed(segments, self.merging().iter().copied().max());
+        let taken = merge::choose_for_commit(free, size as u64);
+        let mut create = |new_files: &mut NewFiles| {
+            FileBuilder::create(new_files, &mut state.manifest.next_file, None)
+        };
+        let mut kept = segments.len() - taken;
+        let new = create(new_files)?;
+        let mut filled = catch_damage(|| content.fill(new, kept)).flatten();
+        // A damaged segment fails merges, and must not fail commits.
+        if taken > 0 && filled.as_ref().is_err_and(Error::is_corrupt) {
+            *new_files = NewFiles::new(&self.storage);
+            kept = segments.len();
+            filled = content.fill(create(new_files)?, kept);
         }
-        for signal in upserts {
-            if !new.builder.has_company(&signal.company_slug) {
-                let stored = snapshot.company_record(&signal.company_slug)?;
-                let company = stored.ok_or_else(|| {
-                    Error::invalid(format!("signal {}: its company was deleted", signal.id))
-                })?;
-                new.builder.add_company(&company)?;
-            }
-            let commits = removals.commits_of(signal.id);
-            new.builder.add_committed_signal(signal, commits)?;
-            report.signals_written += 1;
-        }
-        for &tombstone in &removals.tombstones {
-            new.builder.add_tombstone(tombstone);
-        }
-        new.finish(&*self.storage)
-            .map(Some)
+        let new = filled?.finish(&*self.storage);
+        new.map(|new| Some((new, kept)))
             .map_err(|error| Self::fail_on_io(state, error))
     }
 
@@ -277,86 +298,6 @@ impl Committer {
     }
 }
 
-/// What a commit removes from the segments that there are.
-#[derive(Debug)]
-struct Removals {
-    commit: u64,
-    /// By segment of the snapshot.
-    of_segments: Vec<Removed>,
-    /// Of each signal that is written anew: the commit in which it first appeared.
-    first_commits: HashMap<SignalId, u64>,
-    /// The signals that are deleted and not written anew.
-    tombstones: Vec<Tombstone>,
-}
-
-/// What a commit removes from a segment.
-#[derive(Debug, Default)]
-struct Removed {
-    rows: RoaringBitmap,
-    companies: RoaringBitmap,
-}
-
-impl Removals {
-    fn of(
-        snapshot: &Snapshot,
-        changes: &Changes,
-        reindexed: &[Found<'_>],
-        commit: u64,
-    ) -> Removals {
-        let mut removals = Removals {
-            commit,
-            of_segments: Vec::with_capacity(snapshot.segments.len()),
-            first_commits: HashMap::new(),
-            tombstones: Vec::new(),
-        };
-        for live in &snapshot.segments {
-            let mut rows = RoaringBitmap::new();
-            for (&id, pending) in &changes.signals {
-                rows.extend(removals.remove(live, id, pending.is_some()));
-            }
-            for found in reindexed {
-                rows.extend(removals.remove(live, found.signal.id, true));
-            }
-            let deleted = changes.companies.iter().filter(|(_, new)| new.is_none());
-            let companies = deleted.filter_map(|(slug, _)| Some(live.company_by_slug(slug)?.0));
-            let companies = companies.collect();
-            removals.of_segments.push(Removed { rows, companies });
-        }
-        removals
-    }
-
-    /// Removes a signal from a segment, and says which row it had.
-    fn remove(&mut self, live: &SegmentHandle, id: SignalId, is_written: bool) -> Option<u32> {
-        let row = live.row(id)?;
-        let first_commit = live.segment.commits(row).first;
-        if is_written {
-            self.first_commits.insert(id, first_commit);
-        } else {
-            self.tombstones.push(Tombstone {
-                id: id.get(),
-                commit: self.commit,
-                first_commit,
-            });
-        }
-        Some(row.0)
-    }
-
-    /// The commits of a signal that is written.
-    fn commits_of(&self, id: SignalId) -> Commits {
-        let first = self.first_commits.get(&id);
-        Commits {
-            first: first.copied().unwrap_or(self.commit),
-            last: self.commit,
-        }
-    }
-}
-
-impl Removed {
-    fn is_empty(&self) -> bool {
-        self.rows.is_empty() && self.companies.is_empty()
-    }
-}
-
 /// The signals to reindex because their company changes.
 fn reindexed_signals<'s>(snapshot: &'s Snapshot, changes: &Changes) -> Result<Vec<Found<'s>>> {
     let mut reindexed = Vec::new();
@@ -373,4 +314,58 @@ fn reindexed_signals<'s>(snapshot: &'s Snapshot, changes: &Changes) -> Result<Ve
         }
     }
     Ok(reindexed)
+}
+
+/// What the segment of a commit holds.
+struct NewContent<'a> {
+    snapshot: &'a Snapshot,
+    changes: &'a Changes,
+    removals: &'a Removals,
+    /// New, changed and reindexed signals.
+    signals: Vec<&'a Signal<'a>>,
+    /// The deletions of this commit and of all later ones are remembered.
+    remembered_from: u64,
+}
+
+impl NewContent<'_> {
+    /// How many signals, companies and deletions it holds that are of no segment before it.
+    fn size(&self) -> usize {
+        let companies = self.changes.companies.values().flatten();
+        self.signals.len() + companies.count() + self.removals.tombstones.len()
+    }
+
+    /// Fills a segment, with what is live in all but the first segments of the snapshot.
+    fn fill(&self, mut new: FileBuilder, kept: usize) -> Result<FileBuilder> {
+        let before = self.snapshot.segments.iter();
+        let taken: Vec<MergeInput<'_>> = before
+            .zip(&self.removals.of_segments)
+            .skip(kept)
+            .map(|(live, removed)| MergeInput { live, removed })
+            .collect();
+        merge::copy(&mut new, &taken, &|| false)?;
+        merge::copy_tombstones(&mut new, &taken, self.remembered_from);
+        for company in self.changes.companies.values().flatten() {
+            new.builder.add_company(company)?;
+        }
+        for signal in &self.signals {
+            self.add_signal(&mut new, signal)?;
+        }
+        for &tombstone in &self.removals.tombstones {
+            new.builder.add_tombstone(tombstone);
+        }
+        Ok(new)
+    }
+
+    /// Adds a signal, and its company where the segment does not have it.
+    fn add_signal(&self, new: &mut FileBuilder, signal: &Signal<'_>) -> Result<()> {
+        if !new.builder.has_company(&signal.company_slug) {
+            let stored = self.snapshot.company_record(&signal.company_slug)?;
+            let company = stored.ok_or_else(|| {
+                Error::invalid(format!("signal {}: its company was deleted", signal.id))
+            })?;
+            new.builder.add_company(&company)?;
+        }
+        let commits = self.removals.commits_of(signal.id);
+        new.builder.add_committed_signal(signal, commits).map(drop)
+    }
 }

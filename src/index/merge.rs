@@ -1,10 +1,16 @@
 //! Merging: many small segments into few large ones, in the background.
 //!
 //! **Policy.** Segments are kept in the order of their writing. The size of one is the number of
-//! its live rows, its companies and the deletions that it remembers. A segment is merged with all that come after it as soon as these
-//! have more than an eighth of its size, its own deleted rows included; one of a size up to 1,024
-//! is merged with whatever comes after it. So when merges are done, each segment is more than
-//! eight times as large as all after it together: there are at most six at a size of 30 million,
+//! its live rows, its companies and the deletions that it remembers.
+//!
+//! A commit takes the segments right before its own into it while they are small beside what it writes
+//! ([`choose_for_commit`]). So small commits, however fast they come, leave one small segment or two at
+//! the end, of at most 2,048 together. A commit copies at most sixteen times what it writes, or 128.
+//!
+//! All segments before these are merged in the background. One is merged with those after it as soon as they
+//! have more than an eighth of its size, its own deleted rows included; one of a size up to 16,384
+//! is merged with whatever comes after it. So when merges are done, each larger segment is more than
+//! eight times as large as all after it together: there are at most seven at a size of 30 million,
 //! and at most an eighth of the rows are deleted. A row is rewritten at most nine times while the
 //! index grows eightfold.
 //!
@@ -26,17 +32,35 @@ use roaring::RoaringBitmap;
 use super::commit::Committer;
 use super::directory::{FileBuilder, NewFiles};
 use super::live::SegmentHandle;
+use super::removals::Removed;
 use crate::Result;
 use crate::encoding::row::{CompanyNumber, Row};
-use crate::segment::{Segment, Tombstone, catch_damage, encoder_for};
+use crate::segment::{Segment, catch_damage, encoder_for};
 
 /// How many times the rows after it a segment has. Eight halves the work of merging against
 /// sixteen; a segment more costs a page less than a microsecond (`benches/updates.rs`).
 const SHRINKAGE: u64 = 8;
 
-/// The size up to which a segment is always merged with what comes after it: as much is built in
-/// the time that a commit waits for the disk.
-const SMALL_SIZE: u64 = 1024;
+/// The size up to which a segment is always merged with what comes after it, but for the small segments
+/// that are left to commits: a row is then rewritten four times more on average, and an index of 200,000
+/// has a segment less.
+const SMALL_SIZE: u64 = SHRINKAGE * COMMIT_SIZE_MAX;
+
+/// The size up to which commits merge what stands before them: copying as much takes two milliseconds, about
+/// as long as a commit waits for the disk (`benches/updates.rs`). It is small in tests, whose short histories
+/// then have merges of both kinds.
+const COMMIT_SIZE_MAX: u64 = if cfg!(test) { 32 } else { 2048 };
+
+/// A commit takes a segment of up to this many times the size that it has without. Commits of 50 signals and
+/// their companies then leave a single small segment, those of one signal two (`benches/updates.rs`).
+const COMMIT_GROWTH: u64 = 16;
+
+/// The size up to which a commit takes a segment whatever it writes itself: copying as much takes less than
+/// creating and syncing a file.
+const COMMIT_SIZE_MIN: u64 = if cfg!(test) { 8 } else { 128 };
+
+/// The most bytes of segments that a commit takes, so that long records are not copied over and over.
+const COMMIT_BYTES_MAX: u64 = 2 << 20;
 
 /// An idle writer merges everything as soon as all after the first segment, and what is deleted of
 /// it, are one row in this many: a changed row then costs at most this many to be written, and
@@ -80,8 +104,32 @@ pub(super) fn bound(core: &Committer) -> Result<()> {
     }
 }
 
-/// The segments to merge next among the last ones of an index, where there are any.
-pub(super) fn choose(segments: &[SegmentHandle]) -> Option<&[SegmentHandle]> {
+/// How many of the last segments a commit takes that writes so many signals, companies and deletions.
+pub(super) fn choose_for_commit(segments: &[SegmentHandle], written: u64) -> usize {
+    let mut total = written;
+    let is_taken = |live: &&SegmentHandle| {
+        let limit = COMMIT_SIZE_MIN.max(COMMIT_GROWTH.saturating_mul(total));
+        total += size(live);
+        size(live) <= limit
+    };
+    let small = &segments[segments.len() - small_segments(segments)..];
+    small.iter().rev().take_while(is_taken).count()
+}
+
+/// How many of the last segments commits may take in time.
+fn small_segments(segments: &[SegmentHandle]) -> usize {
+    let (mut total, mut bytes) = (0, 0);
+    let is_small = |live: &&SegmentHandle| {
+        total += size(live);
+        bytes += live.segment.file_size();
+        total <= COMMIT_SIZE_MAX && bytes <= COMMIT_BYTES_MAX
+    };
+    segments.iter().rev().take_while(is_small).count()
+}
+
+/// The segments to merge next, where there are any: neighbours before those that are left to commits.
+pub(super) fn choose(segments: &[SegmentHandle]) -> Option<Range<usize>> {
+    let segments = &segments[..segments.len() - small_segments(segments)];
     let mut newer: u64 = segments.iter().map(size).sum();
     let is_due = |live: &SegmentHandle| {
         newer -= size(live);
@@ -90,7 +138,7 @@ pub(super) fn choose(segments: &[SegmentHandle]) -> Option<&[SegmentHandle]> {
         is_small || waste.saturating_mul(SHRINKAGE) > size(live)
     };
     let first = segments.iter().position(is_due)?;
-    Some(&segments[first..])
+    Some(first..segments.len())
 }
 
 /// Everything, where an idle writer should merge it.
@@ -107,8 +155,8 @@ fn size(live: &SegmentHandle) -> u64 {
 }
 
 /// Merges neighbouring segments of a snapshot into one. Commits go on meanwhile; what they deleted
-/// of the merged segments is deleted of the result before it is published. Where another merge has
-/// taken some of them since, or this one is given up, nothing changes.
+/// of the merged segments is deleted of the result before it is published. Where a commit or another merge
+/// has taken some of them since, or this one is given up, nothing changes.
 pub(super) fn merge(
     core: &Committer,
     inputs: &[SegmentHandle],
@@ -123,6 +171,9 @@ fn write_merge(
     is_given_up: &dyn Fn() -> bool,
 ) -> Result<()> {
     let mut new_files = NewFiles::new(&core.storage);
+    let Some(_claim) = core.claim(inputs)? else {
+        return Ok(());
+    };
     let encoder = if core.lock()?.manifest.compresses_records {
         let segments: Vec<&Segment> = inputs.iter().map(|live| &*live.segment).collect();
         encoder_for(&segments)?
@@ -159,9 +210,9 @@ fn write_merge(
     published.map(drop)
 }
 
-/// Where segments stand now. Commits only append, and a merge puts one in place of several: so
-/// they stand together, or another merge has taken them.
-fn find(inputs: &[SegmentHandle], now: &[SegmentHandle]) -> Option<Range<usize>> {
+/// Where segments stand now. Commits append and take the last ones, and a merge puts one in place of several:
+/// so they stand together, or some of them have been taken.
+pub(super) fn find(inputs: &[SegmentHandle], now: &[SegmentHandle]) -> Option<Range<usize>> {
     let numbers = |segments: &[SegmentHandle]| -> Vec<u64> {
         segments.iter().map(|live| live.number).collect()
     };
@@ -173,6 +224,12 @@ fn find(inputs: &[SegmentHandle], now: &[SegmentHandle]) -> Option<Range<usize>>
     (now.get(start..end)? == wanted).then_some(start..end)
 }
 
+/// The segments after those that merges under way have claimed, by the number of the last of these.
+pub(super) fn unclaimed(segments: &[SegmentHandle], last_claimed: Option<u64>) -> &[SegmentHandle] {
+    let is_claimed = |live: &SegmentHandle| last_claimed.is_some_and(|last| live.number <= last);
+    &segments[segments.partition_point(is_claimed)..]
+}
+
 /// Writes the merged segment; none where that was given up.
 fn write_merged(
     core: &Committer,
@@ -180,42 +237,85 @@ fn write_merged(
     inputs: &[SegmentHandle],
     is_given_up: &dyn Fn() -> bool,
 ) -> Result<Option<SegmentHandle>> {
+    let none = Removed::default();
+    let inputs: Vec<MergeInput<'_>> = inputs
+        .iter()
+        .map(|live| MergeInput {
+            live,
+            removed: &none,
+        })
+        .collect();
+    if !copy(&mut output, &inputs, is_given_up)? {
+        return Ok(None);
+    }
+    let remembered_from = core.lock()?.manifest.history.remembered_from();
+    copy_tombstones(&mut output, &inputs, remembered_from);
+    output.finish(&*core.storage).map(Some)
+}
+
+/// A segment to merge, and what a commit that merges it removes from it.
+#[derive(Clone, Copy)]
+pub(super) struct MergeInput<'a> {
+    pub(super) live: &'a SegmentHandle,
+    pub(super) removed: &'a Removed,
+}
+
+impl<'a> MergeInput<'a> {
+    fn companies(self) -> impl Iterator<Item = CompanyNumber> + 'a {
+        let companies = self.live.segment.companies();
+        companies.filter(move |&company| {
+            !self.live.deleted.contains_company(company)
+                && !self.removed.companies.contains(company.0)
+        })
+    }
+
+    fn rows(self) -> impl Iterator<Item = Row> + 'a {
+        let rows = self.live.segment.rows();
+        rows.filter(move |&row| {
+            !self.live.deleted.contains(row) && !self.removed.rows.contains(row.0)
+        })
+    }
+}
+
+/// Copies what is live of segments; whether that was not given up.
+pub(super) fn copy(
+    output: &mut FileBuilder,
+    inputs: &[MergeInput<'_>],
+    is_given_up: &dyn Fn() -> bool,
+) -> Result<bool> {
     let mut sources: Vec<_> = inputs
         .iter()
-        .map(|live| (live, output.builder.copy_source(&live.segment)))
+        .map(|&input| (input, output.builder.copy_source(&input.live.segment)))
         .collect();
-    for (live, source) in &mut sources {
+    for (input, source) in &mut sources {
         // A later segment's record of a company replaces an earlier one's.
-        let companies = live.segment.companies();
-        for company in companies.filter(|&company| !live.deleted.contains_company(company)) {
+        for company in input.companies() {
             output.builder.copy_company(source, company)?;
         }
     }
-    for (live, mut source) in sources {
-        let rows = live.segment.rows();
-        for row in rows.filter(|&row| !live.deleted.contains(row)) {
+    for (input, mut source) in sources {
+        for row in input.rows() {
             if row.0.is_multiple_of(ROWS_BETWEEN_LOOKS) && is_given_up() {
-                return Ok(None);
+                return Ok(false);
             }
             output.builder.copy_signal(&mut source, row)?;
         }
     }
-    for tombstone in remembered_tombstones(core, inputs)? {
-        output.builder.add_tombstone(tombstone);
-    }
-    output.finish(&*core.storage).map(Some)
+    Ok(true)
 }
 
-/// The deletions of merged segments that are still remembered.
-fn remembered_tombstones(
-    core: &Committer,
-    inputs: &[SegmentHandle],
-) -> Result<impl Iterator<Item = Tombstone>> {
-    let from = core.lock()?.manifest.history.remembered_from();
-    let all = inputs.iter().flat_map(|live| live.segment.tombstones());
-    Ok(all
-        .copied()
-        .filter(move |tombstone| tombstone.commit >= from))
+/// Copies the deletions that segments remember, from a commit on.
+pub(super) fn copy_tombstones(
+    output: &mut FileBuilder,
+    inputs: &[MergeInput<'_>],
+    remembered_from: u64,
+) {
+    let all = inputs
+        .iter()
+        .flat_map(|input| input.live.segment.tombstones());
+    for &tombstone in all.filter(|tombstone| tombstone.commit >= remembered_from) {
+        output.builder.add_tombstone(tombstone);
+    }
 }
 
 /// The rows and companies of the merged segment that were deleted while it was written.

@@ -2,16 +2,17 @@
 //! none came for a while.
 //!
 //! A thread takes what is due among the segments after those that the other one is merging. So two merges
-//! share no segment, and a merge of a million rows does not hold up those of small segments.
+//! share no segment, and a merge of a million rows does not hold up those of small segments. The last
+//! segments, while they are small, are left to commits.
 
+use std::ops::Range;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::commit::Committer;
-use super::live::SegmentHandle;
-use super::merge::{self, choose, choose_idle};
+use super::merge::{self, choose, choose_idle, unclaimed};
 use super::snapshot::Snapshot;
 
 /// One for the largest segments and one for what is committed meanwhile. With one alone, 10,000 upserts
@@ -57,12 +58,11 @@ enum Task {
     End,
 }
 
-/// A merge of the last segments of a snapshot.
+/// A merge of some segments of a snapshot.
 struct Merge {
     core: Arc<Committer>,
     snapshot: Arc<Snapshot>,
-    /// The first of them.
-    first: usize,
+    segments: Range<usize>,
     /// It is of an idle writer, and given up with it.
     is_idle: bool,
 }
@@ -152,7 +152,7 @@ impl Schedule {
         merge: Merge,
         mut state: MutexGuard<'s, State>,
     ) -> MutexGuard<'s, State> {
-        let inputs = &merge.snapshot.segments[merge.first..];
+        let inputs = &merge.snapshot.segments[merge.segments.clone()];
         let last = inputs.last().map_or(0, |live| live.number);
         state.under_way.push(last);
         drop(state);
@@ -191,14 +191,14 @@ impl Schedule {
         let core = self.core.upgrade().filter(|_| !state.has_failed)?;
         let snapshot = core.snapshot();
         let segments = &snapshot.segments;
-        let taken = state.under_way.iter().max();
-        let is_taken = |live: &SegmentHandle| taken.is_some_and(|&last| live.number <= last);
-        let free = &segments[segments.partition_point(is_taken)..];
-        let first = segments.len() - choose(free)?.len();
+        let free = unclaimed(segments, state.under_way.iter().copied().max());
+        let chosen = choose(free)?;
+        let first = segments.len() - free.len() + chosen.start;
+        let segments = first..first + chosen.len();
         Some(Merge {
             core,
             snapshot,
-            first,
+            segments,
             is_idle: false,
         })
     }
@@ -208,10 +208,11 @@ impl Schedule {
         let core = self.core.upgrade()?;
         let snapshot = core.snapshot();
         choose_idle(&snapshot.segments)?;
+        let segments = 0..snapshot.segments.len();
         Some(Merge {
             core,
             snapshot,
-            first: 0,
+            segments,
             is_idle: true,
         })
     }

@@ -24,6 +24,7 @@ mod merge_threads;
 mod mirror;
 mod page;
 mod position;
+mod removals;
 mod result_page;
 mod snapshot;
 #[cfg(feature = "replicate")]

@@ -30,26 +30,24 @@ fn what_is_committed_during_a_merge_is_merged_beside_it() {
         index.snapshot().segments.last().expect("a segment").number
     };
     commit(1..3000);
-    let last_of_merge = commit(3000..5000);
-    commit(5000..5010);
-    commit(5010..5020);
+    let last_of_merge = commit(3000..6000);
+    commit(6000..9000);
+    let last_of_both = commit(9000..12_000);
+    commit(12_000..12_010);
+    commit(12_010..12_020);
     let schedule = Schedule::new(Arc::downgrade(&writer.core), IDLE);
-    let first_due = || {
+    let due = || {
         let due = schedule.due(&schedule.lock())?;
-        assert_eq!(
-            due.snapshot.segments.len(),
-            5,
-            "an index in memory starts with an empty one"
-        );
-        Some(due.first)
+        let segments = due.snapshot.segments.len();
+        assert_eq!(segments, 5, "commits take what is small before them");
+        Some(due.segments)
     };
-    assert_eq!(first_due(), Some(0));
+    assert_eq!(due(), Some(0..4), "what is small is left to commits");
     schedule.lock().under_way.push(last_of_merge);
-    assert_eq!(first_due(), Some(3), "what came after that merge began");
-    let last = index.snapshot().segments[4].number;
-    schedule.lock().under_way.push(last);
-    assert_eq!(first_due(), None);
+    assert_eq!(due(), Some(2..4), "what came after that merge began");
+    schedule.lock().under_way.push(last_of_both);
+    assert_eq!(due(), None);
     schedule.lock().under_way.clear();
     schedule.lock().has_failed = true;
-    assert_eq!(first_due(), None, "the next commit says why");
+    assert_eq!(due(), None, "the next commit says why");
 }

@@ -2,7 +2,7 @@
 //! the new one.
 
 use super::disk::{Disk, State};
-use super::merges::large_and_small;
+use super::merges::{large_and_small, upsert_new};
 use super::model::{Model, empty_index, open, random_company, random_signal};
 use crate::encoding::row::Row;
 use crate::fixtures::Random;
@@ -116,7 +116,7 @@ fn a_commit_is_there_whole_or_not_at_all() {
 fn a_compaction_changes_nothing_wherever_it_is_cut_off() {
     let disk = Disk::default();
     let index = empty_index(&disk);
-    let mut writer = large_and_small(&index, 1_100, 20);
+    let mut writer = large_and_small(&index, 1_100, 10);
     let id = index.snapshot().segments[0].segment.id(Row(5));
     writer.delete_signal(id);
     writer.commit().expect("the disk is whole");
@@ -136,20 +136,18 @@ fn a_compaction_changes_nothing_wherever_it_is_cut_off() {
 
 #[test]
 fn a_merge_changes_nothing_wherever_it_is_cut_off() {
-    // The eighth segment starts a merge; the recording covers the commit and the merge.
-    let mut random = Random::new(8);
-    let (disk, index) = prepare(&mut random, 7);
+    let disk = Disk::default();
+    let index = empty_index(&disk);
+    let mut writer = large_and_small(&index, 400, 40);
     let old = held(&index);
-    let mut writer = index.writer().expect("nobody else writes");
-    change(&mut writer, &mut random);
+    let slug = old.companies.keys().next().expect("a company").clone();
+    // As many once more start a merge; the recording covers the commit and the merge.
+    upsert_new(&mut writer, 40, &slug, &mut Random::new(8));
     disk.record();
     writer.commit().expect("the disk is whole");
     writer.wait_for_merges();
     let new = held(&index);
-    assert!(
-        index.snapshot().statistics().segments < 8,
-        "the segments were merged"
-    );
+    assert_eq!(index.snapshot().segments.len(), 1, "all were merged");
     check_all(&disk.recorded(), &[old, new.clone()], &new);
 }
 

@@ -1,4 +1,4 @@
-//! Merges that meet: a compaction, a commit and the thread in the background all start some.
+//! Merges that meet: a compaction, commits and the threads in the background all merge.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,32 +8,15 @@ use super::model::{Model, empty_index, random_company, random_signal};
 use crate::fixtures::Random;
 use crate::index::merge;
 use crate::index::merge_threads::MergeThreads;
-use crate::index::{Index, Snapshot, Writer};
+use crate::index::{Index, Writer};
 use crate::signal::{Signal, SignalId};
-
-/// Commits until a merge is due, and returns the state in which it was.
-fn before_a_merge(index: &Index) -> (Writer, Arc<Snapshot>) {
-    let mut writer = index.writer().expect("nobody else writes");
-    let mut random = Random::new(3);
-    // A state of several segments lasts until the thread has merged them: some commit sees one.
-    loop {
-        let company = random_company(&mut random);
-        writer.upsert_company(&company).expect("a valid company");
-        let signal = random_signal(&mut random, &company.slug);
-        writer.upsert_signal(&signal).expect("a known company");
-        writer.commit().expect("the disk is whole");
-        let snapshot = index.snapshot();
-        if snapshot.segments.len() > 1 {
-            return (writer, snapshot);
-        }
-    }
-}
 
 #[test]
 fn segments_that_another_merge_has_taken_are_left_alone() {
     let disk = Disk::default();
     let index = empty_index(&disk);
-    let (writer, before) = before_a_merge(&index);
+    let writer = large_and_small(&index, 400, 40);
+    let before = index.snapshot();
     merge::compact(&writer.core).expect("the disk is whole");
     let (compacted, model) = (index.snapshot(), Model::of(&index.snapshot()));
     merge::merge(&writer.core, &before.segments, &|| false).expect("the disk is whole");
@@ -48,6 +31,16 @@ fn segments_that_another_merge_has_taken_are_left_alone() {
     );
 }
 
+/// Upserts signals of a company with ids from a large range.
+pub(super) fn upsert_new(writer: &mut Writer, rows: usize, slug: &str, random: &mut Random) {
+    for _ in 0..rows {
+        let signal = random_signal(random, slug);
+        let id = SignalId::new(1 + random.below(1 << 40)).expect("an id in range");
+        let signal = Signal { id, ..signal };
+        writer.upsert_signal(&signal).expect("a known company");
+    }
+}
+
 /// A large segment and a small one after it that no commit has merged.
 pub(super) fn large_and_small(index: &Index, large: usize, small: usize) -> Writer {
     let mut writer = index.writer().expect("nobody else writes");
@@ -55,12 +48,7 @@ pub(super) fn large_and_small(index: &Index, large: usize, small: usize) -> Writ
     let company = random_company(&mut random);
     writer.upsert_company(&company).expect("a valid company");
     for rows in [large, small] {
-        for _ in 0..rows {
-            let signal = random_signal(&mut random, &company.slug);
-            let id = SignalId::new(1 + random.below(1 << 40)).expect("an id in range");
-            let signal = Signal { id, ..signal };
-            writer.upsert_signal(&signal).expect("a known company");
-        }
+        upsert_new(&mut writer, rows, &company.slug, &mut random);
         writer.commit().expect("the disk is whole");
         // The large one is merged with the empty one before it, and must not wait for the small.
         writer.wait_for_merges();
@@ -99,4 +87,52 @@ fn a_merge_that_is_given_up_leaves_nothing() {
     merge::merge(&writer.core, &before.segments, &|| true).expect("the disk is whole");
     assert_eq!(index.snapshot().generation(), before.generation());
     assert_eq!(disk.names(), files);
+}
+
+#[test]
+fn commits_leave_few_segments_however_fast_they_come() {
+    for (seed, batch_max) in [(1, 1), (2, 3), (3, 10), (4, 40)] {
+        let disk = Disk::default();
+        let index = empty_index(&disk);
+        let mut writer = index.writer().expect("nobody else writes");
+        let mut random = Random::new(seed);
+        let company = random_company(&mut random);
+        writer.upsert_company(&company).expect("a valid company");
+        for commit in 0..400 {
+            let rows = 1 + random.below(batch_max) as usize;
+            upsert_new(&mut writer, rows, &company.slug, &mut random);
+            writer.commit().expect("the disk is whole");
+            // The background has its turn now and then.
+            if commit % 4 == 0 {
+                writer.wait_for_merges();
+            }
+            let segments = index.snapshot().segments.len();
+            assert!(segments <= 8, "{segments} segments, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn a_commit_leaves_the_segments_of_a_merge_alone() {
+    let disk = Disk::default();
+    let index = empty_index(&disk);
+    let mut writer = index.writer().expect("nobody else writes");
+    let mut random = Random::new(6);
+    let company = random_company(&mut random);
+    writer.upsert_company(&company).expect("a valid company");
+    let core = Arc::clone(&writer.core);
+    let mut commit = || {
+        upsert_new(&mut writer, 2, &company.slug, &mut random);
+        writer.commit().expect("the disk is whole");
+        index.snapshot()
+    };
+    let merged = commit();
+    assert_eq!(merged.segments.len(), 1, "the empty one was taken");
+    let claim = core.claim(&merged.segments).expect("the writer is whole");
+    assert_eq!(commit().segments.len(), 2);
+    assert_eq!(commit().segments.len(), 2, "what came after is taken");
+    drop(claim);
+    assert_eq!(commit().segments.len(), 1);
+    let claim = core.claim(&merged.segments).expect("the writer is whole");
+    assert!(claim.is_none(), "a commit has taken them");
 }

@@ -1,0 +1,112 @@
+//! What a commit removes: the rows in whose place it writes others, and what it deletes.
+
+use hashbrown::HashMap;
+use roaring::RoaringBitmap;
+
+use super::Found;
+use super::commit::{Changes, CommitReport};
+use super::live::SegmentHandle;
+use super::snapshot::Snapshot;
+use crate::segment::{Commits, Tombstone};
+use crate::signal::SignalId;
+
+/// What a commit removes from the segments that there are.
+#[derive(Debug)]
+pub(super) struct Removals {
+    commit: u64,
+    /// By segment of the snapshot.
+    pub(super) of_segments: Vec<Removed>,
+    /// Of each signal that is written anew: the commit in which it first appeared.
+    first_commits: HashMap<SignalId, u64>,
+    /// The signals that are deleted and not written anew.
+    pub(super) tombstones: Vec<Tombstone>,
+}
+
+/// What a commit removes from a segment.
+#[derive(Debug, Default)]
+pub(super) struct Removed {
+    pub(super) rows: RoaringBitmap,
+    pub(super) companies: RoaringBitmap,
+}
+
+impl Removals {
+    /// What changes remove, with the signals that are reindexed, in the commit of a number.
+    pub(super) fn of(
+        snapshot: &Snapshot,
+        changes: &Changes,
+        reindexed: &[Found<'_>],
+        commit: u64,
+    ) -> Removals {
+        let mut removals = Removals {
+            commit,
+            of_segments: Vec::with_capacity(snapshot.segments.len()),
+            first_commits: HashMap::new(),
+            tombstones: Vec::new(),
+        };
+        for live in &snapshot.segments {
+            let mut rows = RoaringBitmap::new();
+            for (&id, pending) in &changes.signals {
+                rows.extend(removals.remove(live, id, pending.is_some()));
+            }
+            for found in reindexed {
+                rows.extend(removals.remove(live, found.signal.id, true));
+            }
+            let deleted = changes.companies.iter().filter(|(_, new)| new.is_none());
+            let companies = deleted.filter_map(|(slug, _)| Some(live.company_by_slug(slug)?.0));
+            let companies = companies.collect();
+            removals.of_segments.push(Removed { rows, companies });
+        }
+        removals
+    }
+
+    /// Removes a signal from a segment, and says which row it had.
+    fn remove(&mut self, live: &SegmentHandle, id: SignalId, is_written: bool) -> Option<u32> {
+        let row = live.row(id)?;
+        let first_commit = live.segment.commits(row).first;
+        if is_written {
+            self.first_commits.insert(id, first_commit);
+        } else {
+            self.tombstones.push(Tombstone {
+                id: id.get(),
+                commit: self.commit,
+                first_commit,
+            });
+        }
+        Some(row.0)
+    }
+
+    /// What the commit does, but for its generation.
+    pub(super) fn report(
+        &self,
+        snapshot: &Snapshot,
+        changes: &Changes,
+        reindexed: &[Found<'_>],
+    ) -> CommitReport {
+        let upserted = changes.signals.values().flatten().count();
+        let is_deleted =
+            |(slug, new): &(&String, &Option<_>)| new.is_none() && snapshot.has_company(slug);
+        CommitReport {
+            generation: 0,
+            signals_written: (upserted + reindexed.len()) as u64,
+            signals_deleted: self.tombstones.len() as u64,
+            companies_written: changes.companies.values().flatten().count() as u64,
+            companies_deleted: changes.companies.iter().filter(is_deleted).count() as u64,
+        }
+    }
+
+    /// The commits of a signal that is written.
+    pub(super) fn commits_of(&self, id: SignalId) -> Commits {
+        let first = self.first_commits.get(&id);
+        Commits {
+            first: first.copied().unwrap_or(self.commit),
+            last: self.commit,
+        }
+    }
+}
+
+impl Removed {
+    /// Whether nothing is removed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty() && self.companies.is_empty()
+    }
+}
