@@ -1,9 +1,8 @@
 //! The second half of building: rows in id order, dictionaries in key order, sections written.
 
 use std::io::Write;
-use std::ops::Range;
 
-use super::builder::{PendingSignal, SegmentBuilder};
+use super::builder::SegmentBuilder;
 use super::commits::sort_tombstones;
 use super::field::Field;
 use super::format::SegmentWriter;
@@ -25,10 +24,11 @@ use crate::encoding::symbols::SymbolSections;
 use crate::encoding::tokens::{self, TermNumber};
 use crate::encoding::zone_map;
 use crate::query::Facet;
+use crate::signal::SignalId;
 
 /// Writes everything after the records.
 pub(super) fn finish<W: Write>(builder: SegmentBuilder<W>) -> Result<W> {
-    let rows = rows_in_id_order(&builder.signals);
+    let rows = rows_in_id_order(&builder.signals.ids);
     let company_order = order_by_key(builder.slugs.strings());
     let mut assembly = Assembly {
         row_count: rows.len() as u32,
@@ -41,14 +41,10 @@ pub(super) fn finish<W: Write>(builder: SegmentBuilder<W>) -> Result<W> {
         companies_by_value: Vec::new(),
         builder,
     };
-    assembly.company_of_row = assembly
-        .rows
-        .iter()
-        .map(|&arrival| {
-            let company = assembly.builder.signals[arrival as usize].company;
-            assembly.company_number[company as usize]
-        })
-        .collect();
+    let companies = std::mem::take(&mut assembly.builder.signals.companies);
+    let company_number = |company: &u32| assembly.company_number[*company as usize];
+    assembly.company_of_row = assembly.of_rows(&companies).map(company_number).collect();
+    drop(companies);
     for facet in Facet::ALL {
         assembly.write_facet(facet)?;
     }
@@ -146,37 +142,34 @@ impl<W: Write> Assembly<W> {
     }
 
     /// By row: the number of the facet's label plus one.
-    fn label_codes(&self, facet: Facet) -> Vec<u32> {
-        let signals = self
-            .rows
-            .iter()
-            .map(|&arrival| &self.builder.signals[arrival as usize]);
+    fn label_codes(&mut self, facet: Facet) -> Vec<u32> {
         if facet.is_of_company() {
-            signals
-                .map(|signal| {
-                    self.builder.companies[signal.company as usize].facets[facet as usize]
-                })
-                .collect()
-        } else {
-            signals
-                .map(|signal| signal.facets[facet as usize])
-                .collect()
+            let label_of = |&number: &CompanyNumber| {
+                let arrival = self.company_order[number.index()];
+                self.builder.companies[arrival as usize].facets[facet as usize]
+            };
+            return self.company_of_row.iter().map(label_of).collect();
         }
+        let labels = self.builder.signals.take_labels(facet);
+        let rows = self.rows.iter();
+        rows.map(|&arrival| labels.get(arrival)).collect()
     }
 
     /// Title terms: dictionary, postings, token streams.
     fn write_titles(&mut self) -> Result<()> {
         let terms = std::mem::take(&mut self.builder.title_terms);
-        let all_tokens = std::mem::take(&mut self.builder.title_tokens);
-        let ranges: Vec<Range<usize>> = self
-            .rows
+        let signals = std::mem::take(&mut self.builder.signals);
+        let rows = std::mem::take(&mut self.rows);
+        let documents = rows
             .iter()
-            .map(|&arrival| tokens_of(&self.builder.signals, arrival as usize))
-            .collect();
-        let documents = ranges.iter().map(|range| &all_tokens[range.clone()]);
+            .map(|&arrival| &signals.title_tokens[signals.title(arrival)]);
         let order = self.write_terms(Field::Title, &terms, documents.clone())?;
         self.write_streams(Field::Title, documents.clone(), &order.term_numbers)?;
-        self.write_pairs(documents, &order)
+        self.write_pairs(documents, &order)?;
+        self.rows = rows;
+        self.builder.signals = signals;
+        self.builder.signals.title_tokens = Vec::new();
+        Ok(())
     }
 
     /// Neighbouring words of titles, where both are frequent: their numbers and postings.
@@ -321,7 +314,10 @@ impl<W: Write> Assembly<W> {
     }
 
     fn write_days(&mut self) -> Result<()> {
-        let days: Vec<Option<i32>> = self.of_rows(|signal| signal.day).collect();
+        let day = self.builder.signals.take_days();
+        let rows = self.rows.iter();
+        let days: Vec<Option<i32>> = rows.map(|&arrival| day(arrival)).collect();
+        drop(day);
         let mut values: Vec<i32> = days.iter().flatten().copied().collect();
         values.sort_unstable();
         values.dedup();
@@ -342,15 +338,27 @@ impl<W: Write> Assembly<W> {
     }
 
     fn write_amounts(&mut self) -> Result<()> {
-        let amounts: Vec<Option<f64>> = self.of_rows(|signal| signal.amount).collect();
-        let mut values: Vec<f64> = amounts.iter().flatten().copied().collect();
+        let amounts = std::mem::take(&mut self.builder.signals.amounts);
+        let mut code_of_arrival = vec![NO_CODE; self.builder.signals.len()];
+        // Only the amounts of rows that count are values.
+        let mut counts = vec![false; code_of_arrival.len()];
+        self.rows
+            .iter()
+            .for_each(|&arrival| counts[arrival as usize] = true);
+        let amounts = || {
+            amounts
+                .iter()
+                .filter(|(arrival, _)| counts[*arrival as usize])
+        };
+        let mut values: Vec<f64> = amounts().map(|&(_, amount)| amount).collect();
         values.sort_unstable_by(f64::total_cmp);
         values.dedup();
-        let code = |amount: f64| values.partition_point(|&other| other < amount) as u32 + 1;
-        let codes: Vec<u32> = amounts
-            .iter()
-            .map(|amount| amount.map_or(NO_CODE, code))
-            .collect();
+        for &(arrival, amount) in amounts() {
+            let index = values.partition_point(|&other| other < amount);
+            code_of_arrival[arrival as usize] = index as u32 + 1;
+        }
+        let codes: Vec<u32> = self.of_rows(&code_of_arrival).copied().collect();
+        drop((code_of_arrival, counts));
         self.builder
             .output
             .section(SectionKind::Amounts, Field::Amount, &values)?;
@@ -359,16 +367,20 @@ impl<W: Write> Assembly<W> {
 
     /// Ids and the indices of records.
     fn write_rows(&mut self) -> Result<()> {
-        let ids = FrameOfReferenceSections::of(self.of_rows(|signal| signal.id.get()));
-        let records = FrameOfReferenceSections::of(self.of_rows(|signal| signal.record));
+        let signals = &self.builder.signals;
+        let ids = self.of_rows(&signals.ids).map(|id| id.get());
+        let ids = FrameOfReferenceSections::of(ids);
+        let records = FrameOfReferenceSections::of(self.of_rows(&signals.records).copied());
         self.write_frames(Field::Id, &ids)?;
         self.write_frames(Field::SignalRecord, &records)
     }
 
     /// The commits of rows, and deletions.
     fn write_commits(&mut self) -> Result<()> {
-        let first = PackedNumberSections::of(self.of_rows(|signal| signal.commits.first));
-        let last = PackedNumberSections::of(self.of_rows(|signal| signal.commits.last));
+        let signals = &self.builder.signals;
+        let commits = || self.rows.iter().map(|&arrival| signals.commits(arrival));
+        let first = PackedNumberSections::of(commits().map(|commits| commits.first));
+        let last = PackedNumberSections::of(commits().map(|commits| commits.last));
         let SegmentBuilder {
             output, tombstones, ..
         } = &mut self.builder;
@@ -457,13 +469,10 @@ impl<W: Write> Assembly<W> {
         }
     }
 
-    fn of_rows<'s, T>(
-        &'s self,
-        field: impl Fn(&PendingSignal) -> T + 's,
-    ) -> impl Iterator<Item = T> + 's {
-        self.rows
-            .iter()
-            .map(move |&arrival| field(&self.builder.signals[arrival as usize]))
+    /// By row: what is given by arrival.
+    fn of_rows<'s, T>(&'s self, of_arrivals: &'s [T]) -> impl Iterator<Item = &'s T> {
+        let rows = self.rows.iter();
+        rows.map(|&arrival| &of_arrivals[arrival as usize])
     }
 }
 
@@ -531,9 +540,9 @@ fn codes_of_labels(order: &[u32], labels: usize) -> Vec<u32> {
 }
 
 /// The arrivals that count, by ascending id: of several with one id, the last.
-fn rows_in_id_order(signals: &[PendingSignal]) -> Vec<u32> {
-    let mut rows: Vec<u32> = (0..signals.len() as u32).collect();
-    let id = |arrival: u32| signals[arrival as usize].id;
+fn rows_in_id_order(ids: &[SignalId]) -> Vec<u32> {
+    let mut rows: Vec<u32> = (0..ids.len() as u32).collect();
+    let id = |arrival: u32| ids[arrival as usize];
     if !rows.is_sorted_by_key(|&arrival| id(arrival)) {
         rows.sort_by_key(|&arrival| id(arrival));
     }
@@ -541,13 +550,6 @@ fn rows_in_id_order(signals: &[PendingSignal]) -> Vec<u32> {
         .chunk_by(|&a, &b| id(a) == id(b))
         .filter_map(<[u32]>::last);
     last_of_each.by_ref().copied().collect()
-}
-
-fn tokens_of(signals: &[PendingSignal], arrival: usize) -> Range<usize> {
-    let start = arrival
-        .checked_sub(1)
-        .map_or(0, |before| signals[before].tokens_end);
-    start..signals[arrival].tokens_end
 }
 
 /// The indices of strings, ascending by string. Most strings differ in their first eight bytes, which are

@@ -14,6 +14,7 @@ use super::compress::COMPRESSED_FROM;
 use super::field::Field;
 use super::format::SegmentWriter;
 use super::interner::Interner;
+use super::pending::{PendingSignal, PendingSignals};
 use super::record::{self, RecordWriter};
 use super::schema::SectionKind;
 use crate::encoding::row::SEGMENT_ROWS_MAX;
@@ -37,15 +38,14 @@ pub enum Added {
 pub(crate) struct SegmentBuilder<W> {
     pub(super) output: SegmentWriter<W>,
     pub(super) companies: Vec<PendingCompany>,
-    pub(super) signals: Vec<PendingSignal>,
+    /// The last one with an id counts.
+    pub(super) signals: PendingSignals,
     /// By company, in the order they were added: its slug.
     pub(super) slugs: Interner,
     /// Labels by facet, in the order of [`Facet::ALL`].
     pub(super) labels: [Interner; Facet::ALL.len()],
     pub(super) title_terms: Interner,
     pub(super) name_terms: Interner,
-    /// The numbers of all titles' terms, one title after the other.
-    pub(super) title_tokens: Vec<u32>,
     /// Signals that were deleted, in any order.
     pub(super) tombstones: Vec<Tombstone>,
     greatest_id: Option<SignalId>,
@@ -66,20 +66,6 @@ pub(super) struct PendingCompany {
     pub(super) name_key: Box<str>,
     pub(super) name_tokens: Box<[u32]>,
     pub(super) facets: FacetLabels,
-}
-
-/// A signal that was added; the last one with an id counts.
-#[derive(Debug)]
-pub(super) struct PendingSignal {
-    pub(super) id: SignalId,
-    pub(super) commits: Commits,
-    pub(super) record: u64,
-    pub(super) company: u32,
-    pub(super) day: Option<i32>,
-    pub(super) amount: Option<f64>,
-    pub(super) facets: FacetLabels,
-    /// Where its terms end in `title_tokens`.
-    pub(super) tokens_end: usize,
 }
 
 /// Added to an amount, it makes a negative zero a positive one and changes no other amount: both are
@@ -103,12 +89,11 @@ impl<W: Write> SegmentBuilder<W> {
         Ok(SegmentBuilder {
             output,
             companies: Vec::new(),
-            signals: Vec::new(),
+            signals: PendingSignals::default(),
             slugs: Interner::default(),
             labels: Default::default(),
             title_terms: Interner::default(),
             name_terms: Interner::default(),
-            title_tokens: Vec::new(),
             tombstones: Vec::new(),
             greatest_id: None,
             ids: None,
@@ -155,7 +140,8 @@ impl<W: Write> SegmentBuilder<W> {
         record::check_signal(signal)?;
         record::write_signal(&mut self.record, signal);
         let record = self.append_record()?;
-        intern_terms(&mut self.title_terms, &signal.title, &mut self.title_tokens)?;
+        let tokens = &mut self.signals.title_tokens;
+        intern_terms(&mut self.title_terms, &signal.title, tokens)?;
         let facets = self.intern_labels(|facet| facet.signal_label(signal))?;
         let amount = signal.funding.as_ref().and_then(|funding| funding.amount);
         let added = self.see(signal.id);
@@ -167,8 +153,7 @@ impl<W: Write> SegmentBuilder<W> {
             day: signal.date.map(day_number),
             amount: amount.map(|amount| amount + POSITIVE_ZERO),
             facets,
-            tokens_end: self.title_tokens.len(),
-        });
+        })?;
         Ok(added)
     }
 
@@ -251,7 +236,7 @@ impl<W: Write> SegmentBuilder<W> {
     fn see(&mut self, id: SignalId) -> Added {
         let ascends = self.greatest_id.is_none_or(|max| max < id);
         if self.ids.is_none() && !ascends {
-            self.ids = Some(self.signals.iter().map(|signal| signal.id).collect());
+            self.ids = Some(self.signals.ids.iter().copied().collect());
         }
         if self.note_id(id) {
             Added::New

@@ -6,8 +6,9 @@
 
 use std::io::Write;
 
-use super::builder::{FacetLabels, PendingCompany, PendingSignal, SegmentBuilder};
+use super::builder::{FacetLabels, PendingCompany, SegmentBuilder};
 use super::interner::Interner;
+use super::pending::PendingSignal;
 use super::record::Stored;
 use super::views::TextView;
 use super::{Segment, TextField};
@@ -106,7 +107,7 @@ impl<W: Write> SegmentBuilder<W> {
         source.title_terms.map_text(
             (segment.text(TextField::Title), row.index()),
             &mut self.title_terms,
-            &mut self.title_tokens,
+            &mut self.signals.title_tokens,
         )?;
         let facets = self.copy_labels(source, row, false)?;
         let day = segment.day_column().column.get(row).checked_sub(1);
@@ -120,9 +121,7 @@ impl<W: Write> SegmentBuilder<W> {
             day: day.map(|index| segment.days()[index as usize]),
             amount: amount.map(|index| segment.amounts()[index as usize]),
             facets,
-            tokens_end: self.title_tokens.len(),
-        });
-        Ok(())
+        })
     }
 
     /// Appends a record of another segment, compressed as those of this one; returns where it starts.

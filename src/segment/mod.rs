@@ -21,6 +21,7 @@ mod groups;
 mod interner;
 mod opening;
 mod parts;
+mod pending;
 mod record;
 mod schema;
 mod validate;
