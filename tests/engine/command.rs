@@ -507,8 +507,8 @@ fn updates_are_seen_and_compacted() {
     check();
     assert_eq!(
         json(&["stats", &index])["segments"],
-        1,
-        "small ones are merged at once"
+        2,
+        "what is small is left to the next commit"
     );
     printed(&["compact", &index]);
     assert_eq!(json(&["stats", &index])["segments"], 1);

@@ -121,7 +121,7 @@ fn actuals_are_those_of_the_real_run_over_several_blocks() {
     );
 }
 
-/// A corpus in three segments, some of whose rows are deleted.
+/// A corpus in several segments, some of whose rows are deleted.
 fn segmented(folder: &Path, corpus: &Corpus) -> Index {
     let mut builder = IndexBuilder::in_directory(folder).expect("an empty folder");
     for company in corpus.companies() {
