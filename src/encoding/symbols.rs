@@ -10,6 +10,7 @@
 use crate::{Error, Result};
 
 mod encoder;
+mod trainer;
 
 pub(crate) use encoder::{Encoder, SAMPLE_BYTES};
 
