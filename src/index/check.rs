@@ -6,12 +6,12 @@ use super::Snapshot;
 use super::live::SegmentHandle;
 use crate::{Result, segment};
 
-/// Runs `ask` and returns its answer, or the error where it met damage in the files of an index.
+/// Runs `ask` and returns its result, or an error if it meets damage in the files of an index.
 ///
-/// Opening an index reads little of its files; what a question needs of them is checked the first time.
-/// Questions that return no `Result`, such as [`Snapshot::search`], panic where the check fails, unless they
-/// are asked in here. After [`Snapshot::check`] no question meets damage but in records, whose readers
-/// return a `Result`.
+/// Opening an index reads little of its files. Each part is checked against its checksum before it is first
+/// used. If that check fails, methods that return no `Result`, such as [`Snapshot::search`], panic unless they
+/// run inside this function. After a successful [`Snapshot::check`] only records can still turn out to be
+/// damaged, and the methods that read them return a `Result`.
 ///
 /// ```
 /// # use signaldex::{Company, IndexBuilder, Query, Signal, SignalId};
@@ -30,15 +30,15 @@ use crate::{Result, segment};
 /// [`is_corrupt`](crate::Error::is_corrupt): the first damage that `ask` met. The error names the file.
 ///
 /// # Panics
-/// Where `ask` panics for another reason; and where it meets damage in a program that is compiled with
-/// `panic = "abort"`, which ends.
+/// If `ask` panics for another reason. A program compiled with `panic = "abort"` ends when it meets damage: call
+/// [`Snapshot::check`] after opening instead.
 pub fn catch_damage<T>(ask: impl FnOnce() -> T) -> Result<T> {
     segment::catch_damage(ask)
 }
 
 impl Snapshot {
-    /// Checks now what would be checked when questions need it: everything but records, which are checked
-    /// as they are read. After this no question ends in damage unexpectedly: see [`catch_damage`].
+    /// Checks everything but records now, rather than each part before its first use. Records are checked as
+    /// they are read. After this, methods that return no `Result` cannot meet damage: see [`catch_damage`].
     ///
     /// # Errors
     /// [`is_corrupt`](crate::Error::is_corrupt): the first damage; the error names the file and the section.

@@ -164,6 +164,9 @@ impl Snapshot {
     /// `today` is the UTC date; where the query has a cursor, the day of the walk's first page
     /// counts instead, so that all pages of a walk see the same window of dates.
     ///
+    /// # Panics
+    /// If a file is damaged and was not checked before: see [`catch_damage`](crate::catch_damage).
+    ///
     /// Cost: grows with the rows looked at until the page is full, a few microseconds where
     /// matches are common; never more than [`count`](Self::count).
     pub fn search(&self, query: &Query, today: Date) -> Page {
@@ -239,6 +242,9 @@ impl Snapshot {
 
     /// The exact number of signals that match.
     ///
+    /// # Panics
+    /// If a file is damaged and was not checked before: see [`catch_damage`](crate::catch_damage).
+    ///
     /// Cost: proportional to the blocks that may hold matches, some hundred nanoseconds each; a
     /// single value is read from its stored count.
     pub fn count(&self, filter: &Filter, today: Date) -> u64 {
@@ -249,6 +255,9 @@ impl Snapshot {
 
     /// The values of all facets with their counts, each list lifted from its own filter.
     ///
+    /// # Panics
+    /// If a file is damaged and was not checked before: see [`catch_damage`](crate::catch_damage).
+    ///
     /// Cost: as [`count`](Self::count), once and once more for each facet that is filtered on,
     /// and one addition a match and facet.
     pub fn facets(&self, filter: &Filter, today: Date) -> Facets {
@@ -257,6 +266,9 @@ impl Snapshot {
 
     /// The values of some facets with their counts, each list lifted from its own filter. The lists of
     /// all others are empty.
+    ///
+    /// # Panics
+    /// If a file is damaged and was not checked before: see [`catch_damage`](crate::catch_damage).
     ///
     /// Cost: as [`facets`](Self::facets), for those that are asked for.
     pub fn facets_of(&self, filter: &Filter, today: Date, facets: &[Facet]) -> Facets {
@@ -368,6 +380,9 @@ impl Snapshot {
 
     /// How a query is answered: runs the page and the count as [`search`](Self::search) and
     /// [`count`](Self::count) do, and once more while the steps are counted.
+    ///
+    /// # Panics
+    /// If a file is damaged and was not checked before: see [`catch_damage`](crate::catch_damage).
     ///
     /// Cost: several times that of [`count`](Self::count).
     pub fn explain(&self, query: &Query, today: Date) -> Explanation {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use signaldex::{Facet, Snapshot};
+use signaldex::{Facet, Snapshot, catch_damage};
 use time::Date;
 
 use crate::changes::{PyChanges, PyPosition, read_position};
@@ -33,7 +33,7 @@ impl PySnapshot {
     ) -> PyResult<PyPage> {
         with_query(query, |query| {
             Ok(PyPage {
-                page: py.detach(|| self.0.search(query, today)),
+                page: ask(py, || self.0.search(query, today))?,
                 snapshot: Arc::clone(&self.0),
             })
         })
@@ -82,9 +82,7 @@ impl PySnapshot {
         filter: &Bound<'_, PyAny>,
         today: Date,
     ) -> PyResult<u64> {
-        with_filter(filter, |filter| {
-            Ok(py.detach(|| self.0.count(filter, today)))
-        })
+        with_filter(filter, |filter| ask(py, || self.0.count(filter, today)))
     }
 
     /// The values of facets with their counts, each list lifted from its own filter; of all facets for ``None``.
@@ -104,7 +102,7 @@ impl PySnapshot {
             None => Facet::ALL.to_vec(),
         };
         let counted = with_filter(filter, |filter| {
-            Ok(py.detach(|| self.0.facets_of(filter, today, &wanted)))
+            ask(py, || self.0.facets_of(filter, today, &wanted))
         })?;
         let values = PyDict::new(py);
         for (name, facet) in FACETS.iter().filter(|(_, facet)| wanted.contains(facet)) {
@@ -126,10 +124,7 @@ impl PySnapshot {
         query: &Bound<'py, PyAny>,
         today: Date,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let explained = with_query(
-            query,
-            |query| Ok(py.detach(|| self.0.explain(query, today))),
-        )?;
+        let explained = with_query(query, |query| ask(py, || self.0.explain(query, today)))?;
         explanation::explanation(py, &explained)
     }
 
@@ -139,9 +134,7 @@ impl PySnapshot {
         py: Python<'py>,
         filter: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let unknown = with_filter(filter, |filter| {
-            Ok(py.detach(|| self.0.unknown_values(filter)))
-        })?;
+        let unknown = with_filter(filter, |filter| ask(py, || self.0.unknown_values(filter)))?;
         explanation::unknown_values(py, &unknown)
     }
 
@@ -195,13 +188,14 @@ impl PySnapshot {
     }
 
     /// Whether a signal of that id is live.
-    fn contains(&self, id: &Bound<'_, PyAny>) -> PyResult<bool> {
-        Ok(self.0.contains(records::read_id(id)?))
+    fn contains(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let id = records::read_id(id)?;
+        ask(py, || self.0.contains(id))
     }
 
     /// Whether a company of that slug is live.
-    fn has_company(&self, slug: &str) -> bool {
-        self.0.has_company(slug)
+    fn has_company(&self, py: Python<'_>, slug: &str) -> PyResult<bool> {
+        ask(py, || self.0.has_company(slug))
     }
 
     /// Every live signal, in no particular order. Cost: reads every record.
@@ -221,8 +215,8 @@ impl PySnapshot {
     }
 
     /// The number of live companies. Cost: a look-up a company where there is more than one segment.
-    fn company_count(&self, py: Python<'_>) -> u64 {
-        py.detach(|| self.0.company_count())
+    fn company_count(&self, py: Python<'_>) -> PyResult<u64> {
+        ask(py, || self.0.company_count())
     }
 
     /// The number of the commit that made the snapshot; later ones have greater numbers.
@@ -262,4 +256,10 @@ impl PySnapshot {
     fn __repr__(&self) -> String {
         format!("<{:?}>", self.0)
     }
+}
+
+/// Asks with the interpreter's lock released; raises ``CorruptIndex`` if the question meets damage.
+fn ask<T: Send>(py: Python<'_>, question: impl FnOnce() -> T + Send) -> PyResult<T> {
+    py.detach(|| catch_damage(question))
+        .map_err(|error| errors::of_library(py, &error))
 }

@@ -12,7 +12,7 @@ use self_cell::self_cell;
 use signaldex::query::Order;
 use signaldex::{
     Change, Changes, Company, Filter, Found, Item, MatchedSignal, MatchedSignals, Matches, Page,
-    Pages, Position, PositionError, Query, Result, SavedSearches, SignalId, Snapshot,
+    Pages, Position, PositionError, Query, Result, SavedSearches, SignalId, Snapshot, catch_damage,
 };
 use time::Date;
 
@@ -149,7 +149,8 @@ impl<'a> Buffered<'a> {
 
     fn fill(&mut self) {
         let source = std::iter::from_fn(|| self.source.next());
-        self.found.extend(source.take(self.step));
+        let filled = catch_damage(|| self.found.extend(source.take(self.step)));
+        self.found.extend(filled.err().map(Err));
         self.step = (self.step * 2).min(STEP_MAX);
     }
 

@@ -249,6 +249,32 @@ def test_a_damaged_index_is_corrupt(tmp_path: Path) -> None:
     assert corrupt.value.path == str(segment)
 
 
+def test_questions_answer_right_or_raise_on_damage(tmp_path: Path) -> None:
+    builder = IndexBuilder.in_directory(tmp_path / "index")
+    builder.add_company(ACME)
+    builder.add_signal(FULL)
+    builder.finish()
+    segment = max((tmp_path / "index").iterdir(), key=lambda path: path.stat().st_size)
+    whole = segment.read_bytes()
+    word = FULL.title.split()[0]
+    raised = 0
+    for offset in range(0, len(whole), 7):
+        damaged = bytearray(whole)
+        damaged[offset] ^= 0xFF
+        segment.write_bytes(damaged)
+        try:
+            snapshot = Index.open(tmp_path / "index").snapshot()
+            assert snapshot.count(f"q={word}", TODAY) == 1
+            assert snapshot.search(f"q={word}", TODAY).ids == [FULL.id]
+            assert len(list(snapshot.pages(f"q={word}", TODAY))) == 1
+            assert snapshot.contains(FULL.id)
+            snapshot.facets("", TODAY)
+        except signaldex.CorruptIndex as error:
+            assert str(segment) in str(error)
+            raised += 1
+    assert raised
+
+
 def test_changes_tell_what_is_new_and_gone() -> None:
     index = index_of(Signal(1, "acme", "Acme hires"), Signal(2, "acme", "Acme hires"))
     position = index.position
