@@ -5,6 +5,7 @@
 //! releases may run side by side while a cluster is updated: a node that does not know a version
 //! says so, and another replica is asked.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
@@ -186,7 +187,7 @@ impl Wanted {
         if self.ascends() {
             rows.sort_by_key(|row| row.id);
         } else {
-            rows.sort_by(|a, b| b.id.cmp(&a.id));
+            rows.sort_by_key(|row| Reverse(row.id));
         }
         rows.truncate(self.rows_max());
         rows
