@@ -84,7 +84,8 @@ class Ending:
 def require_credentials(port, is_required):
     """Whether moto looks at credentials; it knows none, so it refuses all."""
     request = urllib.request.Request(f"http://127.0.0.1:{port}/moto-api/reset-auth",
-                                     data=b"0" if is_required else b"1000000000", method="POST")
+                                     data=b"0" if is_required else b"1000000000", method="POST",
+                                     headers={"Content-Type": "text/plain"})
     urllib.request.urlopen(request, timeout=10).read()
 
 
