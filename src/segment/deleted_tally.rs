@@ -111,5 +111,5 @@ fn distinct<T: Ord>(mut values: SmallVec<[T; 24]>) -> SmallVec<[T; 24]> {
     values
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "synthetic"))]
 mod tests;
