@@ -15,7 +15,7 @@ use crate::encoding::posting::{BlockRows, Posting};
 use crate::encoding::row::Row;
 use crate::kernels::block::{BLOCK_WORDS, BlockBits};
 use crate::kernels::retain::retain_where;
-use crate::kernels::{bits, gallop, intersect, probe};
+use crate::kernels::{bits, gallop, intersect, popcount, probe};
 use crate::plan::CodeRange;
 
 /// A union of this many rows or fewer in a block is probed by list rather than set as bits.
@@ -225,7 +225,7 @@ impl Candidates {
         let words = self.window.words();
         match (self.form, self.window.cut(set)) {
             (Form::Bits, BlockRows::Bits(set)) => {
-                bits::count_both(&self.bits[words.clone()], &set[words])
+                popcount::count_both(&self.bits[words.clone()], &set[words])
             }
             (Form::List, BlockRows::Bits(set)) => count_set(set, BlockRows::Array(&self.list)),
             (Form::Bits, set) => count_set(&self.bits, set),
@@ -502,7 +502,9 @@ fn retain_in(list: &mut Vec<u16>, set: BlockRows<'_>, wanted: bool) {
 /// The number of rows that are in two sets of a block, where that needs no copy of either.
 pub(super) fn count_both(first: BlockRows<'_>, second: BlockRows<'_>) -> Option<u32> {
     match (first, second) {
-        (BlockRows::Bits(first), BlockRows::Bits(second)) => Some(bits::count_both(first, second)),
+        (BlockRows::Bits(first), BlockRows::Bits(second)) => {
+            Some(popcount::count_both(first, second))
+        }
         (BlockRows::Bits(bits), rows) | (rows, BlockRows::Bits(bits)) => {
             Some(count_set(bits, rows))
         }
@@ -511,7 +513,10 @@ pub(super) fn count_both(first: BlockRows<'_>, second: BlockRows<'_>) -> Option<
 }
 
 /// The number of listed offsets that are set.
-fn count_set(set: &BlockBits, offsets: BlockRows<'_>) -> u32 {
+pub(super) fn count_set(set: &BlockBits, offsets: BlockRows<'_>) -> u32 {
+    if let BlockRows::Array(offsets) = offsets {
+        return probe::count(offsets, set);
+    }
     let mut count = 0;
     offsets.for_each(|offset| count += u32::from(bits::test(set, offset)));
     count

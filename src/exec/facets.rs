@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::candidate_rows::CandidateRows;
+use super::candidates::count_set;
 use super::execution::Execution;
 use super::live::LiveSegment;
 use super::observer::Observer;
@@ -10,8 +11,8 @@ use crate::encoding::column::Column;
 use crate::encoding::nibbles::FacetColumn;
 use crate::encoding::posting::BlockRows;
 use crate::encoding::row::{CompanyNumber, Row};
-use crate::kernels::bits;
 use crate::kernels::block::BlockBits;
+use crate::kernels::{bits, popcount};
 use crate::query::Facet;
 use crate::segment::{FacetView, Segment};
 
@@ -264,12 +265,8 @@ fn count_by_intersection(
 ) {
     for value in 0..view.len() {
         let count = match segment.posting(view.posting(value)).block(block) {
-            BlockRows::Bits(other) => u64::from(bits::count_both(set, other)),
-            rows => {
-                let mut count = 0;
-                rows.for_each(|offset| count += u64::from(bits::test(set, offset)));
-                count
-            }
+            BlockRows::Bits(other) => u64::from(popcount::count_both(set, other)),
+            rows => u64::from(count_set(set, rows)),
         };
         counts[value + 1] += count;
     }

@@ -292,16 +292,3 @@ fn for_each_word(bits: &mut [u64], other: &[u64], change: impl Fn(&mut u64, u64)
         change(word, other);
     }
 }
-
-/// The number of rows that are in both, without changing either.
-#[multiversion(targets(
-    "x86_64+avx512f+avx512bw+avx512vl+avx512vpopcntdq",
-    "x86_64+avx2+popcnt+bmi1+bmi2",
-    "x86_64+popcnt"
-))]
-pub(crate) fn count_both(bits: &[u64], other: &[u64]) -> u32 {
-    bits.iter()
-        .zip(other)
-        .map(|(word, other)| (word & other).count_ones())
-        .sum()
-}

@@ -10,6 +10,7 @@ pub(crate) mod gallop;
 pub(crate) mod intersect;
 mod left_pack;
 pub(crate) mod loser_tree;
+pub(crate) mod popcount;
 pub(crate) mod probe;
 pub(crate) mod ranges;
 pub(crate) mod retain;

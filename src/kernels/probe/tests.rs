@@ -22,6 +22,8 @@ proptest! {
             bits::set(&mut set, offset);
             bits::set(&mut set, offset ^ 1);
         }
+        let are_set = list.iter().filter(|&&offset| bits::test(&set, offset));
+        prop_assert_eq!(count(&list, &set) as usize, are_set.count());
         let mut kept = list.clone();
         retain(&mut kept, &set, wanted);
         list.retain(|&offset| bits::test(&set, offset) == wanted);
