@@ -172,8 +172,9 @@ fn tally_rows(
     let codes = rows.map(|(row, count)| (view.column.get(row), count));
     if !is_sorted {
         let mut by_code: SmallVec<[u64; INLINE_COUNTERS]> = SmallVec::from_elem(0, values + 1);
-        codes.for_each(|(code, count)| by_code[code as usize] += count);
-        return counted(&by_code[1..]);
+        let counters = by_code.as_mut_slice();
+        codes.for_each(|(code, count)| counters[code as usize] += count);
+        return counted(&counters[1..]);
     }
     let codes = codes.filter(|&(code, _)| code > 0);
     let mut codes: SmallVec<[(u32, u64); SORTED_CODES_MAX]> = codes.collect();
