@@ -120,8 +120,7 @@ def faults(program, folder, port, proxy, replica, store, index, generation, give
         ending.check("nothing is published", "cannot", "NoSuchBucket")
     require_credentials(port, True)
     try:
-        Ending(program, "publish, credentials refused", port, *publish).check("does not accept the credentials",
-                                                                             "does not permit")
+        Ending(program, "publish, credentials refused", port, *publish).check("InvalidAccessKeyId")
     finally:
         require_credentials(port, False)
     fault_and_heal("credentials refused", lambda: require_credentials(port, True), lambda: require_credentials(port, False))
