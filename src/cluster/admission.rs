@@ -1,4 +1,4 @@
-//! Bounded work: so many at once, and a short queue with a deadline. What does not get its turn is refused.
+//! Admission control: a bound on concurrent work, and a short queue with a deadline. The rest is refused.
 
 use std::time::Duration;
 
