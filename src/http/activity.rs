@@ -1,8 +1,8 @@
-//! What the service has answered lately, for the dashboard: counts by day, key, endpoint and status,
-//! how long answers of today took, and the last requests of each key.
+//! Recent activity for the dashboard: counts by day, key, endpoint and status, today's latencies, and
+//! the last requests of each key.
 //!
-//! Counts wait here until they are recorded in the state. The rest is in memory alone and bounded:
-//! a fixed number of requests for each of a fixed number of keys.
+//! Counts are kept here until they are recorded in the state. The rest lives only in memory and is
+//! bounded: a fixed number of requests for each of a fixed number of keys.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,30 +15,30 @@ use super::state::{CountedBy, NewRequests};
 #[cfg(test)]
 mod tests;
 
-/// Requests that are kept of a key.
+/// Requests kept per key.
 pub(crate) const KEPT_MAX: usize = 100;
-/// Keys that requests are kept of. A further one takes the place of the key that was silent longest.
+/// Keys whose requests are kept. A further one replaces the key that has been idle longest.
 const KEYS_MAX: usize = 512;
-/// Bytes of a query string that are kept.
+/// Bytes kept of each query string.
 const QUERY_BYTES_MAX: usize = 512;
-/// How often counts are recorded; a process that is killed loses at most those of this time.
+/// How often counts are recorded. A killed process loses at most the counts of one interval.
 const RECORD_INTERVAL: Duration = Duration::from_secs(5);
 
-/// A request that was answered, as the router knows it.
+/// An answered request.
 pub(crate) struct Answered<'a> {
-    /// The number of the key; 0 where none was accepted.
+    /// The number of the key; 0 if no key was accepted.
     pub(crate) key: i64,
     pub(crate) request_id: String,
     pub(crate) endpoint: &'static str,
     pub(crate) status: u16,
-    /// The code of the problem, where it was refused.
+    /// The problem code, if the request was refused.
     pub(crate) code: Option<&'static str>,
     pub(crate) time: Duration,
     pub(crate) charged: u64,
     pub(crate) query: Option<&'a str>,
 }
 
-/// A request that is kept.
+/// A recent request.
 #[derive(Clone, Debug)]
 pub(crate) struct RecentRequest {
     pub(crate) key: i64,
@@ -49,11 +49,11 @@ pub(crate) struct RecentRequest {
     pub(crate) code: Option<&'static str>,
     pub(crate) time: Duration,
     pub(crate) charged: u64,
-    /// The query string, where parameters are shown.
+    /// The query string, if parameters are shown.
     pub(crate) query: Option<String>,
 }
 
-/// How long answers took since the start of the day or of the process, whichever is later.
+/// Latencies since the start of the day or of the process, whichever is later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TodaysTimes {
     pub(crate) median: Duration,
@@ -75,16 +75,16 @@ struct Kept {
     times: Histogram,
 }
 
-/// Times of a day in buckets that grow by an eighth of a power of two, so each bound is within 9 %.
+/// A histogram of one day with eight buckets per power of two, so each bound is within 9 %.
 #[derive(Debug)]
 struct Histogram {
     day: Date,
     counts: Vec<u64>,
 }
 
-/// Buckets for each power of two.
+/// Buckets per power of two.
 const STEPS: u32 = 8;
-/// Enough for 2^32 microseconds, which is more than an hour.
+/// Covers 2^32 microseconds, more than an hour.
 const BUCKETS: usize = (STEPS * 32) as usize;
 
 impl Activity {
@@ -115,7 +115,7 @@ impl Activity {
         self.note_at(answered, UtcDateTime::now());
     }
 
-    /// Adds to what a recent request was charged, while its answer is being sent.
+    /// Adds units to a recent request while its answer is being sent.
     pub(crate) fn add_charged(&self, key: i64, request_id: &str, units: u64) {
         let mut kept = self.lock();
         let recent = kept.recent.get_mut(&key).into_iter().flatten();
@@ -151,7 +151,7 @@ impl Activity {
         kept.keep(request);
     }
 
-    /// The last requests of a key, or of all keys, the latest first.
+    /// The last requests of a key, or of all keys, latest first.
     pub(crate) fn recent(&self, key: Option<i64>) -> Vec<RecentRequest> {
         let kept = self.lock();
         let mut requests: Vec<RecentRequest> = match key {
@@ -169,7 +169,7 @@ impl Activity {
         requests
     }
 
-    /// How long today's answers took; `None` where there was none.
+    /// Today's latencies; `None` if nothing was answered today.
     pub(crate) fn times_of(&self, today: Date) -> Option<TodaysTimes> {
         let kept = self.lock();
         if kept.times.day != today {
@@ -186,7 +186,7 @@ impl Activity {
         !kept.unrecorded.is_empty() && kept.recorded_at.elapsed() >= RECORD_INTERVAL
     }
 
-    /// What has been counted since the last call. It has to be recorded, or given to [`Activity::keep`].
+    /// Takes the counts since the last call. Record them, or return them with [`Activity::keep`].
     pub(crate) fn take_unrecorded(&self) -> Vec<NewRequests> {
         let mut kept = self.lock();
         kept.recorded_at = Instant::now();
@@ -198,7 +198,7 @@ impl Activity {
             .collect()
     }
 
-    /// Keeps counts that could not be recorded.
+    /// Takes back counts that could not be recorded.
     pub(crate) fn keep(&self, requests: Vec<NewRequests>) {
         let mut kept = self.lock();
         for NewRequests { by, requests } in requests {
@@ -246,7 +246,7 @@ impl Histogram {
         self.counts[bucket(time)] += 1;
     }
 
-    /// The upper bound of the bucket that holds a quantile, in percent.
+    /// The upper bound of the bucket that holds a percentile.
     fn quantile(&self, percent: u64) -> Option<Duration> {
         let all: u64 = self.counts.iter().sum();
         let wanted = (all * percent).div_ceil(100).max(1);

@@ -25,7 +25,7 @@ impl Answer {
         Answer::new("application/json", body)
     }
 
-    /// 304: the client's copy is current.
+    /// 304: the client's cached answer is current.
     pub(super) fn not_modified() -> Answer {
         Answer {
             status: StatusCode::NOT_MODIFIED,
@@ -34,7 +34,7 @@ impl Answer {
         }
     }
 
-    /// 204: the headers say it all.
+    /// 204: headers only.
     pub(super) fn no_content() -> Answer {
         Answer {
             status: StatusCode::NO_CONTENT,
@@ -42,7 +42,7 @@ impl Answer {
         }
     }
 
-    /// 303: the client finds what it wants at `path`.
+    /// 303: redirects the client to `path`.
     pub(super) fn see_other(path: &str) -> Answer {
         let answer = Answer {
             status: StatusCode::SEE_OTHER,
@@ -51,7 +51,7 @@ impl Answer {
         answer.with(LOCATION, path)
     }
 
-    /// Adds a header; a value that cannot be one is left out.
+    /// Adds a header; an invalid value is ignored.
     pub(super) fn with(mut self, name: HeaderName, value: impl TryInto<HeaderValue>) -> Answer {
         if let Ok(value) = value.try_into() {
             self.headers.push((name, value));

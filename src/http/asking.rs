@@ -1,4 +1,4 @@
-//! Asks the corpus for a request: cheap queries at once, expensive ones on the pool.
+//! Runs the query of a request: cheap queries on the current thread, expensive ones on the pool.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -17,15 +17,15 @@ use crate::corpus::{
 use crate::query::Facet;
 use crate::{FacetQuery, Facets, Filter, PositionError, Query, SignalId};
 
-/// What an expensive query came to, and how long the corpus took.
+/// The result of a query, and how long the corpus took.
 type Timed<T> = (Result<T, Unanswered>, Duration);
 
-/// What a request asks for.
+/// The query of a request.
 #[derive(Clone, Copy)]
 struct Asked<'a> {
     kind: QueryKind,
     filter: &'a Filter,
-    /// To be counted.
+    /// The facets to count.
     facets: &'a [Facet],
 }
 
@@ -69,7 +69,7 @@ pub(super) async fn facets(
     total(call, view, asked, query, <dyn Corpus>::facets).await
 }
 
-/// What has changed since a position.
+/// The changes after a position.
 pub(super) async fn changes(
     call: &Call<'_>,
     view: &Arc<CorpusView>,
@@ -86,8 +86,8 @@ pub(super) async fn changes(
     on_pool(call, asked, work).await
 }
 
-/// How many signals of an export are not in `paid`; where there are more than `most`, any number above
-/// that.
+/// The number of signals of an export that are not in `paid`. If it exceeds `most`, any number above
+/// `most` may be returned.
 pub(super) async fn unpaid(
     call: &Call<'_>,
     view: &Arc<CorpusView>,
@@ -113,11 +113,11 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// A question about all matches.
+/// A query over all matches.
 type Ask<Q, T> =
     for<'a> fn(&'a (dyn Corpus + 'static), &'a CorpusView, &'a Q, Date) -> CorpusFuture<'a, T>;
 
-/// Asks about all matches, here or on the pool.
+/// Runs a query over all matches, here or on the pool.
 async fn total<Q, T>(
     call: &Call<'_>,
     view: &Arc<CorpusView>,
@@ -150,7 +150,7 @@ fn is_expensive(call: &Call<'_>, view: &CorpusView, asked: Asked<'_>) -> bool {
     corpus.cost(view, filter, facets, call.today, cheap) > cheap
 }
 
-/// Asks on this thread, and notes how long that took.
+/// Runs a query on this thread and measures it.
 async fn timed<T>(
     call: &Call<'_>,
     asked: Asked<'_>,
@@ -161,7 +161,7 @@ async fn timed<T>(
     Ok(answer?)
 }
 
-/// Asks on the pool, and notes how long that took, without the wait.
+/// Runs a query on the pool and measures it, excluding the wait.
 async fn on_pool<T: Send + 'static>(
     call: &Call<'_>,
     asked: Asked<'_>,

@@ -1,4 +1,4 @@
-//! A request with a valid key: who sent it, what was asked, and when.
+//! An authenticated request: its sender, its parameters and its date.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ const NO_KEY: &str =
 
 const UNKNOWN_KEY: &str = "The key is not known here; ask the operator for one of this service.";
 
-/// Who sent a request, as far as that is known: for headers, the log and the dashboard.
+/// The sender of a request, as far as it is known, for headers, the log and the dashboard.
 #[derive(Debug, Default)]
 pub(super) struct Caller {
     pub(super) request_id: String,
@@ -29,18 +29,18 @@ pub(super) struct Caller {
     pub(super) rate: Option<Rate>,
 }
 
-/// A request of a known key to an endpoint that needs one.
+/// An authenticated request to an endpoint that needs a key.
 pub(super) struct Call<'a> {
     pub(super) service: &'a Arc<Shared>,
     pub(super) parts: &'a Parts,
     pub(super) request_id: String,
     pub(super) key: Arc<Key>,
-    /// The hash of the key that was sent; `None` where the host has authenticated the request.
+    /// The hash of the key that was sent; `None` if the host has authenticated the request.
     pub(super) key_hash: Option<KeyHash>,
     pub(super) month: Month,
     pub(super) now: UtcDateTime,
     pub(super) deadline: &'a Deadline,
-    /// The day that counts as today for every part of the answer.
+    /// The date used as today for every part of the answer.
     pub(super) today: Date,
 }
 
@@ -58,15 +58,15 @@ impl<'a> Call<'a> {
         Ok(call)
     }
 
-    /// Authenticates a request, and checks the key's rate limit. `caller` is set as soon as the key is
-    /// known, for refusals too.
+    /// Authenticates a request and checks the key's rate limit. `caller` is set as soon as the key is
+    /// known, so that refusals have it, too.
     pub(super) fn identify(
         service: &'a Arc<Shared>,
         parts: &'a Parts,
         caller: &mut Caller,
         deadline: &'a Deadline,
     ) -> Result<Call<'a>, Problem> {
-        // The files are looked at again only where they were lost, which heals without a follower too.
+        // Lost files are looked for again here, so that hosts without a follower recover, too.
         if service.state.is_lost() && service.state.check_files().is_err() {
             return Err(pages::state_is_lost());
         }
@@ -124,7 +124,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The key of a request, or of the principal as which the host has authenticated it.
+/// The key of a request, or of the principal that the host has set.
 fn identify(
     service: &Shared,
     parts: &Parts,
@@ -148,7 +148,7 @@ fn identify(
     Ok((key, Some(hash)))
 }
 
-/// Why a key that is known is refused. Only its holder learns this.
+/// Why a known key is refused. Only the holder of the key sees this.
 fn ended(record: &KeyRecord) -> &'static str {
     if record.revoked_at.is_some() {
         "The key is revoked; ask the operator for another."

@@ -1,4 +1,4 @@
-//! `GET /api/v1/changes`: what has changed since a position, charged by the signals it shows.
+//! `GET /api/v1/changes`: the changes after a position, charged by the signals in the answer.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::corpus::{ChangesRequest, CorpusView, RenderedChanges};
 use crate::query::{ChangesQuery, ErrorCode, ParameterError, SINCE};
 use crate::{ParsePositionError, Position, PositionError};
 
-/// What changes were found for.
+/// A request for changes, with its answer.
 struct Poll<'a> {
     call: &'a Call<'a>,
     view: &'a Arc<CorpusView>,
@@ -45,14 +45,14 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
 }
 
 impl Poll<'_> {
-    /// Charges what was found and answers with it, or with as much of it as the key's quota leaves.
+    /// Charges the answer and sends it, shortened if the key's quota does not cover all of it.
     async fn deliver(
         &mut self,
         replay: Option<Replay>,
         guard: Option<Arc<IdempotencyGuard>>,
     ) -> Result<Answer, Problem> {
         let call = self.call;
-        // Each turn asks for fewer units than the one before, so the loop ends.
+        // The loop ends because each attempt charges fewer units than the previous one.
         loop {
             let found = self.find().await?;
             let (units, tag) = (found.upserts, self.tag());
@@ -106,7 +106,7 @@ pub(super) fn parse(text: &str) -> Result<ChangesRequest, Problem> {
     })
 }
 
-/// What two requests have in common that ask for the same.
+/// Identifies equal requests.
 fn parameters_of(request: &ChangesRequest) -> [u8; 32] {
     let since = request.since.as_ref().map(ToString::to_string);
     replay::parameters_of(&[
@@ -121,7 +121,7 @@ fn invalid_position(error: ParsePositionError) -> Problem {
     position_problem(&format!("{SINCE} {error}"))
 }
 
-/// Why nothing can be told since a position.
+/// The problem for a position that cannot be used.
 pub(super) fn refused(error: PositionError) -> Problem {
     match error {
         PositionError::Ahead => position_problem(&format!(

@@ -1,8 +1,8 @@
-//! What an answer costs, made durable before the answer leaves.
+//! Charges for answers, durable before the answer is sent.
 //!
-//! The state alone knows what a quota leaves: it is counted in the transaction that records a
-//! charge, over all processes. A charge that exceeds it is refused with what is left, so that the
-//! request can deliver just that.
+//! Only the state knows the remaining quota: it is counted in the transaction that records the charge,
+//! over all processes. A charge that exceeds the quota is refused with the remaining units, so that
+//! the request can deliver exactly those.
 
 use std::sync::Arc;
 
@@ -23,12 +23,12 @@ const TOO_MANY_PIECES: &str = "The export of this Idempotency-Key was begun or r
 /// Why a charge was refused.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// The quota leaves only that many units.
+    /// Only this many units are left of the quota.
     Left(Counter, u64),
     Problem(Problem),
 }
 
-/// What the key's quota leaves; `None` where it has none.
+/// The units left of the key's quota; `None` if the key has no quota.
 ///
 /// # Errors
 /// Nothing is left, or the state cannot be read.
@@ -39,7 +39,7 @@ pub(super) fn left(call: &Call<'_>, counter: Counter) -> Result<Option<u64>, Pro
     }
 }
 
-/// As [`left`], where nothing may be left.
+/// As [`left`], but zero is not an error.
 ///
 /// # Errors
 /// The state cannot be read.
@@ -55,12 +55,12 @@ pub(super) fn unused(call: &Call<'_>, counter: Counter) -> Result<Option<u64>, P
     Ok(Some(quota.saturating_sub(used[counter.index()])))
 }
 
-/// Takes one free answer of what the key's quota leaves, before the work for it.
+/// Reserves one free answer of the key's quota before the query runs.
 ///
 /// # Errors
 /// As [`left`].
 pub(super) fn take_free(call: &Call<'_>) -> Result<FreeAnswer, Problem> {
-    // Taken before the quota is read, so that of answers under way at once none exceeds it.
+    // Reserved before the quota is read, so that concurrent answers cannot exceed it.
     let number = call.key.record.number;
     let (answer, unrecorded) = call.service.free_answers.take(number, call.month);
     match left(call, Counter::FreeAnswers)? {
@@ -69,18 +69,18 @@ pub(super) fn take_free(call: &Call<'_>) -> Result<FreeAnswer, Problem> {
     }
 }
 
-/// Counts a free answer that was given; it is recorded within a second. A HEAD is none.
+/// Counts a free answer, which is recorded within a second. HEAD requests do not count.
 pub(super) fn count_free(call: &Call<'_>, answer: FreeAnswer) {
     if !call.is_head() && call.key.is_metered {
         answer.give();
     }
 }
 
-/// Records units, with the answer they pay for where it has a name, and returns when both are
-/// durable. The guard is held until then, so that a retry finds either it or the answer.
+/// Records units, with the answer if the request has an idempotency key, and returns when both are
+/// durable. The guard is held until then, so a retry finds either the guard or the answer.
 ///
 /// # Errors
-/// Nothing was recorded, unless the problem says that this is uncertain. Nothing may be delivered.
+/// Nothing was recorded, or the problem says that this is uncertain. Nothing may be delivered.
 pub(super) async fn charge(
     call: &Call<'_>,
     counter: Counter,
@@ -99,7 +99,7 @@ pub(super) async fn charge(
     record(call.service, charge, guard, deadline).await
 }
 
-/// Units that a key is charged, with what they pay for where it has a name.
+/// Units to charge to a key, with the answer to keep if the request has an idempotency key.
 pub(super) struct NewCharge<'a> {
     pub(super) key: &'a Key,
     pub(super) now: UtcDateTime,
@@ -108,7 +108,7 @@ pub(super) struct NewCharge<'a> {
     pub(super) kept: Option<Kept>,
 }
 
-/// As [`charge`], also where the request is answered already; unless `deadline` comes first.
+/// As [`charge`], with a deadline, and also after the answer has begun.
 pub(super) async fn record(
     service: &Shared,
     new: NewCharge<'_>,
@@ -155,7 +155,7 @@ pub(super) fn exhausted(counter: Counter) -> Problem {
     Problem::new(Code::QuotaExceeded, detail)
 }
 
-/// The answer while another request with the same idempotency key is under way.
+/// The problem while another request with the same idempotency key is in progress.
 pub(super) fn in_progress() -> Problem {
     let detail = "A request with this Idempotency-Key is under way; try again.";
     Problem::new(Code::RequestInProgress, detail).retry_after(1)

@@ -1,7 +1,7 @@
-//! Cross-origin requests: which web pages may read answers, as the Fetch standard has it.
+//! Cross-origin requests: which web pages may read answers, following the Fetch standard.
 //!
-//! Nothing is allowed by default. Keys travel in `Authorization` and not in cookies, so an answer never
-//! allows credentials.
+//! Nothing is allowed by default. Keys are sent in `Authorization`, not in cookies, so answers never
+//! allow credentials.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,42 +16,42 @@ use axum::http::{Method, Uri};
 
 use super::answer::Answer;
 
-/// What a page may send to an endpoint.
+/// The methods and headers that a page may send to an endpoint.
 pub(super) struct Sendable {
     methods: HeaderValue,
-    /// Beyond those that every request may have.
+    /// Headers in addition to those that every request may have.
     headers: HeaderValue,
 }
 
-/// To the endpoints of the API.
+/// For the endpoints of the API.
 pub(super) const API: Sendable = Sendable {
     methods: HeaderValue::from_static("GET, HEAD"),
     headers: HeaderValue::from_static("Authorization, Idempotency-Key, If-None-Match"),
 };
-/// To `/mcp`.
+/// For `/mcp`.
 pub(super) const MCP: Sendable = Sendable {
     methods: HeaderValue::from_static("POST"),
     headers: HeaderValue::from_static(
         "Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name",
     ),
 };
-/// Headers of an answer that a page may read.
+/// Response headers that a page may read.
 const ANSWER_HEADERS: HeaderValue = HeaderValue::from_static(
     "ETag, Idempotency-Replayed, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, \
      X-Usage-Charged, X-Usage-Remaining",
 );
-/// Seconds that a browser may remember a preflight; two hours is the most that any keeps.
+/// Seconds for which a browser may cache a preflight; no browser exceeds two hours.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
 
-/// An origin whose pages may read answers: `https://app.example`, or `*` for every origin.
+/// An allowed origin such as `https://app.example`, or `*` for every origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllowedOrigin(HeaderValue);
 
-/// A text that is no origin.
+/// The error for a text that is not an origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidOrigin(());
 
-/// The origins that are allowed.
+/// The allowed origins.
 #[derive(Debug, Default)]
 pub(super) struct AllowedOrigins(Vec<AllowedOrigin>);
 
@@ -72,12 +72,12 @@ impl AllowedOrigins {
         })
     }
 
-    /// Adds to an answer what lets the page that asked read it.
+    /// Adds the headers that let the requesting page read the answer.
     pub(super) fn mark(&self, request: &HeaderMap, answer: &mut HeaderMap) {
         if self.0.is_empty() {
             return;
         }
-        // Appended, since answers with a tag vary by the key as well.
+        // Appended, because answers with an entity tag also vary by key.
         answer.append(VARY, HeaderValue::from_static("Origin"));
         if let Some(origin) = self.allowed(request) {
             answer.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
@@ -90,7 +90,7 @@ impl AllowedOrigins {
         self.allowed(request).is_some()
     }
 
-    /// What `Access-Control-Allow-Origin` says to a request; `None` if its origin is not allowed.
+    /// The `Access-Control-Allow-Origin` for a request; `None` if its origin is not allowed.
     fn allowed(&self, request: &HeaderMap) -> Option<&HeaderValue> {
         let origin = request.get(ORIGIN)?;
         let allowed = self.0.iter().map(|AllowedOrigin(allowed)| allowed);
@@ -110,7 +110,7 @@ impl FromStr for AllowedOrigin {
             let (scheme, authority) = (uri.scheme_str()?, uri.authority()?);
             let written = format!("{scheme}://{authority}");
             let has_user = authority.as_str().contains('@');
-            // A browser leaves out a default port.
+            // Browsers omit the default port.
             let has_default_port = match (scheme, authority.port_u16()) {
                 ("http", port) => port == Some(80),
                 ("https", port) => port == Some(443),

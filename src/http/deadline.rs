@@ -1,7 +1,7 @@
-//! The time that a request may take, and who ends it.
+//! The deadline of a request, and who enforces it.
 //!
-//! Until a request is charged, its future is simply dropped when the time is over. While a charge
-//! waits, only the charge knows whether it can still be withdrawn, so it watches the time itself.
+//! Before a request is charged, its future is dropped at the deadline. While a charge waits, only the
+//! charge knows whether it can still be withdrawn, so the charge watches the deadline itself.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::problem::Problem;
 
-/// When a request's time is over.
+/// The deadline of a request.
 #[derive(Debug)]
 pub(super) struct Deadline {
     at: Instant,
@@ -26,7 +26,7 @@ impl Deadline {
         }
     }
 
-    /// The answer, or a problem where the time is over before the request is charged.
+    /// The answer, or a problem if the deadline passes before the request is charged.
     pub(super) async fn bound<T>(
         &self,
         answer: impl Future<Output = Result<T, Problem>>,
@@ -38,7 +38,7 @@ impl Deadline {
         }
     }
 
-    /// Leaves it to the charge from now on to end the request in time, and says when.
+    /// Hands the deadline over to the charge, which must end the request by the returned instant.
     pub(super) fn of_charge(&self) -> Instant {
         self.is_charging.store(true, Ordering::Relaxed);
         self.at

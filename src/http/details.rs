@@ -11,7 +11,7 @@ use super::search::{CHARGED, priced, tagged};
 use crate::SignalId;
 use crate::query::{ErrorCode, ParameterError};
 
-/// A record that was found, and the tag of showing it.
+/// A record with its entity tag.
 struct Record {
     body: Vec<u8>,
     tag: String,
@@ -74,7 +74,7 @@ pub(super) fn no_company() -> Problem {
     Problem::new(Code::NotFound, detail)
 }
 
-/// The id that a segment of a path names.
+/// Parses the id in a path segment.
 pub(super) fn parse_id(segment: &str) -> Result<SignalId, Problem> {
     let id = request::decode_segment(segment)?.parse();
     id.map_err(|_| {

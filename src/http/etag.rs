@@ -1,13 +1,13 @@
-//! Weak entity tags: they say which snapshot answered what, never to whom.
+//! Weak entity tags: derived from the snapshot and the request, never from the key.
 
 use axum::http::HeaderMap;
 use axum::http::header::IF_NONE_MATCH;
 use sha2::{Digest, Sha256};
 
-/// Bytes of the hash in a tag: enough that no two answers meet by chance.
+/// Bytes of the hash in a tag: enough that answers do not collide by chance.
 const TAG_BYTES: usize = 12;
 
-/// The tag of an answer, from everything that decides what it shows.
+/// The tag of an answer, from everything that determines its content.
 pub(crate) fn of(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -25,7 +25,7 @@ pub(crate) fn of(parts: &[&[u8]]) -> String {
     tag
 }
 
-/// Whether a client says that it has the answer of a tag.
+/// Whether a client already has the answer with this tag.
 pub(crate) fn is_current(headers: &HeaderMap, tag: &str) -> bool {
     fn opaque(tag: &str) -> &str {
         tag.trim().trim_start_matches("W/")

@@ -1,8 +1,8 @@
 //! `GET /api/v1/export`: every match, streamed, each slice charged before it is sent.
 //!
-//! The first slice is found and charged before the answer begins, so what is wrong then is an error as
-//! any other. From there on a task finds, charges and sends one slice after the other; it finds the next
-//! one while a charge is written. What goes wrong then breaks the answer off.
+//! The first slice is found and charged before the answer begins, so errors up to then have a normal
+//! problem body. After that, a task finds, charges and sends one slice after another, and finds the
+//! next slice while a charge is being written. A later error aborts the response.
 
 mod body;
 mod format;
@@ -38,28 +38,28 @@ use crate::Filter;
 use crate::corpus::{CorpusView, ExportRequest, ExportSlice, Unanswered, export_header};
 use crate::query::{ExportFormat, ExportQuery};
 
-/// How long an export waits where too many expensive queries do, before it tries again.
+/// How long an export pauses before it retries when too many expensive queries are waiting.
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
 
 const NEEDS_HTTP_1_1: &str = "An export needs HTTP/1.1, which tells a download that breaks off from a \
      whole one; a proxy before this service may have to be told (nginx: proxy_http_version 1.1).";
 
-/// An export under way.
+/// A running export.
 struct Export {
     service: Arc<Shared>,
     view: Arc<CorpusView>,
     key: Arc<Key>,
-    /// The hash of the key that was sent; `None` where the host has authenticated the request.
+    /// The hash of the key that was sent; `None` if the host has authenticated the request.
     key_hash: Option<KeyHash>,
     today: Date,
-    /// The idempotency key, and what keeps others from using it.
+    /// The idempotency key, and the guard that reserves it.
     name: Option<(Replay, Arc<IdempotencyGuard>)>,
     request_id: String,
     /// Held until the export ends.
     _slot: Slot,
 }
 
-/// Why an export was broken off.
+/// Why an export was aborted.
 enum BrokenOff {
     ClientGone,
     KeyEnded,
@@ -141,12 +141,12 @@ fn answer_of(format: ExportFormat, body: ExportBody) -> Answer {
         .with(VARY, HeaderValue::from_static("Authorization, Accept"))
 }
 
-/// What two requests have in common that are parts of the same export.
+/// Identifies requests for the same export.
 fn parameters_of(filter: &Filter) -> [u8; 32] {
     replay::parameters_of(&[b"export", filter.fingerprint().as_bytes()])
 }
 
-/// Refuses an export that would take more units than the key's quota leaves.
+/// Refuses an export that needs more units than are left of the key's quota.
 async fn check_quota(
     call: &Call<'_>,
     view: &Arc<CorpusView>,
@@ -156,7 +156,7 @@ async fn check_quota(
     let Some(left) = charging::unused(call, Counter::Signals)? else {
         return Ok(());
     };
-    // The number of all matches is known at once for most filters, and is often enough.
+    // The number of all matches is cheap for most filters and often sufficient.
     let matches = asking::count(call, view, &request.filter).await?;
     if matches.min(request.items_max) <= left {
         return Ok(());
@@ -186,7 +186,7 @@ impl Export {
         self.service.query_pool.run(key, work).await
     }
 
-    /// Charges what of a slice is not paid yet, and says how many units that are.
+    /// Charges the signals of a slice that are not paid yet. Returns their number.
     async fn charge(
         &self,
         request: &ExportRequest,
@@ -218,13 +218,13 @@ impl Export {
         Ok(units)
     }
 
-    /// Shows a charge in the dashboard's list of requests.
+    /// Adds a charge to the dashboard's list of requests.
     fn note_charged(&self, units: u64) {
         let (number, activity) = (self.key.record.number, &self.service.activity);
         activity.add_charged(number, &self.request_id, units);
     }
 
-    /// Sends a slice that is charged, and all that follow it.
+    /// Sends a charged slice and all slices after it.
     async fn run(self, request: ExportRequest, first: ExportSlice, parts: mpsc::Sender<Part>) {
         let mut sent = 0;
         let outcome = self.send_all(request, first, &parts, &mut sent).await;
@@ -236,9 +236,9 @@ impl Export {
             return;
         }
         tracing::info!(request_id, signals, "exported");
-        // A client that has the end can begin another export at once.
+        // Release the slot first: a client that has read the end may start another export.
         drop(self);
-        // One that has gone by now has all the rest.
+        // If the client has gone, it has everything but the end.
         let _ = parts.send(Part::End).await;
     }
 
@@ -274,7 +274,7 @@ impl Export {
         Ok(())
     }
 
-    /// Charges as the key is now, which may have ended since the export began.
+    /// Charges the key in its current state: it may have expired since the export began.
     async fn charge_now(
         &self,
         request: &ExportRequest,
@@ -298,7 +298,7 @@ impl Export {
         key.record.is_valid_at(UtcDateTime::now()).then_some(key)
     }
 
-    /// Finds a slice, however long other queries take before it.
+    /// Finds a slice, retrying while the pool is busy.
     async fn find_patiently(
         &self,
         request: &ExportRequest,

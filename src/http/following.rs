@@ -1,17 +1,17 @@
-//! What the service says of a host that loads the index from elsewhere.
+//! Reports of a host that loads the index from elsewhere, shown by `/readyz` and the metrics.
 
 use std::time::Instant;
 
 use super::service::Service;
 
-/// How the index keeps up with what it is a copy of.
+/// How current a copy of an index is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Following {
-    /// The newest generation that is known to be there.
+    /// The newest known generation of the source.
     pub newest: u64,
-    /// Whether what it is a copy of could be asked.
+    /// Whether the source answered the last request.
     pub store_answered: bool,
-    /// Why it does not answer yet, for untrusted clients: without addresses and credentials.
+    /// Why the copy is not current. Shown to untrusted clients: without addresses and credentials.
     pub error: Option<String>,
     /// Objects fetched since the last report.
     pub objects_fetched: u64,
@@ -20,8 +20,8 @@ pub struct Following {
 }
 
 impl Service {
-    /// Takes the report of the loader, which `/readyz` and the metrics then show. A host
-    /// that changes its index in another way has nothing to report.
+    /// Accepts a report of the loader, for `/readyz` and the metrics. Only hosts that copy their index from
+    /// elsewhere need this.
     pub fn report_following(&self, report: Following) {
         let shared = &self.0;
         shared.metrics.followed(&report);
@@ -35,7 +35,7 @@ impl Service {
             answered_at,
         };
         shared.following.store(Some(reported.into()));
-        // What answers the next request is derived now, and the snapshot before is let go.
+        // Creates the next view now and releases the previous snapshot.
         shared.corpus.view();
     }
 }

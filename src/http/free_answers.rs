@@ -1,7 +1,7 @@
 //! Free answers: counts and filter options, counted by key and month but not billed.
 //!
-//! They are gathered in memory and recorded once a second with the charges of that time, so that
-//! none waits for a commit. A process that is killed loses at most those of its last second.
+//! They are counted in memory and recorded once a second together with charges, so that none waits for
+//! a commit. A killed process loses at most those of its last second.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use super::metering::{Counter, Month};
 use super::service::Service;
 use super::state::{Charge, ChargeError};
 
-/// How often what was gathered is recorded.
+/// How often the counts are recorded.
 const RECORD_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The number of a key, and a month.
@@ -28,13 +28,13 @@ pub(super) struct FreeAnswers(Arc<Mutex<HashMap<KeyMonth, Counts>>>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
-    /// Under way, given, or being recorded; at least 1.
+    /// In progress, given, or being recorded; at least 1.
     unrecorded: u64,
-    /// Of those, given and not yet being recorded.
+    /// The part of them that is given and not yet being recorded.
     given: u64,
 }
 
-/// A free answer under way. Dropped before it is given, it does not count.
+/// A free answer in progress. It does not count if it is dropped before it is given.
 #[derive(Debug)]
 pub(super) struct FreeAnswer {
     answers: FreeAnswers,
@@ -61,7 +61,7 @@ impl Drop for FreeAnswer {
 }
 
 impl FreeAnswers {
-    /// Takes an answer, and says how many of the key and month are unrecorded with it.
+    /// Reserves an answer. Also returns the number of unrecorded answers of the key and month with it.
     pub(super) fn take(&self, key: i64, month: Month) -> (FreeAnswer, u64) {
         let of = (key, month);
         let mut gathered = self.lock();
@@ -75,7 +75,7 @@ impl FreeAnswers {
         (answer, counts.unrecorded)
     }
 
-    /// All that were given since the last call. Each number has to be settled or given again.
+    /// Takes the answers given since the last call. Each number must then be settled or kept.
     fn start_recording(&self) -> Vec<(KeyMonth, u64)> {
         let mut gathered = self.lock();
         let given = gathered
@@ -84,7 +84,7 @@ impl FreeAnswers {
         given.filter(|(_, given)| *given > 0).collect()
     }
 
-    /// Some answers are recorded, or were not given.
+    /// Removes answers that have been recorded or were not given.
     fn settle(&self, of: KeyMonth, answers: u64) {
         let mut gathered = self.lock();
         if let Some(counts) = gathered.get_mut(&of) {
@@ -95,7 +95,7 @@ impl FreeAnswers {
         }
     }
 
-    /// Some answers could not be recorded and are kept.
+    /// Takes back answers that could not be recorded.
     fn keep(&self, of: KeyMonth, answers: u64) {
         if let Some(counts) = self.lock().get_mut(&of) {
             counts.given += answers;
@@ -108,12 +108,13 @@ impl FreeAnswers {
 }
 
 impl Service {
-    /// Records the free answers (counts, filter options) of every key since the last call, and returns
-    /// when they are durable, or are kept for the next call because the state cannot be written. Every
-    /// five seconds it also records how many requests were answered. Call it once a second, and before [`close`](Service::close); [`Server`](super::Server) does both.
+    /// Records the free answers (counts, filter options) of every key since the last call. Returns when
+    /// they are durable, or keeps them for the next call if the state cannot be written. Every five
+    /// seconds it also records the numbers of requests. Call it once a second, and before
+    /// [`close`](Service::close); [`Server`](super::Server) does both.
     ///
-    /// Cost: the commits that charges of the same time share; none where there is nothing new. Needs
-    /// a tokio runtime.
+    /// Cost: a commit shared with concurrent charges, or nothing if there is nothing new. Needs a tokio
+    /// runtime.
     pub async fn record_free_answers(&self) {
         let mut recording = JoinSet::new();
         for (of, answers) in self.0.free_answers.start_recording() {
@@ -135,14 +136,14 @@ impl Service {
             day: UtcDateTime::now().date(),
             counter: Counter::FreeAnswers,
             units: answers,
-            // The quota was asked when the answer was taken.
+            // The quota was checked when the answer was reserved.
             quota: None,
             kept: None,
             guard: None,
         };
         let deadline = Instant::now() + self.0.limits.request_time;
         match self.0.writer.charge(charge, deadline).await {
-            // What is uncertain is rather not counted than counted twice.
+            // If uncertain, counting too little is better than counting twice.
             Ok(_) | Err(ChargeError::Uncertain) => self.0.free_answers.settle(of, answers),
             Err(error) => {
                 tracing::warn!(?error, "free answers are kept to be recorded later");

@@ -1,4 +1,4 @@
-//! The keys in memory: whom a request comes from, and how many requests they may send.
+//! The keys in memory: authentication and rate limits.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -17,34 +17,35 @@ use super::state::{State, StateError};
 
 type Bucket = RateLimiter<NotKeyed, InMemoryState, DefaultClock, StateInformationMiddleware>;
 
-/// How often changed keys are looked for; a revoked key is accepted this much longer at most.
+/// How often the keys are checked for changes: the longest that a revoked key is still accepted.
 pub(crate) const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Principals in memory. Where there are more, all are looked up again, and their rate limits start anew.
+/// Principals in memory. If there are more, all are dropped: they are read again, and their rate limits
+/// start anew.
 const PRINCIPALS_MAX: usize = 100_000;
 
-/// A key with what this process knows of it.
+/// A key with its state in this process.
 #[derive(Debug)]
 pub(crate) struct Key {
     pub(crate) record: KeyRecord,
-    /// Whether what is delivered is charged.
+    /// Whether answers are charged.
     pub(crate) is_metered: bool,
     lasting: Arc<Lasting>,
 }
 
-/// What stays when a key's record is read again.
+/// The state that is kept when a key's record is read again.
 #[derive(Debug)]
 struct Lasting {
     bucket: Bucket,
 }
 
-/// How a key stands with its rate limit.
+/// The state of a key's rate limit after a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rate {
     pub(crate) burst: u32,
     pub(crate) window_seconds: u32,
     pub(crate) remaining: u32,
-    /// Until the next request is allowed, where this one was not.
+    /// Time until the next request is allowed, if this one was not.
     pub(crate) retry_after_seconds: Option<u64>,
 }
 
@@ -74,14 +75,14 @@ impl Keyring {
         Ok(keyring)
     }
 
-    /// The key of a hash. One that is not known is looked for in the state, since it may be new.
+    /// Finds a key by its hash. An unknown key may be new, so it is looked up in the state.
     pub(crate) fn find(
         &self,
         hash: &KeyHash,
         state: &State,
     ) -> Result<Option<Arc<Key>>, StateError> {
-        // A lookup by the hash of what was sent leaks no more than that hash, and a client that
-        // chooses it cannot turn it back into a key; so no comparison in constant time is needed.
+        // No comparison in constant time is needed: timing could only reveal a hash, and a hash cannot be
+        // turned back into a key.
         if let Some(key) = self.keys.load().by_hash.get(hash) {
             return Ok(Some(Arc::clone(key)));
         }
@@ -89,9 +90,9 @@ impl Keyring {
         Ok(self.keys.load().by_hash.get(hash).cloned())
     }
 
-    /// A principal of the host as a key. What the host changes about it holds from this request on.
+    /// The key that represents a principal of the host. Changed settings apply from this request on.
     ///
-    /// Cost: a look into a map; for a principal that this process has not seen, a transaction.
+    /// Cost: a map lookup, or a transaction for a principal that is new to this process.
     pub(crate) fn of_principal(
         &self,
         principal: &Principal,
@@ -136,7 +137,7 @@ impl Keyring {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the keys again where they have changed.
+    /// Reads the keys again if they have changed.
     pub(crate) fn follow(&self, state: &State) -> Result<(), StateError> {
         let _one_at_a_time = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let known = self.keys.load_full();
@@ -145,7 +146,7 @@ impl Keyring {
             return Ok(());
         }
         let key = |(hash, record): (KeyHash, KeyRecord)| {
-            // A limit that was edited holds at once; what was sent before does not count against it.
+            // An edited limit applies immediately, and earlier requests do not count against it.
             let same = known
                 .by_hash
                 .get(&hash)
@@ -181,7 +182,7 @@ impl Key {
         (own.rate, own.burst) == (other.rate, other.burst)
     }
 
-    /// Counts a request and says how the key stands.
+    /// Counts a request and returns the state of the rate limit.
     pub(crate) fn request(&self) -> Rate {
         let (rate, burst) = (self.record.settings.rate, self.record.settings.burst);
         let window_seconds = burst.div_ceil(rate.max(1));

@@ -1,4 +1,4 @@
-//! API keys: how they read, what of them is kept, and what they allow.
+//! API keys: their text form, what is stored of them, and what they permit.
 
 use std::fmt;
 
@@ -9,14 +9,14 @@ use time::UtcDateTime;
 
 use super::metering::{Counter, Quotas};
 
-/// What every key starts with, so that leaked ones can be searched for.
+/// The prefix of every key, so that scanners find leaked keys.
 const PREFIX: &str = "sdx_";
 /// Random bytes of a key: 256 bits cannot be guessed, so a fast hash suffices to store it.
 const SECRET_BYTES: usize = 32;
 /// Base64url characters of those bytes.
 const SECRET_CHARACTERS: usize = 43;
-/// Characters of a secret that its hint shows on each side: 48 of 256 bits, which leaves the rest as
-/// hard to guess.
+/// Characters of a secret that its hint shows on each side: 48 of 256 bits, so the remaining 208 are still
+/// impossible to guess.
 const HINT_CHARACTERS: usize = 4;
 /// Random bytes of a key's public id.
 const ID_BYTES: usize = 9;
@@ -28,7 +28,7 @@ pub struct ApiKey(String);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct KeyHash(pub(crate) [u8; 32]);
 
-/// What a key may be used for.
+/// A permission of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scope {
@@ -42,24 +42,24 @@ pub enum Scope {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scopes(u8);
 
-/// What is asked for when a key is made.
+/// The settings of a new key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewKey {
-    /// A name for people; at most 180 characters.
+    /// A display name of at most 180 characters.
     pub name: String,
-    /// What the key may be used for.
+    /// The permissions of the key.
     pub scopes: Scopes,
-    /// The instant from which the key is refused.
+    /// The instant at which the key expires.
     pub expires_at: Option<UtcDateTime>,
     /// Sustained requests per second; at least 1.
     pub rate: u32,
-    /// Requests at once; at least 1.
+    /// Burst size in requests; at least 1.
     pub burst: u32,
-    /// Units a calendar month.
+    /// Units per calendar month.
     pub quotas: Quotas,
 }
 
-/// A key as it is stored: everything but the key.
+/// A stored key: everything except its secret.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct KeyRecord {
@@ -67,19 +67,19 @@ pub struct KeyRecord {
     pub(crate) number: i64,
     /// The public id, by which a key is revoked.
     pub id: String,
-    /// The ends of the secret, such as `sdx_07Yl…dvBw`, by which a person tells keys apart; `None` for
-    /// keys that an earlier release created.
+    /// The ends of the secret, such as `sdx_07Yl…dvBw`, to tell keys apart; `None` for keys created by an
+    /// earlier release.
     pub hint: Option<String>,
-    /// What was asked for.
+    /// The settings of the key.
     pub settings: NewKey,
-    /// When the key was made.
+    /// When the key was created.
     pub created_at: UtcDateTime,
-    /// When it was revoked.
+    /// When the key was revoked.
     pub revoked_at: Option<UtcDateTime>,
 }
 
 impl ApiKey {
-    /// A key of 32 bytes from the operating system's generator.
+    /// Generates a key of 32 random bytes from the operating system.
     pub(crate) fn generate() -> Result<ApiKey, getrandom::Error> {
         Ok(ApiKey(format!(
             "{PREFIX}{}",
@@ -87,7 +87,7 @@ impl ApiKey {
         )))
     }
 
-    /// The key's text.
+    /// The text of the key.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -96,7 +96,7 @@ impl ApiKey {
         KeyHash::of(&self.0)
     }
 
-    /// The ends of the key, to be stored and shown.
+    /// The ends of the key, which may be stored and shown.
     pub(crate) fn hint(&self) -> String {
         let first = &self.0[..PREFIX.len() + HINT_CHARACTERS];
         let last = &self.0[self.0.len() - HINT_CHARACTERS..];
@@ -105,14 +105,14 @@ impl ApiKey {
 }
 
 impl fmt::Debug for ApiKey {
-    /// Hides the key, which must not reach logs.
+    /// Hides the key, so that it cannot reach logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ApiKey(hidden)")
     }
 }
 
 impl KeyHash {
-    /// The hash of what a client sent, or `None` where that does not read as a key at all.
+    /// The hash of a key sent by a client, or `None` if the text does not have the form of a key.
     pub(crate) fn of_presented(text: &str) -> Option<KeyHash> {
         let secret = text.strip_prefix(PREFIX)?;
         let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
@@ -141,7 +141,7 @@ impl Scope {
     /// Every scope.
     pub const ALL: [Scope; 2] = [Scope::SignalsRead, Scope::CompaniesRead];
 
-    /// The scope as requests and records write it.
+    /// The name of the scope.
     pub const fn as_str(self) -> &'static str {
         match self {
             Scope::SignalsRead => "signals:read",
@@ -160,12 +160,12 @@ impl Scopes {
         Scope::ALL.into_iter().collect()
     }
 
-    /// Whether the scope is among these.
+    /// Whether the set contains the scope.
     pub const fn contains(self, scope: Scope) -> bool {
         self.0 & scope.bit() != 0
     }
 
-    /// Reads a comma-separated list, or `None` where it is empty or names something else.
+    /// Parses a comma-separated list. `None` if it is empty or contains anything else.
     pub fn parse(text: &str) -> Option<Scopes> {
         let scope = |name: &str| {
             Scope::ALL
@@ -194,11 +194,11 @@ impl fmt::Display for Scopes {
 }
 
 impl NewKey {
-    /// Default requests per second of a key.
+    /// Default rate of a key, in requests per second.
     pub const DEFAULT_RATE: u32 = 50;
-    /// Requests at once of a key, unless it says otherwise.
+    /// Default burst size of a key, in requests.
     pub const DEFAULT_BURST: u32 = 100;
-    /// Characters of a name.
+    /// Maximum length of a name, in characters.
     pub const MAX_NAME_CHARACTERS: usize = 180;
 
     /// A key with every scope, the default rate and no quota.
@@ -215,7 +215,7 @@ impl NewKey {
 }
 
 impl KeyRecord {
-    /// Whether the key is to be accepted at an instant.
+    /// Whether the key is valid at an instant.
     pub fn is_valid_at(&self, now: UtcDateTime) -> bool {
         self.revoked_at.is_none() && self.settings.expires_at.is_none_or(|end| now < end)
     }

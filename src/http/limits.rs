@@ -1,66 +1,66 @@
-//! Every bound of the service, with its unit and reason.
+//! Every limit of the service, with its unit and reason.
 
 use std::time::Duration;
 
-/// Bounds of the router.
+/// Limits of the router.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Requests under way at once; further ones are answered 503.
+    /// Concurrent requests; further ones are answered 503.
     pub in_flight: usize,
-    /// Charges that wait for a commit; further ones are answered 503.
+    /// Charges waiting for a commit; further ones are answered 503.
     pub charge_queue: usize,
-    /// The longest a request may take.
+    /// The time limit of a request.
     pub request_time: Duration,
-    /// What a query may cost to be answered at once, in comparisons of a title with a phrase (20 to 50
-    /// nanoseconds each). One that may cost more runs on a pool of threads, where keys take turns.
+    /// The cost up to which a query runs on the current thread, in comparisons of a title with a phrase (20
+    /// to 50 nanoseconds each). A query that may cost more runs on a pool of threads, where keys take turns.
     pub cheap_query_cost: u64,
     /// Threads of that pool.
     pub query_threads: usize,
-    /// The longest that an expensive query may wait for its turn; it is then answered 429.
+    /// How long an expensive query may wait for its turn before it is answered 429.
     pub query_wait: Duration,
-    /// Exports under way at once, each with some mebibytes of memory; further ones are answered 503. A key
-    /// may have four.
+    /// Concurrent exports, each with a few mebibytes of memory; further ones are answered 503. A key may
+    /// run four.
     pub exports: usize,
-    /// The dashboard lists queries for which the index takes longer than this.
+    /// The dashboard lists queries that take longer than this in the index.
     pub slow_query_time: Duration,
-    /// Whether `POST /mcp` is served, which offers the endpoints to agents as tools. On by default.
+    /// Whether `POST /mcp` is served, which offers the endpoints as tools for agents. On by default.
     pub mcp: bool,
-    /// Whether the dashboard's list of recent requests shows their query strings, which may say what
-    /// a client is interested in. Off by default.
+    /// Whether the dashboard's list of recent requests shows query strings, which may reveal what a client
+    /// is interested in. Off by default.
     pub show_parameters: bool,
 }
 
-/// Bounds of the server's sockets.
+/// Limits of the server's connections.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerLimits {
-    /// Connections open at once; further ones are answered 503 and closed.
+    /// Open connections; further ones are answered 503 and closed.
     pub connections: usize,
-    /// The longest wait for a request's headers, from the end of the answer before it; so also the
-    /// longest that a connection may be idle.
+    /// The time limit for receiving a request's headers, from the end of the previous answer; so it also limits how
+    /// long a connection may be idle.
     pub header_time: Duration,
-    /// The longest that a client may not read while an answer waits to be sent.
+    /// How long a client may stop reading while an answer is being sent.
     pub write_time: Duration,
-    /// How long the server goes on once it is told to stop, while `/readyz` answers 503, so that a
-    /// balancer stops sending to it.
+    /// How long the server keeps answering after it is told to stop, with `/readyz` at 503, so that a load
+    /// balancer stops sending requests.
     pub drain_time: Duration,
-    /// The longest that requests under way may take after that.
+    /// The time limit for requests that are still in progress after that.
     pub shutdown_time: Duration,
 }
 
-/// Bytes of a request's path and query; a longer one is answered 414. A search with every
-/// parameter at its bound has about 9 KB of ASCII.
+/// Bytes of a request's path and query; a longer one is answered 414. A search with every parameter at
+/// its limit has about 9 KB of ASCII.
 pub(super) const URI_BYTES_MAX: usize = 64_000;
-/// Bytes of a request's line and headers together; more are answered 431. Twice the longest URI,
-/// so that a URI that is somewhat too long is told apart.
+/// Bytes of a request's line and headers together; more are answered 431. Twice the longest URI, so that
+/// a URI that is slightly too long still gets 414.
 pub(super) const HEAD_BYTES_MAX: usize = 128 * 1024;
-/// Bytes of a message of the Model Context Protocol; a longer one is answered 413. As long as a query
-/// string may be, which is what the arguments of a tool become.
+/// Bytes of a message of the Model Context Protocol; a longer one is answered 413. The limit of a query
+/// string, because the arguments of a tool become one.
 pub(super) const MCP_MESSAGE_BYTES_MAX: usize = 64 * 1024;
-/// Bytes of a refused message that are read and dropped, so that its client sees the answer.
+/// Bytes of a refused message that are read and dropped, so that the client sees the answer.
 pub(super) const MCP_DRAINED_BYTES_MAX: usize = 1 << 20;
-/// The longest that dropping them may take.
+/// The time limit for dropping them.
 pub(super) const MCP_DRAIN_TIME: Duration = Duration::from_secs(1);
-/// Seconds after which a client that met an overload may try again.
+/// The `Retry-After` of an overloaded service, in seconds.
 pub(super) const RETRY_AFTER_SECONDS: u64 = 1;
 
 impl Default for Limits {
@@ -80,7 +80,7 @@ impl Default for Limits {
     }
 }
 
-/// All cores but one, which is left to cheap queries; at least 1.
+/// All cores but one, which is reserved for cheap queries; at least 1.
 fn spare_cores() -> usize {
     let cores = std::thread::available_parallelism();
     cores.map_or(1, |cores| cores.get().saturating_sub(1).max(1))

@@ -1,6 +1,6 @@
-//! A log writer that never holds a request up: a bounded queue, and one thread that writes.
+//! A log writer that never blocks a request: a bounded queue and one writing thread.
 //!
-//! A line that finds the queue full, or that cannot be written, is dropped and counted. The
+//! A line is dropped and counted if the queue is full or writing fails. The
 //! `tracing-appender` crate was not an option: it does not count failed writes, and when it is
 //! dropped while its queue is full it prints to standard output, which may be the same blocked pipe.
 
@@ -11,11 +11,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
-/// Bytes of lines that wait to be written: about 20,000 lines of requests, the log of a second or
-/// more at the highest rates measured.
+/// Bytes in the queue: about 20,000 lines of requests, or a second at the highest rates measured.
 const QUEUE_BYTES_MAX: usize = 4 << 20;
 
-/// Queues lines for a thread that writes them, and drops what does not fit. Clones share the queue.
+/// Queues lines for a writing thread and drops lines that do not fit. Clones share the queue.
 ///
 /// Each call of [`write`](Write::write) takes a whole line; it never blocks and never fails.
 ///
@@ -38,7 +37,7 @@ pub struct LogWriter {
 /// What waits in the queue.
 enum Entry {
     Line(Vec<u8>),
-    /// Answered once everything queued before it has been written.
+    /// Answered when everything queued before it has been written.
     Flush(Sender<()>),
 }
 
@@ -51,29 +50,29 @@ struct Counts {
 impl LogWriter {
     /// Starts a thread that writes to `output`. It ends with the last clone of the writer.
     ///
-    /// Where the thread cannot be started, every line is dropped and counted.
+    /// If the thread cannot be started, every line is dropped and counted.
     pub fn start(output: impl Write + Send + 'static) -> LogWriter {
         let (queue, entries) = mpsc::channel();
         let counts = Arc::new(Counts::default());
         let shared = Arc::clone(&counts);
-        // Without the thread the queue is closed, which `write` finds out.
+        // Without the thread, the queue is closed, and `write` counts the lines.
         let _ = std::thread::Builder::new()
             .name("log".to_owned())
             .spawn(move || write_all(output, &entries, &shared));
         LogWriter { queue, counts }
     }
 
-    /// Lines dropped so far, because the queue was full or because they could not be written.
+    /// Lines dropped so far.
     pub fn dropped_lines(&self) -> u64 {
         self.counts.dropped_lines.load(Ordering::Relaxed)
     }
 
     /// Waits until every line queued so far has been written or dropped, but no longer than `time`.
-    /// Blocks; not for an async worker.
+    /// Blocks, so do not call it on an async worker.
     pub fn flush_for(&self, time: Duration) {
         let (done, is_done) = mpsc::channel();
         if self.queue.send(Entry::Flush(done)).is_ok() {
-            // When the time is over, the lines are left to the thread.
+            // After a time-out, the thread still writes the lines.
             let _ = is_done.recv_timeout(time);
         }
     }
@@ -116,8 +115,8 @@ impl fmt::Debug for LogWriter {
     }
 }
 
-/// Runs until every sender is gone. After a failed write the next line is tried all the same, since
-/// a full disk may have room again.
+/// Runs until every sender is gone. After a failed write, the next line is still tried: a full disk may
+/// have space again.
 fn write_all(mut output: impl Write, entries: &Receiver<Entry>, counts: &Counts) {
     while let Ok(entry) = entries.recv() {
         match entry {
@@ -129,7 +128,7 @@ fn write_all(mut output: impl Write, entries: &Receiver<Entry>, counts: &Counts)
             }
             Entry::Flush(done) => {
                 let _ = output.flush();
-                // Nobody waits any more where the time was over.
+                // The waiting side may have timed out.
                 let _ = done.send(());
             }
         }

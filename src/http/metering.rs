@@ -1,22 +1,22 @@
-//! What is counted: units, months, quotas. The count itself is the state's.
+//! Counters, months and quotas. The counts themselves are in the state.
 
 use time::{Date, UtcDateTime};
 
-/// What is counted, each for itself.
+/// The counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Counter {
-    /// One unit for each item that a search returns.
+    /// One unit per item of a search.
     Signals,
-    /// One unit for each signal detail.
+    /// One unit per signal detail.
     Activities,
-    /// One unit for each company.
+    /// One unit per company.
     Companies,
-    /// One for each count and each answer of filter options. They are not billed.
+    /// One per count and per answer of filter options. Not billed.
     FreeAnswers,
 }
 
-/// A count for each [`Counter`].
+/// A count per [`Counter`].
 pub type Counts = [u64; Counter::ALL.len()];
 
 impl Counter {
@@ -33,7 +33,7 @@ impl Counter {
         !matches!(self, Counter::FreeAnswers)
     }
 
-    /// The counter as records and metrics write it.
+    /// The name of the counter in records and metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
             Counter::Signals => "signals",
@@ -48,7 +48,7 @@ impl Counter {
     }
 }
 
-/// The most units a month of each counter; `None` is no bound.
+/// Maximum units per month of each counter; `None` means unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quotas {
     /// Of [`Counter::Signals`].
@@ -57,8 +57,8 @@ pub struct Quotas {
     pub activities: Option<u64>,
     /// Of [`Counter::Companies`].
     pub companies: Option<u64>,
-    /// Of [`Counter::FreeAnswers`]. Processes that share a state may together exceed it by what they
-    /// answer within a second.
+    /// Of [`Counter::FreeAnswers`]. Processes that share a state may together exceed it by the answers of
+    /// one second.
     pub free_answers: Option<u64>,
 }
 
@@ -107,19 +107,19 @@ impl Month {
         Month(number)
     }
 
-    /// Its first day.
+    /// The first day of the month.
     pub(crate) fn first_day(self) -> Option<Date> {
         let year = i32::try_from(self.0 / 100).ok()?;
         let month = u8::try_from(self.0 % 100).ok()?;
         Date::from_calendar_date(year, time::Month::try_from(month).ok()?, 1).ok()
     }
 
-    /// The month of its year, from 1 to 12.
+    /// The month of the year, from 1 to 12.
     pub(crate) fn in_year(self) -> usize {
         (self.0 % 100) as usize
     }
 
-    /// The month before.
+    /// The previous month.
     pub(crate) fn before(self) -> Month {
         match self.in_year() {
             1 => Month(self.0.saturating_sub(89)),

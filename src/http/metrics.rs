@@ -1,4 +1,4 @@
-//! What operators see: counters and gauges in the text format of Prometheus.
+//! Metrics: counters and gauges in the text format of Prometheus.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -242,7 +242,7 @@ impl Metrics {
             .observe(time.as_secs_f64());
     }
 
-    /// Sets the units that this process has charged.
+    /// Sets the number of units that this process has charged.
     pub(crate) fn charged(&self, counter: super::metering::Counter, units: u64) {
         self.charged
             .get_or_create(&CounterLabels {
@@ -252,7 +252,7 @@ impl Metrics {
             .store(units, Ordering::Relaxed);
     }
 
-    /// All of them as text.
+    /// All metrics as text.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         if let Ok(registry) = self.registry.lock() {

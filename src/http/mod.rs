@@ -4,21 +4,21 @@
 //! [`Server`], whose accept loop is bounded against untrusted clients.
 //!
 //! ```text
-//! server    sockets, time-outs, connections     bounded against untrusted clients
+//! server    sockets, time-outs, connections     limits for untrusted clients
 //! router    path, method, key, rate limit       -> one answer for every request
-//! search, details, options, changes, export     what is asked of the corpus
-//! mcp       the same as tools for agents        one message a request, or a line
-//! activity  what was answered lately           for the dashboard, bounded
-//! charging  what an answer costs                within what a quota leaves
-//! state     charge + answer, one durable write  before the first byte leaves
+//! search, details, options, changes, export     the endpoints
+//! mcp       the endpoints as tools for agents   one message per request or line
+//! activity  recent requests                     for the dashboard, bounded
+//! charging  units and quotas
+//! state     charge + answer, one durable write  before the first byte is sent
 //! admin     dashboard and search page           on a listener of their own, for operators
 //! ```
 //!
-//! Index work runs on the worker that read the request: a search takes microseconds, less than
-//! handing it to another thread and back. A query that its plan expects to take milliseconds runs on
-//! a pool (`query_pool`), where keys take turns. Charges wait for the commit they share.
+//! Queries run on the worker that read the request: a search takes microseconds, less than switching
+//! threads. A query whose plan estimates milliseconds runs on a pool (`query_pool`), where keys take
+//! turns. Concurrent charges share a commit.
 //!
-//! The comparison with the specification, rule by rule, is `SPECIFICATION.md` at the root.
+//! `SPECIFICATION.md` compares the service with its specification, rule by rule.
 
 mod activity;
 mod admin;

@@ -1,4 +1,4 @@
-//! `GET /api/v1/filter-options`: the values that can be filtered on. It is not billed.
+//! `GET /api/v1/filter-options`: the values that can be filtered on. Not billed.
 
 use super::answer::Answer;
 use super::asking;
@@ -9,7 +9,7 @@ use crate::json::{Data, FilterOptions};
 use crate::{FacetQuery, Facets};
 
 pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
-    // With ids, the counts would show for nothing what a record holds.
+    // Filtering by id is refused: the counts would reveal a record's fields for free.
     let query = FacetQuery::parse_without_ids(call.query())?;
     let free = charging::take_free(call)?;
     let view = call.service.corpus.view();

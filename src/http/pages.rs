@@ -1,4 +1,4 @@
-//! The pages that need no key: health, readiness, the API reference.
+//! Pages without a key: health, readiness, the API reference.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -13,16 +13,16 @@ use super::problem::Problem;
 use super::service::Shared;
 use super::{openapi, reference, request};
 
-/// The document by the path below which the service is mounted. A host has few of them.
+/// The OpenAPI document for each path under which the service is mounted. A host has few of them.
 static OPENAPI: LazyLock<Mutex<HashMap<String, Bytes>>> = LazyLock::new(Mutex::default);
 
-/// The process answers.
+/// Answers 200: the process is alive.
 pub(super) fn health(parts: &Parts) -> Result<Answer, Problem> {
     request::refuse_parameters(parts.uri.query())?;
     Ok(Answer::json("{\"status\":\"ok\"}").with(CACHE_CONTROL, "no-store"))
 }
 
-/// The process can answer searches: there is a snapshot, the state can be read, and charges can be
+/// Answers 200 if the process can answer searches: it has a snapshot, and the state can be read and
 /// written.
 pub(super) fn ready(service: &Shared, parts: &Parts) -> Result<Answer, Problem> {
     request::refuse_parameters(parts.uri.query())?;
@@ -57,7 +57,7 @@ pub(super) fn error(service: &Shared) -> Option<String> {
     service.corpus.error()
 }
 
-/// The answer to everything that needs a key while the state file is not there.
+/// The answer to every request with a key while the state file is missing.
 pub(super) fn state_is_lost() -> Problem {
     Problem::overloaded("The state file was moved or replaced; nothing was charged.")
 }
@@ -76,7 +76,7 @@ pub(super) fn openapi(parts: &Parts) -> Result<Answer, Problem> {
     Ok(Answer::json(document))
 }
 
-/// Leads a browser that asks for the bare address to the API reference.
+/// Redirects browsers from the bare address to the API reference.
 pub(super) fn root(parts: &Parts) -> Result<Answer, Problem> {
     request::refuse_parameters(parts.uri.query())?;
     Ok(Answer::see_other(&format!("{}/docs", request::base(parts))))

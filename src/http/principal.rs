@@ -1,13 +1,12 @@
-//! Who sends a request, where the host has authenticated it by itself: by a session, a certificate, a
-//! token of its own.
+//! Senders that the host has authenticated itself, by a session, a certificate or its own tokens.
 
 use super::keys::{NewKey, Scopes};
 use super::metering::Quotas;
 
-/// The sender of a request, as the host knows it, with what it may do.
+/// A sender that the host has authenticated, with its permissions.
 ///
-/// A middleware of the host puts it into the extensions of the request. It then stands for an API key,
-/// and `Authorization` is not looked at. Requests without one need an API key of the state file.
+/// Middleware of the host inserts it into the extensions of the request. It replaces the API key, and
+/// `Authorization` is ignored. Requests without a principal need an API key of the state file.
 ///
 /// ```
 /// use signaldex::http::{Principal, Quotas, Scope};
@@ -25,8 +24,8 @@ pub struct Principal {
 }
 
 impl Principal {
-    /// A metered principal with every scope, the default rate and no quota. The id is the host's own and
-    /// stays the same; usage is recorded under `host:ID`.
+    /// A metered principal with every scope, the default rate and no quota. The host chooses the id and
+    /// must keep it stable; usage is recorded under `host:ID`.
     pub fn new(id: impl Into<String>) -> Principal {
         let id = id.into();
         Principal {
@@ -36,31 +35,31 @@ impl Principal {
         }
     }
 
-    /// The name in lists of usage; by default the id. Recorded with the first request.
+    /// Sets the name in lists of usage. Default: the id. Recorded with the first request.
     pub fn name(mut self, name: impl Into<String>) -> Principal {
         self.settings.name = name.into();
         self
     }
 
-    /// What the principal may read.
+    /// Sets the scopes.
     pub fn scopes(mut self, scopes: Scopes) -> Principal {
         self.settings.scopes = scopes;
         self
     }
 
-    /// Sustained requests per second, and how many may come at once. Each is at least 1.
+    /// Sets the sustained rate in requests per second, and the burst size. Each is at least 1.
     pub fn rate(mut self, per_second: u32, burst: u32) -> Principal {
         (self.settings.rate, self.settings.burst) = (per_second.max(1), burst.max(1));
         self
     }
 
-    /// The most units a month.
+    /// Sets the monthly quotas.
     pub fn quotas(mut self, quotas: Quotas) -> Principal {
         self.settings.quotas = quotas;
         self
     }
 
-    /// Charges nothing and has no quota. An `Idempotency-Key` then has no effect.
+    /// Turns off charges and quotas. `Idempotency-Key` then has no effect.
     pub fn unmetered(mut self) -> Principal {
         self.is_metered = false;
         self

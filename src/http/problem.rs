@@ -1,4 +1,4 @@
-//! Errors as clients see them: RFC 9457, from one table of codes.
+//! Problem bodies (RFC 9457), from one table of codes.
 
 use axum::http::StatusCode;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use super::limits::RETRY_AFTER_SECONDS;
 use crate::corpus::Unanswered;
 use crate::query::{InvalidQuery, ParameterError};
 
-/// What can be wrong with a request, or with us.
+/// The problem codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Code {
     InvalidRequest,
@@ -27,7 +27,7 @@ pub(crate) enum Code {
     NotImplemented,
 }
 
-/// A code as answers write it, with its status and title.
+/// The name of a code with its status and title.
 type Row = (&'static str, StatusCode, &'static str);
 
 /// The table of codes, in the order of [`Code`].
@@ -141,7 +141,7 @@ impl Code {
     }
 }
 
-/// An error on its way to the client.
+/// An error response.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     pub(crate) code: Code,
@@ -200,12 +200,12 @@ impl Problem {
         Problem::overloaded("Too many requests are under way.")
     }
 
-    /// The time of a request is over, and nothing was charged for it.
+    /// The request exceeded its time limit; nothing was charged.
     pub(crate) fn timed_out() -> Problem {
         Problem::overloaded("The request took too long; nothing was charged.")
     }
 
-    /// The cause goes to the log, not to the client.
+    /// An internal error. The cause is logged, not sent to the client.
     pub(crate) fn internal(cause: &dyn std::error::Error) -> Problem {
         tracing::error!(cause = format_args!("{cause:#}"), "a request has failed");
         Problem::new(
@@ -221,7 +221,7 @@ impl Problem {
         }
     }
 
-    /// The body for a service below `base`, whose API reference explains the code.
+    /// The JSON body. `type` links to the API reference of the service mounted at `base`.
     pub(crate) fn body(&self, base: &str, request_id: &str) -> Vec<u8> {
         let errors = self.errors.iter().map(|error| ErrorBody {
             parameter: &error.parameter,

@@ -1,8 +1,8 @@
-//! Threads for expensive queries, and the order in which keys get them.
+//! A thread pool for expensive queries with round-robin scheduling over keys.
 //!
-//! Keys take turns, one query each (round robin), so a key that sends many delays others by one query and not
-//! by all of its own. What waits is bounded in number and in time; a client that has gone gives up
-//! its query unless it has started.
+//! Keys take turns, one query each, so a key that sends many queries delays others by one query, not by
+//! all of them. The queue is bounded in length and waiting time. If a client disconnects, its query is
+//! dropped unless it has started.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
@@ -13,16 +13,15 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-/// Expensive queries of one key at once, however many threads there are.
+/// Concurrent expensive queries per key, regardless of the number of threads.
 const RUNNING_PER_KEY_MAX: usize = 2;
-/// Expensive queries of one key that may wait.
+/// Waiting expensive queries per key.
 const WAITING_PER_KEY_MAX: usize = 16;
-/// How much less urgent the threads are than those that answer cheap queries, on Linux: with a
-/// tenth of the weight, they use what others leave.
+/// Niceness of the threads on Linux: a tenth of the weight of the threads that answer cheap queries.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 
-/// Runs expensive queries. Its threads start with the first one and end with the pool.
+/// Runs expensive queries. The threads start with the first query and end with the pool.
 pub(super) struct QueryPool {
     shared: Arc<Shared>,
     threads: usize,
@@ -34,9 +33,9 @@ pub(super) struct QueryPool {
 /// Why a query was not run.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NotRun {
-    /// Too many of the key wait, or it has waited too long.
+    /// Too many queries of the key are waiting, or this one has waited too long.
     Busy,
-    /// It has panicked, or the pool has no threads.
+    /// The query panicked, or the pool has no threads.
     Failed,
 }
 
@@ -48,18 +47,18 @@ struct Shared {
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// What waits and what runs, by the number of the key.
+/// Waiting and running queries by the number of the key.
 struct Turns<J> {
     /// No queue is empty.
     waiting: HashMap<i64, VecDeque<(u64, J)>>,
-    /// The keys of which something waits, each once, the next one first.
+    /// Keys with waiting queries, each once, the next one first.
     order: VecDeque<i64>,
     running: HashMap<i64, usize>,
     next_ticket: u64,
     is_closed: bool,
 }
 
-/// A query that may still wait. Dropping it takes the query out of its queue.
+/// A query that may still be waiting. Dropping this removes it from the queue.
 struct Waiting<'p> {
     shared: &'p Shared,
     key: i64,
@@ -67,8 +66,8 @@ struct Waiting<'p> {
 }
 
 impl QueryPool {
-    /// A pool of some threads, on which a query waits for its turn at most `wait`, and at most
-    /// `waiting_max` wait at once.
+    /// Creates a pool of `threads` threads. A query waits at most `wait` for its turn, and at most
+    /// `waiting_max` queries wait.
     pub(super) fn new(threads: usize, wait: Duration, waiting_max: usize) -> QueryPool {
         QueryPool {
             shared: Arc::default(),
@@ -79,11 +78,10 @@ impl QueryPool {
         }
     }
 
-    /// Runs a query of a key on a thread of the pool, in its turn. Needs a tokio runtime, which may be
-    /// busy.
+    /// Runs a query of a key on a thread of the pool, in turn. Needs a tokio runtime.
     ///
     /// # Errors
-    /// The query did not get its turn in time, or has failed.
+    /// The query did not get its turn in time, or it failed.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         key: i64,
@@ -94,7 +92,7 @@ impl QueryPool {
         let (start, has_started) = oneshot::channel();
         let (reply, answer) = oneshot::channel();
         let job = move || {
-            // Nobody waits any more where this fails.
+            // This fails if the client has gone.
             if start.send(()).is_ok() {
                 let _ = reply.send(runtime.block_on(query));
             }
@@ -139,7 +137,7 @@ impl Shared {
         })
     }
 
-    /// The next query, once there is one whose turn it is; `None` once the pool is closed.
+    /// Waits for the next query; `None` when the pool is closed.
     fn next(&self) -> Option<(i64, Job)> {
         let mut turns = self.lock();
         loop {
@@ -175,7 +173,7 @@ impl Drop for Waiting<'_> {
 fn run_all(shared: &Shared) {
     lower_priority();
     while let Some((key, job)) = shared.next() {
-        // The caller that waits learns that from its channel; the panic is in the log.
+        // The waiting caller sees its channel close; the panic is logged.
         let _ = catch_unwind(AssertUnwindSafe(job));
         shared.finish(key);
     }
@@ -205,7 +203,7 @@ impl<J> Default for Turns<J> {
 }
 
 impl<J> Turns<J> {
-    /// Queues a job after those of its key; `None` where too many of them do, or of all keys.
+    /// Queues a job of a key; `None` if too many jobs of the key or of all keys are waiting.
     fn push(&mut self, key: i64, job: J, waiting_max: usize) -> Option<u64> {
         let waiting: usize = self.waiting.values().map(VecDeque::len).sum();
         if waiting >= waiting_max {
@@ -224,7 +222,7 @@ impl<J> Turns<J> {
         Some(ticket)
     }
 
-    /// Starts the first job of the first key in order that may run one more.
+    /// Takes the first job of the next key that may run another.
     fn next(&mut self) -> Option<(i64, J)> {
         let may_run = |key: &i64| {
             self.running
@@ -253,7 +251,7 @@ impl<J> Turns<J> {
         }
     }
 
-    /// Takes a job out of its queue, unless it has started.
+    /// Removes a job from its queue, unless it has started.
     fn remove(&mut self, key: i64, ticket: u64) -> Option<J> {
         let queue = self.waiting.get_mut(&key)?;
         let index = queue.iter().position(|(other, _)| *other == ticket)?;

@@ -1,8 +1,8 @@
-//! The API reference for people: `/docs`, and below it a page for each endpoint that needs a key.
+//! The API reference in HTML: `/docs`, and a page for each endpoint that needs a key.
 //!
-//! The pages are built once, from the tables that requests are checked by. The example answers are
-//! files beside this one; a test compares them with what the service returns. Links are relative, so the
-//! pages work below any path.
+//! The pages are generated once, from the same tables that validate requests. Example answers are files
+//! next to this one; a test compares them with the service. Links are relative, so the pages work under
+//! any path.
 
 mod form;
 mod parameters;
@@ -18,11 +18,11 @@ pub(super) use form::CONTENT_POLICY;
 /// The head of every page, with `TITLE` for its title.
 const HEAD: &str = include_str!("reference/head.html");
 
-/// How to send a request, which every page says first.
+/// How to send a request; the first section of every page.
 const SETUP: &str = "<p>The examples read the address of the service and an API key from two variables:</p>\n\
      <pre>export SIGNALDEX_URL=http://127.0.0.1:8080\nexport SIGNALDEX_KEY=sdx_…</pre>\n";
 
-/// What may go wrong at every endpoint that needs a key.
+/// Errors of every endpoint that needs a key.
 const COMMON_ERRORS: [Code; 5] = [
     Code::Unauthorized,
     Code::Forbidden,
@@ -43,23 +43,23 @@ struct Page {
     parameters: Parameters,
     /// The path and query of the example.
     request: &'static str,
-    /// What the sample corpus answers to it.
+    /// The answer of the sample corpus.
     answer: &'static str,
     /// Beyond [`COMMON_ERRORS`].
     errors: &'static [Code],
 }
 
-/// Which parameters an endpoint has.
+/// The parameters of an endpoint.
 enum Parameters {
-    /// All of the search, and the header that makes a repeated request free.
+    /// All search parameters, and the header that makes a repeated request free.
     Search,
-    /// The search's filters without lists of ids.
+    /// The search filters except lists of ids.
     Filters,
-    /// The search's filters, a length and a position.
+    /// The search filters, a length and a position.
     Changes,
-    /// The search's filters, and those of an export, which is answered in lines.
+    /// The search filters and the parameters of an export.
     Export,
-    /// One, in the path: name, value, meaning, example.
+    /// One path parameter: name, value, meaning, example.
     Path([&'static str; 4]),
 }
 
@@ -221,7 +221,7 @@ pub(super) fn index() -> &'static str {
     &INDEX
 }
 
-/// The page `/docs/{slug}`; `None` where there is none.
+/// The page `/docs/{slug}`, if it exists.
 pub(super) fn page(slug: &str) -> Option<&'static str> {
     let index = PAGES.iter().position(|page| page.slug == slug)?;
     RENDERED.get(index).map(String::as_str)
@@ -366,10 +366,10 @@ impl Page {
     }
 }
 
-/// Rows of a table of errors. On the index each has the id that `type` of a problem leads to; on the
-/// other pages it links there.
+/// Rows of a table of errors. On the index each row has the id that the `type` of a problem links to;
+/// rows on other pages link there.
 fn error_rows(codes: &[Code], is_index: bool) -> Vec<String> {
-    // Two statuses share a code, and an id may stand once.
+    // Two statuses share a code, but an id must be unique.
     let mut last = "";
     let row = |code: &Code| {
         let (name, status, title) = (code.as_str(), code.status().as_u16(), code.title());
@@ -397,7 +397,7 @@ fn head(title: &str) -> String {
     HEAD.replace("TITLE", title)
 }
 
-/// A block of code under its name.
+/// A code block with a caption.
 fn code(name: &str, text: &str) -> String {
     format!("<h3>{name}</h3>\n<pre>{}</pre>\n", escape(text))
 }
@@ -413,7 +413,7 @@ fn table(heading: &str, columns: &[&str], rows: impl IntoIterator<Item = String>
     )
 }
 
-/// Text whose parts between backticks are code.
+/// Replaces backticks by `<code>`.
 fn with_code(text: &str) -> String {
     let parts = text.split('`').enumerate();
     let marked = parts.map(|(index, part)| {

@@ -1,4 +1,4 @@
-//! Idempotency keys: which are under way, and what makes two requests the same.
+//! Idempotency keys: which are in progress, and which requests are equal.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,17 +17,17 @@ use crate::query::{ErrorCode, ParameterError};
 
 /// The header that carries an idempotency key.
 pub(crate) const HEADER: &str = "idempotency-key";
-/// The header's name as messages write it.
+/// The name of the header in messages.
 pub(super) const SHOWN_NAME: &str = "Idempotency-Key";
-/// Says that an answer is one that was given before.
+/// Marks an answer as a repetition.
 pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 const KEY_REUSED: &str = "This Idempotency-Key was used with other parameters within the last 24 hours; choose a new one.";
-/// Characters of an idempotency key.
+/// Length of an idempotency key, in characters.
 const LENGTHS: std::ops::RangeInclusive<usize> = 8..=128;
-/// What an idempotency key has to be.
+/// The rule for idempotency keys, in messages.
 pub(super) const KEY_RULE: &str = "has to be 8 to 128 visible ASCII characters";
 
-/// Whether a text can be an idempotency key.
+/// Whether a text is a valid idempotency key.
 pub(super) fn is_key(text: &[u8]) -> bool {
     LENGTHS.contains(&text.len()) && text.iter().all(u8::is_ascii_graphic)
 }
@@ -62,27 +62,27 @@ fn error(code: ErrorCode, what: &str) -> Problem {
     }])
 }
 
-/// What two requests have in common that ask for the same, from the parts that tell.
+/// A hash that is equal for equal requests, from all parts that distinguish them.
 pub(crate) fn parameters_of(parts: &[&[u8]]) -> [u8; 32] {
     let mut hash = Sha256::new();
     parts.iter().for_each(|part| hash.update(part));
     hash.finalize().into()
 }
 
-/// The idempotency key of a metered request, and what was asked under it.
+/// The idempotency key of a metered request, with the hash of its parameters.
 pub(super) struct Replay {
     pub(super) name: String,
     pub(super) parameters: [u8; 32],
 }
 
-/// Whether a request with an idempotency key is the first with it.
+/// The outcome of reserving an idempotency key.
 pub(super) enum Attempt {
     First(IdempotencyGuard),
     Repeated(Answer),
 }
 
 impl Replay {
-    /// That of a request, where it has one and is charged.
+    /// The idempotency key of a request that is charged, if it has one.
     ///
     /// # Errors
     /// As [`name_of`].
@@ -98,7 +98,7 @@ impl Replay {
         }))
     }
 
-    /// An answer to keep under it.
+    /// The answer to keep under the idempotency key.
     ///
     /// # Errors
     /// It cannot be compressed.
@@ -107,7 +107,7 @@ impl Replay {
         kept.map_err(|error| Problem::internal(&error))
     }
 
-    /// Reserves the idempotency key, or finds the answer that was given under it.
+    /// Reserves the idempotency key, or returns the answer that was given under it.
     pub(super) fn begin(&self, call: &Call<'_>) -> Result<Attempt, Problem> {
         let (guard, stored) = self.reserve(call)?;
         let Some(stored) = stored else {
@@ -126,7 +126,7 @@ impl Replay {
         ))
     }
 
-    /// Reserves the idempotency key of an export, and finds what was paid under it.
+    /// Reserves the idempotency key of an export, and returns what was paid under it.
     pub(super) fn resume(
         &self,
         call: &Call<'_>,
@@ -143,7 +143,7 @@ impl Replay {
         Ok((guard, paid))
     }
 
-    /// Reserves the idempotency key, with what is kept under it for the same parameters.
+    /// Reserves the idempotency key, and returns what is kept under it for the same parameters.
     fn reserve(
         &self,
         call: &Call<'_>,
@@ -163,11 +163,11 @@ impl Replay {
     }
 }
 
-/// The idempotency keys of requests under way in this process.
+/// The idempotency keys of requests in progress in this process.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeysInUse(Arc<Mutex<HashSet<(i64, String)>>>);
 
-/// Holds an idempotency key until the request is over or its charge is durable.
+/// Holds an idempotency key until the request ends or its charge is durable.
 #[derive(Debug)]
 pub(crate) struct IdempotencyGuard {
     names: KeysInUse,

@@ -1,4 +1,4 @@
-//! What every request has to hold to, whatever it asks for.
+//! Checks that apply to every request.
 
 use std::borrow::Cow;
 
@@ -13,12 +13,12 @@ use super::problem::{Code, Problem};
 use crate::query::limits::ERRORS_MAX;
 use crate::query::{ErrorCode, ParameterError};
 
-/// Characters of input that a message repeats.
+/// Maximum number of input characters that a message repeats.
 const ECHO_CHARS_MAX: usize = 64;
-/// Bytes of a host and port; DNS allows names of 253.
+/// Maximum bytes of host and port; DNS names have at most 253.
 const HOST_BYTES_MAX: usize = 261;
 
-/// Refuses what no endpoint answers: doubtful framing, no host, a URI too long.
+/// Refuses ambiguous framing, a missing host, and a URI that is too long.
 pub(crate) fn check(parts: &Parts) -> Result<(), Problem> {
     check_framing(&parts.headers)?;
     check_host(parts)?;
@@ -33,13 +33,13 @@ pub(crate) fn check(parts: &Parts) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The path below which a host has nested the service; empty at the root. It has no `/` at its end.
+/// The path under which the service is mounted, without a final `/`; empty at the root.
 pub(crate) fn base(parts: &Parts) -> &str {
     let nested = parts.extensions.get::<NestedPath>();
     nested.map_or("", |path| path.as_str().trim_end_matches('/'))
 }
 
-/// Whether a request says that a body follows. None is ever read, so the connection has to close.
+/// Whether a body follows. Bodies are never read, so the connection must then be closed.
 pub(crate) fn has_body(headers: &HeaderMap) -> bool {
     let is_empty = |value: &axum::http::HeaderValue| value.as_bytes() == b"0";
     headers.contains_key(TRANSFER_ENCODING)
@@ -106,7 +106,7 @@ pub(crate) fn refuse_parameters(query: Option<&str>) -> Result<(), Problem> {
     }
 }
 
-/// A path segment as it was meant.
+/// Percent-decodes a path segment.
 pub(crate) fn decode_segment(segment: &str) -> Result<Cow<'_, str>, Problem> {
     let is_hex =
         |text: &str| text.len() >= 2 && text.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());

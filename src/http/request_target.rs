@@ -1,38 +1,38 @@
-//! Bounds the request target before the HTTP parser reads it, so that a target beyond the parser's
-//! own limit is answered by the router, with a problem body, and not by the parser, without one.
+//! Truncates request targets before the HTTP parser reads them, so that the router answers a target beyond
+//! the parser's limit, with a problem body. The parser would refuse it without one.
 
-/// Bytes of a target that are passed on. More than the router allows, so that it sees that the
-/// target is too long, and less than the 65,534 that the parser takes.
+/// Bytes of a target passed to the parser: more than the router allows, so that it notices the excess, and
+/// less than the parser's 65,534.
 const PASSED_BYTES_MAX: usize = super::limits::URI_BYTES_MAX + 1_000;
-/// Bytes of a header's line that are looked at: enough for a length.
+/// Bytes read of a header line: enough for a length.
 const LINE_BYTES_MAX: usize = 64;
 
-/// What the next byte belongs to.
+/// The position of the next byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Position {
-    /// The space before the method, where empty lines may stand.
+    /// Before the method, where empty lines are allowed.
     Start,
     Method,
-    /// The target, after this many of its bytes.
+    /// In the target, after this many bytes of it.
     Target(usize),
-    /// A line after the target.
+    /// In a line after the target.
     Line,
-    /// A body, of which this many bytes are left.
+    /// In a body with this many bytes left.
     Body(u64),
-    /// A body in chunks. It ends the connection, so no target follows.
+    /// In a chunked body. It ends the connection, so no target follows.
     Chunks,
 }
 
-/// Follows the requests of one connection and drops the bytes of a target beyond the bound.
+/// Follows the requests of one connection and drops the excess bytes of long targets.
 ///
-/// Which bytes are a body is read from the head as the parser reads it. Where the two differ, the parser
-/// refuses the request, or the connection ends with it.
+/// Body lengths are read from the head in the same way as the parser does. If the two differ, the parser
+/// refuses the request or the connection ends.
 #[derive(Debug)]
 pub(super) struct TargetBound {
     position: Position,
-    /// The beginning of the present line.
+    /// The beginning of the current line.
     line: Vec<u8>,
-    /// The body of the present head, as far as it is read.
+    /// The body that the current head announces, as far as it has been read.
     body: Position,
 }
 
@@ -45,10 +45,10 @@ impl TargetBound {
         }
     }
 
-    /// Moves the bytes to pass on to the front and returns their number.
+    /// Moves the bytes to keep to the front and returns their number.
     pub(super) fn retain(&mut self, bytes: &mut [u8]) -> usize {
         let mut kept = 0;
-        // The first `kept` bytes are those passed on of all before `next`.
+        // The first `kept` bytes are those kept of all before `next`.
         for next in 0..bytes.len() {
             let byte = bytes[next];
             self.take(byte);
@@ -69,7 +69,7 @@ impl TargetBound {
             (_, b'\n') => self.end_line(),
             (Position::Method, b' ') => Position::Target(0),
             (Position::Start | Position::Method, _) => Position::Method,
-            // The rest of the first line is no header and not empty, as the space says.
+            // The space marks the rest of the first line as neither empty nor a header.
             (Position::Target(_), b' ' | b'\r') => self.add_to_line(b' '),
             (Position::Target(n), _) => Position::Target(n + 1),
             (Position::Line, _) => self.add_to_line(byte),
@@ -83,7 +83,7 @@ impl TargetBound {
         Position::Line
     }
 
-    /// Reads the line that ends here. An empty one ends the head.
+    /// Ends the current line. An empty line ends the head.
     fn end_line(&mut self) -> Position {
         let is_empty = self.line.iter().all(|&byte| byte == b'\r');
         let next = if is_empty && self.position == Position::Line {
@@ -106,7 +106,7 @@ impl Position {
     }
 }
 
-/// What follows a head with this header, if it is about the body.
+/// The body that this header line announces, if any.
 fn body_of(line: &[u8]) -> Option<Position> {
     let (name, value) = std::str::from_utf8(line).ok()?.split_once(':')?;
     if name.eq_ignore_ascii_case("transfer-encoding") {

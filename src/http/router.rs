@@ -1,4 +1,4 @@
-//! Routes every request: path, method, endpoint, and the headers that all responses share.
+//! Routes requests by path and method, and adds the headers that all responses share.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,10 +26,10 @@ use super::problem::{Code, Problem};
 use super::service::{Service, Shared};
 use super::{changes, cors, details, export, mcp, options, pages, reference, request, search};
 
-/// The methods of every endpoint, as `Allow` writes them.
+/// The `Allow` header of every endpoint.
 const ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD");
 
-/// Every path but `/`, as the router matches it. [`Endpoint::of`] decides again by itself.
+/// Path patterns of the router, except `/`. [`Endpoint::of`] matches the path again.
 const PATHS: [&str; 11] = [
     "/api/v1/signals",
     "/api/v1/signals/{id}",
@@ -44,10 +44,10 @@ const PATHS: [&str; 11] = [
     "/docs/{page}",
 ];
 
-/// The path of the tools for agents, where they are served.
+/// The path of the tools for agents.
 const MCP_PATH: &str = "/mcp";
 
-/// What a path leads to.
+/// The endpoint of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Endpoint<'p> {
     Signals,
@@ -64,19 +64,19 @@ enum Endpoint<'p> {
     Docs(&'static str),
 }
 
-/// A request that was answered.
+/// An answered request.
 pub(super) struct Handled<'p> {
     pub(super) response: Response,
     pub(super) note: Note<'p>,
-    /// Whether nothing of the request is left on the connection.
+    /// Whether the whole request has been read from the connection.
     pub(super) is_body_read: bool,
 }
 
-/// What metrics, the log and the dashboard say of a request.
+/// What metrics, the log and the dashboard record of a request.
 pub(super) struct Note<'p> {
     pub(super) endpoint: &'static str,
     pub(super) status: StatusCode,
-    /// The code of the problem, where it was refused.
+    /// The problem code, if the request was refused.
     pub(super) code: Option<&'static str>,
     pub(super) query: Option<Cow<'p, str>>,
 }
@@ -93,12 +93,12 @@ impl Note<'_> {
 }
 
 impl Service {
-    /// A router to nest below a path, or to merge beside other routes: `/api/v1/...`, and beside it the
-    /// pages that need no key. Unknown paths are left to the host.
+    /// A router to nest under a path or to merge with other routes: `/api/v1/...` and the pages without a
+    /// key. Unknown paths are left to the host.
     ///
-    /// Links, the OpenAPI document and the types of problems follow the path of
-    /// [`Router::nest`], which must not have parameters. A host that authenticates by itself puts a
-    /// [`Principal`](super::Principal) into the extensions of each request.
+    /// Links, the OpenAPI document and the types of problems follow the path of [`Router::nest`], which must
+    /// not have parameters. A host that authenticates requests itself inserts a
+    /// [`Principal`](super::Principal) into the extensions of each.
     pub fn router(&self) -> Router {
         let mcp = self.0.limits.mcp.then_some(MCP_PATH);
         let endpoints = PATHS.into_iter().chain(mcp);
@@ -108,8 +108,9 @@ impl Service {
         endpoints.with_state(self.clone())
     }
 
-    /// The same for a service with an address of its own: `/` leads to the API reference, and unknown paths
-    /// are answered 404 with a problem body. Cannot be merged with a router that has a fallback.
+    /// A router for a service with an address of its own: as [`router`](Self::router), but `/` redirects to
+    /// the API reference, and unknown paths are answered 404 with a problem body. It cannot be merged with
+    /// a router that has a fallback.
     pub fn catch_all_router(&self) -> Router {
         Router::new().fallback(answer).with_state(self.clone())
     }
@@ -158,7 +159,7 @@ async fn answer(State(service): State<Service>, request: Request) -> Response {
     response
 }
 
-/// Counts an answer in the metrics and writes its line of the log.
+/// Counts an answer in the metrics and logs it.
 fn log(service: &Shared, parts: &Parts, caller: &Caller, note: &Note<'_>, time: Duration) {
     let (endpoint, status) = (note.endpoint, note.status.as_u16());
     service.metrics.answered(endpoint, status, time);
@@ -175,7 +176,7 @@ fn log(service: &Shared, parts: &Parts, caller: &Caller, note: &Note<'_>, time: 
     );
 }
 
-/// The units that an answer says it cost.
+/// The units charged for an answer, from its headers.
 fn units_charged(response: &Response) -> u64 {
     let units = response.headers().get(search::CHARGED);
     let units = units.and_then(|units| units.to_str().ok());
@@ -233,7 +234,7 @@ async fn answer_in_time(
     if request::has_body(&parts.headers) {
         return Err(Problem::new(Code::InvalidRequest, "A request has no body."));
     }
-    // A supervisor that is refused under load would take a healthy process for a broken one.
+    // Health checks are never refused for load: a supervisor would take the process for a broken one.
     let permit = match endpoint {
         Endpoint::Health | Endpoint::Ready => None,
         _ => Some(service.in_flight.try_acquire()),
@@ -272,7 +273,7 @@ impl<'p> Endpoint<'p> {
         }
     }
 
-    /// Whether it needs a key.
+    /// Whether the endpoint needs a key.
     fn needs_key(self) -> bool {
         matches!(
             self,
@@ -285,7 +286,7 @@ impl<'p> Endpoint<'p> {
         )
     }
 
-    /// The endpoint as metrics and logs call it.
+    /// The name of the endpoint in metrics and logs.
     fn name(self) -> &'static str {
         match self {
             Endpoint::Signals => "search",
@@ -358,7 +359,8 @@ fn response_of_problem(problem: &Problem, parts: &Parts, request_id: &str) -> Re
     response
 }
 
-/// What every answer has, and what a HEAD has not. A body that is left on the connection ends it.
+/// Adds the common headers and drops the body for HEAD. Closes the connection if the request's body is
+/// unread.
 fn finish(response: &mut Response, parts: &Parts, caller: &Caller, is_body_read: bool) {
     if let Ok(id) = HeaderValue::from_str(&caller.request_id) {
         response
@@ -380,7 +382,7 @@ fn finish(response: &mut Response, parts: &Parts, caller: &Caller, is_body_read:
     }
     if parts.method == Method::HEAD {
         let length = axum::body::HttpBody::size_hint(response.body()).exact();
-        // A body of unknown length is left, so that the headers say what those of a GET do; nobody reads it.
+        // A body of unknown length stays, so that the headers equal those of a GET; it is never read.
         if let Some(length) = length {
             if response.status() != StatusCode::NOT_MODIFIED {
                 response
@@ -407,13 +409,13 @@ fn add_rate(response: &mut Response, rate: Rate) {
     }
 }
 
-/// An id that no other request of this or another process is likely to have.
+/// A random id, unique with overwhelming probability.
 fn request_id() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     static START: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
     let start = START.get_or_init(|| {
         let mut bytes = [0; 4];
-        // Without random bytes ids are still unique within the process.
+        // Without random bytes, ids are still unique within the process.
         let _ = getrandom::fill(&mut bytes);
         u32::from_le_bytes(bytes)
     });

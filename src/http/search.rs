@@ -1,4 +1,4 @@
-//! `GET /api/v1/signals`: searches and counts, charged by the item.
+//! `GET /api/v1/signals`: searches and counts, charged per item.
 
 use std::sync::Arc;
 
@@ -21,22 +21,22 @@ use crate::query::Cursor;
 pub(super) const CHARGED: HeaderName = HeaderName::from_static("x-usage-charged");
 pub(super) const REMAINING: HeaderName = HeaderName::from_static("x-usage-remaining");
 
-/// A page that waits for its charge.
+/// A page before it is charged.
 struct Page {
     found: RenderedPage,
     tag: String,
 }
 
-/// What came of looking for an answer.
+/// The outcome of a search.
 enum Outcome {
-    /// The client has it already.
+    /// The client's cached answer with this tag is current.
     NotModified(String),
-    /// A count, which is free, and its tag.
+    /// A count, which is free, with its tag.
     Count(Vec<u8>, String),
     Page(Page),
 }
 
-/// What a page was found for.
+/// A search with everything that its answer depends on.
 struct Search<'a> {
     call: &'a Call<'a>,
     view: &'a Arc<CorpusView>,
@@ -68,7 +68,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
     }
 }
 
-/// Charges a page and answers with it, or with as much of it as the key's quota leaves.
+/// Charges a page and sends it, shortened if the key's quota does not cover all of it.
 async fn deliver(
     search: &Search<'_>,
     mut page: Page,
@@ -82,7 +82,7 @@ async fn deliver(
         }
         return Ok(page.into_answer().with(CHARGED, 0));
     }
-    // Each turn asks for fewer units than the one before, so the loop ends.
+    // The loop ends because each attempt charges fewer units than the previous one.
     loop {
         let units = page.units();
         let kept = replay
@@ -106,7 +106,7 @@ impl Page {
         self.found.ids.len() as u64
     }
 
-    /// Keeps the first signals of the page, where it has more. The cursor then follows the last.
+    /// Truncates the page to `left` signals. The cursor then follows the last one.
     fn cut(&mut self, search: &Search<'_>, left: u64) {
         let shown = usize::try_from(left).unwrap_or(usize::MAX);
         if shown >= self.found.ids.len() {
@@ -124,7 +124,7 @@ impl Page {
         tagged(Answer::json(body(self.found)), &self.tag)
     }
 
-    /// What is stored under an idempotency key.
+    /// The answer to store under an idempotency key.
     fn kept(&self, replay: &Replay) -> Result<NewReplay, Problem> {
         replay.keep(&self.tag, &body(self.found.clone()))
     }
@@ -135,7 +135,7 @@ pub(super) fn body(found: RenderedPage) -> Vec<u8> {
     found.answer.finish(next_cursor.as_deref())
 }
 
-/// Says in an answer's headers what it cost.
+/// Adds the headers with the charge.
 pub(super) fn priced(
     call: &Call<'_>,
     answer: Answer,
@@ -151,8 +151,8 @@ pub(super) fn priced(
     }
 }
 
-/// The headers by which an answer can be asked for again at no cost. It is the key's own, so no
-/// shared cache may keep it.
+/// Adds the entity tag, with which a client can revalidate the answer for free. Answers belong to one key, so
+/// shared caches must not store them.
 pub(super) fn tagged(answer: Answer, tag: &str) -> Answer {
     answer
         .with(ETAG, tag)

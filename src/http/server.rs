@@ -1,9 +1,8 @@
 //! The accept loop: connections from untrusted clients, bounded in number, time and memory.
 //!
-//! Headers have to arrive within a time that also bounds idleness, peers have to read what they
-//! asked for, and what exceeds a bound is refused before it is read. Once told to stop, the server
-//! closes idle connections, lets requests under way finish, and returns when their charges are
-//! durable.
+//! Headers must arrive within a time limit that also bounds idle connections, clients must keep reading
+//! their answers, and oversized requests are refused before they are read. When told to stop, the server
+//! closes idle connections, finishes requests in progress, and returns when their charges are durable.
 
 use std::future::Future;
 use std::io;
@@ -28,15 +27,15 @@ use super::limits::{HEAD_BYTES_MAX, ServerLimits};
 use super::service::Service;
 use super::stream::TimedStream;
 
-/// Pause after the system could not give a connection, such as for want of file descriptors.
+/// Pause after `accept` fails, for example for lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// How long the refusal of a connection may take to be sent.
+/// Time limit for sending the refusal of a connection.
 const REFUSAL_TIME: Duration = Duration::from_millis(100);
-/// Concurrent connections to the admin listener: a few people and a scraper.
+/// Connections to the admin listener: a few people and a metrics scraper.
 const OWN_CONNECTIONS: usize = 64;
-/// How long such a connection may be idle, or leave an answer unread.
+/// How long an admin connection may be idle or leave an answer unread.
 const OWN_TIME: Duration = Duration::from_secs(15);
-/// What a connection over the bound gets, whatever it wanted.
+/// The answer to a connection over the limit.
 const REFUSAL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\n\
 retry-after: 1\r\nconnection: close\r\n\r\n\
@@ -51,7 +50,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server of a service.
+    /// Creates a server for a service.
     pub fn new(service: Service, limits: ServerLimits) -> Server {
         Server {
             routes: service.catch_all_router(),
@@ -60,17 +59,17 @@ impl Server {
         }
     }
 
-    /// Serves these routes, into which a host has merged those of the service.
+    /// Serves these routes instead, into which a host has merged those of the service.
     pub fn routes(self, routes: Router) -> Server {
         Server { routes, ..self }
     }
 
-    /// Serves until `stop` is ready and [`drain_time`](ServerLimits::drain_time) is over, then shuts
-    /// down gracefully: returns when requests under way are answered or their time is over, and every
-    /// charge is durable.
+    /// Serves until `stop` is ready and [`drain_time`](ServerLimits::drain_time) has passed, then shuts down
+    /// gracefully: returns when all requests in progress are answered or have timed out, and every charge
+    /// is durable.
     ///
     /// # Errors
-    /// None today; single connections may fail without the server failing.
+    /// None currently; connections may fail without the server failing.
     pub async fn run(
         self,
         listener: TcpListener,
@@ -118,7 +117,7 @@ impl Server {
     }
 
     fn admit(&self, socket: TcpStream, permits: &Arc<Semaphore>, connections: &GracefulShutdown) {
-        // Answers are written whole, so waiting for more to send only costs time.
+        // Answers are written in one piece, so Nagle's algorithm would only add latency.
         let _ = socket.set_nodelay(true);
         let Ok(permit) = Arc::clone(permits).try_acquire_owned() else {
             self.service.0.metrics.connections_refused.inc();
@@ -140,7 +139,7 @@ impl Server {
     }
 }
 
-/// Answers on, while `/readyz` says that this will end.
+/// Keeps answering for a while, with `/readyz` at 503.
 async fn drain(service: &Service, time: Duration) {
     if time.is_zero() {
         return;
@@ -150,7 +149,7 @@ async fn drain(service: &Service, time: Duration) {
     tokio::time::sleep(time).await;
 }
 
-/// Drives a connection to its end, however that comes.
+/// Drives a connection until it ends.
 async fn hold(
     connection: impl Future<Output = hyper::Result<()>>,
     service: Service,
@@ -165,11 +164,11 @@ async fn hold(
 
 async fn refuse(mut socket: TcpStream) {
     use tokio::io::AsyncWriteExt;
-    // A peer that does not take the refusal is left without one.
+    // If the client does not read the refusal in time, it gets none.
     let _ = tokio::time::timeout(REFUSAL_TIME, socket.write_all(REFUSAL)).await;
 }
 
-/// Follows the index and the keys, which other processes change.
+/// Follows changes of the index and the keys by other processes.
 async fn follow(service: Service) {
     let mut tick = tokio::time::interval(FOLLOW_INTERVAL);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -192,14 +191,14 @@ pub async fn serve_metrics(listener: TcpListener, service: Service) {
     serve_routes(listener, metrics_routes(service)).await;
 }
 
-/// `/metrics` alone.
+/// The route `/metrics`.
 pub(super) fn metrics_routes(service: Service) -> Router {
     const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     let answer = async move || ([(CONTENT_TYPE, TEXT)], service.metrics()).into_response();
     Router::new().route("/metrics", get(answer))
 }
 
-/// Serves routes for trusted clients; a connection over the bound waits.
+/// Serves routes for trusted clients; connections over the limit wait.
 pub(super) async fn serve_routes(listener: TcpListener, routes: Router) {
     let permits = Arc::new(Semaphore::new(OWN_CONNECTIONS));
     loop {
@@ -221,7 +220,7 @@ pub(super) async fn serve_routes(listener: TcpListener, routes: Router) {
             let connection = builder
                 .timer(TokioTimer::new())
                 .header_read_timeout(OWN_TIME);
-            // A request that ends early concerns only its client.
+            // An aborted request concerns only its client.
             let _ = connection.serve_connection(io, routes).await;
         });
     }

@@ -1,4 +1,4 @@
-//! The service: an index, its state, and what is shared by all requests.
+//! The service: an index, its state, and everything that requests share.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
@@ -25,14 +25,14 @@ use super::state::{State, StateError, Writer};
 use crate::corpus::{Corpus, LocalCorpus};
 use crate::{Index, Refreshed};
 
-/// Which day counts as today. Each request asks once.
+/// The source of today's date. Each request reads it once.
 #[derive(Clone)]
 pub enum Today {
     /// The UTC date.
     Clock,
-    /// That one; for tests and demonstrations.
+    /// A fixed date, for tests and demonstrations.
     Fixed(Date),
-    /// What a function of the host returns, such as the date of another clock. It must not block.
+    /// A function of the host, such as another clock. It must not block.
     Source(Arc<dyn Fn() -> Date + Send + Sync>),
 }
 
@@ -70,12 +70,12 @@ pub(super) struct Shared {
     pub(super) following: ArcSwapOption<Reported>,
     pub(super) log: OnceLock<LogWriter>,
     pub(super) origins: OnceLock<AllowedOrigins>,
-    /// Told to stop, and waiting for a balancer to see it.
+    /// Whether the server has been told to stop and waits for the load balancer to notice.
     pub(super) is_draining: AtomicBool,
 }
 
 impl Service {
-    /// A service over an index, with a state.
+    /// Creates a service from an index and a state.
     ///
     /// # Errors
     /// The state cannot be read, or the thread that writes charges cannot be started.
@@ -88,7 +88,7 @@ impl Service {
         Service::over(Arc::new(LocalCorpus::new(index)), state, today, limits)
     }
 
-    /// A service over a corpus, wherever that is.
+    /// Creates a service from any corpus.
     pub(crate) fn over(
         corpus: Arc<dyn Corpus>,
         state: State,
@@ -114,7 +114,7 @@ impl Service {
             query_pool: QueryPool::new(
                 limits.query_threads,
                 limits.query_wait,
-                // Half of the requests under way are left to cheap queries and /healthz.
+                // Half of the concurrent requests are reserved for cheap queries and /healthz.
                 limits.in_flight / 2,
             ),
             following: ArcSwapOption::empty(),
@@ -124,14 +124,15 @@ impl Service {
         })))
     }
 
-    /// Follows what other processes change: the index's directory, the keys, and whether the state's
-    /// files are still there.
+    /// Follows changes by other processes: reloads the index and the keys, and checks that the files of the
+    /// state still exist.
     ///
-    /// Cost: two small reads and three calls of `stat` where nothing has changed. Blocks; not for an async worker.
+    /// Cost: two small reads and three calls of `stat` if nothing has changed. Blocks, so do not call it on an
+    /// async worker.
     pub fn follow(&self) {
         match self.0.corpus.index().map(Index::refresh) {
             Some(Ok(Refreshed::Changed)) => {
-                // The snapshot before is let go now, and not with the next request.
+                // Releases the previous snapshot now instead of with the next request.
                 let generation = self.0.corpus.view().generation;
                 tracing::info!(generation, "a new snapshot is served");
             }
@@ -149,7 +150,7 @@ impl Service {
             ),
         }
         self.follow_keys();
-        // What is found is logged where it is found, and stops requests by itself.
+        // Errors are logged there, and stop requests.
         let _ = self.0.state.check_files();
         self.0.writer.log_failures();
     }
@@ -163,14 +164,14 @@ impl Service {
         }
     }
 
-    /// Shows in the metrics how many lines a log writer has dropped. The first one counts.
+    /// Adds the dropped lines of a log writer to the metrics. Only the first call has an effect.
     pub fn report_log(&self, log: LogWriter) {
-        // A second writer is left alone, so that the metric never decreases.
+        // A second writer is ignored, so that the metric never decreases.
         let _ = self.0.log.set(log);
     }
 
-    /// Lets web pages of these origins send requests and read the answers. Without this call, no page of
-    /// another origin can. The first call counts.
+    /// Lets web pages of these origins send requests and read the answers. By default, no page of another
+    /// origin can. Only the first call has an effect.
     pub fn allow_origins(&self, origins: Vec<AllowedOrigin>) {
         let _ = self.0.origins.set(AllowedOrigins::new(origins));
     }
@@ -209,14 +210,14 @@ impl Service {
         shared.metrics.text()
     }
 
-    /// Takes no further charge and returns when all that are under way are durable. Blocks.
+    /// Refuses further charges and returns when all charges in progress are durable. Blocks.
     pub fn close(&self) {
         self.0.writer.close();
         self.record_requests();
     }
 
-    /// Records how many requests were answered since the last call. What cannot be written is kept for
-    /// the next call. Blocks.
+    /// Records the numbers of requests since the last call. If they cannot be written, they are kept for the
+    /// next call. Blocks.
     pub(super) fn record_requests(&self) {
         let today = UtcDateTime::now().date();
         let unrecorded = self.0.activity.take_unrecorded();
@@ -244,7 +245,7 @@ impl std::fmt::Debug for Today {
 }
 
 impl Today {
-    /// The day that counts as today at an instant.
+    /// Today's date at an instant.
     pub(super) fn at(&self, now: UtcDateTime) -> Date {
         match self {
             Today::Clock => now.date(),
@@ -255,8 +256,8 @@ impl Today {
 }
 
 impl Shared {
-    /// The day that counts as today at an instant. Computed once per request: all parts of an answer then
-    /// agree, also over midnight.
+    /// Today's date at an instant. Read once per request, so that all parts of an answer agree, even at
+    /// midnight.
     pub(super) fn today_at(&self, now: UtcDateTime) -> Date {
         self.today.at(now)
     }

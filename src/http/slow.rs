@@ -1,4 +1,4 @@
-//! The slowest queries since the start, for the dashboard.
+//! The slowest queries since the process started, for the dashboard.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,10 +10,10 @@ use crate::Filter;
 use crate::corpus::QueryKind;
 use crate::query::Fingerprint;
 
-/// Queries that are kept: enough to see what kinds there are.
+/// Queries kept: enough to show which kinds there are.
 const KEPT_MAX: usize = 40;
 
-/// A query that was slow, by its slowest run.
+/// A slow query, with its slowest run.
 #[derive(Clone, Debug)]
 pub(crate) struct SlowQuery {
     pub(crate) kind: QueryKind,
@@ -23,16 +23,16 @@ pub(crate) struct SlowQuery {
     pub(crate) key_id: String,
     pub(crate) time: Duration,
     pub(crate) at: UtcDateTime,
-    /// How often it was slow enough to be noted.
+    /// How often it exceeded the threshold.
     pub(crate) runs: u64,
     fingerprint: Fingerprint,
 }
 
-/// The slowest queries over a threshold, each once, whatever the pages of it that were asked for.
+/// The slowest queries over a threshold. Pages of the same query count as one.
 #[derive(Debug)]
 pub(crate) struct SlowQueries {
     threshold: Duration,
-    /// Nanoseconds that a query has to exceed to be noted; most stop here, at one atomic load.
+    /// Nanoseconds that a query must exceed to be kept: one atomic load rejects most queries.
     floor: AtomicU64,
     kept: Mutex<Vec<SlowQuery>>,
 }
@@ -47,12 +47,12 @@ impl SlowQueries {
         }
     }
 
-    /// The time that a query has to exceed to be kept.
+    /// The threshold.
     pub(crate) fn threshold(&self) -> Duration {
         self.threshold
     }
 
-    /// Notes what the index took for a query, where that is among the longest times.
+    /// Records the time of a query if it is among the longest.
     pub(crate) fn note(
         &self,
         kind: QueryKind,
@@ -76,7 +76,7 @@ impl SlowQueries {
         let mut kept = self.lock();
         keep(&mut kept, new);
         if kept.len() == KEPT_MAX {
-            // All that are kept exceed the threshold, so the floor never falls below it.
+            // All kept queries exceed the threshold, so the floor never falls below it.
             if let Some(fastest) = kept.last() {
                 self.floor
                     .store(nanoseconds(fastest.time), Ordering::Relaxed);
@@ -84,7 +84,7 @@ impl SlowQueries {
         }
     }
 
-    /// The slowest first.
+    /// All kept queries, slowest first.
     pub(crate) fn all(&self) -> Vec<SlowQuery> {
         self.lock().clone()
     }
@@ -94,7 +94,7 @@ impl SlowQueries {
     }
 }
 
-/// Inserts a query by time; of one that is known, the slower run stays.
+/// Inserts a query by time. Of a known query, the slower run is kept.
 fn keep(kept: &mut Vec<SlowQuery>, mut new: SlowQuery) {
     let is_same =
         |known: &SlowQuery| known.kind == new.kind && known.fingerprint == new.fingerprint;

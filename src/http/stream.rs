@@ -1,4 +1,4 @@
-//! A socket whose peer has to keep reading, and whose request targets are bounded.
+//! A socket with a write time-out and bounded request targets.
 
 use std::io;
 use std::pin::Pin;
@@ -11,12 +11,12 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::request_target::TargetBound;
 
-/// A socket that fails once its peer has taken nothing for some time while there was something to
-/// send. Without it, clients that stop reading would hold answers in memory for ever.
+/// A socket that fails if the client reads nothing for some time while data is waiting to be sent.
+/// Without it, clients that stop reading would keep answers in memory for ever.
 pub(super) struct TimedStream {
     socket: TcpStream,
     write_timeout: Duration,
-    /// Runs while a write waits.
+    /// Runs while a write is pending.
     deadline: Pin<Box<Sleep>>,
     is_waiting: bool,
     target_bound: TargetBound,
@@ -33,7 +33,7 @@ impl TimedStream {
         }
     }
 
-    /// Passes on a finished write; lets one that waits fail when its time is over.
+    /// Returns a finished write; makes a pending one fail after the time-out.
     fn watch<T>(
         &mut self,
         context: &mut Context<'_>,
@@ -60,8 +60,8 @@ impl AsyncRead for TimedStream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        // Reading nothing would be the end of the stream, so a read whose bytes are all dropped is
-        // followed by another.
+        // A read of zero bytes means the end of the stream, so if all bytes of a read are dropped, read
+        // again.
         loop {
             ready!(Pin::new(&mut self.socket).poll_read(context, buffer))?;
             let is_end = buffer.filled().len() == before;

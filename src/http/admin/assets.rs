@@ -1,4 +1,4 @@
-//! What pages load: one style sheet, one script, one icon, embedded in the program.
+//! Assets of the pages: a style sheet, a script and an icon, embedded in the program.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ const STYLE: &str = include_str!("assets/style.css");
 const SCRIPT: &str = include_str!("assets/script.js");
 const ICON: &str = include_str!("assets/icon.svg");
 
-/// Bytes of the hash in the version: enough to tell releases apart.
+/// Bytes of the hash in the version: enough to distinguish releases.
 const VERSION_BYTES: usize = 6;
 
 static VERSION: LazyLock<String> = LazyLock::new(|| {
@@ -27,12 +27,12 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
         .collect()
 });
 
-/// Changes whenever one of the assets does; pages name it in what they load.
+/// A hash of all assets, which is part of their URLs.
 pub(super) fn version() -> &'static str {
     &VERSION
 }
 
-/// An asset. Its address has the version, so it may be kept for ever.
+/// Serves an asset. Its URL contains the version, so it may be cached for ever.
 pub(super) async fn answer(request: Request) -> Response {
     let (content_type, text) = match request.uri().path() {
         "/assets/style.css" => ("text/css; charset=utf-8", STYLE),

@@ -1,7 +1,7 @@
-//! Bars as SVG, drawn by plotters and coloured by the style sheet.
+//! Bar charts as SVG, drawn by plotters and coloured by the style sheet.
 //!
-//! The colours here are marks for the style sheet, which knows light from dark: it replaces each
-//! `fill` by that of the theme. An SVG opened by itself still shows them.
+//! The style sheet replaces each `fill` by the colour of the light or dark theme. An SVG opened on its own
+//! shows the colours given here.
 
 use plotters::coord::Shift;
 use plotters::prelude::{
@@ -13,7 +13,7 @@ use plotters::style::{Color, FontDesc, IntoFont, ShapeStyle, TextStyle};
 use super::figures;
 use super::layout::Failed;
 
-/// Series that have a colour of their own; `style.css` names the same ones.
+/// Series with a colour of their own; `style.css` defines the same ones.
 pub(super) const SERIES_MAX: usize = 6;
 const COLOURS: [RGBColor; SERIES_MAX] = [
     RGBColor(0x3b, 0x5b, 0xdb),
@@ -27,29 +27,29 @@ const INK: RGBColor = RGBColor(0x10, 0x10, 0x10);
 const QUOTA: RGBColor = RGBColor(0xb4, 0x23, 0x18);
 const GRID: RGBColor = RGBColor(0xdd, 0xdd, 0xdd);
 
-/// Distances between lines that are aimed at.
+/// Preferred number of grid intervals.
 const LINES: u64 = 4;
-/// The share of its slot that a bar takes, in percent.
+/// Width of a bar, in percent of its slot.
 const BAR_SHARE: u64 = 62;
-/// Pixels from one line of letters to the next, and of a digit.
+/// Pixels of a line of text, and of a digit.
 const LETTER_HEIGHT: i32 = 14;
 const DIGIT_WIDTH: i32 = 8;
-/// Pixels above the highest line, and below the lowest one for the labels.
+/// Pixels above the highest grid line, and below the lowest one for the labels.
 const ABOVE: i32 = 10;
 const BELOW: i32 = 26;
 
-/// A bar of parts on top of each other, one for each series.
+/// A stacked bar with one part per series.
 pub(super) struct Bar {
     pub(super) label: String,
     pub(super) parts: Vec<u64>,
 }
 
-/// Where a chart is shown, which decides its size; letters have the same size in both.
+/// The size of a chart; text has the same size in both.
 #[derive(Clone, Copy)]
 pub(super) enum ChartSize {
-    /// On a desk.
+    /// For desktop screens.
     Wide,
-    /// On a phone.
+    /// For phones.
     Narrow,
 }
 
@@ -62,7 +62,7 @@ impl ChartSize {
     }
 }
 
-/// Draws bars side by side, and a line across them at a quota.
+/// Draws bars side by side, with a horizontal line at a quota.
 pub(super) fn draw(bars: &[Bar], size: ChartSize, quota: Option<u64>) -> Result<String, Failed> {
     let mut svg = String::new();
     let area = SVGBackend::with_string(&mut svg, size.size()).into_drawing_area();
@@ -75,14 +75,14 @@ pub(super) fn draw(bars: &[Bar], size: ChartSize, quota: Option<u64>) -> Result<
 type Area<'s> = DrawingArea<SVGBackend<'s>, Shift>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
-/// Where in a drawing things stand, in pixels.
+/// The geometry of a chart, in pixels.
 struct Drawing<'s> {
     area: Area<'s>,
     left: i32,
     width: i32,
     bottom: i32,
     height: i32,
-    /// The distance between lines, and the highest value shown.
+    /// The grid interval, and the largest value of the axis.
     step: u64,
     top: u64,
 }
@@ -136,7 +136,7 @@ impl<'s> Drawing<'s> {
     }
 
     fn draw_bar(&self, bar: &Bar, number: u64, bars: u64) -> Drawn {
-        // In hundredths of a bar's slot, so that rounding does not add up over many bars.
+        // In hundredths of a slot, so that rounding errors do not add up over many bars.
         let side = |hundredths: u64| {
             let part = hundredths as f64 / (bars * 100) as f64;
             self.left + (part * f64::from(self.width)) as i32
@@ -171,7 +171,7 @@ fn letters<'f>(horizontal: HPos, vertical: VPos) -> TextStyle<'f> {
     font.color(&INK).pos(Pos::new(horizontal, vertical))
 }
 
-/// A round distance between lines, and the highest value shown: a multiple of it.
+/// A round grid interval, and the largest value of the axis, a multiple of the interval.
 fn scale(max: u64) -> (u64, u64) {
     let min = max.div_ceil(LINES).max(1);
     let power = 10_u64.pow(min.ilog10());

@@ -1,4 +1,4 @@
-//! Figures as people read them.
+//! Formats numbers, sizes, times and names for people.
 
 use std::time::{Duration, SystemTime};
 
@@ -19,10 +19,10 @@ pub(super) fn grouped(number: u64) -> String {
     text
 }
 
-/// An amount of money, with its fraction where it has one.
+/// An amount of money, with decimals only if it has a fraction.
 pub(super) fn amount(amount: f64) -> String {
     let whole = amount.trunc();
-    // Amounts beyond what a u64 holds are shown in scientific notation.
+    // Amounts that do not fit into a u64 are shown in scientific notation.
     if whole >= 1e18 {
         return format!("{amount:e}");
     }
@@ -74,7 +74,7 @@ pub(super) fn uptime(time: Duration) -> String {
     }
 }
 
-/// What a key is called: its name, or its id where it has none.
+/// The name of a key, or its id if the name is empty.
 pub(super) fn key_name(id: &str, name: &str) -> String {
     let name = if name.is_empty() { id } else { name };
     name.to_owned()

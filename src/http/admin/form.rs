@@ -1,16 +1,16 @@
-//! What a browser sends of a form: in a body or a query string.
+//! Form data from a body or a query string.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 
-/// Bytes of a form; the longest sensible one has some hundred.
+/// Maximum bytes of a form; realistic ones have a few hundred.
 const BODY_BYTES_MAX: usize = 16 * 1024;
-/// How long a form may take to arrive.
+/// Time limit for receiving a form.
 const BODY_TIME: Duration = Duration::from_secs(5);
 
-/// The fields of a form in their order. A name may occur several times.
+/// The fields of a form in order. Names may repeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Form(Vec<(String, String)>);
 
@@ -22,19 +22,19 @@ pub(super) struct Choice {
 }
 
 impl Form {
-    /// Reads `name=value&name=value` as browsers write it.
+    /// Parses `name=value&name=value`.
     pub(super) fn parse(text: &[u8]) -> Form {
         let owned = |(name, value): (Cow<'_, str>, Cow<'_, str>)| (name.into(), value.into());
         Form(form_urlencoded::parse(text).map(owned).collect())
     }
 
-    /// Reads a form from a body; `None` where it is too long or does not arrive.
+    /// Reads a form from a body; `None` if it is too long or does not arrive in time.
     pub(super) async fn read(body: Body) -> Option<Form> {
         let bytes = tokio::time::timeout(BODY_TIME, to_bytes(body, BODY_BYTES_MAX)).await;
         Some(Form::parse(&bytes.ok()?.ok()?))
     }
 
-    /// The first value of a name, without spaces around it; empty where there is none.
+    /// The first value of a name, trimmed; empty if there is none.
     pub(super) fn value(&self, name: &str) -> &str {
         self.values(name).next().unwrap_or_default()
     }
@@ -45,7 +45,7 @@ impl Form {
         fields.map(|(_, value)| value.trim())
     }
 
-    /// Every field, as it was sent.
+    /// All fields, unchanged.
     pub(super) fn fields(&self) -> &[(String, String)] {
         &self.0
     }

@@ -1,7 +1,7 @@
-//! The only way to the pages that need a session.
+//! Access control for the pages that need a session.
 //!
-//! Invariant: no such page is made without a session, and nothing is changed by a form that does
-//! not carry the session's token or that comes from another origin.
+//! Invariant: no such page is rendered without a session, and no form changes anything unless it carries
+//! the session's token and comes from the same origin.
 
 use std::sync::Arc;
 
@@ -30,17 +30,17 @@ pub(super) struct Visit {
     pub(super) nonce: String,
     /// The query string, as it was sent.
     pub(super) query: String,
-    /// The fields of the form that was sent; empty for a page that is only looked at.
+    /// The fields of the submitted form; empty for GET requests.
     pub(super) form: Form,
     pub(super) parts: Parts,
 }
 
-/// The headers by which browsers mark a request for a page that may never be looked at.
+/// Headers that mark a request as a prefetch.
 const PREFETCH_HEADERS: [&str; 3] = ["sec-purpose", "purpose", "x-moz"];
 
 impl Visit {
-    /// The new secret that is to be shown, once. It stays in the session until an answer shows it: that
-    /// of a GET which is no prefetch.
+    /// Takes the new secret to be shown once. It stays in the session until a GET request that is not a
+    /// prefetch shows it.
     pub(super) fn take_secret(&self) -> Option<NewSecret> {
         let is_shown = self.parts.method == Method::GET && !is_prefetch(&self.parts.headers);
         is_shown.then(|| self.session.take_secret())?
@@ -55,7 +55,7 @@ fn is_prefetch(headers: &HeaderMap) -> bool {
     purposes.any(|purpose| purpose.contains("prefetch"))
 }
 
-/// Lets those pass who have signed in, and forms that are theirs.
+/// Admits requests with a session, and forms that belong to it.
 pub(super) async fn admit(State(admin): State<Admin>, request: Request, next: Next) -> Response {
     match visit(&admin, request).await {
         Ok(request) => next.run(request).await,
@@ -63,7 +63,7 @@ pub(super) async fn admit(State(admin): State<Admin>, request: Request, next: Ne
     }
 }
 
-/// The request with its session, or the response that refuses it.
+/// Adds the session to a request, or returns the response that refuses it.
 async fn visit(admin: &Admin, request: Request) -> Result<Request, Answer> {
     let (parts, body) = request.into_parts();
     let nonce = layout::nonce_of(&parts.extensions);
@@ -93,7 +93,7 @@ async fn visit(admin: &Admin, request: Request) -> Result<Request, Answer> {
     Ok(request)
 }
 
-/// A form that belongs to a session.
+/// Reads a form and checks that it belongs to the session.
 async fn own_form(
     parts: &Parts,
     body: axum::body::Body,
@@ -112,8 +112,8 @@ async fn own_form(
     }
 }
 
-/// Whether a form comes from a page of ours. Browsers say where every form comes from; who says
-/// nothing is no browser, and has no session that another site could misuse.
+/// Whether a form comes from the same origin. Browsers always send the origin of a form; other clients
+/// have no session that another site could misuse.
 pub(super) fn is_same_origin(headers: &HeaderMap) -> bool {
     let Some(origin) = headers.get(ORIGIN) else {
         return true;
@@ -152,7 +152,7 @@ fn refuse(nonce: &Nonce, reason: &str) -> Answer {
     layout::message(nonce, StatusCode::FORBIDDEN, "Request refused", reason)
 }
 
-/// Leads to the sign-in, and from there back.
+/// Redirects to the sign-in, which redirects back.
 fn to_sign_in(parts: &Parts) -> Response {
     let wanted = parts
         .uri

@@ -1,4 +1,4 @@
-//! What all pages share: their layout, how they are rendered, and the page of a failure.
+//! The layout of pages, rendering, and the error page.
 
 use std::fmt::Display;
 
@@ -14,15 +14,15 @@ use super::seal::Nonce;
 use super::{Answer, assets};
 use crate::http::state::StateError;
 
-/// What stands around the content of a page.
+/// The layout around the content of a page.
 pub(super) struct PageLayout<'a> {
     pub(super) title: &'a str,
     pub(super) nonce: &'a str,
-    /// What the forms of the session carry; `None` for pages in front of the sign-in.
+    /// The form token of the session; `None` for pages without a session.
     pub(super) form_token: Option<&'a str>,
-    /// The path of the page, which marks it in the navigation.
+    /// The path of the page, which is highlighted in the navigation.
     pub(super) path: &'a str,
-    /// Changes with what pages load, so that browsers keep nothing that is old.
+    /// The version of the assets, so that browsers do not use stale ones.
     pub(super) version: &'static str,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Fact {
     pub(super) note: String,
 }
 
-/// A page that could not be made. The cause goes to the log.
+/// A page that could not be rendered. The cause is logged.
 #[derive(Debug)]
 pub(super) struct Failed(());
 
@@ -62,7 +62,7 @@ impl<'a> PageLayout<'a> {
         NavigationEntry::new("/storage", "Storage"),
     ];
 
-    /// The layout of a page in front of the sign-in.
+    /// The layout of a page without a session.
     pub(super) fn open(nonce: &'a Nonce, title: &'a str) -> PageLayout<'a> {
         PageLayout {
             title,
@@ -84,13 +84,13 @@ impl<'a> PageLayout<'a> {
         }
     }
 
-    /// The layout of a page that belongs to an entry of the navigation.
+    /// The layout of a page that highlights an entry of the navigation.
     pub(super) fn under(visit: &'a Visit, title: &'a str, path: &'a str) -> PageLayout<'a> {
         let layout = PageLayout::of(visit, title);
         PageLayout { path, ..layout }
     }
 
-    /// The field that every form of the page carries.
+    /// The form token of the page.
     pub(super) fn form_token(&self) -> &str {
         self.form_token.unwrap_or_default()
     }
@@ -151,7 +151,7 @@ impl From<tokio::task::JoinError> for Failed {
 }
 
 impl IntoResponse for Failed {
-    /// Plain text, since what makes pages may be what has failed.
+    /// Plain text, because rendering may be what failed.
     fn into_response(self) -> Response {
         let text = "The page could not be rendered; see the service's log.\n";
         (StatusCode::INTERNAL_SERVER_ERROR, text).into_response()
@@ -164,7 +164,7 @@ pub(super) fn render(status: StatusCode, page: &impl Template) -> Answer {
     Ok((status, [(CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response())
 }
 
-/// A file that a browser saves.
+/// A download.
 pub(super) fn download(content_type: &'static str, name: &str, body: impl Into<Body>) -> Response {
     let disposition = format!("attachment; filename=\"{name}\"");
     let headers = [
@@ -174,12 +174,12 @@ pub(super) fn download(content_type: &'static str, name: &str, body: impl Into<B
     (headers, body.into()).into_response()
 }
 
-/// Leads to a page, after a form was taken.
+/// Redirects to a page after a form was processed.
 pub(super) fn see(path: &str) -> Answer {
     Ok((StatusCode::SEE_OTHER, [(LOCATION, path.to_owned())]).into_response())
 }
 
-/// A page that only says something.
+/// A page with just a message.
 pub(super) fn message(nonce: &Nonce, status: StatusCode, title: &str, text: &str) -> Answer {
     let layout = PageLayout::open(nonce, title);
     render(status, &Message { layout, text })
@@ -197,7 +197,7 @@ pub(super) async fn not_found(Extension(nonce): Extension<Nonce>) -> Answer {
     message(&nonce, StatusCode::NOT_FOUND, "Page not found", text)
 }
 
-/// The nonce of a request; `seal` has put it there.
+/// The nonce of a request, which `seal` has inserted.
 pub(super) fn nonce_of(extensions: &Extensions) -> Nonce {
     let nonce = extensions.get::<Nonce>().cloned();
     nonce.unwrap_or_else(|| Nonce(String::new()))

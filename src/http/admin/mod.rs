@@ -1,18 +1,17 @@
-//! The dashboard and the search page: pages for people, on a listener that untrusted
-//! clients must not reach.
+//! The dashboard and the search page, on a listener that untrusted clients must not be able to reach.
 //!
 //! ```text
 //! seal      headers and a nonce for every answer
 //! guard     session, forged forms                -> a session, for every page that needs one
-//! sign_in   the admin token against a session
-//! overview  keys  usage  requests                pages over the state and what was answered lately
+//! sign_in   exchanges the admin token for a session
+//! overview  keys  usage  requests                pages over the state and recent activity
 //! slow  storage                                  pages over the index
-//! search    every filter, results, records       asks the index without charging anybody
-//! chart     bars as SVG
-//! layout     what all pages share                 templates/ and assets/, embedded
+//! search    every filter, results, records       searches the index directly, unmetered
+//! chart     bar charts as SVG
+//! layout    shared layout                        templates/ and assets/, embedded
 //! ```
 //!
-//! Pages are made on the threads for blocking work, so that they never hold up a client's request.
+//! Pages are rendered on the threads for blocking work, so that they never delay a client's request.
 
 mod assets;
 mod chart;
@@ -53,17 +52,17 @@ use super::server::{metrics_routes, serve_routes};
 use super::service::Service;
 use crate::catch_damage;
 
-/// How the dashboard behaves.
+/// Settings of the dashboard.
 #[derive(Clone, Debug)]
 pub struct AdminSettings {
-    /// Where clients find the API, as command lines to copy write it.
+    /// The public URL of the API, for command lines to copy.
     pub public_url: String,
     /// How long a session lasts.
     pub session_time: Duration,
 }
 
 impl Default for AdminSettings {
-    /// The default address of `signaldex serve`, and a working day.
+    /// The default address of `signaldex serve`, and sessions of a working day.
     fn default() -> AdminSettings {
         AdminSettings {
             public_url: "http://127.0.0.1:8080".to_owned(),
@@ -82,18 +81,18 @@ struct Shared {
     sessions: Sessions,
 }
 
-/// A page, or why there is none.
+/// A page, or the failure to render it.
 type Answer = Result<Response, Failed>;
 
-/// Renders a page for a signed-in user.
+/// Renders a page for a session.
 type PageMaker = fn(&Admin, &Visit) -> Answer;
 
-/// A page under way.
+/// A page being rendered.
 type PageFuture = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
 impl Admin {
-    /// A dashboard of a service. Signing in takes the token of the service's
-    /// [`State`](super::State), which [`first_admin_token`](super::State::first_admin_token) makes.
+    /// Creates the dashboard of a service. Users sign in with the admin token of the service's
+    /// [`State`](super::State), which [`first_admin_token`](super::State::first_admin_token) creates.
     pub fn new(service: Service, settings: AdminSettings) -> Admin {
         Admin(Arc::new(Shared {
             sessions: Sessions::new(settings.session_time),
@@ -102,7 +101,7 @@ impl Admin {
         }))
     }
 
-    /// The routes, from `/` on: the pages, what they load, and `/metrics`.
+    /// The routes below `/`: pages, assets, and `/metrics`.
     pub fn router(&self) -> Router {
         let guarded = Router::new()
             .route("/", get(page(overview::show)))
@@ -142,7 +141,7 @@ pub async fn serve_admin(listener: TcpListener, admin: Admin) {
     serve_routes(listener, admin.router()).await;
 }
 
-/// A handler that makes a page where that may block.
+/// A handler that renders a page on a thread for blocking work.
 fn page(make: PageMaker) -> impl Fn(State<Admin>, Extension<Arc<Visit>>) -> PageFuture + Clone {
     move |State(admin), Extension(visit)| {
         Box::pin(async move {

@@ -1,4 +1,4 @@
-//! The first page: how the service is doing today.
+//! The start page: today's requests, latencies and usage.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::http::metering::{Counter, Counts, Month};
 use crate::http::pages;
 use crate::http::state::RequestLine;
 
-/// Keys that are shown of those that sent the most requests.
+/// Number of keys shown in the list of the most active ones.
 const TOP_KEYS: usize = 5;
 
 #[derive(Template)]
@@ -27,12 +27,12 @@ struct Overview<'a> {
     top_keys: Vec<TopKey>,
     month: String,
     used: Vec<Fact>,
-    /// The steps to a first answer; `None` once there was one this month.
+    /// The first steps for a new service; `None` after the first answer this month.
     first_steps: Option<FirstSteps>,
     public_url: &'a str,
 }
 
-/// A key and what it asked for today.
+/// A key with its requests today.
 struct TopKey {
     name: String,
     /// Empty for requests without a valid key.
@@ -51,7 +51,7 @@ impl TopKey {
     }
 }
 
-/// How far a new service has come.
+/// Which first steps are done.
 struct FirstSteps {
     has_key: bool,
 }
@@ -84,7 +84,7 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
     layout::render(StatusCode::OK, &page)
 }
 
-/// Adds up counts, each counter for itself.
+/// Adds up counts per counter.
 pub(super) fn sum(lines: impl Iterator<Item = Counts>) -> Counts {
     let mut totals = Counts::default();
     for counts in lines {
@@ -157,7 +157,7 @@ fn errors_fact(requests: &[RequestLine]) -> Fact {
     Fact::new("Errors today", figures::grouped(clients + ours), note)
 }
 
-/// The keys that sent the most requests, the largest first.
+/// The keys with the most requests, descending.
 fn top_keys(requests: &[RequestLine]) -> Vec<TopKey> {
     let mut by_id: BTreeMap<&str, TopKey> = BTreeMap::new();
     for line in requests {
@@ -193,7 +193,7 @@ fn used(counter: Counter, totals: Counts, todays: Counts) -> Fact {
     Fact::new(name_of(counter), total, format!("{what}; {today} today"))
 }
 
-/// The name of a counter as a heading.
+/// The heading of a counter.
 pub(super) const fn name_of(counter: Counter) -> &'static str {
     match counter {
         Counter::Signals => "Signals",

@@ -1,4 +1,4 @@
-//! The page of recent requests: what was asked lately, by key, with the id that the client was told.
+//! The page of recent requests by key, with their request ids.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use super::{Admin, Answer};
 use crate::http::activity::{KEPT_MAX, RecentRequest};
 use crate::http::keys::KeyRecord;
 
-/// Requests on a page.
+/// Maximum number of requests on the page.
 const SHOWN_MAX: usize = 200;
 
 #[derive(Template)]
@@ -32,7 +32,7 @@ struct Page<'a> {
 struct Line {
     at: String,
     key: String,
-    /// Id and hint of the key; empty where there was none.
+    /// Id and hint of the key; empty if there was none.
     key_note: String,
     endpoint: &'static str,
     query: String,

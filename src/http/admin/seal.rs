@@ -1,5 +1,5 @@
-//! What holds for every answer: nothing is loaded from elsewhere, and no script or style runs that
-//! this answer did not name.
+//! Security headers of every answer: nothing is loaded from other origins, and only scripts and styles
+//! with the answer's nonce run.
 
 use axum::extract::Request;
 use axum::http::header::{
@@ -14,8 +14,8 @@ use crate::http::keys;
 /// Random bytes of a nonce.
 const NONCE_BYTES: usize = 16;
 
-/// `same-origin` rather than `no-referrer`: with the latter, browsers hide the origin of forms, by
-/// which forged ones are told.
+/// The referrer policy is `same-origin` because with `no-referrer` browsers hide the origin of forms, which
+/// is needed to detect forged ones.
 const FIXED: [(HeaderName, &str); 5] = [
     (REFERRER_POLICY, "same-origin"),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -30,11 +30,11 @@ const FIXED: [(HeaderName, &str); 5] = [
     ),
 ];
 
-/// What the scripts and styles of one answer are known by.
+/// The nonce of the scripts and styles of one answer.
 #[derive(Clone, Debug)]
 pub(super) struct Nonce(pub(super) String);
 
-/// Gives a request its nonce, and its answer the headers that hold the page to it.
+/// Adds a nonce to a request, and security headers to its answer.
 pub(super) async fn seal(mut request: Request, next: Next) -> Response {
     let nonce = match keys::random_text::<NONCE_BYTES>() {
         Ok(nonce) => nonce,
@@ -49,7 +49,7 @@ pub(super) async fn seal(mut request: Request, next: Next) -> Response {
     for (name, value) in FIXED {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    // Pages show what is nobody else's business; what they load says itself how long it keeps.
+    // Pages are private and must not be cached; assets set their own caching.
     headers
         .entry(CACHE_CONTROL)
         .or_insert(HeaderValue::from_static("no-store"));

@@ -1,7 +1,7 @@
-//! Sessions: who has signed in, until when, and the token that their forms carry.
+//! Sessions of the dashboard, with their expiry and form token.
 //!
-//! They live in memory and end with the process, so nothing that was stolen from a disk opens the
-//! dashboard. A session also ends once the admin token that began it is replaced.
+//! Sessions exist only in memory and end with the process, so nothing stolen from a disk gives access. A
+//! session also ends when the admin token that started it is replaced.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,25 +12,25 @@ use crate::http::keys::{self, ApiKey, KeyRecord};
 
 /// Random bytes of a session's cookie and of its form token.
 const SECRET_BYTES: usize = 32;
-/// Sessions at once; beyond it the one that would end first is ended.
+/// Maximum number of sessions; a further one ends the session that expires first.
 const SESSIONS_MAX: usize = 64;
 
-/// What is known of a person who has signed in.
+/// A session of a signed-in user.
 #[derive(Debug)]
 pub(super) struct Session {
-    /// What every form of the session has to carry.
+    /// The token that every form of the session must carry.
     pub(super) form_token: String,
     expires_at: Instant,
     admin_token: TokenHash,
     secret: Mutex<Option<NewSecret>>,
 }
 
-/// A key in the clear, until it is shown.
+/// A new secret, until it is shown.
 #[derive(Debug)]
 pub(super) struct NewSecret {
     pub(super) record: KeyRecord,
     pub(super) key: ApiKey,
-    /// Whether the key had another secret before.
+    /// Whether it replaces an earlier secret.
     pub(super) is_rotated: bool,
 }
 
@@ -69,7 +69,7 @@ impl Sessions {
         Ok(cookie)
     }
 
-    /// The session of a cookie, where it has not ended and its token is still the current one.
+    /// The session of a cookie, unless it has expired or its admin token has been replaced.
     pub(super) fn find(&self, cookie: &str, current: Option<TokenHash>) -> Option<Arc<Session>> {
         let key = key_of(cookie);
         let mut sessions = self.lock();
@@ -94,8 +94,8 @@ impl Sessions {
 }
 
 impl Session {
-    /// Whether a form carries the session's token. Hashes are compared, so that the time it takes
-    /// says nothing of the token.
+    /// Whether a form carries the session's token. Compares hashes, so that the timing reveals nothing about
+    /// the token.
     pub(super) fn has_form_token(&self, token: &str) -> bool {
         TokenHash::of(token) == TokenHash::of(&self.form_token)
     }
@@ -105,7 +105,7 @@ impl Session {
         *self.lock() = Some(secret);
     }
 
-    /// The new secret that is to be shown, once; asked for by [`Visit`](super::guard::Visit) alone.
+    /// Takes the new secret to be shown once. Only for [`Visit`](super::guard::Visit).
     pub(super) fn take_secret(&self) -> Option<NewSecret> {
         self.lock().take()
     }
@@ -115,7 +115,7 @@ impl Session {
     }
 }
 
-/// Sessions are found by the hash of their cookie, so that the time of a look-up leads to none.
+/// Sessions are keyed by the hash of their cookie, so that the timing of look-ups reveals nothing.
 fn key_of(cookie: &str) -> [u8; 32] {
     TokenHash::of(cookie).0
 }

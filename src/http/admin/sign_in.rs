@@ -1,4 +1,4 @@
-//! The sign-in: the admin token against a session, and the end of one.
+//! Signing in with the admin token, and signing out.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use super::seal::Nonce;
 use super::token::TokenHash;
 use super::{Admin, Answer};
 
-/// Where a person goes who did not ask for anything else.
+/// The page after signing in, by default.
 const START: &str = "/";
 
 #[derive(Template)]
@@ -28,7 +28,7 @@ struct SignIn<'a> {
     next: &'a str,
 }
 
-/// The form that asks for the token.
+/// The sign-in form.
 pub(super) async fn ask(
     State(admin): State<Admin>,
     Extension(nonce): Extension<Nonce>,
@@ -46,7 +46,7 @@ pub(super) async fn ask(
     show(&nonce, StatusCode::OK, notice, "", next)
 }
 
-/// Starts a session when the token is right.
+/// Starts a session if the token is correct.
 pub(super) async fn enter(
     State(admin): State<Admin>,
     Extension(nonce): Extension<Nonce>,
@@ -96,7 +96,7 @@ fn to(path: &str) -> Response {
     (StatusCode::SEE_OTHER, [(LOCATION, path.to_owned())]).into_response()
 }
 
-/// A path on this listener, whatever was asked for: the sign-in never redirects elsewhere.
+/// Restricts a redirect to paths on this listener.
 fn own_path(wanted: &str) -> &str {
     let is_own = wanted.starts_with('/')
         && !wanted.starts_with("//")
@@ -106,8 +106,8 @@ fn own_path(wanted: &str) -> &str {
     if is_own { wanted } else { START }
 }
 
-/// The listener speaks plain HTTP, so `Secure` would keep the cookie from coming back, except
-/// behind a proxy that speaks TLS and says so. A client that forges that header harms only itself.
+/// The listener uses plain HTTP, where browsers would not return a `Secure` cookie, so it is set only if a
+/// TLS proxy announces itself. A client that forges that header harms only itself.
 fn set_cookie(value: &str, lifetime: Duration, headers: &HeaderMap) -> String {
     let seconds = lifetime.as_secs();
     let is_secure = headers

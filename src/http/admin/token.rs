@@ -1,4 +1,4 @@
-//! The admin token: what proves that a person may use the dashboard.
+//! The admin token, which grants access to the dashboard.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use sha2::{Digest, Sha256};
 
 use crate::http::keys;
 
-/// What every token starts with, so that leaked ones can be searched for.
+/// The prefix of every token, so that scanners find leaked tokens.
 const PREFIX: &str = "sdxadmin_";
-/// Random bytes of a token: 256 bits cannot be guessed, so a fast hash suffices to store it, and
-/// wrong attempts need not be slowed down.
+/// Random bytes of a token: 256 bits cannot be guessed, so a fast hash suffices for storage, and wrong
+/// attempts need no delay.
 const SECRET_BYTES: usize = 32;
 
 /// A new admin token in the clear. It is shown once; only its SHA-256 is stored.
@@ -25,7 +25,7 @@ impl AdminToken {
         Ok(AdminToken(format!("{PREFIX}{secret}")))
     }
 
-    /// The token's text.
+    /// The text of the token.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -36,14 +36,14 @@ impl AdminToken {
 }
 
 impl fmt::Debug for AdminToken {
-    /// Hides the token, which must not reach logs.
+    /// Hides the token, so that it cannot reach logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("AdminToken(hidden)")
     }
 }
 
 impl TokenHash {
-    /// The hash of a token as typed. Comparing hashes leaks nothing that leads to a token.
+    /// The hash of a token as typed. Comparing hashes reveals nothing about the token.
     pub(crate) fn of(text: &str) -> TokenHash {
         TokenHash(Sha256::digest(text.as_bytes()).into())
     }

@@ -1,4 +1,4 @@
-//! The body of an export: parts from the task that finds them, and an error where that stops early.
+//! The body of an export: a stream of parts from the exporting task, with an error if it stops early.
 
 use std::fmt;
 use std::pin::Pin;
@@ -8,13 +8,13 @@ use axum::body::{Bytes, HttpBody};
 use hyper::body::Frame;
 use tokio::sync::{mpsc, oneshot};
 
-/// Parts that wait to be sent; each may have a mebibyte.
+/// Parts in the queue; each may have a mebibyte.
 const PARTS_WAITING: usize = 1;
 
-/// What the task sends.
+/// A message from the exporting task.
 pub(in crate::http) enum Part {
     Data(Bytes),
-    /// All was sent. Without it, the body ends with an error, whatever became of the task.
+    /// The export is complete. If the task ends without it, the body ends with an error.
     End,
 }
 
@@ -23,14 +23,14 @@ pub(in crate::http) struct ExportBody {
     begin: Option<oneshot::Sender<()>>,
 }
 
-/// What the task has of the body.
+/// The task's side of the body.
 pub(in crate::http) struct Parts {
-    /// Ready when the body is first asked for a part: the answer has begun, and is in the log.
+    /// Ready when the body is first polled: the answer has begun, and has been logged.
     pub(in crate::http) begun: oneshot::Receiver<()>,
     pub(in crate::http) sender: mpsc::Sender<Part>,
 }
 
-/// The body is not whole.
+/// The body is incomplete.
 #[derive(Debug)]
 pub(in crate::http) struct NotWhole;
 
@@ -42,7 +42,7 @@ impl ExportBody {
         (Parts { begun, sender }, ExportBody { parts, begin })
     }
 
-    /// A body of unknown length that is not sent: that of the answer to a HEAD.
+    /// An empty body of unknown length, for the answer to a HEAD request.
     pub(in crate::http) fn unknown() -> ExportBody {
         ExportBody::new().1
     }
@@ -57,7 +57,7 @@ impl HttpBody for ExportBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, NotWhole>>> {
         if let Some(begin) = self.begin.take() {
-            // A task that is gone is noticed below.
+            // If the task has gone, the next receive fails.
             let _ = begin.send(());
         }
         Poll::Ready(match ready!(self.parts.poll_recv(context)) {

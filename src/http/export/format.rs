@@ -1,4 +1,4 @@
-//! The format of an export, from the `Accept` header where no parameter says it.
+//! The format of an export, from the `Accept` header if no parameter gives it.
 
 use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
@@ -12,7 +12,7 @@ pub(in crate::http) const fn content_type(format: ExportFormat) -> &'static str 
     }
 }
 
-/// The format that a client prefers; NDJSON where it does not say.
+/// The format that a client prefers; NDJSON by default.
 pub(super) fn accepted(headers: &HeaderMap) -> ExportFormat {
     let values = headers.get_all(ACCEPT).iter();
     let ranges: Vec<&str> = values
@@ -27,8 +27,8 @@ pub(super) fn accepted(headers: &HeaderMap) -> ExportFormat {
     }
 }
 
-/// How much a client wants a media type, from 0 to 1: as the most specific of its ranges says (RFC 9110,
-/// section 12.5.1).
+/// The quality of a media type, from 0 to 1, given by the most specific range (RFC 9110, section
+/// 12.5.1).
 fn quality(ranges: &[&str], [kind, subtype]: [&str; 2]) -> f32 {
     let of_range = |range: &&str| {
         let mut parts = range.split(';').map(str::trim);

@@ -1,16 +1,16 @@
-//! How many exports may be under way: each holds a few mebibytes and a snapshot.
+//! Limits the number of concurrent exports: each holds a few mebibytes and a snapshot.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::http::problem::{Code, Problem};
 
-/// Exports of one key at once.
+/// Concurrent exports per key.
 const PER_KEY_MAX: usize = 4;
-/// Seconds after which to try again.
+/// The `Retry-After` of a refused export, in seconds.
 const RETRY_AFTER_SECONDS: u64 = 1;
 
-/// The exports under way in this process.
+/// The running exports of this process.
 #[derive(Clone, Debug)]
 pub(in crate::http) struct Slots(Arc<Shared>);
 
@@ -21,7 +21,7 @@ struct Shared {
     under_way: Mutex<HashMap<i64, usize>>,
 }
 
-/// One export under way; dropped when it ends.
+/// The slot of one running export, released on drop.
 #[derive(Debug)]
 pub(super) struct Slot {
     slots: Slots,
@@ -29,7 +29,7 @@ pub(super) struct Slot {
 }
 
 impl Slots {
-    /// At most `max` exports at once.
+    /// Allows at most `max` concurrent exports.
     pub(in crate::http) fn new(max: usize) -> Slots {
         Slots(Arc::new(Shared {
             max,
@@ -37,10 +37,10 @@ impl Slots {
         }))
     }
 
-    /// Begins an export of a key.
+    /// Acquires a slot for a key.
     ///
     /// # Errors
-    /// Too many are under way.
+    /// Too many exports are running.
     pub(super) fn begin(&self, key: i64) -> Result<Slot, Problem> {
         let mut under_way = self.under_way();
         if under_way.values().sum::<usize>() >= self.0.max {
@@ -60,7 +60,7 @@ impl Slots {
         })
     }
 
-    /// How many are under way.
+    /// The number of running exports.
     pub(in crate::http) fn count(&self) -> usize {
         self.under_way().values().sum()
     }

@@ -1,8 +1,8 @@
-//! From the arguments of a tool to the request of its endpoint.
+//! Turns the arguments of a tool into a request to its endpoint.
 //!
-//! A value becomes the text that a query string has for it, and the endpoint's own parser judges that
-//! text. Only what a query string cannot say is refused here: names that the tool does not have, and
-//! values of another kind. All errors are reported together.
+//! Values become a query string, which the endpoint's own parser validates. Only what a query string
+//! cannot express is refused here: unknown names, and values of the wrong JSON type. All errors are
+//! reported together.
 
 use axum::http::Request;
 use axum::http::request::Parts;
@@ -19,13 +19,13 @@ use crate::query::limits::ERRORS_MAX;
 use crate::query::{ErrorCode, ParameterError, did_you_mean, join_list};
 use crate::{FacetQuery, Query, SignalId};
 
-/// The largest whole number that every reader of JSON keeps exact.
+/// The largest integer that every JSON parser keeps exact.
 const EXACT_INTEGER_MAX: f64 = 9_007_199_254_740_992.0;
 
-/// What a tool asks its endpoint.
+/// The request to an endpoint.
 #[derive(Debug)]
 pub(super) struct Target {
-    /// The last segment of the path, where the endpoint has one; percent-encoded.
+    /// The last segment of the path, percent-encoded; empty if the endpoint has none.
     pub(super) segment: String,
     /// The query string, percent-encoded.
     pub(super) query: String,
@@ -33,14 +33,14 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Whether it names the lists of options that it wants.
+    /// Whether it names the facets it wants.
     pub(super) fn names_lists(&self) -> bool {
         self.query
             .split('&')
             .any(|pair| pair.starts_with("facets="))
     }
 
-    /// The request that the endpoint sees.
+    /// The HTTP request to the endpoint.
     ///
     /// # Errors
     /// The query string is too long.
@@ -79,10 +79,10 @@ fn too_long(bytes: usize) -> Problem {
     }])
 }
 
-/// The request of a tool with these arguments.
+/// Creates the request of a tool from its arguments.
 ///
 /// # Errors
-/// Every error of the arguments, those of their values included.
+/// All errors of the arguments and their values.
 pub(super) fn target(tool: Tool, arguments: &Map<String, Value>) -> Result<Target, Problem> {
     let mut reader = Reader {
         tool,
@@ -101,7 +101,7 @@ pub(super) fn target(tool: Tool, arguments: &Map<String, Value>) -> Result<Targe
     reader.finish(arguments)
 }
 
-/// Takes arguments one by one.
+/// Reads arguments one by one and collects errors.
 struct Reader {
     tool: Tool,
     target: Target,
@@ -174,14 +174,14 @@ impl Reader {
         if self.errors.is_empty() {
             return Ok(self.target);
         }
-        // The endpoint is not asked, so its errors are gathered here.
+        // The endpoint will not be called, so its errors are collected here.
         self.errors.extend(errors_of(self.tool, &self.target.query));
         self.errors.truncate(ERRORS_MAX);
         Err(Problem::of_errors(self.errors))
     }
 }
 
-/// What the endpoint of a tool finds wrong with a query string.
+/// The errors that the endpoint of a tool reports for a query string.
 fn errors_of(tool: Tool, query: &str) -> Vec<ParameterError> {
     let invalid = match tool {
         Tool::Search | Tool::Count => Query::parse(query).err(),
@@ -209,8 +209,8 @@ fn unknown(tool: Tool, name: &str) -> ParameterError {
     }
 }
 
-/// The text of a value in a query string, or what it has to be. A list may also be given as the text
-/// that the query string has for it.
+/// The text of a value in a query string, or the expected type. A list may also be given as
+/// comma-separated text.
 fn text_of(value: &Value, is_list: bool) -> Result<String, &'static str> {
     match value {
         Value::Array(items) if is_list => {
@@ -231,7 +231,7 @@ fn text_of_one(value: &Value) -> Option<String> {
         Value::String(text) => Some(text.clone()),
         Value::Bool(flag) => Some(flag.to_string()),
         Value::Number(number) => {
-            // JSON does not tell 10.0 from 10, which some clients write.
+            // Some clients write 10.0, which equals 10 in JSON.
             let whole = number.as_f64().filter(|&float| {
                 number.is_f64() && float.fract() == 0.0 && float.abs() <= EXACT_INTEGER_MAX
             });

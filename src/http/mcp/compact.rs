@@ -1,8 +1,7 @@
-//! What a tool answers: the body of its endpoint, shortened for a reader that pays by the word.
+//! Compact answers of tools: the body of the endpoint, shortened because models pay by the token.
 //!
-//! Members without a value are left out, and so is what an agent seldom needs: slug, instants and the
-//! author's address. A signal takes at most [`SIGNAL_BYTES_MAX`] bytes, however long its texts are; `cut`
-//! names those that were shortened.
+//! Empty members are omitted, and so are those that agents seldom need: slug, timestamps and the author's
+//! URL. A signal takes at most [`SIGNAL_BYTES_MAX`] bytes; `cut` names the fields that were shortened.
 
 use std::collections::HashMap;
 
@@ -12,42 +11,42 @@ use serde_json::value::RawValue;
 use super::tools::Tool;
 use crate::query::Facet;
 
-/// Bytes of a signal. Of such JSON a token takes 3.2 bytes or more, so this is at most 400 tokens.
+/// Maximum bytes of a signal: at most 400 tokens, because a token of this JSON has at least 3.2 bytes.
 pub(super) const SIGNAL_BYTES_MAX: usize = 1_280;
-/// Bytes of each text, as JSON writes it. Evidence takes what the others leave, up to its own bound.
+/// Maximum bytes of each text in JSON. Evidence takes what the others leave, up to its own limit.
 const EVIDENCE_BYTES_MAX: usize = 600;
 const TITLE_BYTES_MAX: usize = 200;
 const COMPANY_NAME_BYTES_MAX: usize = 100;
 const AUTHOR_BYTES_MAX: usize = 64;
 const ID_BYTES_MAX: usize = 40;
-/// Bytes of a slug and of an address. They are of no use in part, so longer ones are left out.
+/// Maximum bytes of a slug or URL. Longer ones are omitted, because a part of one is useless.
 const SLUG_BYTES_MAX: usize = 100;
 const ADDRESS_BYTES_MAX: usize = 250;
-/// Values of a list of options: of all lists, and of those that the call names.
+/// Maximum number of values per facet: if all facets are listed, and if the call names them.
 pub(super) const VALUES_MAX: usize = 20;
 pub(super) const NAMED_VALUES_MAX: usize = 200;
 
 const CUT_NOTE: &str = "Texts that cut names are shortened; the tool signal has the whole ones.";
 const NOTHING_NOTE: &str = "Nothing matches; the tool options lists the values of filters.";
 
-/// What a call was charged.
+/// The charge for a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Usage {
     pub(super) charged: u64,
     pub(super) unit: &'static str,
-    /// Units left this month, where the key has a quota.
+    /// Units left this month, if the key has a quota.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) remaining: Option<u64>,
-    /// Whether an earlier answer is repeated.
+    /// Whether this answer repeats an earlier one.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) replayed: bool,
 }
 
-/// The answer of a tool, as JSON, from the body of its endpoint. `names_lists` says that the call named the
-/// lists of options that it wants.
+/// Creates the JSON answer of a tool from the body of its endpoint. `names_lists` says whether the call
+/// named the facets it wants.
 ///
 /// # Errors
-/// The body is not the endpoint's.
+/// The body does not have the form of the endpoint's answers.
 pub(super) fn answer(
     tool: Tool,
     body: &[u8],
@@ -68,7 +67,7 @@ struct Body<D> {
     data: D,
 }
 
-/// A signal as the endpoints show it.
+/// A signal in the body of an endpoint.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Item {
@@ -172,7 +171,7 @@ impl Item {
     }
 }
 
-/// A text of at most that many bytes, as JSON writes it, and `cut` says if there was more.
+/// Shortens a text to at most that many bytes in JSON, and adds its name to `cut` if it was longer.
 fn shorten(
     text: Option<String>,
     bytes_max: usize,
@@ -186,7 +185,7 @@ fn shorten(
     cut.push(name);
     const MARK: char = '…';
     let mut left = bytes_max.checked_sub(MARK.len_utf8())?;
-    // `left` is what the characters up to here leave.
+    // `left` is the number of bytes left after the characters so far.
     let end = text.char_indices().find(|&(_, letter)| {
         let bytes = escaped_bytes(letter.encode_utf8(&mut [0; 4]));
         let is_over = bytes > left;
@@ -197,7 +196,7 @@ fn shorten(
     Some(format!("{}{MARK}", kept.trim_end()))
 }
 
-/// A text that is left out if it is longer, as `cut` then says.
+/// Omits a text if it is too long, and then adds its name to `cut`.
 fn keep(
     text: Option<String>,
     bytes_max: usize,
@@ -211,7 +210,7 @@ fn keep(
     text.filter(|_| is_short)
 }
 
-/// Bytes of a text as JSON writes it, without its quotes.
+/// Bytes of a text in JSON, without quotes.
 fn escaped_bytes(text: &str) -> usize {
     let extra = text.bytes().map(|byte| match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0C => 1,
@@ -283,7 +282,7 @@ fn count(body: &[u8], usage: Option<Usage>) -> serde_json::Result<String> {
     serde_json::to_string(&Answer { count, usage })
 }
 
-/// A value of a list of options.
+/// A value of a facet.
 #[derive(Deserialize, Serialize)]
 struct Choice {
     #[serde(alias = "id")]
@@ -291,7 +290,7 @@ struct Choice {
     count: u64,
 }
 
-/// Members in an order of their own, as an object.
+/// A JSON object that keeps the order of its members.
 struct Ordered<V>(Vec<(String, V)>);
 
 impl<V: Serialize> Serialize for Ordered<V> {
@@ -304,7 +303,7 @@ fn options(body: &[u8], names_lists: bool, usage: Option<Usage>) -> serde_json::
     #[derive(Serialize)]
     struct Answer {
         options: Ordered<Ordered<u64>>,
-        /// How many values of a list are not shown.
+        /// The number of omitted values per facet.
         more: Ordered<usize>,
         #[serde(skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
@@ -336,7 +335,7 @@ fn options(body: &[u8], names_lists: bool, usage: Option<Usage>) -> serde_json::
     })
 }
 
-/// A record that is shown whole.
+/// A complete record.
 #[derive(Serialize)]
 struct Whole<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]

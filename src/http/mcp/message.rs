@@ -1,4 +1,4 @@
-//! Messages of JSON-RPC 2.0: what is read, and what errors look like.
+//! Messages of JSON-RPC 2.0: parsing requests, writing results and errors.
 
 use axum::http::StatusCode;
 use serde::Serialize;
@@ -12,15 +12,15 @@ pub(super) const INVALID_REQUEST: i64 = -32_600;
 pub(super) const METHOD_NOT_FOUND: i64 = -32_601;
 pub(super) const INVALID_PARAMS: i64 = -32_602;
 
-/// What a client sends.
+/// A message from a client.
 #[derive(Debug)]
 pub(super) enum Message {
     Request(Request),
-    /// Nobody waits for an answer to it.
+    /// A message without an answer.
     Notification,
 }
 
-/// A request that waits for its answer.
+/// A request, which must be answered.
 #[derive(Debug)]
 pub(super) struct Request {
     /// A text or a whole number.
@@ -29,19 +29,20 @@ pub(super) struct Request {
     pub(super) params: Map<String, Value>,
 }
 
-/// Why a message has no result.
+/// An error answer to a message.
 #[derive(Debug)]
 pub(super) struct RpcError {
-    /// One of JSON-RPC or of the protocol; for what is wrong before a message is read, the status.
+    /// A code of JSON-RPC or of the protocol, or the HTTP status if the request is refused before its message
+    /// is parsed.
     pub(super) code: i64,
     pub(super) message: String,
     pub(super) data: Option<Value>,
-    /// The status over HTTP.
+    /// The HTTP status.
     pub(super) status: StatusCode,
     pub(super) retry_after_seconds: Option<u64>,
 }
 
-/// An error, and the id of the request where that could be read.
+/// An error, with the id of the request if it could be parsed.
 pub(super) type Unreadable = (Option<Value>, RpcError);
 
 impl RpcError {
@@ -55,7 +56,7 @@ impl RpcError {
         }
     }
 
-    /// One that is told by the status.
+    /// An error whose code is the HTTP status.
     pub(super) fn of_status(status: StatusCode, message: impl Into<String>) -> RpcError {
         RpcError {
             status,
@@ -63,7 +64,7 @@ impl RpcError {
         }
     }
 
-    /// A problem that concerns the request as a whole, such as a missing key.
+    /// An error from a problem of the whole request, such as a missing key.
     pub(super) fn of_problem(problem: &Problem, request_id: &str) -> RpcError {
         let mut message = problem.detail.clone();
         for error in &problem.errors {
@@ -77,13 +78,13 @@ impl RpcError {
         }
     }
 
-    /// The code by which the dashboard and problem bodies name such an error.
+    /// The problem code for the dashboard and the log.
     pub(super) fn name(&self) -> &'static str {
         let of_status = Code::ALL.iter().find(|code| code.status() == self.status);
         of_status.map_or(Code::InvalidRequest.as_str(), |code| code.as_str())
     }
 
-    /// The whole message. Without an id where the request's could not be read.
+    /// The complete message, without an id if that of the request could not be parsed.
     pub(super) fn to_message(&self, id: Option<&Value>) -> Vec<u8> {
         let error = ErrorBody {
             code: self.code,
@@ -100,7 +101,7 @@ impl RpcError {
     }
 }
 
-/// The message that carries a result.
+/// The message with a result.
 pub(super) fn result_message(id: &Value, result: &impl Serialize) -> Vec<u8> {
     let message = Answer {
         jsonrpc: "2.0",
@@ -108,7 +109,7 @@ pub(super) fn result_message(id: &Value, result: &impl Serialize) -> Vec<u8> {
         result: Some(result),
         error: None,
     };
-    // Maps with text keys, texts and numbers always become JSON.
+    // Serialising maps with text keys, texts and numbers cannot fail.
     serde_json::to_vec(&message).unwrap_or_default()
 }
 
@@ -131,10 +132,10 @@ struct ErrorBody<'a> {
     data: Option<&'a Value>,
 }
 
-/// Reads one message.
+/// Parses one message.
 ///
 /// # Errors
-/// It is no JSON, or neither a request nor a notification.
+/// It is not JSON, or neither a request nor a notification.
 pub(super) fn parse(bytes: &[u8]) -> Result<Message, Unreadable> {
     let value: Value = serde_json::from_slice(bytes).map_err(|error| {
         let message = format!("The message is not JSON: {error}.");
@@ -181,7 +182,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Message, Unreadable> {
     })
 }
 
-/// The id under which a message is answered, where it has one.
+/// The id of a message, if it has one.
 pub(super) fn id_of(bytes: &[u8]) -> Option<Value> {
     match parse(bytes) {
         Ok(Message::Request(request)) => Some(request.id),

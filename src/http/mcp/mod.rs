@@ -1,9 +1,9 @@
 //! The Model Context Protocol: the endpoints as tools for agents, at `POST /mcp` and over standard
 //! input and output.
 //!
-//! A tool call is another front of the same endpoints. Its arguments become the request that a client
-//! of the API would send, the endpoint answers that request under the caller's key, with the same scopes,
-//! limits and charges, and the body is shortened for a model to read.
+//! A tool call uses the same endpoints as the API. Its arguments become an API request, which the
+//! endpoint answers under the caller's key, with the same scopes, limits and charges; the body is then
+//! shortened for a model.
 //!
 //! ```text
 //! message    JSON-RPC in and out
@@ -16,9 +16,9 @@
 //! outcome    answer or problem -> result of a call
 //! ```
 //!
-//! The official crate, `rmcp`, is not used. What is served here is three methods and a handshake, without
-//! state, streams or sessions. The crate (3.11, 61,000 lines) would bring 28 crates into a build of 156 and
-//! its own types between endpoint and answer, and would leave arguments, prices and errors to this module.
+//! The official crate, `rmcp`, is not used. This module serves three methods and a handshake, without
+//! state, streams or sessions. The crate (3.11, 61,000 lines) would add 28 crates to a build of 156 and
+//! types of its own between endpoint and answer, and would leave arguments, prices and errors to this module.
 
 mod arguments;
 mod compact;

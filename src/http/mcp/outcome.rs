@@ -1,4 +1,4 @@
-//! The result of a tool call: the answer as text and as JSON, or all that is wrong in one text.
+//! The result of a tool call: the answer as text and JSON, or all errors as one text.
 
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -11,20 +11,20 @@ use super::tools::{IDEMPOTENCY_KEY, Tool};
 use crate::http::problem::{Code, Problem};
 use crate::http::replay;
 
-/// What came of a tool call.
+/// The outcome of a tool call.
 pub(super) struct Outcome {
-    /// What the model reads.
+    /// The text for the model.
     text: String,
-    /// The same for programs.
+    /// The same as JSON, for programs.
     structured: Box<RawValue>,
     is_error: bool,
 }
 
 impl Outcome {
-    /// That of a body that the endpoint answered with.
+    /// The outcome of a successful answer.
     ///
     /// # Errors
-    /// The body is not as the endpoint writes it.
+    /// The body does not have the form of the endpoint's answers.
     pub(super) fn of_body(
         tool: Tool,
         target: &Target,
@@ -41,7 +41,7 @@ impl Outcome {
         })
     }
 
-    /// That of a problem. `request_id` finds it in the log, where there is one.
+    /// The outcome of a problem. `request_id` identifies the request in the log.
     pub(super) fn of_problem(problem: &Problem, request_id: Option<&str>) -> Outcome {
         let structured = structured(problem, request_id);
         Outcome {
@@ -51,7 +51,7 @@ impl Outcome {
         }
     }
 
-    /// The result as a request of an era expects it.
+    /// The result in the form that a revision of the protocol expects.
     pub(super) fn result(&self, era: Era) -> impl Serialize {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
@@ -79,7 +79,7 @@ impl Outcome {
     }
 }
 
-/// A problem in words, one line for each error.
+/// A problem as text, one line per error.
 fn text_of(problem: &Problem) -> String {
     let mut text = match problem.errors.len() {
         0 => format!(
@@ -102,7 +102,7 @@ fn text_of(problem: &Problem) -> String {
     text
 }
 
-/// Details name the header of the API; a tool has an argument for it.
+/// Replaces the name of the API's header by that of the tool's argument.
 fn named_as_argument(detail: &str) -> String {
     detail.replace(replay::SHOWN_NAME, IDEMPOTENCY_KEY)
 }

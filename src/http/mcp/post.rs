@@ -1,4 +1,4 @@
-//! `POST /mcp`: one message a request, answered under the key of its sender.
+//! `POST /mcp`: one message per request, answered under the key of its sender.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -30,12 +30,12 @@ use crate::http::search::{CHARGED, REMAINING};
 use crate::http::service::Shared;
 use crate::http::{changes, charging, details, options, request, search};
 
-/// The endpoint in metrics, the log and the dashboard, where no tool is called.
+/// The endpoint in metrics, the log and the dashboard if no tool is called.
 const ENDPOINT: &str = "mcp";
 
 type Headers = Vec<(HeaderName, HeaderValue)>;
 
-/// What a message is answered with.
+/// The answer to a message.
 struct Reply {
     status: StatusCode,
     headers: Headers,
@@ -43,8 +43,7 @@ struct Reply {
     note: Note<'static>,
 }
 
-/// Answers a request to the endpoint. Whatever was sent, the answer is a message of JSON-RPC or has no
-/// body.
+/// Answers a request to the endpoint. The answer is always a JSON-RPC message or has no body.
 pub(in crate::http) async fn answer(
     service: &Arc<Shared>,
     parts: &Parts,
@@ -56,7 +55,7 @@ pub(in crate::http) async fn answer(
     let reply = reply.unwrap_or_else(|error| Reply::of_error(&error, None));
     let is_body_read = body.is_end_stream();
     if !is_body_read && !parts.headers.contains_key(EXPECT) {
-        // A client that is still sending would lose the answer if the connection closed now.
+        // A client that is still sending would miss the answer if the connection were closed now.
         let _ = tokio::time::timeout(MCP_DRAIN_TIME, drain(&mut body)).await;
     }
     reply.into_handled(is_body_read)
@@ -80,7 +79,7 @@ async fn reply(
     check_head(parts, is_allowed)?;
     request::refuse_parameters(parts.uri.query()).map_err(refused)?;
     let call = match Call::identify(service, parts, caller, deadline) {
-        // A known key is told under the id of its message, which clients look for.
+        // With a known key, the error is sent under the id of the message, which clients expect.
         Err(problem) if caller.key.is_some() => Err(problem),
         call => Ok(call.map_err(refused)?),
     };
@@ -96,7 +95,7 @@ async fn reply(
     Ok(Reply::of_error(&refused(problem), id.as_ref()))
 }
 
-/// Refuses what is no message, by its head alone.
+/// Refuses requests that cannot hold a message, by their headers.
 fn check_head(parts: &Parts, is_origin_allowed: bool) -> Result<(), RpcError> {
     let refuse = |status, message: &str| Err(RpcError::of_status(status, message));
     if parts.method != Method::POST {
@@ -105,7 +104,7 @@ fn check_head(parts: &Parts, is_origin_allowed: bool) -> Result<(), RpcError> {
             "Only POST is allowed; there are no streams and no sessions.",
         );
     }
-    // Pages of any site could otherwise reach a service on the machine of their reader.
+    // Otherwise, any web page could reach a service on the machine of its reader.
     if parts.headers.contains_key(ORIGIN) && !is_origin_allowed {
         return refuse(
             StatusCode::FORBIDDEN,
@@ -150,7 +149,7 @@ fn accepts_json(headers: &HeaderMap) -> bool {
         })
 }
 
-/// The whole body, if it is not too long.
+/// Reads the whole body, unless it is too long.
 async fn read(body: &mut Body) -> Result<Vec<u8>, RpcError> {
     let too_long = || {
         let message = format!("A message has at most {MCP_MESSAGE_BYTES_MAX} bytes.");
@@ -171,7 +170,7 @@ async fn read(body: &mut Body) -> Result<Vec<u8>, RpcError> {
     Ok(bytes)
 }
 
-/// Reads a body to its end, or as far as that is worth it.
+/// Reads and drops a body, up to a limit.
 async fn drain(body: &mut Body) {
     let mut left = MCP_DRAINED_BYTES_MAX;
     while let Some(Ok(data)) = next_data(body).await {
@@ -186,7 +185,7 @@ async fn drain(body: &mut Body) {
 async fn next_data(body: &mut Body) -> Option<Result<Bytes, axum::Error>> {
     loop {
         match poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await? {
-            // What is no data are trailers, which say nothing here.
+            // Frames without data are trailers, which are ignored.
             Ok(frame) => match frame.into_data() {
                 Ok(data) => return Some(Ok(data)),
                 Err(_) => continue,
@@ -215,7 +214,7 @@ async fn reply_to_request(call: Call<'_>, request: Request) -> Reply {
         Ok(Wanted::Call(tool, arguments)) => call_tool(call, tool, &arguments, &id, era).await,
         Err(error) => {
             let reply = Reply::of_error(&error, Some(&id));
-            // Clients of earlier revisions read errors only where the status is 200.
+            // Clients of earlier revisions read errors only if the status is 200.
             let status = if era == Era::Handshake {
                 StatusCode::OK
             } else {
@@ -226,7 +225,7 @@ async fn reply_to_request(call: Call<'_>, request: Request) -> Reply {
     }
 }
 
-/// Answers a call of a tool. Whatever its endpoint answers is a result, which the model can read.
+/// Answers a tool call. Errors of the endpoint become results, too, so that the model can read them.
 async fn call_tool(
     call: Call<'_>,
     tool: Tool,
@@ -263,7 +262,7 @@ async fn call_tool(
     }
 }
 
-/// Asks the endpoint of a tool, as a client of the API would.
+/// Calls the endpoint of a tool, as a client of the API would.
 async fn ask(call: Call<'_>, tool: Tool, target: &Target) -> Result<(Outcome, Headers), Problem> {
     call.check_scope(tool.scope())?;
     let parts = target.parts(tool)?;
@@ -284,11 +283,11 @@ async fn ask(call: Call<'_>, tool: Tool, target: &Target) -> Result<(Outcome, He
     Ok((outcome, headers))
 }
 
-/// What an answer was charged, by its headers, and what the key's quota leaves.
+/// The charge for an answer, from its headers, and the units left of the key's quota.
 fn usage(call: &Call<'_>, tool: Tool, headers: &Headers) -> Usage {
     let find = |name: HeaderName| headers.iter().find(|(known, _)| *known == name);
     let number = |name| find(name)?.1.to_str().ok()?.parse().ok();
-    // The answer may be paid already, so what is left is not worth an error.
+    // The answer may already be paid for, so failing to read the quota is not an error.
     let unused = || charging::unused(call, tool.counter()).ok().flatten();
     Usage {
         charged: number(CHARGED).unwrap_or(0),

@@ -1,10 +1,9 @@
-//! The revisions of the protocol: how a request says which one it speaks, and the answers that are
-//! no tool calls.
+//! Revisions of the protocol: detecting the revision of a request, and all methods except tool calls.
 //!
-//! Revision 2026-07-28 knows no sessions: each request carries its revision and the client's
-//! capabilities in `_meta`, and HTTP headers repeat what intermediaries look at. Clients of the two
-//! revisions before it begin with `initialize`; they are answered without a session too, so any process
-//! of a deployment answers any request.
+//! Revision 2026-07-28 has no sessions: each request carries its revision and the client's capabilities
+//! in `_meta`, and HTTP headers repeat what intermediaries need. Clients of the two earlier revisions
+//! start with `initialize`. They get no session either, so any process of a deployment can answer any
+//! request.
 
 use axum::http::{HeaderMap, StatusCode};
 use base64::Engine;
@@ -15,9 +14,9 @@ use super::message::{INVALID_PARAMS, METHOD_NOT_FOUND, Request, RpcError};
 use super::tools::{self, Tool};
 use crate::error::quoted;
 
-/// The revision in which every request says its own.
+/// The revision in which every request names its revision.
 const CURRENT: &str = "2026-07-28";
-/// Those whose clients begin with `initialize`, the newest first. Earlier ones have batches.
+/// Revisions that start with `initialize`, newest first. Earlier ones, which have batches, are not supported.
 const WITH_HANDSHAKE: [&str; 2] = ["2025-11-25", "2025-06-18"];
 
 const HEADER_MISMATCH: i64 = -32_020;
@@ -31,7 +30,7 @@ const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 const SERVER_KEY: &str = "io.modelcontextprotocol/serverInfo";
 
-/// How long a client may keep the list of tools, which changes with the program alone.
+/// How long a client may cache the list of tools, which changes only with the program.
 const LIST_MILLISECONDS: u32 = 3_600_000;
 
 const INSTRUCTIONS: &str = "Signals are dated activities of companies: funding, hiring, launches and the \
@@ -39,12 +38,12 @@ const INSTRUCTIONS: &str = "Signals are dated activities of companies: funding, 
     then search with a small limit, and signal or company for a whole record. Every answer says in usage \
     what it was charged.";
 
-/// How a request says which revision it speaks.
+/// How a request announces its revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Era {
-    /// By itself.
+    /// In the request itself.
     Current,
-    /// By a handshake before it.
+    /// In an earlier handshake.
     Handshake,
 }
 
@@ -52,23 +51,23 @@ pub(super) enum Era {
 #[derive(Clone, Copy)]
 pub(super) enum Transport<'a> {
     Http(&'a HeaderMap),
-    /// Standard input, and whether a handshake came before.
+    /// Standard input, and whether there was a handshake.
     Stdio {
         after_handshake: bool,
     },
 }
 
-/// What a request wants.
+/// The method of a request.
 pub(super) enum Wanted {
-    /// The result is there already.
+    /// A result that needs no tool.
     Result(Value),
     Call(Tool, Map<String, Value>),
 }
 
-/// Which revision a request speaks.
+/// The revision of a request.
 ///
 /// # Errors
-/// None that is served, or its parts disagree.
+/// The revision is not supported, or parts of the request disagree.
 pub(super) fn era_of(request: &Request, transport: Transport<'_>) -> Result<Era, RpcError> {
     let meta = request.params.get("_meta").and_then(Value::as_object);
     if let Some(version) = meta.and_then(|meta| meta.get(VERSION_KEY)) {
@@ -93,7 +92,7 @@ pub(super) fn era_of(request: &Request, transport: Transport<'_>) -> Result<Era,
     }
 }
 
-/// Checks a request that says its revision itself.
+/// Checks a request that names its revision.
 fn check_current(
     request: &Request,
     version: &Value,
@@ -119,7 +118,7 @@ fn check_current(
     }
 }
 
-/// Checks that a header repeats what the message says.
+/// Checks that a header agrees with the message.
 fn check_header(headers: &HeaderMap, name: &str, said: &Value) -> Result<(), RpcError> {
     let Some(sent) = header(headers, name)? else {
         return Err(mismatch(format!("The header {name} is missing.")));
@@ -138,7 +137,7 @@ fn check_header(headers: &HeaderMap, name: &str, said: &Value) -> Result<(), Rpc
     })
 }
 
-/// The only value of a header; `None` where it is not sent.
+/// The only value of a header; `None` if it is missing.
 fn header<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, RpcError> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else {
@@ -152,7 +151,7 @@ fn header<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, Rpc
     }
 }
 
-/// A header value that is written as Base64, since it would be no header value otherwise.
+/// Decodes a Base64 header value, used for text that is not allowed in headers.
 fn decoded(value: &str) -> Option<String> {
     let encoded = value.strip_prefix("=?base64?")?.strip_suffix("?=")?;
     String::from_utf8(STANDARD.decode(encoded).ok()?).ok()
@@ -183,10 +182,10 @@ fn lacks_metadata() -> RpcError {
     RpcError::new(INVALID_PARAMS, message)
 }
 
-/// What a request wants, with the result where that takes no tool.
+/// Evaluates the method of a request, with the result if no tool is needed.
 ///
 /// # Errors
-/// There is no such method or tool, or its parameters are malformed.
+/// Unknown method or tool, or malformed parameters.
 pub(super) fn wanted(request: Request, era: Era) -> Result<Wanted, RpcError> {
     let Request {
         method, mut params, ..
@@ -273,14 +272,14 @@ fn list(has_cursor: bool, era: Era) -> Result<Value, RpcError> {
     })
 }
 
-/// Adds for how long, and by whom, a result may be kept.
+/// Adds the cache lifetime and scope of a result.
 fn cacheable(mut result: Value) -> Value {
     result["ttlMs"] = json!(LIST_MILLISECONDS);
     result["cacheScope"] = json!("public");
     result
 }
 
-/// Adds what every result of a revision has.
+/// Adds the members that every result of a revision has.
 pub(super) fn complete(mut result: Value, era: Era) -> Value {
     if era == Era::Current {
         result["resultType"] = json!("complete");

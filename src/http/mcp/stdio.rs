@@ -18,12 +18,12 @@ use crate::http::service::Today;
 use crate::http::{changes, details, options, search};
 use crate::{FacetQuery, Index, Query};
 
-/// Answers messages of the Model Context Protocol, one a line, until the input ends: the tools of
-/// `POST /mcp` over an index, without keys and without metering. What other processes change in the
-/// index's directory is followed.
+/// Answers messages of the Model Context Protocol, one per line, until the input ends: the tools of
+/// `POST /mcp` over an index, without keys or metering. Commits by other processes to the index's
+/// directory are followed.
 ///
 /// # Errors
-/// The input cannot be read, or the output written.
+/// Reading the input or writing the output fails.
 pub fn serve_mcp(
     index: Index,
     today: Today,
@@ -36,7 +36,7 @@ pub fn serve_mcp(
         after_handshake: false,
     };
     let mut line = Vec::new();
-    // Each turn reads a line, or what of it may be read.
+    // Each iteration reads one line, truncated if it is too long.
     while read_line(&mut input, &mut line)? {
         let answer = if line.len() > MCP_MESSAGE_BYTES_MAX {
             Some(too_long().to_message(None))
@@ -52,8 +52,8 @@ pub fn serve_mcp(
     Ok(())
 }
 
-/// Reads the next line that is not empty. Of one that is too long only its beginning is kept, which is
-/// longer than a message may be.
+/// Reads the next non-empty line. A line that is too long is truncated to more than the length limit of a
+/// message, so that it is refused.
 fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     let bytes_max = MCP_MESSAGE_BYTES_MAX as u64 + 1;
     loop {
@@ -84,7 +84,7 @@ struct Stdio {
 }
 
 impl Stdio {
-    /// The answer to a message; `None` to a notification.
+    /// The answer to a message; `None` for a notification.
     fn answer(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let request = match message::parse(line) {
             Ok(Message::Request(request)) => request,
@@ -129,7 +129,7 @@ impl Stdio {
         Outcome::of_body(tool, &target, &body, None)
     }
 
-    /// The body that the tool's endpoint answers with.
+    /// The body of the answer of the tool's endpoint.
     fn ask(&self, tool: Tool, target: &Target) -> Result<Vec<u8>, Problem> {
         let view = self.corpus.view();
         let today = self.today();
@@ -167,7 +167,7 @@ impl Stdio {
     }
 }
 
-/// The answer of an index of this process, which is there as soon as it is asked for.
+/// The answer of a future of a local index, which is ready at the first poll.
 fn now<T>(mut answer: CorpusFuture<'_, T>) -> Result<T, Problem> {
     match pin!(&mut answer).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(answer) => Ok(answer?),

@@ -1,7 +1,7 @@
-//! The tools: what each is called, what it takes, and what it costs.
+//! The tools: names, arguments and prices.
 //!
-//! The schemas come from the table that query strings are parsed by, as the parameters of the OpenAPI
-//! document do; a test compares the two.
+//! The schemas come from the same table as the query parser and the parameters of the OpenAPI document; a
+//! test compares the two.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ use crate::query::{PARAMETERS, Parameter, ParameterDescription, ParameterKind};
 /// The argument that makes a repeated call free.
 pub(super) const IDEMPOTENCY_KEY: &str = "idempotencyKey";
 
-/// A tool, which is an endpoint of the API as agents see it.
+/// A tool, which represents an endpoint of the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tool {
     Search,
@@ -26,7 +26,7 @@ pub(super) enum Tool {
     Changes,
 }
 
-/// A tool as it is listed.
+/// The description of a tool.
 struct Description {
     name: &'static str,
     /// The name in metrics, the log and the dashboard.
@@ -34,7 +34,7 @@ struct Description {
     title: &'static str,
     text: &'static str,
     scope: Scope,
-    /// What it is charged in. Of free tools, what is bought with what they tell.
+    /// The counter that it is charged to; for a free tool, that of the tools used next.
     counter: Counter,
 }
 
@@ -99,7 +99,7 @@ const DESCRIPTIONS: [Description; Tool::ALL.len()] = [
     },
 ];
 
-/// Says what the argument does for a call that is charged.
+/// The description of the argument for calls that are charged.
 const IDEMPOTENCY_TEXT: &str = "A text of 8 to 128 visible ASCII characters without spaces, new for each new \
     question. If an answer is lost, repeat the call with the same key: the same items come back, and \
     nothing is charged again within 24 hours.";
@@ -139,7 +139,7 @@ impl Tool {
         self.description().counter
     }
 
-    /// The argument that the tool cannot do without.
+    /// The required argument, if any.
     pub(super) fn required(self) -> Option<&'static str> {
         match self {
             Tool::Signal => Some("id"),
@@ -148,18 +148,18 @@ impl Tool {
         }
     }
 
-    /// The schema of each argument by its name.
+    /// The schema of each argument, by name.
     pub(super) fn arguments(self) -> &'static Map<String, Value> {
         static ARGUMENTS: LazyLock<[Map<String, Value>; Tool::ALL.len()]> =
             LazyLock::new(|| Tool::ALL.map(arguments_of));
         &ARGUMENTS[self as usize]
     }
 
-    /// Whether it takes a parameter of the search.
+    /// Whether the tool takes a search parameter.
     fn takes(self, known: &ParameterDescription) -> bool {
         let parameter = known.parameter;
         match self {
-            // Counting is a tool of its own.
+            // Counting is a separate tool.
             Tool::Search => parameter != Parameter::CountOnly,
             Tool::Count => parameter.is_filter(),
             Tool::Options => parameter.is_filter() && !parameter.is_of_ids(),
@@ -169,7 +169,7 @@ impl Tool {
     }
 }
 
-/// The tools as `tools/list` shows them.
+/// The answer to `tools/list`.
 pub(super) fn list() -> Value {
     let tools = Tool::ALL.iter().map(|&tool| {
         let mut schema = json!({

@@ -1,7 +1,7 @@
-//! The OpenAPI document, built from the tables that requests are checked by.
+//! The OpenAPI document, generated from the tables that validate requests.
 //!
-//! HEAD is described once, in the text of the document, so that generated clients have one function
-//! per endpoint. The pages for people (`/docs`) are left out.
+//! HEAD is described once, in the introduction, so that generated clients have one function per
+//! endpoint. The HTML pages (`/docs`) are omitted.
 
 mod operation;
 mod parameters;
@@ -17,9 +17,9 @@ pub(super) use parameters::{
     EXPORT, EXPORT_KEY, FACETS, FACETS_KIND, REPEATED_KEY, SINCE, bounds, is_of_changes,
 };
 
-/// A signal id, as parameters and paths write it.
+/// The pattern of a signal id in parameters and paths.
 pub(super) const ID_PATTERN: &str = "^[1-9][0-9]{0,18}$";
-/// Minimum length of a value; an empty one is refused.
+/// Minimum length of a value: empty values are refused.
 const NOT_EMPTY: u32 = 1;
 
 const DESCRIPTION: &str = "Search signals, which are dated activities of companies, and read single \
@@ -34,7 +34,7 @@ pub fn document() -> Value {
     document_at("")
 }
 
-/// The document of a service below a path, which is empty or starts with `/` and does not end with one.
+/// The document of a service mounted at a path, which is empty or starts with `/` and does not end with `/`.
 pub(super) fn document_at(base: &str) -> Value {
     let server = if base.is_empty() { "/" } else { base };
     json!({

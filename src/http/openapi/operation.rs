@@ -1,4 +1,4 @@
-//! An operation of the document: one endpoint, its parameters and its answers.
+//! An operation of the document: an endpoint with its parameters and answers.
 
 use serde_json::{Map, Value, json};
 
@@ -16,12 +16,12 @@ pub(super) struct Operation {
     /// The component that describes the answer.
     pub(super) schema: &'static str,
     pub(super) media_type: &'static str,
-    /// Other forms of the same content, which are texts.
+    /// Other media types of the same content.
     pub(super) other_media_types: &'static [&'static str],
     pub(super) examples: &'static [Example],
-    /// Beyond the errors of every endpoint that needs a key.
+    /// Errors in addition to those of every endpoint that needs a key.
     pub(super) errors: &'static [Code],
-    /// Whether the answer can be charged; it then has an `ETag` and says what it costs.
+    /// Whether the answer is metered; it then has an `ETag` and headers with the charge.
     pub(super) is_metered: bool,
     pub(super) needs_key: bool,
 }

@@ -1,4 +1,4 @@
-//! The parameters of the document, from the table that requests are parsed by.
+//! The parameters of the document, from the table of the query parser.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::query::{
     join_list, split_list,
 };
 
-/// The parameters of the search.
+/// The search parameters.
 pub(super) fn of_search() -> Vec<Value> {
     let parameters = PARAMETERS.iter().map(parameter);
     parameters
@@ -16,8 +16,7 @@ pub(super) fn of_search() -> Vec<Value> {
         .collect()
 }
 
-/// The parameters of filter options: the filters of the search without lists of ids, and the lists
-/// that are wanted.
+/// The parameters of filter options: the search filters except lists of ids, and the facets to return.
 pub(super) fn of_filter_options() -> Vec<Value> {
     let filters = PARAMETERS
         .iter()
@@ -25,7 +24,7 @@ pub(super) fn of_filter_options() -> Vec<Value> {
     filters.map(parameter).chain([facets()]).collect()
 }
 
-/// The parameters of the feed of changes: the filters of the search, a length, and a position.
+/// The parameters of the changes feed: the search filters, a length and a position.
 pub(super) fn of_changes() -> Vec<Value> {
     let known = PARAMETERS.iter().filter(|known| is_of_changes(known));
     let parameters = known.map(parameter);
@@ -34,13 +33,12 @@ pub(super) fn of_changes() -> Vec<Value> {
         .collect()
 }
 
-/// Whether the feed of changes takes a parameter of the search.
+/// Whether the changes feed takes a search parameter.
 pub(in crate::http) fn is_of_changes(known: &ParameterDescription) -> bool {
     known.parameter.is_filter() || known.parameter == Parameter::Limit
 }
 
-/// The parameter for the position since which changes are asked for: its name, bounds, meaning and
-/// example.
+/// The parameter for the position in the changes feed: name, bounds, meaning and example.
 pub(in crate::http) const SINCE: [&str; 4] = [
     query::SINCE,
     "A position",
@@ -56,7 +54,7 @@ fn since() -> Value {
     })
 }
 
-/// The parameters of an export: the filters of the search, where it begins and ends, and its format.
+/// The parameters of an export: the search filters, its start and length, and its format.
 pub(super) fn of_export() -> Vec<Value> {
     let filters = PARAMETERS
         .iter()
@@ -126,10 +124,10 @@ fn path_parameter(name: &str, description: &str, schema: Value, example: &str) -
     })
 }
 
-/// What an idempotency key does for a request that is answered at once.
+/// The effect of an idempotency key on requests other than exports.
 pub(in crate::http) const REPEATED_KEY: &str = "A repeated request with the same key and parameters returns the same items for 24 hours and is charged once.";
 
-/// What it does for an export.
+/// The effect of an idempotency key on an export.
 pub(in crate::http) const EXPORT_KEY: &str = "Names an export with these filters: what was charged under it is not charged again within 24 hours, whatever `after`, `maxItems` and `format` are.";
 
 fn idempotency_key(description: &str) -> Value {
@@ -149,7 +147,7 @@ fn if_none_match() -> Value {
     })
 }
 
-/// The parameter of filter options for the lists that are wanted: its name, meaning and example.
+/// The parameter of filter options for the facets to return: name, meaning and example.
 pub(in crate::http) const FACETS: [&str; 3] = [
     "facets",
     "The lists to return; all of them if left out",
@@ -205,7 +203,7 @@ fn example(known: &ParameterDescription) -> Value {
     }
 }
 
-/// The items of a list, each as a client writes it: in quotes where it contains a comma.
+/// The items of an example list, quoted if they contain a comma.
 fn example_items(list: &str) -> Value {
     let items = split_list(list).unwrap_or_default();
     items.iter().map(|item| join_list([item])).collect()
@@ -216,7 +214,7 @@ fn schema(known: &ParameterDescription) -> Value {
         ParameterKind::Text(chars) | ParameterKind::Cursor(chars) => {
             json!({"type": "string", "minLength": NOT_EMPTY, "maxLength": chars})
         }
-        // A quoted item may have twice the characters of its text, so its length stands in words alone.
+        // A quoted item may have twice the characters of its text, so its length is given only in words.
         ParameterKind::List { items, .. } => array(
             Some(items),
             json!({"type": "string", "minLength": NOT_EMPTY}),
@@ -252,7 +250,7 @@ fn named(schema: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{schema}")})
 }
 
-/// The bounds of a parameter in words.
+/// The limits of a parameter as text.
 pub(in crate::http) fn bounds(kind: ParameterKind) -> String {
     match kind {
         ParameterKind::Text(chars) => format!("At most {chars} characters"),

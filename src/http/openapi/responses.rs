@@ -1,4 +1,4 @@
-//! Headers of answers, and the errors with real examples.
+//! Response headers, and errors with real examples.
 
 use serde_json::{Map, Value, json};
 
@@ -53,7 +53,7 @@ pub(super) fn headers() -> Value {
     })
 }
 
-/// One response for each status; codes that share a status share it.
+/// One response per status; codes with the same status share it.
 pub(super) fn problems(base: &str) -> Value {
     let mut examples: Map<String, Value> = serde_json::from_str(EXAMPLES).unwrap_or_default();
     let mut responses: Map<String, Value> = Map::new();

@@ -1,4 +1,4 @@
-//! The schemas of answers and the named values that parameters and answers share.
+//! The schemas of answers, and enumerations that parameters and answers share.
 
 use serde_json::{Map, Value, json};
 
@@ -140,7 +140,7 @@ fn funding() -> Value {
     ]))
 }
 
-/// What a signal's detail says about its company.
+/// The company in a signal's detail.
 fn company_profile() -> Properties {
     let optional_text = || json!({"type": ["string", "null"]});
     let optional_number = || json!({"type": ["integer", "null"]});
@@ -223,7 +223,7 @@ fn filter_options() -> Value {
         )
     };
     let lists: serde_json::Map<String, Value> = Facet::ALL.iter().map(list).collect();
-    // `facets` leaves lists out.
+    // `facets` can omit lists.
     json!({"type": "object", "properties": lists})
 }
 

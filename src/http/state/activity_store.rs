@@ -1,36 +1,36 @@
-//! Requests in the state file: how many a key sent to each endpoint on a day, by status.
+//! Request counts in the state file, by key, endpoint, status and day.
 
 use rusqlite::params;
 use time::{Date, Duration};
 
 use super::{State, StateError};
 
-/// How long days are kept: a year and a month, so that a month can be compared with that of the year
-/// before.
+/// Retention: a year and a month, so that a month can be compared with the same month of the previous
+/// year.
 const DAYS_KEPT: Duration = Duration::days(400);
 
-/// What requests are counted by.
+/// The key by which requests are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct CountedBy {
     pub(crate) day: Date,
-    /// The number of the key; 0 where none was accepted.
+    /// The number of the key; 0 if no key was accepted.
     pub(crate) key: i64,
     pub(crate) endpoint: &'static str,
     pub(crate) status: u16,
 }
 
-/// Requests that are not recorded yet.
+/// Requests not yet recorded.
 #[derive(Clone, Debug)]
 pub(crate) struct NewRequests {
     pub(crate) by: CountedBy,
     pub(crate) requests: u64,
 }
 
-/// Requests of a key to an endpoint on a day that were answered with a status.
+/// The number of requests of a key to an endpoint on a day with a status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RequestLine {
     pub(crate) day: Date,
-    /// Id and name of the key; `None` where no key was accepted.
+    /// Id and name of the key; `None` if no key was accepted.
     pub(crate) key: Option<(String, String)>,
     pub(crate) endpoint: String,
     pub(crate) status: u16,
@@ -38,7 +38,7 @@ pub(crate) struct RequestLine {
 }
 
 impl State {
-    /// Adds requests to what is recorded, and removes days that are too old to be kept.
+    /// Adds requests, and removes days that are past the retention.
     pub(crate) fn record_requests(
         &self,
         requests: &[NewRequests],
@@ -62,7 +62,7 @@ impl State {
         })
     }
 
-    /// Requests from a day on, oldest first.
+    /// Requests since a day, oldest first.
     pub(crate) fn requests(&self, from: Date) -> Result<Vec<RequestLine>, StateError> {
         self.with(|connection| {
             let mut statement = connection.prepare_cached(

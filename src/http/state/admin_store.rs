@@ -1,4 +1,4 @@
-//! The admin token in the state file: its hash, and nothing else.
+//! The admin token in the state file, stored as a hash.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -6,7 +6,7 @@ use super::{State, StateError};
 use crate::http::admin::{AdminToken, TokenHash};
 
 impl State {
-    /// Makes the admin token where there is none yet, which is at the first start, and answers it.
+    /// Creates the admin token if there is none yet, and returns it. Returns `None` if there is one.
     ///
     /// # Errors
     /// The state cannot be written, or the system gives no random bytes.
@@ -23,7 +23,7 @@ impl State {
         })
     }
 
-    /// Makes a new admin token. The old one and all sessions that it began are refused from now on.
+    /// Replaces the admin token. The old one and all its sessions are refused from now on.
     ///
     /// # Errors
     /// The state cannot be written, or the system gives no random bytes.
@@ -33,7 +33,7 @@ impl State {
         Ok(token)
     }
 
-    /// The hash of the token; `None` before there is one.
+    /// The hash of the token, if there is one.
     pub(crate) fn admin_token(&self) -> Result<Option<TokenHash>, StateError> {
         self.with(|connection| Ok(read(connection)?))
     }

@@ -1,13 +1,13 @@
-//! One commit: the charges that have gathered, in one transaction, with an fsync.
+//! One commit: the waiting charges in one transaction, with an fsync.
 //!
 //! Invariants:
-//! - A charge belongs to its request until the transaction that records it has begun. Until then the
-//!   request may withdraw it, and then it is never recorded. From then on it belongs to the commit.
-//! - A charge is acknowledged only after the transaction that holds it, its idempotency record and
-//!   its answer has been committed with an fsync, into the files that the next start will find.
+//! - A charge belongs to its request until the transaction that records it begins. Until then, the
+//!   request may withdraw it, and it is never recorded. After that, it belongs to the commit.
+//! - A charge is acknowledged only after a transaction with the charge, its idempotency record and its
+//!   answer has been committed with an fsync, to the files that the next process will open.
 //! - An error other than [`ChargeError::Uncertain`] means that nothing was recorded.
-//! - The count of used units is read and written within the transaction, so a quota holds exactly
-//!   over all processes that share the file.
+//! - The used units are read and written within the transaction, so a quota is exact over all processes
+//!   that share the file.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,36 +23,36 @@ use super::usage_store::UsageBatch;
 use super::{ExportCharge, NewReplay, replay_store};
 use crate::http::metering::{Counter, Month};
 
-/// What a commit removes of expired answers besides twice as many as it adds: so the removal always
-/// overtakes, and no commit is held up for more than some milliseconds. SQLite follows each page of
-/// what it frees, hence the bound on bytes.
+/// Expired answers that a commit removes in addition to twice as many as it adds, so that removal always
+/// catches up and delays no commit by more than a few milliseconds. Bounded in bytes because SQLite
+/// visits every page that it frees.
 const REMOVED_BESIDES: Removal = Removal {
     count_max: 16,
     bytes_max: 1 << 20,
 };
 
-/// Units to be recorded, with what they pay for where it has a name.
+/// Units to record, with the answer if the request has an idempotency key.
 pub(crate) struct Charge {
     pub(crate) key: i64,
     pub(crate) month: Month,
     /// The day (UTC) on which the units were used.
     pub(crate) day: Date,
     pub(crate) counter: Counter,
-    /// At least 1. Of an export with a name, those that were paid before are not charged.
+    /// At least 1. Units of a named export that were paid before are not charged again.
     pub(crate) units: u64,
     pub(crate) quota: Option<u64>,
     pub(crate) kept: Option<Kept>,
-    /// Dropped when the outcome is known, before the request is told of it.
+    /// Dropped when the outcome is known, before the request learns it.
     pub(crate) guard: Option<Arc<dyn Send + Sync>>,
 }
 
-/// What is kept with a charge under the idempotency key of its request.
+/// What is stored with a charge under an idempotency key.
 pub(crate) enum Kept {
     Answer(NewReplay),
     Export(ExportCharge),
 }
 
-/// What was charged, and what the key has used after it.
+/// The charged units, and the key's usage after the charge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Charged {
     pub(crate) units: u64,
@@ -62,25 +62,25 @@ pub(crate) struct Charged {
 /// Why a charge is not known to be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChargeError {
-    /// The quota leaves only that many units, fewer than the charge has.
+    /// Only `left` units are left of the quota, fewer than the charge.
     QuotaExceeded { left: u64 },
-    /// Another process has answered under that name.
+    /// Another process has answered under this idempotency key.
     NameTaken,
-    /// The export of that name was charged in more separate pieces than are kept.
+    /// The export with this idempotency key has more separate ranges than are stored.
     TooManyPieces,
-    /// Too many charges wait.
+    /// Too many charges are waiting.
     QueueFull,
     /// The state cannot be written.
     Unavailable,
-    /// The request's time was over before the charge's commit began.
+    /// The deadline passed before the commit began.
     TimedOut,
-    /// The charge may have been recorded, or may yet be.
+    /// The charge may have been recorded or may still be.
     Uncertain,
 }
 
 pub(super) type Outcome = Result<Charged, ChargeError>;
 
-/// A charge that its request may take back until a commit takes it.
+/// A charge that its request may withdraw until a commit takes it.
 #[derive(Clone)]
 pub(super) struct Slot(Arc<Mutex<Option<Charge>>>);
 
@@ -90,13 +90,13 @@ pub(super) struct Waiting {
     pub(super) reply: oneshot::Sender<Outcome>,
 }
 
-/// A charge that belongs to a commit. Dropped without a reply, its outcome is uncertain.
+/// A charge that belongs to a commit. If it is dropped without a reply, the outcome is uncertain.
 struct Taken {
     charge: Charge,
     reply: oneshot::Sender<Outcome>,
 }
 
-/// What a commit needs besides its charges.
+/// Everything that commits share.
 pub(super) struct Committer {
     pub(super) connection: Connection,
     pub(super) turn: Turn,
@@ -119,18 +119,18 @@ type HookFn = Box<dyn FnMut() + Send>;
 
 /// Why a transaction was not committed.
 enum Failure {
-    /// It was rolled back, or never began.
+    /// The transaction was rolled back or never began.
     RolledBack(rusqlite::Error),
-    /// It may be found committed by the next process that opens the file.
+    /// The next process that opens the file may find it committed.
     Uncertain(rusqlite::Error),
-    /// The files are no longer those that the next start will find; nothing was written.
+    /// The open files are no longer at their path; nothing was written.
     Lost(LostFile),
-    /// The same, found after the commit.
+    /// The open files are no longer at their path, which was noticed after the commit.
     LostSince(LostFile),
 }
 
 impl Failure {
-    /// Whether SQLite could not write; files that are lost are told by themselves.
+    /// Whether SQLite could not write. Lost files are reported separately.
     fn is_of_writing(&self) -> bool {
         match self {
             Failure::RolledBack(_) | Failure::Uncertain(_) => true,
@@ -144,7 +144,7 @@ impl Slot {
         Slot(Arc::new(Mutex::new(Some(charge))))
     }
 
-    /// The charge, taken by the first to ask: the request that gives up, or the commit.
+    /// Takes the charge. The first caller gets it: the request that gives up, or the commit.
     pub(super) fn take(&self) -> Option<Charge> {
         let mut charge = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         charge.take()
@@ -164,15 +164,15 @@ impl Waiting {
 impl Taken {
     fn tell(self, outcome: Outcome) {
         drop(self.charge.guard);
-        // A client that has gone misses nothing: what is charged can be repeated.
+        // If the client has gone, it can still repeat the request for free.
         let _ = self.reply.send(outcome);
     }
 }
 
 impl Committer {
-    /// Records a batch, except what is withdrawn, and tells each request the outcome. Before that,
-    /// `note_written` learns whether the state could be written: a client that was refused then finds
-    /// the service not ready.
+    /// Records a batch, except withdrawn charges, and sends each request the outcome. Before that, it calls
+    /// `note_written` with whether the state could be written, so that a client that was refused finds the
+    /// service not ready.
     pub(super) fn commit(
         &mut self,
         batch: Vec<Waiting>,
@@ -214,7 +214,7 @@ impl Committer {
         }
     }
 
-    /// Writes what is there already, to find out whether the state can be written again.
+    /// Rewrites existing data to find out whether the state can be written again.
     pub(super) fn try_to_write(&self) -> bool {
         let written = self.begin().and_then(|transaction| {
             let sql = "UPDATE key_changes SET count = count";
@@ -224,7 +224,7 @@ impl Committer {
         written.is_ok()
     }
 
-    /// Waits for the only writer's lock. Requests may withdraw their charges meanwhile.
+    /// Waits for the write lock. Requests may still withdraw their charges meanwhile.
     fn begin(&self) -> Result<Transaction<'_>, Failure> {
         let begun = self.turn.begin(&self.connection);
         let transaction = begun.map_err(Failure::RolledBack)?;
@@ -232,7 +232,7 @@ impl Committer {
         Ok(transaction)
     }
 
-    /// Removes expired answers and says whether there may be more.
+    /// Removes expired answers. Returns whether there may be more.
     pub(super) fn remove_expired(&mut self, now: i64, removal: Removal) -> rusqlite::Result<bool> {
         if !replay_store::has_expired(&self.connection, now)? {
             return Ok(false);
@@ -244,7 +244,7 @@ impl Committer {
     }
 }
 
-/// Ends a transaction with an fsync.
+/// Commits a transaction with an fsync.
 fn end(transaction: Transaction<'_>) -> Result<(), Failure> {
     transaction.commit().map_err(|error| {
         if is_surely_rolled_back(&error) {
@@ -255,8 +255,8 @@ fn end(transaction: Transaction<'_>) -> Result<(), Failure> {
     })
 }
 
-/// Whether an error of COMMIT means that the transaction's last page was not written, so that no
-/// recovery finds it. After a failed fsync the log may hold all of it.
+/// Whether an error of COMMIT means that the transaction's last page was not written, so that recovery
+/// cannot find it. After a failed fsync, the log may contain all of it.
 fn is_surely_rolled_back(error: &rusqlite::Error) -> bool {
     let Some(error) = error.sqlite_error() else {
         return false;
@@ -334,7 +334,7 @@ fn record(
     Ok(Ok(Charged { units, total }))
 }
 
-/// Keeps what a charge pays for, where the quota leaves enough, and says how many units that takes.
+/// Stores the answer of a charge if the quota suffices. Returns the units to charge.
 fn keep(
     connection: &Connection,
     charge: &Charge,

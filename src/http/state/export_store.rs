@@ -1,8 +1,8 @@
-//! What has been paid for under the idempotency key of an export, in the state file.
+//! The paid ranges of exports in the state file, by idempotency key.
 //!
-//! An export is kept beside answers, in their table: under one name there is one or the other. Instead
-//! of an answer it has the ranges of ids that were charged, each until it expires, so that a download
-//! that is resumed pays for no signal twice.
+//! An export is stored in the table of answers: an idempotency key has either an answer or an export.
+//! Instead of an answer it has the charged ranges of ids, each with an expiry, so that a resumed
+//! download pays for no signal twice.
 
 use std::ops::RangeInclusive;
 
@@ -12,31 +12,31 @@ use super::replay_store::{LIFETIME_SECONDS, StoredReplay};
 use super::{ChargeError, NewReplay, replay_store};
 use crate::SignalId;
 
-/// Ranges of one export; with more, a client has asked for single signals under one key. Bounds what a
-/// charge reads and writes to 24 KB.
+/// Ranges per export. More would mean that a client fetches single signals under one key. Limits what a charge
+/// reads and writes to 24 KB.
 const RANGES_MAX: usize = 1000;
-/// Ranges expire by the hour, so that those of one hour that touch become one.
+/// Expiries are rounded to hours, so that adjacent ranges of the same hour can be merged.
 const EXPIRY_STEP_SECONDS: i64 = 60 * 60;
-/// Bytes of a range as it is kept: first id, last id, expiry.
+/// Stored bytes of a range: first id, last id, expiry.
 const RANGE_BYTES: usize = 24;
 
 /// Signals of an export that are charged together.
 pub(crate) struct ExportCharge {
     /// The `Idempotency-Key`.
     pub(crate) name: String,
-    /// What identifies the filters.
+    /// The hash of the filters.
     pub(crate) parameters: [u8; 32],
-    /// The signal after which they come in the export.
+    /// The preceding signal of the export.
     pub(crate) after: Option<SignalId>,
     /// Newest first; at least one.
     pub(crate) ids: Vec<SignalId>,
 }
 
-/// Ranges of ids that were charged.
+/// Charged ranges of ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PaidRanges(Vec<PaidRange>);
 
-/// Ids that need not be paid until a time.
+/// A range of ids that is paid until a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PaidRange {
     oldest: u64,
@@ -44,14 +44,14 @@ struct PaidRange {
     expires_at: i64,
 }
 
-/// What an export has still to pay, and what is paid once that is charged.
+/// The units that an export still has to pay, and the paid ranges after that.
 pub(super) struct Due {
     pub(super) units: u64,
     paid: PaidRanges,
 }
 
 impl ExportCharge {
-    /// How many of the signals are not paid yet, or why they cannot be charged.
+    /// The number of signals not yet paid, or why they cannot be charged.
     pub(super) fn due(
         &self,
         connection: &Connection,
@@ -73,8 +73,8 @@ impl ExportCharge {
         };
         let units = self.ids.iter().filter(|id| !paid.has(**id)).count() as u64;
         if let (1.., [first, ..], Some(oldest)) = (units, &*self.ids, self.ids.last()) {
-            // Ranges that follow each other become one, although ids between them are not used. An id
-            // that was not paid bounds nothing: it may be above all that there are.
+            // Consecutive ranges are merged, because no signal lies between them. An unpaid `after` is no
+            // bound: it may be larger than every id.
             let newest = match self.after.filter(|after| paid.has(*after)) {
                 Some(after) => after.get() - 1,
                 None => first.get(),
@@ -87,7 +87,7 @@ impl ExportCharge {
         Ok(Ok(Due { units, paid }))
     }
 
-    /// Keeps what is paid now.
+    /// Stores the paid ranges.
     pub(super) fn pay(
         &self,
         connection: &Connection,
@@ -108,7 +108,7 @@ impl ExportCharge {
 }
 
 impl PaidRanges {
-    /// Those of a kept export that have not expired; `None` where it is damaged.
+    /// The ranges of a stored export that have not expired; `None` if it is damaged.
     pub(crate) fn of(stored: &StoredReplay, now: i64) -> Option<PaidRanges> {
         let (ranges, rest) = stored.body.as_chunks::<RANGE_BYTES>();
         let ranges = ranges.iter().map(PaidRange::read);
@@ -132,7 +132,7 @@ impl PaidRanges {
             .any(|range| (range.oldest..=range.newest).contains(&id))
     }
 
-    /// Adds a range, joined with those of the same hour that it touches.
+    /// Adds a range, merged with adjacent ranges of the same hour.
     fn add(&mut self, ids: RangeInclusive<u64>, now: i64) {
         let hours = now.div_euclid(EXPIRY_STEP_SECONDS) + 1;
         let mut added = PaidRange {

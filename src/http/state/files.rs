@@ -1,7 +1,7 @@
-//! The state's files as they were opened, and whether they still lie at their paths.
+//! Detects that an open state file was deleted or replaced.
 //!
-//! SQLite keeps using open files that were deleted or replaced. What it commits then is in
-//! no file that the next start would find, so the service has to notice by itself.
+//! SQLite keeps using open files that were deleted or replaced. Its commits would then be lost with the
+//! process, so the service must detect this itself.
 //!
 //! Nothing here opens a file: on POSIX systems, closing any descriptor of a file drops the locks
 //! that SQLite holds on it in this process.
@@ -13,10 +13,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What SQLite keeps beside a file in WAL mode: the log of commits, and its index in shared memory.
+/// The database, and SQLite's files in WAL mode: the write-ahead log and its index in shared memory.
 const SUFFIXES: [&str; 3] = ["", "-wal", "-shm"];
 
-/// The files of a state that is open: the database, its write-ahead log, the log's index.
+/// The files of an open state.
 #[derive(Debug)]
 pub(super) struct Files {
     files: [(PathBuf, FileId); SUFFIXES.len()],
@@ -37,7 +37,7 @@ enum Cause {
     Unknown(io::Error),
 }
 
-/// What tells a file from every other that exists at the same time.
+/// Identifies a file among all that exist at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileId {
     device: u64,
@@ -55,9 +55,9 @@ impl FileId {
 }
 
 impl Files {
-    /// The files at a path whose database this process has open.
+    /// The files at a path. This process must have the database open.
     pub(super) fn at(path: &Path) -> io::Result<Files> {
-        // SQLite resolves symbolic links before it names the other two.
+        // SQLite resolves symbolic links before it derives the other two names.
         let resolved = std::fs::canonicalize(path)?;
         let identified = |path: PathBuf| FileId::of(&path).map(|id| (path, id));
         let [_, log, log_index] = SUFFIXES.map(|suffix| with_suffix(&resolved, suffix));
@@ -71,7 +71,8 @@ impl Files {
         })
     }
 
-    /// Looks whether all are still there, and logs when that changes. Cost: three calls of `stat`, about a microsecond each.
+    /// Checks that all files are still at their paths, and logs changes. Cost: three calls of `stat`, about a
+    /// microsecond each.
     pub(super) fn check(&self) -> Result<(), LostFile> {
         let found = self.files.iter().try_for_each(check_one);
         let were_lost = self.are_lost.swap(found.is_err(), Ordering::Relaxed);
@@ -86,7 +87,7 @@ impl Files {
         found
     }
 
-    /// What the last check found.
+    /// Whether the last check found a file missing.
     pub(super) fn were_lost(&self) -> bool {
         self.are_lost.load(Ordering::Relaxed)
     }
@@ -117,7 +118,7 @@ fn check_one((path, id): &(PathBuf, FileId)) -> Result<(), LostFile> {
 }
 
 impl LostFile {
-    /// What happened, without the path, which is not for clients.
+    /// What happened, without the path, which clients must not see.
     pub(crate) fn cause(&self) -> &'static str {
         match self.cause {
             Cause::Deleted => "deleted or moved",

@@ -14,36 +14,36 @@ const COLUMNS: &str = "number, id, name, scopes, created_at, expires_at, revoked
                        quota_signals, quota_activities, quota_companies, hash, quota_free_answers, \
                        hint";
 
-/// The columns that can be edited, in the order of [`stored_settings`].
+/// The columns of a key's settings, in the order of [`stored_settings`].
 const SETTINGS: &str = "name, scopes, expires_at, rate, burst, quota_signals, quota_activities, \
                         quota_companies, quota_free_answers";
-/// What a row that is inserted has for each of them.
+/// The inserted value of each of these columns.
 const EXCLUDED_SETTINGS: &str = "excluded.name, excluded.scopes, excluded.expires_at, \
                                  excluded.rate, excluded.burst, excluded.quota_signals, \
                                  excluded.quota_activities, excluded.quota_companies, \
                                  excluded.quota_free_answers";
-/// A placeholder for each of them.
+/// A placeholder for each of these columns.
 const SETTINGS_PARAMETERS: &str = "?, ?, ?, ?, ?, ?, ?, ?, ?";
 
-/// The id of the trial key. Its row only gives its usage a name: it is revoked from the start, and
-/// its hash is that of no key.
+/// The id of the trial key. Its row only names its usage: it is revoked from the start, and no key has its
+/// hash.
 const TRIAL_ID: &str = "key_trial";
 /// The name of the trial key.
 const TRIAL_NAME: &str = "trial";
 
 impl KeyRecord {
-    /// Whether it is the key of a trial, which no state file holds and so nothing can change.
+    /// Whether this is a trial key, which exists only in memory and cannot be changed.
     pub(crate) fn is_trial(&self) -> bool {
         self.id == TRIAL_ID
     }
 }
 
 impl State {
-    /// Makes a key for trying the service that ends with this process, however that ends: the key
-    /// is in memory alone, and no other process accepts it. Its usage is recorded.
+    /// Creates a key for trying out the service. It exists only in the memory of this process, so no other
+    /// process accepts it. Its usage is recorded.
     ///
     /// # Errors
-    /// The state has other keys, which are not for a trial; or it cannot be written.
+    /// The state has other keys, or it cannot be written.
     pub fn create_trial_key(&self) -> Result<(KeyRecord, ApiKey), StateError> {
         let (key, unused) = (ApiKey::generate()?, ApiKey::generate()?);
         let path = self.path.display();
@@ -88,7 +88,7 @@ impl State {
         self.trial.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A row as this process sees it: its own trial key is valid.
+    /// Makes this process's own trial key valid.
     fn with_trial(&self, row: (KeyHash, KeyRecord)) -> (KeyHash, KeyRecord) {
         let (hash, record) = row;
         match *self.trial_hash() {
@@ -106,8 +106,8 @@ impl State {
         }
     }
 
-    /// The row that gives the usage of a host's principal its name. As that of the trial key, it lets nobody
-    /// in: it is revoked from the start, and its hash is that of no key.
+    /// Finds or creates the row that names the usage of a host's principal. Like that of the trial key, it
+    /// cannot be used to sign in: it is revoked from the start, and no key has its hash.
     pub(crate) fn record_of_principal(
         &self,
         id: &str,
@@ -145,7 +145,7 @@ impl State {
         })
     }
 
-    /// Makes a key. The key itself is in the answer and nowhere else.
+    /// Creates a key. The secret is returned here and stored nowhere.
     ///
     /// # Errors
     /// A name too long, a rate or burst of 0, or a state that cannot be written.
@@ -176,7 +176,7 @@ impl State {
         Ok((record, key))
     }
 
-    /// Revokes a key and says whether there was one to revoke.
+    /// Revokes a key. Returns whether there was a valid key of that id.
     ///
     /// # Errors
     /// The state cannot be written.
@@ -193,7 +193,7 @@ impl State {
         })
     }
 
-    /// Changes the settings of a key that is not revoked, and returns it; `None` where there is none.
+    /// Changes the settings of a key that is not revoked, and returns it; `None` if there is no such key.
     ///
     /// # Errors
     /// A name too long, a rate or burst of 0, or a state that cannot be written.
@@ -224,8 +224,8 @@ impl State {
         })
     }
 
-    /// Gives a key that is not revoked a new secret, and returns it; the old one is refused from then
-    /// on. Id, settings and usage stay. `None` where there is no such key.
+    /// Replaces the secret of a key that is not revoked, and returns the new one; the old one is refused from
+    /// now on. Id, settings and usage stay. `None` if there is no such key.
     ///
     /// # Errors
     /// The state cannot be written.
@@ -243,12 +243,12 @@ impl State {
         Ok(rotated.then_some(key))
     }
 
-    /// Takes over the keys of another state with their settings, so that a client may use its key at
-    /// both, and says how many there are. A key that is revoked in either stays revoked. Usage is not
-    /// taken over: each state charges what its own processes deliver.
+    /// Copies the keys of another state with their settings, so that clients can use the same key with both.
+    /// Returns their number. A key that is revoked in either state stays revoked. Usage is not copied: each
+    /// state charges what its own processes deliver.
     ///
     /// # Errors
-    /// The other state cannot be read, or this one not be written.
+    /// The other state cannot be read, or this one cannot be written.
     pub fn copy_keys(&self, from: &State) -> Result<usize, StateError> {
         let keys = from.hashed_keys()?;
         let keys: Vec<_> = keys
@@ -321,7 +321,7 @@ impl State {
     }
 }
 
-/// Commits a change of a key, and tells every process that keeps keys in memory that there is one.
+/// Commits a change of a key, and increments the number that makes other processes reload the keys.
 fn commit(change: Transaction<'_>) -> Result<(), StateError> {
     change.execute("UPDATE key_changes SET count = count + 1", [])?;
     Ok(change.commit()?)
@@ -355,7 +355,7 @@ fn stored_settings(settings: &NewKey) -> [Value; 9] {
     ]
 }
 
-/// SQLite holds signed numbers; a quota beyond them is none that could be reached.
+/// SQLite's integers are signed; a larger quota could never be reached anyway.
 fn stored_quota(quota: Option<u64>) -> Option<i64> {
     quota.map(|quota| i64::try_from(quota).unwrap_or(i64::MAX))
 }

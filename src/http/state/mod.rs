@@ -1,9 +1,8 @@
-//! What outlives the process: keys, usage, answers to be repeated, the admin token, in one SQLite
-//! file.
+//! The persistent state in one SQLite file: keys, usage, idempotency records, the admin token.
 //!
-//! Reads go through a few connections of their own and never wait for writes. Everything that a
-//! request writes goes through one thread (`writer`), which commits what has gathered since its
-//! last commit together: an fsync takes milliseconds, and many requests share it.
+//! Reads use a few connections of their own and never wait for writes. All writes of requests go through
+//! one thread (`writer`), which commits everything that has arrived since the last commit together: an
+//! fsync takes milliseconds, and many requests share it.
 
 mod activity_store;
 mod admin_store;
@@ -42,16 +41,15 @@ const IDLE_READERS: usize = 8;
 
 /// The state file of a service: keys, usage and idempotency records.
 ///
-/// Any number of processes may have it open, so keys can be made and usage be read while a
-/// service runs.
+/// Any number of processes may open it, so keys can be created and usage read while a service runs.
 #[derive(Debug)]
 pub struct State {
     path: PathBuf,
     files: Arc<Files>,
     readers: Mutex<Vec<Connection>>,
-    /// The hash of this process's trial key, which no file holds.
+    /// The hash of this process's trial key, which is not in the file.
     trial: Mutex<Option<KeyHash>>,
-    /// Called before each commit of charges; tests delay it or let it fail.
+    /// Called before each commit of charges, so that tests can delay it or make it fail.
     #[cfg(test)]
     pub(crate) before_commit: commit::Hook,
 }
@@ -69,23 +67,23 @@ enum Reason {
 }
 
 impl State {
-    /// Opens a state file and creates it where there is none, for its owner alone.
+    /// Opens a state file, or creates it with access for its owner only.
     ///
     /// # Errors
-    /// The file cannot be opened or created, is no state file, or was written by a later release.
+    /// The file cannot be opened or created, is not a state file, or was written by a later release.
     pub fn open(path: impl AsRef<Path>) -> Result<State, StateError> {
         schema::create(path.as_ref())?;
         State::open_existing(path)
     }
 
-    /// Opens a state file that is there.
+    /// Opens an existing state file.
     ///
     /// # Errors
-    /// As [`open`](State::open), and where there is no such file.
+    /// As [`open`](State::open), and if the file does not exist.
     pub fn open_existing(path: impl AsRef<Path>) -> Result<State, StateError> {
         let path = path.as_ref().to_owned();
         let first = schema::open(&path)?;
-        // From here on a connection is always open, so SQLite keeps the files that are found now.
+        // From here on, a connection is always open, so SQLite keeps using the files found now.
         let files = Files::at(&path)
             .map_err(|error| StateError::of_file(&path, "cannot be opened", &error))?;
         Ok(State {
@@ -98,18 +96,17 @@ impl State {
         })
     }
 
-    /// Looks whether the files that are open are still those at the path. What is committed to
-    /// others would be lost.
+    /// Checks that the open files are still those at the path. Commits to other files would be lost.
     pub(crate) fn check_files(&self) -> Result<(), LostFile> {
         self.files.check()
     }
 
-    /// Whether the last look at the files, by whomever, found one deleted or replaced.
+    /// Whether the last check found a file deleted or replaced.
     pub(crate) fn is_lost(&self) -> bool {
         self.files.were_lost()
     }
 
-    /// Runs a read or a rare write on a connection of its own.
+    /// Runs a read or a rare write on a separate connection.
     fn with<T>(
         &self,
         run: impl FnOnce(&mut Connection) -> Result<T, StateError>,
@@ -133,13 +130,13 @@ impl State {
 }
 
 impl State {
-    /// Begins a rare write. It comes between the commits of charges, also of other processes.
+    /// Begins a rare write, in turn with the commits of charges of all processes.
     fn begin<'c>(&self, connection: &'c Connection) -> rusqlite::Result<Transaction<'c>> {
         Turn::at(&self.path).begin(connection)
     }
 }
 
-/// A day as the file has it. Numbers that are no day are those of a damaged file.
+/// The date of a stored day number. Invalid numbers occur only in damaged files.
 fn day_of(julian: i32) -> Date {
     Date::from_julian_day(julian).unwrap_or(Date::MIN)
 }
@@ -180,7 +177,7 @@ impl From<getrandom::Error> for StateError {
 impl fmt::Display for StateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            // Its own text would repeat the statement, which may be a whole layout.
+            // rusqlite's own message would repeat the statement, which may be a whole schema.
             Reason::Database(rusqlite::Error::SqlInputError { msg, .. }) => {
                 write!(f, "the state file: {msg}")
             }
@@ -197,6 +194,5 @@ impl fmt::Display for StateError {
     }
 }
 
-// The text holds what the cause says, without the SQL that it may have; as a source as well, it would
-// be printed twice.
+// No source: the message already contains the cause, without SQL, and would be printed twice.
 impl std::error::Error for StateError {}

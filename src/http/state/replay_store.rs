@@ -1,8 +1,8 @@
-//! Answers to be repeated, in the state file.
+//! Answers stored under idempotency keys, in the state file.
 //!
-//! The body is kept whole and compressed. Keeping only ids would be smaller (about 0.5 KB instead
-//! of some 3 to 10 KB for a page of 50), but a record that changed or went would then change the
-//! answer, and a client that retries could not get what it paid for.
+//! The whole body is stored, compressed. Storing only ids would be smaller (about 0.5 KB instead of 3 to
+//! 10 KB for a page of 50), but a changed or deleted record would then change the answer, and a client that
+//! retries could not get what it paid for.
 
 use std::io::Read;
 
@@ -15,24 +15,24 @@ use super::{State, StateError};
 pub(super) const LIFETIME_SECONDS: i64 = 24 * 60 * 60;
 /// The fastest level: bodies are small, and requests wait for it.
 const COMPRESSION_LEVEL: i32 = 1;
-/// The largest answer that is kept, compressed: SQLite takes rows of up to 10^9 bytes. What cannot
-/// be kept is not charged.
+/// Maximum compressed bytes of an answer: SQLite's rows have at most 10^9 bytes. A larger answer is
+/// refused and not charged.
 const STORED_BYTES_MAX: usize = 900_000_000;
 
-/// An answer to be kept.
+/// An answer to store.
 pub(crate) struct NewReplay {
     /// The `Idempotency-Key`.
     pub(crate) name: String,
-    /// What identifies the parameters.
+    /// The hash of the parameters.
     pub(crate) parameters: [u8; 32],
     pub(crate) etag: String,
-    /// Bytes of the answer before it was compressed.
+    /// Uncompressed bytes.
     length: u64,
-    /// As [`compress`](NewReplay::compress) made it.
+    /// The compressed body.
     body: Vec<u8>,
 }
 
-/// An answer that was kept.
+/// A stored answer.
 pub(crate) struct StoredReplay {
     pub(crate) parameters: [u8; 32],
     pub(crate) etag: String,
@@ -64,12 +64,12 @@ impl NewReplay {
         })
     }
 
-    /// Bytes that it takes in the file.
+    /// Bytes in the file.
     pub(super) fn stored_bytes(&self) -> u64 {
         self.body.len() as u64
     }
 
-    /// Keeps the answer; `false` where another one of that name is still kept.
+    /// Stores the answer; `false` if another answer is still stored under the same key.
     pub(super) fn insert(
         &self,
         connection: &Connection,
@@ -99,7 +99,7 @@ impl NewReplay {
 }
 
 impl State {
-    /// The answer kept under a name for a key at an instant.
+    /// The answer stored under an idempotency key of an API key, if it has not expired.
     pub(crate) fn replay(
         &self,
         key: i64,
@@ -110,7 +110,7 @@ impl State {
     }
 }
 
-/// As [`State::replay`], on a connection of the caller's.
+/// As [`State::replay`], on a given connection.
 pub(super) fn find(
     connection: &Connection,
     key: i64,
@@ -134,38 +134,38 @@ pub(super) fn find(
     stored.optional()
 }
 
-/// The error of what cannot be read back.
+/// The error for damaged data.
 pub(super) fn damaged(what: &str) -> rusqlite::Error {
     let error = format!("a kept {what} is damaged");
     rusqlite::Error::FromSqlConversionFailure(3, Type::Blob, error.into())
 }
 
-/// The answer of that length; `None` where it is damaged. Never holds more than its length.
+/// Decompresses an answer of that length; `None` if it is damaged. Never allocates more than the length.
 fn decompress(compressed: &[u8], length: u64) -> Option<Vec<u8>> {
     let decoder = zstd::Decoder::new(compressed).ok()?;
     let mut body = Vec::new();
-    // One byte more, so that an answer which is too long is told apart.
+    // One byte more, to detect an answer that is too long.
     let mut bounded = decoder.take(length.saturating_add(1));
     bounded.read_to_end(&mut body).ok()?;
     (body.len() as u64 == length).then_some(body)
 }
 
-/// Whether any answer has expired. A read: it takes no lock.
+/// Whether any answer has expired. Only reads, so it takes no write lock.
 pub(super) fn has_expired(connection: &Connection, now: i64) -> rusqlite::Result<bool> {
     let mut statement = connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM replays WHERE answered_at <= ?1)")?;
     statement.query_row([now - LIFETIME_SECONDS], |row| row.get(0))
 }
 
-/// How much one removal may take.
+/// The limits of one removal.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Removal {
     pub(super) count_max: usize,
-    /// Compressed bytes, exceeded by one answer at most.
+    /// Compressed bytes, exceeded by at most one answer.
     pub(super) bytes_max: u64,
 }
 
-/// Removes the oldest answers that have expired and says whether there may be more.
+/// Removes the oldest expired answers. Returns whether there may be more.
 pub(super) fn remove_expired(
     connection: &Connection,
     now: i64,

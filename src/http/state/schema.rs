@@ -1,4 +1,4 @@
-//! The tables of the state file, and opening it.
+//! The schema of the state file, its migrations, and opening it.
 
 use std::cell::Cell;
 use std::fs::OpenOptions;
@@ -12,24 +12,25 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::StateError;
 use super::files::FileId;
 
-/// Marks a SQLite file as a state of signaldex ("sdxS"); no other program's file is written to.
+/// Marks a SQLite file as a state of signaldex ("sdxS"), so that files of other programs are never
+/// written.
 const APPLICATION_ID: i32 = 0x7364_7853;
-/// What leads from each layout to the next; a file's layout is how many of them it has seen. A file
-/// of a greater one was written by a later release and is left alone.
+/// The migrations. A file's version is the number of migrations applied to it. A file with a larger
+/// version was written by a later release and is not opened.
 const STEPS: [&str; 3] = [LAYOUT, ADMIN, ACTIVITY];
 /// How long a statement waits for another process to finish its transaction.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Between its attempts, at first: SQLite's own pauses grow to many commits.
+/// First pause between attempts: SQLite's own pauses grow to the length of many commits.
 const BUSY_PAUSE: Duration = Duration::from_micros(100);
-/// Between its attempts once a lock is held for longer than commits take.
+/// Pause between attempts when a lock is held for longer than a commit takes.
 const BUSY_PAUSE_MAX: Duration = Duration::from_millis(2);
-/// How long commits take, at most, on a disk that keeps up.
+/// The longest that a commit takes on a healthy disk.
 const LONG_COMMIT: Duration = Duration::from_millis(100);
 /// Only the owner reads and writes: the file holds usage and whole answers.
 pub(super) const MODE: u32 = 0o600;
 
-/// `replays` keeps whole answers: "the same items" has to hold although records change and go.
-/// `length` is that of the answer before it was compressed, in bytes.
+/// `replays` stores whole answers, so that a repeated answer has the same items even if records have
+/// changed. `length` is the uncompressed length in bytes.
 const LAYOUT: &str = "
     CREATE TABLE keys (
         number INTEGER PRIMARY KEY,
@@ -71,7 +72,7 @@ const LAYOUT: &str = "
     INSERT INTO key_changes VALUES (0);
 ";
 
-/// The one admin token, by its hash.
+/// The hash of the admin token.
 const ADMIN: &str = "
     CREATE TABLE admin_token (
         place INTEGER PRIMARY KEY CHECK (place = 1),
@@ -79,9 +80,8 @@ const ADMIN: &str = "
     ) STRICT;
 ";
 
-/// A hint of each secret, unknown for keys that were created before; usage by day, and requests by
-/// day, endpoint and status. A `day` is a Julian day number. The `key` of a request is 0 where none
-/// was accepted.
+/// Hints of secrets, unknown for older keys; usage by day; requests by day, endpoint and status. `day`
+/// is a Julian day number. The `key` of a request is 0 if no key was accepted.
 const ACTIVITY: &str = "
     ALTER TABLE keys ADD COLUMN hint TEXT;
     CREATE TABLE usage_days (
@@ -103,10 +103,10 @@ const ACTIVITY: &str = "
     ) STRICT, WITHOUT ROWID;
 ";
 
-/// Creates an empty file for a new state; a file that is there stays as it is.
+/// Creates an empty file for a new state; an existing file is left unchanged.
 ///
 /// # Errors
-/// There is no such folder, or it cannot be written.
+/// The folder does not exist or cannot be written.
 pub(super) fn create(path: &Path) -> Result<(), StateError> {
     let mut options = OpenOptions::new();
     match options.write(true).create_new(true).mode(MODE).open(path) {
@@ -116,10 +116,10 @@ pub(super) fn create(path: &Path) -> Result<(), StateError> {
     }
 }
 
-/// Opens a connection to the state file and brings it to the present layout.
+/// Opens a connection to the state file and applies missing migrations.
 ///
 /// # Errors
-/// There is no such file, or it is no state file; then it is not changed.
+/// The file does not exist or is not a state file; it is not changed.
 pub(super) fn open(path: &Path) -> Result<Connection, StateError> {
     check_kind(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -135,7 +135,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, StateError> {
     Ok(connection)
 }
 
-/// Waits before the next attempt at a lock, and says whether there is to be one.
+/// Pauses before the next attempt to take a lock; `false` after the time-out.
 fn wait(attempts: i32) -> bool {
     thread_local! {
         static SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
@@ -156,13 +156,13 @@ fn wait(attempts: i32) -> bool {
     true
 }
 
-/// As [`open`], where the path has to lead to a file that is open already.
+/// As [`open`], but the path must lead to the file that is already open.
 ///
 /// # Errors
 /// The path leads to another file, or to none.
 pub(super) fn open_same(path: &Path, database: FileId) -> Result<Connection, StateError> {
     let is_same = || FileId::of(path).is_ok_and(|found| found == database);
-    // Checked before and after, since only the path, and not the connection, tells which file it is.
+    // Checked before and after, because only the path, not the connection, identifies the file.
     if is_same() {
         let connection = open(path)?;
         if is_same() {
@@ -176,7 +176,7 @@ pub(super) fn open_same(path: &Path, database: FileId) -> Result<Connection, Sta
     )))
 }
 
-/// Refuses what is no regular file, with the reason of the system where there is none at all.
+/// Refuses anything but a regular file.
 fn check_kind(path: &Path) -> Result<(), StateError> {
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(()),
@@ -188,7 +188,7 @@ fn check_kind(path: &Path) -> Result<(), StateError> {
     }
 }
 
-/// Whether a file is a state, or empty as [`create`] leaves it.
+/// Whether a file is a state, or empty as after [`create`].
 fn is_ours(connection: &Connection) -> rusqlite::Result<bool> {
     let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     if id != 0 {
@@ -201,7 +201,7 @@ fn is_ours(connection: &Connection) -> rusqlite::Result<bool> {
 
 fn set_up(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
-    // A charge that was acknowledged has to survive a power cut, not only the end of the process.
+    // Acknowledged charges must survive a power failure, not only a crash of the process.
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)
 }
@@ -228,7 +228,7 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// What SQLite says of a file that it cannot use, with the file's path.
+/// Adds the path to an error of SQLite.
 fn explain(path: &Path, error: rusqlite::Error) -> StateError {
     let path = path.display();
     match error.sqlite_error_code() {

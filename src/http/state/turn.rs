@@ -1,13 +1,12 @@
-//! Turns at SQLite's one write lock, so that of several processes none waits for many commits of
-//! another.
+//! Fair access to SQLite's write lock for several processes.
 //!
-//! SQLite has no queue: who finds the lock taken sleeps and tries again, while a busy process takes it
-//! again within microseconds. So who wants to write first takes a lock on a file beside the state, and
-//! gives it back once its transaction has begun. A process that has just committed finds that lock
-//! taken by the one that waits, and so comes after it.
+//! SQLite has no queue: a process that finds the lock taken sleeps and tries again, while a busy process
+//! takes the lock again within microseconds. So a process that wants to write first locks a file next to
+//! the state, and unlocks it when its transaction has begun. A process that has just committed finds the
+//! file locked by the waiting process, and comes after it.
 //!
-//! It is a courtesy, not a safeguard: that only one writes at a time is up to SQLite alone. Who cannot
-//! have the file, or waits too long for it, such as for a process that was stopped, goes on without.
+//! This is only for fairness; SQLite alone ensures mutual exclusion. A process that cannot open the file,
+//! or waits too long for it because another process is suspended, proceeds without it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt;
@@ -20,31 +19,31 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::files::with_suffix;
 use super::schema::MODE;
 
-/// What the file's name adds to that of the state.
+/// The suffix of the file's name.
 const SUFFIX: &str = "-turn";
-/// Between looks whether it is one's turn: a fraction of an fsync.
+/// Pause between attempts to lock the file: a fraction of an fsync.
 const PAUSE: Duration = Duration::from_micros(100);
-/// How long a turn is waited for: many commits of a slow disk.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long to wait for the file: many commits of a slow disk.
+const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// One writer's place in the queue before the write lock. Two need one each.
+/// A writer's handle on the file. Each writer needs its own.
 #[derive(Debug)]
 pub(super) struct Turn {
     file: Option<File>,
 }
 
-/// The file's lock, until this is dropped.
+/// Holds the lock of the file until dropped.
 struct Next<'t>(Option<&'t File>);
 
 impl Turn {
-    /// At a state file.
+    /// Creates the handle for a state file.
     pub(super) fn at(state: &Path) -> Turn {
         let open = |path: &Path| {
             let mut options = OpenOptions::new();
             options.write(true).create(true).truncate(false).mode(MODE);
             options.open(with_suffix(path, SUFFIX))
         };
-        // Symbolic links are resolved, as by SQLite.
+        // Resolve symbolic links, as SQLite does.
         let file = std::fs::canonicalize(state).and_then(|path| open(&path));
         Turn { file: file.ok() }
     }
@@ -66,7 +65,7 @@ impl Turn {
         loop {
             match file.try_lock() {
                 Ok(()) => return Next(Some(file)),
-                Err(TryLockError::WouldBlock) if started.elapsed() < PATIENCE => {
+                Err(TryLockError::WouldBlock) if started.elapsed() < TIMEOUT => {
                     thread::sleep(PAUSE)
                 }
                 Err(_) => return Next(None),
@@ -78,7 +77,7 @@ impl Turn {
 impl Drop for Next<'_> {
     fn drop(&mut self) {
         if let Some(file) = self.0 {
-            // Closing the file gives the lock back as well.
+            // If this fails, closing the file releases the lock.
             let _ = file.unlock();
         }
     }

@@ -1,4 +1,4 @@
-//! Usage in the state file: one row a key and month, and one a key and day.
+//! Usage in the state file, by key and month and by key and day.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use time::Date;
 use super::{State, StateError};
 use crate::http::metering::{Counter, Counts, Month};
 
-/// What a key used in a month.
+/// The usage of a key in a month.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UsageLine {
@@ -22,7 +22,7 @@ pub struct UsageLine {
     pub counts: Counts,
 }
 
-/// What a key used on a day.
+/// The usage of a key on a day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DayUsage {
     pub(crate) key_id: String,
@@ -33,7 +33,7 @@ pub(crate) struct DayUsage {
 }
 
 impl State {
-    /// Usage by key and month, oldest first; of one month or of all.
+    /// Usage by key and month, oldest first, of one month or of all.
     ///
     /// # Errors
     /// The state cannot be read.
@@ -56,7 +56,7 @@ impl State {
         })
     }
 
-    /// Usage by key and day from a day on, oldest first.
+    /// Usage by key and day since a day, oldest first.
     pub(crate) fn usage_by_day(&self, from: Date) -> Result<Vec<DayUsage>, StateError> {
         self.with(|connection| {
             let mut statement = connection.prepare_cached(
@@ -75,7 +75,7 @@ impl State {
         })
     }
 
-    /// What a key has used in a month.
+    /// The units that a key has used in a month.
     pub(crate) fn counts(&self, key: i64, month: Month) -> Result<Counts, StateError> {
         self.with(|connection| Ok(read(connection, key, month)?))
     }
@@ -85,7 +85,7 @@ impl State {
 pub(super) struct UsageBatch<'t> {
     transaction: &'t Transaction<'t>,
     rows: HashMap<(i64, Month), Counts>,
-    /// What the batch adds to days.
+    /// Units that the batch adds to days.
     days: HashMap<(i64, Date), Counts>,
 }
 
@@ -104,7 +104,7 @@ impl<'t> UsageBatch<'t> {
         *added = added.saturating_add(units);
     }
 
-    /// The counts of a key in a month, as far as the batch has come.
+    /// The counts of a key in a month, including the batch so far.
     pub(super) fn counts(&mut self, key: i64, month: Month) -> rusqlite::Result<&mut Counts> {
         use std::collections::hash_map::Entry;
         match self.rows.entry((key, month)) {

@@ -1,12 +1,11 @@
-//! The one thread that writes charges, and the queue before it.
+//! The thread that writes charges, and its queue.
 //!
-//! A commit takes what has gathered since the last one (`commit`). A request waits until its
-//! deadline and then withdraws its charge; where a commit has taken it already, it waits a little
-//! longer for the outcome. A charge that no request waits for any more is withdrawn as well.
+//! Each commit takes all charges that have arrived since the last one (`commit`). A request waits until
+//! its deadline and then withdraws its charge; if a commit has already taken the charge, it waits a
+//! little longer for the outcome. The charge of a dropped request is withdrawn, too.
 //!
-//! Where a commit has failed, the thread tries to write every second until that succeeds. A panic
-//! ends a commit, not the thread: the thread opens the state anew and goes on. Meanwhile
-//! [`Writer::error`] says so.
+//! After a failed commit, the thread tries to write every second until it succeeds. After a panic, it
+//! reopens the state and continues. Meanwhile, [`Writer::error`] returns the reason.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -25,33 +24,33 @@ use super::turn::Turn;
 use super::{State, StateError, schema};
 use crate::http::metering::Counter;
 
-/// Charges of one commit: enough for every request under way, few enough to bound its time.
+/// Charges per commit: enough for all concurrent requests, few enough to bound its time.
 const MAX_BATCH: usize = 512;
-/// From this many charges in a commit on, commits are paced: a client that asks one thing after the
-/// other waits for no one.
+/// Commits of at least this many charges are paced. Smaller ones are not, so that a client which sends one
+/// request after another never waits.
 const PACED_BATCH: usize = 8;
 /// The shortest time from one paced commit to the next. At 20,000 requests per second a commit then
 /// holds 40 charges instead of 13, which takes a sixth off the work of a request
 /// (`benches/load`).
 const COMMIT_INTERVAL: Duration = Duration::from_millis(2);
-/// How long a request waits beyond its deadline for a commit that has taken its charge: longer
-/// than an fsync of a busy disk, shorter than clients wait.
+/// How long a request waits after its deadline for a commit that has taken its charge: longer than an fsync
+/// on a busy disk, shorter than the patience of clients.
 const COMMIT_GRACE: Duration = Duration::from_secs(2);
-/// How often expired answers are looked for without a commit, and how often a state that could not
-/// be written is tried again.
+/// How often to look for expired answers when there are no commits, and how often to retry a state that
+/// could not be written.
 const REMOVAL_INTERVAL: Duration = Duration::from_secs(1);
-/// The pause where more may be found, so that other processes get the lock in between.
+/// Pause between removals, so that other processes can take the lock.
 const REMOVAL_PAUSE: Duration = Duration::from_millis(5);
-/// Expired answers removed at a time: few enough for charges to wait some milliseconds at most.
+/// Expired answers removed at a time: few enough to delay charges by only a few milliseconds.
 const REMOVED_AT_ONCE: Removal = Removal {
     count_max: 256,
     bytes_max: 8 << 20,
 };
-/// Between a failure of the thread and its next attempt: one that fails for good must not keep a
-/// processor busy, and requests wait longer than this.
+/// Pause after a failure of the thread: a permanent failure must not keep a core busy, and requests wait
+/// longer than this.
 const RESTART_PAUSE: Duration = Duration::from_millis(500);
 
-/// The writer's thread and the queue before it.
+/// The writing thread and its queue.
 pub(crate) struct Writer {
     queue: Mutex<Option<SyncSender<Waiting>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -59,7 +58,7 @@ pub(crate) struct Writer {
     recorded: Arc<Recorded>,
 }
 
-/// What others see of the thread.
+/// The status of the thread.
 #[derive(Debug, Default)]
 struct Status {
     waiting: AtomicUsize,
@@ -70,7 +69,7 @@ struct Status {
     logged_failures: AtomicU64,
 }
 
-/// What the thread needs to start, and to start again.
+/// Everything needed to start and restart the thread.
 struct Start {
     path: std::path::PathBuf,
     files: Arc<Files>,
@@ -81,14 +80,14 @@ struct Start {
     before_commit: super::commit::Hook,
 }
 
-/// A request that waits for its charge. Dropped, it withdraws the charge where it still can.
+/// A waiting charge of a request. Dropping this withdraws the charge if it has not been taken.
 struct Pending {
     slot: Slot,
     outcome: oneshot::Receiver<Outcome>,
 }
 
 impl Writer {
-    /// Starts the thread. At most `queue_length` charges wait.
+    /// Starts the thread with a queue for `queue_length` charges.
     pub(crate) fn start(state: &State, queue_length: usize) -> Result<Writer, StateError> {
         let (sender, queue) = sync_channel(queue_length);
         let status = Arc::new(Status::default());
@@ -116,10 +115,10 @@ impl Writer {
         })
     }
 
-    /// Records a charge and returns when it is durable, or not going to be.
+    /// Records a charge and returns when it is durable or has failed.
     ///
     /// # Errors
-    /// It is not recorded, except for [`ChargeError::Uncertain`].
+    /// The charge was not recorded, except for [`ChargeError::Uncertain`].
     pub(crate) async fn charge(&self, charge: Charge, deadline: tokio::time::Instant) -> Outcome {
         let mut pending = self.enqueue(charge)?;
         match tokio::time::timeout_at(deadline, &mut pending.outcome).await {
@@ -148,22 +147,23 @@ impl Writer {
         Ok(Pending { slot, outcome })
     }
 
-    /// How many charges wait for their commit.
+    /// The number of waiting charges.
     pub(crate) fn depth(&self) -> usize {
         self.status.waiting.load(Ordering::Relaxed)
     }
 
-    /// Units that this process has recorded.
+    /// The units that this process has recorded.
     pub(crate) fn recorded(&self, counter: Counter) -> u64 {
         self.recorded[counter.index()].load(Ordering::Relaxed)
     }
 
-    /// How often the thread has failed and was started again.
+    /// How often the thread has failed and been restarted.
     pub(crate) fn failures(&self) -> u64 {
         self.status.failures.load(Ordering::Relaxed)
     }
 
-    /// Logs failures since the last call. The thread itself does not: logging may be what failed.
+    /// Logs failures since the last call. The thread does not log them itself, because logging may have
+    /// caused the failure.
     pub(crate) fn log_failures(&self) {
         let failures = self.failures();
         if self
@@ -176,7 +176,7 @@ impl Writer {
         }
     }
 
-    /// Why charges are not written now, for clients to read.
+    /// Why charges cannot be written now, in words for clients.
     pub(crate) fn error(&self) -> Option<&'static str> {
         if self.status.is_closing.load(Ordering::Relaxed) {
             return Some("The service is stopping.");
@@ -188,7 +188,7 @@ impl Writer {
         is_unwritable.then_some("The state file cannot be written.")
     }
 
-    /// Takes no further charge and returns when all that wait are durable.
+    /// Refuses further charges and returns when all waiting ones are durable.
     pub(crate) fn close(&self) {
         self.status.is_closing.store(true, Ordering::Relaxed);
         lock(&self.queue).take();
@@ -210,7 +210,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Pending {
-    /// The outcome that was told; `None` where the writer dropped the charge without one.
+    /// Interprets the reply; `None` means that the writer dropped the charge without an outcome.
     fn known(&self, told: Option<Outcome>) -> Outcome {
         match told {
             Some(outcome) => outcome,
@@ -219,7 +219,7 @@ impl Pending {
         }
     }
 
-    /// Withdraws the charge, or waits a little longer where a commit has it.
+    /// Withdraws the charge, or waits a little longer if a commit has taken it.
     async fn give_up(mut self) -> Outcome {
         if self.slot.take().is_some() {
             return Err(ChargeError::TimedOut);
@@ -249,12 +249,12 @@ impl Start {
         })
     }
 
-    /// Writes until every sender is gone and the queue is empty, whatever fails meanwhile.
+    /// Writes until every sender is gone and the queue is empty, despite failures.
     fn run(self, first: Committer) {
         let mut next = Some(first);
         loop {
-            // What a panic leaves behind is dropped: the connection, with its transaction, and the
-            // batch, whose requests then know that the outcome is uncertain.
+            // After a panic, the connection is dropped with its transaction, and so is the batch, whose
+            // requests then report an uncertain outcome.
             let written = catch_unwind(AssertUnwindSafe(|| {
                 let mut committer = match next.take() {
                     Some(first) => first,
@@ -270,7 +270,7 @@ impl Start {
             self.status.is_running.store(false, Ordering::Relaxed);
             self.status.failures.fetch_add(1, Ordering::Relaxed);
             if self.status.is_closing.load(Ordering::Relaxed) {
-                // Dropping the queue tells those that wait that nothing was charged.
+                // Dropping the queue tells the waiting requests that nothing was charged.
                 return;
             }
             std::thread::sleep(RESTART_PAUSE);
@@ -308,7 +308,7 @@ impl Start {
         status.store(!is_written, Ordering::Relaxed);
     }
 
-    /// The charges that wait, as many as one commit takes.
+    /// Takes the waiting charges, as many as one commit may have.
     fn gather(&self, first: Waiting) -> Vec<Waiting> {
         let mut batch = vec![first];
         batch.extend(self.queue.try_iter().take(MAX_BATCH - 1));
@@ -319,7 +319,7 @@ impl Start {
     }
 }
 
-/// Removes some expired answers and says when to look again.
+/// Removes some expired answers. Returns the pause until the next removal.
 fn remove_expired(committer: &mut Committer) -> Duration {
     match committer.remove_expired(now(), REMOVED_AT_ONCE) {
         Ok(true) => REMOVAL_PAUSE,

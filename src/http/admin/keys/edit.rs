@@ -1,4 +1,4 @@
-//! The page of one key: its settings, a new secret, its end.
+//! The page of one key: edit its settings, replace its secret, revoke it.
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -25,7 +25,7 @@ struct Page<'a> {
     hint: &'a str,
     status: Status,
     created: String,
-    /// `None` for a key that can still be used.
+    /// When the key was revoked, if it was.
     revoked: Option<String>,
     is_trial: bool,
     is_saved: bool,
@@ -42,7 +42,7 @@ pub(in crate::http::admin) fn edit(admin: &Admin, visit: &Visit) -> Answer {
     show(visit, StatusCode::OK, &key, (fields, is_saved))
 }
 
-/// Saves the settings of a key; they hold from now on.
+/// Saves the settings of a key.
 pub(in crate::http::admin) fn save(admin: &Admin, visit: &Visit) -> Answer {
     let Some(key) = find(admin, visit.form.value("id"))? else {
         return not_found(visit);
@@ -67,7 +67,7 @@ pub(in crate::http::admin) fn save(admin: &Admin, visit: &Visit) -> Answer {
     layout::see(&format!("/keys/edit?id={}&saved=yes", key.id))
 }
 
-/// Gives a key a new secret and leads to the table, which shows it.
+/// Replaces the secret of a key and redirects to the table, which shows it.
 pub(in crate::http::admin) fn rotate(admin: &Admin, visit: &Visit) -> Answer {
     let id = visit.form.value("id");
     let Some(secret) = admin.0.service.0.state.rotate_key(id)? else {

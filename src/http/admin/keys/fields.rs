@@ -1,4 +1,4 @@
-//! The fields of a key's settings: what they show, and what was typed into them.
+//! The form fields of a key's settings: values, validation and errors.
 
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
@@ -9,13 +9,13 @@ use crate::http::admin::form::Form;
 use crate::http::keys::{NewKey, Scope, Scopes};
 use crate::http::metering::Quotas;
 
-/// What is wrong with a field of the form.
+/// An error of a form field.
 pub(super) struct FieldError {
     pub(super) field: &'static str,
     text: String,
 }
 
-/// The fields of a form, filled in.
+/// The values of a form.
 pub(super) struct KeyFields {
     values: Vec<(&'static str, String)>,
     pub(super) scopes: Vec<ScopeChoice>,
@@ -28,7 +28,7 @@ pub(super) struct ScopeChoice {
     pub(super) is_chosen: bool,
 }
 
-/// The fields with a text.
+/// The text fields.
 const TEXTS: [&str; 8] = [
     "name",
     "rate",
@@ -41,7 +41,7 @@ const TEXTS: [&str; 8] = [
 ];
 
 impl KeyFields {
-    /// The fields of a key that is to be created, with their defaults.
+    /// The defaults for a new key.
     pub(super) fn of_new() -> KeyFields {
         KeyFields::of(&NewKey::named(""))
     }
@@ -68,7 +68,7 @@ impl KeyFields {
         }
     }
 
-    /// The fields as they were sent, and what is wrong with them.
+    /// The submitted values with their errors.
     pub(super) fn typed(form: &Form, errors: Vec<FieldError>) -> KeyFields {
         let typed = |name| (name, form.value(name).to_owned());
         KeyFields {
@@ -78,13 +78,13 @@ impl KeyFields {
         }
     }
 
-    /// What a field shows.
+    /// The value of a field.
     pub(super) fn value(&self, field: &str) -> &str {
         let value = self.values.iter().find(|(name, _)| *name == field);
         value.map_or("", |(_, value)| value)
     }
 
-    /// What is wrong with a field; empty where nothing is.
+    /// The error of a field; empty if there is none.
     pub(super) fn error(&self, field: &str) -> &str {
         let error = self.errors.iter().find(|error| error.field == field);
         error.map_or("", |error| &error.text)
@@ -103,8 +103,7 @@ fn scopes(is_chosen: impl Fn(Scope) -> bool) -> Vec<ScopeChoice> {
     Scope::ALL.map(choice).into()
 }
 
-/// Reads the settings of a key, or says everything that is wrong with them. The end that a key has
-/// already may stay, also where it has passed.
+/// Parses the settings of a key, or returns all errors. A key may keep its expiry even if it has passed.
 pub(super) fn read(
     form: &Form,
     now: UtcDateTime,
@@ -134,7 +133,7 @@ pub(super) fn read(
     }
 }
 
-/// A form that is being read. Each method answers a stand-in where it notes an error.
+/// A form being parsed. Methods return a placeholder after recording an error.
 struct Reading<'a> {
     form: &'a Form,
     errors: Vec<FieldError>,

@@ -1,5 +1,5 @@
-//! The pages of keys: the table, creating one, and the page on which one is edited, rotated or
-//! revoked. A secret is shown once.
+//! The pages of keys: the table, creating a key, and editing, rotating or revoking one. Secrets are shown
+//! once.
 
 mod edit;
 mod fields;
@@ -34,7 +34,7 @@ struct Page<'a> {
     public_url: &'a str,
 }
 
-/// A key in the clear, this once.
+/// A secret to show once.
 struct Secret {
     name: String,
     key: String,
@@ -45,7 +45,7 @@ pub(super) fn list(admin: &Admin, visit: &Visit) -> Answer {
     show(admin, visit, StatusCode::OK, KeyFields::of_new())
 }
 
-/// Creates a key and leads to the table, which shows it; reloading that page creates no further key.
+/// Creates a key and redirects to the table, which shows it, so that reloading creates no further key.
 pub(super) fn create(admin: &Admin, visit: &Visit) -> Answer {
     let now = UtcDateTime::now();
     let new = match fields::read(&visit.form, now, None) {
@@ -66,7 +66,7 @@ pub(super) fn create(admin: &Admin, visit: &Visit) -> Answer {
     layout::see("/keys#created")
 }
 
-/// Revokes a key. The service refuses it from now on.
+/// Revokes a key.
 pub(super) fn revoke(admin: &Admin, visit: &Visit) -> Answer {
     let id = visit.form.value("id");
     if admin.0.service.0.state.revoke_key(id)? {

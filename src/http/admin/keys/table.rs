@@ -1,4 +1,4 @@
-//! The keys as a table that the query string sorts and filters.
+//! The table of keys, sorted and filtered by the query string.
 
 use std::cmp::Ordering;
 
@@ -12,7 +12,7 @@ use crate::http::keys::KeyRecord;
 use crate::http::metering::{Counter, Counts};
 use crate::http::state::UsageLine;
 
-/// The rows that are wanted, in the order that is wanted.
+/// The filtered rows, sorted.
 pub(super) struct Table {
     pub(super) headings: Vec<Heading>,
     pub(super) rows: Vec<Row>,
@@ -20,16 +20,16 @@ pub(super) struct Table {
     pub(super) find: String,
     pub(super) sort: &'static str,
     pub(super) order: &'static str,
-    /// Keys that there are, whatever is wanted.
+    /// Number of all keys, regardless of filters.
     pub(super) all: usize,
 }
 
-/// The heading of a column that can be sorted by.
+/// The heading of a sortable column.
 pub(super) struct Heading {
     pub(super) label: &'static str,
-    /// The page with the rows sorted by it.
+    /// The URL of the table sorted by it.
     pub(super) link: String,
-    /// As `aria-sort` writes it; empty where the table is sorted by another column.
+    /// The value of `aria-sort`; empty if the table is sorted by another column.
     pub(super) sorted: &'static str,
     pub(super) is_number: bool,
 }
@@ -41,7 +41,7 @@ pub(super) enum Status {
     Revoked,
 }
 
-/// A key as the table shows it.
+/// A row of the table.
 pub(super) struct Row {
     pub(super) id: String,
     pub(super) name: String,
@@ -58,11 +58,11 @@ pub(super) struct Row {
 pub(super) struct Used {
     pub(super) count: String,
     pub(super) quota: Option<String>,
-    /// Of the quota, in percent.
+    /// Percentage of the quota.
     pub(super) share: u64,
 }
 
-/// What a table can be sorted by, with the heading.
+/// The sortable columns with their headings.
 const COLUMNS: [(&str, &str); 6] = [
     ("name", "Name"),
     ("status", "Status"),
@@ -72,7 +72,7 @@ const COLUMNS: [(&str, &str); 6] = [
     ("end", "Ends"),
 ];
 
-/// A key with what decides where it stands.
+/// A key with its usage, which rows can be sorted by.
 struct Entry<'a> {
     key: &'a KeyRecord,
     status: Status,
@@ -80,7 +80,7 @@ struct Entry<'a> {
 }
 
 impl Table {
-    /// The keys that a query string asks for: `status`, `find`, `sort` and `order`.
+    /// The table for a query string with `status`, `find`, `sort` and `order`.
     pub(super) fn of(
         keys: &[KeyRecord],
         usage: &[UsageLine],
@@ -132,7 +132,7 @@ impl Table {
     }
 }
 
-/// The column of a name, or none: then active keys come first, the newest before the others.
+/// The column of a name, or none: then active keys come first, newest first.
 fn sort_of(name: &str) -> &'static str {
     let columns = COLUMNS.iter().map(|(column, _)| *column);
     let counters = Counter::ALL.into_iter().map(Counter::as_str);
@@ -143,7 +143,7 @@ fn sort_of(name: &str) -> &'static str {
 fn headings(wanted: &Form, sort: &str, is_descending: bool) -> Vec<Heading> {
     let heading = |(column, label): (&'static str, &'static str), is_number| {
         let is_sorted = column == sort;
-        // The first click on a number shows the largest first.
+        // The first click on a numeric column sorts descending.
         let order = match (is_sorted, is_descending, is_number) {
             (true, true, _) | (false, _, false) => "asc",
             (true, false, _) | (false, _, true) => "desc",
@@ -168,7 +168,7 @@ fn headings(wanted: &Form, sort: &str, is_descending: bool) -> Vec<Heading> {
 }
 
 impl Entry<'_> {
-    /// Whether the name, the id or the hint has a text, in lower case.
+    /// Whether name, id or hint contain a lower-case text.
     fn has(&self, text: &str) -> bool {
         let hint = self.key.hint.as_deref().unwrap_or_default();
         let texts = [&self.key.settings.name, &self.key.id, hint];
@@ -179,7 +179,7 @@ impl Entry<'_> {
 
     fn compare(&self, other: &Entry<'_>, column: &str) -> Ordering {
         let (one, two) = (&self.key.settings, &other.key.settings);
-        // A key without an end comes after all that have one.
+        // Keys without expiry come last.
         let end = |entry: &Entry<'_>| {
             let end = entry.key.revoked_at.or(entry.key.settings.expires_at);
             (end.is_none(), end)

@@ -1,4 +1,4 @@
-//! A signal as people read it.
+//! Signals as cards.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -7,10 +7,10 @@ use crate::http::admin::figures;
 use crate::signal::{Company, Funding, Signal};
 use crate::{Filter, Found};
 
-/// A signal that was found.
+/// A found signal.
 pub(super) struct Card {
     pub(super) id: String,
-    /// The title, cut where words that were searched for start and end.
+    /// The title, split into plain and highlighted parts.
     pub(super) title: Vec<Piece>,
     pub(super) plain_title: String,
     pub(super) evidence: Option<String>,
@@ -18,17 +18,17 @@ pub(super) struct Card {
     pub(super) date: Option<String>,
     pub(super) funding: Option<String>,
     pub(super) author: Option<String>,
-    /// Where the activity can be read about.
+    /// The URL of the source.
     pub(super) source: Option<String>,
     pub(super) company: String,
-    /// What is known of the company, in a few words.
+    /// Facts about the company, in a few words.
     pub(super) company_facts: String,
     /// The page of the company.
     pub(super) company_link: String,
 }
 
 impl Card {
-    /// A signal that a filter has found.
+    /// The card of a signal, with the words of the filter highlighted.
     pub(super) fn of(found: &Found<'_>, filter: &Filter) -> Card {
         let Found { signal, company } = found;
         Card {
@@ -52,12 +52,12 @@ impl Card {
     }
 }
 
-/// The address of a company's page.
+/// The URL of a company's page.
 pub(super) fn company_link(slug: &str) -> String {
     format!("/companies/{}", utf8_percent_encode(slug, NON_ALPHANUMERIC))
 }
 
-/// Whether an address leads to the web; a record may hold anything, such as a script.
+/// Whether a URL is a web address; records may contain anything, such as a script.
 pub(super) fn is_web(url: &str) -> bool {
     let starts = |scheme: &str| {
         url.get(..scheme.len())

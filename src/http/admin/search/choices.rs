@@ -1,29 +1,29 @@
-//! What can be chosen in the form, each with the number of signals that choosing it would give.
+//! The choices of the form, each with the number of signals it would match.
 
 use crate::http::admin::figures;
 use crate::http::admin::form::Form;
 use crate::query::{Facet, FacetDescription, FacetGroup, ParameterKind, join_list};
 use crate::{Facets, Filter};
 
-/// A value that can be chosen.
+/// A value of a group.
 pub(super) struct Choice {
-    /// As the form sends it.
+    /// The value that the form sends.
     pub(super) value: String,
     pub(super) label: String,
-    /// The signals it would give; `None` for what is not counted.
+    /// The number of signals it would match; `None` if it is not counted.
     pub(super) count: Option<String>,
     pub(super) is_chosen: bool,
 }
 
-/// Values that exclude each other, or not.
+/// A group of values, exclusive or not.
 pub(super) struct Group {
-    /// The parameter that the values are of.
+    /// The parameter of the values.
     pub(super) name: &'static str,
     pub(super) label: &'static str,
     pub(super) choices: Vec<Choice>,
 }
 
-/// Every list of the form.
+/// All groups of the form.
 pub(super) struct Choices {
     pub(super) categories: Group,
     /// Country, industry and size of the company.
@@ -36,7 +36,7 @@ pub(super) struct Choices {
 }
 
 impl Choices {
-    /// The lists under a filter, each counted without its own part of it.
+    /// The groups under a filter, each counted without its own part of the filter.
     pub(super) fn of(facets: &Facets, filter: &Filter, form: &Form) -> Choices {
         let group = |facet| group(facet, facets, filter, form);
         let groups = |wanted| {
@@ -65,7 +65,7 @@ impl Choices {
     }
 }
 
-/// Values that are always the same and not counted.
+/// Fixed values without counts.
 pub(super) fn fixed(
     form: &Form,
     name: &'static str,
@@ -84,7 +84,7 @@ pub(super) fn fixed(
             is_chosen: typed.contains(&value),
         })
         .collect();
-    // What came by a link may be none of these; it stays as long as nothing else is chosen.
+    // A value from a link may be none of these; it stays until another is chosen.
     for other in typed
         .iter()
         .filter(|typed| values.iter().all(|(value, _)| value != *typed))
@@ -116,7 +116,7 @@ fn group(facet: Facet, facets: &Facets, filter: &Filter, form: &Form) -> Group {
             is_chosen: chosen.iter().any(|key| *key == facet.key(&value.label)),
         })
         .collect();
-    // A value that is chosen and that no signal has stays to be seen, and to be given up.
+    // Chosen values without signals stay visible, so that they can be deselected.
     for key in chosen {
         if choices
             .iter()
@@ -144,7 +144,7 @@ fn group(facet: Facet, facets: &Facets, filter: &Filter, form: &Form) -> Group {
     }
 }
 
-/// Whether a parameter takes a value. Signals have currencies that cannot be filtered on.
+/// Whether a parameter accepts a value. Signals may have currencies that cannot be filtered on.
 fn is_allowed(kind: ParameterKind, label: &str) -> bool {
     match kind {
         ParameterKind::Choice(choices) => choices.contains(&label),
@@ -152,7 +152,7 @@ fn is_allowed(kind: ParameterKind, label: &str) -> bool {
     }
 }
 
-/// A value as the form sends it: one that holds a comma is quoted where lists are taken.
+/// The value that the form sends: values with commas are quoted if the parameter is a list.
 fn sent(kind: ParameterKind, label: &str) -> String {
     match kind {
         ParameterKind::List { .. } | ParameterKind::AttributeList(_) => join_list([label]),

@@ -1,4 +1,4 @@
-//! What a search finds: a page as JSON, all of it as CSV and NDJSON.
+//! Downloads: a page as JSON, all matches as CSV or NDJSON.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::json::{Data, SearchData, SignalItem};
 use crate::query::ExportFormat;
 use crate::{Query, Snapshot};
 
-/// The page as the API answers it.
+/// The page, as answered by the API.
 pub(in crate::http::admin) fn as_json(admin: &Admin, visit: &Visit) -> Answer {
     found(admin, visit, |snapshot, query, today| {
         let page = snapshot.search(query, today);
@@ -38,17 +38,17 @@ pub(in crate::http::admin) fn as_json(admin: &Admin, visit: &Visit) -> Answer {
     })
 }
 
-/// Every match as CSV.
+/// All matches as CSV.
 pub(in crate::http::admin) fn as_csv(admin: &Admin, visit: &Visit) -> Answer {
     all(admin, visit, ExportFormat::Csv, "signals.csv")
 }
 
-/// Every match as lines of JSON.
+/// All matches as NDJSON.
 pub(in crate::http::admin) fn as_ndjson(admin: &Admin, visit: &Visit) -> Answer {
     all(admin, visit, ExportFormat::Ndjson, "signals.ndjson")
 }
 
-/// A file of every match, which is sent while it is made.
+/// Streams a file of all matches.
 fn all(admin: &Admin, visit: &Visit, format: ExportFormat, name: &str) -> Answer {
     found(admin, visit, |snapshot, query, today| {
         let request = ExportRequest {
@@ -65,7 +65,7 @@ fn all(admin: &Admin, visit: &Visit, format: ExportFormat, name: &str) -> Answer
     })
 }
 
-/// Sends all slices of an export, unless the browser goes or a record is corrupt.
+/// Sends all slices of an export, until the browser disconnects or a record is corrupt.
 fn send_all(snapshot: &Snapshot, request: ExportRequest, today: Date, parts: &mpsc::Sender<Part>) {
     let header = Bytes::from(export_header(request.format));
     if parts.blocking_send(Part::Data(header)).is_err() {
@@ -88,7 +88,7 @@ fn send_all(snapshot: &Snapshot, request: ExportRequest, today: Date, parts: &mp
             return;
         }
     }
-    // A browser that has gone misses nothing.
+    // Fails only if the browser has disconnected.
     let _ = parts.blocking_send(Part::End);
 }
 

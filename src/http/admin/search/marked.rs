@@ -1,4 +1,4 @@
-//! Titles with the words that were searched for.
+//! Titles with highlighted matches.
 
 use crate::Filter;
 
@@ -9,7 +9,7 @@ pub(super) struct Piece {
     pub(super) is_match: bool,
 }
 
-/// Cuts a title where words that a filter looks for start and end.
+/// Splits a title where matches of a filter start and end.
 pub(super) fn pieces(title: &str, filter: &Filter) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut add = |text: &str, is_match| {

@@ -1,7 +1,7 @@
 //! The search page: the API's search as a form, with results and plan.
 //!
-//! The address of the page has the same query string as the API, so what is seen here is what
-//! a client gets. Nothing is charged: the page asks the index, not the service.
+//! The page takes the same query string as the API and shows the same results. It searches the index
+//! directly, so nothing is charged.
 
 mod cards;
 mod choices;
@@ -40,10 +40,10 @@ use super::{Admin, Answer};
 use crate::query::{Parameter, Start};
 use crate::{Filter, Query, Snapshot};
 
-/// Where the page is.
+/// The path of the page.
 const PATH: &str = "/search";
 
-/// Signals of a page, unless the form says otherwise: few enough to look through.
+/// Default number of signals on a page.
 const DEFAULT_LIMIT: &str = "10";
 
 #[derive(Template)]
@@ -59,25 +59,25 @@ struct Page<'a> {
     rust: String,
 }
 
-/// A filter that is set, and the way to be rid of it.
+/// An active filter with the URL that removes it.
 struct Chip {
     name: String,
     value: String,
     without: String,
 }
 
-/// What an index answers to a query.
+/// The result of a query.
 struct Found {
     cards: Vec<Card>,
     count: String,
     shown: usize,
     /// The query string, for the downloads.
     query: String,
-    /// What is new from now on.
+    /// The URL of the changes from now on.
     news: String,
     first_page: Option<String>,
     next_page: Option<String>,
-    /// What the filter names and no signal has, a sentence each.
+    /// Values of the filter that no signal has, one sentence each.
     unknown: Vec<String>,
     plan: Plan,
 }
@@ -159,8 +159,8 @@ fn find(
     })
 }
 
-/// The signals of a page with their companies. The API leaves the company's details out; on a page for
-/// people they are worth a second look-up.
+/// The signals of a page with their companies. The API omits company details, but on a page for people
+/// they are worth another look-up.
 fn cards_of(
     snapshot: &Snapshot,
     page: &crate::Page,
@@ -171,14 +171,14 @@ fn cards_of(
     signals.map(|found| Ok(Card::of(&found?, filter))).collect()
 }
 
-/// The answer of a node that has only a part of the corpus.
+/// The page of a cluster node, which has only part of the corpus.
 fn no_index(visit: &Visit, title: &str) -> Answer {
     let text = "This page needs a local index, and this node is part of a cluster. Use \
                 /api/v1/signals instead.";
     layout::message_of(visit, StatusCode::NOT_IMPLEMENTED, title, text)
 }
 
-/// A chip for each filter of a query string.
+/// One chip per filter of a query string.
 fn chips(text: &QueryText) -> Vec<Chip> {
     let is_filter = |name: &str| Parameter::of_name(name).is_none_or(Parameter::is_filter);
     let chip = |(name, value): &(String, String)| Chip {
@@ -194,30 +194,30 @@ fn chips(text: &QueryText) -> Vec<Chip> {
 }
 
 impl Page<'_> {
-    /// What was typed into a field.
+    /// The value of a field.
     fn typed(&self, name: &str) -> &str {
         self.form.value(name)
     }
 
-    /// What is wrong with a field; empty where nothing is.
+    /// The error of a field; empty if there is none.
     fn error(&self, name: &str) -> &str {
         let error = self.errors.iter().find(|error| error.parameter == name);
         error.map_or("", |error| &error.text)
     }
 
-    /// Whether any of these fields is filled in, so that their group is shown open.
+    /// Whether any of these fields has a value, so that their group is expanded.
     fn uses(&self, names: &[&str]) -> bool {
         names.iter().any(|name| !self.typed(name).is_empty())
     }
 
-    /// Whether any field of these groups is filled in.
+    /// Whether any field of these groups has a value.
     fn uses_any_of(&self, groups: &[choices::Group]) -> bool {
         groups
             .iter()
             .any(|group| !self.typed(group.name).is_empty())
     }
 
-    /// The choices of how many signals a page has.
+    /// The choices of the page size.
     fn limits(&self) -> Vec<Choice> {
         choices::fixed(
             self.form,

@@ -1,4 +1,4 @@
-//! The page of what is new: the signals of a search that were added or have changed since a position.
+//! The page of changes: signals of a search that were added or changed after a position.
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -14,13 +14,13 @@ use crate::http::admin::layout::{self, PageLayout};
 use crate::http::admin::{Admin, Answer};
 use crate::{Change, Filter, Position, PositionError, Snapshot};
 
-/// Where the page is.
+/// The path of the page.
 const PATH: &str = "/search/new";
 
-/// Signals of a page.
+/// Maximum number of signals on the page.
 const SHOWN_MAX: usize = 50;
 
-/// The parameters of a search that are no filters.
+/// Search parameters that are not filters.
 const OTHERS: [&str; 5] = ["since", "limit", "cursor", "page", "countOnly"];
 
 #[derive(Template)]
@@ -31,18 +31,18 @@ struct Page<'a> {
     changed: Vec<ChangedCard>,
     removed: usize,
     search: String,
-    /// What has changed since this page.
+    /// The URL of the changes after this page.
     later: String,
     has_more: bool,
 }
 
-/// A signal that was added or has changed.
+/// An added or changed signal.
 struct ChangedCard {
     card: Card,
     is_new: bool,
 }
 
-/// What was found, and where it ends.
+/// Changes, with the position after them.
 struct News {
     changed: Vec<ChangedCard>,
     removed: usize,
@@ -89,7 +89,7 @@ pub(in crate::http::admin) fn show(admin: &Admin, visit: &Visit) -> Answer {
     layout::render(StatusCode::OK, &page)
 }
 
-/// The address of the page for a search since a position.
+/// The URL of the changes of a search after a position.
 pub(super) fn link(text: &QueryText, since: &Position) -> String {
     let text = OTHERS
         .iter()

@@ -3,7 +3,7 @@
 use crate::http::admin::figures;
 use crate::{Estimate, ExecutionExplanation, Explanation, SegmentExplanation, StepExplanation};
 
-/// How a query was answered.
+/// The plan of a query.
 pub(in crate::http::admin) struct Plan {
     pub(in crate::http::admin) filters: String,
     pub(in crate::http::admin) page_length: usize,
@@ -20,11 +20,11 @@ pub(in crate::http::admin) struct Segment {
     pub(in crate::http::admin) executions: Vec<Execution>,
 }
 
-/// How the page or the count was found.
+/// The execution of the page or the count.
 pub(in crate::http::admin) struct Execution {
     pub(in crate::http::admin) purpose: &'static str,
     pub(in crate::http::admin) strategy: String,
-    /// Rows and blocks, where any were visited.
+    /// Visited rows and blocks, if any.
     pub(in crate::http::admin) visits: Option<String>,
     pub(in crate::http::admin) no_match: Option<String>,
     pub(in crate::http::admin) steps: Vec<Step>,
@@ -35,10 +35,10 @@ pub(in crate::http::admin) struct Step {
     pub(in crate::http::admin) strategy: String,
     pub(in crate::http::admin) reason: &'static str,
     pub(in crate::http::admin) estimate: String,
-    /// The rows left and the time, where the step ran by itself.
+    /// The remaining rows and the time, if the step was executed separately.
     pub(in crate::http::admin) actual: Option<String>,
     pub(in crate::http::admin) time: String,
-    /// Of the largest number in the steps, in percent.
+    /// Percentage of the largest estimate.
     pub(in crate::http::admin) estimate_share: u64,
     pub(in crate::http::admin) actual_share: u64,
 }
@@ -112,7 +112,7 @@ fn estimate(estimate: Estimate) -> String {
     format!("{expected} ({min} to {max})")
 }
 
-/// The rows checked one by one, and the blocks visited of those that there are.
+/// The rows checked individually, and the visited share of all blocks.
 fn visits(execution: &ExecutionExplanation) -> String {
     let visited = execution.blocks_visited;
     let all = visited + execution.blocks_skipped;
@@ -125,7 +125,7 @@ fn visits(execution: &ExecutionExplanation) -> String {
     )
 }
 
-/// In percent; what is not nothing is seen.
+/// A percentage that is at least 1 if `part` is not zero.
 fn share(part: u64, whole: u64) -> u64 {
     match part {
         0 => 0,

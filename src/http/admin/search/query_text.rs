@@ -1,4 +1,4 @@
-//! A query string as people fill it in: empty fields left out, boxes of one name joined to a list.
+//! A query string made from the form: empty fields are omitted, check boxes of one name become a list.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use super::PATH;
 use crate::http::admin::form::Form;
 use crate::query::{Parameter, ParameterKind};
 
-/// What is written as `%XX`, so that the text can stand in a query string, between the quotes of
-/// a shell and in a string of Rust. All else stays as it is, for people to read.
+/// Characters escaped as `%XX`, so that the text is valid in a query string, in shell quotes and in a Rust
+/// string. Everything else stays readable.
 const ESCAPED: &AsciiSet = &CONTROLS
     .add(b'"')
     .add(b'#')
@@ -33,7 +33,7 @@ const ESCAPED: &AsciiSet = &CONTROLS
 pub(in crate::http::admin) struct QueryText(Vec<(String, String)>);
 
 impl QueryText {
-    /// What a form asks for.
+    /// The query string of a form.
     pub(in crate::http::admin) fn of(form: &Form) -> QueryText {
         let mut pairs: Vec<(String, String)> = Vec::new();
         for (name, value) in form.fields() {
@@ -67,26 +67,26 @@ impl QueryText {
         self.0.iter().any(|(known, _)| known == name)
     }
 
-    /// The same without a parameter.
+    /// Removes a parameter.
     pub(super) fn without(&self, name: &str) -> QueryText {
         let others = self.0.iter().filter(|(known, _)| known != name);
         QueryText(others.cloned().collect())
     }
 
-    /// The same with a parameter of this value.
+    /// Sets a parameter.
     pub(super) fn with(&self, name: &str, value: &str) -> QueryText {
         let mut text = self.without(name);
         text.0.push((name.to_owned(), value.to_owned()));
         text
     }
 
-    /// The address of the search page for it.
+    /// The URL of the search page for this query string.
     pub(super) fn link(&self) -> String {
         format!("{PATH}?{self}")
     }
 }
 
-/// Whether several values of a parameter make a list.
+/// Whether a parameter is a list.
 fn is_list(name: &str) -> bool {
     let kind = Parameter::of_name(name).map(|parameter| parameter.description().kind);
     matches!(

@@ -13,7 +13,7 @@ use crate::http::admin::{Admin, Answer};
 use crate::signal::{Company, CompanyProfile, Signal};
 use crate::{Found, Query, SignalId};
 
-/// Signals that the page of a company lists.
+/// Number of signals listed on the page of a company.
 const LISTED: &str = "10";
 
 #[derive(Template)]
@@ -43,11 +43,11 @@ struct CompanyPage<'a> {
     all_signals: String,
 }
 
-/// A line of what is known.
+/// A property of a record.
 struct Line {
     name: &'static str,
     value: String,
-    /// Where it leads to on the web.
+    /// A web link.
     link: Option<String>,
 }
 
@@ -93,7 +93,7 @@ pub(in crate::http::admin) fn company(admin: &Admin, visit: &Visit) -> Answer {
             let page = snapshot.search(&query, today);
             super::cards_of(&snapshot, &page, query.filter())?
         }
-        // A slug that no query can name, such as one that is too long.
+        // No query can name this slug, for example because it is too long.
         Err(_) => Vec::new(),
     };
     let company = &profile.company;
@@ -110,7 +110,7 @@ pub(in crate::http::admin) fn company(admin: &Admin, visit: &Visit) -> Answer {
     layout::render(StatusCode::OK, &page)
 }
 
-/// What follows the last slash of a path.
+/// The last segment of the path.
 fn last_segment(visit: &Visit) -> String {
     let path = visit.parts.uri.path();
     let segment = path.rsplit('/').next().unwrap_or_default();
@@ -126,7 +126,7 @@ fn text(text: Option<&str>) -> String {
 }
 
 impl Line {
-    /// A line, where there is something to say.
+    /// A property, if it has a value.
     fn of(name: &'static str, value: Option<impl ToString>) -> Option<Line> {
         Some(Line {
             name,
@@ -135,7 +135,7 @@ impl Line {
         })
     }
 
-    /// A line that leads to the web, where an address does.
+    /// A property with a link, if the URL is a web address.
     fn link(name: &'static str, url: Option<&str>) -> Option<Line> {
         let url = url?.to_owned();
         Some(Line {

@@ -1,15 +1,15 @@
-//! The same search for clients and hosts, to copy.
+//! Code snippets of the search, for clients and hosts.
 
 use super::QueryText;
 
-/// A line for a shell. The key stands in a variable, so that it stays out of the history.
+/// A shell command. The key is in a variable, so that it does not appear in the history.
 pub(super) fn curl(public_url: &str, text: &QueryText) -> String {
     format!(
         "curl -s -H \"Authorization: Bearer $SIGNALDEX_KEY\" \\\n  '{public_url}/api/v1/signals?{text}'"
     )
 }
 
-/// Lines of Rust.
+/// Rust code.
 pub(super) fn rust(text: &QueryText) -> String {
     format!(
         "let query = Query::parse(\"{text}\")?;\n\

@@ -1,11 +1,11 @@
-//! What is wrong with a search, for people: in words, beside the field.
+//! Error messages of the search form.
 
 use crate::query::{ErrorCode, Facet, Parameter, ParameterError, ParameterKind, nearest_name};
 
-/// An error as the page shows it.
+/// An error message next to a field.
 pub(super) struct WordedFault {
     pub(super) parameter: String,
-    /// What the field is called; `None` for what has no field.
+    /// The label of the field; `None` if the parameter has no field.
     pub(super) label: Option<&'static str>,
     pub(super) text: String,
 }
@@ -54,7 +54,7 @@ fn unknown(name: &str) -> String {
     }
 }
 
-/// What a field takes.
+/// The allowed values of a field.
 fn allowed(kind: ParameterKind) -> String {
     match kind {
         ParameterKind::Date => "Enter a day of the calendar as YYYY-MM-DD.".to_owned(),
@@ -100,7 +100,7 @@ fn too_many(kind: Option<ParameterKind>) -> String {
     }
 }
 
-/// What the form calls a field; `None` for what it has no field for.
+/// The label of the field of a parameter, if it has one.
 fn label(parameter: Parameter) -> Option<&'static str> {
     Some(match parameter.name() {
         "q" => "Words in the title",
@@ -130,7 +130,7 @@ fn label(parameter: Parameter) -> Option<&'static str> {
     })
 }
 
-/// Attributes of the hiring are called what the form's list of values is.
+/// The label of a hiring attribute is that of its group of values.
 fn hiring_label(parameter: Parameter) -> Option<&'static str> {
     let mut attributes = Facet::ALL.into_iter().filter(|facet| facet.is_of_hiring());
     let attribute = attributes.find(|facet| facet.parameter() == parameter)?;

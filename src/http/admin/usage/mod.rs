@@ -28,10 +28,10 @@ use crate::http::keys::KeyRecord;
 use crate::http::metering::{Counter, Counts, Month};
 use crate::http::state::StateError;
 
-/// What the keys are called that have no colour of their own.
+/// The label of the keys without a colour of their own.
 const OTHERS: &str = "all other keys";
-/// A quota line is drawn where it is at most this many times as high as the highest bar; above it, the
-/// bars could no longer be read.
+/// A quota line is drawn if it is at most this many times as high as the highest bar. With a higher one, the
+/// bars would be unreadable.
 const QUOTA_HEIGHT_MAX: u64 = 4;
 
 #[derive(Template)]
@@ -61,17 +61,17 @@ struct Series {
     total: String,
 }
 
-/// How much of a quota is used this month.
+/// The used part of a quota this month.
 struct QuotaLine {
     name: String,
     counter: &'static str,
     used: String,
     quota: String,
-    /// In percent.
+    /// Percentage of the quota.
     share: u64,
 }
 
-/// The lines of one month or day.
+/// The usage of one month or day.
 struct PeriodTable {
     period: String,
     lines: Vec<Line>,
@@ -142,7 +142,7 @@ fn caption(slots: &[Slot], quota: Option<u64>) -> String {
     }
 }
 
-/// The quota of the key that is shown alone.
+/// The quota of the selected key.
 fn quota(keys: &[KeyRecord], wanted: &str, counter: Counter) -> Option<u64> {
     let key = keys.iter().find(|key| key.id == wanted)?;
     key.quota(counter)
@@ -153,7 +153,7 @@ fn is_within_reach(quota: u64, bars: &[Bar]) -> bool {
     quota <= max.unwrap_or(0_u64).saturating_mul(QUOTA_HEIGHT_MAX)
 }
 
-/// Every quota of the keys that can be used, with what is used of it; the fullest first.
+/// The quotas of valid keys with the used part, largest share first.
 fn quotas(
     admin: &Admin,
     keys: &[KeyRecord],
@@ -188,7 +188,7 @@ fn quotas(
     Ok(lines)
 }
 
-/// The keys that used something in these slots, with how much; the highest first.
+/// The keys with usage in these slots, largest first.
 fn ranked<'a>(lines: &[&'a Usage], slots: &[Slot], counter: Counter) -> Vec<(&'a Usage, u64)> {
     let mut totals: BTreeMap<&str, (&Usage, u64)> = BTreeMap::new();
     let is_shown = |line: &&&'a Usage| slots.iter().any(|slot| slot.period == line.period);
@@ -220,7 +220,7 @@ fn bars(lines: &[&Usage], slots: &[Slot], counter: Counter, ranked: &[(&Usage, u
     slots.iter().map(bar).collect()
 }
 
-/// The legend: each key with a colour, and the rest together.
+/// The legend: a colour per key, and one for all others.
 fn series(ranked: &[(&Usage, u64)]) -> Vec<Series> {
     let alone = if ranked.len() <= SERIES_MAX {
         ranked.len()
@@ -244,7 +244,7 @@ fn series(ranked: &[(&Usage, u64)]) -> Vec<Series> {
     series
 }
 
-/// A table for each month or day, the latest first.
+/// A table per month or day, latest first.
 fn tables(lines: &[&Usage]) -> Vec<PeriodTable> {
     let mut by_period: BTreeMap<&str, Vec<&Usage>> = BTreeMap::new();
     for line in lines {
@@ -284,7 +284,7 @@ fn counter_choices(chosen: Counter) -> Vec<Choice> {
     Counter::ALL.map(choice).into()
 }
 
-/// Every key, the newest first; a revoked one still has usage to show.
+/// Every key, newest first, including revoked ones, which still have usage to show.
 fn key_choices(keys: &[KeyRecord], wanted: &str) -> Vec<Choice> {
     let choice = |key: &KeyRecord| {
         let name = figures::key_name(&key.id, &key.settings.name);

@@ -1,22 +1,22 @@
-//! Usage by month or by day, in one form for the chart, the tables and the download.
+//! Usage by month or by day, in one form for chart, tables and download.
 
 use time::{Date, UtcDateTime};
 
 use crate::http::metering::{Counts, Month};
 use crate::http::state::{State, StateError};
 
-/// Months that the chart shows: a year.
+/// Months in the chart: a year.
 pub(super) const MONTHS: usize = 12;
-/// Days that the chart shows.
+/// Days in the chart.
 pub(super) const DAYS: usize = 30;
-/// Of the days, each of this number has a label; more would overlap on a phone.
+/// Every nth day has a label; more labels would overlap on a phone.
 const LABELLED: usize = 6;
 
 const MONTH_NAMES: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// What usage is added up by.
+/// The period over which usage is added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Period {
     Month,
@@ -28,11 +28,11 @@ pub(super) enum Period {
 pub(super) struct Slot {
     /// `2026-11` or `2026-11-23`.
     pub(super) period: String,
-    /// As the chart has it; empty where there is no room.
+    /// The label in the chart; empty if there is no room.
     pub(super) label: String,
 }
 
-/// What a key used in a month or on a day.
+/// The usage of a key in a month or on a day.
 #[derive(Clone, Debug)]
 pub(super) struct Usage {
     pub(super) period: String,
@@ -44,7 +44,7 @@ pub(super) struct Usage {
 impl Period {
     pub(super) const ALL: [Period; 2] = [Period::Month, Period::Day];
 
-    /// The period of a form; months where it names none.
+    /// The period of a form; months by default.
     pub(super) fn of_name(name: &str) -> Period {
         match name {
             "day" => Period::Day,
@@ -59,7 +59,7 @@ impl Period {
         }
     }
 
-    /// The slots of a chart that ends today, and the first day of the first.
+    /// The slots of a chart that ends today, and the first day of the first slot.
     pub(super) fn slots(self, today: Date) -> (Vec<Slot>, Date) {
         match self {
             Period::Month => months(today),
@@ -94,7 +94,7 @@ impl Period {
     }
 }
 
-/// A year that ends with the month of today.
+/// Twelve months ending with the current one.
 fn months(today: Date) -> (Vec<Slot>, Date) {
     let mut months = vec![Month::of(UtcDateTime::new(today, time::Time::MIDNIGHT))];
     while months.len() < MONTHS {
@@ -109,7 +109,7 @@ fn months(today: Date) -> (Vec<Slot>, Date) {
     (months.iter().map(slot).collect(), first)
 }
 
-/// The days that end with today.
+/// The days ending with today.
 fn days(today: Date) -> (Vec<Slot>, Date) {
     let day = |ago: usize| today.saturating_sub(time::Duration::days(ago as i64));
     let slot = |ago: usize| {

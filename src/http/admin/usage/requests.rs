@@ -5,24 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::http::admin::figures;
 use crate::http::state::RequestLine;
 
-/// A row for each endpoint, a column for each status.
+/// A table with a row per endpoint and a column per status.
 pub(super) struct Requests {
     pub(super) statuses: Vec<u16>,
     pub(super) rows: Vec<Row>,
     pub(super) totals: Vec<String>,
-    /// Refused since a quota was used up (402), and since a rate was exceeded (429).
+    /// Requests refused for an exhausted quota (402), and for an exceeded rate (429).
     pub(super) over_quota: String,
     pub(super) over_rate: String,
 }
 
 pub(super) struct Row {
     pub(super) endpoint: String,
-    /// By status, and all of them.
+    /// Counts by status, and the total.
     pub(super) counts: Vec<String>,
 }
 
 impl Requests {
-    /// The requests of a key, or of all where `key` is empty.
+    /// The requests of a key, or of all keys if `key` is empty.
     pub(super) fn of(lines: &[RequestLine], key: &str) -> Requests {
         let is_wanted = |line: &&RequestLine| {
             let id = line.key.as_ref().map(|(id, _)| id.as_str());
