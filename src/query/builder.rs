@@ -1,8 +1,8 @@
-//! Builds queries, parameter by parameter.
+//! The query builder.
 //!
-//! Text, from a query string or from Rust, goes through [`conversion`](super::conversion); values that
-//! Rust gives in types of their own are checked as they are. The rules are in
-//! [`values`](super::values), what parameters exclude each other is in [`conflicts`](super::conflicts).
+//! Text, from a query string or from Rust, goes through [`conversion`](super::conversion); typed values
+//! from Rust are checked here. The rules for values are in [`values`](super::values), those for
+//! combinations of parameters in [`conflicts`](super::conflicts).
 
 use std::borrow::Cow;
 
@@ -17,12 +17,11 @@ use super::values::{self, Origin, ValueError, sorted};
 use super::{Cursor, DateRange, Days, Facet, Filter, OptionalText, Order, Phrase, Query, Start};
 use crate::signal::{Currency, SignalId, SizeBucket};
 
-/// Builds a query, parameter by parameter. What is wrong is collected and reported by
-/// [`build`](Self::build).
+/// Builds a query parameter by parameter. [`build`](Self::build) reports all errors together.
 ///
-/// Setting a parameter again replaces it, lists too. `None` and an empty list mean "no filter", so
-/// that optional inputs are handed on as they are. The limits on lengths and numbers of items are the
-/// HTTP API's and do not hold here.
+/// Setting a parameter again replaces its value, including lists. `None` and an empty list mean "no
+/// filter", so optional inputs can be passed directly. The limits of the HTTP API on lengths and
+/// numbers of items do not apply here.
 ///
 /// ```
 /// use signaldex::Query;
@@ -44,7 +43,7 @@ use crate::signal::{Currency, SignalId, SizeBucket};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct QueryBuilder {
-    /// Everything but what has to occur in the title or must not.
+    /// The filter without the phrases of the title.
     pub(super) filter: Filter,
     pub(super) keywords: Keywords,
     pub(super) all: Vec<Phrase>,
@@ -60,7 +59,7 @@ pub struct QueryBuilder {
 }
 
 impl QueryBuilder {
-    /// `q`: title keywords, quoted phrases, and each excluded after a `-`.
+    /// `q`: words and quoted phrases of the title; a `-` before one excludes it.
     pub fn keywords(self, text: impl OptionalText) -> Self {
         self.with(Parameter::Q, text)
     }
@@ -105,22 +104,22 @@ impl QueryBuilder {
         })
     }
 
-    /// `country`: the company's.
+    /// `country`: the country of the company.
     pub fn country(self, country: impl OptionalText) -> Self {
         self.facet(Facet::Country, country.text())
     }
 
-    /// `industry`: the company's.
+    /// `industry`: the industry of the company.
     pub fn industry(self, industry: impl OptionalText) -> Self {
         self.facet(Facet::Industry, industry.text())
     }
 
-    /// `size`: the company's.
+    /// `size`: the size of the company.
     pub fn size(self, size: impl Into<Option<SizeBucket>>) -> Self {
         self.facet(Facet::Size, size.into().map(SizeBucket::as_str))
     }
 
-    /// `days`: dated within the last days.
+    /// `days`: dated within the last 7, 30 or 90 days.
     pub fn days(self, days: impl Into<Option<Days>>) -> Self {
         self.value(Parameter::Days, |filter| {
             filter.days = days.into();
@@ -128,7 +127,7 @@ impl QueryBuilder {
         })
     }
 
-    /// `dateRanges`: dated within any of these.
+    /// `dateRanges`: dated within any of these ranges.
     pub fn date_ranges(self, ranges: impl IntoIterator<Item = DateRange>) -> Self {
         let ranges: Vec<DateRange> = ranges.into_iter().collect();
         self.value(Parameter::DateRanges, |filter| {
@@ -197,8 +196,8 @@ impl QueryBuilder {
         )
     }
 
-    /// Any facet: the signal has one of these values. Facets that are filtered on by one value,
-    /// such as the country, take one at most.
+    /// The filter of any facet: the signal has one of these values. Facets whose parameter takes a single
+    /// value, such as the country, accept at most one.
     pub fn facet<T: AsRef<str>>(self, facet: Facet, labels: impl IntoIterator<Item = T>) -> Self {
         let labels = strings(labels);
         self.value(facet.parameter(), |filter| {
@@ -225,7 +224,7 @@ impl QueryBuilder {
         })
     }
 
-    /// `ids`: the signal is one of these. No ids are no filter, as everywhere in this builder.
+    /// `ids`: the signal is one of these. An empty list means no filter.
     pub fn ids(self, ids: impl IntoIterator<Item = SignalId>) -> Self {
         let ids: Vec<SignalId> = ids.into_iter().collect();
         self.value(Parameter::Ids, |filter| {
@@ -243,13 +242,13 @@ impl QueryBuilder {
         })
     }
 
-    /// The order of the result; newest first where it is not set.
+    /// The order of the result. Default: newest first.
     pub fn order(mut self, order: Order) -> Self {
         self.order = order;
         self
     }
 
-    /// `limit`: the most signals of a page, 1 to 50.
+    /// `limit`: the page size, 1 to 50.
     pub fn limit(mut self, limit: usize) -> Self {
         self.forget_errors(Parameter::Limit);
         match values::number_of(Parameter::Limit, limit) {
@@ -259,8 +258,8 @@ impl QueryBuilder {
         self
     }
 
-    /// `cursor`: continues after an earlier page, given the text of its cursor, as a client sends it
-    /// back. [`after`](Self::after) takes the cursor itself.
+    /// `cursor`: continues after an earlier page, given the text of its cursor. [`after`](Self::after) takes
+    /// a [`Cursor`].
     pub fn cursor(self, cursor: impl OptionalText) -> Self {
         self.with(Parameter::Cursor, cursor)
     }
@@ -272,7 +271,7 @@ impl QueryBuilder {
         self
     }
 
-    /// `page`: the page of this number, 1 to 100.
+    /// `page`: the page with this number, 1 to 100.
     pub fn page(mut self, number: u16) -> Self {
         self.forget_errors(Parameter::Page);
         match values::number_of(Parameter::Page, number.into()) {
@@ -288,7 +287,7 @@ impl QueryBuilder {
         self
     }
 
-    /// The query.
+    /// Builds the query.
     ///
     /// # Errors
     /// All errors of all parameters, conflicts between them last.
@@ -322,7 +321,7 @@ impl QueryBuilder {
         })
     }
 
-    /// A builder for text that was written from a valid query.
+    /// A builder for the text form of a valid query.
     pub(super) fn of_written_text() -> QueryBuilder {
         QueryBuilder {
             origin: Origin::Written,
@@ -334,12 +333,12 @@ impl QueryBuilder {
         self.order = order;
     }
 
-    /// Whether another error would be kept.
+    /// Whether there is room for another error.
     pub(super) fn takes_errors(&self) -> bool {
         self.errors.len() < ERRORS_MAX
     }
 
-    /// Notes an error; those beyond [`ERRORS_MAX`] are dropped.
+    /// Records an error, up to [`ERRORS_MAX`].
     pub(super) fn error(&mut self, error: ParameterError) {
         if self.takes_errors() {
             self.errors.push(error);
@@ -350,7 +349,7 @@ impl QueryBuilder {
         self.error_of(parameter.name(), error);
     }
 
-    /// Notes the error of a value, given the name of its parameter.
+    /// Records the error of a value of a parameter.
     pub(super) fn error_of(&mut self, name: &str, (code, error): ValueError) {
         self.error(ParameterError {
             parameter: name.into(),
@@ -359,7 +358,7 @@ impl QueryBuilder {
         });
     }
 
-    /// Sets a parameter from text that Rust gives; `None` lifts the filter.
+    /// Sets a parameter from text; `None` removes the filter.
     fn with(mut self, parameter: Parameter, text: impl OptionalText) -> Self {
         self.forget_errors(parameter);
         match text.text() {
@@ -369,7 +368,7 @@ impl QueryBuilder {
         self
     }
 
-    /// Sets a parameter from a value of its own type.
+    /// Sets a parameter from a typed value.
     fn value(
         mut self,
         parameter: Parameter,
@@ -382,7 +381,7 @@ impl QueryBuilder {
         self
     }
 
-    /// A value replaces the one before, and what was wrong with that one.
+    /// Removes the errors of an earlier value.
     fn forget_errors(&mut self, parameter: Parameter) {
         self.errors
             .retain(|error| error.parameter != parameter.name());

@@ -1,10 +1,10 @@
-//! One text for one meaning, and its fingerprint.
+//! Canonical forms of filters, and fingerprints of queries.
 //!
-//! The canonical form of a filter names its parts in the order of the parameters:
-//! `all=series a&country=germany`. Terms of a phrase are separated by spaces, items by commas, and
-//! whatever could be taken for a separator is percent-encoded. It is part of the API: fingerprints
-//! in stored cursors and idempotency records depend on it, so a change needs another `SEED`. What can
-//! be read back is [`written`](super::written).
+//! The canonical form of a filter lists its parts in the order of the parameters:
+//! `all=series a&country=germany`. Spaces separate the terms of a phrase, commas separate items, and
+//! separators within values are percent-encoded. It is part of the API: fingerprints in stored cursors
+//! and idempotency records depend on it, so a change needs another `SEED`. The text form that can be
+//! parsed again is in [`written`](super::written).
 
 use std::fmt::{self, Write};
 
@@ -12,17 +12,17 @@ use twox_hash::XxHash3_128;
 
 use super::{Filter, Order, Parameter, Part, Phrase, Query, Start};
 
-/// What hashes start from, so that they are unlike those of other programs and of other versions.
+/// The seed of the hashes, which distinguishes them from those of other programs and versions.
 const SEED: u64 = u64::from_le_bytes(*b"sdxqry 2");
 
-/// Room for most canonical forms, so that they are written into one allocation.
+/// Initial capacity, enough for most canonical forms.
 const FORM_BYTES: usize = 128;
 
-/// A 128-bit hash (XXH3) of a canonical form: the same for the same meaning, in every process, on every
-/// platform, in every release.
+/// A 128-bit hash (XXH3) of a canonical form. Equal filters have equal fingerprints in every process, on
+/// every platform, in every release.
 ///
-/// It does not resist forgery, and cursors, entity tags and idempotency records need no such hash: a client
-/// that makes two queries collide misleads only itself.
+/// It is not resistant to forgery. Cursors, entity tags and idempotency records do not need that: a client
+/// that makes two queries collide only misleads itself.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; 16]);
 
@@ -67,7 +67,7 @@ pub(super) fn fingerprint_of_filter(form: &str) -> Fingerprint {
     Fingerprint::of(form.as_bytes())
 }
 
-/// The fingerprint of a query, from that of its filter and what else it wants.
+/// The fingerprint of a query, from that of its filter and its other parameters.
 pub(super) fn fingerprint_of_query(filter: Fingerprint, query: &Query) -> Fingerprint {
     let mut form = Form(String::with_capacity(FORM_BYTES));
     append(&mut form.0, filter);
@@ -88,12 +88,12 @@ pub(super) fn fingerprint_of_query(filter: Fingerprint, query: &Query) -> Finger
     Fingerprint::of(form.0.as_bytes())
 }
 
-/// A canonical form as it grows.
+/// A canonical form under construction.
 struct Form(String);
 
 impl Form {
     fn part(&mut self, parameter: Parameter, part: Part<'_>) {
-        // The form is older than this table, in which excluded phrases have another name.
+        // Excluded phrases keep the name from before the parameter was renamed.
         let is_exclude = parameter == Parameter::Exclude;
         self.name(if is_exclude { "none" } else { parameter.name() });
         match part {

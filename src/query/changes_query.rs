@@ -1,18 +1,18 @@
-//! What the feed of changes is asked: a filter, a length, and a position.
+//! Queries to the changes feed: a filter, a length and a position.
 
 use super::params::{self, Accepted};
 use super::{Filter, InvalidQuery};
 
-/// The parameter for the position since which changes are asked for.
+/// The name of the parameter for the position.
 pub(crate) const SINCE: &str = params::SINCE_NAME;
 
-/// What a request for changes asks.
+/// A query to the changes feed.
 #[derive(Clone, Debug)]
 pub(crate) struct ChangesQuery {
     pub(crate) filter: Filter,
-    /// The most changes of an answer.
+    /// Maximum number of changes in the answer.
     pub(crate) limit: usize,
-    /// The position as it was given.
+    /// The position, not yet parsed.
     pub(crate) since: Option<String>,
 }
 
@@ -20,7 +20,7 @@ impl ChangesQuery {
     /// Parses the filters of a query string, `limit` and `since`.
     ///
     /// # Errors
-    /// As [`Filter::parse`], but for the position.
+    /// As [`Filter::parse`]. The position is not checked.
     pub(crate) fn parse(query_string: &str) -> Result<ChangesQuery, InvalidQuery> {
         let (builder, [since]) =
             params::parse_with(query_string, [params::SINCE_NAME], Accepted::Changes)?;

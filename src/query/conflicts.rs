@@ -1,9 +1,9 @@
-//! Parameters that are valid alone and contradict each other.
+//! Conflicts between parameters that are valid on their own.
 
 use super::error::{ErrorCode, ParameterError};
 use super::{Cursor, Filter, Fingerprint, Order, Parameter};
 
-/// Bounds of which the lower is above the upper.
+/// Ranges whose lower bound is above the upper one.
 pub(super) fn of_filter(filter: &Filter) -> Vec<ParameterError> {
     let mut found = Vec::new();
     if let (Some(from), Some(to)) = (filter.date_from, filter.date_to)
@@ -23,7 +23,7 @@ pub(super) fn of_filter(filter: &Filter) -> Vec<ParameterError> {
     found
 }
 
-/// Two starts of a page, or a start where only a count is wanted.
+/// Both a cursor and a page number, or either of them with `countOnly`.
 pub(super) fn of_page(
     (has_cursor, has_page): (bool, bool),
     count_only: bool,
@@ -44,7 +44,7 @@ pub(super) fn of_page(
     found
 }
 
-/// A cursor of another result.
+/// A cursor of other filters or another order.
 pub(super) fn of_cursor(
     cursor: &Cursor,
     order: Order,

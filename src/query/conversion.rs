@@ -1,4 +1,4 @@
-//! From the text of a parameter to the part of the builder that it sets.
+//! Sets parts of the builder from the text of parameters.
 
 use super::derived::Derived;
 use super::keywords::{self, Keywords};
@@ -7,12 +7,12 @@ use super::values::{self, Origin, ValueError, searchable, sorted};
 use super::{Facet, Filter, Phrase, Query, QueryBuilder, Start, conflicts};
 
 impl QueryBuilder {
-    /// Sets a parameter from text, as a query string has it, decoded.
+    /// Sets a parameter from the decoded text of a query string.
     pub(super) fn set(&mut self, parameter: Parameter, text: &str) {
         self.set_from(parameter, text, self.origin);
     }
 
-    /// Sets a parameter from text of that origin.
+    /// Sets a parameter from text of the given origin.
     pub(super) fn set_from(&mut self, parameter: Parameter, text: &str, origin: Origin) {
         let outcome = values::check_length(parameter, text, origin)
             .and_then(|()| self.convert(parameter, text, origin));
@@ -21,7 +21,7 @@ impl QueryBuilder {
         }
     }
 
-    /// Lifts the filter of a parameter whose value is text, or forgets the cursor.
+    /// Removes the filter of a text parameter, or the cursor.
     pub(super) fn clear(&mut self, parameter: Parameter) {
         match parameter {
             Parameter::Q => self.keywords = Keywords::default(),
@@ -36,7 +36,7 @@ impl QueryBuilder {
         }
     }
 
-    /// Sets a parameter; facets are those that have no case of their own here.
+    /// Sets a parameter. Parameters without a case of their own are facets.
     fn convert(
         &mut self,
         parameter: Parameter,
@@ -70,8 +70,8 @@ impl QueryBuilder {
         Ok(())
     }
 
-    /// Adds what parameters contradict each other. A cursor is only compared with filters that are
-    /// without an error.
+    /// Adds errors for conflicting parameters. A cursor is compared with the filters only if these have no
+    /// errors.
     pub(super) fn find_conflicts(&mut self, filter: &Filter, derived: &Derived) {
         let is_paged = (self.cursor.is_some(), self.page.is_some());
         let mut found = conflicts::of_filter(filter);

@@ -1,4 +1,4 @@
-//! Cursors: where a result continues, in a text that is opaque to clients.
+//! Cursors: the position after a page, as opaque text for clients.
 //!
 //! ```text
 //! offset  width  what
@@ -28,7 +28,7 @@ const VERSION: u8 = 1;
 const BYTES: usize = 34;
 const COVERED_BYTES: usize = 30;
 
-/// The end of a page, after which the next one starts.
+/// The end of a page, where the next one starts.
 ///
 /// `Display` writes it, [`parse`](Self::parse) reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -39,11 +39,11 @@ pub struct Cursor {
     filter: Fingerprint,
 }
 
-/// Why a text is not a cursor.
+/// Why a text is not a valid cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ParseCursorError {
-    /// It does not look like one of ours.
+    /// It does not have the form of a cursor.
     Foreign,
     /// It is damaged: its checksum does not match.
     Damaged,
@@ -64,7 +64,7 @@ impl Cursor {
     /// Reads a cursor.
     ///
     /// # Errors
-    /// The text is not one of ours, damaged, or of a later release.
+    /// The text is not a cursor, is damaged, or is from a later release.
     pub fn parse(text: &str) -> Result<Cursor, ParseCursorError> {
         let mut bytes = [0; BYTES];
         let length = URL_SAFE_NO_PAD.decode_slice(text, &mut bytes);
@@ -81,12 +81,12 @@ impl Cursor {
         Cursor::from_fields(covered).ok_or(ParseCursorError::Foreign)
     }
 
-    /// The UTC date of the first page, which counts as today on all pages of the result.
+    /// The date used as today for the first page, which all pages of the result use.
     pub fn day(&self) -> Date {
         self.day
     }
 
-    /// The last signal of the page before.
+    /// The last signal of the previous page.
     pub fn last_id(&self) -> SignalId {
         self.last_id
     }

@@ -1,4 +1,4 @@
-//! Days as numbers, and date filters as intervals of them.
+//! Day numbers, and date filters as intervals of day numbers.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -20,12 +20,12 @@ pub(crate) fn day_number(date: Date) -> i32 {
     date.to_julian_day() - EPOCH_JULIAN_DAY
 }
 
-/// The date of a number of days since 1970-01-01, where there is one.
+/// The date of a number of days since 1970-01-01, if it is representable.
 pub(crate) fn day_of_number(day: i32) -> Option<Date> {
     Date::from_julian_day(day.checked_add(EPOCH_JULIAN_DAY)?).ok()
 }
 
-/// Reads a calendar date as `YYYY-MM-DD`, in ASCII digits only.
+/// Parses a calendar date `YYYY-MM-DD` in ASCII digits.
 pub(crate) fn calendar_date(text: &str) -> Option<Date> {
     let &[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text.as_bytes() else {
         return None;
@@ -54,7 +54,7 @@ impl Days {
         }
     }
 
-    /// Whether a date is among the last days: after today less the days, up to today.
+    /// Whether a date is after `today` minus the days, and not after `today`.
     pub(super) fn contain(self, date: Date, today: Date) -> bool {
         let age_days = day_number(today) - day_number(date);
         (0..self.count()).contains(&age_days)
@@ -121,8 +121,8 @@ impl DateRange {
 }
 
 impl Filter {
-    /// The days on which a signal may be dated: `None` where any will do, even none at all; empty
-    /// where no day is left.
+    /// The days on which a matching signal may be dated. `None` if dates are not filtered, so that undated
+    /// signals match, too; empty if no day matches.
     pub(crate) fn date_intervals(&self, today: Date) -> Option<DayIntervals> {
         let today = day_number(today);
         let is_free = self.days.is_none()
@@ -145,8 +145,8 @@ impl Filter {
     }
 }
 
-/// The days of any of some ranges. Those that reach back from today lie within each other, so
-/// only the longest of them counts; `older` may be apart from it.
+/// The union of ranges. The ranges that end today contain each other, so only the longest matters; `older`
+/// may be disjoint from it.
 fn union(ranges: &[DateRange], today: i32) -> DayIntervals {
     let last = ranges
         .iter()

@@ -1,14 +1,14 @@
-//! What follows from a query, computed when it is first asked for and at most once.
+//! Lazily computed fingerprints of a query.
 
 use std::sync::OnceLock;
 
 use super::{Filter, Fingerprint, Query, canonical};
 
-/// The fingerprints of a query and of its filter. They follow from the rest of the query, so two
-/// queries are equal whether or not they have been computed.
+/// The fingerprints of a query and of its filter. They depend only on the query, so equality ignores
+/// whether they have been computed.
 ///
-/// Every page but the last has the fingerprint of the filter in its cursor, and every answer of
-/// the service has that of the query in its `ETag`.
+/// Cursors contain the fingerprint of the filter, and the `ETag`s of the service depend on that of the
+/// query.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Derived {
     filter: OnceLock<Fingerprint>,
@@ -27,7 +27,7 @@ impl Derived {
         *self.filter.get_or_init(|| filter.fingerprint())
     }
 
-    /// The fingerprint of `query`, which must be the one that this belongs to.
+    /// The fingerprint of `query`, which must be the owner.
     pub(super) fn query_fingerprint(&self, query: &Query) -> Fingerprint {
         *self.query.get_or_init(|| {
             let filter = self.filter_fingerprint(&query.filter);
@@ -35,7 +35,7 @@ impl Derived {
         })
     }
 
-    /// What is derived for another part of the same result.
+    /// The derived values for another page of the same result.
     pub(super) fn of_other_part(&self) -> Derived {
         Derived {
             query: OnceLock::new(),

@@ -1,20 +1,20 @@
-//! What is wrong with a query, in words that help.
+//! Errors in queries.
 
 use std::fmt;
 
-/// A query that cannot be answered, with all its errors.
+/// An invalid query, with all its errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidQuery {
     errors: Vec<ParameterError>,
 }
 
-/// One thing that is wrong.
+/// One error of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
 #[non_exhaustive]
 pub struct ParameterError {
-    /// The parameter, as it was typed; empty where the error is of the query string as a whole.
+    /// The parameter as it was typed; empty if the error concerns the whole query string.
     pub parameter: String,
     /// The kind of error.
     pub code: ErrorCode,
@@ -28,7 +28,7 @@ pub struct ParameterError {
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum ErrorCode {
-    /// There is no parameter of that name.
+    /// No parameter has this name.
     UnknownParameter,
     /// The parameter is given more than once.
     RepeatedParameter,
@@ -36,7 +36,7 @@ pub enum ErrorCode {
     EmptyValue,
     /// The value is not one of those allowed.
     InvalidValue,
-    /// The value, or an item of it, has too many characters.
+    /// The value or one of its items has too many characters.
     TooLong,
     /// The list has too many items.
     TooManyItems,
@@ -46,16 +46,16 @@ pub enum ErrorCode {
     UnsearchableText,
     /// The query string itself is malformed.
     MalformedQuery,
-    /// The cursor is not one of ours, or damaged.
+    /// The cursor is not valid or is damaged.
     InvalidCursor,
-    /// The cursor belongs to other filters.
+    /// The cursor belongs to a query with other filters.
     CursorMismatch,
-    /// The position is not one of ours, damaged, or ahead of the index.
+    /// The position is not valid, is damaged, or is ahead of the index.
     InvalidPosition,
 }
 
 impl ErrorCode {
-    /// The code as answers write it.
+    /// The name of the code in answers.
     pub fn as_str(self) -> &'static str {
         match self {
             ErrorCode::UnknownParameter => "unknown_parameter",

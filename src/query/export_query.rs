@@ -1,26 +1,26 @@
-//! What an export is asked: a filter, where to begin and to end, and a format.
+//! Queries of exports: a filter, a start, a length and a format.
 
 use super::params::{self, Accepted, EXPORT_NAMES};
 use super::values::{self, ValueError};
 use super::{Filter, InvalidQuery, QueryBuilder};
 use crate::signal::SignalId;
 
-/// How the signals of an export are written.
+/// The format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExportFormat {
-    /// One JSON object a line.
+    /// One JSON object per line.
     Ndjson,
-    /// One row a signal, as RFC 4180 has it.
+    /// One row per signal (RFC 4180).
     Csv,
 }
 
-/// What a request for an export asks.
+/// The query of an export.
 #[derive(Clone, Debug)]
 pub(crate) struct ExportQuery {
     pub(crate) filter: Filter,
-    /// The signal after which the export begins.
+    /// The export starts after this signal.
     pub(crate) after: Option<SignalId>,
-    /// The most signals of the export.
+    /// Maximum number of signals in the export.
     pub(crate) max_items: Option<u64>,
     pub(crate) format: Option<ExportFormat>,
 }
@@ -42,7 +42,7 @@ impl ExportQuery {
     /// Parses the filters of a query string, `after`, `maxItems` and `format`.
     ///
     /// # Errors
-    /// As [`Filter::parse`], and those of the other three.
+    /// As [`Filter::parse`], and errors of the other three parameters.
     pub(crate) fn parse(query_string: &str) -> Result<ExportQuery, InvalidQuery> {
         let (mut builder, [after, max_items, format]) =
             params::parse_with(query_string, EXPORT_NAMES, Accepted::Export)?;
@@ -59,7 +59,7 @@ impl ExportQuery {
     }
 }
 
-/// The value of a parameter where it is given and valid; the builder is told why it is not.
+/// The value of a parameter, if it is given and valid. Errors are added to the builder.
 fn value<T>(
     builder: &mut QueryBuilder,
     name: &str,

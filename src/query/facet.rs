@@ -1,4 +1,4 @@
-//! The fields whose values are listed and counted by `filter-options`.
+//! Facets: the fields whose values `filter-options` lists and counts.
 
 use std::borrow::Cow;
 
@@ -8,9 +8,9 @@ use crate::text;
 
 /// A field whose values can be filtered on and counted.
 ///
-/// A value has a **label**, which answers show, and a **key**, by which it is compared. Labels
-/// with one key are one value; it is shown by the smallest of its labels, in byte order, that
-/// occurs among the signals counted.
+/// A value has a **label**, which answers show, and a **key** for comparisons. Labels with the same key
+/// are one value; it is shown with the smallest of its labels, in byte order, among the counted
+/// signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -40,8 +40,8 @@ pub enum Facet {
     WorkArrangement,
 }
 
-/// What is known about a facet. All modules that go over facets read this table, so that a new one
-/// is described once.
+/// The description of a facet. All modules that iterate over facets use this table, so a new facet is
+/// described in one place.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct FacetDescription {
@@ -53,7 +53,7 @@ pub struct FacetDescription {
     pub name: &'static str,
     /// The label in the dashboard's form, below the heading of its group.
     pub label: &'static str,
-    /// Where the dashboard's form shows it.
+    /// The group in the dashboard's form.
     pub group: FacetGroup,
     facet: Facet,
     matching: Matching,
@@ -77,15 +77,15 @@ pub enum FacetGroup {
 /// How labels are compared.
 #[derive(Clone, Copy, Debug)]
 enum Matching {
-    /// By [folded text](text::fold_value).
+    /// As [folded text](text::fold_value).
     Words,
-    /// Without ASCII case.
+    /// Ignoring ASCII case.
     Id,
     /// Exactly.
     Code,
 }
 
-/// The record that has the value, and how to read it.
+/// The record with the value, and a function that reads it.
 #[derive(Clone, Copy, Debug)]
 enum Value {
     OfCompany(for<'r> fn(&'r Company<'_>) -> Option<Cow<'r, str>>),
@@ -212,7 +212,7 @@ pub(crate) const FACETS: [FacetDescription; 11] = [
     },
 ];
 
-/// The number of facets whose value is the company's.
+/// The number of facets of the company.
 const OF_COMPANY_COUNT: usize = {
     let (mut facet, mut count) = (0, 0);
     while facet < FACETS.len() {
@@ -240,7 +240,7 @@ impl Facet {
         let mut number = 0;
         while number < all.len() {
             all[number] = FACETS[number].facet;
-            // `description` finds a facet by its number.
+            // `description` indexes by this number.
             assert!(all[number] as usize == number);
             number += 1;
         }
@@ -259,7 +259,7 @@ impl Facet {
         names
     };
 
-    /// The facets whose value is the company's, and thus the same for all its signals.
+    /// The facets of the company, which are equal for all its signals.
     pub(crate) const OF_COMPANY: [Facet; OF_COMPANY_COUNT] = {
         let mut of_company = [Facet::Category; OF_COMPANY_COUNT];
         let (mut number, mut count) = (0, 0);
@@ -274,7 +274,7 @@ impl Facet {
         of_company
     };
 
-    /// How the facet is named, shown and filtered on.
+    /// The description of the facet.
     pub fn description(self) -> &'static FacetDescription {
         &FACETS[self as usize]
     }
@@ -289,7 +289,7 @@ impl Facet {
         self.description().parameter
     }
 
-    /// The label of a signal's value, or `None` where it has none (absent or blank).
+    /// The label of a signal's value; `None` if it is absent or blank.
     pub fn label<'r>(
         self,
         signal: &'r Signal<'_>,
@@ -301,13 +301,13 @@ impl Facet {
         }
     }
 
-    /// Whether its value is an attribute of the hiring.
+    /// Whether the facet is a hiring attribute.
     #[cfg(feature = "http")]
     pub(crate) fn is_of_hiring(self) -> bool {
         self.description().group == FacetGroup::Hiring
     }
 
-    /// Whether the value is the company's.
+    /// Whether the facet belongs to the company.
     pub(crate) fn is_of_company(self) -> bool {
         matches!(self.description().value, Value::OfCompany(_))
     }
@@ -328,8 +328,8 @@ impl Facet {
         }
     }
 
-    /// The key by which a label is compared: [folded text](text::fold_value) for words, ASCII lower
-    /// case for IDs, the label itself for sizes and currencies.
+    /// The key of a label for comparisons: [folded text](text::fold_value) for words, ASCII lower case for
+    /// IDs, the label itself for sizes and currencies.
     pub fn key(self, label: &str) -> Cow<'_, str> {
         match self.description().matching {
             Matching::Words => text::fold_value(label),

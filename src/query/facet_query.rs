@@ -1,4 +1,4 @@
-//! What `filter-options` is asked: a filter, and the facets to count.
+//! Queries of `filter-options`: a filter, and the facets to count.
 
 use super::params::{self, Accepted};
 use super::{Facet, Filter, InvalidQuery};
@@ -16,15 +16,15 @@ use super::{Facet, Filter, InvalidQuery};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FacetQuery {
-    /// What a signal must be like to be counted.
+    /// The filter of the counted signals.
     pub filter: Filter,
     /// The facets, in the order of [`Facet::ALL`], each once.
     pub facets: Vec<Facet>,
 }
 
 impl FacetQuery {
-    /// Parses the filters of a query string, and `facets`: the names of lists of
-    /// `filter-options`, separated by commas. Without it, all of them are counted.
+    /// Parses the filters of a query string, and `facets`: names of lists of `filter-options`, separated by
+    /// commas. Without it, all facets are counted.
     ///
     /// # Errors
     /// As [`Filter::parse`], and those of `facets`.
@@ -32,7 +32,7 @@ impl FacetQuery {
         FacetQuery::parse_accepted(query_string, Accepted::FacetQuery)
     }
 
-    /// As [`parse`](Self::parse), where `ids` and `activityIds` are unknown.
+    /// As [`parse`](Self::parse), but `ids` and `activityIds` are unknown parameters.
     #[cfg(feature = "http")]
     pub(crate) fn parse_without_ids(query_string: &str) -> Result<FacetQuery, InvalidQuery> {
         FacetQuery::parse_accepted(query_string, Accepted::FacetQueryWithoutIds)

@@ -1,4 +1,4 @@
-//! Filters: what a signal must be like, and the plain meaning of that.
+//! Filters, and their reference semantics.
 
 use smallvec::SmallVec;
 use time::Date;
@@ -7,7 +7,7 @@ use super::{Facet, Parameter, ParameterKind, Phrase};
 use crate::signal::{Company, Signal, SignalId};
 use crate::text;
 
-/// What a signal must be like to be found. The parts are combined with AND.
+/// The conditions of a search, combined with AND.
 ///
 /// `Display` writes a query string that [`FromStr`](std::str::FromStr) reads back as an equal filter:
 ///
@@ -21,13 +21,13 @@ use crate::text;
 /// # Ok::<(), signaldex::query::InvalidQuery>(())
 /// ```
 ///
-/// Lists are sorted and free of duplicates, text is analysed, so that two filters that were typed
-/// differently and mean the same are equal as far as that can be told without an index.
+/// Text is analysed, and lists are sorted and free of duplicates, so filters with the same meaning are
+/// equal as far as that can be decided without an index.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filter {
     /// Each occurs in the title.
     pub(crate) all: Vec<Phrase>,
-    /// At least one occurs in the title; empty: no such filter.
+    /// At least one occurs in the title; empty means no filter.
     pub(crate) any: Vec<Phrase>,
     /// None occurs in the title.
     pub(crate) none: Vec<Phrase>,
@@ -35,12 +35,12 @@ pub struct Filter {
     pub(crate) company_words: Vec<Phrase>,
     /// The company's slug.
     pub(crate) company_slug: Option<String>,
-    /// The company is one of these; empty: no such filter.
+    /// The company is one of these; empty means no filter.
     pub(crate) companies: Vec<CompanyReference>,
-    /// The wanted values of facets.
+    /// The required values of facets.
     pub(super) facets: FacetKeys,
     pub(crate) days: Option<Days>,
-    /// Any of these; empty: no such filter.
+    /// Any of these; empty means no filter.
     pub(crate) date_ranges: Vec<DateRange>,
     pub(crate) date_from: Option<Date>,
     pub(crate) date_to: Option<Date>,
@@ -74,9 +74,9 @@ const WITHOUT_FACETS: [Parameter; 14] = {
 /// A company by its slug or by its whole name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct CompanyReference {
-    /// As typed: compared with slugs exactly.
+    /// The slug as typed, compared exactly.
     pub(crate) slug: String,
-    /// Folded, where that is another text: what is compared with folded names.
+    /// The folded name, if it differs from the slug.
     pub(crate) name_key: Option<String>,
 }
 
@@ -85,7 +85,7 @@ impl CompanyReference {
         self.slug == company.slug || self.folded_name() == text::fold_value(&company.name)
     }
 
-    /// What is compared with folded names.
+    /// The folded name.
     pub(crate) fn folded_name(&self) -> &str {
         self.name_key.as_ref().unwrap_or(&self.slug)
     }
@@ -127,17 +127,17 @@ pub enum DateRange {
 }
 
 impl Filter {
-    /// The words of titles that it looks for, as [`text::terms`] gives them; excluded ones are not among them.
+    /// The words that the filter looks for in titles, as [`text::terms`] returns them, without excluded ones.
     pub fn title_words(&self) -> Vec<String> {
         let phrases = self.all.iter().chain(&self.any);
         let words = phrases.flat_map(|phrase| phrase.terms());
         words.map(|word| word.to_string()).collect()
     }
 
-    /// Whether a signal of a company is found: the meaning of a filter, in plain slow code. The
-    /// engine is defined as agreeing with it.
+    /// Whether a signal of a company matches. This slow, plain function defines the meaning of a filter: the
+    /// engine must agree with it.
     ///
-    /// `company` must be the signal's. `today` is what `days` and `date_ranges` count from.
+    /// `company` must be the company of the signal. `days` and `date_ranges` are relative to `today`.
     ///
     /// ```
     /// # use signaldex::{Company, Filter, Signal, SignalId};
@@ -173,12 +173,12 @@ impl Filter {
         has_days || dates.iter().any(Option::is_some) || amounts.iter().any(Option::is_some)
     }
 
-    /// Whether every signal is found.
+    /// Whether every signal matches.
     pub fn is_empty(&self) -> bool {
         *self == Filter::default()
     }
 
-    /// The same filter without the part that is about a facet.
+    /// The filter without the condition on a facet.
     pub fn without(&self, facet: Facet) -> Filter {
         let mut rest = self.clone();
         rest.facets.clear(facet);
@@ -191,7 +191,7 @@ impl Filter {
         self.facets.0.iter().map(|(facet, _)| *facet)
     }
 
-    /// The keys of which a signal must have one, sorted; none where the facet is not filtered on.
+    /// The keys of a facet of which a signal must have one, sorted; empty if the facet is not filtered on.
     #[inline]
     pub(crate) fn value_keys(&self, facet: Facet) -> &[String] {
         let mut known = self.facets.0.iter();
@@ -199,10 +199,10 @@ impl Filter {
         known.map_or(&[], |(_, keys)| keys.as_slice())
     }
 
-    /// What is wanted by each parameter that is given, in the order of [`Parameter::ALL`].
+    /// The parts of the filter, in the order of [`Parameter::ALL`].
     #[inline]
     pub(super) fn parts(&self) -> impl Iterator<Item = (Parameter, Part<'_>)> {
-        // Facets, which are half of the parameters, are looked up in a list: seldom is one given.
+        // Facets, half of all parameters, are read from a list, because few are given.
         let (all, others) = (Parameter::ALL.as_slice(), WITHOUT_FACETS.as_slice());
         let parameters = if self.facets.0.is_empty() {
             others
@@ -213,8 +213,8 @@ impl Filter {
         parameters.iter().filter_map(part)
     }
 
-    /// What is wanted by a parameter, normalised; `None` where nothing is. The phrases of `q`, `all`
-    /// and `exact` are all with `all`, those that `q` and `exclude` exclude with `exclude`.
+    /// The normalised part of a parameter, if given. Phrases of `q`, `all` and `exact` belong to `all`;
+    /// excluded ones of `q` and `exclude` belong to `exclude`.
     pub(super) fn part(&self, parameter: Parameter) -> Option<Part<'_>> {
         if let Some(facet) = Facet::of_parameter(parameter) {
             let keys = self.value_keys(facet);
@@ -310,7 +310,7 @@ impl Filter {
     }
 }
 
-/// What a filter wants by one parameter. Lists are not empty.
+/// The part of a filter that belongs to one parameter. Lists are not empty.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Part<'f> {
     Phrases(&'f [Phrase]),
@@ -331,18 +331,18 @@ fn given<T>(list: &[T]) -> Option<&[T]> {
     (!list.is_empty()).then_some(list)
 }
 
-/// The keys of one facet: one, unless a list is given.
+/// The keys of one facet, usually one.
 pub(super) type Keys = SmallVec<[String; 1]>;
 
-/// The wanted values of facets, as keys ([`Facet::key`]).
+/// The required values of facets, as keys ([`Facet::key`]).
 ///
-/// Holds only the facets that are filtered on, in the order of [`Facet::ALL`]: most filters have
-/// few, and going over all facets takes as long as all else about a short page.
+/// Only the facets that are filtered on, in the order of [`Facet::ALL`]: most filters have few, and
+/// iterating over all facets would take as long as the rest of a short page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct FacetKeys(SmallVec<[(Facet, Keys); 3]>);
 
 impl FacetKeys {
-    /// Wants one of `keys`, which are sorted, instead of what was wanted before; no keys are no filter.
+    /// Sets the sorted `keys` of a facet; empty means no filter.
     pub(super) fn set(&mut self, facet: Facet, keys: Keys) {
         self.clear(facet);
         if keys.is_empty() {

@@ -1,19 +1,19 @@
-//! Words and quoted phrases, as people type them.
+//! Parses words and quoted phrases.
 
 use super::Phrase;
 use super::written::WORD_QUOTE;
 
-/// What `q` asks for.
+/// The parsed value of `q`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Keywords {
-    /// Each has to occur.
+    /// Each must occur.
     pub(super) all: Vec<Phrase>,
     /// None may occur.
     pub(super) none: Vec<Phrase>,
 }
 
-/// Reads `q`: words, `"quoted phrases"`, `-excluded` words and `-"excluded phrases"`. Words
-/// without anything searchable are skipped.
+/// Parses `q`: words, `"quoted phrases"`, `-excluded` words and `-"excluded phrases"`. Words without
+/// searchable characters are skipped.
 pub(super) fn keywords(text: &str) -> Keywords {
     let mut keywords = Keywords::default();
     for piece in Pieces(text) {
@@ -35,7 +35,7 @@ pub(super) fn keywords(text: &str) -> Keywords {
     keywords
 }
 
-/// Reads `all`, `any` or `exclude`: words and quoted phrases. A `-` means nothing here.
+/// Parses `all`, `any` or `exclude`: words and quoted phrases. `-` has no meaning here.
 pub(super) fn phrases(text: &str) -> Vec<Phrase> {
     let phrase = |piece| match piece {
         Piece::Word(text) | Piece::Quoted(text) | Piece::ExcludedQuoted(text) => Phrase::new(text),

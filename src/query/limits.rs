@@ -1,4 +1,4 @@
-//! The bounds of the search parameters, as the API states them.
+//! The limits of the search parameters.
 
 /// Characters of `q`, `all`, `any` and `exclude`.
 pub const KEYWORDS_CHARS_MAX: usize = 1000;
@@ -22,7 +22,7 @@ pub const DATE_RANGES_MAX: usize = 4;
 /// Items of `ids` and `activityIds`.
 pub const IDS_MAX: usize = 50;
 
-/// The most signals of a page, which is also the default.
+/// Maximum and default number of signals on a page.
 pub const LIMIT_MAX: usize = 50;
 
 /// The largest number of a page.
@@ -31,12 +31,12 @@ pub const PAGE_MAX: u16 = 100;
 /// Characters of `cursor`.
 pub const CURSOR_CHARS_MAX: usize = 512;
 
-/// Bytes of a query string: eight times what the longest sensible request takes.
+/// Bytes of a query string: eight times the longest realistic request.
 pub const QUERY_STRING_BYTES_MAX: usize = 64 * 1024;
 
-/// Bytes of the text of a valid query: folding makes a character at most 18, and percent-encoding
-/// a character at most 12 bytes, so the longest valid query takes less.
+/// Bytes of the text form of a valid query. Folding yields at most 18 bytes per character and
+/// percent-encoding at most 12, so no valid query is longer.
 pub const WRITTEN_BYTES_MAX: usize = 1024 * 1024;
 
-/// The most errors that are reported at once; more say nothing new.
+/// Maximum number of reported errors.
 pub const ERRORS_MAX: usize = 64;

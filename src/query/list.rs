@@ -1,9 +1,9 @@
-//! Lists in one text: items separated by commas, white space around them ignored; an item with a
-//! comma or with white space at its ends is in double quotes, with quotes inside it doubled.
+//! Lists as text: items separated by commas, ignoring white space around them. Items with a comma or with
+//! white space at their ends are in double quotes, and quotes within are doubled.
 
 use std::borrow::Cow;
 
-/// Why a text is no list.
+/// Why a text is not a valid list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ListError {
     /// The item of this number, from 1 on, is empty.
@@ -18,7 +18,7 @@ pub(crate) enum ListError {
 pub(crate) fn split(text: &str) -> Result<Vec<Cow<'_, str>>, ListError> {
     let mut items = Vec::new();
     let mut rest = text;
-    // Each turn takes one item and the comma after it.
+    // Each iteration consumes one item and the comma after it.
     loop {
         let number = items.len() + 1;
         let (item, after) = match rest.trim_start().strip_prefix('"') {
@@ -44,7 +44,7 @@ pub(crate) fn split(text: &str) -> Result<Vec<Cow<'_, str>>, ListError> {
     }
 }
 
-/// The text of a list of these items.
+/// Writes a list.
 pub(crate) fn join<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String {
     let mut text = String::new();
     for (position, item) in items.into_iter().enumerate() {
@@ -63,11 +63,11 @@ pub(crate) fn join<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String 
     text
 }
 
-/// An item after its opening quote, and what follows its closing one.
+/// Reads a quoted item after its opening quote. Returns the item and the text after its closing quote.
 fn take_quoted(text: &str) -> Option<(String, &str)> {
     let mut item = String::new();
     let mut rest = text;
-    // Each turn takes what stands before a quote, and the quote.
+    // Each iteration consumes the text up to a quote, and the quote.
     loop {
         let quote = rest.find('"')?;
         item.push_str(&rest[..quote]);

@@ -1,4 +1,4 @@
-//! Where in a title the words are that a filter looks for, for people to see.
+//! Finds the words of a filter in a title, for highlighting.
 
 use std::ops::Range;
 
@@ -8,8 +8,8 @@ use super::Filter;
 use crate::text;
 
 impl Filter {
-    /// The words of a title that are among those the filter looks for, as ranges of bytes in ascending
-    /// order. Which words stand in a phrase, or are excluded, makes no difference.
+    /// The byte ranges of the words in a title that the filter looks for, ascending. Words of phrases match on
+    /// their own, too.
     ///
     /// ```
     /// # use signaldex::Filter;
@@ -27,7 +27,7 @@ impl Filter {
     }
 }
 
-/// Words and what is between them. The signs of "C++" and "C#" belong to their letter.
+/// Splits a title into words and the text between them, with the signs of "C++" and "C#" as part of the word.
 fn parts(title: &str) -> impl Iterator<Item = Range<usize>> {
     let mut bounds = title.split_word_bound_indices().peekable();
     std::iter::from_fn(move || {

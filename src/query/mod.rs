@@ -1,15 +1,15 @@
-//! What is wanted: queries, their filters, and what filters mean.
+//! Queries, filters, and their meaning.
 //!
-//! Nothing here knows an index. A [`Query`] is valid by construction: it comes from
-//! [`Query::parse`] (a query string) or from [`QueryBuilder`] (Rust), both of which report every
-//! error of a request at once, and nothing validates it again.
+//! This module does not depend on the index. A [`Query`] is valid by construction: it is created by
+//! [`Query::parse`] (from a query string) or [`QueryBuilder`] (in Rust), which report all errors
+//! together, and is not validated again.
 //!
 //! ```text
 //! query string -> params    decoded pairs, unknown and repeated names refused
 //!              -> builder   each value checked and converted by values; errors collected
 //!              -> Query     filter (sorted, analysed), order, limit, start
-//!              -> written   a query string that reads back as an equal query
-//!              -> canonical one text for one meaning, and its fingerprint
+//!              -> written   a query string that parses to an equal query
+//!              -> canonical the canonical form and its fingerprint
 //! ```
 
 mod builder;
@@ -72,11 +72,11 @@ pub(crate) use list::{join as join_list, split as split_list};
 #[cfg(feature = "http")]
 pub(crate) use params::EXPORT_NAMES;
 
-/// What is wanted: a filter, and which part of what it finds, in which order.
+/// A query: a filter, an order, and the part of the result to return.
 ///
-/// `Display` writes a query string that [`FromStr`](std::str::FromStr) reads back as an equal query.
-/// It reads all that [`Query::parse`] reads and, beyond that, `order=oldest` and values of any length:
-/// folding may lengthen a text that was as long as it may be.
+/// `Display` writes a query string that [`FromStr`](std::str::FromStr) parses to an equal query.
+/// `FromStr` accepts everything that [`Query::parse`] accepts and also `order=oldest` and values of any
+/// length, because folding may lengthen a text.
 ///
 /// ```
 /// use signaldex::Query;
@@ -122,15 +122,15 @@ impl Order {
     }
 }
 
-/// Where a result starts.
+/// The start of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Start {
     /// At the first match.
     #[default]
     First,
-    /// After the last signal of the page that gave this cursor.
+    /// After the page that returned this cursor.
     After(Cursor),
-    /// At the page of this number, from 1 on, with `limit` signals per page.
+    /// At the page with this number, counted from 1, with `limit` signals per page.
     Page(u16),
 }
 
@@ -149,12 +149,12 @@ impl Query {
     /// ```
     ///
     /// # Errors
-    /// Every error of the query string, in its order, conflicts between parameters last.
+    /// All errors of the query string, in its order, then conflicts between parameters.
     pub fn parse(query_string: &str) -> Result<Query, InvalidQuery> {
         params::parse(query_string, params::Accepted::All)?.build()
     }
 
-    /// Everything that a filter finds, in parts of `limit` signals.
+    /// A query for all matches of a filter, in pages of `limit` signals.
     pub(crate) fn of_filter(filter: Filter, order: Order, limit: usize) -> Query {
         Query {
             filter,
@@ -166,7 +166,7 @@ impl Query {
         }
     }
 
-    /// Another part of the same result, which may be longer than a page.
+    /// Another page of the same result, of any length.
     pub(crate) fn part(&self, start: Start, limit: usize) -> Query {
         Query {
             start,
@@ -178,17 +178,17 @@ impl Query {
         }
     }
 
-    /// A builder of a query without filters.
+    /// Creates a builder without filters.
     pub fn builder() -> QueryBuilder {
         QueryBuilder::default()
     }
 
-    /// A builder that starts from this query.
+    /// Converts the query back into a builder.
     pub fn into_builder(self) -> QueryBuilder {
         QueryBuilder::from(self)
     }
 
-    /// What a signal must be like.
+    /// The filter.
     pub fn filter(&self) -> &Filter {
         &self.filter
     }
@@ -198,33 +198,32 @@ impl Query {
         self.order
     }
 
-    /// The most signals of a page, 1 to 50.
+    /// The page size, 1 to 50.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// Where the page starts.
+    /// The start of the page.
     pub fn start(&self) -> &Start {
         &self.start
     }
 
-    /// Whether only the number of matches is wanted.
+    /// Whether only the number of matches is requested.
     pub fn count_only(&self) -> bool {
         self.count_only
     }
 
-    /// The fingerprint of the filter. Cost: that of [`Filter::fingerprint`], once a query.
+    /// The fingerprint of the filter. Cost: that of [`Filter::fingerprint`], once per query.
     pub fn filter_fingerprint(&self) -> Fingerprint {
         self.derived.filter_fingerprint(&self.filter)
     }
 
-    /// A fingerprint of everything that is wanted. Cost: a hash of the canonical form, once a
-    /// query.
+    /// The fingerprint of the whole query. Cost: a hash of the canonical form, once per query.
     pub fn fingerprint(&self) -> Fingerprint {
         self.derived.query_fingerprint(self)
     }
 
-    /// The day that counts as today: that of the first page, where this is a later one.
+    /// The date used as today: that of the first page, if the query continues after a cursor.
     pub(crate) fn day(&self, today: Date) -> Date {
         match &self.start {
             Start::After(cursor) => cursor.day(),
@@ -232,7 +231,7 @@ impl Query {
         }
     }
 
-    /// The cursor of a page that ends with this signal.
+    /// The cursor after a page that ends with this signal.
     pub(crate) fn cursor_after(&self, last: SignalId, today: Date) -> Cursor {
         let filter = self.filter_fingerprint();
         Cursor::new(filter, self.order, self.day(today), last)
@@ -240,17 +239,17 @@ impl Query {
 }
 
 impl Filter {
-    /// Parses the filters of a query string; `limit`, `cursor`, `page` and `countOnly` are unknown
+    /// Parses the filters of a query string. `limit`, `cursor`, `page` and `countOnly` are unknown parameters
     /// here.
     ///
     /// # Errors
-    /// Every error of the query string, in its order, conflicts between parameters last.
+    /// All errors of the query string, in its order, then conflicts between parameters.
     pub fn parse(query_string: &str) -> Result<Filter, InvalidQuery> {
         let builder = params::parse(query_string, params::Accepted::Filters)?;
         builder.build().map(|query| query.filter)
     }
 
-    /// One text for one meaning: filters in a fixed order, values normalised. Stable over releases.
+    /// The canonical form: filters in a fixed order with normalised values. Stable across releases.
     pub fn canonical(&self) -> String {
         canonical::of_filter(self)
     }

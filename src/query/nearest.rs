@@ -1,10 +1,10 @@
-//! The nearest of some known names, for "did you mean …?".
+//! Finds the most similar known name, for "did you mean …?".
 
-/// The known name most likely meant by `name`, if one is near enough.
+/// The known name that is most similar to `name`, if one is similar enough.
 ///
-/// Letter case, `_`, `-` and spaces do not count, and neither does what stands before a dot of a known
-/// name: `company_slug` is `companySlug`, and `stage` is near `funding.stage`. Otherwise one letter in
-/// three may be wrong, missing, too many, or swapped with the next.
+/// Ignores letter case, `_`, `-`, spaces, and the part of a known name before a dot: `company_slug` equals
+/// `companySlug`, and `stage` is similar to `funding.stage`. Otherwise, one letter in three may be
+/// wrong, missing, added, or swapped with its neighbour.
 ///
 /// ```
 /// let names = ["country", "companySlug", "funding.stage"];
@@ -13,7 +13,7 @@
 /// assert_eq!(signaldex::nearest_name("colour", names), None);
 /// ```
 ///
-/// Cost: the product of the lengths, for each known name; of `name` 64 characters count.
+/// Cost: the product of the lengths, for each known name. Only 64 characters of `name` are compared.
 pub fn nearest_name<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let typed = letters(name);
     let allowed = (typed.len() / 3).clamp(1, 3);
@@ -21,15 +21,15 @@ pub fn nearest_name<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) ->
         let last = known.rsplit('.').next().unwrap_or(known);
         [known, last].map(|form| (letters(form), known))
     });
-    // Each letter too many or too few is an edit, so most names need no table.
+    // The difference in length is a lower bound of the distance, which excludes most names.
     let near = forms.filter(|(form, _)| form.len().abs_diff(typed.len()) <= allowed);
     let nearest = near.map(|(form, known)| (distance(&typed, &form), known));
     let (distance, nearest) = nearest.min_by_key(|&(distance, _)| distance)?;
-    // A name of which every letter is wrong is another name.
+    // A name with every letter wrong is a different name.
     (distance <= allowed && distance < typed.len()).then_some(nearest)
 }
 
-/// The hint for a message: empty where none of the known names is near.
+/// The hint for a message; empty if no known name is similar.
 pub(crate) fn did_you_mean(name: &str, known: &[&str]) -> String {
     let nearest = nearest_name(name, known.iter().copied());
     nearest.map_or(String::new(), |nearest| {
@@ -45,12 +45,12 @@ fn letters(name: &str) -> Vec<char> {
     letters.take(LETTERS_MAX).collect()
 }
 
-/// Insertions, deletions, substitutions and swaps of neighbours from one to the other.
+/// The edit distance, counting insertions, deletions, substitutions and swaps of neighbours.
 fn distance(one: &[char], other: &[char]) -> usize {
     let mut before_last: Vec<usize> = vec![0; other.len() + 1];
     let mut last: Vec<usize> = (0..=other.len()).collect();
     for (row, letter) in one.iter().enumerate() {
-        // `last` has the distances of the first `row` letters to each beginning of `other`.
+        // `last` holds the distances between the first `row` letters and each prefix of `other`.
         let mut next = vec![row + 1; other.len() + 1];
         for (column, with) in other.iter().enumerate() {
             let replaced = last[column] + usize::from(letter != with);

@@ -1,9 +1,9 @@
-//! What setters of text take: text in any form, or none.
+//! Optional text in any form, for setters.
 
 use std::borrow::Cow;
 
-/// Text for a filter, or none: `&str`, `String`, `Cow<str>`, references to them, and each of them in
-/// an `Option`. Setters of [`QueryBuilder`](super::QueryBuilder) take it; no other type implements it.
+/// Optional text for a filter: `&str`, `String`, `Cow<str>`, references to them, and `Option`s of each.
+/// Accepted by setters of [`QueryBuilder`](super::QueryBuilder); no other type implements it.
 ///
 /// ```
 /// use signaldex::Query;
@@ -14,7 +14,7 @@ use std::borrow::Cow;
 /// # Ok::<(), signaldex::query::InvalidQuery>(())
 /// ```
 pub trait OptionalText: sealed::Sealed {
-    /// The text, where there is some.
+    /// The text, if any.
     fn text(&self) -> Option<&str>;
 }
 

@@ -1,5 +1,5 @@
-//! The search parameters: names, bounds, meanings. Parsing, errors and the API's
-//! description all read this one table.
+//! The table of search parameters: names, limits, descriptions. Used for parsing, error messages and the
+//! description of the API.
 
 use super::limits::{
     CATEGORIES_MAX, COMPANIES_MAX, CURSOR_CHARS_MAX, DATE_RANGES_MAX, IDS_MAX, ITEM_CHARS_MAX,
@@ -52,17 +52,17 @@ pub enum Parameter {
 pub struct ParameterDescription {
     /// The parameter.
     pub parameter: Parameter,
-    /// Its name in a query string.
+    /// The name in a query string.
     pub name: &'static str,
-    /// What a value looks like.
+    /// The form of its values.
     pub kind: ParameterKind,
-    /// What it means.
+    /// A description for users.
     pub description: &'static str,
     /// A valid value.
     pub example: &'static str,
 }
 
-/// What the value of a parameter looks like. Lengths count characters.
+/// The form of a parameter's values. Lengths are in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParameterKind {
@@ -70,9 +70,9 @@ pub enum ParameterKind {
     Text(usize),
     /// At most `items` items of at most `chars` characters each.
     List {
-        /// The most items.
+        /// Maximum number of items.
         items: usize,
-        /// The most characters of an item.
+        /// Maximum characters of an item.
         chars: usize,
     },
     /// A list of IDs of at most this many characters in all.
@@ -83,14 +83,14 @@ pub enum ParameterKind {
     Choice(&'static [&'static str]),
     /// At most `items` of `choices`.
     ChoiceList {
-        /// The most items.
+        /// Maximum number of items.
         items: usize,
-        /// What an item may be.
+        /// The allowed items.
         choices: &'static [&'static str],
     },
     /// A calendar date, `YYYY-MM-DD`.
     Date,
-    /// A finite number from 0 on.
+    /// A finite number, at least 0.
     Amount,
     /// A whole number from 1 to this.
     Number(u32),
@@ -100,7 +100,7 @@ pub enum ParameterKind {
     Cursor(usize),
 }
 
-/// The sizes of companies, as parameters write them.
+/// The names of company sizes.
 const SIZES: &[&str] = &["1-49", "50-100", "101-500", "501+"];
 
 /// Every search parameter, in the order of the API's description.
@@ -338,7 +338,7 @@ pub const PARAMETERS: [ParameterDescription; 31] = {
     ]
 };
 
-/// The names alone, which lie in eight cache lines; descriptions take five times as many.
+/// Only the names, which fit into eight cache lines; descriptions take five times as many.
 const NAMES: [&str; PARAMETERS.len()] = {
     let mut names = [""; PARAMETERS.len()];
     let mut index = 0;
@@ -363,29 +363,28 @@ impl Parameter {
         all
     };
 
-    /// The parameter of a name.
+    /// The parameter with a name.
     pub fn of_name(name: &str) -> Option<Parameter> {
         let index = NAMES.iter().position(|known| *known == name)?;
         Some(Parameter::ALL[index])
     }
 
-    /// Its name, values and meaning.
+    /// The description of the parameter.
     pub fn description(self) -> &'static ParameterDescription {
         &PARAMETERS[self as usize]
     }
 
-    /// Its name in a query string.
+    /// The name in a query string.
     pub fn name(self) -> &'static str {
         self.description().name
     }
 
-    /// Whether it says what a signal must be like, rather than which part of the result is
-    /// wanted.
+    /// Whether it is a filter, not an option of the page.
     pub fn is_filter(self) -> bool {
         self < Parameter::Limit
     }
 
-    /// Whether it names single signals.
+    /// Whether it is a list of signal ids.
     pub fn is_of_ids(self) -> bool {
         matches!(self, Parameter::Ids | Parameter::ActivityIds)
     }

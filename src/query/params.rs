@@ -1,4 +1,4 @@
-//! From a query string to a builder: decoding, unknown and repeated names.
+//! Parses query strings into a builder: decoding, unknown and repeated names.
 
 use std::borrow::Cow;
 
@@ -10,36 +10,35 @@ use super::written::order_of;
 use super::{Facet, PARAMETERS, Parameter, QueryBuilder};
 use crate::error::{ECHO_CHARS_MAX, quoted};
 
-/// Which parameters a request takes.
+/// The parameters that a request accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Accepted {
-    /// All of them.
+    /// All search parameters.
     All,
-    /// Those that say what a signal must be like.
+    /// Filters.
     Filters,
-    /// Those of a filter and `facets`.
+    /// Filters and `facets`.
     FacetQuery,
-    /// The same without the ids of signals.
+    /// As [`FacetQuery`](Self::FacetQuery), without lists of ids.
     #[cfg(feature = "http")]
     FacetQueryWithoutIds,
-    /// Those of a filter, `limit` and `since`.
+    /// Filters, `limit` and `since`.
     #[cfg(feature = "http")]
     Changes,
-    /// Those of a filter, `after`, `maxItems` and `format`.
+    /// Filters, `after`, `maxItems` and `format`.
     #[cfg(feature = "http")]
     Export,
-    /// All of them and the order, as [`written`](super::written) has them.
+    /// All search parameters and the order, in the form of [`written`](super::written).
     Written,
-    /// Those of a filter, as [`written`](super::written) has them.
+    /// Filters, in the form of [`written`](super::written).
     WrittenFilters,
 }
 
-/// Reads `name=value&name=value`, percent-encoded, `+` for a space. Empty pairs are
-/// skipped, so a trailing `&` does no harm.
+/// Parses `name=value&name=value`, percent-encoded, with `+` for spaces. Empty pairs are skipped, so a
+/// trailing `&` is allowed.
 ///
 /// # Errors
-/// Only for a query string that is too long to be read at all; all other errors are collected in
-/// the builder.
+/// The query string is too long. All other errors are collected in the builder.
 pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, InvalidQuery> {
     check_bytes(text.len(), accepted.bytes_max())?;
     let mut builder = if accepted.is_written() {
@@ -47,7 +46,7 @@ pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, Inva
     } else {
         QueryBuilder::default()
     };
-    // One bit a parameter.
+    // One bit per parameter.
     let mut seen = 0_u64;
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
         if let Some(order) = order_of(pair).filter(|_| accepted == Accepted::Written) {
@@ -72,10 +71,10 @@ pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, Inva
     Ok(builder)
 }
 
-/// The name of the parameter that lists facets, which only [`parse_with_facets`] takes.
+/// The name of the parameter for facets, which only [`parse_with_facets`] accepts.
 const FACETS_NAME: &str = "facets";
 
-/// As [`parse`], with the facets that `facets` lists; `None` where it is not given.
+/// As [`parse`], with the facets listed by `facets`; `None` if it is not given.
 pub(super) fn parse_with_facets(
     text: &str,
     accepted: Accepted,
@@ -90,15 +89,15 @@ pub(super) fn parse_with_facets(
     Ok((builder, facets))
 }
 
-/// The name of the parameter for the position since which changes are asked for.
+/// The name of the parameter for the position in the changes feed.
 #[cfg(feature = "http")]
 pub(super) const SINCE_NAME: &str = "since";
 
-/// The names of the parameters that only an export takes.
+/// The names of the parameters that only exports accept.
 #[cfg(feature = "http")]
 pub(crate) const EXPORT_NAMES: [&str; 3] = ["after", "maxItems", "format"];
 
-/// As [`parse`], with the values of other parameters; `None` for each that is not given.
+/// As [`parse`], with the values of additional parameters; `None` for each that is not given.
 pub(super) fn parse_with<const N: usize>(
     text: &str,
     names: [&'static str; N],
@@ -120,7 +119,7 @@ pub(super) fn parse_with<const N: usize>(
     Ok((builder, values))
 }
 
-/// Whether a pair gives the parameter of that name.
+/// Whether a pair has this name.
 fn is_named(pair: &str, name: &str) -> bool {
     let given = pair.split_once('=').map_or(pair, |(given, _)| given);
     decode(given).is_ok_and(|given| given == name)
@@ -134,7 +133,7 @@ fn repeated(name: &str) -> ParameterError {
     }
 }
 
-/// The parameter that a pair names; the builder is told why there is none.
+/// The parameter that a pair names. Errors are added to the builder.
 fn parameter_of(
     pair: &str,
     name: &str,
@@ -173,7 +172,7 @@ impl Accepted {
         }
     }
 
-    /// The names of the parameters that it has beside those of a search.
+    /// The names of additional parameters, which searches do not have.
     fn own_names(self) -> &'static [&'static str] {
         match self {
             Accepted::FacetQuery => &[FACETS_NAME],
@@ -202,7 +201,7 @@ impl Accepted {
         }
     }
 
-    /// The names of the parameters that it has.
+    /// The names of all accepted parameters.
     fn names(self) -> impl Iterator<Item = &'static str> {
         let known = PARAMETERS.iter();
         let accepted = known.filter(move |known| self.has(known.parameter));
@@ -215,7 +214,7 @@ fn known(name: &str, accepted: Accepted) -> Option<Parameter> {
     Parameter::of_name(name).filter(|&parameter| accepted.has(parameter))
 }
 
-/// The error of a name that no parameter has. `is_lone` says that no value follows it.
+/// The error for an unknown name. `is_lone` means that it has no value.
 fn unknown(name: &str, is_lone: bool, accepted: Accepted) -> ParameterError {
     let names: Vec<&str> = accepted.names().collect();
     let hint = match did_you_mean(name, &names) {
@@ -233,7 +232,7 @@ fn unknown(name: &str, is_lone: bool, accepted: Accepted) -> ParameterError {
     }
 }
 
-/// Decodes a name or a value; `what` says in a message which it is.
+/// Decodes a name or a value; `what` names it in the error message.
 fn decode_or_error<'t>(
     text: &'t str,
     parameter: &str,

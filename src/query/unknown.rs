@@ -1,14 +1,14 @@
-//! A value that a filter names and that no record has: more often than not, it is misspelt.
+//! Values of a filter that no signal has, often because they are misspelt.
 
 use std::fmt;
 
 use super::Parameter;
 
-/// A value that a filter names and that no signal has.
+/// A value of a filter that no signal has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnknownValue {
-    /// The parameter that names it.
+    /// The parameter with the value.
     pub parameter: Parameter,
     /// The value as the filter compares it: folded text, a lower-case ID, or a slug as typed.
     pub value: String,

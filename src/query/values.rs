@@ -1,7 +1,7 @@
-//! From the text of one parameter to its value: every rule about values is in this file.
+//! Parses and validates parameter values. All rules for values are in this file.
 //!
-//! A function here says why a text is refused, without the name of the parameter, which
-//! [`QueryBuilder`](super::QueryBuilder) puts in front.
+//! Error messages do not contain the name of the parameter, which [`QueryBuilder`](super::QueryBuilder)
+//! prepends.
 
 use std::borrow::Cow;
 
@@ -22,16 +22,15 @@ use crate::text;
 /// The kind of error of a value, and its message without the parameter's name.
 pub(super) type ValueError = (ErrorCode, String);
 
-/// Where a text comes from.
+/// The origin of a text, which determines its limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// A client, for whom the limits of the API hold.
+    /// A client: the limits of the API apply.
     #[default]
     Typed,
-    /// The program that this library is part of, which sets limits of its own.
+    /// The host program, which sets its own limits.
     Host,
-    /// A valid query that was [written](super::written): folded values may be longer than what was
-    /// typed.
+    /// The [text form](super::written) of a valid query: folded values may be longer than the original text.
     Written,
 }
 
@@ -91,7 +90,7 @@ pub(super) fn unsearchable(text: &str) -> ValueError {
     (ErrorCode::UnsearchableText, error)
 }
 
-/// The items of a list, their number and lengths checked.
+/// Splits a list and checks the number and lengths of its items.
 pub(super) fn items(
     parameter: Parameter,
     text: &str,
@@ -116,7 +115,7 @@ fn split(text: &str) -> Result<Vec<Cow<'_, str>>, ValueError> {
     })
 }
 
-/// Checks the number of items, and their origin.
+/// Checks the number of items.
 pub(super) fn check_items(
     parameter: Parameter,
     items: &[Cow<'_, str>],
@@ -194,12 +193,12 @@ pub(super) fn not_a_choice(text: &str, choices: &[&str]) -> ValueError {
     (ErrorCode::InvalidValue, error)
 }
 
-/// As an error of one item of a list.
+/// Turns an error into that of a list item.
 fn of_item((code, error): ValueError) -> ValueError {
     (code, error.replacen("is", "has the item", 1))
 }
 
-/// The facets whose lists a text names, in the order of [`Facet::ALL`].
+/// The facets that a text lists, in the order of [`Facet::ALL`].
 pub(super) fn facets(text: &str) -> Result<Vec<Facet>, ValueError> {
     if text.is_empty() {
         return Err(empty());
@@ -239,7 +238,7 @@ pub(super) fn facet_keys(facet: Facet, text: &str, origin: Origin) -> Result<Key
     }
 }
 
-/// The keys of values that the host gave one by one; of none where it gave none.
+/// The keys of values given by the host; empty if there are none.
 pub(super) fn facet_keys_of(facet: Facet, values: &[Cow<'_, str>]) -> Result<Keys, ValueError> {
     let parameter = facet.parameter();
     match parameter.description().kind {
@@ -267,7 +266,7 @@ fn one(key: &str) -> Keys {
     SmallVec::from_buf([key.to_owned()])
 }
 
-/// One of some choices. A `+` that arrived as a space is accepted.
+/// Parses one of several choices. Accepts a space for `+`, which decoding produces from an unescaped `+`.
 fn choice(
     parameter: Parameter,
     choices: &[&'static str],
@@ -315,8 +314,7 @@ pub(super) fn amount(text: &str) -> Result<f64, ValueError> {
         .ok_or_else(|| no_amount(text))
 }
 
-/// Whether a text is a number as JSON writes it, without a sign: Rust's own parser takes `inf`,
-/// `+1`, `007` and `1.` too.
+/// Whether a text is an unsigned JSON number: Rust's parser also accepts `inf`, `+1`, `007` and `1.`.
 fn is_amount(text: &str) -> bool {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),
@@ -339,7 +337,7 @@ fn has_leading_zero(digits: &str) -> bool {
     digits.len() > 1 && digits.starts_with('0')
 }
 
-/// An amount that was given as a number; negative zero is zero.
+/// Checks an amount; negative zero becomes zero.
 pub(super) fn amount_of(amount: f64) -> Result<f64, ValueError> {
     if amount.is_finite() && amount >= 0.0 {
         Ok(amount.abs())
@@ -356,7 +354,7 @@ fn no_amount(text: &str) -> ValueError {
     (ErrorCode::InvalidValue, error)
 }
 
-/// A date that was given as such. A query string has years of four digits.
+/// Checks a date: years have four digits in a query string.
 pub(super) fn date_of(date: Date) -> Result<Date, ValueError> {
     if (0..=9999).contains(&date.year()) {
         Ok(date)
@@ -388,7 +386,7 @@ pub(super) fn id(text: &str) -> Result<SignalId, ValueError> {
     })
 }
 
-/// A number of signals without an upper bound.
+/// Parses a number of signals without an upper limit.
 #[cfg(feature = "http")]
 pub(super) fn count(text: &str) -> Result<u64, ValueError> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit()) && !has_leading_zero(text);
@@ -407,7 +405,7 @@ pub(super) fn number(parameter: Parameter, text: &str) -> Result<u16, ValueError
         .ok_or_else(|| not_allowed(parameter, text))
 }
 
-/// A number that was given as such.
+/// Checks a number.
 pub(super) fn number_of(parameter: Parameter, number: usize) -> Result<u16, ValueError> {
     u16::try_from(number)
         .ok()

@@ -1,10 +1,8 @@
-//! Queries and filters as text that reads back: a query string of normalised values,
-//! percent-encoded.
+//! The text form of queries and filters: a percent-encoded query string of normalised values.
 //!
-//! Nodes of a cluster send queries as this text. It is a query string like any other, except that
-//! the order of the result has a name here, that full-width quotes hold words of a company's name
-//! together, and that the limits on lengths, which apply to what people type, do not hold for
-//! folded values. `text.parse() == query` for every query.
+//! Nodes of a cluster send queries in this form. It differs from other query strings in three ways: it
+//! has a parameter for the order, full-width quotes group words of a company's name, and the limits on
+//! lengths do not apply. `text.parse() == query` for every query.
 
 use std::fmt::{self, Write};
 use std::str::FromStr;
@@ -12,13 +10,13 @@ use std::str::FromStr;
 use super::params::{self, Accepted};
 use super::{Filter, InvalidQuery, Order, Part, Phrase, Query, Start, list};
 
-/// The pair that says the order, which is no parameter of the API; newest first has none.
+/// The pair for oldest first, which is not a parameter of the API; newest first has no pair.
 const OLDEST_FIRST: &str = "order=oldest";
 
-/// Encloses terms of the company's name that cannot be written as one word.
+/// Groups terms of a company's name that cannot be written as one word.
 pub(super) const WORD_QUOTE: char = '\u{FF02}';
 
-/// The order that a pair says, if it is about the order.
+/// The order given by a pair, if it is the pair of the order.
 pub(super) fn order_of(pair: &str) -> Option<Order> {
     (pair == OLDEST_FIRST).then_some(Order::OldestFirst)
 }
@@ -76,7 +74,7 @@ impl FromStr for Filter {
     }
 }
 
-/// A part as it would be typed.
+/// The text of a part, as typed by a user.
 fn text_of(part: Part<'_>) -> String {
     match part {
         Part::Phrases(phrases) => {
@@ -98,10 +96,10 @@ fn text_of(part: Part<'_>) -> String {
     }
 }
 
-/// A phrase that is analysed to the same terms: in quotes, where they are several.
+/// A text that analyses to the same terms, in quotes if there are several.
 ///
-/// A quote within a term, which Hebrew words may have, is written full-width, so that it closes
-/// nothing; analysis makes it plain again.
+/// A quote within a term, as in Hebrew words, is written full-width, so that it does not end the phrase;
+/// analysis restores it.
 fn text_of_phrase(phrase: &Phrase) -> String {
     let text = phrase.terms().join(" ").replace('"', "\u{FF02}");
     if phrase.terms().len() > 1 {
@@ -111,8 +109,8 @@ fn text_of_phrase(phrase: &Phrase) -> String {
     }
 }
 
-/// A word that is analysed to the terms of a phrase, such as `r-d`. There may be none, where a term
-/// starts with a combining mark: such terms are in [`WORD_QUOTE`]s.
+/// A word that analyses to the terms of a phrase, such as `r-d`. If there is none, because a term starts
+/// with a combining mark, the terms are grouped by [`WORD_QUOTE`]s.
 fn text_of_word(phrase: &Phrase) -> String {
     let word = phrase.terms().join("-");
     if Phrase::new(&word).as_ref() == Some(phrase) {
@@ -121,7 +119,7 @@ fn text_of_word(phrase: &Phrase) -> String {
     format!("{WORD_QUOTE}{}{WORD_QUOTE}", phrase.terms().join(" "))
 }
 
-/// Writes a value as query strings have it, with `+` for spaces.
+/// Percent-encodes a value, with `+` for spaces.
 fn write_encoded(f: &mut fmt::Formatter<'_>, value: &str) -> fmt::Result {
     for byte in value.bytes() {
         match byte {
