@@ -1,4 +1,4 @@
-//! Changes as the feed shows them.
+//! Changes as JSON.
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};

@@ -1,10 +1,10 @@
-//! A part of the feed of changes as bytes.
+//! Answers of the changes feed as JSON.
 
 use super::ChangeItem;
 use super::page::write_value;
 use crate::index::Change;
 
-/// The answer of the feed, `{"data": …}`, while its changes are added.
+/// An answer `{"data": …}` under construction.
 #[derive(Debug)]
 pub(crate) struct ChangesAnswer {
     bytes: Vec<u8>,
@@ -29,7 +29,7 @@ impl ChangesAnswer {
         write_value(&mut self.bytes, &ChangeItem { change });
     }
 
-    /// The whole answer, with the position after its changes and whether there are more.
+    /// Completes the answer with the position after its changes and whether there are more.
     pub(crate) fn finish(mut self, next: &str, more: bool) -> Vec<u8> {
         self.bytes.extend_from_slice(br#"],"next":"#);
         write_value(&mut self.bytes, &next);

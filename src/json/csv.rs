@@ -1,7 +1,7 @@
-//! CSV: a header row of field names and a row for each record, which becomes a line of JSON.
+//! Reads CSV: a header row of field names, and a row per record, which becomes a line of JSON.
 //!
-//! Cells are separated by commas, semicolons or tabs, whichever the header has most of. Rows follow
-//! RFC 4180; a quoted cell may hold line ends.
+//! The separator is a comma, a semicolon or a tab, whichever is most frequent in the header. Rows follow
+//! RFC 4180; quoted cells may contain line ends.
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 
@@ -12,19 +12,19 @@ use super::rename::{ObjectWriter, Renames, write_text};
 use crate::error::quoted;
 use crate::{Error, Result};
 
-/// The most columns of a file.
+/// Maximum number of columns.
 const COLUMNS_MAX: usize = 1000;
 
-/// What separates cells.
+/// The possible separators.
 const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
 
-/// A row read so far, and the header that gives its cells their names.
+/// A parser with its header and the current row.
 pub(super) struct Csv {
     reader: Reader,
     columns: Vec<Column>,
-    /// The columns in the order in which they are written: those of one object together.
+    /// The columns in output order: those of one object together.
     order: Vec<usize>,
-    /// The bytes of the row's cells, and where each ends.
+    /// The bytes of the row's cells.
     cells: Vec<u8>,
     ends: Vec<usize>,
     cells_length: usize,
@@ -38,10 +38,10 @@ struct Column {
     name: String,
 }
 
-/// The number of a row's first line, and why it is no record.
+/// The first line number of a row, and the error if it is not a record.
 pub(super) type Row = (u64, Result<(), RecordError>);
 
-/// Whether this is a header: one of its cells is the name of a field, and it is no JSON.
+/// Whether this is a header: one of its cells is the name of a field, and it is not JSON.
 pub(super) fn is_header(line: &[u8], kind: RecordKind, renames: &Renames) -> bool {
     if line.trim_ascii_start().starts_with(b"{") {
         return false;
@@ -98,7 +98,7 @@ impl Csv {
         Ok(row.map(|(number, read)| (number, read.and_then(|()| self.write_line()))))
     }
 
-    /// The record that was read last, as a line of JSON.
+    /// The current record as a line of JSON.
     pub(super) fn line(&self) -> &[u8] {
         &self.line
     }
@@ -135,7 +135,7 @@ impl Csv {
         (self.cells_length, self.cell_count) = (0, 0);
         let (mut start, mut bytes) = (None, 0);
         loop {
-            // Everything before this line belongs to the row, which a quoted cell keeps open.
+            // The row continues from earlier lines, because of a quoted cell.
             let next = match start {
                 None => lines.next_line()?,
                 Some(_) => lines.next_line_or_blank()?,
@@ -162,10 +162,10 @@ impl Csv {
         }
     }
 
-    /// Takes part of a row; says whether the row has ended.
+    /// Parses part of a row. Returns whether the row is complete.
     fn feed(&mut self, mut input: &[u8]) -> bool {
         while !input.is_empty() {
-            // The last end is overwritten where a row has more cells than the header.
+            // In a row with more cells than the header, the last end is overwritten.
             let end = self.cell_count.min(self.ends.len() - 1);
             let (result, read, written, cells) = self.reader.read_record(
                 input,
@@ -198,7 +198,7 @@ impl Csv {
         let text = text.map_err(|_| RecordError::of_line("not UTF-8"))?;
         let ends = &self.ends[..self.cell_count];
         let starts = std::iter::once(0).chain(ends.iter().copied());
-        // A quoted cell cannot end within a character: its end is that of a cell in valid UTF-8.
+        // Cells end at ASCII characters, so never within a character of valid UTF-8.
         Ok(starts
             .zip(ends)
             .map(move |(start, &end)| text.get(start..end).unwrap_or_default()))
@@ -227,7 +227,7 @@ impl Csv {
     }
 }
 
-/// The separator that a header has most of; a comma where it has none.
+/// The most frequent separator of a header; a comma if it has none.
 fn separator_of(header: &[u8]) -> u8 {
     let count = |separator: u8| header.iter().filter(|&&byte| byte == separator).count();
     let mut most = SEPARATORS[0];

@@ -1,4 +1,4 @@
-//! What is wrong with a line: the field, the error and what is allowed.
+//! Errors in input records: the field, the error and what is allowed.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub struct RecordError {
 }
 
 impl RecordError {
-    /// The field as a path, such as `funding.amount`; `None` where the whole line is invalid.
+    /// The field as a path such as `funding.amount`; `None` if the whole line is invalid.
     pub fn field(&self) -> Option<&'static str> {
         self.field
     }

@@ -1,4 +1,4 @@
-//! The fields that records have, and what becomes of fields that no record has.
+//! The fields of records, and the handling of unknown fields.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ const SIGNAL_FIELDS: &[&str] = &[
 ];
 
 impl RecordKind {
-    /// The fields of such a record, as paths such as `funding.amount`.
+    /// The fields of the record, as paths such as `funding.amount`.
     pub fn fields(self) -> &'static [&'static str] {
         match self {
             RecordKind::Company => COMPANY_FIELDS,
@@ -63,7 +63,7 @@ impl RecordKind {
         }
     }
 
-    /// What messages call it.
+    /// The name in messages.
     pub fn name(self) -> &'static str {
         match self {
             RecordKind::Company => "company",
@@ -78,17 +78,17 @@ impl RecordKind {
     }
 }
 
-/// A field of input records that no record has; its values were not loaded.
+/// An unknown field of input records; its values were not loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnknownField {
-    /// What it was found in.
+    /// The kind of record.
     pub record: RecordKind,
-    /// Its path, at most 64 characters of it.
+    /// The path of the field, truncated to 64 characters.
     pub name: String,
-    /// How often it was given.
+    /// The number of occurrences.
     pub count: u64,
-    /// The field that was most likely meant.
+    /// The most similar known field.
     pub nearest: Option<&'static str>,
 }
 
@@ -114,29 +114,29 @@ impl std::fmt::Display for UnknownField {
     }
 }
 
-/// Unknown names that are told apart; further ones are counted together.
+/// Unknown names counted separately; further ones are counted together.
 const NAMES_MAX: usize = 100;
 
-/// What the names beyond [`NAMES_MAX`] are counted under.
+/// The name under which further ones are counted.
 const OTHERS: &str = "…";
 
-/// What becomes of fields that no record has.
+/// The handling of unknown fields.
 #[derive(Clone, Debug, Default)]
 pub(super) enum UnknownFields {
-    /// They are passed over.
+    /// Ignore them.
     #[default]
     Ignored,
-    /// They are passed over and counted.
+    /// Ignore and count them.
     Counted(RecordKind, BTreeMap<String, u64>),
     /// The record is refused.
     Refused(RecordKind),
 }
 
 impl UnknownFields {
-    /// Takes note of a field.
+    /// Handles an unknown field.
     ///
     /// # Errors
-    /// Why the record is refused.
+    /// The record is refused.
     pub(super) fn note(&mut self, outer: Option<&str>, name: &str) -> Result<(), String> {
         let path = || match outer {
             Some(outer) => format!("{outer}.{name}"),
@@ -170,7 +170,7 @@ impl UnknownFields {
         }
     }
 
-    /// What was counted.
+    /// The counted fields.
     pub(super) fn counted(&self) -> Vec<UnknownField> {
         let UnknownFields::Counted(kind, counts) = self else {
             return Vec::new();

@@ -1,8 +1,7 @@
-//! Input records: a line of JSON becomes a signal or a company, or an error that names its field.
+//! Parses input records: lines of JSON with a signal or a company. Errors name the field.
 //!
-//! Members that no record has are passed over; a load counts or refuses them. `companyName` of a
-//! signal, `signalCount` and `latestSignalDate` of a company are passed over in any case: the
-//! company's own record and the live signals decide those.
+//! Unknown members are ignored, counted or refused, as a load decides. `companyName` of a signal, and
+//! `signalCount` and `latestSignalDate` of a company are always ignored, because they are derived.
 
 use std::borrow::Cow;
 
@@ -15,7 +14,7 @@ use super::object::{self, Context, Member, MemberValue, Members, ObjectSeed, Slo
 use super::value::Count;
 use crate::signal::{Company, Currency, Funding, Hiring, Signal, SignalId};
 
-/// Reads a signal, borrowing every text that holds no escapes.
+/// Parses a signal, borrowing texts without escapes.
 ///
 /// # Errors
 /// The line is not UTF-8, not one JSON object, or breaks a rule of a field.
@@ -25,7 +24,7 @@ pub fn parse_signal(line: &[u8]) -> Result<Signal<'_>, RecordError> {
     parse_signal_noting(line, &mut UnknownFields::Ignored)
 }
 
-/// Reads a signal as [`parse_signal`] does, and takes note of fields that no signal has.
+/// As [`parse_signal`], with handling of unknown fields.
 pub(super) fn parse_signal_noting<'de>(
     line: &'de [u8],
     unknown: &mut UnknownFields,
@@ -33,7 +32,7 @@ pub(super) fn parse_signal_noting<'de>(
     object::read_line::<SignalMembers<'de>>(line, unknown)?.finish()
 }
 
-/// Reads a company, borrowing every text that holds no escapes.
+/// Parses a company, borrowing texts without escapes.
 ///
 /// # Errors
 /// The line is not UTF-8, not one JSON object, or breaks a rule of a field.
@@ -43,7 +42,7 @@ pub fn parse_company(line: &[u8]) -> Result<Company<'_>, RecordError> {
     parse_company_noting(line, &mut UnknownFields::Ignored)
 }
 
-/// Reads a company as [`parse_company`] does, and takes note of fields that no company has.
+/// As [`parse_company`], with handling of unknown fields.
 pub(super) fn parse_company_noting<'de>(
     line: &'de [u8],
     unknown: &mut UnknownFields,

@@ -1,14 +1,14 @@
-//! Items: a signal as a search shows it. [`visit_members`] is their one layout, which JSON and CSV follow.
+//! The layout of search items. JSON and CSV both follow [`visit_members`].
 
 use time::{Date, UtcDateTime};
 
 use crate::signal::{Currency, Funding, Signal, SignalId};
 
-/// Bytes of the longest name with what separates it. Copying 16 bytes takes one load and one store.
+/// Bytes of the longest name with its separators. Copying 16 bytes takes one load and one store.
 #[cfg(feature = "http")]
 const SEPARATED_BYTES_MAX: usize = 16;
 
-/// The name of a member, and as it stands between two of an object: `,"name":`.
+/// The name of a member, and its form within an object: `,"name":`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MemberName {
     name: &'static str,
@@ -17,7 +17,7 @@ pub(super) struct MemberName {
 }
 
 impl MemberName {
-    /// Does not compile where the name is too long.
+    /// Fails to compile if the name is too long.
     const fn new(name: &'static str) -> MemberName {
         MemberName {
             name,
@@ -26,7 +26,7 @@ impl MemberName {
         }
     }
 
-    /// Writes the name with a comma before it and a colon after it.
+    /// Writes the name with the comma before it and the colon after it.
     #[cfg(feature = "http")]
     pub(super) fn write_separated(self, output: &mut Vec<u8>) {
         let end = output.len() + self.name.len() + 4;
@@ -34,7 +34,7 @@ impl MemberName {
         output.truncate(end);
     }
 
-    /// The name alone.
+    /// The name.
     pub(super) fn name(self) -> &'static str {
         self.name
     }
@@ -56,12 +56,12 @@ const fn separated(name: &[u8]) -> [u8; SEPARATED_BYTES_MAX] {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Member<'s> {
     Id(SignalId),
-    /// One of the signal's own texts.
+    /// A text of the signal.
     Text(Option<&'s str>),
     Day(Option<Date>),
     Instant(Option<UtcDateTime>),
     CompanySlug(&'s str),
-    /// The name of the company, which the signal does not have.
+    /// The name of the company, which is not part of the signal.
     CompanyName,
     /// An object of its own: see [`visit_funding`].
     Funding(Option<&'s Funding<'s>>),
@@ -74,11 +74,11 @@ pub(super) enum FundingMember<'s> {
     Amount(Option<f64>),
 }
 
-/// Calls `visit` with the name and the value of each member of an item, in the order in which they are
-/// written. Hiring attributes are searched but never shown.
+/// Calls `visit` with the name and value of each member of an item, in order. Hiring attributes are
+/// searched but never shown.
 ///
 /// # Errors
-/// Those of `visit`; the first one ends the visits.
+/// The first error of `visit`, which ends the iteration.
 pub(super) fn visit_members<'s, E>(
     signal: &'s Signal<'_>,
     mut visit: impl FnMut(MemberName, Member<'s>) -> Result<(), E>,
@@ -139,7 +139,7 @@ pub(super) fn visit_members<'s, E>(
     )
 }
 
-/// As [`visit_members`], of the object `funding`.
+/// As [`visit_members`], for the object `funding`.
 ///
 /// # Errors
 /// Those of `visit`.

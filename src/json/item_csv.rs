@@ -1,4 +1,4 @@
-//! Signals as rows of CSV, in a fixed order of columns.
+//! Writes signals as rows of CSV with fixed columns.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -7,7 +7,7 @@ use super::item::{FundingMember, Member, visit_funding, visit_members};
 use super::text_encoding;
 use crate::signal::{Funding, Item, Signal};
 
-/// The columns, in their order; those of a search item.
+/// The columns in order: the members of a search item.
 pub const CSV_COLUMNS: [&str; 17] = [
     "id",
     "slug",
@@ -34,13 +34,13 @@ pub fn write_csv_header(output: &mut Vec<u8>) {
     output.extend_from_slice(b"\r\n");
 }
 
-/// Appends the row of a signal, as RFC 4180 has it. A text that a spreadsheet would run as a formula
-/// gets an apostrophe before it, as spreadsheets do themselves.
+/// Appends the row of a signal (RFC 4180). A text that a spreadsheet would evaluate as a formula is
+/// prefixed with an apostrophe, the spreadsheet's own escape.
 pub fn write_csv_item(output: &mut Vec<u8>, item: &Item<'_>) {
     write_csv_signal(output, &item.signal, &item.company_name);
 }
 
-/// As [`write_csv_item`], of a signal and the name of its company.
+/// As [`write_csv_item`], from a signal and the name of its company.
 pub(crate) fn write_csv_signal(output: &mut Vec<u8>, signal: &Signal<'_>, company_name: &str) {
     let mut cells: Vec<Cow<'_, str>> = Vec::with_capacity(CSV_COLUMNS.len());
     let Ok(()) = visit_members(signal, |_, member| {
@@ -60,7 +60,7 @@ pub(crate) fn write_csv_signal(output: &mut Vec<u8>, signal: &Signal<'_>, compan
     output.extend_from_slice(b"\r\n");
 }
 
-/// A member that is one cell; empty for none.
+/// The cell of a member that has a single one; empty for null.
 fn cell(member: Member<'_>) -> Cow<'_, str> {
     let short = |text: text_encoding::Text| Cow::Owned(text.as_str().to_owned());
     let value = match member {
@@ -91,7 +91,7 @@ fn push_funding<'s>(cells: &mut Vec<Cow<'s, str>>, funding: Option<&'s Funding<'
     });
 }
 
-/// Appends a cell, quoted where it has to be.
+/// Appends a cell, quoted if necessary.
 pub(crate) fn write_csv_cell(output: &mut Vec<u8>, cell: &str) {
     let is_formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let is_quoted = is_formula || cell.contains(['"', ',', '\n', '\r']);

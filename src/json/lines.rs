@@ -1,7 +1,7 @@
-//! Lines of a file or of standard input, plain or compressed, in bounded memory.
+//! Reads lines of a file or standard input, plain or compressed, in bounded memory.
 //!
-//! Compression is recognised by the first bytes, not by the name, so that it works on standard
-//! input as well. Several gzip members or zstd frames in a row are one text.
+//! Compression is detected by the first bytes, not by the file name, so it also works on standard input.
+//! Consecutive gzip members or zstd frames form one text.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -14,12 +14,12 @@ use flate2::bufread::MultiGzDecoder;
 use super::error::RecordError;
 use crate::{Error, Result};
 
-/// The most bytes of a line, without its end: 16 MiB, more than a record whose texts are all as
-/// long as they may be. A longer line is passed over without being held in memory.
+/// Maximum bytes of a line, without its end: 16 MiB, more than a record with all texts of maximum length.
+/// A longer line is skipped without being held in memory.
 pub const LINE_BYTES_MAX: usize = 16 << 20;
 
-/// Bytes read from the file, and given by a decompressor, at a time. Large enough that the cost
-/// of a call vanishes, small enough for the second-level cache.
+/// Buffer size for reading and decompression. Large enough that the cost of a call is negligible, small
+/// enough for the L2 cache.
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// The path that stands for standard input.
@@ -49,23 +49,23 @@ pub struct Lines {
     bytes_read: Arc<AtomicU64>,
     total_bytes: Option<u64>,
     line: Vec<u8>,
-    /// The lines that were read, blank ones included.
+    /// Number of lines read, including blank ones.
     number: u64,
-    /// The line in the buffer, where it is to be given again.
+    /// The line in the buffer, if it was peeked.
     peeked: Option<ReadLine>,
 }
 
 /// A line that is not blank.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// Its number, counted from 1.
+    /// The line number, counted from 1.
     pub number: u64,
-    /// Its bytes without the end of line, or the error of having more than [`LINE_BYTES_MAX`].
+    /// The bytes without the end of line, or an error if there are more than [`LINE_BYTES_MAX`].
     pub content: Result<&'a [u8], RecordError>,
 }
 
 impl Lines {
-    /// Opens a file, or standard input where the path is `-`.
+    /// Opens a file, or standard input if the path is `-`.
     ///
     /// # Errors
     /// The file cannot be opened or its beginning cannot be read.
@@ -106,8 +106,8 @@ impl Lines {
         })
     }
 
-    /// The next line that is not blank; `None` at the end. `\n` and `\r\n` end a line, and a
-    /// byte order mark before the first one is not part of it.
+    /// The next line that is not blank; `None` at the end. Lines end with `\n` or `\r\n`. A byte order mark at
+    /// the start is skipped.
     ///
     /// # Errors
     /// The file cannot be read ([`is_io`](Error::is_io)) or its compressed data is damaged or cut
@@ -117,7 +117,7 @@ impl Lines {
         Ok(self.line_of(read))
     }
 
-    /// The line that [`next_line`](Self::next_line) gives next.
+    /// The line that [`next_line`](Self::next_line) will return next.
     ///
     /// # Errors
     /// As [`next_line`](Self::next_line).
@@ -170,18 +170,18 @@ impl Lines {
         })
     }
 
-    /// The bytes taken from the file so far, compressed where it is; ahead of the lines by what
-    /// is buffered.
+    /// The bytes read from the file so far, before decompression. Includes buffered bytes, so it is ahead of
+    /// the lines.
     pub fn bytes_read(&self) -> u64 {
         self.bytes_read.load(Ordering::Relaxed)
     }
 
-    /// The size of the file; `None` where it is a pipe or a terminal.
+    /// The size of the file; `None` for a pipe or a terminal.
     pub fn total_bytes(&self) -> Option<u64> {
         self.total_bytes
     }
 
-    /// The name by which messages call the file.
+    /// The path of the file, for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -205,7 +205,7 @@ impl Lines {
         Ok(ReadLine::Whole(length))
     }
 
-    /// Where the line begins in the buffer: after a byte order mark.
+    /// The offset of the line in the buffer, after a byte order mark.
     fn content_start(&self) -> usize {
         if self.number == 1 && self.line.starts_with(BYTE_ORDER_MARK) {
             BYTE_ORDER_MARK.len()
@@ -259,7 +259,7 @@ impl Compression {
         match beginning {
             [0x1F, 0x8B, ..] => Compression::Gzip,
             [0x28, 0xB5, 0x2F, 0xFD] => Compression::Zstd,
-            // A frame to be skipped, which parallel compressors write first.
+            // A skippable frame, which parallel compressors write first.
             [0x50..=0x5F, 0x2A, 0x4D, 0x18] => Compression::Zstd,
             _ => Compression::None,
         }

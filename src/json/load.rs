@@ -1,4 +1,4 @@
-//! Loading: files of companies and signals into an index, line by line.
+//! Loads files of companies and signals into an index.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,21 +16,21 @@ use crate::error::echo;
 use crate::signal::{Company, Signal};
 use crate::{Added, Error, IndexBuilder, Result, Writer};
 
-/// What takes the records that are loaded: an [`IndexBuilder`] or a [`Writer`].
+/// The target of a load: an [`IndexBuilder`] or a [`Writer`].
 ///
-/// The trait is sealed, since nothing outside this crate can make the [`Error`] that it returns.
+/// The trait is sealed, because only this crate can create the [`Error`] that it returns.
 pub trait Sink: sealed::Sealed {
-    /// Takes a company; a later one with the same slug replaces it.
+    /// Adds a company; a later one with the same slug replaces it.
     ///
     /// # Errors
-    /// What went wrong other than with this record; the load ends.
+    /// An error that does not concern this record alone; it ends the load.
     fn add_company(&mut self, company: &Company<'_>) -> Result<Added>;
 
-    /// Takes a signal; a later one with the same id replaces it.
+    /// Adds a signal; a later one with the same id replaces it.
     ///
     /// # Errors
-    /// [`is_unknown_company`](Error::is_unknown_company), which rejects this record alone; or what
-    /// went wrong other than with this record, and the load ends.
+    /// [`is_unknown_company`](Error::is_unknown_company), which rejects only this record, or an error that does
+    /// not concern this record alone and ends the load.
     fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added>;
 }
 
@@ -74,25 +74,25 @@ impl Sink for Writer {
     }
 }
 
-/// What to do about a line that breaks a rule.
+/// The handling of invalid lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnInvalid {
     /// End the load with an error.
     #[default]
     Stop,
-    /// Count it, tell of it, and go on.
+    /// Count and report the line, and continue.
     Skip,
 }
 
-/// A line that was not loaded. Its `Display` reads `signals.jsonl:17: id: ...`.
+/// A rejected line. `Display` writes `signals.jsonl:17: id: ...`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rejected {
     /// The file.
     pub path: PathBuf,
-    /// The line's number, counted from 1.
+    /// The line number, counted from 1.
     pub line: u64,
-    /// The field, what is wrong with it and what is allowed.
+    /// The field, the error and what is allowed.
     pub error: RecordError,
 }
 
@@ -102,35 +102,35 @@ impl fmt::Display for Rejected {
     }
 }
 
-/// How far the load of a file has come.
+/// The progress of loading a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Bytes of the file that were read, compressed where it is.
+    /// Bytes read from the file, before decompression.
     pub bytes_read: u64,
-    /// The size of the file, where it is known.
+    /// The size of the file, if known.
     pub total_bytes: Option<u64>,
-    /// Records of the file that were read, the rejected included.
+    /// Records read from the file, including rejected ones.
     pub records: u64,
 }
 
-/// What a load did.
+/// A summary of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoadReport {
-    /// Companies taken, those that replaced others included.
+    /// Companies added, including those that replaced others.
     pub companies: u64,
-    /// Signals taken, those that replaced others included.
+    /// Signals added, including those that replaced others.
     pub signals: u64,
     /// Companies that replaced an earlier one with the same slug.
     pub companies_replaced: u64,
     /// Signals that replaced an earlier one with the same id.
     pub signals_replaced: u64,
-    /// Records that were not loaded.
+    /// Rejected records.
     pub rejected: u64,
-    /// The companies among them.
+    /// Rejected companies.
     pub companies_rejected: u64,
-    /// The signals among them whose company was not loaded, perhaps because it was rejected.
+    /// Rejected signals whose company is unknown, perhaps because it was rejected.
     pub signals_without_company: u64,
 }
 
@@ -165,7 +165,8 @@ pub fn load(
     Ok(loader.report())
 }
 
-/// Loads files one after the other, companies before their signals, and tells of what happens.
+/// Loads files one after another, companies before their signals, with callbacks for progress and skipped
+/// lines.
 pub struct Loader<'c> {
     on_invalid: OnInvalid,
     on_rejected: Box<dyn FnMut(&Rejected) + 'c>,
@@ -190,7 +191,7 @@ impl<'c> Loader<'c> {
         }
     }
 
-    /// Rejects records with fields that no record has, rather than counting the fields.
+    /// Rejects records with unknown fields instead of counting the fields.
     #[must_use]
     pub fn strict(mut self) -> Loader<'c> {
         self.company_fields = UnknownFields::Refused(RecordKind::Company);
@@ -198,23 +199,23 @@ impl<'c> Loader<'c> {
         self
     }
 
-    /// Reads the field `theirs` of the files as our field `ours`, such as `funding.stage`.
+    /// Reads the field `theirs` of the files as the field `ours`, such as `funding.stage`.
     ///
     /// # Errors
-    /// No record has a field `ours` ([`is_invalid`](Error::is_invalid)).
+    /// There is no field `ours` ([`is_invalid`](Error::is_invalid)).
     pub fn renamed(mut self, theirs: &str, ours: &str) -> Result<Loader<'c>> {
         self.renames.add(theirs, ours)?;
         Ok(self)
     }
 
-    /// Tells of each line that is skipped. With [`OnInvalid::Stop`] the error tells instead.
+    /// Sets a callback for skipped lines. With [`OnInvalid::Stop`] it is not called.
     #[must_use]
     pub fn on_rejected(mut self, tell: impl FnMut(&Rejected) + 'c) -> Loader<'c> {
         self.on_rejected = Box::new(tell);
         self
     }
 
-    /// Tells of progress every few hundred records, and when the last of a file is taken.
+    /// Sets a callback for progress, called every few hundred records and at the end of a file.
     #[must_use]
     pub fn on_progress(mut self, tell: impl FnMut(Progress) + 'c) -> Loader<'c> {
         self.on_progress = Box::new(tell);
@@ -251,8 +252,8 @@ impl<'c> Loader<'c> {
     /// The file cannot be read, the sink fails, or, with [`OnInvalid::Stop`], a line breaks a
     /// rule or names an unknown company ([`is_invalid`](Error::is_invalid)).
     ///
-    /// Cost: a microsecond a signal beside the sink's own work, and another for decompression on
-    /// a second thread. Memory is bounded, whatever the size of the file.
+    /// Cost: a microsecond per signal in addition to the sink's work, and another for decompression on a second
+    /// thread. Memory is bounded regardless of the size of the file.
     pub fn signals(&mut self, path: impl AsRef<Path>, sink: &mut impl Sink) -> Result<()> {
         let mut unknown = mem::take(&mut self.signal_fields);
         let loaded = self.load(path.as_ref(), RecordKind::Signal, |report, line| {
@@ -275,13 +276,12 @@ impl<'c> Loader<'c> {
         loaded
     }
 
-    /// What was done so far, over all files.
+    /// The summary so far, over all files.
     pub fn report(&self) -> LoadReport {
         self.report
     }
 
-    /// The fields that were given and that no record has, over all files; none where
-    /// [`strict`](Self::strict) rejects their records.
+    /// The unknown fields, over all files; empty if [`strict`](Self::strict) rejects their records.
     pub fn unknown_fields(&self) -> Vec<UnknownField> {
         let fields = [&self.company_fields, &self.signal_fields];
         fields
@@ -290,7 +290,7 @@ impl<'c> Loader<'c> {
             .collect()
     }
 
-    /// Hands each line to `take`, which answers with the error of a line that it rejects.
+    /// Passes each line to `take`, which returns the error if it rejects the line.
     fn load(
         &mut self,
         path: &Path,

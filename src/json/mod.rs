@@ -1,13 +1,13 @@
-//! JSON: lines of records in, response records out.
+//! JSON: parses input records and writes responses.
 //!
-//! Beside the service and the binary, this is the only room that knows JSON.
+//! Besides the service and the program, no other module uses JSON.
 //!
-//! - [`parse_signal`] and [`parse_company`] turn a line into a record, or say what is wrong with it.
+//! - [`parse_signal`] and [`parse_company`] parse a line into a record.
 //! - [`Lines`] reads lines from a file or standard input, plain or compressed.
-//! - [`load()`] and [`Loader`] take files of records into an index: JSON lines or CSV.
+//! - [`load()`] and [`Loader`] load files of records into an index: JSON lines or CSV.
 //! - [`write_signal`] and [`write_company`] write the lines that are loaded.
-//! - [`SignalItem`], [`SignalDetail`], [`CompanyDetail`], [`FilterOptions`] and [`ChangeItem`] are what
-//!   a response shows; [`Data`] and [`SearchData`] are its envelopes.
+//! - [`SignalItem`], [`SignalDetail`], [`CompanyDetail`], [`FilterOptions`] and [`ChangeItem`] are the
+//!   contents of responses; [`Data`] and [`SearchData`] are their envelopes.
 //!
 //! ```
 //! use signaldex::json;

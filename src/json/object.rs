@@ -1,7 +1,7 @@
-//! Reading an object member by member, with every error attributed to its field.
+//! Reads objects member by member and attributes errors to fields.
 //!
-//! serde knows where in a line it stands, but not what a value there is called or may be. The
-//! [`Context`] knows; it takes the first error out past serde's own error.
+//! serde's errors have a position but not the name of the field or its allowed values. The [`Context`]
+//! records both with the first error, beside serde's own error.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,10 +19,10 @@ pub(super) type Slot<T> = Option<Option<T>>;
 
 /// The members of an object, filled as they are met.
 pub(super) trait Members<'de>: Default {
-    /// Takes the value of the member `name`, or ignores it where there is no such member.
+    /// Stores the value of the member `name`, or ignores it if the member is unknown.
     ///
     /// # Errors
-    /// The value is not what the member may be.
+    /// The value is not allowed for the member.
     fn take<A: MapAccess<'de>>(
         &mut self,
         name: &str,
@@ -30,7 +30,7 @@ pub(super) trait Members<'de>: Default {
     ) -> Result<(), A::Error>;
 }
 
-/// What a member may be.
+/// A type of member values.
 pub(super) trait Member<'de>: Sized {
     /// Completes "must be …".
     const EXPECTED: &'static str;
@@ -38,14 +38,14 @@ pub(super) trait Member<'de>: Sized {
     /// Reads the value; `None` is null.
     ///
     /// # Errors
-    /// The value is not what is expected.
+    /// The value is not as expected.
     fn read<A: MapAccess<'de>>(
         map: &mut A,
         context: &mut Context,
     ) -> Result<Option<Self>, A::Error>;
 }
 
-/// Reads a line that is to be one object.
+/// Reads a line with one object.
 pub(super) fn read_line<'de, M: Members<'de>>(
     line: &'de [u8],
     unknown: &mut UnknownFields,
@@ -71,7 +71,7 @@ pub(super) fn read_line<'de, M: Members<'de>>(
     }
 }
 
-/// The field that is being read, and the error that was found in it.
+/// The current field, and the first error.
 #[derive(Debug)]
 pub(super) struct Context {
     field: Option<&'static str>,
@@ -81,12 +81,12 @@ pub(super) struct Context {
 }
 
 impl Context {
-    /// Notes that the value, which `shown` gives as written, is not what is expected.
+    /// Records that a value, given as written, is not as expected.
     pub(super) fn refuse<E: serde::de::Error>(&mut self, shown: &str) -> E {
         self.fail(format!("{} is not {}", echo(shown), self.expected))
     }
 
-    /// Notes an error of the field that is being read.
+    /// Records an error of the current field.
     pub(super) fn fail<E: serde::de::Error>(&mut self, reason: String) -> E {
         self.error = Some(self.of_field(reason));
         E::custom("the error is in the context")
@@ -125,14 +125,14 @@ impl Context {
     }
 }
 
-/// The value of a member, not yet read.
+/// The unread value of a member.
 pub(super) struct MemberValue<'a, A> {
     map: &'a mut A,
     context: &'a mut Context,
 }
 
 impl<'de, A: MapAccess<'de>> MemberValue<'_, A> {
-    /// Reads the value into the slot of its field, once.
+    /// Reads the value into the slot of its field; repeated members are an error.
     pub(super) fn store<T: Member<'de>>(
         self,
         field: &'static str,
@@ -151,7 +151,7 @@ impl<'de, A: MapAccess<'de>> MemberValue<'_, A> {
         Ok(())
     }
 
-    /// Passes over the value of a field that no record has, and takes note of its name.
+    /// Skips the value of an unknown field and records its name.
     pub(super) fn unknown(self, outer: Option<&str>, name: &str) -> Result<(), A::Error> {
         if let Err(reason) = self.context.unknown.note(outer, name) {
             self.context.field = None;
@@ -160,7 +160,7 @@ impl<'de, A: MapAccess<'de>> MemberValue<'_, A> {
         self.ignore()
     }
 
-    /// Passes over the value, however deep it is nested.
+    /// Skips the value, at any nesting depth.
     pub(super) fn ignore(self) -> Result<(), A::Error> {
         self.map.next_value::<IgnoredAny>().map(|_| ())
     }
@@ -218,7 +218,7 @@ impl<'de, M: Members<'de>> Visitor<'de> for ObjectSeed<'_, M> {
     }
 }
 
-/// Reads a string or null, and borrows the string where it holds no escapes.
+/// Reads a string or null, borrowing strings without escapes.
 pub(super) struct TextSeed;
 
 impl<'de> DeserializeSeed<'de> for TextSeed {

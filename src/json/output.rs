@@ -1,7 +1,7 @@
-//! Response records: what a search, a detail, a company and the filter options show.
+//! The records of responses: search items, details, companies and filter options.
 //!
-//! Each type here is a view of a record that serde writes with exactly the contract's fields, in
-//! its order, nulls included. Hiring attributes are searched but never shown.
+//! Each type is a view of a record, serialised with exactly the specified fields, in their order,
+//! including nulls. Hiring attributes are searched but never shown.
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -25,14 +25,14 @@ pub struct Data<T> {
 pub struct SearchData<'a> {
     /// The signals of the page.
     pub items: &'a [SignalItem<'a>],
-    /// Where the next page starts; null exactly when no further signal matches.
+    /// The cursor of the next page; null if and only if no further signal matches.
     pub next_cursor: Option<&'a str>,
-    /// The exact count, where it was asked for; left out otherwise.
+    /// The exact count, if requested; omitted otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
 }
 
-/// A signal as a search shows it.
+/// A signal in a search result.
 #[derive(Clone, Copy, Debug)]
 pub struct SignalItem<'a> {
     /// The signal.
@@ -50,7 +50,7 @@ impl<'a> From<&'a Item<'_>> for SignalItem<'a> {
     }
 }
 
-/// A signal as it is shown alone, with its company.
+/// The detail of a signal, with its company.
 #[derive(Clone, Copy, Debug)]
 pub struct SignalDetail<'a> {
     /// The signal.
@@ -59,23 +59,23 @@ pub struct SignalDetail<'a> {
     pub company: &'a Company<'a>,
 }
 
-/// A company as it is shown alone.
+/// The detail of a company.
 #[derive(Clone, Copy, Debug)]
 pub struct CompanyDetail<'a> {
-    /// The company with its figures.
+    /// The company with its summary.
     pub profile: &'a CompanyProfile<'a>,
 }
 
-/// The values that can be filtered on, with their counts, in the order given.
+/// The filter options: values with counts, in the given order of facets.
 #[derive(Clone, Copy, Debug)]
 pub struct FilterOptions<'a> {
     /// The counts.
     pub counts: &'a Facets,
-    /// The facets that are listed.
+    /// The listed facets.
     pub facets: &'a [Facet],
 }
 
-/// The fields of a search item, and the company's object.
+/// Number of fields of a search item, plus the company's object.
 const ITEM_FIELDS: usize = 15;
 
 impl Serialize for SignalItem<'_> {

@@ -1,7 +1,8 @@
-//! A page of search results as bytes: the answer that is asked for most, and the longest.
+//! Writes a page of search results as bytes. This is the most frequent and longest answer, so it does not go
+//! through serde.
 //!
-//! Most texts need no escapes and are copied. Serialising [`Data`](super::Data) of the page gives the
-//! same bytes and defines what is right.
+//! Most texts need no escapes and are copied. Tests compare the bytes with the serialisation of
+//! [`Data`](super::Data).
 
 use std::convert::Infallible;
 
@@ -12,26 +13,26 @@ use super::text_encoding::{self, Text, is_plain};
 use super::written::AmountNumber;
 use crate::signal::{Funding, Signal};
 
-/// Bytes of the answer but for its items: what it starts and ends with, and a cursor.
+/// Bytes of the answer without items: envelope and cursor.
 const ENVELOPE_BYTES: usize = 256;
 
-/// Bytes to expect of an item: most of the generated corpus have fewer.
+/// Expected bytes of an item: most of the generated corpus have fewer.
 const ITEM_BYTES: usize = 900;
 
-/// What the answer of a search starts with.
+/// The start of the answer.
 const START: &[u8] = br#"{"data":{"items":["#;
 
-/// The answer of a search, `{"data": …}`, while its items are added: they are written once, to where they
-/// are sent from.
+/// A search answer `{"data": …}` under construction. Items are written directly to the buffer that is
+/// sent.
 #[derive(Clone, Debug)]
 pub(crate) struct SearchAnswer {
     bytes: Vec<u8>,
-    /// Where each item ends.
+    /// The end offset of each item.
     ends: Vec<usize>,
 }
 
 impl SearchAnswer {
-    /// An answer without items, with memory for `items` of the usual size.
+    /// Creates an empty answer with capacity for `items` items of typical size.
     pub(crate) fn with_capacity(items: usize) -> SearchAnswer {
         let mut bytes = Vec::with_capacity(ENVELOPE_BYTES + items * ITEM_BYTES);
         bytes.extend_from_slice(START);
@@ -56,14 +57,14 @@ impl SearchAnswer {
         self.ends.push(self.bytes.len());
     }
 
-    /// Keeps the first items, where there are more.
+    /// Keeps the first items.
     pub(crate) fn truncate(&mut self, items: usize) {
         self.ends.truncate(items);
         let end = self.ends.last().copied().unwrap_or(START.len());
         self.bytes.truncate(end);
     }
 
-    /// The whole answer, with the cursor of the next page.
+    /// Completes the answer with the cursor of the next page.
     pub(crate) fn finish(mut self, next_cursor: Option<&str>) -> Vec<u8> {
         self.bytes.extend_from_slice(br#"],"nextCursor":"#);
         write_value(&mut self.bytes, &next_cursor);
@@ -78,7 +79,7 @@ impl SearchAnswer {
     }
 }
 
-/// One item of such an answer.
+/// Writes one item of such an answer.
 #[cfg(feature = "cluster")]
 pub(crate) fn search_item(signal: &Signal<'_>, company_name: &str) -> Vec<u8> {
     let mut output = Vec::with_capacity(ITEM_BYTES);
@@ -86,7 +87,7 @@ pub(crate) fn search_item(signal: &Signal<'_>, company_name: &str) -> Vec<u8> {
     output
 }
 
-/// Appends a signal as a search item in a line of its own.
+/// Appends a signal as a search item on a line of its own.
 pub(crate) fn write_item_line(output: &mut Vec<u8>, signal: &Signal<'_>, company_name: &str) {
     write_item(output, signal, company_name);
     output.push(b'\n');
@@ -126,7 +127,7 @@ fn write_funding(output: &mut Vec<u8>, funding: &Funding<'_>) {
     output.push(b'}');
 }
 
-/// Writes a text in quotes, or null: nearly all need no escapes.
+/// Writes a text in quotes, or null.
 fn write_text(output: &mut Vec<u8>, text: Option<&str>) {
     match text {
         Some(text) if is_plain(text.as_bytes()) => {
@@ -139,7 +140,7 @@ fn write_text(output: &mut Vec<u8>, text: Option<&str>) {
     }
 }
 
-/// Writes a text that never needs escapes in quotes, or null.
+/// Writes a text that never needs escapes, or null.
 fn write_plain(output: &mut Vec<u8>, text: Option<Text>) {
     match text {
         Some(text) => text.write_quoted(output),

@@ -1,9 +1,9 @@
-//! Reading ahead: a thread of its own reads and decompresses lines, and turns CSV into them, while the
-//! records of earlier ones are parsed and taken.
+//! Reads ahead: a thread reads and decompresses lines, and converts CSV, while the records of earlier
+//! lines are parsed and added.
 //!
-//! Lines cross over as bytes, many in one buffer. Parsing on that thread as well was measured to
-//! be slower than no thread at all: the records would have to own their texts, a dozen
-//! allocations each, made on one thread and freed on the other.
+//! Lines are passed as bytes, many in one buffer. Parsing on that thread, too, was slower than having no
+//! thread: records would have to own their texts, with a dozen allocations each, made on one thread and
+//! freed on the other.
 
 use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, SyncSender};
@@ -13,23 +13,23 @@ use super::error::RecordError;
 use super::records::Records;
 use crate::Result;
 
-/// Bytes after which a batch is full: a few hundred records, so that the cost of handing over
-/// vanishes, in a buffer that still fits the second-level cache.
+/// Bytes of a full batch: a few hundred records, so that the cost of passing it is negligible, in a buffer
+/// that fits into the L2 cache.
 const BATCH_BYTES: usize = 256 << 10;
 
-/// Lines of a batch at most, for lines of a few bytes or of too many to be held.
+/// Maximum number of lines in a batch, which matters for very short and for skipped lines.
 const BATCH_LINES_MAX: usize = 1 << 12;
 
-/// Batches that may wait. With one at either end and a line of the maximum length in each, this
-/// bounds the memory of a load.
+/// Batches in the queue. With one more at each end, and a line of maximum length in each, this bounds the
+/// memory of a load.
 const BATCHES_WAITING_MAX: usize = 2;
 
-/// Some lines of a file, in order.
+/// Consecutive lines of a file.
 #[derive(Default)]
 pub(super) struct Batch {
     text: Vec<u8>,
     lines: Vec<BatchLine>,
-    /// The bytes that were taken from the file up to here.
+    /// Bytes read from the file up to here.
     pub(super) bytes_read: u64,
 }
 
@@ -44,7 +44,7 @@ impl Batch {
         self.lines.len()
     }
 
-    /// Each line's number, with its bytes or what is wrong with it.
+    /// The lines with their numbers; each is bytes or an error.
     pub(super) fn lines(&self) -> impl Iterator<Item = (u64, Result<&[u8], &RecordError>)> {
         self.lines.iter().map(|line| {
             let content = line.content.as_ref().map(|range| &self.text[range.clone()]);
@@ -75,14 +75,14 @@ impl Batch {
     }
 }
 
-/// Starts the thread, which ends with the lines, after an error, or once nobody receives.
+/// Starts the thread. It ends at the end of the lines, after an error, or when the receiver is dropped.
 pub(super) fn start<'scope>(
     scope: &'scope Scope<'scope, '_>,
     mut records: Records,
 ) -> Receiver<Result<Batch>> {
     let (sender, receiver) = mpsc::sync_channel(BATCHES_WAITING_MAX);
     scope.spawn(move || {
-        // A send fails where the load has ended already, which leaves nothing to tell.
+        // Sending fails only if the load has already ended.
         if let Err(Stop::Failed(error)) = send_all(&mut records, &sender) {
             let _ = sender.send(Err(error));
         }
@@ -105,7 +105,7 @@ fn send_all(records: &mut Records, sender: &SyncSender<Result<Batch>>) -> Result
         let filled = batch.fill(records);
         batch.bytes_read = records.lines().bytes_read();
         let at_end = batch.len() == 0;
-        // What stands before damaged bytes is handed over before the damage is told.
+        // Lines before the damage are sent before the error.
         if !at_end {
             sender.send(Ok(batch)).map_err(|_| Stop::NobodyReceives)?;
         }

@@ -1,4 +1,4 @@
-//! The records of a file as lines of JSON, whichever form the file has.
+//! Reads the records of a file in any supported format as lines of JSON.
 
 use std::path::Path;
 
@@ -16,13 +16,13 @@ pub(super) struct Records {
 
 enum Form {
     Json,
-    /// The renamed line is kept in the buffer.
+    /// The buffer holds the renamed line.
     Renamed(Renames, Vec<u8>),
     Csv(Box<Csv>),
 }
 
 impl Records {
-    /// Opens a file, or standard input where the path is `-`, and finds out its form.
+    /// Opens a file, or standard input if the path is `-`, and detects its format.
     ///
     /// # Errors
     /// The file cannot be opened, its beginning cannot be read, or it holds a JSON array.

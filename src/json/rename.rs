@@ -1,4 +1,4 @@
-//! Fields of other names: a line with them becomes the line that the records define.
+//! Renames fields of input records.
 
 use std::fmt;
 
@@ -10,15 +10,15 @@ use crate::error::quoted;
 use crate::query::nearest_name;
 use crate::{Error, Result};
 
-/// Names of fields, theirs and ours.
+/// Pairs of field names, theirs and ours.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Renames(Vec<(String, &'static str)>);
 
 impl Renames {
-    /// Adds a name, in the records that have a field of our name.
+    /// Adds a pair for the kinds of records that have our field.
     ///
     /// # Errors
-    /// No record has a field of our name.
+    /// No record has our field.
     pub(super) fn add(&mut self, theirs: &str, ours: &str) -> Result<()> {
         let kinds = [RecordKind::Signal, RecordKind::Company];
         let Some(ours) = kinds.iter().find_map(|kind| kind.field(ours)) else {
@@ -34,7 +34,7 @@ impl Renames {
         Ok(())
     }
 
-    /// The names that apply to records of a kind.
+    /// The pairs for records of a kind.
     pub(super) fn of(&self, kind: RecordKind) -> Renames {
         let names = self.0.iter();
         let names = names.filter(|(_, ours)| kind.field(ours).is_some());
@@ -45,7 +45,7 @@ impl Renames {
         self.0.is_empty()
     }
 
-    /// Our name for one of theirs.
+    /// Our name for their name.
     pub(super) fn ours(&self, theirs: &str) -> Option<&'static str> {
         let mut names = self.0.iter();
         names
@@ -53,8 +53,8 @@ impl Renames {
             .map(|&(_, ours)| ours)
     }
 
-    /// Writes the object of a line with our names. What is not one JSON object is copied, so that
-    /// the parser says what is wrong.
+    /// Writes the object of a line with our names. Anything but one JSON object is copied, so that the parser
+    /// reports the error.
     pub(super) fn rewrite(&self, line: &[u8], output: &mut Vec<u8>) {
         output.clear();
         let Ok(Members(members)) = serde_json::from_slice(line) else {
@@ -81,7 +81,7 @@ impl Renames {
                 });
             }
         }
-        // The members of one object stand together, in their order.
+        // Groups the members of each object, in their order.
         renamed.sort_by(|(one, ..), (other, ..)| one.cmp(other));
         let mut object = ObjectWriter::new(output);
         for (outer, name, value) in renamed {
@@ -92,7 +92,7 @@ impl Renames {
         object.end();
     }
 
-    /// Whether members are taken out of the object of this name, or put into it.
+    /// Whether members are moved out of or into the object of this name.
     fn reaches_into(&self, name: &str) -> bool {
         let begins = |path: &str| {
             path.strip_prefix(name)
@@ -110,7 +110,7 @@ fn split<'v>(path: &str, value: &'v RawValue) -> (Option<String>, String, &'v Ra
     }
 }
 
-/// Writes an object whose members may be objects; those of one of these come one after the other.
+/// Writes an object with nested objects, whose members must be written consecutively.
 pub(super) struct ObjectWriter<'o> {
     output: &'o mut Vec<u8>,
     outer: Option<String>,
@@ -127,7 +127,7 @@ impl<'o> ObjectWriter<'o> {
         }
     }
 
-    /// Writes a member, of the object `outer` where there is one.
+    /// Writes a member, within the object `outer` if given.
     pub(super) fn member(
         &mut self,
         outer: Option<&str>,
@@ -175,7 +175,7 @@ pub(super) fn write_text(output: &mut Vec<u8>, text: &str) {
         .expect("a text is valid JSON, and memory can be written to");
 }
 
-/// The members of an object in their order, those of one name each for itself.
+/// The members of an object in order, including repeated names.
 struct Members<'de>(Vec<(String, &'de RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {

@@ -1,18 +1,17 @@
-//! How ids, days, instants and whole amounts are written in answers, without allocation, and
-//! which texts are written as they are.
+//! Writes ids, days, instants and whole amounts without allocation, and detects texts without escapes.
 
 use time::{Date, UtcDateTime};
 
 use crate::signal::SignalId;
 
-/// The first whole number above which a 64-bit float no longer holds every whole number.
+/// The limit up to which a 64-bit float represents every integer.
 pub(crate) const WHOLE_MAX: u64 = 1 << 53;
 
-/// The longest text here is an instant of a year of six digits before 0, which `time` can be
-/// told to allow, with nine digits of a second.
+/// The longest text: an instant with a negative year of six digits, which `time` can be configured to
+/// allow, and nine fractional digits.
 const TEXT_BYTES: usize = "-999999-12-31T23:59:59.999999999Z".len();
 
-/// A short text that is put together on the stack: answers hold hundreds.
+/// A short text on the stack; an answer contains hundreds.
 pub(crate) struct Text {
     bytes: [u8; TEXT_BYTES],
     length: usize,
@@ -59,7 +58,7 @@ pub(crate) fn whole(amount: f64) -> Option<u64> {
 #[cfg(any(feature = "http", test))]
 pub(crate) fn is_plain(text: &[u8]) -> bool {
     match text.last_chunk() {
-        // The last 16 bytes may have been looked at before, which is sooner done than fewer.
+        // Checking the last 16 bytes again is faster than checking fewer.
         Some(last) => {
             let (chunks, _) = text.as_chunks();
             special_bytes(chunks.iter().chain([last])) == 0
@@ -68,7 +67,7 @@ pub(crate) fn is_plain(text: &[u8]) -> bool {
     }
 }
 
-/// Not zero where some byte needs an escape. Without a branch inside, this is a few vector instructions.
+/// Non-zero if any byte needs an escape. Without branches, it compiles to a few vector instructions.
 #[cfg(any(feature = "http", test))]
 fn special_bytes<'c>(chunks: impl Iterator<Item = &'c [u8; 16]>) -> u8 {
     let mut found = [0; 16];
@@ -95,8 +94,7 @@ impl Text {
         std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
     }
 
-    /// Writes the text in quotes. The unused bytes are copied too and cut off: a copy of fixed length is a few
-    /// instructions and no call.
+    /// Writes the text in quotes. Copies unused bytes, too, and truncates: a copy of fixed length is inlined.
     #[cfg(feature = "http")]
     pub(crate) fn write_quoted(&self, output: &mut Vec<u8>) {
         output.push(b'"');
@@ -140,7 +138,7 @@ impl Text {
         self.push([b'-', m, o, b'-', d, e]);
     }
 
-    /// The fraction of a second without trailing zeros; nothing for none.
+    /// Writes the fraction of a second without trailing zeros, or nothing if it is zero.
     fn fraction(&mut self, nanosecond: u32) {
         if nanosecond == 0 {
             return;

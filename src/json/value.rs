@@ -1,4 +1,4 @@
-//! What single values of input records may be: texts, days, instants, numbers, ids.
+//! Values of input records: texts, days, instants, numbers, ids.
 
 use std::borrow::Cow;
 
@@ -11,8 +11,8 @@ use super::object::{Context, Member, TextSeed};
 use crate::query::dates::calendar_date;
 use crate::signal::{Currency, SignalId};
 
-/// The most bytes of UTF-8 that one text of a record may have: 1 MiB, far above any real title or
-/// abstract, so that one broken export cannot fill an index.
+/// Maximum bytes of a text: 1 MiB of UTF-8, far above any real title or abstract, so that a broken export
+/// cannot fill an index.
 pub const FIELD_BYTES_MAX: usize = 1 << 20;
 
 impl<'de> Member<'de> for Cow<'de, str> {
@@ -100,7 +100,7 @@ impl<'de> Member<'de> for i64 {
     }
 }
 
-/// A number of things, such as employees.
+/// A count, such as the number of employees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Count(pub(super) i64);
 
@@ -119,7 +119,7 @@ impl<'de> Member<'de> for Count {
     }
 }
 
-/// Reads a string that means something.
+/// Reads a string and parses it.
 fn read_text<'de, A: MapAccess<'de>, T>(
     map: &mut A,
     context: &mut Context,
@@ -134,8 +134,7 @@ fn read_text<'de, A: MapAccess<'de>, T>(
     }
 }
 
-/// Reads a value by how it is written: a number that went through a float first would have lost
-/// digits, and `1.0` would look like `1`.
+/// Reads a value as written: a float would lose digits, and `1.0` would equal `1`.
 fn read_as_written<'de, A: MapAccess<'de>, T>(
     map: &mut A,
     context: &mut Context,
@@ -158,7 +157,7 @@ fn signal_id(written: &str) -> Option<SignalId> {
     written.parse().ok()
 }
 
-/// A whole number, or one as a decimal string, in which a fraction of zeros is allowed.
+/// An integer, or a decimal string of one, in which a fraction of zeros is allowed.
 fn whole(written: &str) -> Option<i64> {
     let Some(text) = unquoted(written) else {
         return written.parse().ok();
@@ -169,12 +168,12 @@ fn whole(written: &str) -> Option<i64> {
         .then(|| digits.parse().ok())?
 }
 
-/// What stands between the quotes of a string without escapes.
+/// The content of a string without escapes.
 fn unquoted(written: &str) -> Option<&str> {
     written.strip_prefix('"')?.strip_suffix('"')
 }
 
-/// Whether these are digits, and a fraction where there is a point, as JSON writes them.
+/// Whether a text is digits with an optional fraction, as in JSON.
 fn is_decimal(text: &str) -> bool {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let are_digits =
@@ -182,32 +181,32 @@ fn is_decimal(text: &str) -> bool {
     are_digits(whole) && are_digits(fraction) && (whole == "0" || !whole.starts_with('0'))
 }
 
-/// An amount, or one as a decimal string of which nothing is lost.
+/// An amount, or a decimal string that a float represents exactly.
 fn amount(written: &str) -> Option<f64> {
     if let Some(text) = unquoted(written) {
         let number: f64 = is_decimal(text).then(|| text.parse().ok())??;
         return (number.is_finite() && is_exact(text, number)).then_some(number);
     }
     let number: f64 = written.parse().ok()?;
-    // The sum with zero makes the zero of "-0" positive.
+    // Adding zero turns -0 into 0.
     (number.is_finite() && number >= 0.0).then_some(number + 0.0)
 }
 
-/// Whether a number stands for this decimal and no other of as many digits.
+/// Whether a float represents a decimal without loss, so that its digits can be restored.
 fn is_exact(text: &str, number: f64) -> bool {
     const DIGITS_ALWAYS_KEPT: usize = f64::DIGITS as usize;
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let fraction_digits = text.split_once('.').map_or(0, |(_, digits)| digits.len());
-    // The first condition alone is right, and saves the writing of nearly all.
+    // The first condition suffices for nearly all, and saves formatting.
     digits <= DIGITS_ALWAYS_KEPT || format!("{number:.fraction_digits$}") == text
 }
 
 fn instant(text: &str) -> Option<UtcDateTime> {
-    // A day is its first instant.
+    // A day stands for its first instant.
     if let Some(day) = calendar_date(text) {
         return Some(day.midnight().as_utc());
     }
-    // The parser takes any character between day and time; RFC 3339 knows these.
+    // The parser accepts any character between day and time; RFC 3339 allows these.
     if !matches!(text.as_bytes().get(10), Some(b'T' | b't' | b' ')) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Input records written: the lines that [`parse_signal`](super::parse_signal) and
+//! Writes input records: the lines that [`parse_signal`](super::parse_signal) and
 //! [`parse_company`](super::parse_company) read.
 
 use serde::ser::SerializeStruct;
@@ -41,7 +41,7 @@ impl Serialize for SignalLine<'_> {
     }
 }
 
-/// An id as a number where every reader of JSON keeps it exact, else as a string.
+/// An id as a number if every JSON parser keeps it exact, else as a string.
 struct IdNumber(SignalId);
 
 impl Serialize for IdNumber {

@@ -1,4 +1,4 @@
-//! How single values are written, in input records and responses alike.
+//! Serialises values, for input records and responses.
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -8,7 +8,7 @@ use super::item::{FundingMember, Member, visit_funding};
 use super::text_encoding;
 use crate::signal::{Funding, SignalId};
 
-/// An id as a string, which every reader of JSON keeps exact.
+/// An id as a string, which every JSON parser keeps exact.
 pub(super) struct IdText(pub(super) SignalId);
 
 impl Serialize for IdText {
@@ -35,8 +35,8 @@ impl Serialize for InstantText {
     }
 }
 
-/// An amount: without a point where it is whole and exact, else in the fewest digits that read
-/// back as the same number.
+/// An amount: without a decimal point if it is an exact integer, else with the fewest digits that parse to
+/// the same number.
 pub(super) struct AmountNumber(pub(super) f64);
 
 impl Serialize for AmountNumber {
@@ -48,7 +48,7 @@ impl Serialize for AmountNumber {
     }
 }
 
-/// A member of an item, but for the company's name.
+/// A member of an item, except the company's name.
 pub(super) struct MemberValue<'s>(pub(super) Member<'s>);
 
 impl Serialize for MemberValue<'_> {

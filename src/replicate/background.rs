@@ -1,4 +1,4 @@
-//! A thread that goes on with one thing until it is dropped: following a store, loading shards.
+//! A background thread that runs until dropped, for following a store or loading shards.
 
 use std::future::Future;
 use std::io;
@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 
 use tokio::sync::oneshot;
 
-/// A thread at work, until this is dropped.
+/// A background thread, stopped on drop.
 #[derive(Debug)]
 pub(crate) struct Background {
     stop: Option<oneshot::Sender<()>>,
@@ -14,8 +14,7 @@ pub(crate) struct Background {
 }
 
 impl Background {
-    /// Starts a thread with a runtime of its own: files are written and hashed there, which must
-    /// hold nobody up.
+    /// Starts a thread with a runtime of its own, because writing and hashing files blocks.
     ///
     /// # Errors
     /// The thread cannot be started.
@@ -44,11 +43,11 @@ impl Background {
 }
 
 impl Drop for Background {
-    /// Gives up what is under way, and waits until the thread has ended.
+    /// Cancels the current work and waits until the thread has ended.
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // A panic in the thread has been shown by then.
+            // A panic of the thread has already been printed.
             let _ = thread.join();
         }
     }

@@ -1,8 +1,8 @@
-//! What pruning and `cluster` both have to know of a cluster's store.
+//! The layout of a cluster's store, shared by pruning and `cluster`.
 //!
 //! ```text
 //! shards/<count>/<shard>/...                 each shard as an index is published
-//! cluster/manifests/<generation, 20 digits>  which generation of each shard belongs to it
+//! cluster/manifests/<generation, 20 digits>  the generation of each shard
 //! ```
 
 use serde::Deserialize;
@@ -20,12 +20,12 @@ pub(super) const SHARDS: &str = "shards";
 /// The first word of a cluster's manifest.
 pub(crate) const CLUSTER_MAGIC: &str = "signaldex-cluster";
 
-/// Where a shard's index is.
+/// The folder of a shard.
 pub(crate) fn shard_folder(shard: u32, shards: u32) -> String {
     format!("{SHARDS}/{shards}/{shard}")
 }
 
-/// What pruning reads of a cluster's generation.
+/// The part of a cluster's manifest that pruning needs.
 #[derive(Debug, Deserialize)]
 pub(super) struct ClusterManifest {
     generation: u64,
@@ -51,7 +51,7 @@ impl ClusterManifest {
         }
     }
 
-    /// How many shards there are, and the generation of each.
+    /// The number of shards, and the generation of each.
     pub(super) fn shards(&self) -> (u32, impl Iterator<Item = (u32, u64)> + '_) {
         let generations = self.shards.iter().map(|shard| shard.generation);
         (self.shards.len() as u32, (0..).zip(generations))

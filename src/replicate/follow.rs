@@ -1,4 +1,4 @@
-//! The thread in which a replica follows its store.
+//! Follows the store of a replica in a background thread.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -6,20 +6,21 @@ use std::time::{Duration, Instant};
 use super::background::Background;
 use super::replica::{Progress, Replica};
 
-/// The longest time that an error is left alone, which doubles each time: a generation that is damaged
-/// is not worth fetching every few seconds.
+/// Maximum retry delay. The delay doubles after each error, because a damaged generation is not worth
+/// fetching every few seconds.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// A replica that follows its store until this is dropped, which gives up what is under way.
+/// A replica that follows its store until this is dropped, which cancels a load in progress.
 #[derive(Debug)]
 pub struct Follower {
     _thread: Background,
 }
 
 impl Replica {
-    /// Follows the store in a thread of its own: looks for a new generation after each `interval`, at once
-    /// where [opening](Self::open_copy) has not, and reports what came of it. What went wrong is tried again after the
-    /// same time, then after twice as long, up to a minute, or when something newer is published.
+    /// Follows the store in a background thread: checks for a new generation at each `interval`, the first time
+    /// immediately if the replica was opened with [`open_copy`](Self::open_copy), and calls `report` with the
+    /// result. After an error, it retries after one interval, then after twice as long, up to a minute, or when
+    /// something newer is published.
     ///
     /// # Errors
     /// The thread cannot be started.
@@ -46,7 +47,7 @@ async fn follow(mut replica: Replica, interval: Duration, mut report: impl FnMut
     loop {
         tokio::time::sleep(pause).await;
         pause = interval;
-        // A store that cannot be reached has no news either.
+        // An unreachable store has no newer generation either.
         if let Some(faulty) = retry_delay.pausing_over()
             && replica.newest().await.is_none_or(|newest| newest == faulty)
         {
@@ -58,12 +59,12 @@ async fn follow(mut replica: Replica, interval: Duration, mut report: impl FnMut
     }
 }
 
-/// How long what went wrong is left alone.
+/// Exponential back-off for failing generations.
 pub(crate) struct RetryDelay {
     interval: Duration,
     pause: Duration,
     since: Instant,
-    /// The newest generation as it was when something went wrong.
+    /// The newest generation at the time of the error.
     faulty: Option<u64>,
 }
 
@@ -77,12 +78,12 @@ impl RetryDelay {
         }
     }
 
-    /// The generation that went wrong a short time ago: without a newer one, there is nothing to do.
+    /// The generation that failed recently; without a newer one, there is nothing to do.
     pub(crate) fn pausing_over(&self) -> Option<u64> {
         self.faulty.filter(|_| self.since.elapsed() < self.pause)
     }
 
-    /// Notes an attempt, and the newest generation where it has failed.
+    /// Records an attempt, with the newest generation if it failed.
     pub(crate) fn note(&mut self, now_failing: Option<u64>) {
         self.pause = if now_failing.is_some() && now_failing == self.faulty {
             (self.pause * 2).min(PAUSE_MAX.max(self.interval))

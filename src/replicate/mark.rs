@@ -1,11 +1,11 @@
-//! The mark by which a prune tells publishers and other prunes that it is at work.
+//! The marker that a running prune sets for publishers and other prunes.
 
 use std::time::{Instant, SystemTime};
 
 use super::store::{MARK_LIFE, Store, Stored};
 use crate::{Error, Result};
 
-/// A mark on a store, renewed for as long as a prune is at work.
+/// A marker on a store, renewed while a prune is running.
 pub(super) struct Mark<'s> {
     store: &'s Store,
     name: String,
@@ -13,7 +13,7 @@ pub(super) struct Mark<'s> {
 }
 
 impl<'s> Mark<'s> {
-    /// Marks a store, and says what time it is there.
+    /// Sets the marker. Also returns the store's current time.
     pub(super) async fn set(store: &'s Store) -> Result<(Mark<'s>, SystemTime)> {
         let number = getrandom::u64();
         let number = number.map_err(|error| Error::io("draw a random number", error.into()))?;
@@ -33,7 +33,7 @@ impl<'s> Mark<'s> {
         Ok((mark, now))
     }
 
-    /// Renews the mark before it could be taken for that of a dead prune.
+    /// Renews the marker before it expires.
     pub(super) async fn renew(&mut self) -> Result<()> {
         if self.renewed.elapsed() > MARK_LIFE / 2 {
             let late = std::io::ErrorKind::TimedOut.into();
@@ -47,7 +47,7 @@ impl<'s> Mark<'s> {
         Ok(())
     }
 
-    /// Takes the mark away.
+    /// Removes the marker.
     pub(super) async fn remove(self) -> Result<()> {
         self.store.unmark(&self.name).await
     }

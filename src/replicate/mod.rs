@@ -1,18 +1,18 @@
-//! Replicas: publishes a snapshot of an index to an object store, and follows what is published.
+//! Replicas: publishing snapshots of an index to an object store, and following them.
 //!
 //! ```text
 //! objects/<SHA-256 in hex>           a segment's file, or one of deletions; never changed
-//! manifests/<generation, 20 digits>  which objects make up a generation; created once, never changed
+//! manifests/<generation, 20 digits>  the objects of a generation; created once, never changed
 //! ```
 //!
-//! A publisher sends the objects first and then creates the manifest, if nobody else has: of several
-//! that race for a generation one wins, and a visible manifest has all its objects. There is
-//! no mutable pointer to the newest, because a conditional update is not to be had on a disk; the
-//! newest is the last name of a listing.
+//! A publisher uploads the objects first and then creates the manifest if it does not exist: of several
+//! publishers of the same generation one wins, and all objects of a visible manifest exist. There is no
+//! mutable pointer to the newest generation, because file systems have no conditional update; the newest is
+//! the last name of a listing.
 //!
-//! A [`Replica`] keeps a copy in a directory of its own, which is an index directory like any other.
-//! It fetches only objects that it does not have, verifies each against its name, opens the whole,
-//! and only then swaps; whatever goes wrong, the generation before goes on answering.
+//! A [`Replica`] keeps a copy in a directory of its own, which is a regular index directory. It fetches
+//! only missing objects, verifies each against its name, opens the new generation, and only then swaps. If
+//! anything fails, the previous generation keeps answering.
 //!
 //! ```
 //! use signaldex::replicate::{PublishOptions, Replica, Store, publish};
@@ -34,9 +34,8 @@
 //! # }
 //! ```
 //!
-//! Objects are named by what they hold, so a generation that shares segments with the one before
-//! shares objects with it. [`prune`] removes what is not needed any more. `docs/replicas.md` says how to
-//! run replicas, and what is not done.
+//! Objects are named by their content, so generations with common segments share objects. [`prune`]
+//! removes old generations. `docs/replicas.md` describes how to run replicas, and their limits.
 
 mod background;
 mod cluster_manifest;

@@ -1,7 +1,7 @@
-//! The file `origin` of a replica's directory: which store it copies, and which object each file is.
+//! The file `origin` of a replica's directory: the store it copies, and the object of each file.
 //!
-//! It tells a copy from an index of its own, which a replica must never replace, and it lets a
-//! replica that starts again go on without fetching what it has.
+//! It distinguishes a copy from an original index, which a replica must never replace, and lets a
+//! restarted replica continue without fetching existing files again.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,13 +12,13 @@ use crate::digest::Digest;
 pub(super) const ORIGIN: &str = "origin";
 const MAGIC: &str = "signaldex-origin";
 
-/// Where a directory's files come from.
+/// The origin of a directory's files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Origin {
-    /// Of the store's address.
+    /// The digest of the store's address.
     pub(super) store: Digest,
-    /// The number of each file and the object that it is.
+    /// The number of each file with its object.
     pub(super) files: Vec<(u64, Digest)>,
 }
 

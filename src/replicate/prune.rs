@@ -1,28 +1,28 @@
 //! Pruning: removes old generations from a store, and the objects that only they name.
 //!
-//! What stays, where a store is pruned with a number `keep` and an age:
+//! Pruning with a number `keep` and an age keeps:
 //!
 //! - the newest `keep` generations, and every generation that was the newest at any time within that
-//!   age: a publisher or a replica that began then goes on from it;
-//! - all objects that a manifest which stays names;
-//! - whatever was written within that age, such as the objects of a publisher that is at work.
+//!   age, because a publisher or replica that started then continues from it;
+//! - all objects of the kept manifests;
+//! - everything written within that age, such as the objects of a running publisher.
 //!
 //! # Why no publisher loses an object
 //!
-//! Before a publisher creates its manifest, each object that it names is one of three:
+//! Before a publisher creates its manifest, each object in it is in one of three states:
 //!
-//! 1. Named by the generation that was the newest when the publisher began. That one stays for `age`
-//!    after it is superseded.
-//! 2. Written at most [`FRESH`](super::publish::FRESH) before. It stays until it is `age` old.
-//! 3. Older. The publisher sends it anew, which makes it fresh; but a prune at work may have listed it
-//!    as it was. So a prune marks the store before it lists. The publisher waits until there is no
-//!    mark, and then sends again what is gone. A prune that begins later finds it fresh.
+//! 1. It belongs to the generation that was the newest when the publisher started. That generation is kept
+//!    for `age` after it is superseded.
+//! 2. It was written at most [`FRESH`](super::publish::FRESH) ago. It is kept until it is `age` old.
+//! 3. It is older. The publisher uploads it again, which makes it fresh, but a running prune may have
+//!    listed the old one. So a prune sets a marker before it lists. The publisher waits until there is no
+//!    marker, and then uploads again what is missing. A later prune finds the object fresh.
 //!
-//! A publisher that takes long begins again with what has become old meanwhile, so 1 and 2 hold as
-//! long as `age` is more than [`AGE_MIN`]. A prune renews its mark, and stops where it could not.
+//! A slow publisher uploads objects again that have become old meanwhile, so 1 and 2 hold if `age` exceeds
+//! [`AGE_MIN`]. A prune renews its marker, and stops if it cannot.
 //!
-//! Manifests go first, oldest first, and then objects: a prune that is killed leaves objects that
-//! nothing names, and the next one removes them.
+//! Manifests are removed first, oldest first, then objects. A killed prune leaves unreferenced objects,
+//! which the next one removes.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -35,47 +35,47 @@ use super::store::{MANIFESTS, OBJECTS, Store, Stored, UnfinishedFile, manifest_n
 use crate::digest::Digest;
 use crate::{Error, Result};
 
-/// From this age on, a prune is safe beside publishers: the age of an object that one finds fresh, and
-/// the time that it may take from there, with an hour for clocks that disagree.
+/// Minimum age for pruning while publishers are running: the age of a fresh object, plus the time limit of
+/// a publisher, plus an hour of clock skew.
 const AGE_MIN: Duration = FRESH
     .saturating_add(PUBLISH_TIME)
     .saturating_add(Duration::from_secs(3600));
 
-/// Objects removed at a time, between which the mark is renewed.
+/// Objects removed between renewals of the marker.
 const BATCH: usize = 100;
 
 /// What to remove from a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PruneOptions {
-    /// How many of the newest generations stay, at least 1.
+    /// The number of newest generations to keep, at least 1.
     pub keep: u64,
-    /// Nothing younger is removed. Below 13 hours, nothing may be published meanwhile.
+    /// Nothing younger is removed. Below 13 hours, nothing may be published while pruning.
     pub older_than: Duration,
-    /// Remove, instead of only telling what would be removed.
+    /// Remove, instead of only listing what would be removed.
     pub remove: bool,
 }
 
-/// What was removed, or would be.
+/// What was removed, or would be removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pruned {
-    /// What goes: manifests before what they name.
+    /// The removed files: manifests before their objects.
     pub removed: Vec<PrunedFile>,
-    /// Generations that stay; of a cluster, those of its shards are not counted.
+    /// Kept generations, without those of a cluster's shards.
     pub generations_kept: u64,
-    /// Objects that stay.
+    /// Kept objects.
     pub objects_kept: u64,
     /// Their bytes.
     pub bytes_kept: u64,
-    /// What a generation that stays names and the store does not have.
+    /// Objects of kept generations that are missing from the store.
     pub missing: Vec<String>,
 }
 
-/// Something that was removed.
+/// A removed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PrunedFile {
-    /// What it was.
+    /// The kind of file.
     pub kind: PrunedKind,
     /// Its path in the store.
     pub name: String,
@@ -91,13 +91,12 @@ pub enum PrunedKind {
     Manifest,
     /// An object.
     Object,
-    /// What a publisher that died was writing.
+    /// An unfinished upload of a dead publisher.
     UnfinishedUpload,
 }
 
 impl PruneOptions {
-    /// Tells what would be removed, so that this many generations stay, and nothing younger than a day
-    /// goes.
+    /// Options for a dry run that keeps this many generations and everything younger than a day.
     pub fn keeping(keep: u64) -> PruneOptions {
         PruneOptions {
             keep,
@@ -106,22 +105,21 @@ impl PruneOptions {
         }
     }
 
-    /// Whether the age is long enough for publishers to be at work meanwhile.
+    /// Whether the age is long enough for concurrent publishers.
     pub fn allows_publishers(&self) -> bool {
         self.older_than >= AGE_MIN
     }
 }
 
-/// Removes old generations from a store, or tells which it would remove: of an index, or of a cluster.
+/// Removes old generations of an index or a cluster from a store, or lists what it would remove.
 ///
 /// # Errors
-/// [`is_missing`](Error::is_missing) where nothing is published in the store; the error of reading a
-/// manifest that stays, and then no object is removed, since nobody knows what it names;
-/// [`is_locked`](Error::is_locked) while another prune is at work, and for ten minutes after one was
-/// killed; [`is_store`](Error::is_store) where the store refuses.
+/// [`is_missing`](Error::is_missing) if nothing is published in the store; the error of reading a kept
+/// manifest, in which case no object is removed; [`is_locked`](Error::is_locked) while another prune is
+/// running, and for ten minutes after one was killed; [`is_store`](Error::is_store) if the store refuses.
 ///
-/// Cost: a listing of all that the store holds, reading each manifest that stays, and a request for
-/// each manifest and each hundred objects that go.
+/// Cost: a listing of the whole store, a read of each kept manifest, and a request per removed manifest and
+/// per hundred removed objects.
 pub async fn prune(store: &Store, options: PruneOptions) -> Result<Pruned> {
     if options.keep == 0 {
         return Err(Error::invalid(
@@ -152,22 +150,22 @@ pub async fn prune(store: &Store, options: PruneOptions) -> Result<Pruned> {
     Ok(pruning.report)
 }
 
-/// A prune at work.
+/// A running prune.
 struct Pruning<'s> {
     root: &'s Store,
     options: PruneOptions,
     report: Pruned,
 }
 
-/// Which generations of an index stay besides those that were lately the newest.
+/// The generations of an index to keep, in addition to those that were recently the newest.
 struct Keep {
     newest: u64,
     named: BTreeSet<u64>,
 }
 
-/// What goes from the folder of an index.
+/// What to remove from the folder of an index.
 struct Plan {
-    /// The generations that were listed.
+    /// The listed generations.
     listed: BTreeSet<u64>,
     generations_kept: u64,
     manifests: Vec<Stored>,
@@ -176,7 +174,7 @@ struct Plan {
 }
 
 impl Pruning<'_> {
-    /// Prunes an index, and says how many generations stay.
+    /// Prunes an index. Returns the number of kept generations.
     async fn index(&mut self, folder: &Store, keep: &Keep) -> Result<u64> {
         if !self.options.remove {
             let plan = self.plan(folder, keep, SystemTime::now()).await?;
@@ -191,7 +189,7 @@ impl Pruning<'_> {
 
     async fn plan(&mut self, folder: &Store, keep: &Keep, now: SystemTime) -> Result<Plan> {
         let oldest = oldest_kept(now, self.options.older_than);
-        // Manifests before objects: what a manifest names was there before it.
+        // List manifests before objects: the objects of a manifest exist before it.
         let published = generations(folder).await?;
         let listed: BTreeSet<u64> = published
             .iter()
@@ -216,7 +214,7 @@ impl Pruning<'_> {
         })
     }
 
-    /// The objects that go: old ones that no kept generation names.
+    /// The objects to remove: old ones that no kept generation contains.
     async fn objects(
         &mut self,
         folder: &Store,
@@ -256,7 +254,7 @@ impl Pruning<'_> {
             mark.renew().await?;
             folder.remove(&[manifest]).await?;
         }
-        // What came meanwhile needs nothing that goes, unless a publisher's clock is far off.
+        // New generations need nothing that is removed, unless a publisher's clock is far off.
         for (generation, _) in generations(folder).await? {
             if !plan.listed.contains(&generation) {
                 let publication = folder.publication(generation).await?;
@@ -288,7 +286,7 @@ impl Pruning<'_> {
                 let folder = self.root.folder(&shard_folder(shard, count));
                 let keep = match named.remove(&(count, shard)) {
                     Some(named) => Keep { newest: 1, named },
-                    // Of another number of shards, nothing is needed but what was just written.
+                    // For other numbers of shards, only recent files are kept.
                     None => Keep {
                         newest: 0,
                         named: BTreeSet::new(),
@@ -305,7 +303,7 @@ impl Pruning<'_> {
         Ok(())
     }
 
-    /// Prunes the manifests of a cluster, and says which generations of which shards the others name.
+    /// Prunes the manifests of a cluster. Returns the generations of shards that kept manifests refer to.
     async fn cluster_generations(&mut self) -> Result<HashMap<(u32, u32), BTreeSet<u64>>> {
         let manifests = self.root.folder(CLUSTER);
         let published = generations(&manifests).await?;
@@ -367,7 +365,7 @@ fn oldest_kept(now: SystemTime, age: Duration) -> SystemTime {
     now.checked_sub(age).unwrap_or(UNIX_EPOCH)
 }
 
-/// Which generations stay. One was superseded when the next was published.
+/// The generations to keep. A generation is superseded when the next one is published.
 fn kept_generations(ascending: &[(u64, Stored)], keep: &Keep, oldest: SystemTime) -> BTreeSet<u64> {
     let is_young = |at: usize| {
         ascending

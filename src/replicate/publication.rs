@@ -1,12 +1,11 @@
-//! A published manifest: which objects make up a generation.
+//! A published manifest: the objects of a generation.
 //!
 //! ```text
 //! signaldex-manifest 1 <SHA-256 of what follows the line, in hex>
 //! {"index":"...","generation":7,"history":{"lastCommit":5,"rememberedCommits":100000},"segments":[{"sha256":"...","length":1234,"table":"...","deleted":{"sha256":"...","length":34}}]}
 //! ```
 //!
-//! It is text, so that an operator can read it, and it names no file: what the publisher's directory
-//! calls its files is its own business.
+//! It is text, so that operators can read it, and it does not depend on the file names of the publisher.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -15,15 +14,15 @@ use crate::digest::Digest;
 use crate::index::{History, IndexId};
 use crate::{Error, Result};
 
-/// The version that this release writes, and the newest that it reads.
+/// The version that this release writes, and the newest version that it reads.
 const VERSION: u32 = 1;
 
-/// The longest manifest, in bytes: room for some 20,000 segments.
+/// Maximum bytes of a manifest: enough for about 20,000 segments.
 pub(super) const MANIFEST_BYTES_MAX: u64 = 4 << 20;
 
 const MAGIC: &str = "signaldex-manifest";
 
-/// What a generation is made of.
+/// The contents of a generation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Publication {
@@ -35,13 +34,13 @@ pub(super) struct Publication {
     pub(super) segments: Vec<PublishedSegment>,
 }
 
-/// A segment and what is deleted of it.
+/// A segment with its deletions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PublishedSegment {
     pub(super) sha256: Digest,
     pub(super) length: u64,
-    /// Of its section table, as the manifest of a directory holds it.
+    /// The digest of its section table, as in the manifest of a directory.
     pub(super) table: Digest,
     pub(super) deleted: Option<PublishedDeleted>,
 }
@@ -58,7 +57,7 @@ impl Publication {
     /// The bytes of the object.
     ///
     /// # Errors
-    /// [`is_full`](Error::is_full) where they are more than a replica reads.
+    /// [`is_full`](Error::is_full) if the manifest is longer than a replica accepts.
     pub(super) fn encode(&self) -> Result<Vec<u8>> {
         let bytes = seal(MAGIC, self)?;
         if bytes.len() as u64 <= MANIFEST_BYTES_MAX {
@@ -72,7 +71,7 @@ impl Publication {
         }
     }
 
-    /// All objects of the generation, with their lengths.
+    /// All objects with their lengths.
     pub(super) fn objects(&self) -> impl Iterator<Item = (Digest, u64)> + '_ {
         self.segments.iter().flat_map(|segment| {
             let deleted = segment.deleted.as_ref();

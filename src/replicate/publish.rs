@@ -1,4 +1,4 @@
-//! Publishing: the objects of a snapshot first, then its manifest, if nobody else has created it.
+//! Publishing: uploads the objects of a snapshot, then creates its manifest unless it exists.
 
 use std::collections::HashSet;
 use std::io::{Read, Seek};
@@ -13,25 +13,25 @@ use crate::digest::Digest;
 use crate::index::{DeletedLine, Source, SourceFile};
 use crate::{Error, Result};
 
-/// The largest generation that can be published: an index goes on counting from there.
+/// The largest generation that can be published, so that an index can keep counting from there.
 const GENERATION_MAX: u64 = u64::MAX / 2;
 
-/// An object that was written less than this ago is not sent again.
+/// An object written less than this ago is not uploaded again.
 pub(super) const FRESH: Duration = Duration::from_secs(6 * 3600);
 
-/// How long publishing may take before what has become old meanwhile is sent again.
+/// How long publishing may take before objects that have become old are uploaded again.
 pub(super) const PUBLISH_TIME: Duration = Duration::from_secs(6 * 3600);
 
-/// Between looks whether a prune has ended.
+/// Interval of checks whether a prune has ended.
 const PRUNE_PAUSE: Duration = Duration::from_millis(200);
 
-/// How to publish.
+/// Options of publishing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PublishOptions {
-    /// Publish as this generation instead of the index's own; to publish an index that was built
-    /// anew, or an earlier one again, after those that are published.
+    /// Publish as this generation instead of the index's own, for a rebuilt index, or to publish an earlier
+    /// state again.
     pub generation: Option<u64>,
-    /// Send every object anew, also those that the store has: the remedy where one is damaged.
+    /// Upload every object again, even those that the store has, to replace damaged ones.
     pub repair: bool,
 }
 
@@ -41,25 +41,25 @@ pub struct PublishOptions {
 pub struct Published {
     /// The generation.
     pub generation: u64,
-    /// Whether it had been published before, with the same content.
+    /// Whether it had already been published with the same content.
     pub was_there: bool,
-    /// Objects that were sent.
+    /// Uploaded objects.
     pub objects_sent: u64,
     /// Their bytes.
     pub bytes_sent: u64,
-    /// Objects that the store had.
+    /// Objects that the store already had.
     pub objects_shared: u64,
 }
 
-/// Publishes the current state of the index in a directory. A writer may go on meanwhile.
+/// Publishes the current state of the index in a directory. A writer may keep committing.
 ///
 /// # Errors
-/// As [`Index::open`](crate::Index::open); [`is_taken`](Error::is_taken) where the generation is
-/// published with other content, or a later one is; [`is_store`](Error::is_store) where the store
-/// refuses. Nothing is visible then.
+/// As [`Index::open`](crate::Index::open); [`is_taken`](Error::is_taken) if the generation is already
+/// published with other content, or a later one exists; [`is_store`](Error::is_store) if the store
+/// refuses. Nothing becomes visible then.
 ///
-/// Cost: reads the files twice, once for their checksums, and sends those that the store does not
-/// have, in pieces of 8 MiB. Files are read on the calling thread.
+/// Cost: reads the files twice, once for their checksums, and uploads those that the store does not have, in
+/// parts of 8 MiB. Files are read on the calling thread.
 pub async fn publish(
     directory: &Path,
     store: &Store,
@@ -68,17 +68,17 @@ pub async fn publish(
     publish_after(directory, store, options, Newest::Stays).await
 }
 
-/// Whether the objects of a store's newest generation are there for as long as publishing takes.
+/// Whether the objects of a store's newest generation are kept while publishing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Newest {
-    /// No prune removes them.
+    /// They are kept by every prune.
     Stays,
-    /// It is that of a shard of a cluster that has other shards now, and a prune may remove it.
+    /// It belongs to a former number of shards, and a prune may remove it.
     #[cfg_attr(not(feature = "cluster"), allow(dead_code))]
     MayGo,
 }
 
-/// As [`publish`], where the newest generation need not stay.
+/// As [`publish`], for a newest generation that a prune may remove.
 pub(crate) async fn publish_after(
     directory: &Path,
     store: &Store,
@@ -103,7 +103,7 @@ pub(crate) async fn publish_after(
     let mut sending = Sending::new(store, options.repair, &mut report);
     sending.send_missing(&files, newest).await?;
     if !store.create_manifest(generation, bytes.clone()).await? {
-        // A request that was repeated on the way finds its own first attempt here.
+        // A retried request may find its own first attempt here.
         report.was_there = is_published(store, generation, &bytes).await?;
     }
     Ok(report)
@@ -119,7 +119,7 @@ fn check_generation(generation: u64) -> Result<()> {
     }
 }
 
-/// Replicas only go forward, so no replica would load a generation older than the newest.
+/// Refuses a generation older than the newest: no replica would load it.
 pub(crate) async fn refuse_older(store: &Store, generation: u64) -> Result<()> {
     match store.generations_above(generation).await?.last() {
         None => Ok(()),
@@ -130,26 +130,26 @@ pub(crate) async fn refuse_older(store: &Store, generation: u64) -> Result<()> {
     }
 }
 
-/// What the newest generation names. A prune leaves it for as long as publishing takes.
+/// The objects of the newest generation, which a prune keeps while publishing.
 async fn objects_of_newest(store: &Store) -> Result<HashSet<Digest>> {
     let Some(&newest) = store.generations_above(0).await?.last() else {
         return Ok(HashSet::new());
     };
     match store.publication(newest).await {
         Ok(publication) => Ok(publication.objects().map(|(object, _)| object).collect()),
-        // Nobody knows what a damaged one names.
+        // The objects of a damaged manifest are unknown.
         Err(error) if !error.is_store() => Ok(HashSet::new()),
         Err(error) => Err(error),
     }
 }
 
-/// Whether an object was written so lately that no prune removes it before it is published.
+/// Whether an object is so recent that no prune removes it before it is published.
 fn is_fresh(written: SystemTime) -> bool {
-    // One of the future is fresh, too.
+    // A time in the future counts as fresh.
     written.elapsed().map_or(true, |age| age < FRESH)
 }
 
-/// Whether these bytes are the manifest of the generation already.
+/// Whether these bytes are already the manifest of the generation.
 async fn is_published(store: &Store, generation: u64, bytes: &[u8]) -> Result<bool> {
     match store.manifest(generation).await? {
         None => Ok(false),
@@ -198,7 +198,7 @@ fn digest_of(file: &SourceFile) -> Result<Digest> {
     Ok(Digest::finish(hash))
 }
 
-/// The files of a snapshot, with the objects that they are.
+/// The files of a snapshot with their objects.
 fn files_of<'s>(source: &'s Source, publication: &Publication) -> Vec<(&'s SourceFile, Digest)> {
     let segments = source.segments.iter().zip(&publication.segments);
     let files = segments.flat_map(|((_, segment, deleted), published)| {
@@ -209,14 +209,14 @@ fn files_of<'s>(source: &'s Source, publication: &Publication) -> Vec<(&'s Sourc
     files.flatten().collect()
 }
 
-/// Sends the files of a generation, so that they are all there when it is published: `prune` has
-/// the argument.
+/// Uploads the files of a generation and ensures that all exist when it is published; see `prune` for the
+/// proof.
 struct Sending<'s> {
     store: &'s Store,
-    /// Send also what the store has.
+    /// Upload files even if the store has them.
     repair: bool,
     report: &'s mut Published,
-    /// Objects that were sent.
+    /// Uploaded objects.
     sent: HashSet<Digest>,
 }
 
@@ -230,7 +230,7 @@ impl<'s> Sending<'s> {
         }
     }
 
-    /// Sends what the store does not have, or may lose to a prune.
+    /// Uploads files that the store does not have or that a prune may remove.
     async fn send_missing(
         &mut self,
         files: &[(&SourceFile, Digest)],
@@ -250,7 +250,7 @@ impl<'s> Sending<'s> {
                     continue;
                 };
                 let is_sent = self.sent.contains(&object);
-                // One of another length is damaged, and replaced.
+                // An object of another length is damaged and is replaced.
                 let is_good = found.bytes == file.length && (is_sent || !self.repair);
                 if is_good && (lasting.contains(&object) || is_fresh(found.written)) {
                     self.report.objects_shared += u64::from(!is_sent);
@@ -266,13 +266,12 @@ impl<'s> Sending<'s> {
         }
     }
 
-    /// Makes sure of objects that were old before they were sent: a prune at work may know them as
-    /// old, and remove them still.
+    /// Verifies objects that were old before they were uploaded: a running prune may still remove them.
     async fn outlast_prune(&mut self, renewed: &[(&SourceFile, Digest)]) -> Result<()> {
         let Some(&(_, last)) = renewed.last() else {
             return Ok(());
         };
-        // By the store's clock, which marks go by.
+        // By the store's clock, which markers use.
         let found = self.store.stored(last).await?;
         let sent_at = found.map_or_else(SystemTime::now, |found| found.written);
         let waiting = Instant::now();
@@ -330,7 +329,7 @@ async fn send_in_pieces(store: &Store, file: &SourceFile, object: Digest) -> Res
     }
 }
 
-/// An object must hold what its name says, whatever a disk answers the second time.
+/// Ensures that a file has not changed between hashing and uploading it.
 fn check_unchanged(file: &SourceFile, is_unchanged: bool) -> Result<()> {
     if is_unchanged {
         Ok(())
@@ -339,7 +338,7 @@ fn check_unchanged(file: &SourceFile, is_unchanged: bool) -> Result<()> {
     }
 }
 
-/// A file from its start, in pieces of the size that is sent.
+/// Reads a file in parts.
 struct Pieces<'f> {
     file: &'f SourceFile,
     left: u64,

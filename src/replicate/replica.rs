@@ -1,4 +1,4 @@
-//! A replica: a copy of what is published, which goes forward and never shows a part.
+//! A replica: a copy of a published index that moves forward generation by generation.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -12,54 +12,54 @@ use crate::digest::Digest;
 use crate::index::{DeletedLine, FileKind, Mirror, NewFile, SegmentLine};
 use crate::{Error, Index, Result};
 
-/// How many generations are tried, newest first, where the newest cannot be loaded.
+/// How many generations to try, newest first, if the newest cannot be loaded.
 const CANDIDATES_MAX: usize = 4;
 
-/// A copy of what is published, in a directory of its own.
+/// A copy of a published index in a directory of its own.
 #[derive(Debug)]
 pub struct Replica {
     store: Store,
     mirror: Mirror,
     index: Index,
-    /// The files that the directory has, by the object that each is.
+    /// The files in the directory, by object.
     files: HashMap<Digest, (FileKind, u64)>,
-    /// What opening did.
+    /// The result of opening.
     opening: Progress,
 }
 
-/// What one [`sync`](Replica::sync) has done.
+/// The result of one [`sync`](Replica::sync).
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Progress {
-    /// The generation that answers.
+    /// The generation being served.
     pub generation: u64,
-    /// The newest that is published, as far as is known.
+    /// The newest published generation, as far as known.
     pub newest: u64,
-    /// Whether the generation that answers is another than before.
+    /// Whether the served generation has changed.
     pub changed: bool,
-    /// Whether it is of another index than before: the publisher has built its index anew.
+    /// Whether it belongs to another index than before, because the publisher has rebuilt its index.
     pub replaced: bool,
     /// Objects that were fetched.
     pub objects_fetched: u64,
-    /// Bytes that were fetched, also of what was then refused.
+    /// Fetched bytes, including objects that were then refused.
     pub bytes_fetched: u64,
-    /// Whether the store answered, and has what is served or something newer.
+    /// Whether the store answered, and has the served generation or a newer one.
     pub store_answered: bool,
-    /// Why the newest generation does not answer; the one before does.
+    /// Why the newest generation is not being served.
     pub error: Option<Error>,
 }
 
-/// Which generation is to be loaded.
+/// The generation to load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// The newest that can be.
+    /// The newest that can be loaded.
     Newest,
-    /// This one and no other.
+    /// Only this one.
     #[cfg_attr(not(feature = "cluster"), allow(dead_code))]
     Exactly(u64),
 }
 
-/// A replica without its index: before the first generation.
+/// A replica before its first generation.
 struct Copying<'r> {
     store: &'r Store,
     mirror: &'r mut Mirror,
@@ -67,24 +67,24 @@ struct Copying<'r> {
 }
 
 impl Replica {
-    /// Opens the copy in a directory and brings it up to date. A copy that is there answers also
-    /// where the store cannot be reached; [`opening`](Self::opening) then says why.
+    /// Opens the copy in a directory and brings it up to date. If the store cannot be reached, an existing
+    /// copy is served; [`opening`](Self::opening) then has the error.
     ///
     /// # Errors
-    /// There is no copy, and none can be had. [`is_locked`](Error::is_locked) while another process
-    /// has the directory; [`is_invalid`](Error::is_invalid) where it holds an index of its own, or
-    /// a copy of another store.
+    /// There is no copy, and none can be fetched. [`is_locked`](Error::is_locked) while another process uses
+    /// the directory; [`is_invalid`](Error::is_invalid) if it contains an original index or a copy of another
+    /// store.
     ///
-    /// Cost: that of [`Index::open`], and of fetching what is new.
+    /// Cost: that of [`Index::open`], and of fetching new objects.
     pub async fn open(store: Store, directory: &Path) -> Result<Replica> {
         Replica::open_at(store, directory, Wanted::Newest).await
     }
 
-    /// Opens the copy in a directory as it is, without asking the store, which may be slow or gone;
-    /// `None` where there is no copy. [`follow`](Self::follow) or [`sync`](Self::sync) bring it up to date.
+    /// Opens the copy in a directory without contacting the store, which may be slow or gone; `None` if there
+    /// is no copy. [`follow`](Self::follow) or [`sync`](Self::sync) bring it up to date.
     ///
     /// # Errors
-    /// As [`open`](Self::open), but for the store.
+    /// As [`open`](Self::open), except those of the store.
     ///
     /// Cost: that of [`Index::open`].
     pub fn open_copy(store: Store, directory: &Path) -> Result<Option<Replica>> {
@@ -104,7 +104,7 @@ impl Replica {
         }))
     }
 
-    /// As [`open`](Self::open), where the newest need not be what is wanted.
+    /// As [`open`](Self::open), for a specific generation.
     pub(crate) async fn open_at(store: Store, directory: &Path, wanted: Wanted) -> Result<Replica> {
         let mut mirror = Mirror::lock(directory)?;
         let mut files = recover(&store, &mut mirror).map_err(|error| error.at(directory))?;
@@ -129,39 +129,38 @@ impl Replica {
         })
     }
 
-    /// The index; it publishes each generation as it is installed.
+    /// The index, whose snapshots follow the installed generations.
     pub fn index(&self) -> Index {
         self.index.clone()
     }
 
-    /// What opening did.
+    /// The result of opening.
     pub fn opening(&self) -> &Progress {
         &self.opening
     }
 
-    /// Whether the store was asked what is new when this was opened.
+    /// Whether the store was contacted when this was opened.
     pub(super) fn has_asked(&self) -> bool {
         self.opening.store_answered || self.opening.error.is_some()
     }
 
-    /// The newest generation that is published or was installed, where the store says.
+    /// The newest published or installed generation, if the store answers.
     pub(super) async fn newest(&self) -> Option<u64> {
         let current = self.mirror.generation();
         let newer = self.store.generations_above(current).await.ok()?;
         Some(newer.last().copied().unwrap_or(current))
     }
 
-    /// Loads the newest generation that is published and can be loaded, and swaps to it. Whatever
-    /// goes wrong is in the answer, and the generation before goes on answering.
+    /// Loads the newest published generation that can be loaded, and swaps to it. Errors are in the result,
+    /// and the previous generation keeps answering.
     ///
-    /// Cost: one listing where nothing is new; else a request for each 8 MiB of new objects, whose
-    /// bytes are hashed, written and synced, and opening the new segments. Files are written on the
-    /// calling thread.
+    /// Cost: one listing if nothing is new; else a request per 8 MiB of new objects, which are hashed, written
+    /// and synced, and opening the new segments. Files are written on the calling thread.
     pub async fn sync(&mut self) -> Progress {
         self.sync_to(Wanted::Newest).await
     }
 
-    /// Fetches and verifies what a generation needs, which then installs without the store's objects.
+    /// Fetches and verifies the objects of a generation, which can then be installed without the store.
     #[cfg(feature = "cluster")]
     pub(crate) async fn prefetch(&mut self, generation: u64) -> (Progress, Result<()>) {
         let mut progress = Progress::default();
@@ -174,7 +173,7 @@ impl Replica {
         (progress, fetched.map(drop))
     }
 
-    /// The same where the newest need not be what is wanted.
+    /// As [`sync`](Self::sync), for a specific generation.
     pub(crate) async fn sync_to(&mut self, wanted: Wanted) -> Progress {
         let mut progress = Progress::default();
         let copying = Copying {
@@ -187,7 +186,7 @@ impl Replica {
     }
 }
 
-/// Opens the copy that a directory holds, and says which objects its files are.
+/// Opens the copy in a directory. Returns the objects of its files.
 fn recover(store: &Store, mirror: &mut Mirror) -> Result<HashMap<Digest, (FileKind, u64)>> {
     let origin = match mirror.read(ORIGIN) {
         Ok(bytes) => Origin::decode(&bytes),
@@ -204,7 +203,7 @@ fn recover(store: &Store, mirror: &mut Mirror) -> Result<HashMap<Digest, (FileKi
         ));
     }
     match mirror.recover() {
-        // Such a copy is worth nothing, and everything in it can be fetched.
+        // Such a copy is useless, and everything in it can be fetched again.
         Err(error) if error.is_corrupt() || error.is_foreign() || error.is_missing() => {
             mirror.clear()?;
         }
@@ -213,7 +212,7 @@ fn recover(store: &Store, mirror: &mut Mirror) -> Result<HashMap<Digest, (FileKi
     Ok(named_files(mirror, &origin))
 }
 
-/// A directory without an origin is new, or not ours to change.
+/// A directory without an origin must be new: an original index is never changed.
 fn recover_without_origin(mirror: &mut Mirror) -> Result<HashMap<Digest, (FileKind, u64)>> {
     if mirror.holds_state()? {
         Err(Error::invalid(
@@ -225,7 +224,7 @@ fn recover_without_origin(mirror: &mut Mirror) -> Result<HashMap<Digest, (FileKi
     }
 }
 
-/// The files of the state with the objects that they are.
+/// The files of the state with their objects.
 fn named_files(mirror: &Mirror, origin: &Origin) -> HashMap<Digest, (FileKind, u64)> {
     let objects: HashMap<u64, Digest> = origin.files.iter().copied().collect();
     let mut files = HashMap::new();
@@ -256,7 +255,7 @@ impl Copying<'_> {
         let identity_before = self.mirror.identity();
         let before = self.mirror.generation();
         progress.newest = before;
-        // That of the copy is listed too: a store without it and without newer ones is another, or gone.
+        // The served generation is listed, too: a store with neither it nor newer ones is another one, or was emptied.
         match self.store.generations_above(before.saturating_sub(1)).await {
             Ok(listed) if before > 0 && listed.is_empty() && wanted == Wanted::Newest => {
                 progress.error = Some(Error::missing(format!(
@@ -277,13 +276,13 @@ impl Copying<'_> {
         progress.replaced = identity_before.is_some() && identity != identity_before;
     }
 
-    /// Loads the newest of these generations that can be loaded.
+    /// Loads the newest loadable generation of these.
     async fn load_newest(&mut self, ascending: &[u64], progress: &mut Progress) {
         progress.newest = ascending.last().copied().unwrap_or(progress.newest);
         for &generation in ascending.iter().rev().take(CANDIDATES_MAX) {
             match self.load(generation, progress).await {
                 Ok(()) => return,
-                // What is wrong with the newest is what an operator has to know.
+                // Operators need the error of the newest generation.
                 Err(error) => {
                     progress.error.get_or_insert(error);
                 }
@@ -301,7 +300,7 @@ impl Copying<'_> {
         Ok(())
     }
 
-    /// What a generation is made of, with all its files in the directory.
+    /// Fetches all files of a generation into the directory.
     async fn fetch_all(
         &mut self,
         generation: u64,
@@ -315,7 +314,7 @@ impl Copying<'_> {
         Ok((publication, lines))
     }
 
-    /// A segment with its files in the directory.
+    /// Fetches the files of a segment into the directory.
     async fn line(
         &mut self,
         segment: &PublishedSegment,
@@ -347,7 +346,7 @@ impl Copying<'_> {
         })
     }
 
-    /// The number of the file that an object is, which is fetched where it is not there.
+    /// The file number of an object, which is fetched if missing.
     async fn file(
         &mut self,
         kind: FileKind,

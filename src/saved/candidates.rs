@@ -1,7 +1,7 @@
-//! Which searches a signal may match, by values that each of them requires.
+//! The candidates for a signal: searches indexed by values that they require.
 //!
-//! A search is listed under the rarest of the values that it requires; where that one is frequent, under
-//! pairs with the next rarest. A signal then meets the searches that are listed under its values and pairs.
+//! A search is listed under the rarest value that it requires or, if that one is frequent, under pairs with
+//! the next rarest. The candidates of a signal are the searches listed under its values and pairs.
 
 use std::collections::HashMap;
 
@@ -13,26 +13,26 @@ use super::vocabulary::Vocabulary;
 /// The number of a saved search.
 pub(super) type SearchNumber = u32;
 
-/// The share of signals from which a value is too frequent to be listed under alone: a signal meets at most
-/// that share of all searches by values that it happens to have (`benches/saved_searches`).
+/// Share of signals from which a value is too frequent to list searches under it alone, so that a signal's
+/// values lead to at most this share of unrelated searches (`benches/saved_searches`).
 const FREQUENT_SHARE: f64 = 1.0 / 256.0;
 
-/// The most pairs that a search is listed under; with more, it is listed under single values.
+/// Maximum number of pairs per search; with more, the search is listed under single values.
 const PAIRS_MAX: usize = 64;
 
-/// Searches by what they require.
+/// The index of searches by required values.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Candidates {
     /// By key.
     by_value: Vec<Vec<SearchNumber>>,
     by_pair: HashMap<(Key, Key), Vec<SearchNumber>>,
-    /// Whether a value stands in a pair, by key.
+    /// Whether a value occurs in a pair, by key.
     is_in_pair: Vec<bool>,
-    /// Those that require nothing, and may match any signal.
+    /// Searches that require nothing and may match any signal.
     others: Vec<SearchNumber>,
 }
 
-/// Where a search is listed.
+/// The lists of a search.
 #[derive(Clone, Debug)]
 pub(super) enum Listing {
     Values(Alternatives),
@@ -41,7 +41,7 @@ pub(super) enum Listing {
 }
 
 impl Listing {
-    /// Where to list a search, each of whose matches has one value of each of some alternatives.
+    /// Chooses the lists of a search, given alternatives of each of which every match has one value.
     pub(super) fn choose(mut found_by: Vec<Alternatives>, vocabulary: &Vocabulary) -> Listing {
         let share = |keys: &Alternatives| vocabulary.share(keys);
         found_by.sort_by(|one, other| share(one).total_cmp(&share(other)));
@@ -52,7 +52,7 @@ impl Listing {
         if share(&rarest) <= FREQUENT_SHARE {
             return Listing::Values(rarest);
         }
-        // The same value required twice makes no pair.
+        // A pair needs two different values.
         let next = found_by.find(|next| next.iter().all(|key| !rarest.contains(key)));
         match next {
             Some(next) if rarest.len() * next.len() <= PAIRS_MAX => {
@@ -106,7 +106,7 @@ impl Candidates {
         }
     }
 
-    /// Calls `visit` with each search that a signal may match, with some more than once.
+    /// Calls `visit` with each candidate, some more than once.
     pub(super) fn visit(&self, document: &Document, mut visit: impl FnMut(SearchNumber)) {
         let mut visit_all = |list: &[SearchNumber]| list.iter().for_each(|&search| visit(search));
         visit_all(&self.others);
@@ -129,7 +129,7 @@ impl Candidates {
     }
 }
 
-/// The entry of a key, made where there is none.
+/// The entry of a key, created if missing.
 fn at<T: Default + Clone>(list: &mut Vec<T>, key: Key) -> &mut T {
     let index = key as usize;
     if list.len() <= index {

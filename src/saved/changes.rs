@@ -1,4 +1,4 @@
-//! Which saved searches match what has changed.
+//! Matches changes with saved searches.
 
 use std::iter::FusedIterator;
 
@@ -9,24 +9,24 @@ use crate::Result;
 use crate::index::{Change, Changes, Position, PositionError, Snapshot};
 use crate::signal::{Company, Item};
 
-/// A signal that changed, and the saved searches that it matches.
+/// A changed signal with the saved searches that it matches.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct MatchedSignal<'a> {
-    /// The signal as it is now, and the name of its company.
+    /// The current state of the signal, with the name of its company.
     pub item: Item<'a>,
-    /// Whether it first appeared since the position.
+    /// Whether it was added after the position.
     pub is_new: bool,
-    /// The names of the searches, in the order in which they were saved; at least one.
+    /// The names of the matching searches, at least one, in the order in which they were saved.
     pub searches: Vec<&'a str>,
 }
 
-/// The changed signals that match; made by [`SavedSearches::matching`] and
+/// An iterator over changed signals that match, returned by [`SavedSearches::matching`] and
 /// [`SavedSearches::newly_matching`].
 pub struct MatchedSignals<'a> {
     searches: &'a SavedSearches,
     snapshot: &'a Snapshot,
-    /// What matched here is left out.
+    /// Matches in this snapshot are skipped.
     before: Option<&'a Snapshot>,
     today: Date,
     changes: Changes<'a>,
@@ -36,8 +36,8 @@ pub struct MatchedSignals<'a> {
 }
 
 impl SavedSearches {
-    /// Which searches match what has changed since a position: each signal that was added or changed since,
-    /// and matches now, with the names of the searches. Signals that changed and still match are among them.
+    /// Matches the changes after a position: returns each signal that was added or changed and matches now, with
+    /// the names of the searches. This includes changed signals that matched before.
     ///
     /// ```
     /// use signaldex::{Company, Filter, Index, SavedSearches, Signal, SignalId};
@@ -87,13 +87,13 @@ impl SavedSearches {
         })
     }
 
-    /// As [`matching`](Self::matching) since the position of an earlier snapshot, without the searches that a
-    /// signal matched there.
+    /// As [`matching`](Self::matching) after the position of an earlier snapshot, without searches that the signal
+    /// already matched there.
     ///
     /// # Errors
     /// As [`Snapshot::changes`].
     ///
-    /// Cost: that of [`matching`](Self::matching), and once more for each signal that was there before.
+    /// Cost: that of [`matching`](Self::matching), twice for each signal that existed before.
     pub fn newly_matching<'a>(
         &'a self,
         before: &'a Snapshot,
@@ -109,7 +109,7 @@ impl SavedSearches {
 }
 
 impl<'a> MatchedSignals<'a> {
-    /// The position after the signals that were given so far, for the next call.
+    /// The position after the signals returned so far, for the next call.
     pub fn position(&self) -> Position {
         self.changes.position()
     }

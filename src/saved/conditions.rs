@@ -1,44 +1,45 @@
-//! Filters as conditions on the numbers of values.
+//! Filters compiled to conditions on the numbers of values.
 //!
-//! They mean what [`Filter::matches`] means. The conditions of all searches stand in one list, each search's
-//! one after the other: checking a candidate then reads contiguous memory. A condition is a word with its
-//! kind and its length, and the values that it is about.
+//! They are equivalent to [`Filter::matches`]. The conditions of all searches are in one list, those of a
+//! search next to each other, so checking a candidate reads contiguous memory. A condition is a word with its
+//! kind and length, followed by its values.
 
 use super::document::Document;
 use super::keys::{Key, Kind};
 use super::vocabulary::Vocabulary;
 use crate::query::{CompanyReference, Facet, Filter, Phrase};
 
-/// Words that stand next to each other.
+/// Words next to each other.
 type Sequence = Box<[Key]>;
 
-/// Values of which a signal has to have one; ascending, each once.
+/// Values of which a signal must have one, ascending and distinct.
 pub(super) type Alternatives = Box<[Key]>;
 
-/// What a condition is.
+/// The kind of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 enum Clause {
-    /// Each value is there.
+    /// Each value occurs.
     All,
-    /// At least one is.
+    /// At least one value occurs.
     Any,
-    /// None is.
+    /// No value occurs.
     None,
-    /// The words stand in the title, next to each other.
+    /// The words occur in the title, next to each other.
     InTitle,
-    /// They do not.
+    /// The words do not occur in the title next to each other.
     NotInTitle,
-    /// They stand in the company's name, next to each other.
+    /// The words occur in the company's name, next to each other.
     InCompanyName,
-    /// At least one of that number of sequences stands in the title; each follows with its length before it.
+    /// At least one of that number of sequences occurs in the title. The sequences follow, each preceded by its
+    /// length.
     AnyInTitle,
-    /// The ranges of dates and amounts, which the filter itself decides.
+    /// The ranges of dates and amounts, which the filter itself checks.
     Ranges,
     End,
 }
 
-/// All of them, by number.
+/// All kinds, by number.
 const CLAUSES: [Clause; 9] = [
     Clause::All,
     Clause::Any,
@@ -51,15 +52,15 @@ const CLAUSES: [Clause; 9] = [
     Clause::End,
 ];
 
-/// The kind of a condition stands in the lowest bits of its word.
+/// Bits of the kind, the lowest of a condition's word.
 const CLAUSE_BITS: u32 = 4;
 
-/// What the conditions of a search say of a signal.
+/// The result of checking the conditions of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     Match,
     NoMatch,
-    /// It is a match if it is within the filter's ranges.
+    /// The signal matches if it is within the filter's ranges.
     InRanges,
 }
 
@@ -67,13 +68,13 @@ pub(super) enum Decision {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Conditions {
     words: Vec<u32>,
-    /// Where those of each search begin.
+    /// The start of each search's conditions.
     starts: Vec<usize>,
 }
 
 impl Conditions {
-    /// Adds those of a filter, for the next search. Returns the alternatives by which it can be found: each signal
-    /// that matches has one of the values of each.
+    /// Adds the conditions of the next search. Returns alternatives, of each of which every matching signal has one
+    /// value.
     pub(super) fn push(
         &mut self,
         filter: &Filter,
@@ -87,7 +88,7 @@ impl Conditions {
         parts.found_by
     }
 
-    /// What those of a search say of a signal.
+    /// Checks the conditions of a search.
     pub(super) fn decide(&self, search: usize, document: &Document) -> Decision {
         let mut rest = &self.words[self.starts[search]..];
         loop {
@@ -125,7 +126,7 @@ fn occurs(sequence: &[Key], text: &[Key]) -> bool {
         .any(|window| window == sequence)
 }
 
-/// Whether any of `count` sequences occurs, each with its length before it; takes them from the words.
+/// Reads `count` sequences, each preceded by its length, and returns whether any occurs.
 fn any_occurs(words: &mut &[u32], count: usize, text: &[Key]) -> bool {
     let mut any = false;
     for _ in 0..count {
@@ -182,7 +183,7 @@ impl<'v> Parts<'v> {
         self.add_any(&filter.any);
     }
 
-    /// Requires each word of a phrase; returns the words where their order matters too.
+    /// Requires each word of a phrase. Returns the words if their order matters, too.
     fn required_words(&mut self, kind: Kind, phrase: &Phrase) -> Option<Sequence> {
         let words = self.sequence(kind, phrase);
         words.iter().for_each(|&word| self.require(vec![word]));
@@ -196,7 +197,7 @@ impl<'v> Parts<'v> {
         let words = phrases.iter();
         let words = words.map(|phrase| self.sequence(Kind::TitleTerm, phrase));
         let words: Vec<Sequence> = words.collect();
-        // Each phrase is found by its rarest word.
+        // Each phrase is indexed by its rarest word.
         let rarest = words
             .iter()
             .filter_map(|words| self.vocabulary.rarest(words));
@@ -232,7 +233,7 @@ impl<'v> Parts<'v> {
         }
     }
 
-    /// A company is meant by its slug or by its name.
+    /// Requires one of some companies, each by its slug or its name.
     fn require_companies(&mut self, companies: &[CompanyReference]) {
         let mut wanted = Vec::new();
         for company in companies {
@@ -260,7 +261,7 @@ impl<'v> Parts<'v> {
         self.found_by.push(keys);
     }
 
-    /// Appends the conditions, the cheapest first.
+    /// Writes the conditions, cheapest first.
     fn write(&self, has_ranges: bool, words: &mut Vec<u32>) {
         if !self.required.is_empty() {
             write(words, Clause::All, &self.required);

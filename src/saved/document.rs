@@ -1,4 +1,4 @@
-//! A signal as the numbers of its values, of those that searches ask for.
+//! A signal as numbers of its values, for values that occur in searches.
 
 use super::keys::{Key, Keys, Kind, UNKNOWN};
 use crate::query::Facet;
@@ -8,16 +8,16 @@ use crate::text;
 /// Words of [`Document::seen`].
 const SEEN_WORDS: usize = 16;
 
-/// What is known of a signal and its company.
+/// The values of a signal and its company.
 #[derive(Debug, Default)]
 pub(super) struct Document {
-    /// The values, ascending, each once.
+    /// The distinct values, ascending.
     keys: Vec<Key>,
-    /// A bit for each value, shared by others: of the values that it has not, it tells all but a few.
+    /// A Bloom filter with one hash function, which rejects most absent values.
     seen: [u64; SEEN_WORDS],
-    /// The words of the title in their order; [`UNKNOWN`] for those that no search asks for.
+    /// The words of the title in order; [`UNKNOWN`] for words that occur in no search.
     pub(super) title: Vec<Key>,
-    /// Those of the company's name.
+    /// The words of the company's name in order.
     pub(super) company_name: Vec<Key>,
 }
 
@@ -55,7 +55,7 @@ impl Document {
     }
 }
 
-/// The word and the bit of a value.
+/// The word and bit of a value in the filter.
 fn place(key: Key) -> (usize, u64) {
     let bits = key as usize % (64 * SEEN_WORDS);
     (bits / 64, 1 << (bits % 64))
@@ -71,8 +71,7 @@ fn terms(keys: &Keys, kind: Kind, text: &str) -> Vec<Key> {
     found
 }
 
-/// Calls `visit` with the values of a signal and its company but for their words, of the kinds that are
-/// `wanted`.
+/// Calls `visit` with the values of a signal and its company, except words, of the kinds that are `wanted`.
 pub(super) fn visit_values(
     signal: &Signal<'_>,
     company: &Company<'_>,

@@ -1,4 +1,4 @@
-//! How many signals have a value, by a sample.
+//! Estimates the frequencies of values from a sample of signals.
 
 use time::Date;
 
@@ -8,12 +8,12 @@ use crate::index::Snapshot;
 use crate::query::{Filter, Order};
 use crate::{Result, text};
 
-/// Signals of a sample: a value that is not in it is one signal in a thousand or rarer, and then it hardly
-/// matters how rare.
+/// Signals in a sample. A value that is not in it occurs in at most about one signal in a thousand, and then
+/// its exact frequency hardly matters.
 const SAMPLE_SIGNALS: usize = 2000;
 
-/// The share of signals that have a value which is not in the sample, or where there is none. Slugs and ids are
-/// rarer than words, and these than values of facets.
+/// Assumed share of signals with a value that is not in the sample. Slugs and ids are rarer than words, and
+/// words are rarer than values of facets.
 const fn unseen_share(kind: Kind) -> f64 {
     match kind {
         Kind::Id => 1e-8,
@@ -23,10 +23,10 @@ const fn unseen_share(kind: Kind) -> f64 {
     }
 }
 
-/// The share of signals that have a value of a facet, where there is no sample.
+/// Assumed share of signals with a value of a facet, without a sample.
 const UNKNOWN_FACET_SHARE: f64 = 0.1;
 
-/// How frequent values are among the newest signals of an index.
+/// The frequencies of values among the newest signals of an index.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Frequencies {
     values: Keys,
@@ -35,7 +35,7 @@ pub(super) struct Frequencies {
 }
 
 impl Frequencies {
-    /// Reads the newest signals, which are most like those to come.
+    /// Samples the newest signals, which are most similar to future ones.
     pub(super) fn sample(snapshot: &Snapshot, today: Date) -> Result<Frequencies> {
         let mut frequencies = Frequencies::default();
         let everything = Filter::default();
@@ -55,7 +55,7 @@ impl Frequencies {
         Ok(frequencies)
     }
 
-    /// Counts the values of a signal, each once.
+    /// Counts the distinct values of a signal.
     fn count(&mut self, mut seen: Vec<Key>) {
         self.signals += 1;
         self.counts.resize(self.values.count(), 0);
@@ -66,7 +66,7 @@ impl Frequencies {
         }
     }
 
-    /// The share of signals that have a value.
+    /// The estimated share of signals with a value.
     pub(super) fn share(&self, kind: Kind, text: &str) -> f64 {
         match self.values.get(kind, text) {
             Some(key) => f64::from(self.counts[key as usize]) / f64::from(self.signals),

@@ -1,16 +1,16 @@
-//! The values that saved searches ask for, as numbers.
+//! Numbers for the values that occur in saved searches.
 
 use std::collections::HashMap;
 
 use crate::query::Facet;
 
-/// The number of a value. Numbers count up from 0.
+/// The number of a value, counted from 0.
 pub(super) type Key = u32;
 
-/// The number of a value that no search asks for.
+/// The number of values that occur in no search.
 pub(super) const UNKNOWN: Key = Key::MAX;
 
-/// What a value is of.
+/// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A word of the title.
@@ -27,7 +27,7 @@ pub(super) enum Kind {
 /// The kinds that are not facets.
 const PLAIN_KINDS: usize = 5;
 
-/// How many kinds there are.
+/// The number of kinds.
 const KINDS: usize = PLAIN_KINDS + Facet::ALL.len();
 
 impl Kind {
@@ -60,7 +60,7 @@ impl Default for Keys {
 }
 
 impl Keys {
-    /// The number of a value, which gets one where it has none.
+    /// The number of a value, assigned if it has none.
     pub(super) fn add(&mut self, kind: Kind, text: &str) -> Key {
         let of_kind = &mut self.by_kind[kind.index()];
         if let Some(&key) = of_kind.get(text) {

@@ -1,13 +1,13 @@
-//! Saved searches: named filters, matched against signals as they come.
+//! Saved searches: named filters, matched against incoming signals (reverse search).
 //!
 //! ```text
-//! filter -> conditions   on numbers of values, so that checking one takes nanoseconds
-//!        -> candidates   listed under the rarest value that it requires
+//! filter -> conditions   on numbers of values; a check takes nanoseconds
+//!        -> candidates   listed under the rarest required value
 //! signal -> document     the numbers of its values and words
 //!        -> candidates whose conditions hold -> names of searches
 //! ```
 //!
-//! [`Filter::matches`] says what is right; the tests compare every answer with it.
+//! [`Filter::matches`] defines the result; tests compare every answer with it.
 
 mod candidates;
 mod changes;
@@ -35,19 +35,20 @@ use crate::signal::{Company, Signal};
 
 pub use changes::{MatchedSignal, MatchedSignals};
 
-/// Removed searches whose values are kept at least, before all others are listed anew.
+/// Minimum number of removed searches before the index is rebuilt.
 const REMOVED_MIN: usize = 1024;
 
-/// Named filters, and an index over them: which of them match a signal is found without asking each.
+/// Named filters with an index over them, which finds the filters that match a signal without evaluating
+/// each.
 ///
-/// It sends nothing anywhere. A host keeps the position up to which it has told its users, asks for what
-/// [matches](Self::matching) since, tells them, and keeps the new position:
-/// `examples/alerts.rs` is such a host.
+/// It sends no notifications. A host stores the position up to which it has notified its users, queries the
+/// [matches](Self::matching) after it, notifies the users, and stores the new position, as
+/// `examples/alerts.rs` does.
 ///
-/// Cost: memory of some 800 bytes a search, its name and filter included.
+/// Cost: about 800 bytes of memory per search, including its name and filter.
 #[derive(Clone, Default)]
 pub struct SavedSearches {
-    /// By number; `None` for those that were removed.
+    /// By number; `None` for removed searches.
     searches: Vec<Option<SavedSearch>>,
     conditions: Conditions,
     /// By number.
@@ -55,7 +56,7 @@ pub struct SavedSearches {
     by_name: HashMap<Arc<str>, SearchNumber>,
     vocabulary: Vocabulary,
     candidates: Candidates,
-    /// What changes are asked for by.
+    /// The empty filter, for querying changes.
     everything: Filter,
 }
 
@@ -66,18 +67,19 @@ struct SavedSearch {
 }
 
 impl SavedSearches {
-    /// No searches yet. How frequent a value is, is guessed from its kind: a word is rarer than a country.
+    /// Creates an empty set of searches. The frequency of a value is assumed from its kind: a word is rarer than a
+    /// country.
     pub fn new() -> SavedSearches {
         SavedSearches::default()
     }
 
-    /// No searches yet. How frequent values are is taken from the newest 2,000 signals of an index. Matching
-    /// is faster then, and finds the same.
+    /// Creates an empty set of searches with frequencies from the newest 2,000 signals of an index, which makes
+    /// matching faster. The results are the same.
     ///
     /// # Errors
     /// A record is corrupt.
     ///
-    /// Cost: some ten milliseconds.
+    /// Cost: about ten milliseconds.
     pub fn for_index(snapshot: &Snapshot, today: Date) -> Result<SavedSearches> {
         let frequencies = Frequencies::sample(snapshot, today)?;
         Ok(SavedSearches {
@@ -86,7 +88,7 @@ impl SavedSearches {
         })
     }
 
-    /// Saves a search under a name, and returns the filter that it had before.
+    /// Saves a search under a name, and returns the previous filter of that name.
     ///
     /// Cost: a microsecond or two.
     pub fn insert(&mut self, name: impl Into<String>, filter: Filter) -> Option<Filter> {
@@ -105,7 +107,7 @@ impl SavedSearches {
 
     /// Removes a search, and returns its filter.
     ///
-    /// Cost: a look at the searches that are listed with it; now and then, that of saving all others anew.
+    /// Cost: that of scanning the searches listed with it; occasionally, that of saving all others again.
     pub fn remove(&mut self, name: &str) -> Option<Filter> {
         let number = self.by_name.remove(name)?;
         let removed = self.searches[number as usize].take()?;
@@ -117,7 +119,7 @@ impl SavedSearches {
         Some(removed.filter)
     }
 
-    /// Lists all searches anew, so that nothing is left of removed ones.
+    /// Rebuilds the index without removed searches.
     fn list_anew(&mut self) {
         let frequencies = std::mem::take(&mut self.vocabulary.frequencies);
         let names = std::mem::take(&mut self.names);
@@ -146,7 +148,7 @@ impl SavedSearches {
         self.by_name.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no searches.
     pub fn is_empty(&self) -> bool {
         self.by_name.is_empty()
     }
@@ -159,10 +161,10 @@ impl SavedSearches {
 
     /// The names of the searches that a signal matches, in the order in which they were saved.
     ///
-    /// `company` must be the signal's. `today` is what `days` and `dateRanges` count from.
+    /// `company` must be the company of the signal. `days` and `dateRanges` are relative to `today`.
     ///
-    /// Cost: some microseconds, and tens of nanoseconds for each search that asks for the same rare value, or
-    /// pair of values; a search that requires nothing, such as one that only excludes words, is asked for
+    /// Cost: a few microseconds, and tens of nanoseconds for each search that requires the same rare value or
+    /// pair of values. A search that requires nothing, such as one that only excludes words, is checked for
     /// every signal.
     pub fn matches(&self, signal: &Signal<'_>, company: &Company<'_>, today: Date) -> Vec<&str> {
         let numbers = self.numbers(signal, company, today);

@@ -1,4 +1,4 @@
-//! The values that searches ask for, each with how frequent it is.
+//! The values that occur in searches, with their frequencies.
 
 use super::frequencies::Frequencies;
 use super::keys::{Key, Keys, Kind};
@@ -19,7 +19,7 @@ impl Vocabulary {
         }
     }
 
-    /// The number of a value, which gets one where it has none.
+    /// The number of a value, assigned if it has none.
     pub(super) fn add(&mut self, kind: Kind, text: &str) -> Key {
         let key = self.keys.add(kind, text);
         if self.shares.len() < self.keys.count() {
@@ -28,12 +28,12 @@ impl Vocabulary {
         key
     }
 
-    /// The share of signals that have at least one of some values, at most.
+    /// An upper bound of the share of signals with at least one of these values.
     pub(super) fn share(&self, keys: &[Key]) -> f64 {
         keys.iter().map(|&key| self.shares[key as usize]).sum()
     }
 
-    /// The rarest of some values.
+    /// The rarest of these values.
     pub(super) fn rarest(&self, keys: &[Key]) -> Option<Key> {
         let share = |key: &Key| self.shares[*key as usize];
         keys.iter()
