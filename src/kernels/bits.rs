@@ -1,7 +1,7 @@
 //! Operations on the bitset of a block.
 //!
-//! The loops are plain; `multiversion` compiles each for the vector instructions of several
-//! generations of processors and picks at run time, since nobody builds for their own processor.
+//! The loops are plain. `multiversion` compiles each for several generations of vector instructions and
+//! selects one at run time.
 
 use std::ops::Range;
 
@@ -9,12 +9,11 @@ use multiversion::multiversion;
 
 use crate::kernels::block::BlockBits;
 
-/// The words of a page's smallest window.
+/// Words of the smallest row window of a page.
 const CHUNK_WORDS: usize = 64;
 
-/// Words that are passed over at once where nothing is set: as many as the bits of one that says which
-/// have some. With eight, pages of few matches take up to a tenth longer (`benches/queries`, two or
-/// three terms).
+/// Empty words that are skipped together: as many as a mask word has bits. With eight, pages of few matches
+/// take up to a tenth longer (`benches/queries`, two or three terms).
 const PASSED_WORDS: usize = 64;
 
 /// Whether a row is set.
@@ -32,7 +31,7 @@ pub(crate) fn clear(bits: &mut BlockBits, offset: u16) {
     bits[usize::from(offset / 64)] &= !(1 << (offset % 64));
 }
 
-/// The rows that are set in some words of a block, ascending.
+/// The rows set in these words of a block, ascending.
 pub(crate) fn ones(first_word: usize, words: &[u64]) -> impl Iterator<Item = u16> + '_ {
     let indices = first_word..;
     indices.zip(words).flat_map(|(index, &word)| WordOnes {
@@ -41,10 +40,10 @@ pub(crate) fn ones(first_word: usize, words: &[u64]) -> impl Iterator<Item = u16
     })
 }
 
-/// Lists the rows that are set in some words of a block, ascending, after what the list has.
+/// Appends the rows set in these words of a block, ascending.
 ///
-/// Cost: half of that of asking [`ones`] for each, and less where few are set (`benches/queries`, stage
-/// + currency + amounts + term).
+/// Cost: half of that of iterating over [`ones`], and less if few are set (`benches/queries`, stage +
+/// currency + amounts + term).
 pub(crate) fn list(first_word: usize, words: &[u64], offsets: &mut Vec<u16>) {
     let listed = offsets.len();
     let count = count(words) as usize;
@@ -53,13 +52,13 @@ pub(crate) fn list(first_word: usize, words: &[u64], offsets: &mut Vec<u16>) {
     offsets.truncate(listed + count);
 }
 
-/// Fills the slots, of which there are as many as rows that are set, and the spare ones.
+/// Fills the slots: one per set row, plus the spare ones.
 #[multiversion(targets(
     "x86_64+avx512f+avx512bw+avx512vl+bmi1+bmi2+lzcnt+popcnt",
     "x86_64+avx2+bmi1+bmi2+lzcnt+popcnt"
 ))]
 fn list_offsets(first_word: usize, words: &[u64], slots: &mut [u16]) {
-    // Asking which words have rows takes longer than listing none of a few.
+    // For few empty words, listing their zero rows is faster than finding the others.
     let is_dense = slots.len() - SPARE_SLOTS >= words.len();
     let mut count = 0;
     let first_words = (first_word..).step_by(PASSED_WORDS);
@@ -82,7 +81,7 @@ fn list_offsets(first_word: usize, words: &[u64], slots: &mut [u16]) {
     }
 }
 
-/// Lists the bits that are set in a word; returns how many there are.
+/// Lists the bits set in a word. Returns their number.
 #[inline(always)]
 fn list_word<const DESCENDS: bool, T>(
     mut word: u64,
@@ -118,16 +117,16 @@ impl Iterator for WordOnes {
     }
 }
 
-/// Slots after the rows that are wanted, which the last word's may take.
+/// Slots after the requested rows, for the surplus of the last word.
 pub(crate) const SPARE_SLOTS: usize = 64;
 
-/// Rows of a word that are listed without asking how many it has: in sets of which a page lists bits
-/// most words have less, and how many cannot be predicted (`benches/queries`, frequent term).
+/// Rows of a word that are listed unconditionally: most words of the sets that pages list have fewer, and
+/// a branch on their number would be mispredicted (`benches/queries`, frequent term).
 const UNASKED_ROWS: usize = 4;
 
-/// Lists the first rows that are set in some words of a block, between two offsets: their numbers,
-/// `base` being that of the first word's first row. Stops once all slots but the spare ones are full;
-/// returns how many were listed, which may be more.
+/// Lists the first rows set in these words of a block, between two offsets, as row numbers; `base` is that of
+/// the first word's first row. Stops when all slots but the spare ones are full. Returns the number listed,
+/// which may be larger.
 #[multiversion(targets(
     "x86_64+avx512f+avx512bw+avx512vl+bmi1+bmi2+lzcnt+popcnt",
     "x86_64+avx2+bmi1+bmi2+lzcnt+popcnt"
@@ -155,7 +154,7 @@ fn list_rows<const DESCENDS: bool>(
     let mut index = (offsets.start / 64) as usize;
     let mut end = words.len().min(offsets.end.div_ceil(64) as usize);
     let mut count = 0;
-    // Every round passes over some words.
+    // Each iteration consumes some words.
     while index < end {
         let length = PASSED_WORDS.min(end - index);
         let from = if DESCENDS { end - length } else { index };
@@ -179,7 +178,7 @@ fn list_rows<const DESCENDS: bool>(
     count
 }
 
-/// Which of up to 64 words have rows, the first lowest: asked together, since it cannot be predicted.
+/// A mask of the non-empty ones of up to 64 words, the first in the lowest bit, computed without branches.
 #[inline(always)]
 fn words_with_rows(words: &[u64]) -> u64 {
     let words = words.iter().enumerate();
@@ -188,7 +187,7 @@ fn words_with_rows(words: &[u64]) -> u64 {
     })
 }
 
-/// Clears the last or first bit that is set in a word and returns its index, or anything below 64.
+/// Clears the last or first set bit of a word and returns its index; for an empty word, any index below 64.
 #[inline(always)]
 fn take_bit<const LAST: bool>(word: &mut u64) -> u32 {
     let index = if LAST {
@@ -200,7 +199,7 @@ fn take_bit<const LAST: bool>(word: &mut u64) -> u32 {
     index
 }
 
-/// Those bits of the word from a first offset on that are between two.
+/// The bits of the word at an offset that lie between two offsets.
 #[inline(always)]
 fn between(mut word: u64, first: u32, offsets: &Range<u32>) -> u64 {
     if offsets.start > first {
@@ -230,7 +229,7 @@ pub(crate) fn intersect(bits: &mut [u64], other: &[u64]) {
     for_each_word(bits, other, |word, other| *word &= other);
 }
 
-/// Makes a set that of the rows that are in both of two others.
+/// Overwrites a set with the intersection of two others.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
 pub(crate) fn load_both(bits: &mut [u64], first: &[u64], second: &[u64]) {
     for (word, (first, second)) in bits.iter_mut().zip(first.iter().zip(second)) {
@@ -244,8 +243,8 @@ pub(crate) fn unite(bits: &mut [u64], other: &[u64]) {
     for_each_word(bits, other, |word, other| *word |= other);
 }
 
-/// Makes a set that of the rows that are in any of some sets, or keeps those of its rows that are;
-/// each word is written once. The sets are at least as long.
+/// Overwrites a set with the union of several sets, or intersects it with that union, writing each word
+/// once. The sets are at least as long.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
 pub(crate) fn unite_all(bits: &mut [u64], sets: &[&[u64]], keeps: bool) {
     let united = |words: &mut [u64], any: &[u64]| {
@@ -277,8 +276,8 @@ pub(crate) fn subtract(bits: &mut [u64], other: &[u64]) {
     for_each_word(bits, other, |word, other| *word &= !other);
 }
 
-/// Changes every word by that of the other. Whole windows go in chunks of a fixed length, which
-/// saves a tenth of a count of dense sets (`benches/queries`, any of 3 to 6 terms).
+/// Combines every word with that of the other set, in chunks of fixed length, which saves a tenth of a
+/// count of dense sets (`benches/queries`, any of 3 to 6 terms).
 #[inline(always)]
 fn for_each_word(bits: &mut [u64], other: &[u64], change: impl Fn(&mut u64, u64)) {
     let (chunks, rest) = bits.as_chunks_mut::<CHUNK_WORDS>();

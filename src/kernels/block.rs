@@ -1,7 +1,7 @@
 //! Blocks: the spans of rows that one `u16` addresses.
 
-/// Rows of a block: the span that one `u16` addresses. As a bitset a block takes 8 KiB, so that
-/// what one block's work touches stays in the first-level cache.
+/// Rows of a block: the span that one `u16` addresses. The bitset of a block takes 8 KiB, so the working set
+/// of a block stays in the L1 cache.
 pub(crate) const BLOCK_ROWS: u32 = 1 << 16;
 
 /// Words of a block's bitset.

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-/// Those of some ascending rows or offsets that are between two; most often all are, and nothing is to be
-/// searched.
+/// The ascending rows or offsets that lie between two bounds. Usually all do, without a search.
 pub(crate) fn between<'v, T: Copy + Into<u32>>(values: &'v [T], bounds: &Range<u32>) -> &'v [T] {
     let from = match values.first() {
         Some(&first) if first.into() < bounds.start => {
@@ -19,8 +18,7 @@ pub(crate) fn between<'v, T: Copy + Into<u32>>(values: &'v [T], bounds: &Range<u
     }
 }
 
-/// Keeps the offsets of the list that stand among others, which are sorted by offset, or those that do
-/// not.
+/// Keeps the offsets of the list that occur among others, which are sorted by offset, or those that do not.
 pub(crate) fn retain<T>(
     list: &mut Vec<u16>,
     others: &[T],
@@ -30,8 +28,8 @@ pub(crate) fn retain<T>(
     retain_from(list, 0, 0, others, offset_of, wanted);
 }
 
-/// Walks the list from an index on, with `kept` offsets decided, and leaps in the other, which is
-/// sorted by offset as well.
+/// Continues at an index of the list, with `kept` offsets kept so far, and gallops in the other list, which is
+/// sorted by offset, too.
 pub(crate) fn retain_from<T>(
     list: &mut Vec<u16>,
     mut kept: usize,
@@ -41,7 +39,7 @@ pub(crate) fn retain_from<T>(
     wanted: bool,
 ) {
     let mut rest = other;
-    // What lies in front of `kept` is decided; `rest` holds nothing below the next offset.
+    // Everything before `kept` is decided; `rest` has no offset below the next one.
     while index < list.len() {
         let offset = list[index];
         let skipped = gallop(rest, |value| offset_of(value) < offset);
@@ -51,7 +49,7 @@ pub(crate) fn retain_from<T>(
         kept += usize::from((offset_of(next) == offset) == wanted);
         index += 1;
     }
-    // No offset from `index` on stands in the other.
+    // No offset from `index` on occurs in the other list.
     if wanted {
         list.truncate(kept);
     } else {
@@ -59,8 +57,8 @@ pub(crate) fn retain_from<T>(
     }
 }
 
-/// How many values at the start fulfil `before`: doubling steps, then a binary search, so that
-/// the cost grows with the logarithm of the distance (Bentley and Yao, 1976).
+/// The number of values at the start that satisfy `before`. Doubling steps and then a binary search: the cost
+/// grows with the logarithm of the distance (Bentley and Yao, 1976).
 fn gallop<T>(values: &[T], before: impl Fn(&T) -> bool) -> usize {
     let mut bound = 1;
     while bound <= values.len() && before(&values[bound - 1]) {

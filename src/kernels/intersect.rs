@@ -1,9 +1,9 @@
 //! SIMD intersection of two sorted lists of offsets: eight of one against eight or sixteen of the other.
 //!
-//! Comparing all of eight with all of the others takes no branch on what they are (Schlegel, Willhalm and
-//! Lehner, "Fast Sorted-Set Intersection using SIMD Instructions", 2011). Processors with AVX2 or
-//! AVX-512 do it in some thirty instructions and pack what is kept in a few more; for others the loops
-//! are plain, and the compiler makes vectors of them.
+//! Comparing all of eight with all of the others needs no data-dependent branch (Schlegel, Willhalm and
+//! Lehner, "Fast Sorted-Set Intersection using SIMD Instructions", 2011). With AVX2 or AVX-512 this takes
+//! about thirty instructions, and a few more to pack the kept offsets. For other processors the loops are
+//! plain and vectorised by the compiler.
 
 use multiversion::multiversion;
 use multiversion::target::match_target;
@@ -13,27 +13,27 @@ use super::left_pack;
 use super::retain::retain_where;
 use super::search;
 
-/// Offsets of the list that are decided at once.
+/// Offsets of the list decided per round.
 pub(crate) const LANES: usize = 8;
 
-/// From this ratio of lengths on, looking up each offset of a list in an array is faster than comparing
-/// all of both (`benches/queries`, conjunction without a hit).
+/// Ratio of lengths from which looking up each offset in the array is faster than comparing both lists
+/// (`benches/queries`, conjunction without a hit).
 const LOOK_UP_RATIO: usize = 8;
 
-/// How far two lists were compared, until one of them had too few offsets left.
+/// The state of a comparison when one list has too few offsets left.
 #[derive(Debug)]
 struct Compared {
-    /// The first offset of the list that is not decided.
+    /// The first undecided offset of the list.
     index: usize,
-    /// Where the array goes on: nothing before it is in the rest of the list.
+    /// The index in the array: nothing before it is in the rest of the list.
     at: usize,
-    /// How many offsets of the list were kept; they stand at its start.
+    /// The number of kept offsets, which are at the start of the list.
     kept: usize,
-    /// Which of the next offsets of the list were found already, lowest first.
+    /// A mask of the next offsets of the list that have already been found, lowest first.
     found: u8,
 }
 
-/// Keeps the offsets of the list that stand in an array, or those that do not.
+/// Keeps the offsets of the list that occur in an array, or those that do not.
 pub(crate) fn retain(list: &mut Vec<u16>, array: &[u16], wanted: bool) {
     if array.len() / LOOK_UP_RATIO <= list.len() {
         retain_in_lanes(list, array, wanted);
@@ -42,7 +42,7 @@ pub(crate) fn retain(list: &mut Vec<u16>, array: &[u16], wanted: bool) {
     }
 }
 
-/// Compares eight with eight as long as both have as many, and the last few one by one.
+/// Compares eight with eight while both have that many, and the last few one by one.
 fn retain_in_lanes(list: &mut Vec<u16>, array: &[u16], wanted: bool) {
     let Compared {
         mut index,
@@ -50,7 +50,7 @@ fn retain_in_lanes(list: &mut Vec<u16>, array: &[u16], wanted: bool) {
         mut kept,
         found,
     } = compare(list, array, wanted);
-    // Lanes that were found before the array ran short stay found.
+    // Lanes found before the array ran short stay found.
     for lane in 0..LANES.min(list.len() - index) {
         let offset = list[index + lane];
         let is_found = found >> lane & 1 == 1 || array[at..].binary_search(&offset).is_ok();
@@ -61,15 +61,15 @@ fn retain_in_lanes(list: &mut Vec<u16>, array: &[u16], wanted: bool) {
     gallop::retain_from(list, kept, index, &array[at..], |&offset| offset, wanted);
 }
 
-/// Keeps the offsets of a list that stand in an array, or those that do not, eight by eight.
+/// Keeps the offsets of a list that occur in an array, or those that do not, eight at a time.
 #[multiversion(targets(
     "x86_64+avx512f+avx512bw+avx512vl+avx512vbmi2+popcnt",
     "x86_64+avx2+popcnt"
 ))]
 fn compare(list: &mut [u16], array: &[u16], wanted: bool) -> Compared {
-    /// Offsets of the array that are looked at in a round. In vectors a round mostly waits for where
-    /// the next one starts, so that twice as many as of the list, which is the shorter one, save a
-    /// quarter (`benches/queries`, conjunction without a hit).
+    /// Offsets of the array compared per round. A vector round mostly waits for the start of the next one, so
+    /// comparing twice as many of the longer list saves a quarter (`benches/queries`, conjunction without a
+    /// hit).
     const OTHERS: usize = match_target! {
         "x86_64+avx512f+avx512bw+avx512vl+avx512vbmi2+popcnt" => 2 * LANES,
         "x86_64+avx2+popcnt" => 2 * LANES,
@@ -77,7 +77,7 @@ fn compare(list: &mut [u16], array: &[u16], wanted: bool) -> Compared {
     };
     let dropped = if wanted { 0 } else { u8::MAX };
     let (mut index, mut at, mut kept, mut found) = (0, 0, 0, 0);
-    // What lies in front of `kept` is decided; every round moves on in one of the two at least.
+    // Everything before `kept` is decided; every round advances in at least one of the two.
     while let (Some(offsets), Some(others)) = (
         list[index..].first_chunk::<LANES>(),
         array[at..].first_chunk::<OTHERS>(),
@@ -91,7 +91,7 @@ fn compare(list: &mut [u16], array: &[u16], wanted: bool) -> Compared {
             "x86_64+avx2+popcnt" => avx2::common(offsets, *others),
             _ => common(offsets, *others),
         };
-        // Which list moves on cannot be predicted; that nothing is kept mostly can.
+        // Which list advances is unpredictable; that nothing is kept is mostly predictable.
         let keep = if is_decided { found ^ dropped } else { 0 };
         found = if is_decided { 0 } else { found };
         if keep != 0 {
@@ -111,7 +111,7 @@ fn compare(list: &mut [u16], array: &[u16], wanted: bool) -> Compared {
     }
 }
 
-/// Which of the offsets are among the others, lowest first.
+/// A mask of the offsets that are among the others, lowest first.
 #[inline(always)]
 fn common(offsets: [u16; LANES], others: [u16; LANES]) -> u8 {
     let mut found = [false; LANES];
@@ -126,7 +126,7 @@ fn common(offsets: [u16; LANES], others: [u16; LANES]) -> u8 {
     })
 }
 
-/// The same in vectors of 512 bits.
+/// 512-bit vectors.
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
     use std::arch::x86_64::{
@@ -136,14 +136,14 @@ mod avx512 {
 
     use super::LANES;
 
-    /// As [`common`](super::common): all of eight offsets four times over against four of the
-    /// others, each eight times.
+    /// As [`common`](super::common): compares eight offsets, repeated four times, with four of the others,
+    /// each repeated eight times.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
     pub(crate) fn common(offsets: [u16; LANES], others: [u16; 2 * LANES]) -> u8 {
         let offsets = _mm512_broadcast_i32x4(bytemuck::cast(offsets));
         let others = _mm512_broadcast_i64x4(bytemuck::cast(others));
-        // Written out, since closures are not compiled for the vectors of their surroundings.
+        // Written out because closures do not inherit the target features of their function.
         let found = equal(offsets, others, [0, 1, 2, 3])
             | equal(offsets, others, [4, 5, 6, 7])
             | equal(offsets, others, [8, 9, 10, 11])
@@ -152,8 +152,7 @@ mod avx512 {
         (found | found >> 8) as u8
     }
 
-    /// The lanes that are equal to one of the others: the first eight to the one at the first
-    /// index, and so on.
+    /// The lanes that are equal: the first eight to the other at the first index, and so on.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     fn equal(offsets: __m512i, others: __m512i, [a, b, c, d]: [i64; 4]) -> u32 {
@@ -165,7 +164,7 @@ mod avx512 {
     }
 }
 
-/// The same in vectors of 256 bits.
+/// 256-bit vectors.
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use std::arch::x86_64::{
@@ -176,8 +175,8 @@ mod avx2 {
 
     use super::LANES;
 
-    /// As [`common`](super::common): the offsets twice over against all turns of either eight of the
-    /// others.
+    /// As [`common`](super::common): compares the offsets, repeated twice, with all rotations of each eight of
+    /// the others.
     #[inline]
     #[target_feature(enable = "avx2")]
     pub(crate) fn common(offsets: [u16; LANES], others: [u16; 2 * LANES]) -> u8 {

@@ -1,7 +1,7 @@
 //! In-place left-packing of eight `u16` lanes by a keep mask.
 //!
-//! Each way takes the offsets, which of them are kept, lowest first, and how many were kept before; it
-//! returns how many are kept then. What stands after those is overwritten: the eight are decided.
+//! Each variant takes the offsets, the keep mask (lowest first) and the number kept so far, and returns the
+//! new number. Slots after the kept offsets are overwritten.
 
 use super::intersect::LANES;
 
@@ -24,11 +24,10 @@ mod vectors {
 
     use super::LANES;
 
-    /// Offsets that AVX2 packs at once.
+    /// Offsets that AVX2 packs together.
     const HALF: usize = LANES / 2;
 
-    /// The bytes of each choice of four offsets, and any after them: 128 bytes in all, where choices of
-    /// eight take 4,096.
+    /// A shuffle per keep mask of four offsets: 128 bytes, where masks of eight would take 4,096.
     const CHOICES: [[u8; 2 * HALF]; 1 << HALF] = choices();
 
     const fn choices() -> [[u8; 2 * HALF]; 1 << HALF] {
@@ -49,7 +48,7 @@ mod vectors {
         choices
     }
 
-    /// All at once.
+    /// All eight together.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vl,avx512vbmi2,popcnt")]
     pub(crate) fn avx512(list: &mut [u16], kept: usize, offsets: [u16; LANES], keep: u8) -> usize {
@@ -59,11 +58,11 @@ mod vectors {
         kept + keep.count_ones() as usize
     }
 
-    /// Four by four.
+    /// Four at a time.
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
     pub(crate) fn avx2(list: &mut [u16], kept: usize, offsets: [u16; LANES], keep: u8) -> usize {
-        /// The upper four lie after the bytes of the lower four.
+        /// The upper four follow the bytes of the lower four.
         const UPPER: u64 = u64::from_le_bytes([2 * HALF as u8; 8]);
         let (lower, upper) = (keep & 0xF, keep >> HALF);
         let bytes = |choice: u8| u64::from_le_bytes(CHOICES[usize::from(choice)]);

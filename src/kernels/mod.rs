@@ -1,8 +1,7 @@
-//! Loops over the words of a bitset and over lists of offsets, compiled for the vector instructions of
-//! several generations of processors.
+//! Loops over bitsets and lists of offsets, compiled for several generations of vector instructions.
 //!
-//! The only module with `std::arch` and `multiversion`. Each loop has a plain twin that its tests
-//! compare it with. Nothing here knows what a row, a value or a query is.
+//! The only module with `std::arch` and `multiversion`. Tests compare each vector loop with a plain one.
+//! This module is independent of values and queries.
 
 pub(crate) mod bits;
 pub(crate) mod block;

@@ -1,22 +1,22 @@
 //! Counting the rows that two bitsets share.
 //!
-//! Processors with AVX-512 count the bits of eight words with one instruction. AVX2 has none for it: what
-//! the compiler makes takes twelve for four words. Adding sixteen vectors up as the digits of binary
-//! numbers first, so that one in sixteen is counted, takes seven (Harley and Seal; Mula, Kurz and Lemire,
-//! "Faster Population Counts Using AVX2 Instructions", 2018).
+//! AVX-512 counts the bits of eight words with one instruction. AVX2 has no such instruction, and the
+//! compiler needs twelve for four words. Adding up sixteen vectors with carry-save adders first, so that
+//! only one in sixteen is counted, takes seven (Harley and Seal; Mula, Kurz and Lemire, "Faster Population
+//! Counts Using AVX2 Instructions", 2018).
 
 use multiversion::multiversion;
 use multiversion::target::match_target;
 
-/// The words of a vector of AVX2.
+/// Words of an AVX2 vector.
 const LANES: usize = 4;
 
-/// Words that are added up before some are counted: sixteen vectors.
+/// Words added up per count: sixteen vectors.
 const ROUND_WORDS: usize = 16 * LANES;
 
 type Vector = [u64; LANES];
 
-/// The number of rows that are in both, without changing either.
+/// The number of rows in the intersection of two sets.
 #[multiversion(targets(
     "x86_64+avx512f+avx512bw+avx512vl+avx512vpopcntdq",
     "x86_64+avx2+popcnt+bmi1+bmi2",
@@ -41,7 +41,7 @@ fn count_by_digits(bits: &[u64], other: &[u64]) -> u32 {
     let (other_rounds, other_rest) = other.as_chunks::<ROUND_WORDS>();
     let mut sixteens: Vector = [0; LANES];
     let mut digits = Digits::default();
-    // The bits before the round are those of the digits, and sixteen times those counted.
+    // The bits so far are those of the digits plus sixteen times those counted.
     for (words, others) in rounds.iter().zip(other_rounds) {
         let carried = digits.add_round(words, others);
         for (sixteens, carried) in sixteens.iter_mut().zip(carried) {
@@ -51,7 +51,7 @@ fn count_by_digits(bits: &[u64], other: &[u64]) -> u32 {
     16 * sixteens.iter().sum::<u64>() as u32 + digits.count() + count_by_word(rest, other_rest)
 }
 
-/// For each bit of a vector a number below sixteen, a digit a vector.
+/// A number below sixteen per bit position, with one vector per binary digit.
 #[derive(Default)]
 struct Digits {
     ones: Vector,
@@ -61,13 +61,13 @@ struct Digits {
 }
 
 impl Digits {
-    /// Adds sixteen vectors; returns what is carried beyond the eights.
+    /// Adds sixteen vectors. Returns the carry beyond the eights.
     #[inline(always)]
     fn add_round(&mut self, words: &[u64; ROUND_WORDS], others: &[u64; ROUND_WORDS]) -> Vector {
         let (words, _) = words.as_chunks::<LANES>();
         let (others, _) = others.as_chunks::<LANES>();
         let mut eights = [[0; LANES]; 2];
-        // Two of each digit make one of the next.
+        // Two of each digit carry into the next.
         for (eighth, eights) in eights.iter_mut().enumerate() {
             let mut fours = [[0; LANES]; 2];
             for (fourth, fours) in fours.iter_mut().enumerate() {
@@ -97,7 +97,7 @@ fn and(a: Vector, b: Vector) -> Vector {
     both
 }
 
-/// Adds two bits to each bit of a digit; returns what is carried to the next.
+/// Adds two bits to each bit of a digit. Returns the carry (a carry-save adder).
 #[inline(always)]
 fn add(digit: &mut Vector, a: Vector, b: Vector) -> Vector {
     let mut carried = [0; LANES];

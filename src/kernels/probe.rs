@@ -1,9 +1,9 @@
-//! Probing a bitset with a sorted list of offsets: sixteen at a time where they are close together.
+//! Probes a bitset with a sorted list of offsets, sixteen at a time if they are close together.
 //!
-//! Looking up one offset takes ten instructions. Processors with AVX-512 pick bytes out of 256, the
-//! bits of 2,048 rows, for sixteen offsets at once, in a third of the time. Those with AVX2 look up eight
-//! and pack what is kept of them, in a quarter fewer instructions than keeping one by one. Where offsets
-//! are further apart, and by other processors, they are looked up and kept one by one.
+//! Looking up one offset takes ten instructions. AVX-512 selects bytes from 256, the bits of 2,048 rows, for
+//! sixteen offsets together in a third of the time. AVX2 looks up eight and packs the kept ones, with a
+//! quarter fewer instructions than one by one. Sparse offsets, and all offsets on other processors, are
+//! looked up one by one.
 
 use std::ops::Range;
 
@@ -15,16 +15,16 @@ use super::{intersect, left_pack};
 use crate::kernels::bits;
 use crate::kernels::block::BlockBits;
 
-/// Offsets that are looked up at once.
+/// Offsets looked up together.
 #[cfg(target_arch = "x86_64")]
 const LANES: usize = 16;
 
-/// Words that they are looked up in.
+/// Words in which they are looked up.
 #[cfg(target_arch = "x86_64")]
 const WORDS: usize = 32;
 
-/// With more rows an offset on average, sixteen mostly reach beyond those words, so that one by one takes
-/// no longer (`benches/queries`, country + size).
+/// With more rows per offset on average, sixteen offsets mostly exceed those words, and looking up one by one is
+/// as fast (`benches/queries`, country + size).
 #[cfg(target_arch = "x86_64")]
 const ROWS_PER_OFFSET_MAX: usize = 128;
 
@@ -34,8 +34,7 @@ pub(crate) fn retain(list: &mut Vec<u16>, set: &BlockBits, wanted: bool) {
     list.truncate(kept);
 }
 
-/// The number of offsets that are set. Bits are looked up in bytes: that takes five instructions, and in
-/// words eight.
+/// The number of offsets that are set. Testing bits in bytes takes five instructions, in words eight.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2+popcnt"))]
 pub(crate) fn count(offsets: &[u16], set: &BlockBits) -> u32 {
     let bytes: &[u8] = bytemuck::cast_slice(set);
@@ -43,8 +42,7 @@ pub(crate) fn count(offsets: &[u16], set: &BlockBits) -> u32 {
     offsets.iter().map(is_set).sum()
 }
 
-/// Keeps the offsets of a list that are set, or those that are not; returns how many, which then stand
-/// at its start.
+/// Moves the offsets of a list that are set, or those that are not, to its start. Returns their number.
 #[multiversion(targets(
     "x86_64+avx512f+avx512bw+avx512vl+avx512vbmi+avx512vbmi2+bmi1+bmi2+popcnt",
     "x86_64+avx2+bmi1+bmi2+popcnt"
@@ -91,8 +89,7 @@ fn retain_offsets(list: &mut [u16], set: &BlockBits, wanted: bool) -> usize {
     retain_each(list, index..list.len(), kept, set, wanted)
 }
 
-/// Looks up the offsets at some indices one by one, with `kept` of those before kept; returns how many are
-/// then.
+/// Looks up the offsets at these indices one by one. Takes the number kept before and returns the new one.
 #[inline(always)]
 fn retain_each(
     list: &mut [u16],
@@ -109,7 +106,7 @@ fn retain_each(
     kept
 }
 
-/// The same in vectors.
+/// Vector variants.
 #[cfg(target_arch = "x86_64")]
 mod vectors {
     use std::arch::x86_64::{
@@ -121,8 +118,8 @@ mod vectors {
 
     use super::{BlockBits, LANES, WORDS, intersect};
 
-    /// Which of eight offsets are set, lowest first. They are shifted out of two words, since the compiler
-    /// otherwise takes each out of the vector that they are packed in.
+    /// A mask of the set ones of eight offsets, lowest first. Offsets are shifted out of two words, because the
+    /// compiler would otherwise extract each from a vector.
     #[inline(always)]
     pub(crate) fn set_of(offsets: [u16; intersect::LANES], set: &BlockBits) -> u8 {
         let halves: [u64; 2] = bytemuck::cast(offsets);
@@ -137,8 +134,8 @@ mod vectors {
         found as u8
     }
 
-    /// Which of the offsets lie in some words, the first of whose rows has an offset as well, and
-    /// which of those are set there.
+    /// Masks of the offsets that lie in these words, given the offset of their first row, and of those that are
+    /// set.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
     pub(crate) fn look_up(offsets: [u16; LANES], words: &[u64; WORDS], first: u16) -> (u16, u16) {
@@ -147,7 +144,7 @@ mod vectors {
         const ROWS: i16 = 64 * WORDS as i16;
         let tables: [[u64; 8]; 4] = bytemuck::cast(*words);
         let [a, b, c, d] = tables;
-        // Written out, since closures are not compiled for the vectors of their surroundings.
+        // Written out because closures do not inherit the target features of their function.
         let (a, b): (__m512i, __m512i) = (bytemuck::cast(a), bytemuck::cast(b));
         let (c, d): (__m512i, __m512i) = (bytemuck::cast(c), bytemuck::cast(d));
         let offsets: __m256i = bytemuck::cast(offsets);
@@ -164,7 +161,7 @@ mod vectors {
         (reached, found)
     }
 
-    /// The offsets that are kept, and anything after them.
+    /// The kept offsets, followed by arbitrary ones.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vl,avx512vbmi2")]
     pub(crate) fn packed(offsets: [u16; LANES], keep: u16) -> [u16; LANES] {

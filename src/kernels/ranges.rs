@@ -1,4 +1,4 @@
-//! Codes of rows against ranges of codes: which bits stay set, which offsets stay listed.
+//! Filters bitsets and lists of offsets by ranges of column codes.
 
 use std::ops::RangeInclusive;
 
@@ -8,7 +8,7 @@ use super::retain::retain_where;
 
 /// A code in the width of its column.
 pub(crate) trait Code: Copy + Ord {
-    /// The code of a number, or the largest there is.
+    /// Converts a number to a code, saturating.
     fn saturating(number: u32) -> Self;
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn keep_words(codes: &[u32], ranges: &[RangeInclusive<u32>], bits: &m
     keep(codes, ranges, bits);
 }
 
-/// Inlined into each of the above, which compile it for their vector instructions.
+/// Inlined into the functions above, which are compiled for several vector instruction sets.
 #[inline(always)]
 fn keep<T: Code>(codes: &[T], ranges: &[RangeInclusive<u32>], bits: &mut [u64]) {
     let (words, rest) = codes.as_chunks::<64>();
@@ -62,7 +62,7 @@ fn keep<T: Code>(codes: &[T], ranges: &[RangeInclusive<u32>], bits: &mut [u64]) 
     }
 }
 
-/// Keeps the offsets whose codes are in one of the ranges; of most filters there is one.
+/// Keeps the offsets whose codes are in one of the ranges, usually a single one.
 pub(crate) fn retain<T: Code>(codes: &[T], ranges: &[RangeInclusive<u32>], offsets: &mut Vec<u16>) {
     let code = |offset: u16| codes[usize::from(offset)];
     match ranges {
@@ -79,12 +79,12 @@ pub(crate) fn retain<T: Code>(codes: &[T], ranges: &[RangeInclusive<u32>], offse
     }
 }
 
-/// The ends of a range in the width of a column.
+/// The bounds of a range in the width of a column.
 fn bounds<T: Code>(range: &RangeInclusive<u32>) -> (T, T) {
     (T::saturating(*range.start()), T::saturating(*range.end()))
 }
 
-/// Without a branch.
+/// Branchless.
 #[inline(always)]
 fn is_between<T: Code>(code: T, (start, end): (T, T)) -> bool {
     (start <= code) & (code <= end)
@@ -103,8 +103,8 @@ fn inside<T: Code>(codes: &[T; 64], ranges: &[RangeInclusive<u32>]) -> u64 {
     packed(&is_inside)
 }
 
-/// A bit for each byte of 0 or 1. The multiplication gathers the lowest bits of eight bytes in the
-/// topmost byte: no two partial products meet, so nothing carries.
+/// Packs bytes of 0 or 1 into bits. The multiplication gathers the lowest bits of eight bytes in the top byte;
+/// no partial products overlap, so nothing carries.
 #[inline(always)]
 fn packed(flags: &[u8; 64]) -> u64 {
     const GATHER: u64 = 0x0102_0408_1020_4080;

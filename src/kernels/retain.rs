@@ -1,7 +1,7 @@
-//! Filtering a list in place, without a branch on what is kept.
+//! Filters a list in place without branches.
 
-/// Keeps the offsets or rows of a list that pass a cheap test; without a branch, since it cannot be
-/// predicted.
+/// Keeps the offsets or rows of a list that pass a cheap test. Branchless, because the outcome is
+/// unpredictable.
 #[inline]
 pub(crate) fn retain_where<T: Copy>(list: &mut Vec<T>, keep: impl Fn(T) -> bool) {
     let mut kept = 0;

@@ -1,11 +1,11 @@
-//! Looking up one offset in a sorted array of offsets.
+//! Looks up one offset in a sorted array.
 
-/// How far from where it is expected an offset is looked for first: twice as far as an even offset
-/// among 1,024 mostly is (`benches/queries`, conjunction without a hit).
+/// Distance around the predicted position that is searched first: twice the typical deviation of evenly
+/// distributed offsets among 1,024 (`benches/queries`, conjunction without a hit).
 const NEAR_OFFSETS: usize = 32;
 
-/// Whether an offset is among ascending ones. Most lie evenly in their block: then it is near the position
-/// that its value predicts, and comparing all that are near takes a third of a binary search.
+/// Whether a sorted array contains an offset. Most arrays are evenly distributed, so the offset is near the
+/// position predicted by its value, and comparing all offsets near it takes a third of a binary search.
 #[inline]
 pub(crate) fn contains(offsets: &[u16], offset: u16) -> bool {
     let expected = (usize::from(offset) * offsets.len()) >> u16::BITS;
@@ -19,7 +19,7 @@ pub(crate) fn contains(offsets: &[u16], offset: u16) -> bool {
     }
 }
 
-/// Apart, so that looking near is short.
+/// Not inlined, so that the common path stays short.
 #[inline(never)]
 fn is_found(offsets: &[u16], offset: u16) -> bool {
     offsets.binary_search(&offset).is_ok()

@@ -1,19 +1,19 @@
-//! Checks of whole slices, for opening a segment. Each looks at every value, which vector instructions do many
-//! at a time; one that ends at the first wrong value takes five times as long where none is wrong.
+//! Checks of whole slices, for validation. Each visits every value, so that it is vectorised; stopping at the
+//! first invalid value would take five times as long if none is invalid.
 
-/// Whether values ascend, no two alike.
+/// Whether values are strictly ascending.
 pub(crate) fn ascend<T: Copy + PartialOrd>(values: &[T]) -> bool {
     let later = values.get(1..).unwrap_or_default();
     let pairs = values.iter().zip(later);
     pairs.fold(true, |holds, (first, second)| holds & (first < second))
 }
 
-/// The greatest value, and the default of no values.
+/// The largest value; the default if there are none.
 pub(crate) fn greatest<T: Copy + Default + Ord>(values: &[T]) -> T {
     values.iter().copied().fold(T::default(), T::max)
 }
 
-/// Whether a value is there.
+/// Whether a slice contains a value.
 pub(crate) fn contains<T: Copy + PartialEq>(values: &[T], value: T) -> bool {
     let equal = values.iter().map(|&other| other == value);
     equal.fold(false, |found, is_equal| found | is_equal)

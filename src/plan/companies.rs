@@ -1,4 +1,4 @@
-//! When it is better to find companies first, and then look at their rows.
+//! Decides whether to find matching companies first and then check their rows.
 
 use smallvec::SmallVec;
 
@@ -7,20 +7,20 @@ use crate::encoding::posting::ARRAY_ROWS_MAX;
 use crate::kernels::block::BLOCK_ROWS;
 use crate::query::Facet;
 
-/// What forming the candidates of a block takes, in the time of looking at a row of a company, some 6
-/// nanoseconds (`benches/queries`, term + country + industry + size).
+/// Cost of forming the candidates of a block, in units of checking a row of a company, about 6 nanoseconds
+/// (`benches/queries`, term + country + industry + size).
 const BLOCK_COST: f64 = 32.0;
 
-/// What a row of the leading set adds to that, as long as its rows are listed.
+/// Additional cost per row of the leading set, if its rows are listed.
 const LISTED_ROW_COST: f64 = 0.07;
 
-/// A facet of companies, and where the rows with each value asked for are.
+/// A facet of companies with the source of each requested value.
 pub(crate) type CompanyFacet = (Facet, SmallVec<[Source; 4]>);
 
 impl Plan<'_> {
-    /// The facets of companies, the rarest first, and the most rows that companies may have for
-    /// looking at each to take less than going block by block; `None` where there are not several
-    /// facets, or more rows are expected. `wanted` matches are of interest among `rows`, or all.
+    /// The facets of companies, rarest first, and the maximum number of company rows for which checking each is
+    /// cheaper than going block by block. `None` if there are fewer than two facets or more rows are expected.
+    /// `wanted` is the number of matches needed among `rows`; `None` means all.
     pub(super) fn company_facets(
         &self,
         rows: u64,
@@ -32,7 +32,7 @@ impl Plan<'_> {
         }
         let share = |step: &Step<'_>| step.estimate.expected as f64 / rows as f64;
         let expected = of_companies().map(share).product::<f64>() * rows as f64;
-        // Most filters are told apart by what blocks take at most.
+        // An upper bound of the cost of blocks decides most filters.
         let blocks = rows.div_ceil(u64::from(BLOCK_ROWS)) as f64;
         if expected > blocks * block_cost(ARRAY_ROWS_MAX as f64) {
             return None;
@@ -47,8 +47,8 @@ impl Plan<'_> {
         Some((facets.collect(), most as usize))
     }
 
-    /// How many rows of companies, of which `expected` match, take as long to look at as scanning
-    /// the leading set or going block by block.
+    /// The number of company rows, of which `expected` match, whose checks cost as much as scanning the leading
+    /// set or going block by block.
     fn company_rows_max(&self, rows: u64, expected: f64, wanted: Option<usize>) -> f64 {
         let estimates = self.required.iter().map(|step| step.estimate.expected);
         let leading = estimates.min().unwrap_or(rows) as f64;
@@ -60,20 +60,20 @@ impl Plan<'_> {
             .filter(|step| step.column == RangeColumn::Date);
         let inside = dates.map(|step| step.estimate.min as f64 / rows as f64);
         let whole = leading.min(blocks * block_cost(leading / blocks)) * inside.product::<f64>();
-        // A page ends where it is full: the earlier, the more rows the companies have.
+        // A page ends when it is full, which is earlier if the companies have more rows.
         let matching = self.expected_share(rows as u32) * rows as f64 / expected;
         let of_page = wanted.map(|wanted| (whole * wanted as f64 / matching).sqrt());
         of_page.map_or(whole, |of_page| of_page.min(whole))
     }
 }
 
-/// What a block takes that has `leading_rows` rows of the leading set.
+/// The cost of a block with `leading_rows` rows of the leading set.
 fn block_cost(leading_rows: f64) -> f64 {
     BLOCK_COST + leading_rows.min(ARRAY_ROWS_MAX as f64) * LISTED_ROW_COST
 }
 
 impl Step<'_> {
-    /// Whether it is a facet of companies.
+    /// Whether the clause is a facet of companies.
     pub(super) fn is_of_companies(&self) -> bool {
         matches!(self.clause, Clause::Facet(facet, ..) if facet.is_of_company())
     }

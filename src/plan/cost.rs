@@ -1,28 +1,28 @@
-//! What a plan may cost at most, so that expensive queries can be told before they run.
+//! Upper bounds of the cost of plans, to detect expensive queries before they run.
 //!
-//! The bounds come from the sizes of sets alone. What is expected to match does not count: a query
-//! whose words never stand together finds nothing and costs all the same.
+//! The bounds depend only on the sizes of sets, not on expected matches: a query whose words never occur
+//! together matches nothing and is still expensive.
 
 use super::{Access, Estimate, Plan, Step};
 use crate::kernels::block::BLOCK_ROWS;
 use crate::query::Filter;
 
-/// What work may cost, in comparisons of a title with a phrase (20 to 50 nanoseconds each).
+/// Cost, in comparisons of a title with a phrase (20 to 50 nanoseconds each).
 pub(crate) type Cost = u64;
 
-/// Combining one set with the candidates of a block: up to a microsecond.
+/// Cost of combining one set with the candidates of a block: up to a microsecond.
 const SET_BLOCK_COST: Cost = 20;
-/// Rows whose code is compared, or is added to the count of a facet, at the cost of one comparison
-/// of a title.
+/// Rows whose code can be compared, or added to the count of a facet, at the cost of one comparison of a
+/// title.
 const ROWS_PER_COST: u64 = 32;
 
-/// What it costs to compare a number of each of some rows.
+/// The cost of comparing a code of each of these rows.
 pub(crate) fn of_rows(rows: u64) -> Cost {
     rows / ROWS_PER_COST
 }
 
 impl Plan<'_> {
-    /// What it costs at most to visit all matches in a segment of `rows` rows.
+    /// The maximum cost of visiting all matches in a segment of `rows` rows.
     pub(crate) fn cost(&self, rows: u64) -> Cost {
         if self.no_match.is_some() {
             return 0;
@@ -38,7 +38,7 @@ impl Plan<'_> {
         sets + ranges + phrases + checked
     }
 
-    /// What it costs at most to add each match to the counts of `facets` facets.
+    /// The maximum cost of adding each match to the counts of `facets` facets.
     pub(crate) fn tally_cost(&self, rows: u64, facets: usize) -> Cost {
         if self.no_match.is_some() || self.is_everything() {
             return 0;
@@ -46,7 +46,7 @@ impl Plan<'_> {
         self.matches_max(rows) * facets as u64 / ROWS_PER_COST
     }
 
-    /// How many rows match at most, before phrases are looked for in them.
+    /// The maximum number of matches before phrases are checked.
     fn matches_max(&self, rows: u64) -> u64 {
         let required = self.required.iter().map(|step| step.estimate);
         let ranges = self.ranges.iter().map(|step| step.estimate);
@@ -56,7 +56,7 @@ impl Plan<'_> {
 }
 
 impl Step<'_> {
-    /// What it costs at most to look for phrases, each in the candidates that are in its rarest source.
+    /// The maximum cost of checking phrases, each for the candidates in its rarest source.
     fn check_cost(&self, candidates: u64) -> Cost {
         match &self.access {
             Access::AnyPhrase(any) => {
@@ -68,8 +68,8 @@ impl Step<'_> {
     }
 }
 
-/// What a filter costs at most over `rows` rows, known without planning it. Most filters are cheap
-/// by this bound already.
+/// An upper bound of the cost of a filter over `rows` rows, without planning. Most filters are already
+/// cheap by this bound.
 pub(crate) fn bound(filter: &Filter, rows: u64) -> Cost {
     let texts = [
         &filter.all,
@@ -94,7 +94,7 @@ pub(crate) fn bound(filter: &Filter, rows: u64) -> Cost {
     sources * blocks(rows) * SET_BLOCK_COST + to_check as u64 * rows + ranges
 }
 
-/// What counting some facets adds to that bound.
+/// The additional cost of counting facets.
 pub(crate) fn tally_bound(rows: u64, facets: usize) -> Cost {
     rows * facets as u64 / ROWS_PER_COST
 }

@@ -1,8 +1,8 @@
-//! How many rows a step is thought to match.
+//! Estimates of the number of rows that a step matches.
 
 use std::fmt;
 
-/// A number of rows, with the bounds that are known for certain.
+/// An estimated number of rows with certain bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Estimate {
@@ -15,7 +15,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// A number that is known.
+    /// An exact number.
     pub(crate) fn exact(rows: u64) -> Estimate {
         Estimate {
             min: rows,
@@ -24,7 +24,7 @@ impl Estimate {
         }
     }
 
-    /// The rows of any of several sources: at least those of the largest, at most all.
+    /// The union of several sources: at least the largest, at most all rows.
     pub(crate) fn union(parts: impl Iterator<Item = u64>, rows: u64) -> Estimate {
         let (largest, total) = parts.fold((0, 0), |(largest, total), part| {
             (u64::max(largest, part), total + part)
@@ -37,7 +37,7 @@ impl Estimate {
         }
     }
 
-    /// The rows of this or of any of several parts; at most all.
+    /// The union with several parts, at most all rows.
     pub(crate) fn or(self, parts: impl Iterator<Item = Estimate>, rows: u64) -> Estimate {
         parts.fold(self, |all, part| Estimate {
             min: all.min.max(part.min),
@@ -46,8 +46,8 @@ impl Estimate {
         })
     }
 
-    /// The rows that hold all words of a phrase next to each other: at most those of the rarest.
-    /// Words of a phrase that is searched for usually do occur together, so half is guessed.
+    /// The rows with a phrase: at most those of its rarest word. Words of a phrase that users search for usually
+    /// occur together, so half is assumed.
     pub(crate) fn phrase(rarest: u64) -> Estimate {
         Estimate {
             min: 0,

@@ -1,4 +1,4 @@
-//! A plan and what came of it, for people.
+//! Explanations of plans and their execution, for people.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,27 +6,26 @@ use std::time::Duration;
 use super::{Access, Clause, Estimate, Plan};
 use crate::query::UnknownValue;
 
-/// How a query was answered: in every segment, how its part of the page and of the count was found.
+/// How a query was answered: for each segment, the execution of the page and of the count.
 ///
-/// Its `Display` is meant for terminals. Strategies, rows and blocks are those of the code that
-/// searches and counts. Times of steps include what counting their rows takes; `page_time` and
-/// `count_time` are measured without.
+/// `Display` is meant for terminals. Strategies, rows and blocks are those of the code that searches and
+/// counts. Times of steps include counting their rows; `page_time` and `count_time` do not.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Explanation {
     /// The filters in canonical form.
     pub query: String,
-    /// Companies and facet values of the filter that no segment knows.
+    /// Companies and facet values of the filter that no segment contains.
     pub unknown: Vec<UnknownValue>,
-    /// One for each segment, oldest first.
+    /// One explanation per segment, oldest first.
     pub segments: Vec<SegmentExplanation>,
     /// The exact number of matches.
     pub matches: u64,
-    /// The number of signals on the page that was asked for.
+    /// The number of signals on the requested page.
     pub page_length: usize,
-    /// The time that the page took, ids and cursor.
+    /// The time for the page, including ids and cursor.
     pub page_time: Duration,
-    /// The time that the count of all matches took.
+    /// The time for counting all matches.
     pub count_time: Duration,
 }
 
@@ -34,37 +33,37 @@ pub struct Explanation {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SegmentExplanation {
-    /// The number of rows in the segment, deleted ones included.
+    /// The number of rows in the segment, including deleted ones.
     pub rows: u64,
     /// The matches in this segment.
     pub matches: u64,
-    /// How the segment's part of the page was found; `None` where the page was full before.
+    /// How the segment's part of the page was found; `None` if the page was already full.
     pub page: Option<ExecutionExplanation>,
     /// How the matches were counted.
     pub count: ExecutionExplanation,
 }
 
-/// How a plan was executed.
+/// The execution of a plan.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ExecutionExplanation {
-    /// What was done as a whole, such as `block by block` or `answered from the stored count`.
+    /// The overall strategy, such as `block by block` or `answered from the stored count`.
     pub strategy: String,
-    /// The part of the filter that has no results in the segment, where there is one: no step ran.
+    /// The part of the filter that matches nothing in the segment, if any; then no step ran.
     pub no_match: Option<String>,
     /// The steps in the order of the plan.
     pub steps: Vec<StepExplanation>,
-    /// Rows that were looked at one by one.
+    /// Rows that were checked individually.
     pub rows_checked: u64,
     /// Blocks whose candidates were formed.
     pub blocks_visited: u64,
-    /// Blocks that were passed over.
+    /// Blocks that were skipped.
     pub blocks_skipped: u64,
 }
 
 impl ExecutionExplanation {
-    /// Whether rows or blocks were visited. A stored count visits none, and a direct scan reads only the
-    /// rows that it returns.
+    /// Whether rows or blocks were visited. A stored count visits none, and a direct scan reads only the rows
+    /// that it returns.
     pub fn has_visits(&self) -> bool {
         self.rows_checked + self.blocks_visited + self.blocks_skipped > 0
     }
@@ -78,27 +77,27 @@ pub struct StepExplanation {
     pub clause: String,
     /// What the step did, such as `lead with a posting`, or `not run`.
     pub strategy: String,
-    /// Why it is done in that way and in that order.
+    /// The reason for the strategy and the order.
     pub reason: &'static str,
-    /// How many rows of the segment the clause was thought to match by itself.
+    /// The estimated number of rows of the segment that match the clause on its own.
     pub estimate: Estimate,
-    /// How many rows were left after the step, over all blocks in which it ran; `None` where it did not
-    /// run, or ran in one pass with the next step.
+    /// The number of remaining rows after the step, over all blocks in which it ran. `None` if it did not run,
+    /// or ran in one pass with the next step.
     pub actual: Option<u64>,
-    /// The time that the step took, over all blocks.
+    /// The time of the step, over all blocks.
     pub time: Duration,
 }
 
-/// What an execution saw of a step that ran.
+/// The observed execution of a step.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StepActual {
-    /// What was done, such as `intersect`, in the order in which it was first done.
+    /// The operations, such as `intersect`, in the order of first use.
     pub(crate) methods: Vec<String>,
     pub(crate) left: Option<u64>,
     pub(crate) time: Duration,
 }
 
-/// A step before it runs: the clause, what it reads, and why there.
+/// The description of a step before it runs: clause, source and reason.
 struct Described<'q> {
     clause: Clause<'q>,
     operand: &'static str,
@@ -107,8 +106,8 @@ struct Described<'q> {
 }
 
 impl Plan<'_> {
-    /// The steps in the order of the plan, with what an execution saw of each: required, ranges,
-    /// excluded, deleted rows, phrases.
+    /// The steps in the order of the plan (required, ranges, excluded, deleted rows, phrases), with the observed
+    /// execution of each.
     pub(crate) fn explain(
         &self,
         actuals: &[Option<StepActual>],

@@ -1,10 +1,10 @@
-//! How to get it: from a filter and what a segment knows about itself to steps in cost order.
+//! The query planner: turns a filter and the statistics of a segment into steps ordered by cost.
 //!
-//! A plan belongs to one segment, since what is rare differs from one to the next. It touches no
-//! rows: everything it needs to know comes through [`Statistics`], so that planning is tested
-//! without an index. Rows come from **sources** (postings, which can be combined block by block);
-//! what postings cannot decide is left to **checks** on the rows that remain (the edges of ranges,
-//! the order of words in phrases). A phrase thus adds a source for each of its words and a check.
+//! Each segment has its own plan, because selectivities differ. Planning touches no rows: all input comes
+//! through [`Statistics`], so planning is tested without an index. Rows come from **sources** (postings,
+//! which are combined block by block). What postings cannot decide is left to **checks** on the remaining
+//! rows (the edges of ranges, the order of words in phrases). A phrase thus adds a source for each of its
+//! words and a check.
 
 mod companies;
 #[cfg(feature = "http")]
@@ -45,32 +45,33 @@ use crate::encoding::tokens::EncodedPhrase;
 use crate::query::{Facet, Filter, Phrase};
 use crate::segment::TextField;
 
-/// Rows of companies are looked up one by one in a set of up to this many sources. In more it takes up to
-/// a microsecond a row (`benches/slow_shapes`, any of phrases that occur + industry and country).
+/// Rows of companies are looked up individually in a union of up to this many sources. With more, a look-up
+/// takes up to a microsecond per row (`benches/slow_shapes`, any of phrases that occur + industry and
+/// country).
 const LOOKED_UP_SOURCES_MAX: usize = 8;
 
-/// How to find a filter's rows in one segment.
+/// The plan for finding a filter's rows in one segment.
 #[derive(Debug)]
 pub(crate) struct Plan<'q> {
-    /// What every row has to be in, in the order of application; the first one leads. Empty:
-    /// every row is a candidate.
+    /// Sets that contain every match, in the order of application; the first one leads. If empty, every row is
+    /// a candidate.
     pub(crate) required: SmallVec<[Step<'q>; 4]>,
-    /// What no row may be in.
+    /// Sets that contain no match.
     pub(crate) excluded: SmallVec<[Step<'q>; 2]>,
-    /// What is decided by columns, block by block and then row by row.
+    /// Conditions on columns, evaluated block by block and then row by row.
     pub(crate) ranges: SmallVec<[RangeStep<'q>; 1]>,
-    /// What is decided by reading token streams, row by row.
+    /// Conditions on token streams, evaluated row by row.
     pub(crate) phrases: SmallVec<[PhraseStep<'q>; 1]>,
-    /// The clause that matches nothing in the segment, where there is one.
+    /// A clause that matches nothing in the segment, if any.
     pub(crate) no_match: Option<Clause<'q>>,
 }
 
-/// Where a plan is made, once.
+/// Storage in which a plan is constructed in place.
 #[derive(Debug)]
 pub(crate) struct PlanStorage<'q>(Plan<'q>);
 
 impl<'q> PlanStorage<'q> {
-    /// Room for a plan.
+    /// Empty storage.
     #[inline(always)]
     pub(crate) fn new() -> PlanStorage<'q> {
         PlanStorage(Plan {
@@ -91,7 +92,7 @@ pub(crate) struct Step<'q> {
     pub(crate) estimate: Estimate,
 }
 
-/// Where the rows of a step come from.
+/// The source of a step's rows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Access {
     /// One source.
@@ -102,7 +103,7 @@ pub(crate) enum Access {
     Rows(Vec<u32>),
     /// These rows, those of one company after those of another.
     OfCompanies(Vec<u32>),
-    /// The rows of any of several phrases of which some have to be checked. Boxed, since steps are moved.
+    /// The rows of any of several phrases, some of which need a check. Boxed, because steps are moved.
     AnyPhrase(Box<AnyPhrase>),
 }
 
@@ -111,7 +112,7 @@ pub(crate) enum Access {
 pub(crate) struct RangeStep<'q> {
     pub(crate) clause: Clause<'q>,
     pub(crate) column: RangeColumn,
-    /// A row's code has to be in one of these, which ascend and do not touch.
+    /// The allowed codes: ascending ranges that do not touch.
     pub(crate) codes: SmallVec<[CodeRange; 2]>,
     pub(crate) estimate: Estimate,
 }
@@ -134,7 +135,7 @@ pub(crate) struct PhraseStep<'q> {
 }
 
 impl Access {
-    /// The sources, where all of their rows are meant.
+    /// The sources, if the step means all of their rows.
     pub(crate) fn sources(&self) -> Option<&[Source]> {
         match self {
             Access::One(source) => Some(std::slice::from_ref(source)),
@@ -145,7 +146,7 @@ impl Access {
 }
 
 impl Step<'_> {
-    /// The number of stored sets that it combines.
+    /// The number of stored sets that the step combines.
     fn source_count(&self) -> usize {
         match &self.access {
             Access::Union(sources) => sources.len(),
@@ -158,29 +159,29 @@ impl Step<'_> {
         }
     }
 
-    /// Whether looking rows up takes so long that they are better combined block by block.
+    /// Whether looking up rows individually is slower than combining the sources block by block.
     pub(crate) fn has_many_sources(&self) -> bool {
         self.source_count() > LOOKED_UP_SOURCES_MAX
     }
 }
 
-/// Several phrases of which a row has to have one.
+/// Several phrases, of which a row must contain one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AnyPhrase {
-    /// The sources of those whose rows are stored: words, and pairs of frequent words.
+    /// The sources of phrases with stored rows: words, and pairs of frequent words.
     pub(crate) stored: Vec<Source>,
-    /// The others.
+    /// The other phrases.
     pub(crate) checked: Vec<CheckedPhrase>,
 }
 
-/// A phrase whose rows are among those of several sources, and have to be checked one by one.
+/// A phrase whose rows are in the intersection of several sources and must be checked individually.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CheckedPhrase {
-    /// The rarest first; at least one.
+    /// At least one source, the rarest first.
     pub(crate) sources: SmallVec<[Source; 4]>,
-    /// How many rows the rarest has.
+    /// The number of rows of the rarest source.
     pub(crate) rarest_rows: u64,
-    /// What is looked for in the token stream.
+    /// The check in the token stream.
     pub(crate) check: PhraseCheck,
 }
 
@@ -191,10 +192,10 @@ pub(crate) struct PhraseCheck {
     pub(crate) phrase: EncodedPhrase,
 }
 
-/// The part of a filter that a step is there for.
+/// The part of a filter that a step implements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Clause<'q> {
-    /// A word of the title, by itself or as part of a phrase.
+    /// A word of the title, on its own or as part of a phrase.
     TitleWord(&'q str),
     /// A phrase of the title.
     TitlePhrase(&'q Phrase),
@@ -218,24 +219,23 @@ pub(crate) enum Clause<'q> {
     OfCompanies(&'q Filter),
     /// Ids.
     Ids(usize),
-    /// Rows that were deleted or replaced since the segment was written.
+    /// Deleted or replaced rows of the segment.
     Deleted,
 }
 
-/// What a plan is made for.
+/// The purpose of a plan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'q, 's> {
     pub(crate) filter: &'q Filter,
-    /// The day that counts as today.
+    /// The date used as today.
     pub(crate) today: Date,
     pub(crate) strategies: &'s Strategies,
-    /// How many matches are of interest; `None`: all.
+    /// The number of matches needed; `None` means all.
     pub(crate) matches: Option<usize>,
 }
 
 impl<'q> Plan<'q> {
-    /// Plans what is wanted in the storage: moving a plan
-    /// takes as long as planning a short filter. See [`planner`].
+    /// Plans in the storage, because moving a plan takes as long as planning a short filter. See [`planner`].
     #[inline(always)]
     pub(crate) fn new_in<'s>(
         storage: &'s mut PlanStorage<'q>,
@@ -247,8 +247,8 @@ impl<'q> Plan<'q> {
         plan
     }
 
-    /// The number of matches, deleted ones included, where it is known: that of one source, of several
-    /// that share no row, or of rows that were found while planning.
+    /// The number of matches including deleted rows, if it is known without execution: for one source, for
+    /// several disjoint ones, or for rows found while planning.
     pub(crate) fn stored_count(&self) -> Option<u64> {
         let step = self.only_step()?;
         let is_stored = match &step.access {
@@ -260,9 +260,8 @@ impl<'q> Plan<'q> {
         is_stored.then_some(step.estimate.max)
     }
 
-    /// Which share of a segment's rows is expected to match, if the parts of the filter have nothing
-    /// to do with each other. Dates are left out: rows come in about their order, so that those of
-    /// other dates lie elsewhere.
+    /// The expected selectivity, assuming that the parts of the filter are independent. Dates are ignored:
+    /// rows are roughly in their order, so rows with other dates lie elsewhere.
     pub(crate) fn expected_share(&self, rows: u32) -> f64 {
         let share = |estimate: &Estimate| estimate.expected as f64 / f64::from(rows);
         let required: f64 = self
@@ -275,7 +274,7 @@ impl<'q> Plan<'q> {
         required * amounts.map(|step| share(&step.estimate)).product::<f64>()
     }
 
-    /// The only step, where the rows of its set are the matches.
+    /// The only step, if its rows are the matches.
     pub(crate) fn only_step(&self) -> Option<&Step<'q>> {
         match self.required.as_slice() {
             [step] if self.no_match.is_none() && self.has_nothing_else() => Some(step),
@@ -283,7 +282,7 @@ impl<'q> Plan<'q> {
         }
     }
 
-    /// The companies whose rows are the matches, where there are some.
+    /// The companies whose rows are the matches, if the plan has only those.
     pub(crate) fn only_companies(&self) -> Option<SmallVec<[CompanyNumber; 4]>> {
         let sources = self.only_step()?.access.sources()?;
         let company = |source: &Source| match source {
@@ -298,22 +297,22 @@ impl<'q> Plan<'q> {
         self.no_match.is_none() && self.required.is_empty() && self.has_nothing_else()
     }
 
-    /// Whether nothing narrows what the required steps have in common.
+    /// Whether the intersection of the required steps is not narrowed further.
     fn has_nothing_else(&self) -> bool {
         self.excluded.is_empty() && self.ranges.is_empty() && self.phrases.is_empty()
     }
 }
 
 impl<'q> Clause<'q> {
-    /// What a filter says of a facet.
+    /// The clause of a filter for a facet.
     fn of_facet(filter: &'q Filter, facet: Facet) -> Option<Clause<'q>> {
         let keys = filter.value_keys(facet);
         let first = keys.first()?;
         Some(Clause::Facet(facet, first, keys.len()))
     }
 
-    /// Whether a row has at most one of the values that the clause is about: it has one company, and
-    /// one value of a facet.
+    /// Whether a row has at most one of the clause's values, so that its sources are disjoint: a row has one
+    /// company, and one value of a facet.
     fn has_one_value_a_row(&self) -> bool {
         matches!(
             self,
@@ -369,7 +368,7 @@ impl fmt::Display for Clause<'_> {
     }
 }
 
-/// A phrase as a person would type it.
+/// A phrase in quotes if it has several words.
 struct Quoted<'a>(&'a Phrase);
 
 impl fmt::Display for Quoted<'_> {

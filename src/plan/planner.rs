@@ -1,4 +1,4 @@
-//! From filter to steps.
+//! Turns filters into steps.
 
 use smallvec::SmallVec;
 use time::Date;
@@ -12,8 +12,8 @@ use crate::query::{Facet, Filter, Phrase};
 use crate::segment::TextField;
 use crate::signal::SignalId;
 
-/// Turns each part of the filter into steps of an empty plan, then orders them by cost. Stops at the
-/// first part that matches nothing.
+/// Adds steps for each part of the filter to an empty plan, then orders them by cost. Stops at the first
+/// part that matches nothing.
 pub(super) fn plan<'q, S: Statistics>(
     plan: &mut Plan<'q>,
     wanted: &Wanted<'q, '_>,
@@ -114,8 +114,8 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         self.require_any(Clause::Facet(facet, first, keys.len()), &values)
     }
 
-    /// A source for each pair and word of the phrase, and a check of the order of words where
-    /// those do not tell.
+    /// Adds a source for each pair and word of the phrase, and a check of the word order unless the sources
+    /// decide it.
     fn add_phrase(&mut self, field: TextField, phrase: &'q Phrase) -> Planned<'q> {
         let clause = match field {
             TextField::Title => Clause::TitlePhrase(phrase),
@@ -153,7 +153,7 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         Ok(())
     }
 
-    /// The union of all alternatives that may occur.
+    /// Adds the union of all alternatives that may occur.
     fn add_any(&mut self, alternatives: &'q [Phrase]) -> Planned<'q> {
         if alternatives.is_empty() {
             return Ok(());
@@ -221,7 +221,7 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         Ok(())
     }
 
-    /// A phrase that occurs nowhere excludes nothing.
+    /// Adds the exclusion of a phrase, unless the phrase occurs nowhere.
     fn exclude_phrase(&mut self, phrase: &'q Phrase) {
         let (access, estimate) = match self.rows_of_phrase(phrase) {
             None => return,
@@ -244,8 +244,8 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         });
     }
 
-    /// Where the rows of a title phrase are, unless it is known to occur nowhere. Most phrases are a word,
-    /// of which no more has to be known.
+    /// The rows of a title phrase, unless it is known to occur nowhere. Most phrases are single words, which need
+    /// no more than a source.
     fn rows_of_phrase(&self, phrase: &Phrase) -> Option<PhraseRows> {
         if let [word] = phrase.terms() {
             let term = self.statistics.term(TextField::Title, word)?;
@@ -259,7 +259,7 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         })
     }
 
-    /// The terms of a title phrase and where its rows are, unless it is known to occur nowhere.
+    /// The terms and sources of a title phrase, unless it is known to occur nowhere.
     fn title_phrase(&self, phrase: &Phrase) -> Option<(Terms, PhraseSources)> {
         let words = phrase.terms().iter();
         let terms = words.map(|word| self.statistics.term(TextField::Title, word));
@@ -268,8 +268,8 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         Some((terms, sources))
     }
 
-    /// Where the rows of a phrase are: the pairs of neighbours that are stored, and the words that
-    /// are in none of these. `None` where two neighbours are known to stand nowhere.
+    /// The sources of a phrase: stored pairs of neighbouring words, and words that are in no such pair. `None`
+    /// if a pair of frequent neighbours does not occur.
     fn phrase_sources(&self, field: TextField, terms: &Terms) -> Option<PhraseSources> {
         let mut sources: SmallVec<[(Option<usize>, SourceStatistics); 4]> = SmallVec::new();
         let mut add = |word, source| {
@@ -295,7 +295,7 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
                 Pair::NotKept => add(Some(word), term.source),
             }
         }
-        // One pair tells all of a phrase of two words, as one word does of one.
+        // One pair decides a phrase of two words, as one word decides a phrase of one.
         let needs_check = match terms.len() {
             0 | 1 => false,
             2 => covered == 0,
@@ -307,8 +307,7 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         })
     }
 
-    /// Puts the rows of companies in place of the facets of companies, where there are several and
-    /// the companies that are left have few rows.
+    /// Replaces several facets of companies by the rows of the matching companies, if these have few rows.
     fn lead_by_companies(&mut self, filter: &'q Filter, wanted: Option<usize>) -> Planned<'q> {
         let row_count = self.statistics.row_count();
         let Some((facets, most)) = self.plan.company_facets(row_count, wanted) else {
@@ -364,22 +363,22 @@ type Terms = SmallVec<[TermStatistics; 4]>;
 
 /// The rows of a title phrase.
 enum PhraseRows {
-    /// Those of a source.
+    /// All rows of a source.
     Stored(SourceStatistics),
-    /// Some of those of several sources.
+    /// Some rows of the intersection of several sources.
     Checked(CheckedPhrase),
 }
 
-/// Sets that all rows of a phrase are in; at least one.
+/// At least one set, each of which contains all rows of a phrase.
 struct PhraseSources {
-    /// Each with the index of its word, or none for a pair.
+    /// The sources, each with the index of its word, or `None` for a pair.
     sources: SmallVec<[(Option<usize>, SourceStatistics); 4]>,
-    /// Whether rows in all of them may still lack the phrase.
+    /// Whether rows in all sources may still lack the phrase.
     needs_check: bool,
 }
 
 impl PhraseSources {
-    /// The title phrase of these terms, to be checked.
+    /// A title phrase that needs a check.
     fn checked(self, terms: &Terms) -> CheckedPhrase {
         let mut sources = self.sources;
         sources.sort_by_key(|(_, source)| source.rows);

@@ -1,4 +1,4 @@
-//! What the planner asks of a segment.
+//! The statistics of a segment that the planner uses.
 
 use std::ops::RangeInclusive;
 
