@@ -1,4 +1,4 @@
-//! The commands of the service, in a program that was built without it: they say how to get it.
+//! The commands of the service in a program built without it: they say which feature to enable.
 
 use crate::Failure;
 

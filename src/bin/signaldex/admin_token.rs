@@ -5,7 +5,7 @@ use std::io::Write;
 use crate::Failure;
 use crate::keys::StateFile;
 
-/// Make a new admin token for the dashboard and print it, this once; the old one ends
+/// Create a new admin token for the dashboard and print it once; the old one is refused from then on
 #[derive(Debug, clap::Args)]
 pub(crate) struct AdminToken {
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `signaldex build`: files of records to an index.
+//! `signaldex build`: builds an index from files of records.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -26,7 +26,7 @@ pub(crate) struct Build {
     /// The directory of the new index
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Store records as they are, which takes twice the disk and builds and reads them faster
+    /// Store records uncompressed: twice the disk space, but faster to build and read
     #[arg(long)]
     plain_records: bool,
     #[command(flatten)]
@@ -40,20 +40,20 @@ Examples:
 
 docs/records.md lists the fields.";
 
-/// How records are read.
+/// Options for reading records.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Records")]
 pub(crate) struct Input {
-    /// Read the field THEIRS of the files as our field OURS, such as stage=funding.stage
+    /// Read the field THEIRS of the files as the field OURS, such as stage=funding.stage
     #[arg(long, value_name = "THEIRS=OURS", value_parser = parse_rename)]
     map: Vec<(String, String)>,
-    /// Refuse records with fields that no record has, rather than counting the fields
+    /// Refuse records with unknown fields instead of counting the fields
     #[arg(long)]
     strict: bool,
-    /// Continue after records that break a rule, and count them
+    /// Skip and count invalid records instead of stopping
     #[arg(long)]
     skip_invalid: bool,
-    /// Write each record that was skipped to this file: file, line, field and reason
+    /// Write each skipped record to this file: file, line, field and reason
     #[arg(long, value_name = "FILE", requires = "skip_invalid")]
     report: Option<PathBuf>,
 }
@@ -80,7 +80,7 @@ impl Build {
 }
 
 impl Input {
-    /// Loads companies and signals, with progress on a terminal, and says what was done.
+    /// Loads companies and signals, with progress on a terminal, and prints a summary.
     pub(crate) fn load(
         &self,
         sink: &mut impl Sink,
@@ -138,7 +138,7 @@ impl Input {
     }
 }
 
-/// What a load did, in one sentence.
+/// Summarises a load in one sentence.
 fn summary(done: LoadReport) -> String {
     let mut summary = format!(
         "loaded {} ({} replaced) and {} ({} replaced), {} rejected",

@@ -1,4 +1,4 @@
-//! `signaldex changes`: what has changed since a position, once or as commits come.
+//! `signaldex changes`: prints the changes after a position, once or continuously.
 
 use std::io::{BufWriter, Write};
 use std::thread;
@@ -11,16 +11,16 @@ use signaldex::{Filter, Index, Position, Snapshot};
 use crate::query::{self, Question};
 use crate::{Failure, source};
 
-/// Print what has changed since a position
+/// Print the changes after a position
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Changes {
     #[command(flatten)]
     question: Question,
-    /// The position that an earlier call has printed as `next`; without it, only the present one is printed
+    /// The position that an earlier call printed as `next`; without it, only the current position is printed
     #[arg(long, value_name = "POSITION", value_parser = parse_position)]
     since: Option<Position>,
-    /// Go on as commits come, with a `next` line after each batch
+    /// Keep printing changes as they are committed, with a `next` line after each batch
     #[arg(long)]
     follow: bool,
 }
@@ -35,7 +35,7 @@ Each change is a line: {\"op\":\"upsert\",\"signal\":{…}} or {\"op\":\"remove\
 {\"next\":\"POSITION\"}. Begin with --since start, and follow from the position that is printed:
 docs/changes.md shows how.";
 
-/// How often the directory is looked at for commits.
+/// How often the directory is checked for commits.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// The line after a batch.
@@ -62,7 +62,7 @@ impl Changes {
         )
     }
 
-    /// Prints the changes since a position, and says where they end.
+    /// Prints the changes after a position, and returns the position after them.
     fn print(
         &self,
         snapshot: &Snapshot,
@@ -81,8 +81,8 @@ impl Changes {
     }
 }
 
-/// Prints the changes since a position, where there is one, with `print`, which says where they end, and then
-/// the position. Goes on as commits come, where that is wanted.
+/// Prints the changes after a position, if there is one, with `print`, which returns the position after
+/// them, and then that position. Repeats this for later commits if `follow` is set.
 pub(crate) fn print_batches(
     index: &Index,
     since: Option<&Position>,
@@ -105,7 +105,7 @@ pub(crate) fn print_batches(
     }
 }
 
-/// Waits for a snapshot that has changed since a position.
+/// Waits for a snapshot with changes after a position.
 fn next_snapshot(
     index: &Index,
     opened: &Snapshot,

@@ -1,4 +1,4 @@
-//! The options of `serve` that make it a node of a cluster.
+//! The options of `serve` for a node of a cluster.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use crate::Failure;
 use crate::serve::parse_seconds;
 
-/// A part of a corpus that other machines hold the rest of.
+/// A node of a cluster, which holds part of a corpus.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ClusterOptions {
     /// Serve the cluster that this file describes instead of DIR, as the node of --node
@@ -39,10 +39,10 @@ pub(crate) struct ClusterOptions {
         env = "SIGNALDEX_SHARD_CACHE"
     )]
     shard_cache: PathBuf,
-    /// Where this node answers the others; by default its address in the cluster's file
+    /// The address on which this node answers the others; by default its address in the cluster's file
     #[arg(long, value_name = "ADDR", env = "SIGNALDEX_WORKER_ADDR")]
     worker_addr: Option<SocketAddr>,
-    /// The certificate that this node shows to others, PEM
+    /// The certificate that this node presents to others, PEM
     #[arg(
         long,
         value_name = "FILE",
@@ -50,7 +50,7 @@ pub(crate) struct ClusterOptions {
         env = "SIGNALDEX_WORKER_CERT"
     )]
     worker_cert: Option<PathBuf>,
-    /// The key of the certificate, PEM
+    /// The private key of the certificate, PEM
     #[arg(
         long,
         value_name = "FILE",
@@ -58,7 +58,7 @@ pub(crate) struct ClusterOptions {
         env = "SIGNALDEX_WORKER_KEY"
     )]
     worker_key: Option<PathBuf>,
-    /// The authority that has signed the certificates of all nodes, PEM
+    /// The certificate authority that has signed the certificates of all nodes, PEM
     #[arg(
         long,
         value_name = "FILE",
@@ -66,45 +66,45 @@ pub(crate) struct ClusterOptions {
         env = "SIGNALDEX_WORKER_CA"
     )]
     worker_ca: Option<PathBuf>,
-    /// Answer other nodes without TLS on an address that is not this machine's own: any client that
-    /// reaches it can read everything
+    /// Answer other nodes without TLS on an address that is not local: any client that can reach it can
+    /// read everything
     #[arg(long, env = "SIGNALDEX_INSECURE_WORKER")]
     insecure_worker: bool,
-    /// Seconds that asking the nodes may take
+    /// Time limit for a query to the nodes, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = parse_seconds, env = "SIGNALDEX_QUERY_DEADLINE")]
     query_deadline: Duration,
-    /// Seconds after which unanswered shards are also asked at other replicas
+    /// Seconds after which unanswered shards are also queried at other replicas
     #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = parse_seconds, env = "SIGNALDEX_FIRST_ATTEMPT_TIMEOUT")]
     first_attempt_timeout: Duration,
-    /// Seconds between looks at the other nodes and the store
+    /// Seconds between health checks of the other nodes and checks of the store
     #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = parse_seconds, env = "SIGNALDEX_CLUSTER_INTERVAL")]
     cluster_interval: Duration,
-    /// Clients' queries under way at once, by default 16 for each core; as many again wait for their turn,
-    /// further ones are answered 503
+    /// Concurrent queries of clients, by default 16 per core; as many again may wait, further ones are
+    /// answered 503
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), env = "SIGNALDEX_MAX_QUERIES")]
     max_queries: Option<u16>,
-    /// Seconds that a query may wait for its turn
+    /// Seconds that a query may wait
     #[arg(long, value_name = "SECONDS", default_value = "0.25", value_parser = parse_seconds, env = "SIGNALDEX_QUEUE_TIMEOUT")]
     queue_timeout: Duration,
 }
 
-/// Chooses the provider of cryptography for the whole process: rustls panics where crates enable two
-/// and none is chosen. Of ours, TLS between nodes and HTTPS to object stores each bring one.
+/// Chooses the cryptography provider of the process: rustls panics if crates enable two and none is chosen.
+/// TLS between nodes and HTTPS to object stores each enable one.
 pub(crate) fn install_crypto_provider() {
-    // It fails only where one is chosen already.
+    // Fails only if a provider has already been chosen.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// A node that is started and not served yet.
+/// A started node that does not serve clients yet.
 pub(crate) struct Member(Node);
 
 impl ClusterOptions {
-    /// Whether this process is to be a node.
+    /// Whether this process is a node of a cluster.
     pub(crate) fn are_given(&self) -> bool {
         self.cluster.is_some()
     }
 
-    /// Loads what the node holds, where there is a cluster to serve.
+    /// Starts the node and loads its shards, if the options are given.
     pub(crate) async fn open(&self) -> Result<Option<Member>, Failure> {
         let (Some(file), Some(name)) = (&self.cluster, &self.node) else {
             return Ok(None);
@@ -150,7 +150,7 @@ impl ClusterOptions {
 }
 
 impl Member {
-    /// The API over the cluster; the node goes on as long as this is kept.
+    /// The API over the cluster. The node runs until this is dropped.
     pub(crate) fn service(
         &self,
         state: State,
@@ -160,13 +160,13 @@ impl Member {
         Ok(self.0.service(state, today, limits)?)
     }
 
-    /// Waits until the node cannot answer other nodes any more, and returns why.
+    /// Waits until the node stops answering other nodes, and returns the reason.
     pub(crate) async fn stopped(self) -> Failure {
         self.0.stopped().await.into()
     }
 }
 
-/// The address of a host and port.
+/// Resolves a host and port.
 async fn resolved(address: &str) -> Result<SocketAddr, Failure> {
     let found = tokio::net::lookup_host(address).await;
     let found = found.map_err(|error| format!("nodes: {address:?} is not an address: {error}"))?;

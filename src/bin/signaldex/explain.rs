@@ -1,4 +1,4 @@
-//! `signaldex explain`: the plan of a query and what came of it.
+//! `signaldex explain`: the plan of a query, with estimated and actual rows.
 
 use std::io::Write;
 

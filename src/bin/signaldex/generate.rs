@@ -24,7 +24,7 @@ pub(crate) struct Generate {
     out: PathBuf,
 }
 
-/// Bytes of lines that are gathered before they are written.
+/// Size of the write buffer.
 const BUFFER_BYTES: usize = 1 << 20;
 
 impl Generate {

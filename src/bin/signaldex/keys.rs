@@ -21,7 +21,7 @@ pub(crate) enum Keys {
     Copy(CopyKeys),
 }
 
-/// Create a key and print it, this once, as {"id","key"}
+/// Create a key and print it once, as {"id","key"}
 #[derive(Debug, clap::Args)]
 pub(crate) struct Create {
     #[command(flatten)]
@@ -55,7 +55,7 @@ pub(crate) struct Create {
     quota_free_answers: Option<u64>,
 }
 
-/// List the keys as JSON, without the keys themselves
+/// List the keys as JSON, without secrets
 #[derive(Debug, clap::Args)]
 pub(crate) struct List {
     #[command(flatten)]
@@ -65,7 +65,7 @@ pub(crate) struct List {
     table: bool,
 }
 
-/// Change the settings of a key; what is not given stays
+/// Change the settings of a key; settings that are not given stay
 #[derive(Debug, clap::Args)]
 pub(crate) struct Edit {
     #[command(flatten)]
@@ -101,11 +101,11 @@ pub(crate) struct Edit {
     quota_free_answers: Option<Setting<u64>>,
 }
 
-/// A setting that may be taken away.
+/// An optional setting that can be removed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting<T>(Option<T>);
 
-/// Give a key a new secret and print it, this once; the old one is refused from then on
+/// Replace the secret of a key and print the new one once; the old one is refused from then on
 #[derive(Debug, clap::Args)]
 pub(crate) struct Rotate {
     #[command(flatten)]
@@ -133,7 +133,7 @@ pub(crate) struct CopyKeys {
     state: StateFile,
 }
 
-/// Where keys and usage are kept.
+/// The state file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct StateFile {
     /// The file of keys and usage
@@ -147,12 +147,12 @@ pub(crate) struct StateFile {
 }
 
 impl StateFile {
-    /// Opens the file and creates it where there is none.
+    /// Opens the file, or creates it if it does not exist.
     pub(crate) fn open(&self) -> Result<State, Failure> {
         Ok(State::open(&self.path)?)
     }
 
-    /// Opens the file, which has to be there.
+    /// Opens the file, which must exist.
     pub(crate) fn open_existing(&self) -> Result<State, Failure> {
         Ok(State::open_existing(&self.path)?)
     }

@@ -1,5 +1,4 @@
-//! The log of a service: lines are queued and written by a thread, so that a pipe that nobody reads
-//! holds nothing up.
+//! The log of a service: a thread writes queued lines, so that a full pipe blocks no request.
 
 use std::io::{self, Write};
 use std::sync::OnceLock;

@@ -1,5 +1,5 @@
-//! `signaldex completions` and `signaldex man`: what shells and `man` read, made from the definition
-//! of the command line.
+//! `signaldex completions` and `signaldex man`: shell completions and manual pages, generated from the
+//! definition of the command line.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! `signaldex match`: which saved searches match what has changed, once or as commits come.
+//! `signaldex match`: matches changes with saved searches, once or continuously.
 
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -11,20 +11,20 @@ use time::Date;
 use crate::changes::{parse_position, print_batches};
 use crate::{Failure, source};
 
-/// Print which saved searches match what has changed since a position
+/// Print which saved searches match the changes after a position
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Match {
     /// The index's directory, or @sample
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// The saved searches, one a line: {"name":"…","query":"…"}
+    /// The saved searches, one per line: {"name":"…","query":"…"}
     #[arg(value_name = "FILE")]
     searches: PathBuf,
-    /// The position that an earlier call has printed as `next`; without it, only the present one is printed
+    /// The position that an earlier call printed as `next`; without it, only the current position is printed
     #[arg(long, value_name = "POSITION", value_parser = parse_position)]
     since: Option<Position>,
-    /// Go on as commits come, with a `next` line after each batch
+    /// Keep printing matches as changes are committed, with a `next` line after each batch
     #[arg(long)]
     follow: bool,
     /// The day that counts as today
@@ -98,7 +98,7 @@ impl Match {
         Ok(searches)
     }
 
-    /// Prints the matches since a position, and says where they end.
+    /// Prints the matches after a position, and returns the position after them.
     fn print(
         &self,
         searches: &SavedSearches,
@@ -125,7 +125,7 @@ impl Match {
     }
 }
 
-/// What serde says of a line, without the place: it counts lines from that one.
+/// The message of serde without its line number, which counts from this line.
 fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rsplit_once(" at line ") {

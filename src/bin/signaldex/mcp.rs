@@ -30,7 +30,7 @@ docs/mcp.md lists the tools.";
 
 impl Mcp {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        // Standard output is the client's.
+        // Standard output is reserved for the protocol.
         tracing_subscriber::fmt()
             .with_writer(io::stderr)
             .with_max_level(LevelFilter::WARN)

@@ -1,4 +1,4 @@
-//! In place of `cluster.rs` in a program that is no node.
+//! Replaces `cluster.rs` in a program built without clusters.
 
 use std::convert::Infallible;
 
@@ -10,10 +10,10 @@ use crate::Failure;
 #[derive(Debug, clap::Args)]
 pub(crate) struct ClusterOptions {}
 
-/// Nothing here uses TLS but object stores, which choose for themselves.
+/// Only object stores use TLS here, and they choose a provider themselves.
 pub(crate) fn install_crypto_provider() {}
 
-/// There is never one.
+/// Cannot be constructed.
 pub(crate) struct Member(Infallible);
 
 impl ClusterOptions {

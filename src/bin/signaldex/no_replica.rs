@@ -1,4 +1,4 @@
-//! In place of `replica.rs` in a program that follows no store.
+//! Replaces `replica.rs` in a program built without replicas.
 
 use std::convert::Infallible;
 

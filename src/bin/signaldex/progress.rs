@@ -1,14 +1,14 @@
-//! How far a load has come, as one line on a terminal; silent where standard error is no terminal.
+//! Shows the progress of a load as one line on a terminal; silent if standard error is not a terminal.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use signaldex::json::Progress;
 
-/// The time between two writings of the line.
+/// Interval between updates of the line.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Goes to the start of the line and clears it.
+/// Moves to the start of the line and clears it.
 const CLEAR_LINE: &str = "\r\x1b[K";
 
 pub(crate) struct ProgressLine {
@@ -28,7 +28,7 @@ impl ProgressLine {
         }
     }
 
-    /// Begins with a file.
+    /// Starts a file.
     pub(crate) fn begin(&mut self, name: &'static str) {
         self.name = name;
         self.started = Instant::now();

@@ -1,4 +1,4 @@
-//! `signaldex prune`: what a store does not need any more.
+//! `signaldex prune`: removes old generations from a store.
 
 use std::io::{BufWriter, Write};
 use std::time::Duration;
@@ -11,20 +11,20 @@ use crate::stderr::{counted, say};
 /// Remove old generations and what only they need from a store of `publish` or `publish-shards`
 ///
 /// Lists what it would remove; with --delete it removes that. Generations that were the newest
-/// within --older-than stay, whatever --keep says.
+/// within --older-than stay, regardless of --keep.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Prune {
     /// The store, as for `publish`
     #[arg(value_name = "STORE-URL")]
     store: String,
-    /// How many of the newest generations stay
+    /// The number of newest generations to keep
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     keep: u64,
-    /// Nothing younger goes, such as what is being published now: a number with s, m, h or d. Below
-    /// 13h, make sure that nothing is published meanwhile
+    /// Keep everything younger than this, such as a publication in progress: a number with s, m, h or d. Below
+    /// 13h, make sure that nothing is being published
     #[arg(long, value_name = "AGE", default_value = "24h", value_parser = parse_age)]
     older_than: Duration,
-    /// Remove what is listed
+    /// Remove the listed objects
     #[arg(long)]
     delete: bool,
 }
@@ -87,7 +87,7 @@ fn summary(pruned: &Pruned, is_removed: bool) -> String {
     )
 }
 
-/// `36h` as a time.
+/// Parses an age such as `36h`.
 fn parse_age(text: &str) -> Result<Duration, String> {
     let explained = || "a number with s, m, h or d is needed, such as 24h".to_owned();
     let unit = text.chars().next_back().ok_or_else(explained)?;

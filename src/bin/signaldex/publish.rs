@@ -1,4 +1,4 @@
-//! `signaldex publish`: a snapshot of an index into an object store.
+//! `signaldex publish`: publishes a snapshot of an index to an object store.
 
 use std::path::PathBuf;
 
@@ -13,15 +13,15 @@ pub(crate) struct Publish {
     /// The directory of the index
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Where to: a directory, file:///directory, or with the features of that name s3://bucket/path,
+    /// The store: a directory, file:///directory, or with the features of these names s3://bucket/path,
     /// gs://bucket/path, azure://container/path
     #[arg(value_name = "STORE-URL")]
     store: String,
-    /// Publish as this generation instead of the index's own; for an index that was built anew, or
-    /// to go back to an earlier one
+    /// Publish as this generation instead of the index's own; for an index that was rebuilt, or to go back
+    /// to an earlier one
     #[arg(long, value_name = "N")]
     generation: Option<u64>,
-    /// Send every object anew, also those that the store has; where one is damaged
+    /// Upload every object again, even those that the store has, to replace damaged ones
     #[arg(long)]
     repair: bool,
 }

@@ -1,4 +1,4 @@
-//! What is asked on the command line: words and `name=value` pairs, and hints where they are wrong.
+//! Queries on the command line: words and `name=value` pairs, with hints for mistakes.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use time::Date;
 use crate::stderr::say;
 use crate::{Failure, source};
 
-/// A question to an index: where it is, what is asked, and what counts as today.
+/// A query to an index.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Question {
     /// The directory of the index, or @sample
@@ -24,10 +24,10 @@ pub(crate) struct Question {
     pub(crate) as_of: Option<Date>,
 }
 
-/// Stands before an argument such as `-intern`, which is a word and no option.
+/// Marks an argument such as `-intern` as an excluded word.
 const EXCLUDED: char = '\u{1}';
 
-/// Marks the arguments of a question that are excluded words, so that they are not taken for options.
+/// Marks the excluded words among the arguments, so that they are not parsed as options.
 pub(crate) fn mark_excluded(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     const ASKING: [&str; 5] = ["search", "explain", "options", "export", "changes"];
     let mut arguments: Vec<OsString> = arguments.collect();
@@ -47,7 +47,7 @@ pub(crate) fn mark_excluded(arguments: impl Iterator<Item = OsString>) -> Vec<Os
 }
 
 impl Question {
-    /// The query string: words become `q`, percent-encoded; what has a `=` stands as it is.
+    /// The query string: words become `q`, percent-encoded; `name=value` pairs are unchanged.
     pub(crate) fn query_string(&self) -> String {
         let (mut words, mut parts) = (Vec::new(), Vec::new());
         for term in &self.terms {
@@ -67,12 +67,12 @@ impl Question {
     /// The query.
     ///
     /// # Errors
-    /// Every error of it.
+    /// All errors of the query.
     pub(crate) fn query(&self) -> Result<Query, Failure> {
         self.parsed(Query::parse)
     }
 
-    /// The filter of a command that takes no pages.
+    /// The filter, for commands without pages.
     ///
     /// # Errors
     /// As [`query`](Self::query).
@@ -94,14 +94,14 @@ impl Question {
         Ok(parse(&text).map_err(|invalid| invalid.to_string())?)
     }
 
-    /// The day that counts as today: the one given, the sample's own, or the UTC date.
+    /// Today: the given date, the sample's date, or the UTC date.
     pub(crate) fn today(&self) -> Date {
         self.as_of
             .unwrap_or_else(|| source::today_of(&self.directory))
     }
 }
 
-/// Whether a term is `name=value`, or several of these.
+/// Whether a term is one or more `name=value` pairs.
 fn has_name(term: &str) -> bool {
     let name = term.split_once('=').map_or("", |(name, _)| name);
     !name.is_empty()
@@ -110,7 +110,7 @@ fn has_name(term: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Percent-encodes everything but letters, digits and a few marks.
+/// Percent-encodes everything except letters, digits and a few punctuation marks.
 pub(crate) fn encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -125,7 +125,7 @@ pub(crate) fn encoded(text: &str) -> String {
     encoded
 }
 
-/// Says so where a plus sign was most likely meant, as in `q=C++`.
+/// Warns if a literal plus sign was probably meant, as in `q=C++`.
 fn warn_of_plus(text: &str) {
     for pair in text.split('&') {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -139,7 +139,7 @@ fn warn_of_plus(text: &str) {
     }
 }
 
-/// Says on standard error which values no signal has, each with the nearest that some have.
+/// Warns on standard error about values that no signal has, with the most similar existing values.
 pub(crate) fn warn_of_unknown(snapshot: &Snapshot, filter: &Filter, today: Date) {
     let unknown = snapshot.unknown_values(filter);
     if unknown.is_empty() {

@@ -21,7 +21,7 @@ pub(crate) struct ReplicaOptions {
         env = "SIGNALDEX_FOLLOW"
     )]
     follow: Option<String>,
-    /// The directory of the copy, which is made where it does not exist
+    /// The directory of the copy; created if it does not exist
     #[arg(
         long,
         value_name = "DIR",
@@ -29,24 +29,24 @@ pub(crate) struct ReplicaOptions {
         env = "SIGNALDEX_CACHE"
     )]
     cache: PathBuf,
-    /// Seconds between looks at the store
+    /// Seconds between checks of the store
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = parse_seconds, env = "SIGNALDEX_FOLLOW_INTERVAL")]
     follow_interval: Duration,
 }
 
-/// A copy that is served but not followed yet.
+/// An opened copy that does not follow the store yet.
 pub(crate) struct Opened {
     replica: Replica,
     interval: Duration,
 }
 
 impl ReplicaOptions {
-    /// Whether a store is to be followed.
+    /// Whether a store is given.
     pub(crate) fn are_given(&self) -> bool {
         self.follow.is_some()
     }
 
-    /// Opens the copy and brings it up to date, where a store is to be followed.
+    /// Opens the copy and brings it up to date, if a store is given.
     pub(crate) async fn open(&self) -> Result<Option<Opened>, Failure> {
         let Some(address) = &self.follow else {
             return Ok(None);
@@ -61,7 +61,7 @@ impl ReplicaOptions {
         }))
     }
 
-    /// A copy that is there answers at once, whatever the store does; without one, it is waited for.
+    /// Opens an existing copy without waiting for the store; waits for the first copy otherwise.
     async fn open_copy(&self, store: Store) -> signaldex::Result<Replica> {
         match Replica::open_copy(store.clone(), &self.cache)? {
             Some(replica) => {
@@ -79,7 +79,7 @@ impl Opened {
         self.replica.index()
     }
 
-    /// Follows the store until the answer is dropped.
+    /// Follows the store until the returned value is dropped.
     pub(crate) fn follow(self, service: Service) -> Result<Follower, Failure> {
         report(&service, self.replica.opening());
         let follower = self

@@ -1,4 +1,4 @@
-//! `signaldex search`: a page or a count, in any of the formats.
+//! `signaldex search`: a page or a count, in several formats.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -20,7 +20,7 @@ use crate::{Failure, source, table};
 pub(crate) struct Search {
     #[command(flatten)]
     question: Question,
-    /// How the page is printed
+    /// The output format
     #[arg(long, value_enum, default_value_t = Format::Json)]
     format: Format,
     /// The same as --format table
@@ -40,16 +40,16 @@ dateRanges, dateFrom, dateTo, categories, hiringType, jobFunction, seniority, em
 workArrangement, fundingStage, fundingCurrency, fundingMin, fundingMax, ids, limit, cursor, page, countOnly.
 `signaldex options DIR` lists values; docs/api.md has the details.";
 
-/// How a page is printed.
+/// Output formats of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// The response of the HTTP API, {"data": …}
     Json,
-    /// One signal a line
+    /// One signal per line
     Ndjson,
     /// A header and one signal a row
     Csv,
-    /// One id a line
+    /// One id per line
     Ids,
     /// A table as wide as the terminal
     Table,
@@ -108,7 +108,7 @@ impl Search {
     }
 }
 
-/// A word of a shell.
+/// Quotes a word for a shell.
 fn quoted(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"@%+=:,./_-".contains(&byte);
     if !text.is_empty() && text.bytes().all(is_plain) {
@@ -159,13 +159,13 @@ fn write_item(line: &mut Vec<u8>, item: &Item<'_>, format: Format) -> Result<(),
     Ok(())
 }
 
-/// Print every match, not only a page
+/// Print all matches, not just one page
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXPORT_EXAMPLES)]
 pub(crate) struct Export {
     #[command(flatten)]
     question: Question,
-    /// How each signal is printed
+    /// The output format
     #[arg(long, value_enum, default_value_t = ExportFormat::Ndjson)]
     format: ExportFormat,
     /// The file to write; standard output by default
@@ -189,7 +189,7 @@ docs/records.md lists the columns of CSV.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ExportFormat {
-    /// One JSON object a line
+    /// One JSON object per line
     Ndjson,
     /// A header and one signal a row
     Csv,
@@ -224,7 +224,7 @@ impl Export {
             ExportFormat::Ndjson => Format::Ndjson,
             ExportFormat::Csv => Format::Csv,
         };
-        // A continued file has its header already.
+        // A continued file already has a header.
         if format == Format::Csv && self.after.is_none() {
             write_csv_header(&mut line);
         }

@@ -42,7 +42,7 @@ pub(crate) struct Serve {
         env = "SIGNALDEX_CORS_ORIGIN"
     )]
     cors_origin: Vec<AllowedOrigin>,
-    /// Leave POST /mcp off, which offers the API to agents as tools
+    /// Disable POST /mcp, which offers the API as tools for agents
     #[arg(long, env = "SIGNALDEX_NO_MCP")]
     no_mcp: bool,
     #[command(flatten)]
@@ -89,32 +89,32 @@ struct AdminOptions {
     public_url: Option<String>,
 }
 
-/// The bounds of the service.
+/// Limits of the service.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Limits")]
 struct Bounds {
-    /// Connections open at once
+    /// Maximum number of open connections
     #[arg(long, value_name = "N", default_value_t = ServerLimits::default().connections, env = "SIGNALDEX_MAX_CONNECTIONS")]
     max_connections: usize,
-    /// Requests under way at once
+    /// Maximum number of concurrent requests
     #[arg(long, value_name = "N", default_value_t = Limits::default().in_flight, env = "SIGNALDEX_MAX_IN_FLIGHT")]
     max_in_flight: usize,
-    /// Exports under way at once, with up to 4 MB of memory each; a key may have four
+    /// Maximum number of concurrent exports, with up to 4 MB of memory each; a key may run four
     #[arg(long, value_name = "N", default_value_t = Limits::default().exports, env = "SIGNALDEX_MAX_EXPORTS")]
     max_exports: usize,
-    /// Charges that wait for a commit
+    /// Maximum number of charges waiting for a commit
     #[arg(long, value_name = "N", default_value_t = Limits::default().charge_queue as u64, value_parser = clap::value_parser!(u64).range(1..=1_000_000), env = "SIGNALDEX_MAX_CHARGE_QUEUE")]
     max_charge_queue: u64,
     /// Seconds to wait for a request's headers, and so for an idle connection
     #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = parse_seconds, env = "SIGNALDEX_HEADER_TIMEOUT")]
     header_timeout: Duration,
-    /// Seconds to wait for a client to go on reading
+    /// Seconds that a client may stop reading an answer
     #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = parse_seconds, env = "SIGNALDEX_WRITE_TIMEOUT")]
     write_timeout: Duration,
     /// Seconds that a request may take
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds, env = "SIGNALDEX_REQUEST_TIMEOUT")]
     request_timeout: Duration,
-    /// What a query may cost to be answered at once, in comparisons of a title with a phrase; others
+    /// The cost up to which a query is answered immediately, in comparisons of a title with a phrase; others
     /// take turns by key
     #[arg(long, value_name = "N", default_value_t = Limits::default().cheap_query_cost, env = "SIGNALDEX_CHEAP_QUERY_COST")]
     cheap_query_cost: u64,
@@ -124,17 +124,17 @@ struct Bounds {
     /// Seconds that an expensive query may wait for its turn
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = parse_seconds, env = "SIGNALDEX_QUERY_WAIT")]
     query_wait: Duration,
-    /// Seconds of index work from which the dashboard lists a query as slow
+    /// Seconds in the index from which the dashboard lists a query as slow
     #[arg(long, value_name = "SECONDS", default_value = "0.01", value_parser = parse_seconds, env = "SIGNALDEX_SLOW_QUERY_TIME")]
     slow_query_time: Duration,
     /// Show query strings in the dashboard's list of recent requests, which otherwise names endpoints only
     #[arg(long, env = "SIGNALDEX_SHOW_PARAMETERS")]
     show_parameters: bool,
-    /// Seconds to answer on once the service is told to stop, while /readyz answers 503; by default
-    /// none. Longer than a load balancer takes to notice
+    /// Seconds to keep answering after the service is told to stop, with /readyz at 503; by default none.
+    /// Choose more than a load balancer needs to notice
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, env = "SIGNALDEX_DRAIN_TIME")]
     drain_time: Option<Duration>,
-    /// Seconds that requests under way may take after that
+    /// Seconds that requests in progress may take after that
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds, env = "SIGNALDEX_SHUTDOWN_TIMEOUT")]
     shutdown_timeout: Duration,
 }
