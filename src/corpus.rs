@@ -1,7 +1,7 @@
-//! The seam between one machine and many: a corpus that can be asked.
+//! The interface between the service and what it searches: one index, or the nodes of a cluster.
 //!
-//! The service knows a corpus by this trait alone. [`LocalCorpus`] is an index of this process and
-//! answers at once; a cluster asks its nodes.
+//! The service uses a corpus only through this trait. [`LocalCorpus`] searches an index of this
+//! process; a cluster sends the query to its nodes.
 
 mod export;
 
@@ -26,7 +26,7 @@ pub(crate) use export::{
     ExportRequest, ExportSlice, header as export_header, slice as export_slice,
 };
 
-/// What is asked of a corpus.
+/// The kind of a query to a corpus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QueryKind {
     /// The ids of a page.
@@ -40,7 +40,7 @@ pub(crate) enum QueryKind {
 }
 
 impl QueryKind {
-    /// The kind as the dashboard shows it.
+    /// The name that the dashboard shows.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             QueryKind::Page => "page",
@@ -51,16 +51,16 @@ impl QueryKind {
     }
 }
 
-/// An answer that may have to be waited for.
+/// An answer, possibly from another machine.
 pub(crate) type CorpusFuture<'a, T> =
     Pin<Box<dyn Future<Output = Result<T, Unanswered>> + Send + 'a>>;
 
-/// What can be asked of a corpus. All parts of one answer come from one view.
+/// The queries that a corpus answers. All parts of one answer come from one view.
 pub(crate) trait Corpus: Send + Sync {
-    /// The corpus as it is now.
+    /// The current view.
     fn view(&self) -> Arc<CorpusView>;
 
-    /// A page of signals, as an answer shows them.
+    /// A page of signals, rendered as JSON.
     fn page<'a>(
         &'a self,
         at: &'a CorpusView,
@@ -76,7 +76,7 @@ pub(crate) trait Corpus: Send + Sync {
         today: Date,
     ) -> CorpusFuture<'a, u64>;
 
-    /// The counts of the facets that are asked for.
+    /// The counts of the requested facets.
     fn facets<'a>(
         &'a self,
         at: &'a CorpusView,
@@ -84,7 +84,7 @@ pub(crate) trait Corpus: Send + Sync {
         today: Date,
     ) -> CorpusFuture<'a, Facets>;
 
-    /// What has changed since a position.
+    /// The changes after a position.
     fn changes<'a>(
         &'a self,
         _at: &'a CorpusView,
@@ -104,8 +104,8 @@ pub(crate) trait Corpus: Send + Sync {
         Box::pin(async { Err(Unanswered::Unsupported) })
     }
 
-    /// How many signals of an export are not in `paid`; where there are more than `most`, any number
-    /// above that.
+    /// The number of signals of an export that are not in `paid`. If it exceeds `most`, any number above
+    /// `most` may be returned.
     fn unpaid<'a>(
         &'a self,
         _at: &'a CorpusView,
@@ -117,14 +117,14 @@ pub(crate) trait Corpus: Send + Sync {
         Box::pin(async { Err(Unanswered::Unsupported) })
     }
 
-    /// What changes cost at most on this machine.
+    /// An upper bound for the cost of listing changes, on this machine.
     fn changes_cost(&self, _at: &CorpusView, _request: &ChangesRequest) -> Cost {
         0
     }
 
-    /// What it costs at most on this machine to count some facets, or to visit all matches where none is
-    /// asked for, found without running it; where that is at most
-    /// `cheap`, it may be any such number. Work of other machines does not count.
+    /// An upper bound for the cost of counting some facets, or of visiting all matches if there are none,
+    /// estimated without running the query. Any number up to `cheap` means that it is cheap. Work on
+    /// other machines is not included.
     fn cost(
         &self,
         _at: &CorpusView,
@@ -136,62 +136,62 @@ pub(crate) trait Corpus: Send + Sync {
         0
     }
 
-    /// The answer that shows a signal.
+    /// A signal with its company as JSON; `None` if there is no such signal.
     fn signal<'a>(&'a self, at: &'a CorpusView, id: SignalId) -> CorpusFuture<'a, Option<Vec<u8>>>;
 
-    /// The answer that shows a company.
+    /// A company as JSON; `None` if there is no such company.
     fn company<'a>(
         &'a self,
         at: &'a CorpusView,
         slug: &'a str,
     ) -> CorpusFuture<'a, Option<Vec<u8>>>;
 
-    /// The whole corpus in this process, where it is.
+    /// The index, if the whole corpus is in this process.
     fn index(&self) -> Option<&Index> {
         None
     }
 
-    /// Why the corpus cannot answer everything, in words that untrusted clients may read.
+    /// Why the corpus cannot answer every query now. Safe to show to untrusted clients.
     fn error(&self) -> Option<String> {
         None
     }
 }
 
-/// The corpus as it is at one time: its generation, and what entity tags start from.
+/// The corpus at one generation, with the part of entity tags that identifies its content.
 pub(crate) struct CorpusView {
     pub(crate) generation: u64,
     pub(crate) tag_seed: [u8; 32],
     snapshot: Option<Arc<Snapshot>>,
 }
 
-/// A page that was found.
+/// A page of results.
 #[derive(Clone)]
 pub(crate) struct RenderedPage {
     pub(crate) ids: Vec<SignalId>,
-    /// Has an item for each id.
+    /// One item for each id.
     pub(crate) answer: SearchAnswer,
     pub(crate) next_cursor: Option<Cursor>,
     pub(crate) rows_checked: u64,
 }
 
-/// What is asked of the feed of changes.
+/// A request for changes.
 #[derive(Clone, Debug)]
 pub(crate) struct ChangesRequest {
     pub(crate) filter: Filter,
-    /// The most changes of the answer.
+    /// The maximum number of changes in the answer.
     pub(crate) limit: usize,
-    /// Without a position, only the present one is answered.
+    /// Without a position, the answer is just the current one.
     pub(crate) since: Option<Position>,
-    /// The most signals that the answer may show.
+    /// The maximum number of signals in the answer.
     pub(crate) upserts_max: usize,
 }
 
-/// Changes that were found.
+/// A page of changes.
 #[derive(Debug)]
 pub(crate) struct RenderedChanges {
-    /// The whole answer.
+    /// The complete response body.
     pub(crate) body: Vec<u8>,
-    /// How many signals it shows.
+    /// The number of signals in it.
     pub(crate) upserts: u64,
 }
 
@@ -200,10 +200,10 @@ pub(crate) struct RenderedChanges {
 pub(crate) enum Unanswered {
     /// The corpus is damaged.
     Failed(Error),
-    /// The corpus cannot be asked now, or a part of it; the text says why.
+    /// The corpus or a part of it is unavailable; the text says why.
     #[cfg_attr(not(feature = "cluster"), allow(dead_code))]
     Unavailable(String),
-    /// The corpus cannot be asked this.
+    /// This kind of corpus does not support the query.
     Unsupported,
 }
 
@@ -214,8 +214,8 @@ pub(crate) struct LocalCorpus {
 }
 
 impl CorpusView {
-    /// A view of a corpus of that generation. `revision` is a checksum of its identity and of all
-    /// that it holds, so that no two contents share a tag.
+    /// A view of one generation. `revision` is a checksum of the identity and the entire content, so
+    /// different contents never share an entity tag.
     pub(crate) fn of(generation: u64, revision: Digest) -> CorpusView {
         CorpusView {
             generation,
@@ -248,7 +248,7 @@ impl LocalCorpus {
 }
 
 impl Corpus for LocalCorpus {
-    /// What is derived from a snapshot is computed once a snapshot.
+    /// Computed once per snapshot.
     fn view(&self) -> Arc<CorpusView> {
         let snapshot = self.index.snapshot();
         if let Some(current) = &*self.current.load()
@@ -363,8 +363,8 @@ impl Corpus for LocalCorpus {
     }
 }
 
-/// Asks on the thread that polls the answer: handing it to another would take longer. Nothing is
-/// done before, so that timing the answer times the work.
+/// Runs the query on the thread that polls the future, because switching threads would take longer
+/// than most queries. The work starts at the first poll, so timing the future times the work.
 fn at_once<'a, T: Send + 'a>(ask: impl FnOnce() -> Result<T> + Send + 'a) -> CorpusFuture<'a, T> {
     Box::pin(async move {
         let answer = catch_damage(ask).flatten();
@@ -372,7 +372,7 @@ fn at_once<'a, T: Send + 'a>(ask: impl FnOnce() -> Result<T> + Send + 'a) -> Cor
     })
 }
 
-/// The cost of a question; of one that meets damage none, which the question then says.
+/// The cost of a query, or zero if estimating it meets damage: running the query reports that.
 fn cost(of: impl FnOnce() -> Cost) -> Cost {
     catch_damage(of).unwrap_or(0)
 }
@@ -427,7 +427,7 @@ fn changes(
     }))
 }
 
-/// The answer that shows a signal with its company.
+/// Renders a signal with its company.
 pub(crate) fn signal_answer(snapshot: &Snapshot, id: SignalId) -> Result<Option<Vec<u8>>> {
     let Some(found) = snapshot.signal(id)? else {
         return Ok(None);
@@ -439,7 +439,7 @@ pub(crate) fn signal_answer(snapshot: &Snapshot, id: SignalId) -> Result<Option<
     written(&Data { data }).map(Some)
 }
 
-/// The answer that shows a company.
+/// Renders a company.
 pub(crate) fn company_answer(snapshot: &Snapshot, slug: &str) -> Result<Option<Vec<u8>>> {
     let Some(profile) = snapshot.company(slug)? else {
         return Ok(None);

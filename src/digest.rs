@@ -1,4 +1,4 @@
-//! A SHA-256: the name of an object that is published, and the checksum of a file in a manifest.
+//! SHA-256 digests: names of published objects, and checksums of files in a manifest.
 
 use std::fmt;
 
@@ -6,22 +6,22 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::Sha256;
 
-/// A SHA-256. Text has it as 64 lower-case hexadecimal digits, a binary file as 32 bytes.
+/// A SHA-256 digest: 64 lower-case hexadecimal digits as text, 32 bytes in a binary file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Digest([u8; 32]);
 
 impl Digest {
-    /// Of bytes in memory.
+    /// Hashes bytes in memory.
     pub(crate) fn of(bytes: &[u8]) -> Digest {
         Digest(<Sha256 as sha2::Digest>::digest(bytes).into())
     }
 
-    /// The bytes.
+    /// The 32 bytes of the digest.
     pub(crate) fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// Of what was fed to a hash.
+    /// Finishes a hash that was fed incrementally.
     pub(crate) fn finish(hash: Sha256) -> Digest {
         Digest(sha2::Digest::finalize(hash).into())
     }

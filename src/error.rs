@@ -1,8 +1,8 @@
-//! The one error of everything that touches an index.
+//! The error type of everything that builds, opens, reads or changes an index.
 //!
-//! It is opaque: callers ask it questions (`is_corrupt`, `is_locked`) instead of matching on its
-//! shape, so that it can learn to say more without breaking them. Errors in what a user typed are
-//! another matter and have a type of their own, [`InvalidQuery`](crate::query::InvalidQuery).
+//! It is opaque: callers test it with methods such as `is_corrupt` and `is_locked` instead of matching
+//! on variants, so kinds can be added without breaking them. Invalid queries have an error type of
+//! their own, [`InvalidQuery`](crate::query::InvalidQuery).
 
 use std::fmt;
 use std::io;
@@ -13,8 +13,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why an index could not be built, opened, read or changed.
 ///
-/// `{}` shows what went wrong and the file it is about; what the operating system or an object
-/// store said of it is the [`source`](std::error::Error::source). `{:#}` shows both on one line.
+/// `{}` shows what went wrong and in which file. The error of the operating system or the object store
+/// is the [`source`](std::error::Error::source). `{:#}` shows both on one line.
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
@@ -55,7 +55,7 @@ impl Error {
         self.0.kind == Kind::Missing
     }
 
-    /// The file is not one of ours.
+    /// The file was not written by signaldex.
     pub fn is_foreign(&self) -> bool {
         self.0.kind == Kind::Foreign
     }
@@ -75,49 +75,47 @@ impl Error {
         matches!(self.0.kind, Kind::Invalid | Kind::UnknownCompany)
     }
 
-    /// A signal names a company that is not known; it was not added. [`is_invalid`](Self::is_invalid)
-    /// holds too.
+    /// A signal names an unknown company and was not added. [`is_invalid`](Self::is_invalid) is true, too.
     pub fn is_unknown_company(&self) -> bool {
         self.0.kind == Kind::UnknownCompany
     }
 
-    /// Another writer holds the index, or another prune the store.
+    /// Another writer has locked the index, or another prune the store.
     pub fn is_locked(&self) -> bool {
         self.0.kind == Kind::Locked
     }
 
-    /// A bound of the format was reached, such as the rows of one segment.
+    /// A limit of the format was reached, such as the number of rows in a segment.
     pub fn is_full(&self) -> bool {
         self.0.kind == Kind::Full
     }
 
-    /// The writer has failed before and has to be opened again.
+    /// The writer failed earlier and must be opened again.
     pub fn is_poisoned(&self) -> bool {
         self.0.kind == Kind::Poisoned
     }
 
-    /// The object store refused, or could not be reached.
+    /// The object store refused a request or could not be reached.
     pub fn is_store(&self) -> bool {
         self.0.kind == Kind::Store
     }
 
-    /// The generation to publish has been published with other content, or the store has a later
-    /// one.
+    /// The generation to publish already exists with different content, or the store has a later one.
     pub fn is_taken(&self) -> bool {
         self.0.kind == Kind::Taken
     }
 
-    /// The file the error is about, where there is one.
+    /// The file that the error concerns, if any.
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
     }
 
-    /// The error of the operating system, where there is one.
+    /// The error of the operating system, if any.
     pub fn io_error(&self) -> Option<&io::Error> {
         self.0.source.as_ref()?.downcast_ref()
     }
 
-    /// The operating system refused; `doing` completes "cannot ...".
+    /// An error of the operating system; `doing` completes "cannot ...".
     pub(crate) fn io(doing: &str, source: io::Error) -> Error {
         Error(Box::new(Inner {
             kind: Kind::Io,
@@ -165,8 +163,8 @@ impl Error {
         Error::new(Kind::Poisoned, reason)
     }
 
-    /// The object store refused. The reason names nothing outside the store's own names, as it is
-    /// shown to untrusted clients; the source may.
+    /// An error of the object store. The reason is shown to untrusted clients, so it names only objects of
+    /// the store; the source may say more.
     #[cfg(feature = "replicate")]
     pub(crate) fn store(
         reason: impl Into<String>,
@@ -189,19 +187,19 @@ impl Error {
         Error::new(Kind::Taken, reason)
     }
 
-    /// Names what of the store the error is about.
+    /// Adds the name of the object in the store.
     #[cfg(feature = "replicate")]
     pub(crate) fn about(mut self, name: &str) -> Error {
         self.0.reason = format!("{name}: {}", self.0.reason);
         self
     }
 
-    /// What went wrong, without a path of this machine.
+    /// What went wrong, without local paths.
     pub fn reason(&self) -> &str {
         &self.0.reason
     }
 
-    /// Names the file, unless a deeper layer has named one already.
+    /// Adds the file, unless a lower layer has already done so.
     pub(crate) fn at(mut self, path: &Path) -> Error {
         self.0.path.get_or_insert_with(|| path.to_owned());
         self
@@ -250,10 +248,10 @@ impl std::error::Error for Error {
     }
 }
 
-/// The most characters of input that a message repeats.
+/// The maximum number of input characters that a message repeats.
 pub(crate) const ECHO_CHARS_MAX: usize = 64;
 
-/// Input as a message may repeat it: at most 64 characters, nothing that a terminal would act on.
+/// Makes input safe to repeat in a message: at most 64 characters, without control characters.
 pub(crate) fn echo(input: &str) -> String {
     let visible = |letter: char| {
         if letter.is_control() {
@@ -270,7 +268,7 @@ pub(crate) fn echo(input: &str) -> String {
     shown
 }
 
-/// Input as a message may repeat it, in quotes.
+/// As [`echo`], in quotes.
 pub(crate) fn quoted(input: &str) -> String {
     format!("\"{}\"", echo(input))
 }

@@ -1,6 +1,6 @@
-//! The sample corpus: two thousand made-up signals that come with the program. Feature `json`.
+//! The sample corpus: two thousand invented signals, compiled in. Feature `json`.
 //!
-//! It is there to try things out, and every field and every filter occurs in it.
+//! Use it to try things out: every field and every filter has matches in it.
 //!
 //! ```
 //! use signaldex::{Query, sample};
@@ -23,13 +23,13 @@ pub const COMPANIES: &str = include_str!("../data/sample/companies.jsonl");
 /// The signals, as JSON lines.
 pub const SIGNALS: &str = include_str!("../data/sample/signals.jsonl");
 
-/// What counts as today for the sample: no signal is dated later.
+/// The date to pass as today: no signal of the sample is later.
 pub const AS_OF: Date = date!(2026 - 06 - 30);
 
 /// Builds the sample's index in memory. Cost: some 20 milliseconds.
 ///
 /// # Errors
-/// None: the sample is valid, which the tests assert.
+/// None in practice: tests assert that the sample is valid.
 pub fn index() -> Result<Index> {
     let mut builder = IndexBuilder::in_memory();
     for line in COMPANIES.lines() {

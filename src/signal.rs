@@ -1,8 +1,8 @@
-//! The vocabulary: signals, companies and the small types their fields are made of.
+//! The data model: signals, companies and the small types of their fields.
 //!
-//! Records borrow where they can: a record read from a JSON line points into that line, one read from an
-//! index into the mapped file, unless it is compressed there; then it owns its texts. `into_owned` copies it. What fields mean to a
-//! search is not decided here but in [`Filter::matches`](crate::query::Filter::matches).
+//! Records borrow where they can. One read from a JSON line points into that line; one read from an
+//! index points into the mapped file, or owns its text if the file is compressed. `into_owned` copies
+//! it. [`Filter::matches`](crate::query::Filter::matches) defines what the fields mean to a search.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -28,9 +28,9 @@ parse_error!(
 #[cfg(feature = "serde")]
 serde_as_text!(Currency, SizeBucket);
 
-/// An activity of a company, as it is loaded, stored and returned.
+/// An activity of a company.
 ///
-/// The company's own fields are in [`Company`]; `company_slug` names it.
+/// `company_slug` refers to the [`Company`], which has fields of its own.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
@@ -38,11 +38,11 @@ serde_as_text!(Currency, SizeBucket);
 pub struct Signal<'a> {
     /// Identifies the signal; results are ordered by it.
     pub id: SignalId,
-    /// A readable name for links; not unique.
+    /// A readable name for URLs; not unique.
     pub slug: Cow<'a, str>,
-    /// What text filters search in.
+    /// The text that text filters search.
     pub title: Cow<'a, str>,
-    /// Why the signal is believed; shown, not searched.
+    /// The evidence for the signal; shown, not searched.
     pub evidence: Option<Cow<'a, str>>,
     /// A category ID such as `funding`.
     pub category: Option<Cow<'a, str>>,
@@ -54,7 +54,7 @@ pub struct Signal<'a> {
     pub updated_at: Option<UtcDateTime>,
     /// The [`Company::slug`] of the company that the activity belongs to.
     pub company_slug: Cow<'a, str>,
-    /// Where the activity can be read about.
+    /// The URL of the source.
     pub activity_url: Option<Cow<'a, str>>,
     /// Who reported the activity.
     pub author_name: Option<Cow<'a, str>>,
@@ -68,7 +68,7 @@ pub struct Signal<'a> {
     pub hiring: Option<Hiring<'a>>,
 }
 
-/// Details of a funding round, each of them as far as the evidence goes.
+/// Details of a funding round; each is optional.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
@@ -130,7 +130,7 @@ pub struct Company<'a> {
     pub updated_at: Option<UtcDateTime>,
 }
 
-/// A signal as a page shows it.
+/// A signal with the name of its company, as on a page of results.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
@@ -142,7 +142,7 @@ pub struct Item<'a> {
     pub company_name: Cow<'a, str>,
 }
 
-/// A company with what the live signals say about it.
+/// A company with a summary of its live signals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
@@ -158,12 +158,12 @@ pub struct CompanyProfile<'a> {
 
 /// A currency: three upper-case ASCII letters, as ISO 4217 writes them.
 ///
-/// The list of assigned codes changes over the years, so only the form is checked.
+/// Only the form is checked, because the list of assigned codes changes over the years.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Currency([u8; 3]);
 
 impl Currency {
-    /// The currency of that code, or `None` where it is not three upper-case ASCII letters.
+    /// The currency of a code, or `None` if it is not three upper-case ASCII letters.
     pub fn new(code: &str) -> Option<Currency> {
         let bytes: [u8; 3] = code.as_bytes().try_into().ok()?;
         bytes
@@ -226,7 +226,7 @@ impl SizeBucket {
         }
     }
 
-    /// The bucket as parameters and answers write it.
+    /// The name of the bucket in parameters and answers.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::From1To49 => "1-49",
@@ -255,7 +255,7 @@ impl FromStr for SizeBucket {
 }
 
 impl<'a> Signal<'a> {
-    /// A signal with what every signal has; its slug is its id. Other fields are set directly.
+    /// A signal with the required fields; its slug is its id. Set other fields directly.
     pub fn new(
         id: SignalId,
         company_slug: impl Into<Cow<'a, str>>,
@@ -360,7 +360,7 @@ impl Hiring<'_> {
 }
 
 impl<'a> Company<'a> {
-    /// A company with what every company has. Other fields are set directly.
+    /// A company with the required fields. Set other fields directly.
     pub fn new(slug: impl Into<Cow<'a, str>>, name: impl Into<Cow<'a, str>>) -> Company<'a> {
         Company {
             slug: slug.into(),

@@ -1,4 +1,4 @@
-//! The one analysis of text: titles, company names and text filters all go through it.
+//! The text analysis that titles, company names and text filters share.
 //!
 //! A text becomes terms in these steps:
 //!
@@ -6,14 +6,14 @@
 //! 2. full case folding ("Straße" and "STRASSE" meet at "strasse");
 //! 3. the marks U+0300 to U+036F after Latin letters are removed ("café" becomes "cafe";
 //!    Japanese and Cyrillic keep theirs), and the rest is composed again (NFC);
-//! 4. words are cut at Unicode word boundaries ([UAX #29]); what holds no letter or digit is none,
-//!    and a space that carries a vowel sign is not part of the word;
+//! 4. the text is split at Unicode word boundaries ([UAX #29]); a word has at least one letter or
+//!    digit, and a space that carries a vowel sign is not part of it;
 //! 5. a possessive ending (`'s` or `’s`) is dropped, and so are the dots of an acronym of single
 //!    letters ("u.s." becomes "us");
 //! 6. a word of a single letter takes a `+`, `++` or `#` right after it ("c++", "f#").
 //!
-//! There is no stemming and there are no stop words. Analysing a term gives that term again, so
-//! that queries and titles cannot drift apart.
+//! There is no stemming and there are no stop words. Analysing a term returns the same term, so queries
+//! and titles always agree.
 //!
 //! ```
 //! use signaldex::text::terms;
@@ -35,8 +35,7 @@ mod words;
 
 use words::{LatinWords, Word};
 
-/// The version of the analysis. Every segment holds it, since terms and values of another version
-/// would not be found.
+/// The version of the analysis, stored in every segment: terms of another version would not be found.
 pub const ANALYSIS_VERSION: u16 = 2;
 
 /// The terms of a text, in order.
@@ -58,7 +57,7 @@ pub fn analyze(text: &str, mut sink: impl FnMut(&str)) {
         emit(text, LatinWords::new(text), &mut buffer, &mut sink);
         return;
     }
-    // Terms do not reach across a space, so each word takes the fastest way that it can.
+    // No term spans a space, so the fastest path is chosen for each word.
     for part in text.split(' ').filter(|part| !part.is_empty()) {
         if part.is_ascii() {
             emit(part, LatinWords::new(part), &mut buffer, &mut sink);
@@ -80,7 +79,7 @@ fn unicode_words(text: &str) -> impl Iterator<Item = Word> {
     })
 }
 
-/// `text` trimmed, with single spaces for all white space within it.
+/// Trims `text` and replaces each run of white space by one space.
 pub fn tidy(text: &str) -> Cow<'_, str> {
     let mut words = text.split_whitespace();
     let is_tidy = !text.starts_with(char::is_whitespace)
@@ -123,8 +122,8 @@ pub fn fold_value(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// What word processors and some keyboards write for an apostrophe: the quotation marks U+2018
-/// and U+2019, and the modifier letter U+02BC.
+/// The characters that word processors and some keyboards produce for an apostrophe: the quotation
+/// marks U+2018 and U+2019, and the modifier letter U+02BC.
 const TYPOGRAPHIC_APOSTROPHES: [char; 3] = ['\u{2018}', '\u{2019}', '\u{2BC}'];
 
 /// Turns the words of normalised (or ASCII) text into terms.
@@ -136,13 +135,12 @@ fn emit(
 ) {
     let mut taken = 0;
     for word in words {
-        // The word may be an ending that the word before it has taken.
+        // Skip an ending that the previous word has already taken.
         if word.start < taken {
             continue;
         }
         buffer.clear();
-        // A space and the mark on it are one word to Unicode, but a person who searches for the mark types it
-        // after other words.
+        // Unicode makes one word of a space and a mark on it, but people type the mark after other words.
         buffer.push_str(text[word.start..word.end].trim_start());
         buffer.make_ascii_lowercase();
         taken = word.end;
@@ -167,7 +165,7 @@ fn finish_term(term: &mut String, rest: &str) -> usize {
     followed + possessive_length(&rest[followed..], followed)
 }
 
-/// Drops `'s` and `’s` from the end, as long as something is left.
+/// Drops a final `'s` or `’s`, unless nothing else would be left.
 fn drop_possessive(term: &mut String) {
     while let Some(length) = ["'s", "\u{2019}s"]
         .iter()
@@ -179,7 +177,7 @@ fn drop_possessive(term: &mut String) {
     }
 }
 
-/// Drops the dots where the term is single letters with dots between them; says whether it was.
+/// Drops the dots of an acronym of single letters. Returns whether the term was one.
 fn drop_acronym_dots(term: &mut String) -> bool {
     let is_acronym = term.contains('.') && term.split('.').all(is_single_letter);
     if is_acronym {
@@ -193,7 +191,7 @@ fn is_single_letter(text: &str) -> bool {
     letters.next().is_some_and(char::is_alphabetic) && letters.next().is_none()
 }
 
-/// The sign that belongs to a single letter in front of it.
+/// The `+`, `++` or `#` that belongs to the single letter before it.
 fn operator(rest: &str) -> &'static str {
     ["++", "+", "#"]
         .into_iter()
@@ -201,8 +199,8 @@ fn operator(rest: &str) -> &'static str {
         .unwrap_or_default()
 }
 
-/// The length of a possessive ending that stands after a sign or a dot ("C++'s", "U.S.'s"),
-/// where word boundaries make a word of its own of it.
+/// The length of a possessive ending after a sign or a dot ("C++'s", "U.S.'s"), which word boundaries
+/// separate from its word.
 fn possessive_length(rest: &str, followed: usize) -> usize {
     if followed == 0 {
         return 0;
@@ -218,8 +216,8 @@ fn possessive_length(rest: &str, followed: usize) -> usize {
     ending.map_or(0, str::len)
 }
 
-/// Steps 1 to 3 of the analysis, repeated until they change nothing more: folding can give what
-/// NFKC changes again, if only for a handful of characters.
+/// Steps 1 to 3 of the analysis, repeated until nothing changes: for a handful of characters, folding
+/// yields text that NFKC changes again.
 fn normalized(text: &str) -> String {
     let mut text = without_latin_marks(&folded(text));
     for _ in 0..FOLDING_ROUNDS_MAX {
@@ -232,7 +230,7 @@ fn normalized(text: &str) -> String {
     text
 }
 
-/// Rounds until every text is stable; two suffice for all of Unicode 16, the rest is caution.
+/// Upper bound of rounds; two suffice for all of Unicode 16.
 const FOLDING_ROUNDS_MAX: usize = 4;
 
 /// NFKC and full case folding.

@@ -1,7 +1,7 @@
-//! Types that have a text of their own: why a text is none of theirs, and the same text for serde.
+//! Macros for types with a text form: their parse errors, and serde through `Display` and `FromStr`.
 
-/// Defines why a text is not one of some type. Every such error is named `Parse...Error`, says in its
-/// `Display` what is allowed, and repeats nothing of the text.
+/// Defines the parse error of a type. By convention it is named `Parse...Error`, its `Display` says what
+/// is allowed, and it repeats none of the input.
 macro_rules! parse_error {
     ($name:ident, $doc:literal, $allowed:literal) => {
         #[doc = $doc]
@@ -19,7 +19,7 @@ macro_rules! parse_error {
     };
 }
 
-/// Serialises types as what their `Display` writes and their `FromStr` reads, in every format.
+/// Serialises types through `Display` and `FromStr`, in every format.
 #[cfg(feature = "serde")]
 macro_rules! serde_as_text {
     ($($name:ty),+) => {
