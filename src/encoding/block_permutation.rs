@@ -2,9 +2,12 @@
 //!
 //! A block of recent signals has a few late ones, whose dates are years before. Their rows are next to
 //! each other in the block's order; a table by code tells where, since a binary search would look at
-//! a code far away for each of its sixteen steps.
+//! a code far away for each of its sixteen steps. A block whose codes ascend already, as those of a corpus
+//! do that is numbered by date, has no order of its own.
 
 use std::ops::RangeInclusive;
+
+use bytemuck::{Pod, Zeroable};
 
 use crate::encoding::column::Column;
 use crate::encoding::row::Row;
@@ -17,15 +20,38 @@ use crate::{Error, Result};
 /// thus no more than the order itself. With more, the order is searched.
 const TABLE_CODES_MAX: u32 = BLOCK_ROWS;
 
+/// The order of a block whose codes ascend.
+static ASCENDING: [u16; BLOCK_ROWS as usize] = {
+    let mut offsets = [0; BLOCK_ROWS as usize];
+    let mut offset = 0;
+    // Those before the offset are set.
+    while offset < offsets.len() {
+        offsets[offset] = offset as u16;
+        offset += 1;
+    }
+    offsets
+};
+
 /// A view of the orders of a column's blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockPermutations<'a> {
-    /// The offsets of each block's rows, by ascending code; those of one code ascend.
+    pub(crate) rows: u32,
+    /// The offsets of the rows of each block whose codes do not ascend, by ascending code; those of one
+    /// code ascend.
     pub(crate) offsets: &'a [u16],
-    /// Where the table of each block ends among the starts.
-    pub(crate) table_ends: &'a [u32],
+    pub(crate) ends: &'a [BlockEnds],
     /// By block and by code, from the block's minimum to its maximum: how many of its rows come before.
     pub(crate) starts: &'a [u16],
+}
+
+/// Where what is stored of a block ends. Part of the format.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct BlockEnds {
+    /// Its order, among the offsets; it has none where this is the end of the block before.
+    offsets: u32,
+    /// Its table, among the starts.
+    table: u32,
 }
 
 impl<'a> BlockPermutations<'a> {
@@ -50,15 +76,19 @@ impl<'a> BlockPermutations<'a> {
         order.get(start_of(first).min(end)..end).unwrap_or_default()
     }
 
-    /// Checks that tables have bounds and offsets are of rows, so that no view can fail.
+    /// Checks that orders and tables have bounds and offsets are of rows, so that no view can fail.
     ///
-    /// Cost: looks at each block's end, and at the offsets of the last block.
+    /// Cost: looks at each block's ends, and at the offsets of the last block.
     pub(crate) fn validate_bounds(&self, rows: u32) -> Result<()> {
-        let last_block = rows.checked_sub(1).map_or(0, |last| Row(last).block());
-        let last = self.of_block(last_block);
-        let holds = self.table_ends.is_sorted()
-            && self.table_ends.last().map_or(0, |&end| end as usize) == self.starts.len()
-            && usize::from(whole::greatest(last)) < last.len().max(1);
+        let end = self.ends.last().copied().unwrap_or_default();
+        let holds = self.rows == rows
+            && self.ends.is_sorted_by_key(|ends| ends.table)
+            && self.ends.is_sorted_by_key(|ends| ends.offsets)
+            && end.table as usize == self.starts.len()
+            && end.offsets as usize == self.offsets.len()
+            && (0..self.ends.len() as u32)
+                .all(|block| self.of_block(block).len() == self.rows_in(block))
+            && self.last_block_lists_rows();
         if holds {
             Ok(())
         } else {
@@ -68,12 +98,19 @@ impl<'a> BlockPermutations<'a> {
         }
     }
 
+    /// In all other blocks every offset is that of a row.
+    fn last_block_lists_rows(&self) -> bool {
+        let Some(last) = (self.ends.len() as u32).checked_sub(1) else {
+            return true;
+        };
+        usize::from(whole::greatest(self.of_block(last))) < self.rows_in(last)
+    }
+
     /// Checks that the order of each block has every row once and ascends, and that its table says
     /// where codes start.
     pub(crate) fn validate(&self, rows: u32, column: &Column<'_>, ranges: &[Zone]) -> Result<()> {
         self.validate_bounds(rows)?;
-        let holds = self.offsets.len() == rows as usize
-            && self.table_ends.len() == ranges.len()
+        let holds = self.ends.len() == ranges.len()
             && (0..)
                 .zip(ranges)
                 .all(|(block, range)| self.is_ordered(block, range, column));
@@ -89,25 +126,37 @@ impl<'a> BlockPermutations<'a> {
     /// Codes ascend, and offsets of one code do: then no offset is there twice.
     fn is_ordered(&self, block: u32, range: &Zone, column: &Column<'_>) -> bool {
         let order = self.of_block(block);
-        let is_inside = |&offset: &u16| usize::from(offset) < order.len();
+        let rows = self.rows_in(block);
+        let is_inside = |&offset: &u16| usize::from(offset) < rows;
         let code = |&offset: &u16| column.get(Row::of(block, offset));
-        order.iter().all(is_inside)
+        order.len() == rows
+            && order.iter().all(is_inside)
             && order.is_sorted_by(|a, b| (code(a), a) < (code(b), b))
             && self.table(block).len() == table_length(range)
             && starts_at(order.iter().map(code), range).eq(self.table(block).iter().copied())
     }
 
     fn of_block(&self, block: u32) -> &'a [u16] {
-        let tail = &self.offsets[Row::of(block, 0).index()..];
-        &tail[..tail.len().min(BLOCK_ROWS as usize)]
+        let (start, end) = (self.start(block).offsets, self.ends[block as usize].offsets);
+        if start == end {
+            return &ASCENDING[..self.rows_in(block)];
+        }
+        &self.offsets[start as usize..end as usize]
     }
 
     fn table(&self, block: u32) -> &'a [u16] {
-        let block = block as usize;
-        let start = block
-            .checked_sub(1)
-            .map_or(0, |before| self.table_ends[before]);
-        &self.starts[start as usize..self.table_ends[block] as usize]
+        let (start, end) = (self.start(block).table, self.ends[block as usize].table);
+        &self.starts[start as usize..end as usize]
+    }
+
+    /// The ends of the block before.
+    fn start(&self, block: u32) -> BlockEnds {
+        let before = block.checked_sub(1);
+        before.map_or_else(BlockEnds::default, |before| self.ends[before as usize])
+    }
+
+    fn rows_in(&self, block: u32) -> usize {
+        (self.rows - block * BLOCK_ROWS).min(BLOCK_ROWS) as usize
     }
 }
 
@@ -138,7 +187,7 @@ fn starts_at(codes: impl Iterator<Item = u32> + Clone, range: &Zone) -> impl Ite
 #[derive(Debug, Default)]
 pub(crate) struct PermutationSections {
     pub(crate) offsets: Vec<u16>,
-    pub(crate) table_ends: Vec<u32>,
+    pub(crate) ends: Vec<BlockEnds>,
     pub(crate) starts: Vec<u16>,
 }
 
@@ -147,15 +196,17 @@ impl PermutationSections {
     pub(crate) fn of(codes: &[u32], ranges: &[Zone]) -> PermutationSections {
         let mut sections = PermutationSections::default();
         for (block, range) in codes.chunks(BLOCK_ROWS as usize).zip(ranges) {
-            let first = sections.offsets.len();
-            sections
-                .offsets
-                .extend((0..block.len()).map(|offset| offset as u16));
-            let order = &mut sections.offsets[first..];
+            let mut order = ASCENDING[..block.len()].to_vec();
             order.sort_by_key(|&offset| block[usize::from(offset)]);
             let ascending = order.iter().map(|&offset| block[usize::from(offset)]);
             sections.starts.extend(starts_at(ascending, range));
-            sections.table_ends.push(sections.starts.len() as u32);
+            if !block.is_sorted() {
+                sections.offsets.extend(order);
+            }
+            sections.ends.push(BlockEnds {
+                offsets: sections.offsets.len() as u32,
+                table: sections.starts.len() as u32,
+            });
         }
         sections
     }

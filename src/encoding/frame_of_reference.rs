@@ -1,6 +1,6 @@
 //! Frame-of-reference (FOR) encoding: numbers as deltas to the minimum of their frame.
 //!
-//! Ids, record ends and other numbers that ascend, or nearly so, take eight bytes where the delta to a
+//! Ids, the ends of token streams and other numbers that ascend take eight bytes where the delta to a
 //! neighbour fits in two. So 64 of them form a frame, which stores its minimum once as the base, and a
 //! two-byte delta for each number (Goldstein, Ramakrishnan and Shaft, Compressing relations and indexes,
 //! ICDE 1998). Deltas are not packed to the bit, so that a number is read with one look at its frame. A
@@ -20,9 +20,8 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::{Error, Result};
 
-/// Numbers of a frame. What it costs beside the deltas, 16 bytes, is a quarter of a byte a
-/// number at 64; and 64 records, of some 600 bytes each, still lie within the 65,536 bytes that two
-/// bytes tell apart, where 128 would not.
+/// Numbers of a frame. What it costs beside the deltas, 16 bytes, is a quarter of a byte a number at
+/// 64; and 64 ids, which are some 500 apart, still lie within the 65,536 that two bytes tell apart.
 pub(crate) const FRAME_NUMBERS: usize = 64;
 
 /// Numbers next to each other. Part of the format.

@@ -25,6 +25,11 @@ pub(crate) fn key(first: TermNumber, second: TermNumber) -> u64 {
     u64::from(first.0) << 32 | u64::from(second.0)
 }
 
+/// The word of a pair that fewer rows have, by its key: numbers go by frequency.
+pub(crate) fn rarest(key: u64) -> TermNumber {
+    TermNumber(((key >> 32) as u32).max(key as u32))
+}
+
 /// A view of the pairs: the one at index `n` has posting `first_posting + n`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pairs<'a> {

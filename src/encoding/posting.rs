@@ -16,10 +16,22 @@ use crate::kernels::block::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, block_count};
 use crate::kernels::{bits, gallop, search, whole};
 use crate::{Error, Result};
 
-/// The most rows of a block that are listed rather than set as bits: one row in 64. Roaring lists
-/// up to 4,096; combining bitsets is 4 to 10 times faster from about one in 128 on, and below one
-/// in 64 a bitset would take more than four times a list's memory.
+/// The most rows of a block that are listed rather than set as bits, where time counts: one row in 64.
+/// Roaring lists up to 4,096; combining bitsets is 4 to 10 times faster from about one in 128 on, and
+/// below one in 64 a bitset would take more than four times a list's memory.
 pub(crate) const ARRAY_ROWS_MAX: usize = 1024;
+
+/// The same where space counts: more rows take more bytes as a list than as bits.
+const SMALL_ARRAY_ROWS_MAX: usize = 4096;
+
+/// What the containers of a posting are chosen by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Optimize {
+    /// The time that it takes to combine them with others.
+    Time,
+    /// Their bytes: for what is mostly asked for by itself.
+    Space,
+}
 
 /// A posting is cut into blocks once it has this many rows a block on average: below that, the
 /// eight bytes of a container weigh more than what 16-bit offsets save.
@@ -29,40 +41,56 @@ const BLOCK_ROWS_MIN: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct PostingId(pub(crate) u32);
 
-/// How a posting is stored. Sixteen bytes; part of the format.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+/// How a posting is stored. Eight bytes; part of the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct PostingEntry {
-    /// By shape: the row itself, or where the rows or the containers start.
+    /// The row itself, if it is the only one. Else where the rows start; or, with [`IN_BLOCKS`], where
+    /// the containers do.
     start: u32,
-    /// By shape: 1, the number of rows, or the number of containers.
-    length: u32,
     /// The number of rows.
     cardinality: u32,
-    shape: u32,
 }
 
-const SHAPE_SINGLE: u32 = 0;
-const SHAPE_LIST: u32 = 1;
-const SHAPE_BLOCKS: u32 = 2;
+/// The bit of an entry's start that says that the posting is cut into blocks.
+const IN_BLOCKS: u32 = 1 << 31;
 
-/// The rows of one block of a posting. Eight bytes; part of the format.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+/// The rows of one block of a posting; or, before the first of a posting, how many containers follow.
+/// Eight bytes; part of the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Container {
     block: u16,
     cardinality_less_one: u16,
-    /// Where the offsets start, in `u16`s, or the number of the bitset.
+    /// Where the offsets start, in `u16`s; or, with [`IS_BITSET`], the number of the bitset. In front of
+    /// containers how many they are.
     start: u32,
 }
 
+/// The bit of a container's start that says that its rows are bits.
+const IS_BITSET: u32 = 1 << 31;
+
 impl Container {
+    /// What stands before the containers of a posting.
+    fn head(containers: usize) -> Container {
+        Container {
+            block: 0,
+            cardinality_less_one: 0,
+            start: containers as u32,
+        }
+    }
+
     fn cardinality(&self) -> usize {
         usize::from(self.cardinality_less_one) + 1
     }
 
     fn is_array(&self) -> bool {
-        self.cardinality() <= ARRAY_ROWS_MAX
+        self.start & IS_BITSET == 0
+    }
+
+    /// The number of its bitset, if it has one.
+    fn bitset(&self) -> usize {
+        (self.start & !IS_BITSET) as usize
     }
 }
 
@@ -124,15 +152,20 @@ impl<'a> Postings<'a> {
     /// A view of a posting, which has to be valid.
     pub(crate) fn get(&self, id: PostingId) -> Posting<'a> {
         let entry = &self.entries[id.0 as usize];
-        let (start, length) = (entry.start as usize, entry.length as usize);
-        match entry.shape {
-            SHAPE_SINGLE => Posting::List(std::slice::from_ref(&entry.start)),
-            SHAPE_LIST => Posting::List(&self.rows[start..start + length]),
-            _ => Posting::Blocks {
-                containers: &self.containers[start..start + length],
-                arrays: self.arrays,
-                bitsets: self.bitsets,
-            },
+        let (start, length) = (entry.start as usize, entry.cardinality as usize);
+        match length {
+            1 => Posting::List(std::slice::from_ref(&entry.start)),
+            _ if entry.start & IN_BLOCKS == 0 => Posting::List(&self.rows[start..start + length]),
+            _ => {
+                let head = (entry.start & !IN_BLOCKS) as usize;
+                let first = head + 1;
+                Posting::Blocks {
+                    containers: &self.containers
+                        [first..first + self.containers[head].start as usize],
+                    arrays: self.arrays,
+                    bitsets: self.bitsets,
+                }
+            }
         }
     }
 
@@ -150,28 +183,28 @@ impl<'a> Postings<'a> {
         mut visit: impl FnMut(PostingSection, Range<usize>) -> Result<()>,
     ) -> Result<()> {
         let entry = &self.entries[number];
-        let (start, length) = (entry.start as usize, entry.length as usize);
-        match entry.shape {
-            SHAPE_SINGLE => return Ok(()),
-            SHAPE_LIST => return visit(PostingSection::Rows, bytes_of::<u32>(start, length)),
-            _ => visit(
-                PostingSection::Containers,
-                bytes_of::<Container>(start, length),
-            )?,
+        let (start, length) = (entry.start as usize, entry.cardinality as usize);
+        if length == 1 {
+            return Ok(());
         }
-        let containers = self.containers.get(start..start + length);
-        containers
-            .unwrap_or_default()
-            .iter()
-            .try_for_each(|container| {
-                let start = container.start as usize;
-                if container.is_array() {
-                    let bytes = bytes_of::<u16>(start, container.cardinality());
-                    visit(PostingSection::Arrays, bytes)
-                } else {
-                    visit(PostingSection::Bitsets, bytes_of::<BlockBits>(start, 1))
-                }
-            })
+        if entry.start & IN_BLOCKS == 0 {
+            return visit(PostingSection::Rows, bytes_of::<u32>(start, length));
+        }
+        let head = (entry.start & !IN_BLOCKS) as usize;
+        visit(PostingSection::Containers, bytes_of::<Container>(head, 1))?;
+        let count = self.containers.get(head).map_or(0, |head| head.start);
+        let bytes = bytes_of::<Container>(head + 1, count as usize);
+        visit(PostingSection::Containers, bytes)?;
+        let containers = self.containers_from(head).unwrap_or_default();
+        containers.iter().try_for_each(|container| {
+            if container.is_array() {
+                let bytes = bytes_of::<u16>(container.start as usize, container.cardinality());
+                visit(PostingSection::Arrays, bytes)
+            } else {
+                let bytes = bytes_of::<BlockBits>(container.bitset(), 1);
+                visit(PostingSection::Bitsets, bytes)
+            }
+        })
     }
 
     /// Checks some entries, all of which have to be there, against the row count: bounds, order,
@@ -187,25 +220,26 @@ impl<'a> Postings<'a> {
     }
 
     fn validate_entry(&self, entry: &PostingEntry, row_count: u32) -> Result<(), &'static str> {
-        let (start, length) = (entry.start as usize, entry.length as usize);
-        match entry.shape {
-            SHAPE_SINGLE if length == 1 && entry.cardinality == 1 => {
-                validate_rows(&[entry.start], row_count)
-            }
-            SHAPE_LIST if entry.cardinality == entry.length => {
-                let rows = start
-                    .checked_add(length)
-                    .and_then(|end| self.rows.get(start..end));
+        let (start, length) = (entry.start as usize, entry.cardinality as usize);
+        match length {
+            1 => validate_rows(&[entry.start], row_count),
+            _ if entry.start & IN_BLOCKS == 0 => {
+                let rows = self.rows.get(start..start + length);
                 validate_rows(rows.ok_or("its rows lie outside the section")?, row_count)
             }
-            SHAPE_BLOCKS => {
-                let end = start.checked_add(length);
-                let containers = end.and_then(|end| self.containers.get(start..end));
+            _ => {
+                let containers = self.containers_from((entry.start & !IN_BLOCKS) as usize);
                 let containers = containers.ok_or("its containers lie outside the section")?;
                 self.validate_containers(containers, entry.cardinality, row_count)
             }
-            _ => Err("its shape and its counts contradict each other"),
         }
+    }
+
+    /// The containers after a head that says how many they are, if both are there.
+    fn containers_from(&self, head: usize) -> Option<&'a [Container]> {
+        let count = self.containers.get(head)?;
+        let containers = self.containers[head + 1..].get(..count.start as usize)?;
+        (*count == Container::head(containers.len())).then_some(containers)
     }
 
     fn validate_containers(
@@ -248,7 +282,7 @@ impl<'a> Postings<'a> {
         }
         let bits = self
             .bitsets
-            .get(start)
+            .get(container.bitset())
             .ok_or("a bitset lies outside the section")?;
         if bits::count(bits) as usize != container.cardinality() {
             return Err("a bitset does not match its cardinality");
@@ -397,7 +431,7 @@ impl Container {
         if self.is_array() {
             BlockRows::Array(&arrays[start..start + self.cardinality()])
         } else {
-            BlockRows::Bits(&bitsets[start])
+            BlockRows::Bits(&bitsets[self.bitset()])
         }
     }
 }
@@ -548,66 +582,76 @@ impl PostingSections {
     }
 
     /// Adds a posting of these rows, which ascend, in a segment of `row_count` rows.
-    pub(crate) fn push(&mut self, rows: &[u32], row_count: u32) {
-        let cardinality = rows.len() as u32;
-        let entry = match rows {
-            &[row] => PostingEntry {
-                start: row,
-                length: 1,
-                cardinality,
-                shape: SHAPE_SINGLE,
-            },
-            _ if rows.len() >= BLOCK_ROWS_MIN * block_count(row_count) as usize
-                && !rows.is_empty() =>
-            {
-                let start = self.containers.len() as u32;
-                let mut rest = rows;
-                // The rows before the rest are in containers.
-                while let Some(&first) = rest.first() {
-                    let block = Row(first).block();
-                    let (rows, later) =
-                        rest.split_at(rest.partition_point(|&row| Row(row).block() == block));
-                    self.push_container(rows);
-                    rest = later;
-                }
-                let length = self.containers.len() as u32 - start;
-                PostingEntry {
-                    start,
-                    length,
-                    cardinality,
-                    shape: SHAPE_BLOCKS,
-                }
-            }
+    pub(crate) fn push(&mut self, rows: &[u32], row_count: u32, optimize: Optimize) {
+        let is_long = rows.len() >= BLOCK_ROWS_MIN * block_count(row_count) as usize;
+        let start = match rows {
+            &[row] => row,
+            [_, ..] if is_long => self.push_containers(rows, optimize),
             _ => {
                 let start = self.rows.len() as u32;
                 self.rows.extend_from_slice(rows);
-                PostingEntry {
-                    start,
-                    length: cardinality,
-                    cardinality,
-                    shape: SHAPE_LIST,
-                }
+                start
             }
         };
-        self.entries.push(entry);
+        self.entries.push(PostingEntry {
+            start,
+            cardinality: rows.len() as u32,
+        });
     }
 
-    fn push_container(&mut self, rows: &[u32]) {
+    /// Adds a posting of some rows of one that was added before: if it is of all of them, they are stored
+    /// once for both.
+    pub(crate) fn push_part_of(
+        &mut self,
+        whole: PostingId,
+        rows: &[u32],
+        row_count: u32,
+        optimize: Optimize,
+    ) {
+        let whole = self.entries[whole.0 as usize];
+        if whole.cardinality as usize == rows.len() {
+            self.entries.push(whole);
+        } else {
+            self.push(rows, row_count, optimize);
+        }
+    }
+
+    /// Whether there are no more rows, containers and offsets than entries and containers can tell apart.
+    pub(crate) fn fit(&self) -> bool {
+        let starts = [self.rows.len(), self.containers.len(), self.arrays.len()];
+        starts.iter().all(|&starts| starts <= IN_BLOCKS as usize)
+    }
+
+    /// Adds the containers of some rows; returns the start of their posting.
+    fn push_containers(&mut self, rows: &[u32], optimize: Optimize) -> u32 {
+        let head = self.containers.len();
+        self.containers.push(Container::head(0));
+        let in_blocks = rows.chunk_by(|&a, &b| Row(a).block() == Row(b).block());
+        let array_rows_max = match optimize {
+            Optimize::Time => ARRAY_ROWS_MAX,
+            Optimize::Space => SMALL_ARRAY_ROWS_MAX,
+        };
+        in_blocks.for_each(|rows| self.push_container(rows, array_rows_max));
+        self.containers[head] = Container::head(self.containers.len() - head - 1);
+        head as u32 | IN_BLOCKS
+    }
+
+    fn push_container(&mut self, rows: &[u32], array_rows_max: usize) {
         let offsets = rows.iter().map(|&row| Row(row).offset());
-        let start = if rows.len() <= ARRAY_ROWS_MAX {
-            let start = self.arrays.len();
+        let start = if rows.len() <= array_rows_max {
+            let start = self.arrays.len() as u32;
             self.arrays.extend(offsets);
             start
         } else {
             let mut bits = [0; BLOCK_WORDS];
             offsets.for_each(|offset| bits::set(&mut bits, offset));
             self.bitsets.push(bits);
-            self.bitsets.len() - 1
+            (self.bitsets.len() - 1) as u32 | IS_BITSET
         };
         self.containers.push(Container {
             block: Row(rows[0]).block() as u16,
             cardinality_less_one: (rows.len() - 1) as u16,
-            start: start as u32,
+            start,
         });
     }
 }

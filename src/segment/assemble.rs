@@ -4,27 +4,28 @@ use std::io::Write;
 
 use super::builder::SegmentBuilder;
 use super::commits::sort_tombstones;
-use super::field::Field;
+use super::field::{Field, TITLE_POSTINGS};
 use super::format::SegmentWriter;
 use super::groups::{Groups, PairsOfRows};
 use super::interner::Interner;
 use super::schema::SectionKind;
-use crate::Result;
 use crate::encoding::block_permutation::PermutationSections;
 use crate::encoding::column::{self, NO_CODE};
 use crate::encoding::dictionary::{StringSections, Strings};
 use crate::encoding::frame_of_reference::FrameOfReferenceSections;
 use crate::encoding::hash_index::HashIndexSections;
+use crate::encoding::linear_frames::LinearFrameSections;
 use crate::encoding::nibbles;
 use crate::encoding::packed_numbers::PackedNumberSections;
 use crate::encoding::pairs;
-use crate::encoding::posting::PostingSections;
+use crate::encoding::posting::{Optimize, PostingId, PostingSections};
 use crate::encoding::row::CompanyNumber;
 use crate::encoding::symbols::SymbolSections;
 use crate::encoding::tokens::{self, TermNumber};
 use crate::encoding::zone_map;
 use crate::query::Facet;
 use crate::signal::SignalId;
+use crate::{Error, Result};
 
 /// Writes everything after the records.
 pub(super) fn finish<W: Write>(builder: SegmentBuilder<W>) -> Result<W> {
@@ -60,14 +61,14 @@ pub(super) fn finish<W: Write>(builder: SegmentBuilder<W>) -> Result<W> {
     assembly.write_postings()
 }
 
-/// Writes numbers that mostly ascend.
-pub(super) fn write_frames<W: Write>(
+/// Writes where records start.
+pub(super) fn write_record_starts<W: Write>(
     output: &mut SegmentWriter<W>,
     field: Field,
-    sections: &FrameOfReferenceSections,
+    sections: &LinearFrameSections,
 ) -> Result<()> {
-    output.section(SectionKind::FrameOfReference, field, &sections.frames)?;
-    output.section(SectionKind::ExceptionBlocks, field, &sections.exceptions)
+    output.section(SectionKind::LinearFrames, field, &sections.frames)?;
+    output.section(SectionKind::LinearWords, field, &sections.words)
 }
 
 /// Writes the symbols of compressed records.
@@ -189,11 +190,15 @@ impl<W: Write> Assembly<W> {
         let groups = pairs.groups();
         let order = pairs.order_by_key();
         self.begin_field();
-        for &pair in &order {
-            self.postings
-                .push(groups.rows(pair as usize), self.row_count);
-        }
         let keys: Vec<u64> = order.iter().map(|&pair| pairs.key(pair)).collect();
+        let first_title = self.field_postings[TITLE_POSTINGS];
+        for (&pair, &key) in order.iter().zip(&keys) {
+            let rows = groups.rows(pair as usize);
+            // A word that always has the same neighbour is found in no other rows than the two of them.
+            let rarest = PostingId(first_title + pairs::rarest(key).0);
+            self.postings
+                .push_part_of(rarest, rows, self.row_count, Optimize::Time);
+        }
         let field = Field::TitlePair;
         self.builder
             .output
@@ -228,10 +233,15 @@ impl<W: Write> Assembly<W> {
     ) -> Result<TermOrder> {
         let groups = Groups::of_distinct(terms.len(), documents);
         let order = TermOrder::new(terms.strings(), &groups, self.row_count);
+        // A company is mostly looked for by its name alone.
+        let optimize = match field {
+            Field::Name => Optimize::Space,
+            _ => Optimize::Time,
+        };
         self.begin_field();
         for &term in &order.by_frequency {
-            self.postings
-                .push(groups.rows(term as usize), self.row_count);
+            let rows = groups.rows(term as usize);
+            self.postings.push(rows, self.row_count, optimize);
         }
         let strings = terms.strings();
         let mut keys = StringSections::default();
@@ -263,7 +273,7 @@ impl<W: Write> Assembly<W> {
             }
             streams.len() as u64
         }));
-        self.write_frames(field, &ends)?;
+        self.write_numbers(field, &ends)?;
         let number = field;
         self.builder
             .output
@@ -294,7 +304,8 @@ impl<W: Write> Assembly<W> {
         let label_ends = [SectionKind::LabelEnds, SectionKind::Labels];
         self.write_strings(label_ends, Field::CompanyName, &names)?;
         let output = &mut self.builder.output;
-        output.section(SectionKind::CompanyRecords, Field::None, &records)?;
+        let starts = LinearFrameSections::of(records);
+        write_record_starts(output, Field::CompanyRecord, &starts)?;
         self.write_company_rows()
     }
 
@@ -331,7 +342,7 @@ impl<W: Write> Assembly<W> {
         let field = Field::Date;
         let output = &mut self.builder.output;
         output.section(SectionKind::Permutations, field, &orders.offsets)?;
-        output.section(SectionKind::PermutationTableEnds, field, &orders.table_ends)?;
+        output.section(SectionKind::PermutationEnds, field, &orders.ends)?;
         output.section(SectionKind::PermutationStarts, field, &orders.starts)?;
         output.section(SectionKind::FineZones, field, &fine_zones)?;
         self.write_ordered_codes(Field::Date, &codes, values.len())
@@ -370,9 +381,9 @@ impl<W: Write> Assembly<W> {
         let signals = &self.builder.signals;
         let ids = self.of_rows(&signals.ids).map(|id| id.get());
         let ids = FrameOfReferenceSections::of(ids);
-        let records = FrameOfReferenceSections::of(self.of_rows(&signals.records).copied());
-        self.write_frames(Field::Id, &ids)?;
-        self.write_frames(Field::SignalRecord, &records)
+        let records = LinearFrameSections::of(self.of_rows(&signals.records).copied());
+        self.write_numbers(Field::Id, &ids)?;
+        write_record_starts(&mut self.builder.output, Field::SignalRecord, &records)
     }
 
     /// The commits of rows, and deletions.
@@ -401,6 +412,11 @@ impl<W: Write> Assembly<W> {
 
     fn write_postings(mut self) -> Result<W> {
         self.begin_field();
+        if !self.postings.fit() {
+            return Err(Error::full(
+                "a segment holds at most 2,147,483,648 rows in lists and arrays each",
+            ));
+        }
         let mut output: SegmentWriter<W> = self.builder.output;
         let none = Field::None;
         output.section(SectionKind::Postings, none, &self.postings.entries)?;
@@ -435,8 +451,10 @@ impl<W: Write> Assembly<W> {
         self.builder.output.section(bytes, field, &sections.bytes)
     }
 
-    fn write_frames(&mut self, field: Field, sections: &FrameOfReferenceSections) -> Result<()> {
-        write_frames(&mut self.builder.output, field, sections)
+    fn write_numbers(&mut self, field: Field, sections: &FrameOfReferenceSections) -> Result<()> {
+        let output = &mut self.builder.output;
+        output.section(SectionKind::FrameOfReference, field, &sections.frames)?;
+        output.section(SectionKind::ExceptionBlocks, field, &sections.exceptions)
     }
 
     fn write_ordered_codes(&mut self, field: Field, codes: &[u32], values: usize) -> Result<()> {
@@ -457,7 +475,8 @@ impl<W: Write> Assembly<W> {
     /// The postings of each of some values, of a segment's rows or companies.
     fn push_postings(&mut self, groups: &Groups, count: u32) {
         for value in 0..groups.len() {
-            self.postings.push(groups.rows(value), count);
+            self.postings
+                .push(groups.rows(value), count, Optimize::Time);
         }
     }
 

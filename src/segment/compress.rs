@@ -3,13 +3,13 @@
 use std::io::Write;
 
 use super::Segment;
-use super::assemble::{write_frames, write_symbols};
+use super::assemble::{write_record_starts, write_symbols};
 use super::field::Field;
 use super::format::{self, SegmentWriter};
 use super::record::{RecordWriter, Records, Stored};
 use super::schema::SectionKind;
 use crate::encoding::bytes::Bytes;
-use crate::encoding::frame_of_reference::FrameOfReferenceSections;
+use crate::encoding::linear_frames::LinearFrameSections;
 use crate::encoding::symbols::{Encoder, SAMPLE_BYTES};
 use crate::{Error, Result};
 
@@ -96,14 +96,17 @@ pub(crate) fn compress<W: Write>(
         }
     }
     let companies = starts.split_off(segment.row_count() as usize);
-    let signals = FrameOfReferenceSections::of(starts);
-    write_frames(&mut output, Field::SignalRecord, &signals)?;
-    output.section(SectionKind::CompanyRecords, Field::None, &companies)?;
+    for (field, starts) in [
+        (Field::SignalRecord, starts),
+        (Field::CompanyRecord, companies),
+    ] {
+        write_record_starts(&mut output, field, &LinearFrameSections::of(starts))?;
+    }
     write_symbols(&mut output, &encoder.symbols())?;
     let table = &segment.views().table;
     let file = segment.bytes.borrow_owner();
     for entry in &table.sections {
-        if !is_of_records(entry.kind, entry.field) {
+        if !is_of_records(entry.kind) {
             output.copy(entry, format::check_section(file, entry)?)?;
         }
     }
@@ -123,14 +126,17 @@ fn records_in<'a>(file: &'a [u8], segment: &'a Segment) -> Result<Records<'a>> {
 }
 
 /// Whether a section is another once records are compressed; the writer writes checkpoints itself.
-fn is_of_records(kind: SectionKind, field: u16) -> bool {
+fn is_of_records(kind: SectionKind) -> bool {
     use SectionKind as Kind;
-    match kind {
-        Kind::Records | Kind::CompanyRecords | Kind::SymbolStarts | Kind::Symbols => true,
-        Kind::Checkpoints => true,
-        Kind::FrameOfReference | Kind::ExceptionBlocks => field == Field::SignalRecord.number(),
-        _ => false,
-    }
+    matches!(
+        kind,
+        Kind::Records
+            | Kind::LinearFrames
+            | Kind::LinearWords
+            | Kind::SymbolStarts
+            | Kind::Symbols
+            | Kind::Checkpoints
+    )
 }
 
 /// About how many bytes the texts of a segment have.

@@ -15,7 +15,7 @@ use roaring::RoaringBitmap;
 
 use super::Segment;
 use super::deleted_tally::DeletedTally;
-use crate::encoding::posting::{Posting, PostingId, PostingSections, dense_bits};
+use crate::encoding::posting::{Optimize, Posting, PostingId, PostingSections, dense_bits};
 use crate::encoding::row::{CompanyNumber, Row};
 use crate::kernels::block::{BlockBits, block_count};
 use crate::{Error, Result};
@@ -158,7 +158,8 @@ impl Shape {
     fn of(rows: &RoaringBitmap, row_count: u32) -> Shape {
         if rows.len() < BITS_MIN * u64::from(block_count(row_count)) {
             let mut sections = PostingSections::default();
-            sections.push(&rows.iter().collect::<Vec<u32>>(), row_count);
+            let rows: Vec<u32> = rows.iter().collect();
+            sections.push(&rows, row_count, Optimize::Time);
             return Shape::Listed(sections);
         }
         Shape::Bits(dense_bits(rows.iter().map(Row), row_count))

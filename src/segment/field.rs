@@ -28,6 +28,8 @@ pub(crate) enum Field {
     Id,
     /// Where the signal's record is, by row.
     SignalRecord,
+    /// Where the company's record is, by company.
+    CompanyRecord,
     /// The commit in which the signal first appeared, by row.
     FirstCommit,
     /// The commit that last wrote the signal or its company, by row.
@@ -71,6 +73,7 @@ impl Field {
             Field::SignalRecord => after_facets + 9,
             Field::FirstCommit => after_facets + 10,
             Field::LastCommit => after_facets + 11,
+            Field::CompanyRecord => after_facets + 12,
             Field::None => 0xFFFF,
         }
     }

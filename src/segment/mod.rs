@@ -354,7 +354,7 @@ impl Segment {
     fn record_start(&self, record: usize) -> u64 {
         match record.checked_sub(self.row_count() as usize) {
             None => self.views().signal_records.get(record),
-            Some(company) => self.views().company_records[company],
+            Some(company) => self.views().company_records.get(company),
         }
     }
 

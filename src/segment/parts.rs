@@ -90,7 +90,7 @@ impl Part {
             Kind::PostingRows | Kind::Containers | Kind::Arrays | Kind::Bitsets => return None,
             Kind::Records | Kind::Checkpoints => return None,
             Kind::CompanyStarts | Kind::CompanyRows => Part::CompanyRows,
-            Kind::CompanyRecords | Kind::SymbolStarts | Kind::Symbols => Part::RecordStarts,
+            Kind::SymbolStarts | Kind::Symbols => Part::RecordStarts,
             Kind::PackedFrames | Kind::PackedWords | Kind::Tombstones => Part::Commits,
             Kind::Tokens => Part::Tokens(text_field(field)?),
             Kind::Codes => match field {
@@ -117,7 +117,7 @@ impl Part {
             Field::Amount => Some(Part::Amounts),
             Field::TitlePair => Some(Part::Pairs),
             Field::Id => Some(Part::Ids),
-            Field::SignalRecord => Some(Part::RecordStarts),
+            Field::SignalRecord | Field::CompanyRecord => Some(Part::RecordStarts),
             Field::FirstCommit | Field::LastCommit => Some(Part::Commits),
             Field::Company | Field::None => None,
         }

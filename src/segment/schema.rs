@@ -39,14 +39,14 @@ pub(crate) enum SectionKind {
     Tokens,
     CompanyStarts,
     CompanyRows,
-    CompanyRecords,
+    LinearFrames,
     Records,
     Pairs,
     HashIndexStarts,
     HashIndexEntries,
     Permutations,
     FineZones,
-    PermutationTableEnds,
+    PermutationEnds,
     PermutationStarts,
     SymbolStarts,
     Symbols,
@@ -54,6 +54,7 @@ pub(crate) enum SectionKind {
     PackedWords,
     Tombstones,
     Checkpoints,
+    LinearWords,
 }
 
 use SectionKind as Kind;
@@ -86,8 +87,6 @@ pub(crate) enum Count {
     Blocks,
     /// One for each fine zone of 2,048 rows.
     FineZones,
-    /// One for each company.
-    Companies,
     /// One for each company and one more.
     CompaniesAndOne,
     /// One for each posting of all fields.
@@ -99,19 +98,18 @@ pub(crate) enum Count {
 }
 
 /// All sections; the row of a kind is at the index of its number.
-pub(crate) const SECTIONS: [Section; 34] = [
+pub(crate) const SECTIONS: [Section; 35] = [
     row(
         Kind::FrameOfReference,
         &NUMBERS,
         144,
         Count::Frames,
-        "a frame, see below: ends of token streams, by row and by company; ids by row, \
-         ascending; where the record of each row starts",
+        "a frame, see below: ends of token streams, by row and by company; ids by row, ascending",
     ),
     row(
         Kind::Postings,
         NO_FIELD,
-        16,
+        8,
         Count::Postings,
         "a posting, see below",
     ),
@@ -233,11 +231,11 @@ pub(crate) const SECTIONS: [Section; 34] = [
         "a row, company by company",
     ),
     row(
-        Kind::CompanyRecords,
-        NO_FIELD,
-        8,
-        Count::Companies,
-        "where the company's record starts",
+        Kind::LinearFrames,
+        &RECORDS,
+        16,
+        Count::Frames,
+        "a linear frame, see below: where the record of each row, or of each company, starts",
     ),
     row(
         Kind::Records,
@@ -273,9 +271,9 @@ pub(crate) const SECTIONS: [Section; 34] = [
         Kind::Permutations,
         &[Field::Date],
         2,
-        Count::Rows,
-        "the sorted permutation of each block, which is the offsets of its rows by \
-         ascending code, then by ascending offset",
+        Count::Any,
+        "the sorted permutation of each block whose codes do not ascend, which is the offsets of its \
+         rows by ascending code, then by ascending offset",
     ),
     row(
         Kind::FineZones,
@@ -285,11 +283,12 @@ pub(crate) const SECTIONS: [Section; 34] = [
         "the fine zone map: the minimum and maximum code in the zone",
     ),
     row(
-        Kind::PermutationTableEnds,
+        Kind::PermutationEnds,
         &[Field::Date],
-        4,
+        8,
         Count::Blocks,
-        "where the block's table in kind 27 ends, in entries",
+        "where the block's permutation in kind 24 ends, and its table in kind 27, in entries, 4 bytes \
+         each",
     ),
     row(
         Kind::PermutationStarts,
@@ -346,12 +345,20 @@ pub(crate) const SECTIONS: [Section; 34] = [
         "what the checksum of a section was after 16 KiB more of it, and at its end: section by \
          section in the order of the table, without those of kinds 20 and 33",
     ),
+    row(
+        Kind::LinearWords,
+        &RECORDS,
+        8,
+        Count::Any,
+        "the bits of linear frames, frame by frame, and two words of zeros after them",
+    ),
 ];
 
 const NO_FIELD: &[Field] = &[Field::None];
 const TEXTS: &[Field] = &[Field::Title, Field::Name];
 const COMMITS: [Field; 2] = [Field::FirstCommit, Field::LastCommit];
-const NUMBERS: [Field; 4] = [Field::Title, Field::Name, Field::Id, Field::SignalRecord];
+const NUMBERS: [Field; 3] = [Field::Title, Field::Name, Field::Id];
+const RECORDS: [Field; 2] = [Field::SignalRecord, Field::CompanyRecord];
 const DICTIONARIES: [Field; FACETS + 3] =
     facets_and(&[Field::Title, Field::Name, Field::CompanyKey]);
 const LABELLED: [Field; FACETS + 1] = facets_and(&[Field::CompanyName]);
@@ -441,15 +448,13 @@ impl Count {
             Count::Rows => Some(rows.into()),
             Count::Blocks => Some(block_count(rows).into()),
             Count::FineZones => Some(fine_zone_count(rows).into()),
-            Count::Companies => Some(companies),
             Count::CompaniesAndOne => Some(companies + 1),
             Count::Postings => table.field_postings.last().map(|&postings| postings.into()),
             Count::Values => field.value_count(table),
             Count::Frames => {
-                let numbers = if field == Field::Name {
-                    companies
-                } else {
-                    rows.into()
+                let numbers = match field {
+                    Field::Name | Field::CompanyRecord => companies,
+                    _ => rows.into(),
                 };
                 Some(numbers.div_ceil(FRAME_NUMBERS as u64))
             }
@@ -464,7 +469,6 @@ impl fmt::Display for Count {
             Count::Rows => "rows",
             Count::Blocks => "blocks",
             Count::FineZones => "fine zones",
-            Count::Companies => "companies",
             Count::CompaniesAndOne => "companies + 1",
             Count::Postings => "postings",
             Count::Values => "values",

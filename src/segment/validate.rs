@@ -54,7 +54,8 @@ impl Segment {
             Part::CompanyRows => self.validate_company_rows(),
             Part::RecordStarts => {
                 views.symbols.validate()?;
-                views.signal_records.validate()
+                views.signal_records.validate()?;
+                views.company_records.validate()
             }
             Part::Commits => views.commits.validate(),
         }

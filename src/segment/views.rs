@@ -23,6 +23,7 @@ use crate::encoding::column::Column;
 use crate::encoding::dictionary::{Dictionary, Strings};
 use crate::encoding::frame_of_reference::FrameOfReference;
 use crate::encoding::hash_index::HashIndex;
+use crate::encoding::linear_frames::LinearFrames;
 use crate::encoding::nibbles::FacetColumn;
 use crate::encoding::packed_numbers::PackedNumbers;
 use crate::encoding::pairs::Pairs;
@@ -101,8 +102,8 @@ pub(super) struct Views<'a> {
     pub(super) company_names: Strings<'a>,
     pub(super) rows_by_company: RowsByCompany<'a>,
     pub(super) company_column: Column<'a>,
-    pub(super) company_records: &'a [u64],
-    pub(super) signal_records: FrameOfReference<'a>,
+    pub(super) company_records: LinearFrames<'a>,
+    pub(super) signal_records: LinearFrames<'a>,
     pub(super) records: &'a [u8],
     pub(super) symbols: SymbolTable<'a>,
     pub(super) commits: CommitViews<'a>,
@@ -147,8 +148,8 @@ impl<'a> Views<'a> {
                 rows: sections.get(SectionKind::CompanyRows, Field::Company),
             },
             company_column: sections.column(Field::Company)?,
-            company_records: sections.get(SectionKind::CompanyRecords, none),
-            signal_records: sections.numbers(Field::SignalRecord, table.rows),
+            company_records: sections.record_starts(Field::CompanyRecord, table.companies),
+            signal_records: sections.record_starts(Field::SignalRecord, table.rows),
             records: sections.get(SectionKind::Records, none),
             symbols: SymbolTable {
                 starts: sections.get(SectionKind::SymbolStarts, none),
@@ -176,15 +177,17 @@ impl<'a> Views<'a> {
 
     /// Name and length of each section.
     pub(super) fn section_sizes(&self) -> impl Iterator<Item = (String, u64)> {
-        let name = |kind: SectionKind, field: FieldNumber| {
-            if field == Field::None.number() {
-                format!("{kind:?}")
-            } else {
-                format!("{kind:?}[{field}]")
-            }
-        };
         let sections = self.table.sections.iter();
-        sections.map(move |entry| (name(entry.kind, entry.field), entry.length))
+        sections.map(|entry| (section_name(entry.kind, entry.field), entry.length))
+    }
+}
+
+/// How reports name a section.
+pub(super) fn section_name(kind: SectionKind, field: FieldNumber) -> String {
+    if field == Field::None.number() {
+        format!("{kind:?}")
+    } else {
+        format!("{kind:?}[{field}]")
     }
 }
 
@@ -256,6 +259,14 @@ impl<'a, 't> Sections<'a, 't> {
         FrameOfReference {
             frames: self.get(SectionKind::FrameOfReference, field),
             exceptions: self.get(SectionKind::ExceptionBlocks, field),
+            len: len as usize,
+        }
+    }
+
+    fn record_starts(&self, field: Field, len: u32) -> LinearFrames<'a> {
+        LinearFrames {
+            frames: self.get(SectionKind::LinearFrames, field),
+            words: self.get(SectionKind::LinearWords, field),
             len: len as usize,
         }
     }
@@ -343,8 +354,9 @@ impl<'a, 't> Sections<'a, 't> {
         Ok(OrderedColumn {
             fine_zones: Some(self.get(SectionKind::FineZones, field)),
             orders: Some(BlockPermutations {
+                rows: self.table.rows,
                 offsets: self.get(SectionKind::Permutations, field),
-                table_ends: self.get(SectionKind::PermutationTableEnds, field),
+                ends: self.get(SectionKind::PermutationEnds, field),
                 starts: self.get(SectionKind::PermutationStarts, field),
             }),
             ..self.ordered(field)?

@@ -53,9 +53,11 @@ fn classes(corpus: &Corpus) -> Result<Vec<ClassTimes>> {
 /// What the index takes, and opening it in a process of its own.
 fn describe(text: &mut String, corpus: &Corpus, signals: u64) -> Result<()> {
     let statistics = corpus.snapshot()?.statistics();
-    // FrameOfReference of field 20 are the offsets of signals' records (`docs/format.md`).
-    let of_records =
-        |name: &str| name.ends_with("Records") || name.ends_with("FrameOfReference[20]");
+    // Linear frames of fields 20 and 23 are the offsets of records (`docs/format.md`).
+    let of_records = |name: &str| {
+        let is_offset = name.ends_with("[20]") || name.ends_with("[23]");
+        name == "Records" || (is_offset && name.starts_with("Linear"))
+    };
     let records = statistics
         .sections
         .iter()

@@ -24,10 +24,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn a_posting_gives_back_its_rows((row_count, rows) in row_sets()) {
+    fn a_posting_gives_back_its_rows(
+        (row_count, rows) in row_sets(),
+        optimize in prop::sample::select(vec![Optimize::Time, Optimize::Space]),
+    ) {
         let mut sections = PostingSections::default();
-        sections.push(&[0], row_count);
-        sections.push(&rows, row_count);
+        sections.push(&[0], row_count, optimize);
+        sections.push(&rows, row_count, optimize);
         let postings = sections.view();
         postings.validate(0..2, row_count).unwrap();
         prop_assert_eq!(postings.cardinality(PostingId(1)) as usize, rows.len());
@@ -55,11 +58,36 @@ proptest! {
     #[test]
     fn contains_agrees_with_the_rows((row_count, rows) in row_sets(), probe in any::<u32>()) {
         let mut sections = PostingSections::default();
-        sections.push(&rows, row_count);
+        sections.push(&rows, row_count, Optimize::Time);
         let row = Row(probe % row_count);
         let dense = dense_bits(rows.iter().map(|&row| Row(row)), row_count);
         for posting in [sections.view().get(PostingId(0)), Posting::Dense(&dense)] {
             prop_assert_eq!(posting.contains(row), rows.binary_search(&row.0).is_ok());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn a_part_that_is_the_whole_takes_no_rows((row_count, rows) in row_sets()) {
+        prop_assume!(rows.len() > 2);
+        let whole = PostingId(0);
+        let mut sections = PostingSections::default();
+        sections.push(&rows, row_count, Optimize::Time);
+        let stored = |sections: &PostingSections| {
+            (sections.rows.len(), sections.arrays.len(), sections.bitsets.len())
+        };
+        let before = stored(&sections);
+        sections.push_part_of(whole, &rows, row_count, Optimize::Time);
+        prop_assert_eq!(stored(&sections), before);
+        sections.push_part_of(whole, &rows[1..], row_count, Optimize::Time);
+        let postings = sections.view();
+        postings.validate(0..3, row_count).unwrap();
+        for (id, rows) in [(1, &rows[..]), (2, &rows[1..])] {
+            let found: Vec<u32> = postings.get(PostingId(id)).rows().map(|row| row.0).collect();
+            prop_assert_eq!(&found, rows);
         }
     }
 }
@@ -77,15 +105,27 @@ fn shapes_follow_the_density() {
         63,
     ] {
         let rows: Vec<u32> = (0..row_count).step_by(stride as usize).collect();
-        sections.push(&rows, row_count);
+        sections.push(&rows, row_count, Optimize::Time);
     }
-    let shapes: Vec<u32> = sections.entries.iter().map(|entry| entry.shape).collect();
-    assert_eq!(shapes, [0, 1, 2, 2, 2, 2]);
+    let entries = sections.entries.iter();
+    let in_blocks: Vec<bool> = entries.map(|entry| entry.start & IN_BLOCKS != 0).collect();
+    assert_eq!(in_blocks, [false, false, true, true, true, true]);
+    assert_eq!(sections.rows.len(), 2, "a single row is in its entry");
     assert_eq!(
         sections.bitsets.len(),
         2,
         "only the last is denser than one row in 64"
     );
+    for (stride, bitsets) in [(17, 0), (16, 0), (15, 2)] {
+        let rows: Vec<u32> = (0..row_count).step_by(stride).collect();
+        let before = sections.bitsets.len();
+        sections.push(&rows, row_count, Optimize::Space);
+        assert_eq!(
+            sections.bitsets.len() - before,
+            bitsets,
+            "one row in {stride}"
+        );
+    }
 }
 
 #[test]
@@ -93,8 +133,8 @@ fn validation_names_the_broken_rule() {
     let row_count = 70_000;
     let rows: Vec<u32> = (0..row_count).step_by(7).collect();
     let mut sections = PostingSections::default();
-    sections.push(&rows, row_count);
-    sections.push(&[1, 2, 3], row_count);
+    sections.push(&rows, row_count, Optimize::Time);
+    sections.push(&[1, 2, 3], row_count, Optimize::Time);
     let broken = |change: &dyn Fn(&mut PostingSections)| {
         let mut sections = PostingSections {
             entries: sections.entries.clone(),
@@ -108,17 +148,21 @@ fn validation_names_the_broken_rule() {
         error.to_string()
     };
     type Change<'c> = &'c dyn Fn(&mut PostingSections);
-    let cases: [(Change<'_>, &str); 8] = [
-        (
-            &|s| s.entries[1].shape = 9,
-            "posting 1: its shape and its counts contradict each other",
-        ),
+    let cases: [(Change<'_>, &str); 9] = [
         (
             &|s| s.entries[1].start = u32::MAX,
+            "posting 1: its containers lie outside the section",
+        ),
+        (
+            &|s| s.entries[1].cardinality = u32::MAX,
             "posting 1: its rows lie outside the section",
         ),
         (
-            &|s| s.entries[0].length = u32::MAX,
+            &|s| s.containers[0].start = u32::MAX,
+            "posting 0: its containers lie outside the section",
+        ),
+        (
+            &|s| s.containers[0].block = 1,
             "posting 0: its containers lie outside the section",
         ),
         (
@@ -135,7 +179,7 @@ fn validation_names_the_broken_rule() {
             "posting 0: a bitset does not match its cardinality",
         ),
         (
-            &|s| s.containers[1].block = 2,
+            &|s| s.containers[2].block = 2,
             "posting 0: a container lies after the last row",
         ),
     ];

@@ -130,7 +130,7 @@ fn every_flipped_bit_of_the_symbols_and_records_is_noticed() {
     let random = &mut Random::new(13);
     let table = &compressed.views().table;
     let sections = table.sections.iter();
-    for entry in sections.filter(|entry| is_of_records(entry.kind, entry.field)) {
+    for entry in sections.filter(|entry| is_of_records(entry.kind)) {
         for _ in 0..1_000 {
             if entry.length == 0 {
                 break;

@@ -4,17 +4,20 @@
 use sha2::{Digest as _, Sha256};
 use std::ops::Range;
 
-/// Numbers of the kind and the field of the section that holds the places of signals' records, in frames.
-const SIGNAL_RECORDS: (u32, u16) = (0, 20);
+/// Numbers of the kinds of sections that hold numbers in linear frames: the frames, and their words.
+const LINEAR: [u32; 2] = [19, 34];
 
-/// Bytes of a frame in front of its differences: the least number, and whether it is wide.
-const FRAME_HEAD_BYTES: usize = 8 + 8;
+/// The fields whose numbers are where records start: those of signals, those of companies.
+const RECORD_FIELDS: [u16; 2] = [20, 23];
 
-/// Bytes of a frame, with 64 differences of two bytes.
-const FRAME_BYTES: usize = FRAME_HEAD_BYTES + 2 * 64;
+/// Bytes of a linear frame.
+const FRAME_BYTES: usize = 16;
 
-/// Number of the kind of section that holds the places of companies' records.
-const COMPANY_RECORDS: u32 = 19;
+/// Numbers of a linear frame, and its bits where they are stored as they are.
+const FRAME_NUMBERS: usize = 64;
+
+/// Bytes of words of zeros after those of frames.
+const SPARE_BYTES: usize = 16;
 
 /// Number of the kind of section that holds the records.
 pub const RECORDS: u32 = 20;
@@ -189,22 +192,40 @@ impl Parts {
 
     /// The numbers that say where records stand.
     pub fn record_pointers(&self) -> Vec<Pointer> {
-        let lines = self.table.lines.iter().zip(&self.sections).enumerate();
-        let pointers = lines.flat_map(|(section, (line, bytes))| {
-            let places = pointers_in(line, bytes.len()).into_iter();
-            places.map(move |place| Pointer { section, place })
+        let fields = record_fields(&self.table);
+        let pointers = fields.flat_map(|([frames, words], count)| {
+            let whole = self.sections[frames].len() / FRAME_BYTES * FRAME_NUMBERS;
+            (0..count.min(whole)).map(move |number| Pointer {
+                frames,
+                words,
+                number,
+            })
         });
         pointers.collect()
     }
 
     /// Where a pointer points.
     pub fn pointed_at(&self, pointer: Pointer) -> u64 {
-        pointer.place.read(&self.sections[pointer.section])
+        let [frames, words] = [pointer.frames, pointer.words].map(|at| &self.sections[at]);
+        linear_number(frames, words, pointer.number).unwrap_or_default()
     }
 
-    /// Lets a pointer point at another place, as far as it can say it.
+    /// Lets a pointer point at another place. The numbers of its field are stored as they are from then on.
     pub fn point(&mut self, pointer: Pointer, at: u64) {
-        pointer.place.write(&mut self.sections[pointer.section], at);
+        let frames = self.sections[pointer.frames].len() / FRAME_BYTES;
+        let numbers = (0..frames * FRAME_NUMBERS).map(|number| match number {
+            _ if number == pointer.number => at,
+            _ => self.pointed_at(Pointer { number, ..pointer }),
+        });
+        let mut words: Vec<u8> = numbers.flat_map(u64::to_le_bytes).collect();
+        words.extend([0; SPARE_BYTES]);
+        let frames = (0..frames).flat_map(|frame| {
+            let first_word = (frame * FRAME_NUMBERS) as u32;
+            let numbers = [0, 0, first_word, FRAME_NUMBERS as u32];
+            numbers.into_iter().flat_map(u32::to_le_bytes)
+        });
+        self.sections[pointer.frames] = frames.collect();
+        self.sections[pointer.words] = words;
     }
 
     /// The place of the section of records.
@@ -216,62 +237,48 @@ impl Parts {
     }
 }
 
-/// A number that says where a record stands.
+/// A number that says where a record stands: the sections of its field, and which of their numbers it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Pointer {
-    section: usize,
-    place: Place,
+    frames: usize,
+    words: usize,
+    number: usize,
 }
 
-/// Where a number is in its section.
-#[derive(Clone, Copy, Debug)]
-enum Place {
-    /// By itself.
-    Plain(usize),
-    /// As the difference to the least of its frame. FrameOfReference of a small segment's records are not wide.
-    InFrame { least: usize, difference: usize },
+/// The indices of the two sections that say where records start, and how many they are.
+fn record_fields(table: &Table) -> impl Iterator<Item = ([usize; 2], usize)> + '_ {
+    let counts = [table.rows, table.companies];
+    RECORD_FIELDS
+        .into_iter()
+        .zip(counts)
+        .filter_map(|(field, count)| {
+            let section = |kind: u32| {
+                let mut lines = table.lines.iter();
+                lines.position(|line| (line.kind, line.field) == (kind, field))
+            };
+            let [frames, words] = LINEAR.map(section);
+            Some(([frames?, words?], count as usize))
+        })
 }
 
-impl Place {
-    fn read(self, section: &[u8]) -> u64 {
-        let number = |at: usize| take_u64(&mut &section[at..]).unwrap_or_default();
-        match self {
-            Place::Plain(at) => number(at),
-            Place::InFrame { least, difference } => {
-                let difference = take_u16(&mut &section[difference..]).unwrap_or_default();
-                number(least).wrapping_add(difference.into())
-            }
-        }
+/// A number in linear frames, as far as its frame and its bits are there.
+fn linear_number(frames: &[u8], words: &[u8], number: usize) -> Option<u64> {
+    let mut frame = frames.get(number / FRAME_NUMBERS * FRAME_BYTES..)?;
+    let base = take_u64(&mut frame)?;
+    let (first_word, bits_and_slope) = (take_u32(&mut frame)?, take_u32(&mut frame)?);
+    let (bits, slope) = (
+        bits_and_slope as usize & 0xFF,
+        u64::from(bits_and_slope >> 8),
+    );
+    let in_frame = number % FRAME_NUMBERS;
+    let first_bit = first_word as usize * 64 + in_frame * bits;
+    let mut distance = 0;
+    for bit in 0..bits.min(64) {
+        let at = first_bit + bit;
+        distance |= u64::from(words.get(at / 8)? >> (at % 8) & 1) << bit;
     }
-
-    fn write(self, section: &mut [u8], number: u64) {
-        match self {
-            Place::Plain(at) => section[at..at + 8].copy_from_slice(&number.to_le_bytes()),
-            Place::InFrame { least, difference } => {
-                let least = Place::Plain(least).read(section);
-                let new = number.wrapping_sub(least) as u16;
-                section[difference..difference + 2].copy_from_slice(&new.to_le_bytes());
-            }
-        }
-    }
-}
-
-/// The offsets in a section of that many bytes of the numbers that say where records start.
-fn pointers_in(line: &Line, length: usize) -> Vec<Place> {
-    if line.kind == COMPANY_RECORDS {
-        return (0..length / 8)
-            .map(|number| Place::Plain(number * 8))
-            .collect();
-    }
-    if (line.kind, line.field) != SIGNAL_RECORDS {
-        return Vec::new();
-    }
-    let frames = (0..length / FRAME_BYTES).map(|frame| frame * FRAME_BYTES);
-    let numbers = frames.flat_map(|least| {
-        let differences = (least + FRAME_HEAD_BYTES..least + FRAME_BYTES).step_by(2);
-        differences.map(move |difference| Place::InFrame { least, difference })
-    });
-    numbers.collect()
+    let above = (slope * in_frame as u64) >> 8;
+    Some(base.wrapping_add(above).wrapping_add(distance))
 }
 
 /// Makes magic numbers, lengths and checksums right, as far as the file can still be read.
@@ -440,13 +447,13 @@ fn repair_records(file: &mut [u8], table: &Table) {
     let Some(records) = records.and_then(|line| line.range(length)) else {
         return;
     };
-    let sections = table.lines.iter().filter_map(|line| {
-        let section = &file[line.range(length)?];
-        Some((section, pointers_in(line, section.len())))
+    let section = |at: usize| table.lines[at].range(length).map(|range| &file[range]);
+    let places = record_fields(table).flat_map(|([frames, words], count)| {
+        let sections = section(frames).zip(section(words));
+        let (frames, words) = sections.unwrap_or_default();
+        (0..count).map_while(move |number| linear_number(frames, words, number))
     });
-    let places: Vec<u64> = sections
-        .flat_map(|(section, pointers)| pointers.into_iter().map(|place| place.read(section)))
-        .collect();
+    let places: Vec<u64> = places.collect();
     let records = &mut file[records];
     for place in places {
         if let Some((frame, content)) = record_parts(records, place) {

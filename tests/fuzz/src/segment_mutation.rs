@@ -236,7 +236,7 @@ fn number_at(bytes: &[u8], place: usize, width: usize) -> u64 {
 /// The bytes of a number in a section of a kind.
 fn width_of(kind: u32) -> usize {
     match kind {
-        0 | 5 | 14 | 15 | 19 | 21 => 8,
+        0 | 5 | 14 | 15 | 19 | 21 | 30..=32 | 34 => 8,
         3 | 4 | 24 | 27 => 2,
         7 | 9 | 11 | 16 | 20 | 29 => 1,
         _ => 4,
