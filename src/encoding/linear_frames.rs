@@ -85,6 +85,14 @@ impl<'a> LinearFrames<'a> {
         frame.number(self.words, index % FRAME_NUMBERS)
     }
 
+    /// The numbers in order.
+    pub(crate) fn iter(self) -> impl Iterator<Item = u64> + use<'a> {
+        let in_frames = self.frames.iter().flat_map(move |frame| {
+            (0..FRAME_NUMBERS).map(move |in_frame| frame.number(self.words, in_frame))
+        });
+        in_frames.take(self.len)
+    }
+
     /// Checks that the bits of every number are in the words, so that no view can fail. Which numbers
     /// they are is for the caller to check.
     pub(crate) fn validate(self) -> Result<()> {

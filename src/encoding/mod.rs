@@ -7,6 +7,7 @@ pub(crate) mod block_permutation;
 pub(crate) mod bytes;
 pub(crate) mod column;
 pub(crate) mod dictionary;
+pub(crate) mod entropy;
 pub(crate) mod frame_of_reference;
 pub(crate) mod hash_index;
 pub(crate) mod linear_frames;

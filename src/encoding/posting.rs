@@ -7,13 +7,17 @@
 //! file; roaring's own format is not used because it has to be decoded on opening and because its
 //! limit between array and bitset saves memory at the cost of time (see `ARRAY_ROWS_MAX`).
 
+mod bits;
+
+pub(crate) use bits::PostingBits;
+
 use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::encoding::row::Row;
 use crate::kernels::block::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, block_count};
-use crate::kernels::{bits, gallop, search, whole};
+use crate::kernels::{bits as block_bits, gallop, search, whole};
 use crate::{Error, Result};
 
 /// The most rows of a block that are listed rather than set as bits, where time counts: one row in 64.
@@ -284,7 +288,7 @@ impl<'a> Postings<'a> {
             .bitsets
             .get(container.bitset())
             .ok_or("a bitset lies outside the section")?;
-        if bits::count(bits) as usize != container.cardinality() {
+        if block_bits::count(bits) as usize != container.cardinality() {
             return Err("a bitset does not match its cardinality");
         }
         if highest_bit(bits) < rows_in_block {
@@ -336,7 +340,7 @@ impl<'a> Posting<'a> {
             }
             Posting::Dense(bitsets) => {
                 let set = bitsets.get(block as usize);
-                set.map_or(0, |set| bits::count(set) as usize)
+                set.map_or(0, |set| block_bits::count(set) as usize)
             }
         }
     }
@@ -411,7 +415,7 @@ impl<'a> Posting<'a> {
             Posting::List(_) | Posting::Dense(_) => (&[], &[]),
         };
         let of_dense = (0..).zip(dense).flat_map(|(block, set)| {
-            bits::ones(0, set.as_slice()).map(move |offset| Row::of(block, offset))
+            block_bits::ones(0, set.as_slice()).map(move |offset| Row::of(block, offset))
         });
         let in_blocks = containers.iter().flat_map(move |container| {
             let block = u32::from(container.block);
@@ -467,7 +471,7 @@ impl<'a> BlockRows<'a> {
                 .binary_search_by_key(&offset, |&row| Row(row).offset())
                 .is_ok(),
             BlockRows::Array(offsets) => search::contains(offsets, offset),
-            BlockRows::Bits(bits) => bits::test(bits, offset),
+            BlockRows::Bits(bits) => block_bits::test(bits, offset),
         }
     }
 
@@ -477,7 +481,7 @@ impl<'a> BlockRows<'a> {
         match self {
             BlockRows::List(rows) => rows.iter().for_each(|&row| visit(Row(row).offset())),
             BlockRows::Array(offsets) => offsets.iter().for_each(|&offset| visit(offset)),
-            BlockRows::Bits(bits) => bits::ones(0, bits.as_slice()).for_each(visit),
+            BlockRows::Bits(bits) => block_bits::ones(0, bits.as_slice()).for_each(visit),
         }
     }
 
@@ -487,7 +491,7 @@ impl<'a> BlockRows<'a> {
         match self {
             BlockRows::List(rows) => list.extend(rows.iter().map(|&row| Row(row).offset())),
             BlockRows::Array(offsets) => list.extend_from_slice(offsets),
-            BlockRows::Bits(bits) => bits::list(0, bits.as_slice(), list),
+            BlockRows::Bits(bits) => block_bits::list(0, bits.as_slice(), list),
         }
     }
 
@@ -503,7 +507,7 @@ impl<'a> BlockRows<'a> {
             .chain(array.iter().copied())
             .chain(
                 bits.into_iter()
-                    .flat_map(|bits| bits::ones(0, bits.as_slice())),
+                    .flat_map(|bits| block_bits::ones(0, bits.as_slice())),
             )
     }
 }
@@ -555,7 +559,7 @@ fn highest_bit(bits: &BlockBits) -> u32 {
 /// The bitsets of a dense posting of some rows, in a segment of `row_count` rows.
 pub(crate) fn dense_bits(rows: impl Iterator<Item = Row>, row_count: u32) -> Vec<BlockBits> {
     let mut bitsets = vec![[0; BLOCK_WORDS]; block_count(row_count) as usize];
-    rows.for_each(|row| bits::set(&mut bitsets[row.block() as usize], row.offset()));
+    rows.for_each(|row| block_bits::set(&mut bitsets[row.block() as usize], row.offset()));
     bitsets
 }
 
@@ -644,7 +648,7 @@ impl PostingSections {
             start
         } else {
             let mut bits = [0; BLOCK_WORDS];
-            offsets.for_each(|offset| bits::set(&mut bits, offset));
+            offsets.for_each(|offset| block_bits::set(&mut bits, offset));
             self.bitsets.push(bits);
             (self.bitsets.len() - 1) as u32 | IS_BITSET
         };

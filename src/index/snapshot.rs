@@ -423,17 +423,8 @@ impl Snapshot {
 
     /// Figures about segments, rows and bytes.
     pub fn statistics(&self) -> IndexStatistics {
-        let mut sections: Vec<(String, u64)> = Vec::new();
-        for (name, bytes) in self
-            .segments
-            .iter()
-            .flat_map(|live| live.segment.section_sizes())
-        {
-            match sections.iter_mut().find(|(other, _)| *other == name) {
-                Some((_, total)) => *total += bytes,
-                None => sections.push((name, bytes)),
-            }
-        }
+        let segments = self.segments.iter();
+        let mut sections = added_up(segments.flat_map(|live| live.segment.section_sizes()));
         sections.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         IndexStatistics {
             identity: self.identity,
@@ -449,6 +440,22 @@ impl Snapshot {
             bytes: self.file_bytes(),
             sections,
         }
+    }
+
+    /// The entropy bound of each section: the bytes that it would take if each symbol, or each set of rows,
+    /// were coded by itself, as docs/format.md says. A name stands for all segments, as in
+    /// [`IndexStatistics::sections`].
+    ///
+    /// # Errors
+    /// A file of the index is damaged.
+    ///
+    /// Cost: reads everything, and counts every symbol.
+    pub fn entropy_bounds(&self) -> Result<Vec<(String, f64)>> {
+        let mut bounds = Vec::new();
+        for live in &self.segments {
+            bounds.extend(live.segment.entropy_bounds()?);
+        }
+        Ok(added_up(bounds.into_iter()))
     }
 
     /// What is asked of each segment, where no order matters.
@@ -468,4 +475,16 @@ fn found(live: &SegmentHandle, row: Row) -> Result<Found<'_>> {
         signal: live.segment.signal(row)?,
         company: live.segment.company(live.segment.company_of(row))?,
     })
+}
+
+/// The sums of what has one name, in the order in which names come first.
+fn added_up<T: std::ops::AddAssign>(named: impl Iterator<Item = (String, T)>) -> Vec<(String, T)> {
+    let mut sums: Vec<(String, T)> = Vec::new();
+    for (name, number) in named {
+        match sums.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, sum)) => *sum += number,
+            None => sums.push((name, number)),
+        }
+    }
+    sums
 }

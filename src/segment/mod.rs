@@ -15,6 +15,7 @@ mod copy;
 mod damage;
 mod deleted;
 mod deleted_tally;
+mod entropy;
 mod field;
 mod format;
 mod groups;

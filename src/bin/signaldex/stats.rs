@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
+use signaldex::Snapshot;
 
 use crate::{Failure, source};
 
@@ -12,14 +13,15 @@ pub(crate) struct Stats {
     /// The directory of the index, or @sample
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Also show the bytes of each section of the files
+    /// Also show each section of the files: its bytes, those per signal, and their entropy bound
     #[arg(long)]
     sections: bool,
 }
 
 impl Stats {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let figures = source::open(&self.directory)?.snapshot().statistics();
+        let snapshot = source::open(&self.directory)?.snapshot();
+        let figures = snapshot.statistics();
         let mut shown = json!({
             "index": figures.identity.to_string(),
             "generation": figures.generation,
@@ -30,11 +32,25 @@ impl Stats {
             "bytes": figures.bytes,
         });
         if self.sections {
-            let sections = figures.sections.into_iter();
-            let sections: Map<String, Value> =
-                sections.map(|(name, bytes)| (name, bytes.into())).collect();
-            shown["bytesBySection"] = sections.into();
+            shown["sections"] = sections(&snapshot, figures.signals)?;
         }
         source::print_json(&shown)
     }
+}
+
+/// By name of a section: its bytes, its bytes per signal, and the bound on these.
+fn sections(snapshot: &Snapshot, signals: u64) -> Result<Value, Failure> {
+    // An index without signals has bytes nevertheless.
+    let per_signal = |bytes: f64| (bytes / signals.max(1) as f64 * 1000.0).round() / 1000.0;
+    let mut sections: Map<String, Value> = Map::new();
+    for (name, bytes) in snapshot.statistics().sections {
+        sections.insert(
+            name,
+            json!({ "bytes": bytes, "bytesPerSignal": per_signal(bytes as f64) }),
+        );
+    }
+    for (name, bytes) in snapshot.entropy_bounds()? {
+        sections[&name]["entropyBound"] = per_signal(bytes).into();
+    }
+    Ok(sections.into())
 }

@@ -42,6 +42,7 @@ proptest! {
         frames.validate().unwrap();
         let read: Vec<u64> = (0..numbers.len()).map(|index| frames.get(index)).collect();
         prop_assert_eq!(&read, &numbers);
+        prop_assert_eq!(frames.iter().collect::<Vec<_>>(), numbers);
     }
 
     #[test]
@@ -77,6 +78,7 @@ proptest! {
         let frames = sections.view(numbers.len());
         if frames.validate().is_ok() {
             (0..numbers.len()).for_each(|index| _ = frames.get(index));
+            prop_assert_eq!(frames.iter().count(), numbers.len());
         }
     }
 }
