@@ -1,9 +1,8 @@
 //! Per-block sorted permutations: each block's rows by code, and where each code starts.
 //!
-//! A block of recent signals has a few late ones, whose dates are years before. Their rows are next to
-//! each other in the block's order; a table by code tells where, since a binary search would look at
-//! a code far away for each of its sixteen steps. A block whose codes ascend already, as those of a corpus
-//! do that is numbered by date, has no order of its own.
+//! A block of recent signals has a few late ones, with dates years earlier. The permutation groups their rows, and
+//! a table by code gives their range, because each of the sixteen steps of a binary search would be a cache miss.
+//! A block whose codes already ascend, as in a corpus with ids in date order, stores no permutation.
 
 use std::ops::RangeInclusive;
 
@@ -16,15 +15,15 @@ use crate::kernels::block::BLOCK_ROWS;
 use crate::kernels::whole;
 use crate::{Error, Result};
 
-/// The most codes of a block, used or not, for which there is a table: it takes two bytes a code, and
-/// thus no more than the order itself. With more, the order is searched.
+/// Maximum number of codes of a block, used or not, for which there is a table: it takes two bytes per code, and
+/// thus no more than the permutation itself. With more codes, the permutation is searched.
 const TABLE_CODES_MAX: u32 = BLOCK_ROWS;
 
-/// The order of a block whose codes ascend.
+/// The permutation of a block whose codes ascend.
 static ASCENDING: [u16; BLOCK_ROWS as usize] = {
     let mut offsets = [0; BLOCK_ROWS as usize];
     let mut offset = 0;
-    // Those before the offset are set.
+    // Invariant: all entries before `offset` are set.
     while offset < offsets.len() {
         offsets[offset] = offset as u16;
         offset += 1;
@@ -32,31 +31,30 @@ static ASCENDING: [u16; BLOCK_ROWS as usize] = {
     offsets
 };
 
-/// A view of the orders of a column's blocks.
+/// A view of the permutations of a column's blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockPermutations<'a> {
     pub(crate) rows: u32,
-    /// The offsets of the rows of each block whose codes do not ascend, by ascending code; those of one
-    /// code ascend.
+    /// The offsets of the rows of each block whose codes do not ascend, sorted by code, then by offset.
     pub(crate) offsets: &'a [u16],
     pub(crate) ends: &'a [BlockEnds],
-    /// By block and by code, from the block's minimum to its maximum: how many of its rows come before.
+    /// By block and by code, from the block's minimum to its maximum: the number of rows with smaller codes.
     pub(crate) starts: &'a [u16],
 }
 
-/// Where what is stored of a block ends. Part of the format.
+/// The ends of a block's permutation and table. Part of the format.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct BlockEnds {
-    /// Its order, among the offsets; it has none where this is the end of the block before.
+    /// The end of its permutation in the offsets; equal to the end of the previous block if it has none.
     offsets: u32,
-    /// Its table, among the starts.
+    /// The end of its table in the starts.
     table: u32,
 }
 
 impl<'a> BlockPermutations<'a> {
-    /// The offsets of a block's rows with a code in the range, by ascending code. Cost: two looks at
-    /// the block's table, or two binary searches where it has none.
+    /// The offsets of a block's rows with a code in the range, by ascending code. Cost: two reads of the block's
+    /// table, or two binary searches if it has none.
     pub(crate) fn offsets_in(
         &self,
         block: u32,
@@ -76,9 +74,9 @@ impl<'a> BlockPermutations<'a> {
         order.get(start_of(first).min(end)..end).unwrap_or_default()
     }
 
-    /// Checks that orders and tables have bounds and offsets are of rows, so that no view can fail.
+    /// Checks that permutations and tables are in bounds and offsets are valid, so that no access can fail.
     ///
-    /// Cost: looks at each block's ends, and at the offsets of the last block.
+    /// Cost: visits the ends of each block, and the offsets of the last block.
     pub(crate) fn validate_bounds(&self, rows: u32) -> Result<()> {
         let end = self.ends.last().copied().unwrap_or_default();
         let holds = self.rows == rows
@@ -98,7 +96,7 @@ impl<'a> BlockPermutations<'a> {
         }
     }
 
-    /// In all other blocks every offset is that of a row.
+    /// Checks the offsets of the last block; in all others, every offset has a row.
     fn last_block_lists_rows(&self) -> bool {
         let Some(last) = (self.ends.len() as u32).checked_sub(1) else {
             return true;
@@ -106,8 +104,7 @@ impl<'a> BlockPermutations<'a> {
         usize::from(whole::greatest(self.of_block(last))) < self.rows_in(last)
     }
 
-    /// Checks that the order of each block has every row once and ascends, and that its table says
-    /// where codes start.
+    /// Checks that the permutation of each block contains every row once and is sorted, and that its table is correct.
     pub(crate) fn validate(&self, rows: u32, column: &Column<'_>, ranges: &[Zone]) -> Result<()> {
         self.validate_bounds(rows)?;
         let holds = self.ends.len() == ranges.len()
@@ -123,7 +120,7 @@ impl<'a> BlockPermutations<'a> {
         }
     }
 
-    /// Codes ascend, and offsets of one code do: then no offset is there twice.
+    /// Whether codes ascend, and offsets within a code, which also excludes duplicates.
     fn is_ordered(&self, block: u32, range: &Zone, column: &Column<'_>) -> bool {
         let order = self.of_block(block);
         let rows = self.rows_in(block);
@@ -149,7 +146,7 @@ impl<'a> BlockPermutations<'a> {
         &self.starts[start as usize..end as usize]
     }
 
-    /// The ends of the block before.
+    /// The ends of the previous block.
     fn start(&self, block: u32) -> BlockEnds {
         let before = block.checked_sub(1);
         before.map_or_else(BlockEnds::default, |before| self.ends[before as usize])
@@ -160,7 +157,7 @@ impl<'a> BlockPermutations<'a> {
     }
 }
 
-/// How many codes a block's table has.
+/// The number of codes in a block's table.
 fn table_length(range: &Zone) -> usize {
     let codes = range.max.saturating_sub(range.min);
     if codes < TABLE_CODES_MAX {
@@ -170,7 +167,7 @@ fn table_length(range: &Zone) -> usize {
     }
 }
 
-/// How many of some ascending codes come before each code of a block's table.
+/// For each code of a block's table, the number of smaller codes.
 fn starts_at(codes: impl Iterator<Item = u32> + Clone, range: &Zone) -> impl Iterator<Item = u16> {
     let min = range.min;
     let mut codes = codes.peekable();
@@ -183,7 +180,7 @@ fn starts_at(codes: impl Iterator<Item = u32> + Clone, range: &Zone) -> impl Ite
     })
 }
 
-/// The sections of orders.
+/// The sections of permutations.
 #[derive(Debug, Default)]
 pub(crate) struct PermutationSections {
     pub(crate) offsets: Vec<u16>,
@@ -192,7 +189,7 @@ pub(crate) struct PermutationSections {
 }
 
 impl PermutationSections {
-    /// Orders the rows of each block, whose codes are in these ranges.
+    /// Sorts the rows of each block, whose codes are in these ranges.
     pub(crate) fn of(codes: &[u32], ranges: &[Zone]) -> PermutationSections {
         let mut sections = PermutationSections::default();
         for (block, range) in codes.chunks(BLOCK_ROWS as usize).zip(ranges) {

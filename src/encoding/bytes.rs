@@ -1,4 +1,4 @@
-//! The bytes of a segment: a mapped file, or owned memory. The one use of `unsafe`.
+//! The bytes of a segment: a mapped file, or owned memory. The only file with `unsafe`.
 
 use std::fmt;
 use std::fs::File;
@@ -8,20 +8,19 @@ use std::sync::Arc;
 
 use memmap2::Mmap;
 
-/// Bytes that start at an address which is a multiple of eight, so that sections can be viewed as
-/// integers without copying them.
+/// Bytes aligned to eight, so that sections can be viewed as integers without copying.
 pub(crate) enum Bytes {
-    /// A file, mapped: pages are read when they are first touched and shared between processes.
+    /// A mapped file: pages are read on first access and shared between processes.
     Mapped(Mmap),
-    /// Memory of this process, shared with the file in memory that it is the content of.
+    /// Memory of this process, shared with the in-memory file.
     Owned(Arc<AlignedBytes>),
 }
 
-/// Bytes in memory, held in whole words for the alignment.
+/// Bytes in memory, stored as whole words for alignment.
 #[derive(Clone, Default)]
 pub(crate) struct AlignedBytes {
     words: Vec<u64>,
-    /// The bytes used of them.
+    /// The number of used bytes.
     length: usize,
 }
 
@@ -29,10 +28,10 @@ impl Bytes {
     /// Maps a file.
     #[allow(unsafe_code)]
     pub(crate) fn map(file: &File) -> io::Result<Bytes> {
-        // SAFETY: A mapping is sound as long as nobody alters the file underneath it. Segment
-        // files are written once, under a name that was never used before, and only ever removed,
-        // which leaves a mapping whole. A foreign process that truncates one in place would raise
-        // SIGBUS here; the guide for operators says that an index directory is the engine's own.
+        // SAFETY: A mapping is sound if the file is not modified while mapped. Segment files are written
+        // once, under a new name, and then only removed, which does not affect mappings. Another process
+        // that truncates a file in place would cause SIGBUS; the operators' guide forbids modifying the
+        // files of an index directory.
         unsafe { Mmap::map(file) }.map(Bytes::Mapped)
     }
 
@@ -54,7 +53,7 @@ impl AlignedBytes {
         self.length = end;
     }
 
-    /// Gives memory back that is allocated and holds nothing.
+    /// Releases unused memory.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.words.shrink_to_fit();
     }
@@ -79,7 +78,7 @@ impl Deref for Bytes {
     }
 }
 
-/// The number of bytes, not the bytes: there may be gigabytes of them.
+/// Shows only the number of bytes: there may be gigabytes.
 impl fmt::Debug for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,9 +1,9 @@
-//! Columns: one small code a row, for range edges and for counting facet values. Facets of few
-//! values have shorter ones ([`nibbles`](super::nibbles)).
+//! Columns: a code per row, for the edges of ranges and for counting facet values. Facets with few values have
+//! shorter ones ([`nibbles`](super::nibbles)).
 //!
-//! A column stores codes, not values: 0 means none, `n` means the value at index `n - 1` of the
-//! field's sorted values. Codes therefore compare as their values do, and take one, two or four
-//! bytes, whichever the number of distinct values allows.
+//! A column stores codes, not values: 0 means no value, `n` means the value at index `n - 1` of the field's
+//! sorted values. So codes compare like their values, and take one, two or four bytes, depending on the
+//! number of distinct values.
 
 use std::ops::RangeInclusive;
 
@@ -26,7 +26,7 @@ pub(crate) enum Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// A view of a column of `rows` rows; its width follows from the number of bytes.
+    /// A view of a column with `rows` rows; the width follows from the number of bytes.
     pub(crate) fn new(bytes: &'a [u8], rows: u32) -> Result<Column<'a>> {
         let rows = rows as usize;
         let view = match bytes.len() {
@@ -47,9 +47,9 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// Clears those rows, as bits from a first row on, whose codes are in none of the ranges.
+    /// Clears the bits of rows, counted from a first row, whose codes are in none of the ranges.
     ///
-    /// Cost: about 6 microseconds for a block of two-byte codes, however many rows are set.
+    /// Cost: about 6 microseconds for a block of two-byte codes, regardless of the number of set rows.
     pub(crate) fn keep_in_ranges(
         &self,
         first: Row,
@@ -69,9 +69,9 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// Keeps those offsets of a block whose codes are in one of the ranges.
+    /// Keeps the offsets of a block whose codes are in one of the ranges.
     ///
-    /// Cost: about a nanosecond an offset, whether it is kept or not.
+    /// Cost: about a nanosecond per offset.
     pub(crate) fn retain_in_ranges(
         &self,
         block: u32,
@@ -100,7 +100,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// Whether some row has no value.
+    /// Whether any row has no value.
     pub(crate) fn has_rows_without_value(&self) -> bool {
         match self {
             Column::One(codes) => whole::contains(codes, NO_CODE as u8),
@@ -110,7 +110,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// The codes of a column, as bytes in the width that `values` distinct values need.
+/// Encodes the codes of a column in the width for `values` distinct values.
 pub(crate) fn encode(codes: &[u32], values: usize) -> Vec<u8> {
     match values {
         0..=0xFF => codes.iter().map(|&code| code as u8).collect(),
@@ -122,7 +122,7 @@ pub(crate) fn encode(codes: &[u32], values: usize) -> Vec<u8> {
     }
 }
 
-/// The codes of the rows that some words stand for, as far as there are rows.
+/// The codes of the rows of these words, up to the last row.
 fn codes_of<'a, T>(codes: &'a [T], first: Row, words: &[u64]) -> &'a [T] {
     let start = first.index().min(codes.len());
     &codes[start..codes.len().min(start + 64 * words.len())]

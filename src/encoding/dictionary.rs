@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::encoding::hash_index::HashIndex;
 use crate::{Error, Result};
 
-/// Keys, found by their hashes; sorted but for those of companies.
+/// Keys with a hash index. Sorted, except those of companies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dictionary<'a> {
     pub(crate) keys: Strings<'a>,
@@ -23,12 +23,12 @@ impl<'a> Dictionary<'a> {
         self.keys.get(index)
     }
 
-    /// The index of a key, the first of those where it stands repeatedly.
+    /// The index of a key; the first one if it occurs repeatedly.
     pub(crate) fn find(&self, key: &str) -> Option<usize> {
         self.index.find(&self.keys, key.as_bytes())
     }
 
-    /// Calls `visit` with all indices of each of several keys, in less time than one by one.
+    /// Calls `visit` with all indices of each of several keys; faster than one by one.
     pub(crate) fn find_each<'k>(
         &self,
         keys: impl Iterator<Item = &'k str>,
@@ -38,26 +38,26 @@ impl<'a> Dictionary<'a> {
             .find_each(&self.keys, keys.map(str::as_bytes), visit);
     }
 
-    /// The indices of the key that stands first at an index, where sorted keys may stand repeatedly.
+    /// The range of indices of a repeated sorted key, given its first index.
     pub(crate) fn run(&self, first: usize) -> Range<usize> {
         self.keys.run(first)
     }
 
-    /// Checks everything but the order: that each key is text and is found.
+    /// Checks that each key is UTF-8 and can be found, but not the order.
     pub(crate) fn validate(&self) -> Result<()> {
         self.keys.validate_ends()?;
         self.keys.validate_text()?;
         self.index.validate(&self.keys)
     }
 
-    /// As [`validate`](Self::validate), of keys that are sorted.
+    /// As [`validate`](Self::validate), for sorted keys.
     pub(crate) fn validate_sorted(&self) -> Result<()> {
         self.validate()?;
         self.keys.validate_order()
     }
 }
 
-/// Strings one after the other, with the end of each.
+/// Concatenated strings with the end of each.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Strings<'a> {
     ends: &'a [u32],
@@ -75,21 +75,20 @@ impl<'a> Strings<'a> {
         self.ends.len()
     }
 
-    /// The bytes of a string; none where there is no such string, or its bounds are wrong.
+    /// The bytes of a string; empty if it does not exist or its bounds are invalid.
     pub(crate) fn bytes(&self, index: usize) -> &'a [u8] {
         let start = index.checked_sub(1).map_or(0, |before| self.end(before));
         let bytes = self.bytes.get(start as usize..self.end(index) as usize);
         bytes.unwrap_or_default()
     }
 
-    /// The indices of strings that are equal to the one at an index and stand after it, that one included.
+    /// The indices of the consecutive strings equal to the one at an index, starting there.
     pub(crate) fn run(&self, first: usize) -> Range<usize> {
         let is_equal = |&index: &usize| self.bytes(index) == self.bytes(first);
         first..first + 1 + (first + 1..self.len()).take_while(is_equal).count()
     }
 
-    /// Whether some string stands repeatedly in a row. Strings that were not validated have no repeats
-    /// out of bounds.
+    /// Whether any string equals its predecessor. Does not panic if the strings have not been validated.
     pub(crate) fn has_repeats(&self) -> bool {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         let ranges = starts.zip(self.ends).map(|(start, &end)| start..end);
@@ -100,17 +99,17 @@ impl<'a> Strings<'a> {
             .any(|(a, b)| a.is_some() && a == b)
     }
 
-    /// Where a string ends; 0 where there is none.
+    /// The end of a string; 0 if it does not exist.
     pub(crate) fn end(&self, index: usize) -> u32 {
         self.ends.get(index).copied().unwrap_or(0)
     }
 
-    /// A string; empty where it is not UTF-8.
+    /// A string; empty if it is not UTF-8.
     pub(crate) fn get(&self, index: usize) -> &'a str {
         std::str::from_utf8(self.bytes(index)).unwrap_or_default()
     }
 
-    /// Checks that the ends ascend and stay within the bytes.
+    /// Checks that the ends ascend and are within the bytes.
     pub(crate) fn validate_ends(&self) -> Result<()> {
         let total = self.ends.last().map_or(0, |&end| end as usize);
         if !self.ends.is_sorted() || total != self.bytes.len() {
@@ -146,7 +145,7 @@ impl<'a> Strings<'a> {
     }
 }
 
-/// The sections that strings are written to.
+/// The sections of strings.
 #[derive(Debug, Default)]
 pub(crate) struct StringSections {
     pub(crate) ends: Vec<u32>,
@@ -160,7 +159,7 @@ impl StringSections {
         self.end()
     }
 
-    /// Ends a string whose bytes were appended to `bytes` directly.
+    /// Ends a string whose bytes have been appended directly to `bytes`.
     pub(crate) fn end(&mut self) -> Result<()> {
         let end = u32::try_from(self.bytes.len())
             .map_err(|_| Error::full("a segment holds at most 4 GiB of strings of a kind"))?;

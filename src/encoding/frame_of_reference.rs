@@ -1,10 +1,10 @@
 //! Frame-of-reference (FOR) encoding: numbers as deltas to the minimum of their frame.
 //!
-//! Ids, the ends of token streams and other numbers that ascend take eight bytes where the delta to a
-//! neighbour fits in two. So 64 of them form a frame, which stores its minimum once as the base, and a
-//! two-byte delta for each number (Goldstein, Ramakrishnan and Shaft, Compressing relations and indexes,
-//! ICDE 1998). Deltas are not packed to the bit, so that a number is read with one look at its frame. A
-//! frame with a larger delta stores its numbers plain in an exception block.
+//! Ids, the ends of token streams and other ascending numbers take eight bytes, but the delta to a neighbour fits
+//! into two. So 64 of them form a frame, which stores its minimum as the base, and a two-byte delta per number
+//! (Goldstein, Ramakrishnan and Shaft, Compressing relations and indexes, ICDE 1998). Deltas are not bit-packed,
+//! so that reading a number needs one access to its frame. A frame with a larger delta stores its numbers
+//! unencoded in an exception block.
 //!
 //! ```text
 //! frame            8   base: the minimum of its numbers
@@ -20,11 +20,11 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::{Error, Result};
 
-/// Numbers of a frame. What it costs beside the deltas, 16 bytes, is a quarter of a byte a number at
-/// 64; and 64 ids, which are some 500 apart, still lie within the 65,536 that two bytes tell apart.
+/// Numbers per frame. The overhead of 16 bytes is a quarter of a byte per number; and 64 ids, about 500 apart,
+/// span less than the 65,536 that a delta can express.
 pub(crate) const FRAME_NUMBERS: usize = 64;
 
-/// Numbers next to each other. Part of the format.
+/// Consecutive numbers. Part of the format.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Frame {
@@ -46,7 +46,7 @@ pub(crate) struct FrameOfReference<'a> {
 }
 
 impl FrameOfReference<'_> {
-    /// The number at an index, which has to be that of one of the numbers.
+    /// The number at an index, which must be in bounds.
     ///
     /// Cost: reads the frame and the delta, rarely an exception block.
     #[inline]
@@ -59,9 +59,9 @@ impl FrameOfReference<'_> {
         }
     }
 
-    /// Appends what is made of the numbers at some indices, which ascend or descend.
+    /// Maps the numbers at ascending or descending indices and appends the results.
     ///
-    /// Cost: less than [`get`](Self::get) for each; adjacent indices are the cheapest.
+    /// Cost: less than [`get`](Self::get) per index; adjacent indices are the cheapest.
     #[inline]
     pub(crate) fn read<T>(
         self,
@@ -76,9 +76,9 @@ impl FrameOfReference<'_> {
             return self.read_neighbours(first, last, into, to);
         }
         assert!((first.max(last) as usize) < self.len, "indices of numbers");
-        // A loop without calls and panics, since with either its variables are kept in memory, and a
-        // page takes up to a tenth longer (`benches/queries`, frequent term). What is not there, which
-        // validation excludes, would be 0.
+        // The loop has no calls or panics, because either would keep its variables in memory and make a
+        // page up to a tenth slower (`benches/queries`, frequent term). Missing numbers, which validation
+        // excludes, would be 0.
         into.extend(indices.iter().map(move |&index| {
             let in_frame = index as usize % FRAME_NUMBERS;
             let number = match self.frames.get(index as usize / FRAME_NUMBERS) {
@@ -94,7 +94,7 @@ impl FrameOfReference<'_> {
         }));
     }
 
-    /// Appends what is made of the numbers from an index to another, upwards or downwards.
+    /// Maps the numbers between two indices, upwards or downwards, and appends the results.
     fn read_neighbours<T>(
         self,
         first: u32,
@@ -104,7 +104,7 @@ impl FrameOfReference<'_> {
     ) {
         const NUMBERS: u32 = FRAME_NUMBERS as u32;
         let mut index = first;
-        // Every round reads those of a frame.
+        // Each iteration reads the numbers of one frame.
         loop {
             let frame = index / NUMBERS * NUMBERS;
             let end = last.clamp(frame, frame + (NUMBERS - 1));
@@ -117,7 +117,7 @@ impl FrameOfReference<'_> {
         }
     }
 
-    /// Appends what is made of the numbers at some indices of a frame.
+    /// Maps numbers of one frame and appends the results.
     fn read_of_frame<T>(
         self,
         indices: Range<u32>,
@@ -141,8 +141,7 @@ impl FrameOfReference<'_> {
         }
     }
 
-    /// The number before an index, 0 before the first, and the one at it: a span, where the numbers
-    /// are ends.
+    /// The number before an index (0 before the first) and the one at it: a span, if the numbers are ends.
     ///
     /// Cost: for most indices little more than [`get`](Self::get).
     #[inline]
@@ -156,7 +155,7 @@ impl FrameOfReference<'_> {
         }
     }
 
-    /// Apart, so that [`span`](Self::span) is short.
+    /// Not inlined, so that [`span`](Self::span) stays short.
     #[inline(never)]
     fn span_of_two_frames(self, index: usize) -> (u64, u64) {
         let before = index.checked_sub(1);
@@ -173,15 +172,15 @@ impl FrameOfReference<'_> {
         self.len.checked_sub(1).map(|index| self.get(index))
     }
 
-    /// How many numbers are below a bound, where numbers ascend.
+    /// The number of ascending numbers below a bound.
     ///
-    /// Cost: a guess among the frames and a few steps from there, and a binary search of one.
+    /// Cost: an interpolation search among the frames, and a binary search in one.
     pub(crate) fn count_below(self, bound: u64) -> usize {
         let frames = self.frames_below(bound);
         let mut low = frames.saturating_sub(1) * FRAME_NUMBERS;
         let mut size = self.len.min(frames * FRAME_NUMBERS) - low;
-        // Everything below `low` is below the bound, everything from `low + size` on is not. Which
-        // half goes on cannot be predicted, so that it is calculated.
+        // Everything before `low` is below the bound, everything from `low + size` on is not. The choice of
+        // the half is unpredictable, so it is computed without a branch.
         while size > 0 {
             let half = size / 2;
             let is_below = usize::from(self.get(low + half) < bound);
@@ -191,10 +190,10 @@ impl FrameOfReference<'_> {
         low
     }
 
-    /// How many frames start below a bound.
+    /// The number of frames that start below a bound.
     fn frames_below(self, bound: u64) -> usize {
         let is_below = |frame: &Frame| frame.base < bound;
-        // The first of each run are few, and in the caches.
+        // The first frames of all runs are few and cached.
         let runs = self.frames.chunks(FRAMES_OF_RUN);
         let (mut low, mut high) = (0, runs.len());
         while low < high {
@@ -213,7 +212,7 @@ impl FrameOfReference<'_> {
         first + from + run[from..end].partition_point(is_below)
     }
 
-    /// Checks everything but the order, so that no view can fail.
+    /// Checks everything except the order, so that no access can fail.
     pub(crate) fn validate(self) -> Result<()> {
         let mut blocks = 0;
         let is_whole = |frame: &Frame| {
@@ -232,7 +231,7 @@ impl FrameOfReference<'_> {
         }
     }
 
-    /// A number of an exception block. Not inlined, so that the common case stays short.
+    /// A number of an exception block. Not inlined, so that the common path stays short.
     #[inline(never)]
     fn exception_number(self, frame: &Frame, index: usize) -> u64 {
         self.exceptions[frame.exception as usize - 1][index % FRAME_NUMBERS]
@@ -246,14 +245,14 @@ impl Frame {
         self.base + u64::from(self.deltas[in_frame])
     }
 
-    /// Whether no number exceeds a `u64`.
+    /// Whether all numbers fit into a `u64`.
     fn fits(&self) -> bool {
         let fits = |&delta: &u16| self.base.checked_add(u64::from(delta)).is_some();
         fits(&u16::MAX) || self.deltas.iter().all(fits)
     }
 }
 
-/// Appends what is made of numbers and their indices, in their order or the other way round.
+/// Maps numbers with their indices, forwards or backwards, and appends the results.
 #[inline(always)]
 fn extend<T>(
     into: &mut Vec<T>,
@@ -269,11 +268,11 @@ fn extend<T>(
     }
 }
 
-/// FrameOfReference that a bound is guessed among: those of a block of rows.
+/// Frames per interpolation search: those of a block of rows.
 const FRAMES_OF_RUN: usize = 1024;
 
-/// About where the frames of a run reach a bound that is above its first, if their numbers grow
-/// evenly ("interpolation search", Perl, Itai and Avni, 1978).
+/// The approximate index at which the frames of a run reach a bound above its first, assuming even growth
+/// ("interpolation search", Perl, Itai and Avni, 1978).
 fn guess(run: &[Frame], bound: u64) -> usize {
     let (first, last) = (run[0].base, run[run.len() - 1].base);
     let share = (bound - first) as f64 / (last.saturating_sub(first) as f64 + 1.0);
@@ -285,7 +284,7 @@ fn around(run: &[Frame], guess: usize, is_below: impl Fn(&Frame) -> bool) -> (us
     let mut step = 1;
     if is_below(&run[guess]) {
         let mut from = guess + 1;
-        // Everything before `from` is below.
+        // Invariant: everything before `from` is below the bound.
         while let Some(frame) = run.get(guess + step)
             && is_below(frame)
         {
@@ -295,7 +294,7 @@ fn around(run: &[Frame], guess: usize, is_below: impl Fn(&Frame) -> bool) -> (us
         return (from, run.len().min(guess + step));
     }
     let mut end = guess;
-    // Nothing from `end` on is below.
+    // Invariant: nothing from `end` on is below the bound.
     while let Some(index) = guess.checked_sub(step)
         && !is_below(&run[index])
     {
@@ -305,7 +304,7 @@ fn around(run: &[Frame], guess: usize, is_below: impl Fn(&Frame) -> bool) -> (us
     (guess.saturating_sub(step), end)
 }
 
-/// The sections that numbers are written to.
+/// The sections of numbers.
 #[derive(Debug, Default)]
 pub(crate) struct FrameOfReferenceSections {
     pub(crate) frames: Vec<Frame>,
@@ -313,7 +312,7 @@ pub(crate) struct FrameOfReferenceSections {
 }
 
 impl FrameOfReferenceSections {
-    /// Cuts numbers into frames.
+    /// Encodes numbers in frames.
     pub(crate) fn of(numbers: impl IntoIterator<Item = u64>) -> FrameOfReferenceSections {
         let mut sections = FrameOfReferenceSections::default();
         let mut numbers = numbers.into_iter();

@@ -1,44 +1,44 @@
 //! A hash index with fingerprints over the keys of a dictionary.
 //!
-//! A binary search in a dictionary of a hundred thousand keys meets seventeen of them, each far from
-//! the one before; a bucket has one or two. Beside its index, an entry has as much of its key's hash
-//! as there is room for, so that another key is seldom looked at. Within a bucket keys ascend: a corpus
-//! made so that all keys have one hash falls back to a binary search.
+//! A binary search in a dictionary of a hundred thousand keys compares seventeen of them, each with a cache miss;
+//! a bucket has one or two. Besides the index, an entry has as many bits of its key's hash as fit, so that other
+//! keys are seldom compared. Keys ascend within a bucket, so an adversarial corpus with equal hashes falls back
+//! to a binary search.
 
 use smallvec::SmallVec;
 
 use crate::encoding::dictionary::Strings;
 use crate::{Error, Result};
 
-/// How many keys a bucket has on average, at least, and half of what it has at most. With one the
-/// table takes a third more memory and a look-up as long (`benches/queries`, 20 companies).
+/// Minimum average number of keys per bucket; the maximum average is twice as much. With one, the table takes a
+/// third more memory, and look-ups take as long (`benches/queries`, 20 companies).
 const KEYS_PER_BUCKET: usize = 2;
 
-/// In a bucket of n keys each is compared: most differ in length, which is seen at once.
+/// Buckets of up to this many keys are scanned: most keys differ in length, which is compared first.
 const SCANNED_KEYS_MAX: usize = 8;
 
-/// Look-ups that are made side by side. With 20 they take as long (`benches/queries`, 20 companies).
+/// Interleaved look-ups. 20 are not faster (`benches/queries`, 20 companies).
 const LOOKUPS: usize = 10;
 
-/// A view of the buckets of a dictionary.
+/// A view of the hash index of a dictionary.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HashIndex<'a> {
-    /// Where each bucket starts among the entries, and the end of the last; a power of two and one.
+    /// The start of each bucket in the entries, and the end of the last; a power of two, plus one.
     pub(crate) starts: &'a [u32],
-    /// Bucket by bucket: the key's index in the lowest bits, and above them its fingerprint.
+    /// The entries of all buckets: the key's index in the low bits, its fingerprint in the high bits.
     pub(crate) entries: &'a [u32],
 }
 
 impl<'a> HashIndex<'a> {
-    /// The index of a key, the first of those where it stands repeatedly. Cost: about 20 nanoseconds.
+    /// The index of a key; the first one if it occurs repeatedly. Cost: about 20 nanoseconds.
     pub(crate) fn find(&self, keys: &Strings<'_>, key: &[u8]) -> Option<usize> {
         self.look_up(keys, key).indices(keys).next()
     }
 
-    /// Calls `visit` with all indices of each of several keys; in less time than one by one.
+    /// Calls `visit` with all indices of each of several keys; faster than one by one.
     ///
-    /// A look-up waits for memory several times, for what the step before says. So the first steps of
-    /// some look-ups are made before the last of the first: then the processor waits for all at once.
+    /// A look-up is a chain of dependent cache misses. The first steps of several look-ups are made before the last
+    /// step of the first, so that their cache misses overlap.
     pub(crate) fn find_each<'k>(
         &self,
         keys: &Strings<'_>,
@@ -49,7 +49,7 @@ impl<'a> HashIndex<'a> {
         loop {
             let next = wanted.by_ref().take(LOOKUPS);
             started.extend(next.map(|key| self.look_up(keys, key)));
-            // What is read here is read again, from a cache by then; nothing else is made of it.
+            // A prefetch: the values are read again from the cache below.
             for lookup in &started {
                 std::hint::black_box(keys.end(lookup.first_index()));
             }
@@ -77,7 +77,7 @@ impl<'a> HashIndex<'a> {
         }
     }
 
-    /// Checks that a hash has a bucket. Whatever else is stored, a look-up finds a key where it is, or none.
+    /// Checks that every hash has a bucket. Then look-ups cannot fail, and compare keys before returning them.
     pub(crate) fn validate_shape(&self) -> Result<()> {
         if self.count().is_power_of_two() {
             Ok(())
@@ -88,7 +88,7 @@ impl<'a> HashIndex<'a> {
         }
     }
 
-    /// Checks that every key is in its bucket once.
+    /// Checks that every key is in its bucket exactly once.
     pub(crate) fn validate(&self, keys: &Strings<'_>) -> Result<()> {
         self.validate_shape()?;
         let count = self.count();
@@ -123,7 +123,7 @@ impl<'a> HashIndex<'a> {
         self.starts.len().saturating_sub(1)
     }
 
-    /// The entries of a bucket; none where its bounds are wrong.
+    /// The entries of a bucket; empty if its bounds are invalid.
     fn bucket(&self, bucket: usize) -> &'a [u32] {
         let (start, end) = (self.starts[bucket], self.starts[bucket + 1]);
         let entries = self.entries.get(start as usize..end as usize);
@@ -131,17 +131,17 @@ impl<'a> HashIndex<'a> {
     }
 }
 
-/// A key that is looked up, and its bucket.
+/// A look-up: a key and its bucket.
 struct Lookup<'k> {
     key: &'k [u8],
     hash: u32,
     entries: &'k [u32],
-    /// The bits of an entry that are the index.
+    /// The index bits of an entry.
     mask: u32,
 }
 
 impl Lookup<'_> {
-    /// The first index in the bucket, which is that of the key more often than not.
+    /// The first index in the bucket, which is usually that of the key.
     fn first_index(&self) -> usize {
         self.entries.first().map_or(0, |&entry| self.index(entry))
     }
@@ -158,7 +158,7 @@ impl Lookup<'_> {
         found.map(|&entry| self.index(entry))
     }
 
-    /// The entries with the key, in a bucket of many.
+    /// The entries with the key, in a large bucket.
     #[inline(never)]
     fn search(&self, keys: &Strings<'_>) -> &[u32] {
         let key_of = |&entry: &u32| keys.bytes(self.index(entry));
@@ -182,7 +182,7 @@ impl Lookup<'_> {
     }
 }
 
-/// The bits of an entry that are the index, among `keys` keys. Part of the format.
+/// The index bits of an entry, for `keys` keys. Part of the format.
 fn index_mask(keys: usize) -> u32 {
     match keys.saturating_sub(1) as u32 {
         0 => 0,
@@ -190,12 +190,11 @@ fn index_mask(keys: usize) -> u32 {
     }
 }
 
-/// Mixes a key eight bytes at a time, as FxHash does: turn, add, multiply. A look-up takes as long
-/// as all else of it with a checksum of CRC-32C instead (`benches/queries`, 20 companies). Nothing
-/// rests on keys being spread: those of one bucket are searched. The upper half is the better mixed.
-/// Part of the format.
+/// Hashes a key eight bytes at a time, as FxHash does: rotate, add, multiply. With CRC-32C instead, look-ups take
+/// twice as long (`benches/queries`, 20 companies). Correctness does not depend on the distribution, because
+/// buckets are searched. The upper half is better mixed. Part of the format.
 fn hash(key: &[u8]) -> u32 {
-    /// Half of its bits are set, with no pattern: the golden ratio's.
+    /// The golden ratio: half of its bits are set, without a pattern.
     const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
     let mix = |hash: u64, word: u64| (hash.rotate_left(26) ^ word).wrapping_mul(MULTIPLIER);
     let (mut hash, mut rest) = (key.len() as u64, key);
@@ -206,8 +205,8 @@ fn hash(key: &[u8]) -> u32 {
     (mix(hash, last_word(key, rest)) >> 32) as u32
 }
 
-/// The bytes after the last whole word; those of the word before are added where there are some,
-/// since reading eight bytes takes less than reading a few. So does reading four twice.
+/// The last partial word. It overlaps the previous word if there is one, because reading eight bytes is faster
+/// than reading fewer; likewise, reading four bytes twice.
 fn last_word(key: &[u8], rest: &[u8]) -> u64 {
     match (key.last_chunk(), key.first_chunk(), key.last_chunk()) {
         _ if rest.is_empty() => 0,
@@ -222,7 +221,7 @@ fn last_word(key: &[u8], rest: &[u8]) -> u64 {
     }
 }
 
-/// The sections of buckets.
+/// The sections of a hash index.
 #[derive(Debug)]
 pub(crate) struct HashIndexSections {
     pub(crate) starts: Vec<u32>,

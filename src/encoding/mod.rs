@@ -1,7 +1,6 @@
-//! How sets, numbers and texts lie in bytes: each file writes, views and validates one encoding.
+//! Encodings of sets, numbers and texts: each file writes, views and validates one encoding.
 //!
-//! What is encoded, and in which section of a segment, is the business of
-//! [`segment`](crate::segment).
+//! [`segment`](crate::segment) decides what is encoded, and in which section.
 
 pub(crate) mod block_permutation;
 pub(crate) mod bytes;

@@ -1,14 +1,13 @@
-//! Facet columns: nibble columns, two codes a byte, where a facet has few values, as most have.
+//! Facet columns: nibble columns with two codes per byte for facets with few values, as most have.
 //!
-//! They are a type of their own because nobody asks for ranges of a facet's codes: those of few rows
-//! are read one by one, and where there are many rows, bitsets are counted instead. Then half the
-//! bytes are half the cache lines.
+//! They are a separate type because facets have no range queries: codes are read one by one for few rows, and
+//! bitsets are counted instead for many rows. Half the bytes then mean half the cache lines.
 
 use crate::encoding::column::{self, Column};
 use crate::encoding::row::Row;
 use crate::{Error, Result};
 
-/// The most values whose codes take half a byte, none being a code too.
+/// Maximum number of values whose codes, including that for no value, fit into a nibble.
 const NIBBLE_VALUES_MAX: usize = 15;
 
 /// A view of the codes of a facet.
@@ -20,12 +19,12 @@ pub(crate) enum FacetColumn<'a> {
     Bytes(Column<'a>),
 }
 
-/// Codes of half a byte: that of an even row in the lower half, of the next row in the upper.
+/// Codes of four bits: that of an even row in the lower half of a byte, of the next row in the upper half.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NibbleColumn<'a>(&'a [u8]);
 
 impl<'a> FacetColumn<'a> {
-    /// A view of a column of `rows` rows, for a facet of `values` values.
+    /// A view of a column with `rows` rows, for a facet with `values` values.
     pub(crate) fn new(bytes: &'a [u8], rows: u32, values: usize) -> Result<FacetColumn<'a>> {
         if values > NIBBLE_VALUES_MAX {
             return Column::new(bytes, rows).map(FacetColumn::Bytes);
@@ -69,19 +68,19 @@ impl<'a> NibbleColumn<'a> {
         usize::from(self.0[index / 2] >> (index % 2 * 4) & 0xF)
     }
 
-    /// The codes from the first row of a block on.
+    /// The codes starting at the first row of a block.
     pub(crate) fn starting_at(self, block: u32) -> NibbleColumn<'a> {
         NibbleColumn(&self.0[Row::of(block, 0).index() / 2..])
     }
 
-    /// The largest code, that after the last of an odd number of rows included.
+    /// The largest code, including the padding after an odd number of rows.
     fn max(self) -> usize {
         let greatest = |max: u8, &codes: &u8| max.max(codes & 0xF).max(codes >> 4);
         self.0.iter().fold(0, greatest).into()
     }
 }
 
-/// The codes of a facet of `values` values, in the width that they need.
+/// Encodes the codes of a facet with `values` values in the smallest width.
 pub(crate) fn encode(codes: &[u32], values: usize) -> Vec<u8> {
     if values > NIBBLE_VALUES_MAX {
         return column::encode(codes, values);

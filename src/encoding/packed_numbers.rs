@@ -1,16 +1,15 @@
-//! Numbers packed to the bit, as distances below the maximum of their frame.
+//! Bit-packed numbers, stored as deltas below the maximum of their frame.
 //!
-//! For numbers of which most neighbours are equal, such as the commits of rows: 64 of them form a frame,
-//! which stores their maximum, and below it as many bits for each number as the greatest distance needs.
-//! A frame of equal numbers takes no bits. The maximum tells without a look at the numbers that none of
-//! them is above another number, so that frames are passed over (Lemire and Boytsov, Decoding billions
+//! For numbers with mostly equal neighbours, such as the commits of rows: 64 numbers form a frame, which stores
+//! their maximum and bit-packed deltas. A frame of equal numbers takes no bits. The maximum shows without reading
+//! the numbers whether any exceeds a bound, so that frames can be skipped (Lemire and Boytsov, Decoding billions
 //! of integers per second through vectorization, 2015, for packed frames).
 //!
 //! ```text
 //! frame   8   maximum
-//!         4   where its words start
-//!         4   bits of a distance, which is also how many words it has: 0 to 64
-//! word    8   distances, the first in the lowest bits
+//!         4   the index of its first word
+//!         4   bits per delta, which is also the number of words: 0 to 64
+//! word    8   deltas, the first in the lowest bits
 //! ```
 
 use bytemuck::{Pod, Zeroable};
@@ -18,7 +17,7 @@ use bytemuck::{Pod, Zeroable};
 use super::frame_of_reference::FRAME_NUMBERS;
 use crate::{Error, Result};
 
-/// Numbers next to each other. Part of the format.
+/// Consecutive numbers. Part of the format.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct PackedFrame {
@@ -35,7 +34,7 @@ pub(crate) struct PackedNumbers<'a> {
     pub(crate) len: usize,
 }
 
-/// Packed numbers as they are written.
+/// The sections of packed numbers.
 #[derive(Debug, Default)]
 pub(crate) struct PackedNumberSections {
     pub(crate) frames: Vec<PackedFrame>,
@@ -43,19 +42,19 @@ pub(crate) struct PackedNumberSections {
 }
 
 impl PackedFrame {
-    /// The greatest of its numbers.
+    /// The largest number of the frame.
     pub(crate) fn maximum(&self) -> u64 {
         self.maximum
     }
 
-    /// Whether all its numbers are equal.
+    /// Whether all numbers of the frame are equal.
     pub(crate) fn is_uniform(&self) -> bool {
         self.bits == 0
     }
 }
 
 impl PackedNumbers<'_> {
-    /// The number at an index, which has to be that of one of the numbers.
+    /// The number at an index, which must be in bounds.
     ///
     /// Cost: reads the frame and, unless its numbers are equal, one or two words.
     #[inline]
@@ -76,7 +75,7 @@ impl PackedNumbers<'_> {
         frame.maximum.wrapping_sub(distance & mask(frame.bits))
     }
 
-    /// Visits the numbers of a frame, each with its index. Cost: a nanosecond each.
+    /// Visits the numbers of a frame with their indices. Cost: a nanosecond each.
     #[inline]
     pub(crate) fn visit_frame(self, index: usize, mut visit: impl FnMut(usize, u64)) {
         let frame = &self.frames[index];
@@ -86,19 +85,19 @@ impl PackedNumbers<'_> {
         let word = |at: usize| u128::from(words.get(at).copied().unwrap_or(0));
         for number in 0..FRAME_NUMBERS.min(self.len - first) {
             let start = number * bits;
-            // Two words without a look whether the distance goes on in the second.
+            // Reads two words unconditionally, because a delta may span both.
             let both = word(start / 64) | word(start / 64 + 1) << 64;
             let distance = (both >> (start % 64)) as u64 & mask;
             visit(first + number, frame.maximum.wrapping_sub(distance));
         }
     }
 
-    /// The greatest number. Cost: looks at each frame.
+    /// The largest number. Cost: visits each frame.
     pub(crate) fn maximum(self) -> Option<u64> {
         self.frames.iter().map(PackedFrame::maximum).max()
     }
 
-    /// Checks that every number lies in the words of its frame, and none below zero.
+    /// Checks that every delta is within the words of its frame, and no number is negative.
     pub(crate) fn validate(self) -> Result<()> {
         let mut words = 0_usize;
         for frame in self.frames {
@@ -168,7 +167,7 @@ impl PackedNumberSections {
     }
 }
 
-/// As many ones as a distance has bits.
+/// A mask of this many bits.
 fn mask(bits: u32) -> u64 {
     u64::MAX.checked_shr(64 - bits).unwrap_or(0)
 }

@@ -1,26 +1,26 @@
-//! Pairs of frequent words: which neighbours in titles have a posting of their own, and its key.
+//! Pairs of frequent words (bigrams) with postings of their own.
 //!
-//! A phrase of frequent words would be found by reading the title of each of many rows that have
-//! all of its words. Where both of two neighbours are frequent, the rows in whose titles they stand
-//! next to each other are stored. All such pairs are, so that one that is not found occurs nowhere.
+//! Finding a phrase of frequent words would need the titles of many rows that contain all of its words. So if two
+//! neighbouring words are both frequent, the rows with this pair are stored. Every such pair is stored, so a
+//! missing pair does not occur.
 
 use crate::encoding::posting::PostingId;
 use crate::encoding::tokens::TermNumber;
 use crate::{Error, Result};
 
-/// A word is frequent if at least one row in this many has it. Checking a phrase whose rarest word has
-/// fewer takes at most some ten microseconds a million rows (`benches/queries`, phrase).
+/// A word is frequent if at least one row in this many has it. Checking a phrase with a rarer word takes at most
+/// about ten microseconds per million rows (`benches/queries`, phrase).
 const ROWS_PER_FREQUENT_ROW: u32 = 1024;
 
-/// A word of fewer rows is never frequent: reading their titles costs less than another search.
+/// A word with fewer rows is never frequent: reading their titles is cheaper than another search.
 const FREQUENT_ROWS_MIN: u32 = 8;
 
-/// Whether pairs of a word that `rows` of `row_count` rows have are kept.
+/// Whether a word in `rows` of `row_count` rows is frequent.
 pub(crate) fn is_frequent(rows: u64, row_count: u32) -> bool {
     rows >= u64::from((row_count / ROWS_PER_FREQUENT_ROW).max(FREQUENT_ROWS_MIN))
 }
 
-/// A pair as it is stored: the first word's number in the upper half. Part of the format.
+/// The stored form of a pair: the first word's number in the upper half. Part of the format.
 pub(crate) fn key(first: TermNumber, second: TermNumber) -> u64 {
     u64::from(first.0) << 32 | u64::from(second.0)
 }

@@ -1,25 +1,23 @@
-//! The numbers of a segment's signals and companies.
+//! Row numbers and company numbers of a segment.
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::kernels::block::BLOCK_ROWS;
 
-/// The index of a signal in its segment. Rows ascend with ids; a row means nothing outside its
-/// segment, and is never mixed with an id.
+/// The index of a signal in its segment. Rows are in the order of ids; a row is meaningless outside its segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
 #[repr(transparent)]
 pub(crate) struct Row(pub(crate) u32);
 
-/// The index of a company in its segment. Companies are numbered by ascending slug; like a row, a number
-/// means nothing outside its segment.
+/// The index of a company in its segment, in the order of slugs; meaningless outside its segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct CompanyNumber(pub(crate) u32);
 
-/// The most rows that a segment holds, so that every row and the row count fit a `u32`.
+/// Maximum number of rows of a segment, so that every row and the row count fit into a `u32`.
 pub(crate) const SEGMENT_ROWS_MAX: u32 = u32::MAX - BLOCK_ROWS;
 
 impl Row {
-    /// The block that holds the row.
+    /// The block of the row.
     pub(crate) fn block(self) -> u32 {
         self.0 / BLOCK_ROWS
     }
@@ -34,30 +32,30 @@ impl Row {
         Row(block * BLOCK_ROWS + u32::from(offset))
     }
 
-    /// The row as an index of a column.
+    /// The row as an index into a column.
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// Rows as the numbers that postings and kernels work on. A set of rows and a set of companies have
-    /// one encoding, so that only what reads from them knows which of the two it holds.
+    /// Rows as plain numbers for postings and kernels. Sets of rows and sets of companies have the same encoding, so
+    /// only their users distinguish the two.
     pub(crate) fn numbers(rows: &[Row]) -> &[u32] {
         bytemuck::cast_slice(rows)
     }
 }
 
 impl CompanyNumber {
-    /// The company that a code of the column of companies stands for: every row has one.
+    /// The company of a code in the company column. Every row has a company.
     pub(crate) fn of_code(code: u32) -> CompanyNumber {
         CompanyNumber(code - 1)
     }
 
-    /// The code of the company in the column of companies.
+    /// The code of the company in the company column.
     pub(crate) fn code(self) -> u32 {
         self.0 + 1
     }
 
-    /// The number as an index of what is stored by company.
+    /// The number as an index.
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }

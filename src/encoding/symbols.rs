@@ -1,11 +1,10 @@
-//! Symbol tables: texts as 16-bit codes of the strings that recur in them.
+//! Symbol tables: dictionary compression of short texts as 16-bit codes.
 //!
-//! This is OnPair (Gargiulo and Venturini, *OnPair: short strings compression for fast random access*,
-//! arXiv 2508.02280): a table of up to 65,536 symbols of up to 16 bytes, made from a sample by joining
-//! neighbours that stand together often. Each text is compressed for itself, so that a record is read
-//! without those around it, and reading is a look-up and a copy of 16 bytes a code. Blocks of records
-//! under a general compressor are smaller, but a page of 50 scattered records then takes 30 to 100 times
-//! as long.
+//! This is OnPair (Gargiulo and Venturini, *OnPair: short strings compression for fast random access*, arXiv
+//! 2508.02280): a table of up to 65,536 symbols of up to 16 bytes, trained on a sample by merging frequent
+//! neighbours. Each text is compressed on its own, so a record is read without its neighbours, and decoding is a
+//! look-up and a 16-byte copy per code. Blocks of records under a general compressor are smaller, but a page of
+//! 50 scattered records would take 30 to 100 times as long.
 
 use crate::{Error, Result};
 
@@ -14,26 +13,26 @@ mod trainer;
 
 pub(crate) use encoder::{Encoder, SAMPLE_BYTES};
 
-/// The most bytes of a symbol: one register, so that copying it takes one load and one store.
+/// Maximum bytes of a symbol: one register, so that copying takes one load and one store.
 pub(crate) const SYMBOL_BYTES_MAX: usize = 16;
 
-/// The most symbols of a table: a code has 16 bits.
+/// Maximum number of symbols: a code has 16 bits.
 const SYMBOLS_MAX: usize = 1 << 16;
 
-/// The symbols that every table starts with, each a single byte, so that every text has codes.
+/// The single-byte symbols that every table starts with, so that every text can be encoded.
 const BYTE_SYMBOLS: usize = 1 << 8;
 
-/// A view of the symbols of a segment; none where its texts are not compressed.
+/// A view of the symbols of a segment; empty if its texts are not compressed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SymbolTable<'a> {
-    /// Where each symbol starts, and where the last one ends.
+    /// The start of each symbol, and the end of the last.
     pub(crate) starts: &'a [u32],
-    /// The symbols one after the other, and 16 bytes more, so that each can be copied as 16 bytes.
+    /// The concatenated symbols, plus 16 bytes of padding, so that each can be copied as 16 bytes.
     pub(crate) bytes: &'a [u8],
 }
 
 impl<'a> SymbolTable<'a> {
-    /// Whether there is no symbol.
+    /// Whether there are no symbols.
     pub(crate) fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
@@ -45,8 +44,7 @@ impl<'a> SymbolTable<'a> {
         starts.windows(2).map(of_span)
     }
 
-    /// Checks that there are no symbols or as many as there may be, that each has 1 to 16 bytes, and that
-    /// the single bytes are the first.
+    /// Checks the number and lengths of symbols, and that the single bytes come first.
     pub(crate) fn validate(&self) -> Result<()> {
         let is_table = || {
             let symbols = self.starts.len() - 1;
@@ -75,11 +73,10 @@ impl<'a> SymbolTable<'a> {
         }
     }
 
-    /// Appends the text that codes stand for, which has `length` bytes. `None` where it has not, or where
-    /// a code has no symbol.
+    /// Appends the decoded text. `None` if it does not have `length` bytes, or a code has no symbol.
     ///
-    /// Cost: some four nanoseconds a code while the table is in the cache. Allocates no more than eight times
-    /// the bytes of the codes.
+    /// Cost: about four nanoseconds per code while the table is cached. Allocates at most eight times the bytes of
+    /// the codes.
     pub(crate) fn decode(&self, codes: &[u8], length: usize, output: &mut Vec<u8>) -> Option<()> {
         let (codes, odd) = codes.as_chunks::<2>();
         if !odd.is_empty() || length > codes.len() * SYMBOL_BYTES_MAX {
@@ -93,7 +90,7 @@ impl<'a> SymbolTable<'a> {
             let code = u16::from_le_bytes(code) as usize;
             let span = self.starts.get(code..)?.first_chunk::<2>()?;
             let symbol = self.bytes.get(span[0] as usize..)?.first_chunk()?;
-            // What is copied after the symbol is written over by the next one.
+            // The next symbol overwrites the surplus bytes.
             *text.get_mut(end..)?.first_chunk_mut::<SYMBOL_BYTES_MAX>()? = *symbol;
             end += (span[1] - span[0]) as usize;
         }
@@ -110,7 +107,7 @@ pub(crate) struct SymbolSections {
 }
 
 impl SymbolSections {
-    /// The sections of a table that is begun.
+    /// The sections of an unfinished table.
     fn empty() -> SymbolSections {
         SymbolSections {
             starts: vec![0],
@@ -118,7 +115,7 @@ impl SymbolSections {
         }
     }
 
-    /// The number of symbols of a table that is begun.
+    /// The number of symbols of an unfinished table.
     fn len(&self) -> usize {
         self.starts.len() - 1
     }
@@ -129,14 +126,14 @@ impl SymbolSections {
         self.starts.push(self.bytes.len() as u32);
     }
 
-    /// The sections with what comes after the last symbol.
+    /// The sections with padding.
     fn finished(&self) -> SymbolSections {
         let mut finished = self.clone();
         finished.bytes.extend_from_slice(&[0; SYMBOL_BYTES_MAX]);
         finished
     }
 
-    /// The sections where texts are not compressed.
+    /// The sections if texts are not compressed.
     pub(crate) fn none() -> SymbolSections {
         SymbolSections {
             starts: Vec::new(),

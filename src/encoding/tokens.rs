@@ -1,9 +1,8 @@
 //! Token streams: the terms of each title (or company name) in order, for checking phrases.
 //!
-//! A term is written as its number in LEB128, seven bits a byte, the last byte without the high
-//! bit. Numbers go by frequency, so common terms take one byte and a title about 14. A phrase is
-//! then a run of bytes: it occurs where its own encoding occurs after the end of a term, without
-//! decoding anything.
+//! Terms are stored as numbers in LEB128: seven bits per byte, the last byte without the high bit. Frequent terms
+//! have small numbers, so common terms take one byte and a title about 14. A phrase is a sequence of bytes, which
+//! is found at term boundaries of a stream without decoding.
 
 use crate::encoding::frame_of_reference::FrameOfReference;
 use crate::encoding::varint;
@@ -21,7 +20,7 @@ pub(crate) fn push(stream: &mut Vec<u8>, term: TermNumber) {
 /// The terms of a stream, in order.
 ///
 /// # Errors
-/// Corrupt, where a number has more than 32 bits or the stream ends within one.
+/// Corrupt, if a number has more than 32 bits or the stream ends within one.
 pub(crate) fn decode(mut stream: &[u8]) -> impl Iterator<Item = Result<TermNumber>> {
     std::iter::from_fn(move || {
         let (&first, rest) = stream.split_first()?;
@@ -34,7 +33,7 @@ pub(crate) fn decode(mut stream: &[u8]) -> impl Iterator<Item = Result<TermNumbe
     })
 }
 
-/// The term whose first byte was taken from the stream; none where it is malformed.
+/// Decodes a term after its first byte; `None` if it is malformed.
 fn decode_long(first: u8, stream: &mut &[u8]) -> Option<TermNumber> {
     let mut number = u32::from(first & 0x7F);
     for shift in [7, 14, 21, 28] {
@@ -52,7 +51,7 @@ fn decode_long(first: u8, stream: &mut &[u8]) -> Option<TermNumber> {
     None
 }
 
-/// A view of the token streams of a field, one after the other, with the end of each.
+/// A view of the concatenated token streams of a field, with the end of each.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TokenStreams<'a> {
     pub(crate) ends: FrameOfReference<'a>,
@@ -67,7 +66,7 @@ impl<'a> TokenStreams<'a> {
         &self.bytes[start as usize..end as usize]
     }
 
-    /// Checks that the ends ascend and stay within the bytes, so that no view can fail.
+    /// Checks that the ends ascend and are within the bytes, so that no access can fail.
     pub(crate) fn validate(&self) -> Result<()> {
         self.ends.validate()?;
         let last = self.ends.last().unwrap_or(0);
@@ -81,7 +80,7 @@ impl<'a> TokenStreams<'a> {
     }
 }
 
-/// A phrase as it stands in a stream.
+/// A phrase in the encoding of streams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct EncodedPhrase(Vec<u8>);
 
@@ -93,7 +92,7 @@ impl EncodedPhrase {
         EncodedPhrase(bytes)
     }
 
-    /// Whether the phrase occurs in the stream of `index`. Cost: a scan of its few bytes.
+    /// Whether the phrase occurs in the stream at an index. Cost: a scan of its few bytes.
     pub(crate) fn occurs(&self, streams: &TokenStreams<'_>, index: usize) -> bool {
         let stream = streams.get(index);
         let length = self.0.len();

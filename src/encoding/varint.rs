@@ -9,14 +9,14 @@ pub(crate) fn push(output: &mut Vec<u8>, mut number: u64) {
     output.push(number as u8);
 }
 
-/// Takes a number from the front; none where it has more than 64 bits or the bytes end within it.
+/// Takes a number from the front; `None` if it has more than 64 bits or is truncated.
 pub(crate) fn take(rest: &mut &[u8]) -> Option<u64> {
     let mut number = 0_u64;
     for shift in (0..u64::BITS).step_by(7) {
         let (&byte, after) = rest.split_first()?;
         *rest = after;
         let bits = u64::from(byte & 0x7F);
-        // The tenth byte has room for one bit.
+        // The tenth byte can hold only one bit.
         if shift == 63 && bits > 1 {
             return None;
         }

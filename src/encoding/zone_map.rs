@@ -1,9 +1,9 @@
-//! Columns whose codes ascend with their values, with zone maps: the minimum and maximum of each block.
+//! Ordered columns with zone maps: the minimum and maximum code of each block.
 //!
-//! Signals arrive roughly by date, so most blocks lie inside or outside a range of dates as a whole:
-//! their minimum and maximum codes tell. A few signals arrive late, years even, and make every block
-//! a block at the edge; the order of a block's rows by code finds those few without reading the rest.
-//! Of the block that a range of recent dates starts in, its fine zones tell where.
+//! Signals arrive roughly in date order, so zone maps show that most blocks are entirely inside or outside a range
+//! of dates. A few signals arrive late, even by years, and put every block at the edge; a sorted permutation of
+//! the block finds those few without reading the rest. Within the block where a range of recent dates starts,
+//! fine zones locate the boundary.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -13,9 +13,8 @@ use crate::encoding::block_permutation::BlockPermutations;
 use crate::encoding::column::{Column, NO_CODE};
 use crate::kernels::block::BLOCK_ROWS;
 
-/// Rows of a fine zone, of which there are 32 in a block. Looking through them takes some 30
-/// nanoseconds, and a fine zone at the edge a quarter of a microsecond (`benches/queries`, country +
-/// size + last days).
+/// Rows of a fine zone, so a block has 32. Checking them takes about 30 nanoseconds, and scanning a fine zone at
+/// the edge a quarter of a microsecond (`benches/queries`, country + size + last days).
 const FINE_ZONE_ROWS: u32 = 2048;
 
 /// A view of a column whose codes ascend with its values.
@@ -25,22 +24,21 @@ pub(crate) struct OrderedColumn<'a> {
     pub(crate) column: Column<'a>,
     /// The minimum and maximum code of each block.
     pub(crate) blocks: &'a [Zone],
-    /// The minimum and maximum code of each fine zone, where they are kept.
+    /// The minimum and maximum code of each fine zone, if stored.
     pub(crate) fine_zones: Option<&'a [Zone]>,
-    /// The order of each block's rows, where it is kept.
+    /// The sorted permutation of each block's rows, if stored.
     pub(crate) orders: Option<BlockPermutations<'a>>,
 }
 
 impl<'a> OrderedColumn<'a> {
-    /// The offsets of a block's rows with a code in the range, by ascending code, where the order
-    /// is kept; as [`BlockPermutations::offsets_in`].
+    /// The offsets of a block's rows with a code in the range, by ascending code, if permutations are stored; as
+    /// [`BlockPermutations::offsets_in`].
     pub(crate) fn offsets_in(&self, block: u32, range: &RangeInclusive<u32>) -> Option<&'a [u16]> {
         let within = self.blocks[block as usize];
         Some(self.orders?.offsets_in(block, range, within, &self.column))
     }
 
-    /// Where a block's rows with a code in one of the ranges are, as far as its fine zones tell:
-    /// offsets in whole words.
+    /// A span of offsets, in whole words, that contains the block's rows in the ranges, according to its fine zones.
     pub(crate) fn span(&self, block: u32, ranges: &[RangeInclusive<u32>]) -> Range<u32> {
         let Some(fine_zones) = self.fine_zones_of(block) else {
             return 0..BLOCK_ROWS;
@@ -59,8 +57,8 @@ impl<'a> OrderedColumn<'a> {
     }
 }
 
-/// The minimum and maximum code of a block or a fine zone, so that a range can skip it or take it whole. Rows
-/// without a value count as code 0. Part of the format.
+/// The minimum and maximum code of a block or a fine zone, so that a range can skip or include all of it. Rows
+/// without a value have code 0. Part of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Zone {
@@ -68,19 +66,19 @@ pub(crate) struct Zone {
     pub(crate) max: u32,
 }
 
-/// What a block's minimum and maximum codes say about ranges of codes.
+/// How a zone overlaps ranges of codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Overlap {
-    /// No row's code is in a range.
+    /// No code is in a range.
     None,
-    /// Some rows' codes may be.
+    /// Some codes may be in a range.
     Some,
-    /// Every row's code is.
+    /// Every code is in a range.
     All,
 }
 
 impl Zone {
-    /// Whether the block's rows have codes in one of these ranges, as far as the block tells.
+    /// Classifies the overlap of the zone with these ranges.
     pub(crate) fn classify(&self, ranges: &[RangeInclusive<u32>]) -> Overlap {
         let holds_all =
             |range: &RangeInclusive<u32>| range.contains(&self.min) && range.contains(&self.max);
@@ -97,12 +95,12 @@ impl Zone {
     }
 }
 
-/// The ranges of a column's blocks.
+/// The zones of a column's blocks.
 pub(crate) fn block_zones(codes: &[u32]) -> Vec<Zone> {
     ranges_of(codes.chunks(BLOCK_ROWS as usize))
 }
 
-/// The ranges of the fine zones of a column's blocks.
+/// The fine zones of a column.
 pub(crate) fn fine_zones(codes: &[u32]) -> Vec<Zone> {
     ranges_of(codes.chunks(FINE_ZONE_ROWS as usize))
 }
@@ -115,7 +113,7 @@ fn ranges_of<'c>(parts: impl Iterator<Item = &'c [u32]>) -> Vec<Zone> {
     parts.map(range).collect()
 }
 
-/// How many fine zones the rows of a segment have.
+/// The number of fine zones of a segment.
 pub(crate) fn fine_zone_count(rows: u32) -> u32 {
     rows.div_ceil(FINE_ZONE_ROWS)
 }

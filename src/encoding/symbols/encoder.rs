@@ -1,30 +1,30 @@
-//! Compressing texts with a symbol table.
+//! Compresses texts with a symbol table.
 
 use super::trainer::Trainer;
 use super::{SymbolSections, SymbolTable};
 
-/// How many bytes of texts a table is made from. From 4 to 8 MiB compressed texts shrink by 5 %, from 8
-/// to 32 MiB by 2 to 4 % at three to four times the time (a tenth of a second for 8).
+/// Bytes of texts in a training sample. From 4 to 8 MiB, compressed texts shrink by 5 %; from 8 to 32 MiB by 2 to
+/// 4 %, at three to four times the training time (a tenth of a second for 8 MiB).
 pub(crate) const SAMPLE_BYTES: usize = 8 << 20;
 
-/// How many bytes of a symbol it is found by: the first of these numbers that is at most its length.
+/// Prefix lengths for look-ups: a symbol is found by the first of these that is at most its length.
 pub(super) const PREFIX_BYTES: [usize; 3] = [8, 4, 2];
 
-/// Replaces texts by the codes of the longest symbols that they go on with.
+/// Encodes texts greedily: each code is the longest symbol that matches.
 #[derive(Debug)]
 pub(crate) struct Encoder {
-    /// By length of the prefix, as [`PREFIX_BYTES`].
+    /// By prefix length, in the order of [`PREFIX_BYTES`].
     by_prefix: [PrefixTable; PREFIX_BYTES.len()],
-    /// The symbols, without what comes after the last.
+    /// The symbols without padding.
     symbols: SymbolSections,
 }
 
 impl Encoder {
-    /// Makes a table for texts such as those of a sample: one pass over it, in which two neighbouring
-    /// symbols become one as soon as they have been met often enough.
+    /// Trains a table on a sample in one pass: two neighbouring symbols are merged when they have occurred together
+    /// often enough.
     ///
-    /// Cost: 10 to 16 nanoseconds a byte. What is made depends on the order of the sample: of a source
-    /// that is sorted, take texts from all over it.
+    /// Cost: 10 to 16 nanoseconds per byte. The table depends on the order of the sample: sample a sorted source
+    /// evenly.
     pub(crate) fn train<'t>(sample: impl Iterator<Item = &'t [u8]>) -> Encoder {
         let mut trainer = Trainer::new();
         for text in sample {
@@ -36,7 +36,7 @@ impl Encoder {
         Encoder::of_symbols(trainer.into_symbols())
     }
 
-    /// The encoder of a table that was made before and is not empty.
+    /// Creates an encoder from an existing table, which must not be empty.
     ///
     /// Cost: a few milliseconds.
     pub(crate) fn of_table(table: SymbolTable<'_>) -> Encoder {
@@ -61,14 +61,14 @@ impl Encoder {
         }
     }
 
-    /// The symbols that the codes stand for.
+    /// The symbols of the table.
     pub(crate) fn symbols(&self) -> SymbolSections {
         self.symbols.finished()
     }
 
     /// Appends the codes of a text.
     ///
-    /// Cost: 40 to 55 nanoseconds a code, 5 to 7 nanoseconds a byte, on a busy machine (docs/benchmarks.md).
+    /// Cost: 40 to 55 nanoseconds per code, 5 to 7 nanoseconds per byte (docs/benchmarks.md).
     pub(crate) fn encode(&self, text: &[u8], output: &mut Vec<u8>) {
         let mut rest = text;
         while !rest.is_empty() {
@@ -78,7 +78,7 @@ impl Encoder {
         }
     }
 
-    /// The code and the length of the longest symbol that a text starts with, which is not empty.
+    /// The code and length of the longest symbol that is a prefix of a non-empty text.
     #[inline]
     fn longest(&self, text: &[u8]) -> (u16, usize) {
         let [first, second] = two_words(text);
@@ -100,44 +100,44 @@ impl Encoder {
     }
 }
 
-/// The symbols of one length of prefix: an open-addressing hash table by prefix, whose slots hold the longest
-/// symbol of each, behind a filter that most prefixes without symbols do not pass.
+/// The symbols of one prefix length: an open-addressing hash table by prefix, whose slots have the longest symbol
+/// of each, with a filter that rejects most prefixes without symbols.
 #[derive(Debug)]
 struct PrefixTable {
-    /// A power of two, at most half of them used.
+    /// A power of two, at most half occupied.
     slots: Box<[Slot]>,
-    /// Bit `n` is set where a prefix has a hash that ends in `n`.
+    /// Bit `n` is set if the hash of some prefix ends in `n`.
     filter: Box<[u64; FILTER_WORDS]>,
-    /// The other symbols of the slots, those of one next to each other, longest first.
+    /// The other symbols, grouped by slot, longest first.
     others: Vec<Candidate>,
 }
 
-/// 32 KiB: it stays in the cache that is the fastest but one, and of 20,000 prefixes 7 % pass that have no symbol.
-/// With four times as many bits a code takes as long.
+/// 32 KiB: it stays in the L2 cache, and with 20,000 prefixes, 7 % of those without symbols pass. Four times as
+/// many bits are not faster.
 const FILTER_WORDS: usize = 1 << 12;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     prefix: u64,
     longest: Candidate,
-    /// The first of its other symbols.
+    /// The index of its first other symbol.
     others: u32,
 }
 
-/// A symbol, without its prefix.
+/// A symbol without its prefix.
 #[derive(Clone, Copy, Debug, Default)]
 struct Candidate {
-    /// The bytes after the prefix, zeros after them.
+    /// The bytes after the prefix, padded with zeros.
     tail: u64,
     code: u16,
     tail_bytes: u8,
-    /// What comes after it in a list of symbols with one prefix.
+    /// The next entry in the list of symbols with this prefix.
     next: Next,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Next {
-    /// There is no symbol here at all.
+    /// The slot is empty.
     #[default]
     Nothing,
     End,
@@ -154,7 +154,7 @@ impl Candidate {
         }
     }
 
-    /// Whether it is what a text goes on with that has so many more bytes at most.
+    /// Whether it matches the next bytes of a text with at most this many left.
     #[inline]
     fn fits(&self, tail: u64, tail_bytes_max: usize) -> bool {
         let tail_bytes = self.tail_bytes as usize;
@@ -219,7 +219,7 @@ impl PrefixTable {
         (index + 1) & (self.slots.len() - 1)
     }
 
-    /// The longest symbol with a prefix that is what a text goes on with.
+    /// The longest symbol with a prefix that matches a text.
     #[inline]
     fn find(&self, prefix: u64, tail: u64, tail_bytes_max: usize) -> Option<&Candidate> {
         let hash = hash(prefix);
@@ -227,7 +227,7 @@ impl PrefixTable {
             return None;
         }
         let mut index = self.first_slot(hash);
-        // No slot from the first one up to this one is empty or has the prefix.
+        // Invariant: no slot before this one is empty or has the prefix.
         let slot = loop {
             let slot = &self.slots[index];
             if slot.longest.next == Next::Nothing {
@@ -240,7 +240,7 @@ impl PrefixTable {
         };
         let mut candidate = &slot.longest;
         let mut others = self.others[slot.others as usize..].iter();
-        // Those before the candidate do not fit.
+        // Invariant: earlier candidates do not match.
         while !candidate.fits(tail, tail_bytes_max) {
             if candidate.next != Next::Shorter {
                 return None;
@@ -256,7 +256,7 @@ fn filter_word(hash: u64) -> usize {
     (hash / 64) as usize % FILTER_WORDS
 }
 
-/// Mixes all bits of a prefix: its low half chooses a bit of the filter, the high one a slot.
+/// Hashes a prefix: the low half selects a bit of the filter, the high half a slot.
 #[inline]
 fn hash(prefix: u64) -> u64 {
     const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -264,7 +264,7 @@ fn hash(prefix: u64) -> u64 {
     (mixed ^ (mixed >> 32)).wrapping_mul(ODD)
 }
 
-/// The first 16 bytes of a text as two numbers, zeros after its end.
+/// The first 16 bytes of a text as two numbers, padded with zeros.
 #[inline]
 fn two_words(text: &[u8]) -> [u64; 2] {
     let both = match text.first_chunk::<16>() {
@@ -278,7 +278,7 @@ fn two_words(text: &[u8]) -> [u64; 2] {
     [both as u64, (both >> u64::BITS) as u64]
 }
 
-/// The first eight bytes of a text as a number, zeros after its end.
+/// The first eight bytes of a text as a number, padded with zeros.
 #[inline]
 pub(super) fn word(text: &[u8]) -> u64 {
     if let Some(bytes) = text.first_chunk::<8>() {
@@ -289,7 +289,7 @@ pub(super) fn word(text: &[u8]) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// Keeps some of the eight bytes of a word, the first ones.
+/// Keeps the first bytes of a word.
 #[inline]
 pub(super) fn first_bytes(word: u64, bytes: usize) -> u64 {
     let shift = u64::BITS - 8 * bytes as u32;

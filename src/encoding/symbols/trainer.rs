@@ -1,36 +1,35 @@
-//! Making symbol tables.
+//! Trains symbol tables.
 
 use hashbrown::HashMap;
 
 use super::encoder::{PREFIX_BYTES, first_bytes, word};
 use super::{BYTE_SYMBOLS, SYMBOL_BYTES_MAX, SYMBOLS_MAX, SymbolSections};
 
-/// How often two symbols stand next to each other in the sample until they are joined. With this number the
-/// table of a real corpus is just full when the sample ends; with twice as many, compressed texts have 6
-/// to 10 % more bytes.
+/// Occurrences of a pair of symbols before it is merged. With this number, the table of a real corpus is just
+/// full at the end of the sample; with twice as many, compressed texts are 6 to 10 % longer.
 const JOIN_COUNT: u32 = 4;
 
-/// A symbol of two bytes or more, by its prefix.
+/// A symbol of at least two bytes, without its prefix.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
-    /// The bytes after the prefix, zeros after them.
+    /// The bytes after the prefix, padded with zeros.
     tail: u64,
     tail_bytes: u8,
     code: u16,
 }
 
-/// Symbols that are still added to.
+/// A table under construction.
 #[derive(Debug)]
 pub(super) struct Trainer {
-    /// By length of the prefix, as [`PREFIX_BYTES`], and by prefix: the symbols with it, longest first.
+    /// By prefix length, in the order of [`PREFIX_BYTES`], and by prefix: the symbols, longest first.
     by_prefix: [HashMap<u64, Vec<Candidate>>; PREFIX_BYTES.len()],
     symbols: SymbolSections,
-    /// How often each two symbols have stood next to each other that were not joined.
+    /// The number of occurrences of unmerged pairs.
     counts: HashMap<(u16, u16), u32>,
 }
 
 impl Trainer {
-    /// Begins with the single bytes.
+    /// Creates a table of single bytes.
     pub(super) fn new() -> Trainer {
         let mut trainer = Trainer {
             by_prefix: Default::default(),
@@ -44,17 +43,17 @@ impl Trainer {
         trainer
     }
 
-    /// Whether the table has as many symbols as it may have.
+    /// Whether the table is full.
     pub(super) fn is_full(&self) -> bool {
         self.symbols.len() == SYMBOLS_MAX
     }
 
-    /// The symbols, without what comes after the last.
+    /// The symbols without padding.
     pub(super) fn into_symbols(self) -> SymbolSections {
         self.symbols
     }
 
-    /// Joins what often stands together, up to the end of a text or until the table is full.
+    /// Merges frequent pairs of a text, until its end or until the table is full.
     pub(super) fn learn(&mut self, text: &[u8]) {
         let mut last: Option<(u16, usize)> = None;
         let mut at = 0;
@@ -76,7 +75,7 @@ impl Trainer {
         }
     }
 
-    /// Adds a symbol; returns its code.
+    /// Adds a symbol. Returns its code.
     fn add(&mut self, symbol: &[u8]) -> u16 {
         let code = self.symbols.len() as u16;
         self.symbols.push(symbol);
@@ -95,7 +94,7 @@ impl Trainer {
         code
     }
 
-    /// The code and the length of the longest symbol that a text starts with, which is not empty.
+    /// The code and length of the longest symbol that is a prefix of a non-empty text.
     #[inline]
     fn longest(&self, text: &[u8]) -> (u16, usize) {
         for (bytes, by_prefix) in PREFIX_BYTES.into_iter().zip(&self.by_prefix) {
