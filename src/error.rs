@@ -199,6 +199,15 @@ impl Error {
         &self.0.reason
     }
 
+    /// What untrusted clients may read: [`reason`](Self::reason) and what the operating system said, without
+    /// paths and addresses.
+    pub fn public_reason(&self) -> String {
+        match self.io_error() {
+            Some(source) => format!("{}: {source}", self.0.reason),
+            None => self.0.reason.clone(),
+        }
+    }
+
     /// Adds the file, unless a lower layer has already done so.
     pub(crate) fn at(mut self, path: &Path) -> Error {
         self.0.path.get_or_insert_with(|| path.to_owned());
@@ -228,14 +237,20 @@ impl fmt::Display for Error {
     }
 }
 
-/// Appends the sources of an error, each after a colon.
+/// Appends the sources of an error, each after a colon. One whose text stands in that of an error before it
+/// is left out: crates for HTTP and object stores repeat their sources at each level.
 pub(crate) fn write_sources(
     error: &(dyn std::error::Error + 'static),
     f: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
+    let mut written = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {
-        write!(f, ": {error}")?;
+        let text = error.to_string();
+        if !written.contains(&text) {
+            write!(f, ": {text}")?;
+            written = text;
+        }
         source = error.source();
     }
     Ok(())

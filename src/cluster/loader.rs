@@ -180,7 +180,7 @@ impl Loader {
             }
             Err(error) => look.error = Some(error),
         }
-        look.following.error = look.error.as_ref().map(public_error);
+        look.following.error = look.error.as_ref().map(Error::public_reason);
         self.reports.report(look.following.clone());
         look
     }
@@ -340,12 +340,4 @@ fn log_once(error: Option<&Error>, told: &mut Option<String>) {
         tracing::error!(error, "the newest generation cannot be loaded");
     }
     *told = error;
-}
-
-/// What anybody may read of an error: without paths and addresses, but with what the operating system said.
-fn public_error(error: &Error) -> String {
-    match error.io_error() {
-        Some(source) => format!("{}: {source}", error.reason()),
-        None => error.reason().to_owned(),
-    }
 }

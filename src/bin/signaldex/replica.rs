@@ -109,17 +109,8 @@ fn report(service: &Service, progress: &Progress) {
     service.report_following(Following {
         newest: progress.newest,
         store_answered: progress.store_answered,
-        error: progress.error.as_ref().map(public_error),
+        error: progress.error.as_ref().map(signaldex::Error::public_reason),
         objects_fetched: progress.objects_fetched,
         bytes_fetched: progress.bytes_fetched,
     });
-}
-
-/// What anybody may read of an error: without paths and addresses, but with what the operating
-/// system said.
-fn public_error(error: &signaldex::Error) -> String {
-    match error.io_error() {
-        Some(source) => format!("{}: {source}", error.reason()),
-        None => error.reason().to_owned(),
-    }
 }
