@@ -13,11 +13,11 @@ pub(super) struct Admission {
 }
 
 impl Admission {
-    /// Admits `running_max` at once, and as many again after a wait of at most `wait`.
-    pub(super) fn new(running_max: usize, wait: Duration) -> Admission {
+    /// Admits `running_max` at once; `queued_max` more wait for their turn, each for at most `wait`.
+    pub(super) fn new(running_max: usize, queued_max: usize, wait: Duration) -> Admission {
         Admission {
             running: Semaphore::new(running_max),
-            queue: Semaphore::new(running_max),
+            queue: Semaphore::new(queued_max),
             wait,
         }
     }

@@ -32,7 +32,7 @@ impl Coordinator {
     pub(super) fn new(asker: Asker, queries: usize, queue: Duration) -> Coordinator {
         Coordinator {
             asker,
-            admission: Admission::new(queries, queue),
+            admission: Admission::new(queries, queries, queue),
         }
     }
 

@@ -30,7 +30,7 @@ const LOOK_TIME: Duration = Duration::from_secs(1);
 
 /// Clients' queries under way at once, for each core: enough to wait for others, and few enough to be
 /// answered within a fraction of a second.
-const QUERIES_PER_CORE: usize = 16;
+const QUERIES_PER_CORE: usize = 8;
 
 /// How a node behaves.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ pub struct NodeOptions {
 }
 
 impl NodeOptions {
-    /// A deadline of two seconds, other replicas and a look after half of one, and 16 queries for each core.
+    /// A deadline of two seconds, other replicas and a look after half of one, and 8 queries for each core.
     pub fn new(cache: impl Into<PathBuf>) -> NodeOptions {
         NodeOptions {
             cache: cache.into(),

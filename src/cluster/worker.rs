@@ -1,7 +1,7 @@
 //! The worker of a node: answers questions about the node's shards, its own coordinator's and others'.
 //!
 //! Cheap questions are answered where they arrive. Expensive ones run on threads, as many shards at once as
-//! there are cores; a few questions wait for their turn, and further ones are refused.
+//! there are cores; others wait for their turn, and are refused where that takes too long.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -25,6 +25,10 @@ use crate::{Error, Result, Snapshot, catch_damage};
 
 /// What a question may cost to be answered where it arrives, as `--cheap-query-cost` of a service has it.
 const CHEAP_COST: u64 = 20_000;
+
+/// Expensive questions that may wait for their turn, for each core: more than come in time from nodes that each
+/// admit a bounded number of queries, so that what was admitted is refused only after a wait.
+const QUEUED_PER_CORE: usize = 256;
 
 /// How long an expensive question may wait for its turn.
 const TURN_TIME: Duration = Duration::from_millis(500);
@@ -61,7 +65,7 @@ impl Worker {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Worker(Arc::new(Shared {
             loaded,
-            expensive: Admission::new(2 * cores, TURN_TIME),
+            expensive: Admission::new(2 * cores, QUEUED_PER_CORE * cores, TURN_TIME),
             threads: Arc::new(Semaphore::new(cores)),
             memory: Arc::new(Semaphore::new(MEMORY_KIB_MAX)),
         }))

@@ -79,7 +79,7 @@ pub(crate) struct ClusterOptions {
     /// Seconds between health checks of the other nodes and checks of the store
     #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = parse_seconds, env = "SIGNALDEX_CLUSTER_INTERVAL")]
     cluster_interval: Duration,
-    /// Concurrent queries of clients, by default 16 per core; as many again may wait, further ones are
+    /// Concurrent queries of clients, by default 8 per core; as many again may wait, further ones are
     /// answered 503
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), env = "SIGNALDEX_MAX_QUERIES")]
     max_queries: Option<u16>,

@@ -6,7 +6,7 @@ use super::*;
 
 #[tokio::test]
 async fn work_is_bounded_and_what_waits_too_long_or_in_vain_is_refused() {
-    let admission = Arc::new(Admission::new(2, Duration::from_millis(100)));
+    let admission = Arc::new(Admission::new(2, 2, Duration::from_millis(100)));
     let first = admission.enter().await.expect("a turn");
     let second = admission.enter().await.expect("a turn");
     let waiting: Vec<_> = (0..2)
