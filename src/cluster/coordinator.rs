@@ -61,13 +61,31 @@ impl Coordinator {
         work.await
     }
 
-    /// The shards that can hold matches: one, where the filter names a company.
+    /// The shards that can hold matches: one, where the filter names a company, and none that is empty.
     fn shards(&self, at: &CorpusView, filter: &Filter) -> Vec<u32> {
-        let count = self.members().shard_count(at.generation);
-        match &filter.company_slug {
-            Some(slug) if count > 0 => vec![shard_of(slug, count)],
-            _ => (0..count).collect(),
+        let mut shards = self.members().shards_with_signals(at.generation);
+        if let Some(slug) = &filter.company_slug {
+            let of_company = shard_of(slug, self.members().shard_count(at.generation));
+            shards.retain(|&shard| shard == of_company);
         }
+        shards
+    }
+
+    /// Looks for a signal in this node's own shards, and only then in those of others: its id does not say which
+    /// company it belongs to.
+    async fn find_signal(
+        &self,
+        at: &CorpusView,
+        id: SignalId,
+    ) -> Result<Option<Vec<u8>>, Unanswered> {
+        let shards = self.members().shards_with_signals(at.generation);
+        let is_own = |&shard: &u32| self.members().is_own(at.generation, shard);
+        let (own, others): (Vec<u32>, Vec<u32>) = shards.into_iter().partition(is_own);
+        let found = self.lone(at, &own, Wanted::Signal(id)).await?;
+        if found.is_some() || others.is_empty() {
+            return Ok(found);
+        }
+        self.lone(at, &others, Wanted::Signal(id)).await
     }
 
     async fn find(
@@ -255,9 +273,7 @@ impl Corpus for Coordinator {
     }
 
     fn signal<'a>(&'a self, at: &'a CorpusView, id: SignalId) -> CorpusFuture<'a, Option<Vec<u8>>> {
-        // An id does not say which company it belongs to.
-        let shards: Vec<u32> = (0..self.members().shard_count(at.generation)).collect();
-        Box::pin(self.admitted(async move { self.lone(at, &shards, Wanted::Signal(id)).await }))
+        Box::pin(self.admitted(self.find_signal(at, id)))
     }
 
     fn company<'a>(

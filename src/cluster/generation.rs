@@ -137,12 +137,16 @@ impl KeptManifests {
         Ok(())
     }
 
-    /// Forgets the generations below one.
-    pub(super) fn forget_below(&self, generation: u64) {
+    /// Forgets the generations below the newest of these, but for these.
+    pub(super) fn forget_all_but(&self, generations: &[u64]) {
+        let Some(&newest) = generations.iter().max() else {
+            return;
+        };
         let files = std::fs::read_dir(&self.folder).into_iter().flatten();
         for name in files.flatten().map(|file| file.file_name()) {
             let number = name.to_str().and_then(|name| name.parse::<u64>().ok());
-            if let Some(number) = number.filter(|&number| number < generation) {
+            let is_former = |number: &u64| *number < newest && !generations.contains(number);
+            if let Some(number) = number.filter(is_former) {
                 self.forget(number);
             }
         }

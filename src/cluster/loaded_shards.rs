@@ -32,10 +32,10 @@ impl LoadedShards {
         self.0.store(Arc::new(held));
     }
 
-    /// Lets go of the generations below one.
-    pub(super) fn retire_below(&self, generation: u64) {
+    /// Lets go of these generations.
+    pub(super) fn retire(&self, generations: &[u64]) {
         let mut held = BTreeMap::clone(&self.all());
-        held.retain(|&held, _| held >= generation);
+        held.retain(|generation, _| !generations.contains(generation));
         self.0.store(Arc::new(held));
     }
 

@@ -6,7 +6,7 @@
 //! <cache>/cluster/manifests/<number>   the manifests of the generations that the copies are of
 //! ```
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -133,7 +133,7 @@ impl Loader {
     }
 
     fn directory(&self, shard: u32, count: u32) -> PathBuf {
-        self.cache.join(format!("{shard}-of-{count}"))
+        self.cache.join(copy_name(shard, count))
     }
 
     /// The shards of a generation that are this node's, each with the generation of its index.
@@ -288,7 +288,8 @@ impl Loader {
         grace: Duration,
         has_asked: bool,
     ) {
-        let mut unused: Option<(u64, Instant)> = None;
+        let mut unused = BTreeMap::new();
+        let mut has_former_copies = true;
         let mut retry_delay = RetryDelay::new(interval, None);
         let mut told = None;
         let mut pause = if has_asked { interval } else { Duration::ZERO };
@@ -300,17 +301,60 @@ impl Loader {
                 let newest = look.following.newest;
                 retry_delay.note(look.error.is_some().then_some(newest));
                 log_once(look.error.as_ref(), &mut told);
+                // While the newest generation cannot be loaded, nothing else is touched.
+                if look.error.is_none() && has_former_copies {
+                    self.remove_former_copies();
+                    has_former_copies = false;
+                }
             }
             members.choose();
-            let oldest = members.oldest_in_use();
-            match unused {
-                Some((generation, since)) if generation == oldest => {
-                    if since.elapsed() >= grace {
-                        self.loaded.retire_below(generation);
-                        self.kept.forget_below(generation);
-                    }
-                }
-                _ => unused = Some((oldest, Instant::now())),
+            has_former_copies |= self.retire(&members.to_keep(), &mut unused, grace);
+        }
+    }
+
+    /// Lets go of the generations that have not been among those to keep for `grace`, as requests that began
+    /// on them are over then, and says whether there were any. `unused` says since when each is not kept.
+    fn retire(
+        &self,
+        kept: &BTreeSet<u64>,
+        unused: &mut BTreeMap<u64, Instant>,
+        grace: Duration,
+    ) -> bool {
+        let held = self.loaded.all();
+        unused.retain(|generation, _| held.contains_key(generation) && !kept.contains(generation));
+        for &generation in held.keys().filter(|held| !kept.contains(held)) {
+            unused.entry(generation).or_insert_with(Instant::now);
+        }
+        let is_due = |(_, since): &(&u64, &Instant)| since.elapsed() >= grace;
+        let due: Vec<u64> = unused.iter().filter(is_due).map(|(&due, _)| due).collect();
+        if !due.is_empty() {
+            self.loaded.retire(&due);
+            let left: Vec<u64> = self.loaded.all().keys().copied().collect();
+            self.kept.forget_all_but(&left);
+        }
+        !due.is_empty()
+    }
+
+    /// Removes the copies that are of no generation here: those of former numbers of shards, and of shards that
+    /// other nodes hold now.
+    fn remove_former_copies(&mut self) {
+        let held = self.loaded.all();
+        let used = held.values().flat_map(|held| {
+            let count = held.manifest.shard_count();
+            let shards = self.own_shards(&held.manifest).into_iter();
+            shards.map(move |(shard, _)| (count, shard))
+        });
+        let used: HashSet<(u32, u32)> = used.collect();
+        self.replicas.retain(|copy, _| used.contains(copy));
+        let entries = std::fs::read_dir(&self.cache).into_iter().flatten();
+        for entry in entries.flatten() {
+            let copy = entry.file_name().to_str().and_then(copy_of_name);
+            let Some((count, shard)) = copy.filter(|copy| !used.contains(copy)) else {
+                continue;
+            };
+            match std::fs::remove_dir_all(entry.path()) {
+                Ok(()) => tracing::info!(shard, count, "a copy that nothing uses is removed"),
+                Err(error) => tracing::warn!(shard, count, %error, "a copy cannot be removed"),
             }
         }
     }
@@ -324,6 +368,17 @@ impl Loader {
         let newer = ClusterGeneration::all_above(&self.store, faulty).await;
         newer.map_or(true, |newer| newer.is_empty())
     }
+}
+
+/// The number of shards and the shard of which a directory has the copy.
+fn copy_of_name(name: &str) -> Option<(u32, u32)> {
+    let (shard, count) = name.split_once("-of-")?;
+    let (shard, count) = (shard.parse().ok()?, count.parse().ok()?);
+    (name == copy_name(shard, count)).then_some((count, shard))
+}
+
+fn copy_name(shard: u32, count: u32) -> String {
+    format!("{shard}-of-{count}")
 }
 
 fn add(following: &mut Following, progress: &Progress) {

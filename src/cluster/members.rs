@@ -3,7 +3,7 @@
 //! Every node looks after every other by itself: there is no leader and nothing to agree on. Two
 //! nodes may serve different generations briefly; an answer is of one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -173,6 +173,26 @@ impl Members {
             .map_or(0, |held| held.manifest.shard_count())
     }
 
+    /// The shards of a generation that hold signals: no query finds any in the others.
+    pub(super) fn shards_with_signals(&self, generation: u64) -> Vec<u32> {
+        let held = self.loaded.all();
+        let shards = held
+            .get(&generation)
+            .map(|held| (0..).zip(&held.manifest.shards));
+        let filled = shards
+            .into_iter()
+            .flatten()
+            .filter(|(_, shard)| shard.signals > 0);
+        filled.map(|(number, _)| number).collect()
+    }
+
+    /// Whether this node holds a shard itself.
+    pub(super) fn is_own(&self, generation: u64, shard: u32) -> bool {
+        let held = self.loaded.all();
+        held.get(&generation)
+            .is_some_and(|held| held.shards.contains_key(&shard))
+    }
+
     /// The first shard of the generation that is served which no node can be asked for.
     pub(super) fn missing(&self) -> Option<Unreachable> {
         let held = self.loaded.all();
@@ -221,9 +241,20 @@ impl Members {
         Ok(tasks.into_iter().map(task).collect())
     }
 
+    /// The generations to keep, two at most: what is served, and the newest that is held; where that is one
+    /// and the same, the one before as long as a node has nothing newer. So a node that cannot load does not
+    /// make others keep all that it lacks; what it still serves is then incomplete, and it says so.
+    pub(super) fn to_keep(&self) -> BTreeSet<u64> {
+        let (served, oldest) = (self.view().generation, self.oldest_in_use());
+        let held = self.loaded.all();
+        let mut rest = held.keys().rev().filter(|&&held| held != served);
+        let other = rest.next().filter(|&&other| other >= oldest);
+        other.copied().into_iter().chain([served]).collect()
+    }
+
     /// The oldest generation that this node or one that answers still holds as its newest, so that
     /// nothing older is asked for any more.
-    pub(super) fn oldest_in_use(&self) -> u64 {
+    fn oldest_in_use(&self) -> u64 {
         let others = self.lock();
         let newest = others
             .iter()

@@ -1,6 +1,6 @@
 //! Corpora, clusters of processes that serve them, and one process that serves the same whole.
 
-use std::ffi::OsString;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -231,17 +231,31 @@ impl Served {
         panic!("never ready as expected: {last:?}: {}", self.log());
     }
 
-    /// The value of a metric without labels.
-    pub(crate) fn metric(&self, name: &str) -> u64 {
+    /// Where the dashboard and the metrics are.
+    pub(crate) fn admin_address(&self) -> SocketAddr {
         let log = self.log();
         let address = log.split("dashboard on http://").nth(1);
         let address = address.and_then(|rest| rest.split('/').next());
-        let address = address.expect("an address").parse().expect("an address");
+        address.expect("an address").parse().expect("an address")
+    }
+
+    /// The value of a metric, with its labels where it has any.
+    pub(crate) fn metric(&self, name: &str) -> u64 {
+        let address = self.admin_address();
         let metrics = client::request(address, "GET", "/metrics", &[]).body;
         let metrics = String::from_utf8(metrics).expect("text");
         let line = metrics.lines().find_map(|line| line.strip_prefix(name));
         let value = line.unwrap_or_else(|| panic!("no {name} in {metrics}"));
         value.trim().parse().expect("a number")
+    }
+
+    /// The files of a copy that are mapped, also those that are removed.
+    pub(crate) fn mapped(&self, copy: &str) -> BTreeSet<String> {
+        let maps = fs::read_to_string(format!("/proc/{}/maps", self.process.id()));
+        let maps = maps.expect("the mappings");
+        let files = maps.lines().filter(|line| line.contains(copy));
+        let path = |line: &str| line.split_once('/').map(|(_, path)| path.to_owned());
+        files.filter_map(path).collect()
     }
 
     /// Sends a signal that does not end it, such as STOP.
@@ -280,7 +294,7 @@ pub(crate) struct Shape {
     pub(crate) first_attempt_timeout: f64,
     /// Clients' queries under way at once.
     pub(crate) queries_max: usize,
-    /// Whether nodes use TLS, with the files that [`tls_files`] names.
+    /// Whether nodes use TLS, with the files that [`files`](crate::tls::files) names.
     pub(crate) tls: bool,
 }
 
@@ -372,34 +386,13 @@ fn start_node(
         &shape.first_attempt_timeout.to_string(),
     ]);
     if shape.tls {
-        command.args(tls_options(fixture, NAMES[node]));
+        command.args(crate::tls::options(fixture, NAMES[node]));
     }
     Served::start(
         command,
         fixture.path(&format!("{node_name}.log")),
         fixture.key.clone(),
     )
-}
-
-/// The certificate, the key and the authority of a node.
-pub(crate) fn tls_files(fixture: &Fixture, name: &str) -> [PathBuf; 3] {
-    [
-        fixture.path(&format!("{name}.pem")),
-        fixture.path(&format!("{name}.key")),
-        fixture.path(&format!("{name}-ca.pem")),
-    ]
-}
-
-pub(crate) fn tls_options(fixture: &Fixture, name: &str) -> [OsString; 6] {
-    let [certificate, key, authority] = tls_files(fixture, name).map(PathBuf::into_os_string);
-    [
-        "--worker-cert".into(),
-        certificate,
-        "--worker-key".into(),
-        key,
-        "--worker-ca".into(),
-        authority,
-    ]
 }
 
 /// The address at which a node answers the others.

@@ -1,8 +1,10 @@
 //! New generations under load: every answer is of exactly one.
 
+use std::fs;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::fixture::{Cluster, Fixture, Served, Shape, number};
 
@@ -97,4 +99,96 @@ fn every_answer_is_of_one_generation_while_others_are_published() {
             assert!(node.get(target).body == *expected, "{target}");
         }
     }
+}
+
+/// The directories of copies of shards of that many.
+fn copies(fixture: &Fixture, node: &str, shards: u32) -> Vec<PathBuf> {
+    let of_count = format!("-of-{shards}");
+    let entries = fs::read_dir(fixture.path(&format!("cluster-{node}-cache"))).expect("the cache");
+    let paths = entries.map(|entry| entry.expect("a copy").path());
+    let is_of_count = |path: &PathBuf| path.to_string_lossy().ends_with(&of_count);
+    paths.filter(is_of_count).collect()
+}
+
+fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !holds() {
+        assert!(Instant::now() < deadline, "waited in vain: {what}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The most generations of a shard that a node has mapped: each has one file.
+fn generations_mapped(fixture: &Fixture, node: &Served, name: &str, shards: u32) -> usize {
+    let copies = copies(fixture, name, shards);
+    let mapped = copies
+        .iter()
+        .map(|copy| node.mapped(&format!("{}/", copy.display())));
+    mapped.map(|files| files.len()).max().unwrap_or(0)
+}
+
+#[test]
+fn a_node_that_cannot_load_does_not_make_others_keep_what_it_lacks() {
+    const FORMER: u32 = 3;
+    const SHARDS: u32 = 5;
+    const GENERATIONS: u64 = 6;
+    let fixture = Fixture::new();
+    let names: Vec<String> = (0..GENERATIONS)
+        .map(|number| format!("corpus-{number}"))
+        .collect();
+    for (seed, name) in (41..).zip(&names) {
+        fixture.generate(name, 300, seed);
+    }
+    fixture.publish(&names[0], FORMER, "store");
+    let shape = Shape {
+        deadline: 0.5,
+        first_attempt_timeout: 0.4,
+        ..Shape::with_replicas(2)
+    };
+    let cluster = Cluster::start(&fixture, "cluster", "store", shape);
+    // A file where a copy should be: like a full disk, it lets nothing be loaded.
+    let blocks: Vec<PathBuf> = (0..SHARDS)
+        .map(|shard| {
+            fixture
+                .path("cluster-two-cache")
+                .join(format!("{shard}-of-{SHARDS}"))
+        })
+        .collect();
+    for block in &blocks {
+        fs::write(block, "").expect("a file in the way");
+    }
+    let able = [&cluster.nodes[0], &cluster.nodes[2]];
+    for (generation, name) in (2..).zip(&names[1..]) {
+        fixture.publish(name, SHARDS, "store");
+        for node in able {
+            node.await_ready(&format!("\"generation\":{generation}"));
+        }
+    }
+    let able = || able.into_iter().zip(["one", "three"]);
+    // What is served, and the generation before at most.
+    wait_until("old generations are let go", || {
+        able().all(|(node, name)| generations_mapped(&fixture, node, name, SHARDS) <= 2)
+    });
+    wait_until("copies of the former number of shards are gone", || {
+        let is_gone = |(node, name): (&Served, &str)| {
+            let mapped = node.mapped(&format!("-of-{FORMER}/"));
+            mapped.is_empty() && copies(&fixture, name, FORMER).is_empty()
+        };
+        able().all(is_gone)
+    });
+    for (node, _) in able() {
+        assert_eq!(node.get(TARGETS[0]).status, 200, "{}", node.log());
+    }
+    // What it has is no longer all, and it says so.
+    let behind = &cluster.nodes[1];
+    behind.await_readiness(|status, body| status == 503 && body.contains("has no live replica"));
+    assert_eq!(behind.get(TARGETS[0]).status, 503);
+    assert_eq!(behind.metric("signaldex_follow_failing"), 1);
+    for block in &blocks {
+        fs::remove_file(block).expect("removed");
+    }
+    cluster.await_ready(&format!("\"generation\":{GENERATIONS}"));
+    wait_until("the last copies of the former number are gone", || {
+        copies(&fixture, "two", FORMER).is_empty()
+    });
 }

@@ -1,8 +1,9 @@
 //! TLS between nodes: answers over it, and what is said of certificates that are no good.
 
+use std::ffi::OsString;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::Arc;
 
@@ -15,12 +16,32 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use crate::fixture::{
-    Cluster, Fixture, NAMES, Shape, free_port, settings_path, tls_files, tls_options,
-    worker_address, write_settings,
+    Cluster, Fixture, NAMES, Shape, free_port, settings_path, worker_address, write_settings,
 };
 
 /// The host of every node.
 const HOST: &str = "127.0.0.1";
+
+/// The certificate, the key and the authority of a node.
+pub(crate) fn files(fixture: &Fixture, name: &str) -> [PathBuf; 3] {
+    [
+        fixture.path(&format!("{name}.pem")),
+        fixture.path(&format!("{name}.key")),
+        fixture.path(&format!("{name}-ca.pem")),
+    ]
+}
+
+pub(crate) fn options(fixture: &Fixture, name: &str) -> [OsString; 6] {
+    let [certificate, key, authority] = files(fixture, name).map(PathBuf::into_os_string);
+    [
+        "--worker-cert".into(),
+        certificate,
+        "--worker-key".into(),
+        key,
+        "--worker-ca".into(),
+        authority,
+    ]
+}
 
 /// What signs certificates.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
@@ -66,7 +87,7 @@ struct Signed {
 impl Signed {
     fn write(&self, fixture: &Fixture, name: &str) {
         let texts = [&self.certificate, &self.key, &self.authority];
-        for (path, text) in tls_files(fixture, name).iter().zip(texts) {
+        for (path, text) in files(fixture, name).iter().zip(texts) {
             fs::write(path, text).expect("a written file");
         }
     }
@@ -192,7 +213,7 @@ async fn a_node_says_which_certificate_of_another_it_refuses() {
             .arg(settings_path(&fixture, "cluster"));
         command.args(["--node", name, "--cluster-interval", "0.1", "--shard-cache"]);
         command.arg(fixture.path(&format!("{name}-cache")));
-        command.args(tls_options(&fixture, name));
+        command.args(options(&fixture, name));
         let log = fixture.path(&format!("{name}.log"));
         crate::fixture::Served::start(command, log, fixture.key.clone())
     };
@@ -210,7 +231,7 @@ fn serve(fixture: &Fixture) -> Output {
         .arg("--cluster")
         .arg(settings_path(fixture, "cluster"));
     command.args(["--node", NAMES[0]]);
-    command.args(tls_options(fixture, NAMES[0]));
+    command.args(options(fixture, NAMES[0]));
     command.output().expect("the program runs")
 }
 
@@ -225,7 +246,7 @@ fn a_node_does_not_start_with_certificates_that_others_would_refuse() {
         &[free_port()],
     );
     let authority = Authority::new();
-    let [certificate_path, key_path, authority_path] = tls_files(&fixture, NAMES[0]);
+    let [certificate_path, key_path, authority_path] = files(&fixture, NAMES[0]);
     let check = |signed: Signed, path: &Path, reason: &str| {
         signed.write(&fixture, NAMES[0]);
         let output = serve(&fixture);

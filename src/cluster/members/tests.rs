@@ -1,6 +1,8 @@
 //! White-box tests of `cluster/members.rs`.
 
 use super::*;
+use crate::cluster::generation::PublishedShard;
+use crate::cluster::loaded_shards::LoadedGeneration;
 
 fn members(nodes: usize) -> Members {
     let names = (0..nodes).map(|node| format!("node-{node}")).collect();
@@ -84,4 +86,52 @@ fn a_node_is_dead_after_three_missed_looks_in_a_row_or_when_nothing_listens() {
     assert!(is_alive());
     members.died(1, "nothing listens");
     assert!(!is_alive());
+}
+
+/// Installs a generation of which this node holds no shard; each shard has this many signals.
+fn install(members: &Members, generation: u64, signals: &[u64]) {
+    let shard = |&signals: &u64| PublishedShard {
+        generation,
+        signals,
+        bytes: 1,
+        revision: Digest::of(b""),
+    };
+    members.loaded.install(LoadedGeneration {
+        manifest: ClusterGeneration {
+            generation,
+            shards: signals.iter().map(shard).collect(),
+        },
+        shards: BTreeMap::new(),
+    });
+    members.choose();
+}
+
+#[test]
+fn two_generations_are_kept_whatever_others_can_load() {
+    let members = members(3);
+    // The only holder of the shard loads nothing newer than the first generation.
+    members.answered(1, held(1, &[0]));
+    for generation in 1..=4 {
+        install(&members, generation, &[1]);
+    }
+    assert_eq!(members.view().generation, 1);
+    assert_eq!(members.to_keep(), BTreeSet::from([1, 4]));
+    // The one before the served one is kept for a node that has nothing newer.
+    members.answered(1, held(4, &[0]));
+    members.answered(2, held(3, &[0]));
+    assert_eq!(members.view().generation, 4);
+    assert_eq!(members.to_keep(), BTreeSet::from([3, 4]));
+    // One that is further behind changes nothing.
+    members.answered(2, held(1, &[0]));
+    assert_eq!(members.to_keep(), BTreeSet::from([3, 4]));
+    members.answered(2, held(4, &[0]));
+    assert_eq!(members.to_keep(), BTreeSet::from([4]));
+}
+
+#[test]
+fn shards_without_signals_are_not_asked() {
+    let members = members(1);
+    install(&members, 1, &[3, 0, 2]);
+    assert_eq!(members.shards_with_signals(1), [0, 2]);
+    assert!(members.shards_with_signals(2).is_empty());
 }
