@@ -3,6 +3,8 @@
 //! The service uses a corpus only through this trait. [`LocalCorpus`] searches an index of this
 //! process; a cluster sends the query to its nodes.
 
+#[cfg_attr(not(feature = "cluster"), allow(dead_code))]
+mod cluster;
 mod export;
 
 use std::future::Future;
@@ -22,6 +24,8 @@ use crate::{
     SignalId, Snapshot, catch_damage,
 };
 
+#[cfg_attr(not(feature = "cluster"), allow(unused_imports))]
+pub(crate) use cluster::{ClusterStatus, NodeStatus, ShardStatus};
 pub(crate) use export::{
     ExportRequest, ExportSlice, header as export_header, slice as export_slice,
 };
@@ -148,6 +152,11 @@ pub(crate) trait Corpus: Send + Sync {
 
     /// The index, if the whole corpus is in this process.
     fn index(&self) -> Option<&Index> {
+        None
+    }
+
+    /// The nodes and shards of a cluster.
+    fn cluster(&self) -> Option<ClusterStatus> {
         None
     }
 

@@ -16,7 +16,7 @@ use super::members::{Members, Unreachable};
 use super::nodes::Nodes;
 use super::placement::shard_of;
 use super::question::Wanted;
-use crate::corpus::{Corpus, CorpusFuture, CorpusView, RenderedPage, Unanswered};
+use crate::corpus::{ClusterStatus, Corpus, CorpusFuture, CorpusView, RenderedPage, Unanswered};
 use crate::json::SearchAnswer;
 use crate::query::{Facet, Start};
 use crate::{Error, FacetQuery, Facets, Filter, Query, SignalId};
@@ -284,6 +284,10 @@ impl Corpus for Coordinator {
         let shards = [shard_of(slug, self.members().shard_count(at.generation))];
         let wanted = Wanted::Company(slug.to_owned());
         Box::pin(self.admitted(async move { self.lone(at, &shards, wanted).await }))
+    }
+
+    fn cluster(&self) -> Option<ClusterStatus> {
+        Some(self.members().status())
     }
 
     fn error(&self) -> Option<String> {

@@ -3,10 +3,13 @@
 //! Every node looks after every other by itself: there is no leader and nothing to agree on. Two
 //! nodes may serve different generations briefly; an answer is of one.
 
+mod status;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use arc_swap::ArcSwapOption;
 
@@ -41,6 +44,10 @@ struct Standing {
     missed: u32,
     /// Whether it has let a question wait since the last look that it answered: others are asked first.
     is_slow: bool,
+    /// When it last answered a look.
+    answered_at: Option<Instant>,
+    /// Why it counts as dead.
+    error: Option<String>,
 }
 
 /// The part of a question that goes to one node.
@@ -104,6 +111,7 @@ impl Members {
             let was_dead = standing.held.is_none();
             *standing = Standing {
                 held: Some(held),
+                answered_at: Some(Instant::now()),
                 ..Standing::default()
             };
             was_dead
@@ -127,7 +135,10 @@ impl Members {
 
     /// Notes that nothing listens where a node should, or that it is silent.
     pub(super) fn died(&self, node: usize, reason: &str) {
-        let was_alive = self.change(node, |standing| standing.held.take().is_some());
+        let was_alive = self.change(node, |standing| {
+            standing.error = Some(reason.to_owned());
+            standing.held.take().is_some()
+        });
         if was_alive {
             let node = self.name(node);
             tracing::warn!(node, reason, "a node counts as dead");

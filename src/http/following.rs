@@ -48,6 +48,11 @@ pub(super) struct Reported {
 }
 
 impl Reported {
+    /// Why the newest generation is not served.
+    pub(super) fn error(&self) -> Option<&str> {
+        self.report.error.as_deref()
+    }
+
     /// The member of `/readyz`'s answer.
     pub(super) fn json(&self) -> String {
         let error = serde_json::Value::from(self.report.error.as_deref());

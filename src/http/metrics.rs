@@ -12,6 +12,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+use crate::corpus::ClusterStatus;
+
 /// Upper bounds of latencies in seconds: index work takes microseconds, a commit milliseconds.
 const LATENCY_BOUNDS: [f64; 12] = [
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5,
@@ -31,6 +33,11 @@ struct EndpointLabels {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct CounterLabels {
     counter: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct NodeLabels {
+    node: String,
 }
 
 /// Every metric.
@@ -59,6 +66,9 @@ pub(crate) struct Metrics {
     follow_errors: Counter,
     fetched_objects: Counter,
     fetched_bytes: Counter,
+    node_alive: Family<NodeLabels, Gauge>,
+    node_generation: Family<NodeLabels, Gauge<u64, AtomicU64>>,
+    shards_unavailable: Gauge,
 }
 
 impl Metrics {
@@ -91,6 +101,9 @@ impl Metrics {
             follow_errors: Counter::default(),
             fetched_objects: Counter::default(),
             fetched_bytes: Counter::default(),
+            node_alive: Family::default(),
+            node_generation: Family::default(),
+            shards_unavailable: Gauge::default(),
         };
         metrics.register();
         metrics
@@ -101,6 +114,7 @@ impl Metrics {
         self.register_requests(&mut registry);
         self.register_work(&mut registry);
         self.register_following(&mut registry);
+        self.register_cluster(&mut registry);
         if let Ok(mut current) = self.registry.lock() {
             *current = registry;
         }
@@ -219,6 +233,41 @@ impl Metrics {
             "Bytes fetched from the store",
             self.fetched_bytes.clone(),
         );
+    }
+
+    fn register_cluster(&self, registry: &mut Registry) {
+        registry.register(
+            "cluster_node_alive",
+            "Whether a node answers this one; 1 for itself",
+            self.node_alive.clone(),
+        );
+        registry.register(
+            "cluster_node_generation",
+            "Newest generation that a node holds, 0 while it does not answer",
+            self.node_generation.clone(),
+        );
+        registry.register(
+            "cluster_shards_unavailable",
+            "Shards that no node answers for",
+            self.shards_unavailable.clone(),
+        );
+    }
+
+    /// Sets what is known of the nodes of a cluster.
+    pub(crate) fn of_cluster(&self, cluster: &ClusterStatus) {
+        for node in &cluster.nodes {
+            let labels = NodeLabels {
+                node: node.name.clone(),
+            };
+            let alive = self.node_alive.get_or_create(&labels);
+            alive.set(node.is_alive.into());
+            let generation = self.node_generation.get_or_create(&labels);
+            generation.set(node.newest);
+        }
+        let shards = cluster.shards.iter();
+        let unavailable = shards.filter(|shard| shard.nodes.is_empty()).count();
+        self.shards_unavailable
+            .set(i64::try_from(unavailable).unwrap_or(i64::MAX));
     }
 
     pub(crate) fn followed(&self, report: &super::following::Following) {

@@ -191,6 +191,9 @@ impl Service {
             .metrics
             .exports_under_way
             .set(i64::try_from(shared.exports.count()).unwrap_or(i64::MAX));
+        if let Some(cluster) = shared.corpus.cluster() {
+            shared.metrics.of_cluster(&cluster);
+        }
         for counter in Counter::ALL
             .into_iter()
             .filter(|counter| counter.is_billed())

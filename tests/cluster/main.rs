@@ -1,6 +1,7 @@
 //! A cluster of real processes on loopback, compared with one index of everything.
 
 mod agreement;
+mod dashboard;
 mod failures;
 mod fixture;
 mod generations;

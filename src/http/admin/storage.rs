@@ -1,4 +1,5 @@
-//! The page of storage: what the index holds, and the bytes that each kind of section takes.
+//! The page of storage: what the index holds, and the bytes that each kind of section takes; of a cluster its
+//! nodes and shards.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +11,15 @@ use super::guard::Visit;
 use super::layout::{self, Fact, PageLayout};
 use super::{Admin, Answer};
 use crate::Index;
+use crate::corpus::{ClusterStatus, NodeStatus, ShardStatus};
+use crate::http::following::Reported;
 use crate::http::service::Today;
 
 /// Kinds of sections that are shown; the rest is small.
 const SECTIONS_MAX: usize = 9;
+
+/// Shards that are shown, those that the fewest nodes hold first.
+const SHARDS_MAX: usize = 100;
 
 #[derive(Template)]
 #[template(path = "storage.html", config = "src/http/admin/askama.toml")]
@@ -21,6 +27,29 @@ struct Page<'a> {
     layout: PageLayout<'a>,
     facts: Vec<Fact>,
     sections: Vec<Section>,
+    nodes: Vec<NodeLine>,
+    shards: Vec<ShardLine>,
+    /// Shards that the table leaves out.
+    more_shards: usize,
+}
+
+/// A node of a cluster.
+struct NodeLine {
+    name: String,
+    state: String,
+    shards: usize,
+    generation: String,
+    /// How many generations it is behind the newest of any node.
+    behind: String,
+    answered: String,
+}
+
+/// A shard of a cluster.
+struct ShardLine {
+    number: usize,
+    signals: String,
+    size: String,
+    nodes: String,
 }
 
 /// What a part of the segment files takes.
@@ -32,7 +61,9 @@ struct Section {
 }
 
 pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
-    let index = admin.0.service.0.corpus.index();
+    let corpus = &admin.0.service.0.corpus;
+    let index = corpus.index();
+    let cluster = corpus.cluster().unwrap_or_default();
     let page = Page {
         layout: PageLayout::of(visit, "Storage"),
         facts: match index {
@@ -40,6 +71,9 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
             None => cluster_facts(admin),
         },
         sections: index.map(sections).unwrap_or_default(),
+        more_shards: cluster.shards.len().saturating_sub(SHARDS_MAX),
+        nodes: node_lines(&cluster),
+        shards: shard_lines(&cluster),
     };
     layout::render(StatusCode::OK, &page)
 }
@@ -75,11 +109,63 @@ fn cluster_facts(admin: &Admin) -> Vec<Fact> {
         Some(error) => Fact::new("State", "incomplete", error),
         None => Fact::new("State", "complete", ""),
     };
+    let following = service.following.load();
+    let (following, note) = match following.as_deref().map(Reported::error) {
+        Some(Some(error)) => ("failing", error.to_owned()),
+        Some(None) => ("up to date", String::new()),
+        None => ("–", String::new()),
+    };
     vec![
         Fact::new("Generation", generation, part),
         state,
+        Fact::new("Following the store", following, note),
         today(admin),
     ]
+}
+
+fn node_lines(cluster: &ClusterStatus) -> Vec<NodeLine> {
+    let newest = cluster.nodes.iter().map(|node| node.newest).max();
+    let line = |node: &NodeStatus| {
+        let state = match (&node.error, node.is_alive) {
+            (_, true) if node.is_own => "this node",
+            (_, true) if node.is_slow => "slow",
+            (_, true) => "answers",
+            (Some(error), false) => error,
+            (None, false) => "has not answered yet",
+        };
+        let behind = newest.unwrap_or(0).saturating_sub(node.newest);
+        let or_dash = |text: String| match node.newest {
+            0 => "–".to_owned(),
+            _ => text,
+        };
+        NodeLine {
+            name: node.name.clone(),
+            state: state.to_owned(),
+            shards: node.shards,
+            generation: or_dash(figures::grouped(node.newest)),
+            behind: or_dash(figures::grouped(behind)),
+            answered: match node.answered {
+                Some(time) => format!("{} s ago", figures::grouped(time.as_secs())),
+                None => "–".to_owned(),
+            },
+        }
+    };
+    cluster.nodes.iter().map(line).collect()
+}
+
+fn shard_lines(cluster: &ClusterStatus) -> Vec<ShardLine> {
+    let mut shards: Vec<(usize, &ShardStatus)> = cluster.shards.iter().enumerate().collect();
+    shards.sort_by_key(|(_, shard)| shard.nodes.len());
+    let line = |(number, shard): (usize, &ShardStatus)| ShardLine {
+        number,
+        signals: figures::grouped(shard.signals),
+        size: figures::bytes(shard.bytes),
+        nodes: match shard.nodes.len() {
+            0 => "none".to_owned(),
+            _ => shard.nodes.join(", "),
+        },
+    };
+    shards.into_iter().take(SHARDS_MAX).map(line).collect()
 }
 
 fn today(admin: &Admin) -> Fact {
