@@ -11,12 +11,9 @@ import json
 import os
 import signal
 import sys
-import tempfile
-import threading
 import time
 
-from haproxy import (CLIENTS, Client, Log, Replica, await_that, check_charges, expected_answers, is_listening, publish,
-                     run, start_haproxy)
+from proxied import Proxied, check_charges, expected_answers, publish, run, within_a_folder
 
 # haproxy notices after two checks, 0.2 s apart.
 DRAIN_TIME = "1"
@@ -34,7 +31,7 @@ def upgrade(replica, program):
 
 
 def drive(program, new, folder, wanted, rate, started):
-    directory, store, state = (os.path.join(folder, name) for name in ("index", "store", "state.db"))
+    directory, store = (os.path.join(folder, name) for name in ("index", "store"))
     corpus = os.path.join(folder, "corpus")
     run(program, "generate", "--signals", "5000", "--out", corpus)
     run(program, "build", "--companies", os.path.join(corpus, "companies.jsonl"), "--signals",
@@ -42,36 +39,20 @@ def drive(program, new, folder, wanted, rate, started):
     found = json.loads(run(program, "search", directory, "q=series&limit=10").stdout)["data"]["items"]
     expected = expected_answers(program, directory, [item["id"] for item in found])
     publish(program, directory, store)
-    key = json.loads(run(program, "keys", "create", "--state", state, "--rate", "1000000", "--burst", "1000000").stdout)["key"]
-    replicas = [Replica(name, program, folder, store, state, started) for name in ("one", "two")]
-    for replica in replicas:
-        replica.command += ["--drain-time", DRAIN_TIME]
-        replica.start()
-    log = Log()
-    log.start()
-    haproxy, port = start_haproxy(folder, replicas, log.port)
-    started.append(haproxy)
-    await_that(lambda: is_listening(port), "haproxy listens")
-    time.sleep(1)
-    stop = threading.Event()
-    clients = [Client(place, port, key, sorted(expected), rate, stop) for place in range(CLIENTS)]
-    for client in clients:
-        client.start()
+    proxied = Proxied(program, folder, store, started, ["--drain-time", DRAIN_TIME])
+    proxied.start_clients(sorted(expected), rate)
     upgrades = 0
-    while sum(len(client.requests) for client in clients) < wanted or upgrades < 2:
-        upgrade(replicas[upgrades % 2], new)
+    while sum(len(client.requests) for client in proxied.clients) < wanted or upgrades < 2:
+        upgrade(proxied.replicas[upgrades % 2], new)
         upgrades += 1
-    stop.set()
-    for client in clients:
-        client.join()
-    requests = [request for client in clients for request in client.requests]
+    requests = proxied.requests()
     failed = [request for request in requests if request.status != 200]
     assert not failed, (len(failed), failed[:3])
     wrong = [request for request in requests if request.data != expected[request.target]]
     assert not wrong, wrong[:1]
     served = {name: sum(request.replica == name for request in requests) for name in ("one", "two")}
     assert all(served.values()), served
-    check_charges(program, state, requests)
+    check_charges(program, proxied.state, requests)
     print(f"{len(requests)} requests, {upgrades} restarts in turn: 0 failed, 0 wrong; answered by {served}")
 
 
@@ -80,14 +61,7 @@ def main():
     wanted = int(sys.argv[2]) if len(sys.argv) > 2 else 10_000
     rate = float(sys.argv[3]) if len(sys.argv) > 3 else 200.0
     new = os.path.abspath(sys.argv[4]) if len(sys.argv) > 4 else program
-    started = []
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            drive(program, new, folder, wanted, rate, started)
-        finally:
-            for process in started:
-                process.kill()
-                process.wait()
+    within_a_folder(lambda folder, started: drive(program, new, folder, wanted, rate, started))
 
 
 if __name__ == "__main__":
