@@ -26,14 +26,18 @@ END
 key=$("$program" keys create --state signaldex.db | sed 's/.*"key":"\([^"]*\)".*/\1/')
 number=1
 for node in one two three; do
-    "$program" serve --cluster cluster.json --node "$node" --shard-cache "$node" --state signaldex.db \
-        --addr "127.0.0.1:808$number" --admin-addr "127.0.0.1:948$number" &
+    "$program" serve --cluster cluster.json --node "$node" --shard-cache "$node" --state signaldex.db --log warn \
+        --addr "127.0.0.1:808$number" --admin-addr "127.0.0.1:948$number" > "$node.txt" 2>&1 &
     number=$((number + 1))
 done
+search="api/v1/signals?q=series&countOnly=true"
 for number in 1 2 3; do
-    curl --silent --fail --retry 50 --retry-delay 1 --retry-all-errors "http://127.0.0.1:808$number/readyz"
-    echo
-    curl --silent --fail -H "Authorization: Bearer $key" "http://127.0.0.1:808$number/api/v1/signals?q=series&countOnly=true"
+    curl --silent --fail --retry 50 --retry-delay 1 --retry-all-errors --output /dev/null "http://127.0.0.1:808$number/readyz"
+    echo "http://127.0.0.1:808$number/$search"
+    curl --silent --fail -H "Authorization: Bearer $key" "http://127.0.0.1:808$number/$search" | tee "answer-$number"
     echo
 done
+cmp answer-1 answer-2
+cmp answer-2 answer-3
+echo "The key is $key; the dashboards are on ports 9481 to 9483."
 [ "${2:-}" = once ] || wait
