@@ -1,10 +1,10 @@
-//! Admission control: a bound on concurrent work, and a short queue with a deadline. The rest is refused.
+//! Admission control: a limit on concurrent work, and a short queue with a deadline. Everything else is refused.
 
 use std::time::Duration;
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Lets a bounded number of tasks work at once.
+/// Limits the number of concurrent tasks.
 #[derive(Debug)]
 pub(super) struct Admission {
     running: Semaphore,

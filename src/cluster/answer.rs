@@ -1,4 +1,4 @@
-//! What nodes answer: the bytes in which an answer crosses the network, and the merging of several.
+//! Answers of nodes: their encoding on the network, and merging.
 //!
 //! ```text
 //! kind: u8   0 rows            id: u64, length: u32, bytes; repeated
@@ -7,7 +7,7 @@
 //!            3 loaded shards   generation: u64, n: u32, n shards: u32; repeated
 //! ```
 //!
-//! Numbers are little-endian. Nothing is allocated that the bytes do not hold.
+//! Numbers are little-endian. Decoding allocates no more than the message holds.
 
 use std::collections::BTreeMap;
 
@@ -23,13 +23,13 @@ const COUNT: u8 = 1;
 const FACETS: u8 = 2;
 const LOADED: u8 = 3;
 
-/// The bytes of a row or a value beside its text.
+/// Bytes of a row or a value in addition to its text.
 const OVERHEAD: usize = size_of::<u8>() + size_of::<u64>() + size_of::<u32>();
 
-/// The shards that a node holds, by generation.
+/// The loaded shards of a node, by generation.
 pub(super) type Held = BTreeMap<u64, Vec<u32>>;
 
-/// What shards answer.
+/// An answer of shards.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Answer {
     /// Rows in the order of the query.
@@ -38,18 +38,18 @@ pub(super) enum Answer {
     Count(u64),
     /// Values of facets.
     Facets(Vec<FacetValue>),
-    /// What the node holds.
+    /// The loaded shards.
     LoadedShards(Held),
 }
 
-/// A row: an id and what is to be shown of it.
+/// A row: an id and its rendered JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Row {
     pub(super) id: u64,
     pub(super) bytes: Bytes,
 }
 
-/// A value of a facet, and how many signals have it.
+/// A value of a facet with its count.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FacetValue {
     /// The index of the facet.
@@ -59,10 +59,10 @@ pub(super) struct FacetValue {
 }
 
 impl Answer {
-    /// One answer of several to the same question. Without any, it is that nothing was found.
+    /// Merges several answers to the same question. Without any, the result is empty.
     ///
     /// # Errors
-    /// A node has answered another question.
+    /// A node has sent the wrong kind of answer.
     pub(super) fn merge(wanted: &Wanted, mut parts: Vec<Answer>) -> Result<Answer> {
         if parts.len() == 1
             && let Some(lone) = parts.pop()
@@ -87,7 +87,7 @@ impl Answer {
     }
 
     /// # Errors
-    /// As the two below: the node has answered another question.
+    /// The node has sent the wrong kind of answer.
     pub(super) fn rows(self) -> Result<Vec<Row>> {
         match self {
             Answer::Rows(rows) => Ok(rows),
@@ -109,7 +109,7 @@ impl Answer {
         }
     }
 
-    /// The rows, values or counts of an answer.
+    /// The number of rows, values or counts.
     pub(super) fn row_count(&self) -> usize {
         match self {
             Answer::Rows(rows) => rows.len(),
@@ -153,7 +153,7 @@ impl Answer {
         }
     }
 
-    /// Reads what [`encode`](Self::encode) wrote. Rows share the bytes.
+    /// Decodes an answer. Rows share the bytes.
     pub(super) fn decode(bytes: Bytes) -> Result<Answer> {
         let mut reader = Reader(bytes);
         match reader.number::<1>()? {
@@ -176,7 +176,7 @@ impl Answer {
     }
 }
 
-/// What several answers hold, one after the other.
+/// Concatenates the items of several answers.
 fn all<T>(parts: Vec<Answer>, items: impl Fn(Answer) -> Result<Vec<T>>) -> Result<Vec<T>> {
     let mut all = Vec::new();
     for part in parts {
@@ -185,8 +185,8 @@ fn all<T>(parts: Vec<Answer>, items: impl Fn(Answer) -> Result<Vec<T>>) -> Resul
     Ok(all)
 }
 
-/// Adds up the values that are spelled alike. Those that differ in spelling alone are left to
-/// [`facets_of`], which has to fold each label.
+/// Adds up values with equal labels. Labels that differ only in spelling are left to [`facets_of`], which
+/// folds each label.
 fn summed(values: Vec<FacetValue>) -> Vec<FacetValue> {
     let mut sums: HashMap<(u8, String), u64> = HashMap::with_capacity(values.len());
     for value in values {
@@ -200,7 +200,7 @@ fn summed(values: Vec<FacetValue>) -> Vec<FacetValue> {
     sums.into_iter().map(value).collect()
 }
 
-/// Adds values up. Those that are spelled differently are one where their keys are.
+/// Adds up values. Labels with the same key are one value.
 pub(super) fn facets_of(values: Vec<FacetValue>) -> Facets {
     let mut lists: [Vec<(String, u64)>; Facet::ALL.len()] = Default::default();
     for value in values {
@@ -233,11 +233,11 @@ fn push_text(output: &mut Vec<u8>, text: &[u8]) {
     output.extend_from_slice(text);
 }
 
-/// The bytes of an answer that are still to be read.
+/// The remaining bytes of an answer.
 struct Reader(Bytes);
 
 impl Reader {
-    /// Reads items until the end. Each has at least a byte, so that this ends.
+    /// Reads items until the end. Terminates because each item has at least one byte.
     fn repeated<T>(&mut self, item: impl Fn(&mut Reader) -> Result<T>) -> Result<Vec<T>> {
         let mut items = Vec::new();
         while !self.0.is_empty() {

@@ -1,4 +1,4 @@
-//! Asking shards of one generation: one replica of each, and others where it fails or lets us wait.
+//! Queries the shards of one generation: one replica of each, and others if it fails or is slow.
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -14,26 +14,26 @@ use super::peer::Failure;
 use super::question::{Question, Wanted};
 use crate::corpus::Unanswered;
 
-/// Asks nodes for shards.
+/// Sends queries to the nodes of shards.
 pub(super) struct Asker {
     pub(super) nodes: Nodes,
     pub(super) members: Arc<Members>,
-    /// The longest that asking may take.
+    /// The deadline of a query.
     pub(super) deadline: Duration,
-    /// How long a node is waited for before other replicas are asked as well.
+    /// How long to wait for a node before other replicas are queried, too.
     pub(super) first_attempt: Duration,
 }
 
-/// What is asked of some shards of a generation.
+/// A query to shards of a generation.
 struct Asked {
     generation: u64,
-    /// How many shards the generation has.
+    /// The number of shards of the generation.
     shard_count: u32,
     wanted: Arc<Wanted>,
 }
 
 impl Asker {
-    /// Asks shards of a generation, and merges what they answer.
+    /// Queries shards of a generation, and merges their answers.
     pub(super) async fn ask(
         &self,
         generation: u64,
@@ -55,7 +55,7 @@ impl Asker {
         Answer::merge(&asked.wanted, parts).map_err(Unanswered::Failed)
     }
 
-    /// Which nodes to ask, this one last: the others then have their questions before it begins to work.
+    /// Assigns shards to nodes, this node last, so that the others have their queries before it starts to work.
     fn assign(
         &self,
         asked: &Asked,
@@ -76,7 +76,7 @@ impl Asker {
         })
     }
 
-    /// What the shards of a task answer: at their node, or at others where that fails or is slow.
+    /// Queries the shards of a task at their node, or at others if that fails or is slow.
     async fn part(&self, asked: &Asked, task: &Task) -> Result<Answer, Unanswered> {
         let mut first = pin!(self.ask_node(asked, task));
         let tried = tokio::time::timeout(self.first_attempt, first.as_mut()).await;
@@ -93,7 +93,7 @@ impl Asker {
             (Some(_), Ok(others)) => self.ask_all(asked, &others).await,
             (Some(failure), Err(missing)) => Err(asked.failed(missing.shard, &failure)),
             (None, Ok(others)) => self.first_of(asked, task, first, &others).await,
-            // Nobody else has them.
+            // No other node has them.
             (None, Err(missing)) => {
                 let answer = first.await;
                 answer.map_err(|failure| asked.failed(missing.shard, &failure))
@@ -101,7 +101,7 @@ impl Asker {
         }
     }
 
-    /// Waits for a slow node and for others at once.
+    /// Waits for a slow node and others concurrently.
     async fn first_of(
         &self,
         asked: &Asked,
@@ -120,7 +120,7 @@ impl Asker {
         }
     }
 
-    /// Asks these nodes, without another attempt.
+    /// Queries these nodes without further attempts.
     async fn ask_all(&self, asked: &Asked, tasks: &[Task]) -> Result<Answer, Unanswered> {
         let parts = tasks.iter().map(async |task: &Task| {
             let answer = self.ask_node(asked, task).await;
@@ -131,7 +131,7 @@ impl Asker {
         Answer::merge(&asked.wanted, parts).map_err(Unanswered::Failed)
     }
 
-    /// Asks one node, and notes what a failure says of it.
+    /// Queries one node, and records what a failure says about the node.
     async fn ask_node(&self, asked: &Asked, task: &Task) -> Result<Answer, Failure> {
         let question = Question {
             generation: asked.generation,

@@ -1,4 +1,4 @@
-//! Connections between nodes, with TLS or without: accepted, made, and refused in words.
+//! Connections between nodes, with or without TLS: accepting, connecting, and reporting refusals.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,34 +15,34 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use super::security::{in_words, server_name};
 
-/// How long a TLS handshake may take.
+/// Time limit of a TLS handshake.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(5);
 
-/// How long making a connection may take, a handshake included.
+/// Time limit of connecting, including the handshake.
 const CONNECT_TIME: Duration = Duration::from_secs(1);
 
-/// The most connections to a worker; more wait in the system's queue. One that is idle ends by itself.
+/// Maximum number of connections to a worker; more wait in the listen queue. Idle connections are closed.
 const CONNECTIONS_MAX: usize = 2_048;
 
-/// The most bytes that are read ahead: a short message then takes one read.
+/// Size of the read buffer: a short message takes one read.
 const READ_AHEAD: usize = 4_096;
 
-/// The pause after a connection that could not be accepted, such as for want of file descriptors.
+/// Pause after a failed `accept`, for example for lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long accepting may fail before the worker counts as broken.
+/// How long `accept` may fail before the worker counts as broken.
 const ACCEPT_FAILURE_TIME: Duration = Duration::from_secs(30);
 
 /// How often the same refusal is logged.
 const REFUSAL_LOG_INTERVAL: Duration = Duration::from_secs(60);
 
-/// The most refusals that are remembered; further ones are not logged until some are forgotten.
+/// Maximum number of remembered refusals; further ones are not logged until some are forgotten.
 const REFUSALS_MAX: usize = 1_000;
 
-/// A connection of either kind.
+/// A buffered connection, with or without TLS.
 pub(super) type Connection = BufReader<Box<dyn Socket>>;
 
-/// What bytes are read from and written to.
+/// A byte stream.
 pub(super) trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Socket for S {}
@@ -51,7 +51,7 @@ fn connection(socket: impl Socket + 'static) -> Connection {
     BufReader::with_capacity(READ_AHEAD, Box::new(socket))
 }
 
-/// Accepts connections and serves each until the listener is broken, and returns why.
+/// Accepts and serves connections until the listener breaks. Returns the reason.
 pub(super) async fn accept<S, F>(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
@@ -62,7 +62,7 @@ where
     F: Future<Output = ()> + Send,
 {
     let refusals = Arc::new(Refusals::default());
-    // They end with this future.
+    // Dropped with this future, which closes them.
     let mut connections = JoinSet::new();
     let mut failing_since: Option<Instant> = None;
     loop {
@@ -82,7 +82,7 @@ where
                     }
                 });
             }
-            // Nothing listens any more.
+            // The socket is no longer listening.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => return error,
             Err(error) => {
                 tracing::warn!(%error, "a connection to the worker could not be accepted");
@@ -97,7 +97,7 @@ where
 }
 
 async fn greet(socket: TcpStream, tls: Option<TlsAcceptor>) -> io::Result<Connection> {
-    // Answers are written whole, so waiting for more to send only costs time.
+    // Messages are written in one piece, so Nagle's algorithm would only add latency.
     socket.set_nodelay(true)?;
     match tls {
         Some(tls) => {
@@ -109,7 +109,7 @@ async fn greet(socket: TcpStream, tls: Option<TlsAcceptor>) -> io::Result<Connec
     }
 }
 
-/// Connects to one node.
+/// Opens connections to one node.
 pub(super) struct Connector {
     /// `host:port`.
     pub(super) address: String,
@@ -137,8 +137,7 @@ impl Connector {
     }
 }
 
-/// Connections that were refused, so that each reason is logged once a minute: nodes try again twice
-/// a second.
+/// Recent refusals, so that each reason is logged once a minute, although nodes retry twice a second.
 #[derive(Default)]
 pub(super) struct Refusals(Mutex<HashMap<String, Instant>>);
 

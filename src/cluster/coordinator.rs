@@ -1,6 +1,6 @@
-//! The coordinator of a node: answers a whole corpus by asking the nodes that hold its parts.
+//! The coordinator of a node: answers queries on the whole corpus by querying the nodes that hold its shards.
 //!
-//! How shards are asked is [`asking`](super::asking)'s; here is what for, and what becomes of the answers.
+//! It creates the queries and uses the answers; [`asking`](super::asking) sends them.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -21,14 +21,14 @@ use crate::json::SearchAnswer;
 use crate::query::{Facet, Start};
 use crate::{Error, FacetQuery, Facets, Filter, Query, SignalId};
 
-/// Answers clients by asking the nodes of a cluster.
+/// Answers clients by querying the nodes of a cluster.
 pub(super) struct Coordinator {
     asker: Asker,
     admission: Admission,
 }
 
 impl Coordinator {
-    /// A coordinator that works for `queries` clients at once; others wait for at most `queue`.
+    /// Creates a coordinator for `queries` concurrent queries; others wait for at most `queue`.
     pub(super) fn new(asker: Asker, queries: usize, queue: Duration) -> Coordinator {
         Coordinator {
             asker,
@@ -49,7 +49,7 @@ impl Coordinator {
         self.asker.ask(at.generation, shards, wanted).await
     }
 
-    /// Works for a client once it is its turn.
+    /// Runs a query when it is admitted.
     async fn admitted<T>(
         &self,
         work: impl Future<Output = Result<T, Unanswered>>,
@@ -102,15 +102,15 @@ impl Coordinator {
                 None => return Ok(page_of(query, today, Vec::new())),
             },
         };
-        // One more than the page says whether there is a next one.
+        // One more than the page, to know whether there is a next page.
         let part = query.part(start, query.limit() + 1);
         page_rows(self.rows(at, part, today, true).await?)
             .map(|rows| page_of(query, today, rows))
             .map_err(Unanswered::Failed)
     }
 
-    /// Where the page of a number starts: after the last row of the pages before, whose ids alone
-    /// are asked for. `None` where these already are all.
+    /// The start of a numbered page: after the last row of the previous pages, of which only ids are queried. `None` if
+    /// there are no more rows.
     async fn start_of(
         &self,
         at: &CorpusView,
@@ -160,12 +160,12 @@ impl Coordinator {
         &self.asker.nodes
     }
 
-    /// Rows that nodes have sent over the network so far to answer clients.
+    /// The number of rows received from other nodes so far.
     pub(super) fn rows_received(&self) -> u64 {
         self.asker.nodes.rows_received()
     }
 
-    /// How a query is answered: which node is asked for what, and how the answers are merged.
+    /// Explains a query: the query to each node, and how the answers are merged.
     pub(super) fn explain(&self, query: &Query, today: Date) -> crate::Result<String> {
         let view = self.members().view();
         let shards = self.shards(&view, query.filter());
@@ -184,7 +184,7 @@ impl Coordinator {
         self.explain_wanted(&view, &shards, &wanted)
     }
 
-    /// How all facets are counted, likewise.
+    /// Explains counting all facets.
     pub(super) fn explain_facets(&self, filter: &Filter, today: Date) -> crate::Result<String> {
         let view = self.members().view();
         let shards = self.shards(&view, filter);
@@ -262,7 +262,7 @@ impl Corpus for Coordinator {
             query: Box::new(query.clone()),
             today,
         };
-        // Each list is lifted from its own filter, and none is about the company.
+        // Each facet is counted without its own filter, and no facet is a company filter.
         Box::pin(self.admitted(async move {
             let answer = self
                 .ask(at, &self.shards(at, &query.filter), wanted)
@@ -295,7 +295,7 @@ impl Corpus for Coordinator {
     }
 }
 
-/// The rows with their ids, which are what they should be unless a node is invalid.
+/// The rows with checked ids.
 fn page_rows(rows: Vec<Row>) -> crate::Result<Vec<(SignalId, Bytes)>> {
     let row = |row: Row| {
         let id = SignalId::new(row.id);
@@ -305,7 +305,7 @@ fn page_rows(rows: Vec<Row>) -> crate::Result<Vec<(SignalId, Bytes)>> {
     rows.into_iter().map(row).collect()
 }
 
-/// A page of rows, of which there may be one too many.
+/// Creates a page from its rows and possibly one more.
 fn page_of(query: &Query, today: Date, mut rows: Vec<(SignalId, Bytes)>) -> RenderedPage {
     let has_more = rows.len() > query.limit();
     rows.truncate(query.limit());
@@ -320,7 +320,7 @@ fn page_of(query: &Query, today: Date, mut rows: Vec<(SignalId, Bytes)>) -> Rend
         next_cursor: last.map(|&last| query.cursor_after(last, today)),
         answer,
         ids,
-        // Counted where they were checked.
+        // Counted by the node that checked them.
         rows_checked: 0,
     }
 }

@@ -1,11 +1,11 @@
-//! A generation of a cluster: which generation of each shard's index belongs to it.
+//! Generations of a cluster: manifests with the generation of each shard's index.
 //!
 //! ```text
 //! shards/<count>/<shard>/...                each shard as `replicate` publishes an index
-//! cluster/manifests/<generation, 20 digits>  created once, when all shards are there; never changed
+//! cluster/manifests/<generation, 20 digits>  created once, when all shards exist; never changed
 //! ```
 //!
-//! The number of shards is part of their placement, so a corpus can be published again in other parts.
+//! The number of shards is part of the path, so a corpus can be published again with another number.
 
 use std::path::{Path, PathBuf};
 
@@ -17,15 +17,15 @@ use crate::replicate::publication::{open_seal, seal};
 use crate::replicate::{CLUSTER, CLUSTER_MAGIC, Store, shard_folder};
 use crate::{Error, Result};
 
-/// The most shards of a cluster.
+/// Maximum number of shards.
 pub(super) const SHARDS_MAX: u32 = 4_096;
 
-/// A generation of a cluster, as it is published.
+/// The manifest of a cluster's generation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClusterGeneration {
     pub(super) generation: u64,
-    /// By number.
+    /// The shards by number.
     pub(super) shards: Vec<PublishedShard>,
 }
 
@@ -33,23 +33,23 @@ pub(super) struct ClusterGeneration {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PublishedShard {
-    /// The generation of its own index.
+    /// The generation of the shard's index.
     pub(super) generation: u64,
     pub(super) signals: u64,
     pub(super) bytes: u64,
-    /// Of the identity and the content of its index.
+    /// The digest of the identity and content of its index.
     pub(super) revision: Digest,
 }
 
 impl ClusterGeneration {
-    /// Of all that its shards hold: no two contents share one.
+    /// The digest of the content of all shards.
     pub(super) fn revision(&self) -> Digest {
         let shards = self.shards.iter();
         let revisions: Vec<u8> = shards.flat_map(|shard| *shard.revision.bytes()).collect();
         Digest::of(&[&self.generation.to_le_bytes()[..], &revisions].concat())
     }
 
-    /// How many shards there are.
+    /// The number of shards.
     pub(super) fn shard_count(&self) -> u32 {
         self.shards.len() as u32
     }
@@ -70,7 +70,7 @@ impl ClusterGeneration {
         }
     }
 
-    /// Reads a generation that is published.
+    /// Reads a published generation.
     pub(super) async fn read(store: &Store, generation: u64) -> Result<ClusterGeneration> {
         let bytes = manifests(store).manifest(generation).await?;
         let missing = || Error::missing(format!("cluster generation {generation} is missing"));
@@ -82,22 +82,22 @@ impl ClusterGeneration {
         }
     }
 
-    /// The generations above one, ascending.
+    /// The generations above a number, ascending.
     pub(super) async fn all_above(store: &Store, generation: u64) -> Result<Vec<u64>> {
         manifests(store).generations_above(generation).await
     }
 }
 
-/// The manifests that a node keeps beside its copies, to start without the store.
+/// The manifests that a node stores with its copies, so that it can start without the store.
 pub(super) struct KeptManifests {
     folder: PathBuf,
-    /// The cache as a store: manifests are written whole or not at all.
+    /// The cache as a store, which writes manifests atomically.
     store: Store,
 }
 
 impl KeptManifests {
     /// # Errors
-    /// The directory cannot be named.
+    /// The path of the directory is invalid.
     pub(super) fn in_directory(cache: &Path) -> Result<KeptManifests> {
         let cache = std::path::absolute(cache)
             .map_err(|error| Error::io("find the directory", error).at(cache))?;
@@ -109,7 +109,7 @@ impl KeptManifests {
         })
     }
 
-    /// All that can be read, oldest first.
+    /// All readable manifests, oldest first.
     pub(super) async fn read_all(&self) -> Vec<ClusterGeneration> {
         let generations = ClusterGeneration::all_above(&self.store, 0).await;
         let mut manifests = Vec::new();
@@ -124,7 +124,7 @@ impl KeptManifests {
         manifests
     }
 
-    /// Keeps a manifest, in place of another of its generation.
+    /// Stores a manifest, replacing one of the same generation.
     pub(super) async fn keep(&self, manifest: &ClusterGeneration) -> Result<()> {
         let (store, generation) = (manifests(&self.store), manifest.generation);
         let bytes = manifest.encode()?;
@@ -153,17 +153,17 @@ impl KeptManifests {
     }
 
     fn forget(&self, generation: u64) {
-        // One that stays is tried again the next time.
+        // If this fails, the next call tries again.
         let _ = std::fs::remove_file(self.folder.join(format!("{generation:020}")));
     }
 }
 
-/// Where the manifests of a cluster are.
+/// The folder of a cluster's manifests.
 pub(super) fn manifests(store: &Store) -> Store {
     store.folder(CLUSTER)
 }
 
-/// Where a shard's index is.
+/// The folder of a shard's index.
 pub(super) fn shard_store(store: &Store, shard: u32, shards: u32) -> Store {
     store.folder(&shard_folder(shard, shards))
 }

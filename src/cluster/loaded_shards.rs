@@ -1,4 +1,4 @@
-//! What a node holds: the shards of a few generations.
+//! The loaded shards of a node, by generation.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,23 +9,23 @@ use super::answer::Held;
 use super::generation::ClusterGeneration;
 use crate::{Error, Result, Snapshot};
 
-/// The shards that a node holds. Clones share everything; readers take no lock.
+/// The loaded shards of a node. Clones share everything; reading takes no lock.
 #[derive(Clone, Default)]
 pub(super) struct LoadedShards(Arc<ArcSwap<BTreeMap<u64, Arc<LoadedGeneration>>>>);
 
-/// A generation, of which a node holds some shards.
+/// A generation with the shards that are loaded.
 pub(super) struct LoadedGeneration {
     pub(super) manifest: ClusterGeneration,
     pub(super) shards: BTreeMap<u32, Arc<Snapshot>>,
 }
 
 impl LoadedShards {
-    /// All that is held, by generation.
+    /// All loaded shards, by generation.
     pub(super) fn all(&self) -> Arc<BTreeMap<u64, Arc<LoadedGeneration>>> {
         self.0.load_full()
     }
 
-    /// Takes a generation in place of what was held of it. Only the loader does.
+    /// Replaces the loaded shards of a generation. Only called by the loader.
     pub(super) fn install(&self, generation: LoadedGeneration) {
         let mut held = BTreeMap::clone(&self.all());
         held.insert(generation.manifest.generation, Arc::new(generation));
@@ -39,10 +39,10 @@ impl LoadedShards {
         self.0.store(Arc::new(held));
     }
 
-    /// These shards of a generation.
+    /// The snapshots of shards of a generation.
     ///
     /// # Errors
-    /// One of them is not here.
+    /// One of them is not loaded.
     pub(super) fn snapshots(&self, generation: u64, shards: &[u32]) -> Result<Vec<Arc<Snapshot>>> {
         let held = self.0.load();
         let held = held.get(&generation);
@@ -57,7 +57,7 @@ impl LoadedShards {
         shards.iter().map(snapshot).collect()
     }
 
-    /// The shards of each generation that is held.
+    /// The loaded shards of each generation.
     pub(super) fn report(&self) -> Held {
         let held = self.0.load();
         let shards = |held: &LoadedGeneration| held.shards.keys().copied().collect();

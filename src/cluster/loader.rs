@@ -1,9 +1,9 @@
-//! Loading what is published: a node's shards from its cache at the start, and then a thread that brings
-//! each new generation from the store, while those before go on answering.
+//! Loads published shards: from the node's cache at the start, and then each new generation from the store in a
+//! background thread, while earlier ones keep answering.
 //!
 //! ```text
-//! <cache>/<shard>-of-<count>/          the copy of a shard, as a replica keeps it
-//! <cache>/cluster/manifests/<number>   the manifests of the generations that the copies are of
+//! <cache>/<shard>-of-<count>/          the copy of a shard, as of a replica
+//! <cache>/cluster/manifests/<number>   the manifests of the copies' generations
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -20,7 +20,7 @@ use crate::http::Following;
 use crate::replicate::{Background, Progress, Replica, RetryDelay, Store, Wanted};
 use crate::{Error, Result, Snapshot};
 
-/// How many generations are tried, newest first, where the newest cannot be loaded.
+/// How many generations to try, newest first, if the newest cannot be loaded.
 const CANDIDATES_MAX: usize = 4;
 
 /// Loads the shards of one node.
@@ -36,12 +36,12 @@ pub(super) struct Loader {
     reports: Arc<Reports>,
 }
 
-/// What a look at the store has brought.
+/// The result of checking the store.
 #[derive(Debug, Default)]
 struct Look {
-    /// What is to be reported, but for the error.
+    /// The report, without the error.
     following: Following,
-    /// Why the newest generation is not held.
+    /// Why the newest generation is not loaded.
     error: Option<Error>,
 }
 
@@ -70,10 +70,10 @@ impl Loader {
         })
     }
 
-    /// Takes what the cache holds, and says whether that is anything. Where it is not, waits for the store.
+    /// Loads the copies in the cache. Returns whether there are any; otherwise waits for the store.
     ///
     /// # Errors
-    /// As [`open_copies`](Self::open_copies), or nothing can be had.
+    /// As [`open_copies`](Self::open_copies), or nothing can be loaded.
     pub(super) async fn load_first(&mut self) -> Result<bool> {
         self.open_copies().await?;
         let has_copies = !self.loaded.all().is_empty();
@@ -86,10 +86,10 @@ impl Loader {
         Ok(has_copies)
     }
 
-    /// Takes what the cache holds, without asking the store, which may be slow or gone.
+    /// Loads the copies in the cache without contacting the store, which may be slow or gone.
     ///
     /// # Errors
-    /// Another process has the cache, or it holds something else.
+    /// Another process uses the cache, or it contains something else.
     async fn open_copies(&mut self) -> Result<()> {
         for manifest in self.kept.read_all().await {
             let mut shards = BTreeMap::new();
@@ -121,7 +121,7 @@ impl Loader {
                 Ok(Some(replica)) => drop(self.replicas.insert((count, shard), replica)),
                 Ok(None) => return Ok(None),
                 Err(error) if error.is_locked() || error.is_invalid() => return Err(error),
-                // It may be had from the store.
+                // The store may have it.
                 Err(error) => {
                     tracing::warn!(shard, error = format_args!("{error:#}"), "no copy is used");
                     return Ok(None);
@@ -136,7 +136,7 @@ impl Loader {
         self.cache.join(copy_name(shard, count))
     }
 
-    /// The shards of a generation that are this node's, each with the generation of its index.
+    /// This node's shards of a generation, each with the generation of its index.
     fn own_shards(&self, manifest: &ClusterGeneration) -> Vec<(u32, u64)> {
         let count = manifest.shard_count();
         let shards = (0..).zip(&manifest.shards);
@@ -152,7 +152,7 @@ impl Loader {
         held.keys().next_back().copied().unwrap_or(0)
     }
 
-    /// The newest generation of which this node has all that it should have.
+    /// The newest generation of which this node has loaded all its shards.
     fn newest_complete(&self) -> u64 {
         let held = self.loaded.all();
         let is_complete = |held: &&Arc<LoadedGeneration>| {
@@ -162,7 +162,7 @@ impl Loader {
         complete.map_or(0, |held| held.manifest.generation)
     }
 
-    /// Loads the newest generation that can be, unless it is held, and reports what came of it.
+    /// Loads the newest loadable generation, unless it is already loaded, and returns a report.
     async fn load_newest(&mut self) -> Look {
         let mut look = Look::default();
         look.following.newest = self.newest_held();
@@ -173,7 +173,7 @@ impl Loader {
                 for &generation in newer.iter().rev().take(CANDIDATES_MAX) {
                     match self.load(generation, &mut look.following).await {
                         Ok(()) => break,
-                        // What is wrong with the newest is what an operator has to know.
+                        // Operators need the error of the newest generation.
                         Err(error) => drop(look.error.get_or_insert(error)),
                     }
                 }
@@ -185,10 +185,11 @@ impl Loader {
         look
     }
 
-    /// The generations above what this node holds whole, ascending.
+    /// The generations above the newest complete one, ascending.
     async fn newer(&self) -> Result<Vec<u64>> {
         let held = self.newest_complete();
-        // What is held is listed too: a store without it and without newer ones is another, or gone.
+        // The loaded generation is listed, too: a store with neither it nor newer ones is another one, or was
+        // emptied.
         let mut listed = ClusterGeneration::all_above(&self.store, held.saturating_sub(1)).await?;
         if listed.is_empty() {
             return Err(Error::missing(match held {
@@ -207,7 +208,7 @@ impl Loader {
         let manifest = ClusterGeneration::read(&self.store, generation).await?;
         let count = manifest.shard_count();
         let own_shards = self.own_shards(&manifest);
-        // Everything is fetched before anything is swapped: until then the copies are all of one generation.
+        // Fetch everything before swapping anything: until then, all copies belong to one generation.
         for &(shard, published) in &own_shards {
             let fetched = self.fetch(shard, count, published, following).await;
             fetched.map_err(|error| error.about(&format!("shard {shard}")))?;
@@ -224,7 +225,7 @@ impl Loader {
         Ok(())
     }
 
-    /// Fetches what a shard lacks. Where there is no copy yet, one is made.
+    /// Fetches the missing objects of a shard. Creates the copy if there is none.
     async fn fetch(
         &mut self,
         shard: u32,
@@ -248,7 +249,7 @@ impl Loader {
         Ok(())
     }
 
-    /// A shard of that generation, and no other.
+    /// Swaps a shard to exactly this generation.
     async fn swap(&mut self, shard: u32, count: u32, generation: u64) -> Result<Arc<Snapshot>> {
         let missing = || Error::missing("there is no copy");
         let replica = self.replicas.get_mut(&(count, shard)).ok_or_else(missing)?;
@@ -268,8 +269,8 @@ impl Loader {
         }))
     }
 
-    /// Loads in a thread of its own, as files are written and hashed on it; at once where the store has not
-    /// been asked. Generations that nobody asks for any more are let go `grace` after that was seen.
+    /// Starts the background thread, because writing and hashing files blocks. It checks the store immediately if it has
+    /// not been contacted. Generations no longer in use are dropped after `grace`.
     pub(super) fn start(
         self,
         members: Arc<Members>,
@@ -359,12 +360,12 @@ impl Loader {
         }
     }
 
-    /// Whether there is nothing to do but what went wrong a short time ago.
+    /// Whether the only thing to load has failed recently.
     async fn is_pausing(&self, retry_delay: &RetryDelay) -> bool {
         let Some(faulty) = retry_delay.pausing_over() else {
             return false;
         };
-        // A store that cannot be reached has no news either.
+        // An unreachable store has no newer generation either.
         let newer = ClusterGeneration::all_above(&self.store, faulty).await;
         newer.map_or(true, |newer| newer.is_empty())
     }
@@ -386,7 +387,7 @@ fn add(following: &mut Following, progress: &Progress) {
     following.bytes_fetched += progress.bytes_fetched;
 }
 
-/// Logs an error, unless it is the last that was logged.
+/// Logs an error unless it equals the last one.
 fn log_once(error: Option<&Error>, told: &mut Option<String>) {
     let error = error.map(|error| format!("{error:#}"));
     if error != *told

@@ -1,7 +1,7 @@
-//! What is known of the nodes: which answer, what each holds, and so which generation is served.
+//! Membership: which nodes are alive, which shards each has loaded, and which generation is served.
 //!
-//! Every node looks after every other by itself: there is no leader and nothing to agree on. Two
-//! nodes may serve different generations briefly; an answer is of one.
+//! Every node checks every other node independently: there is no leader and no consensus protocol. Two nodes may
+//! briefly serve different generations; an answer always belongs to one.
 
 mod status;
 
@@ -19,30 +19,30 @@ use super::loaded_shards::LoadedShards;
 use crate::corpus::CorpusView;
 use crate::digest::Digest;
 
-/// How many looks in a row a node may miss before its shards count as lost: under load, one may be late.
+/// Consecutive missed health checks after which a node counts as dead. Under load, one may be late.
 const MISSED_LOOKS_MAX: u32 = 3;
 
-/// The nodes as one of them sees them.
+/// The nodes from the point of view of one of them.
 pub(super) struct Members {
-    /// The index of the node that sees.
+    /// The index of this node.
     own: usize,
     /// By index.
     names: Vec<String>,
     loaded: LoadedShards,
     others: Mutex<Vec<Standing>>,
     view: ArcSwapOption<CorpusView>,
-    /// Queries so far, by which the replicas of a shard take turns.
+    /// A counter of queries, for round-robin over the replicas of a shard.
     turns: AtomicUsize,
 }
 
-/// What is known of another node.
+/// The state of another node.
 #[derive(Clone, Debug, Default)]
 struct Standing {
-    /// What it holds; `None` while it counts as dead.
+    /// Its loaded shards; `None` while it counts as dead.
     held: Option<Held>,
-    /// Looks in a row that it has not answered.
+    /// Consecutive missed health checks.
     missed: u32,
-    /// Whether it has let a question wait since the last look that it answered: others are asked first.
+    /// Whether it was slow since its last answered health check; other replicas are preferred then.
     is_slow: bool,
     /// When it last answered a look.
     answered_at: Option<Instant>,
@@ -50,7 +50,7 @@ struct Standing {
     error: Option<String>,
 }
 
-/// The part of a question that goes to one node.
+/// The part of a query for one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Task {
     /// The index of the node in the list of nodes.
@@ -58,7 +58,7 @@ pub(super) struct Task {
     pub(super) shards: Vec<u32>,
 }
 
-/// A shard that no node can be asked for.
+/// A shard without a live node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unreachable {
     pub(super) shard: u32,
@@ -66,7 +66,7 @@ pub(super) struct Unreachable {
 }
 
 impl Unreachable {
-    /// What a client is told.
+    /// The detail for clients.
     pub(super) fn detail(self) -> String {
         format!(
             "Shard {} of {} has no live replica; nothing was charged.",
@@ -89,13 +89,13 @@ impl Members {
         members
     }
 
-    /// The generation that is served, and what entity tags start from.
+    /// The view of the served generation.
     pub(super) fn view(&self) -> Arc<CorpusView> {
         let view = self.view.load_full();
         view.unwrap_or_else(|| Arc::new(CorpusView::of(0, Digest::of(b""))))
     }
 
-    /// The index of the node that sees.
+    /// The index of this node.
     pub(super) fn own(&self) -> usize {
         self.own
     }
@@ -105,7 +105,7 @@ impl Members {
         self.names.get(node).map_or("", String::as_str)
     }
 
-    /// Notes that a node has answered a look, and what it holds.
+    /// Records an answered health check with the node's loaded shards.
     pub(super) fn answered(&self, node: usize, held: Held) {
         let was_dead = self.change(node, |standing| {
             let was_dead = standing.held.is_none();
@@ -122,7 +122,7 @@ impl Members {
         self.choose();
     }
 
-    /// Notes that a node has not answered a look. After some in a row its shards count as lost.
+    /// Records a missed health check. After several in a row, the node counts as dead.
     pub(super) fn missed(&self, node: usize) {
         let missed = self.change(node, |standing| {
             standing.missed = standing.missed.saturating_add(1);
@@ -133,7 +133,7 @@ impl Members {
         }
     }
 
-    /// Notes that nothing listens where a node should, or that it is silent.
+    /// Records that a node refuses connections or is silent.
     pub(super) fn died(&self, node: usize, reason: &str) {
         let was_alive = self.change(node, |standing| {
             standing.error = Some(reason.to_owned());
@@ -146,7 +146,7 @@ impl Members {
         }
     }
 
-    /// Notes that a node has let a question wait or broken it off. It stays a member.
+    /// Records that a node was slow or aborted a query. It stays a member.
     pub(super) fn slowed(&self, node: usize) {
         self.change(node, |standing| standing.is_slow = true);
     }
@@ -155,8 +155,8 @@ impl Members {
         self.lock().get_mut(node).map(change).unwrap_or_default()
     }
 
-    /// Chooses what is served: the newest generation of which every shard has a node that answers;
-    /// without one, the newest that was served, whose missing shards are then named.
+    /// Chooses the served generation: the newest one with a live node for every shard; if there is none, the last
+    /// served one, whose missing shards are then reported.
     pub(super) fn choose(&self) {
         let held = self.loaded.all();
         let complete = held
@@ -177,7 +177,7 @@ impl Members {
         }
     }
 
-    /// How many shards a generation has; 0 where it is not known any more.
+    /// The number of shards of a generation; 0 if it is unknown.
     pub(super) fn shard_count(&self, generation: u64) -> u32 {
         let held = self.loaded.all();
         held.get(&generation)
@@ -204,7 +204,7 @@ impl Members {
             .is_some_and(|held| held.shards.contains_key(&shard))
     }
 
-    /// The first shard of the generation that is served which no node can be asked for.
+    /// The first shard of the served generation without a live node.
     pub(super) fn missing(&self) -> Option<Unreachable> {
         let held = self.loaded.all();
         let held = held.get(&self.view().generation)?;
@@ -217,11 +217,11 @@ impl Members {
         self.assign(manifest.generation, shards, &all, &[]).err()
     }
 
-    /// Which node to ask for which of these shards, without those to be avoided: this node for what it
-    /// holds, and few others for the rest, so that few messages are sent.
+    /// Assigns shards to nodes, except those to avoid: this node for its own shards, and as few others as possible for
+    /// the rest, so that few messages are sent.
     ///
     /// # Errors
-    /// The first shard that no such node holds.
+    /// The first shard that no such node has loaded.
     pub(super) fn assign(
         &self,
         generation: u64,
@@ -263,8 +263,7 @@ impl Members {
         other.copied().into_iter().chain([served]).collect()
     }
 
-    /// The oldest generation that this node or one that answers still holds as its newest, so that
-    /// nothing older is asked for any more.
+    /// The oldest generation that is the newest one of any live node. Older ones are no longer queried.
     fn oldest_in_use(&self) -> u64 {
         let others = self.lock();
         let newest = others
@@ -286,8 +285,7 @@ impl Standing {
     }
 }
 
-/// One of the nodes that hold a shard: one that is asked anyway, or else they take turns; one that was slow
-/// only where no other is left.
+/// Chooses a node for a shard: one that is queried anyway, else round-robin; a slow one only if there is no other.
 fn choose_holder(
     others: &[Standing],
     holders: &[usize],

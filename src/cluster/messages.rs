@@ -1,11 +1,11 @@
-//! Messages between nodes: a length and as many bytes, one question and one reply at a time.
+//! Messages between nodes: length-prefixed bytes, one question and one reply at a time.
 //!
 //! ```text
-//! question   length: u32, big-endian    bytes as `question` writes them
-//! reply      length: u32, big-endian    status: u8, then an answer or the reason of a refusal
+//! question   length: u32, big-endian    the encoding of `question`
+//! reply      length: u32, big-endian    status: u8, then an answer or the reason for a refusal
 //! ```
 //!
-//! A connection carries one question at a time, so a cancelled one costs its connection and nothing else.
+//! A connection carries one question at a time, so cancelling one only costs its connection.
 
 use std::io;
 
@@ -14,22 +14,22 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::connections::Connection;
 
-/// The longest reply, in bytes: a page of the largest records, or the values of all facets.
+/// Maximum bytes of a reply: a page of the largest records, or the values of all facets.
 pub(super) const REPLY_BYTES_MAX: usize = 64 << 20;
 
-/// The most bytes that a declared length alone allocates.
+/// Maximum bytes allocated for a declared length before its data arrives.
 const ALLOCATED_MAX: usize = 1 << 16;
 
-/// What a reply is.
+/// The status of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Status {
     Answer = 0,
-    /// Too much is under way; ask elsewhere, or later.
+    /// The worker is overloaded; try another node, or later.
     Overloaded = 1,
-    /// The shards or the generation are not here.
+    /// The shards or the generation are not loaded.
     Missing = 2,
-    /// The question breaks a rule, or is of a later version.
+    /// The question is invalid or has a newer version.
     Invalid = 3,
     /// The shard is damaged.
     Failed = 4,
@@ -43,18 +43,18 @@ impl Status {
     }
 }
 
-/// A message with this content, as it is sent.
+/// Encodes a message with this content.
 pub(super) fn message(content: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut message = vec![0; size_of::<u32>()];
     content(&mut message);
     let length = message.len() - size_of::<u32>();
-    // Questions and replies are bounded far below.
+    // Questions and replies are much shorter.
     let length = u32::try_from(length).unwrap_or(u32::MAX);
     message[..size_of::<u32>()].copy_from_slice(&length.to_be_bytes());
     message
 }
 
-/// A reply as it is sent.
+/// Encodes a reply.
 pub(super) fn reply(status: Status, content: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     message(|bytes| {
         bytes.push(status as u8);
@@ -68,7 +68,7 @@ pub(super) async fn send(connection: &mut Connection, message: &[u8]) -> io::Res
     connection.flush().await
 }
 
-/// The length of the next message; `None` where the other side has ended the connection.
+/// The length of the next message; `None` if the other side has closed the connection.
 pub(super) async fn next_length(
     connection: &mut Connection,
     bytes_max: usize,
@@ -85,7 +85,7 @@ pub(super) async fn next_length(
     Ok(Some(length))
 }
 
-/// The content of a message of that length.
+/// Reads the content of a message with this length.
 pub(super) async fn content(connection: &mut Connection, length: usize) -> io::Result<Bytes> {
     let mut bytes = Vec::with_capacity(length.min(ALLOCATED_MAX));
     let mut limited = connection.take(length as u64);
@@ -97,7 +97,7 @@ pub(super) async fn content(connection: &mut Connection, length: usize) -> io::R
     }
 }
 
-/// Asks, and waits for the reply.
+/// Sends a question and waits for the reply.
 pub(super) async fn exchange(
     connection: &mut Connection,
     question: &[u8],

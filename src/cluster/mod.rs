@@ -1,23 +1,23 @@
-//! A cluster: one corpus on many machines, each of which holds some of its shards.
+//! Clusters: one corpus on many machines, each with some of its shards.
 //!
 //! ```text
-//! split      a corpus by company          placement  which shard, which nodes: computed from names
-//! publish    shards, then their manifest  loader     brings a node's shards from its cache and the store
-//! node       worker, coordinator and watches of a machine
-//! members    which nodes answer, what each holds, which generation is served
-//! coordinator   what clients want -> question -> asking -> what they get
-//! asking     a question to the nodes that hold shards; deadline, other replicas, or a refusal
-//! admission  bounded work, and a short queue
-//! question   what is asked, in versioned bytes       answer   what is answered, and how answers are merged
-//! worker     shard_answers of loaded_shards   nodes, peer   ask workers, here and over the network
-//! messages   lengths and bytes    connections  sockets between nodes    security  TLS of both sides
+//! split      a corpus by company          placement  shards and nodes, computed from names
+//! publish    shards, then their manifest  loader     loads a node's shards from its cache and the store
+//! node       worker, coordinator and health checks of a machine
+//! members    live nodes, their shards, the served generation
+//! coordinator   query of a client -> question -> asking -> merged answer
+//! asking     sends a question to the nodes of shards; deadline, other replicas, or a refusal
+//! admission  a limit on concurrent work, and a short queue
+//! question   requests in versioned bytes      answer   responses, and merging
+//! worker     shard_answers of loaded_shards   nodes, peer   local and remote workers
+//! messages   length-prefixed bytes    connections  sockets between nodes    security  TLS
 //! ```
 //!
-//! Every node answers clients, coordinates and works; none leads. A query is answered from one
-//! generation, by one replica of each shard. Nothing is written through a cluster: shards are built
-//! and published anew, and nodes follow.
+//! Every node answers clients, coordinates and works; there is no leader. A query is answered from one
+//! generation, by one replica of each shard. A cluster is read-only: shards are rebuilt and published, and nodes
+//! follow.
 //!
-//! `docs/cluster.md` says how to run one, what it costs and what is not done.
+//! `docs/cluster.md` describes how to run one, its costs and its limits.
 
 mod admission;
 mod answer;

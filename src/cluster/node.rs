@@ -1,4 +1,4 @@
-//! A node: it holds shards, answers other nodes, and answers clients by asking all of them.
+//! A node: it holds shards, answers other nodes, and answers clients by querying all of them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,27 +25,27 @@ use crate::http::{Limits, Service, State, StateError, Today};
 use crate::replicate::{Background, Store};
 use crate::{Error, Filter, Query, Result};
 
-/// How long another node may take to say what it holds.
+/// Time limit of a health check.
 const LOOK_TIME: Duration = Duration::from_secs(1);
 
 /// Clients' queries under way at once, for each core: enough to wait for others, and few enough to be
 /// answered within a fraction of a second.
 const QUERIES_PER_CORE: usize = 8;
 
-/// How a node behaves.
+/// Options of a node.
 #[derive(Clone, Debug)]
 pub struct NodeOptions {
     /// The directory of the node's copies.
     pub cache: PathBuf,
-    /// What asking the nodes may take.
+    /// The deadline of a query to the nodes.
     pub deadline: Duration,
-    /// How long a node is waited for before other replicas are asked as well.
+    /// How long to wait for a node before other replicas are queried, too.
     pub first_attempt_timeout: Duration,
-    /// How often the node looks after the others and the store.
+    /// The interval of health checks and checks of the store.
     pub interval: Duration,
-    /// Clients' queries under way at once. As many again may wait for their turn; further ones are refused.
+    /// Concurrent queries of clients. As many again may wait; further ones are refused.
     pub queries_max: usize,
-    /// The longest that a query may wait for its turn.
+    /// How long a query may wait.
     pub queue_time: Duration,
 }
 
@@ -63,7 +63,7 @@ impl NodeOptions {
     }
 }
 
-/// A node of a cluster, until it is dropped.
+/// A running node of a cluster, stopped on drop.
 pub struct Node {
     coordinator: Arc<Coordinator>,
     worker: JoinHandle<Error>,
@@ -73,12 +73,12 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts a node and its worker on a listener. Copies that its cache holds are served at once, whatever
-    /// the store does; without any, the store is waited for.
+    /// Starts a node and its worker on a listener. Existing copies in the cache are served immediately, even if the
+    /// store is unavailable; without copies, it waits for the store.
     ///
     /// # Errors
-    /// The name is not of the cluster, the certificate is not for the node's address, the cache cannot be
-    /// used, or there are neither copies nor anything published that could be loaded.
+    /// The name is not in the cluster's file, the certificate is not valid for the node's address, the cache cannot be
+    /// used, or there is neither a copy nor a published generation that can be loaded.
     ///
     /// Cost: that of opening a replica for each shard that the node holds.
     pub async fn start(
@@ -146,33 +146,32 @@ impl Node {
         Ok(service)
     }
 
-    /// Waits until the node can no longer answer other nodes, and returns why: its listener is broken,
-    /// or its worker has panicked. The node should then be ended and started anew, as others count
-    /// its shards as lost.
+    /// Waits until the node can no longer answer other nodes, and returns the reason: its listener is broken, or its
+    /// worker has panicked. Restart the node then, because others count it as dead.
     pub async fn stopped(mut self) -> Error {
         let stopped = (&mut self.worker).await;
         stopped.unwrap_or_else(|error| Error::missing(format!("the worker has ended: {error}")))
     }
 
-    /// Rows that nodes have sent to this one over the network so far, to answer its clients.
+    /// The number of rows received from other nodes so far.
     pub fn rows_received(&self) -> u64 {
         self.coordinator.rows_received()
     }
 
-    /// The shards that no node can be asked for now; `None` where there is none.
+    /// The shards without a live node; `None` if there are none.
     pub fn error(&self) -> Option<String> {
         self.coordinator.error()
     }
 
-    /// How a query is answered: what each node is asked for, and how the answers are merged.
+    /// Explains a query: the query to each node, and how the answers are merged.
     ///
     /// # Errors
-    /// A shard has no node that answers.
+    /// A shard has no live node.
     pub fn explain(&self, query: &Query, today: Date) -> Result<String> {
         self.coordinator.explain(query, today)
     }
 
-    /// How facets are counted, likewise.
+    /// Explains counting facets.
     ///
     /// # Errors
     /// As [`explain`](Self::explain).
@@ -194,8 +193,8 @@ async fn serve(worker: Worker, listener: TcpListener, security: Security) -> Err
     error
 }
 
-/// Looks after another node: what it holds, and whether it answers. The connection is for this alone, so that
-/// no query delays it; where it falls silent, the next look makes another.
+/// Checks the health of another node and its loaded shards. Uses a connection of its own, so that queries cannot
+/// delay it; if it falls silent, the next check opens another.
 async fn watch(
     coordinator: Arc<Coordinator>,
     members: Arc<Members>,
@@ -209,7 +208,7 @@ async fn watch(
             Ok(Ok(held)) => members.answered(node, held),
             Ok(Err(Failure::Dead(error))) => members.died(node, &error.to_string()),
             Ok(Err(_)) | Err(_) => {
-                // The other connections have gone the same way.
+                // The other connections are probably broken, too.
                 coordinator.nodes().forget_idle(node);
                 members.missed(node);
             }

@@ -1,4 +1,4 @@
-//! Asking a node by its index, the own one without a network.
+//! Sends questions to nodes by index; to the own node without the network.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use super::security::Security;
 use super::worker::Worker;
 use crate::Result;
 
-/// The nodes of a cluster as one of them reaches them.
+/// The nodes of a cluster from one of them.
 pub(super) struct Nodes {
     own: usize,
     worker: Worker,
@@ -43,7 +43,7 @@ impl Nodes {
         })
     }
 
-    /// Asks a node.
+    /// Sends a question to a node.
     pub(super) async fn ask(&self, node: usize, question: &Question) -> Result<Answer, Failure> {
         if node == self.own {
             let answer = self.worker.answer(question).await;
@@ -55,7 +55,7 @@ impl Nodes {
         Ok(answer)
     }
 
-    /// Asks another node what it holds, over a connection of this look's own.
+    /// Requests the loaded shards of another node over a separate connection.
     pub(super) async fn loaded_shards(
         &self,
         node: usize,
@@ -78,12 +78,12 @@ impl Nodes {
         }
     }
 
-    /// Ends the unused connections to a node.
+    /// Closes the unused connections to a node.
     pub(super) fn forget_idle(&self, node: usize) {
         self.peers[node].forget_idle();
     }
 
-    /// Rows that nodes have sent over the network so far to answer clients.
+    /// The number of rows received from other nodes so far.
     pub(super) fn rows_received(&self) -> u64 {
         self.rows_received.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Another node as its worker is reached: connections that are kept, each with one question at a time.
+//! Connections to another node's worker: kept alive, with one question at a time each.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,27 +12,27 @@ use super::messages::{Status, exchange};
 use super::security::Security;
 use crate::Result;
 
-/// How long an unused connection is kept: less than any firewall remembers it.
+/// How long an unused connection is kept: less than the idle time-outs of firewalls.
 const IDLE_TIME: Duration = Duration::from_secs(5);
 
-/// The most unused connections that are kept.
+/// Maximum number of unused connections.
 const IDLE_MAX: usize = 64;
 
 /// The connections to a node.
 pub(super) struct Peer {
     connector: Connector,
-    /// With the time of their last use, the latest last.
+    /// Unused connections with the time of their last use, latest last.
     idle: Mutex<Vec<(Instant, Connection)>>,
 }
 
 /// Why a node has not answered.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// Nothing listens there: its process has ended.
+    /// The connection was refused: the process has ended.
     Dead(io::Error),
-    /// The connection broke or could not be made.
+    /// The connection broke or could not be opened.
     Broken(io::Error),
-    /// The worker does not answer this.
+    /// The worker refused the question.
     Refused(Status, String),
 }
 
@@ -48,12 +48,12 @@ impl Peer {
         }
     }
 
-    /// Asks the node. A future that is dropped ends its connection.
+    /// Sends a question. Dropping the future closes the connection.
     pub(super) async fn ask(&self, question: &[u8]) -> Result<Answer, Failure> {
         if let Some(mut connection) = self.take_idle() {
             match exchange(&mut connection, question).await {
                 Ok(reply) => return self.finish(connection, reply),
-                // The other side may have ended it meanwhile, and so all of its age.
+                // The other side may have closed it, and all connections of the same age.
                 Err(_) => self.forget_idle(),
             }
         }
@@ -62,8 +62,7 @@ impl Peer {
         self.finish(connection, reply.map_err(Failure::Broken)?)
     }
 
-    /// Asks over a connection of the caller's own, which is made where there is none and kept if the node
-    /// answers.
+    /// Sends a question over the caller's connection, which is opened if necessary and kept if the node answers.
     pub(super) async fn ask_over(
         &self,
         kept: &mut Option<Connection>,
@@ -79,7 +78,7 @@ impl Peer {
         Ok(answer)
     }
 
-    /// Ends the connections that nothing uses. Those in use end with what waits for them.
+    /// Closes unused connections.
     pub(super) fn forget_idle(&self) {
         self.lock().clear();
     }
@@ -105,7 +104,7 @@ impl Peer {
         let mut idle = self.lock();
         match idle.pop() {
             Some((since, connection)) if since.elapsed() < IDLE_TIME => Some(connection),
-            // The others are older.
+            // All others are older.
             _ => {
                 idle.clear();
                 None

@@ -1,18 +1,17 @@
-//! Which shard a company belongs to, and which nodes hold a shard: the same everywhere and for ever.
+//! Placement: the shard of a company, and the nodes of a shard.
 //!
-//! Both are computed from names alone, so no node has to be asked and none leads. Nodes are ranked
-//! for each shard by a hash of both (rendezvous hashing): a node that comes or goes moves only the
-//! shards that it holds itself.
+//! Both are computed only from names and are stable. Nodes are ranked for each shard by a hash of both (rendezvous
+//! hashing), so adding or removing a node moves only the shards of that node.
 
 use sha2::{Digest, Sha256};
 
-/// What is hashed before a slug, so that no other hash is like it.
+/// The domain separator of hashes of slugs.
 const SHARD_DOMAIN: &str = "signaldex shard 1\n";
 
-/// The same before a shard and a node.
+/// The domain separator of hashes of shards and nodes.
 const PLACE_DOMAIN: &str = "signaldex placement 1\n";
 
-/// The shard of a company and of all its signals, of that many.
+/// The shard of a company and all its signals, for a number of shards.
 ///
 /// ```
 /// assert_eq!(signaldex::cluster::shard_of("acme", 1), 0);
@@ -35,7 +34,7 @@ pub fn holders<T: AsRef<str>>(shard: u32, shards: u32, nodes: &[T], replicas: us
         .enumerate()
         .map(|(index, node)| (score(node), node.as_ref(), index))
         .collect();
-    // Names are different, so that no two are equal.
+    // Names are distinct, so no two entries are equal.
     ranked.sort_by(|a, b| b.cmp(a));
     ranked.truncate(replicas);
     ranked.into_iter().map(|(_, _, index)| index).collect()

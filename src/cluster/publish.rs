@@ -1,4 +1,4 @@
-//! Publishing a generation: every shard first, then the manifest that names them, if nobody else has.
+//! Publishes a generation: first all shards, then the manifest, unless it already exists.
 
 use std::path::Path;
 
@@ -16,21 +16,20 @@ pub struct PublishedCluster {
     pub shards: u32,
     /// Its signals.
     pub signals: u64,
-    /// Objects that were sent.
+    /// Uploaded objects.
     pub objects_sent: u64,
     /// Their bytes.
     pub bytes_sent: u64,
 }
 
-/// Publishes the indexes `0`, `1` and so on of a folder as one generation of a cluster: the given
-/// one, or the next after all that were published or begun. With `repair`, sends every object anew, also
-/// those that the store has: the remedy where one is damaged.
+/// Publishes the indexes `0`, `1` and so on of a folder as one generation of a cluster: the given one, or the next
+/// after all that were published or started. With `repair`, uploads every object again, to replace damaged ones.
 ///
 /// # Errors
 /// As [`publish`](crate::replicate::publish); [`is_taken`](Error::is_taken) where the generation is published with other
 /// content. Nodes see nothing of it then.
 ///
-/// Cost: that of publishing every shard, one after the other.
+/// Cost: that of publishing every shard, one after another.
 pub async fn publish_cluster(
     folder: &Path,
     store: &Store,
@@ -73,7 +72,7 @@ pub async fn publish_cluster(
     Ok(report)
 }
 
-/// A prune leaves the shards of the newest generation, and not those of another number of shards.
+/// Whether a prune keeps the newest shards: those of other numbers of shards may be removed.
 async fn newest_of_shards(store: &Store, shards: u32) -> Result<Newest> {
     let Some(newest) = ClusterGeneration::all_above(store, 0).await?.pop() else {
         return Ok(Newest::MayGo);
@@ -85,8 +84,8 @@ async fn newest_of_shards(store: &Store, shards: u32) -> Result<Newest> {
     }
 }
 
-/// The newest generation of the cluster or of any shard: a publisher that died half way has left shards of
-/// a generation that the cluster has not.
+/// The newest generation of the cluster or of any shard: a publisher that died half way leaves shards of a
+/// generation without a manifest.
 async fn newest_begun(store: &Store, shards: u32) -> Result<u64> {
     let mut newest = ClusterGeneration::all_above(store, 0).await?.pop();
     for shard in 0..shards {
@@ -111,7 +110,7 @@ async fn create(store: &Store, manifest: &ClusterGeneration) -> Result<()> {
     )))
 }
 
-/// What the manifest says of a shard. An index is not changed while it is published.
+/// The manifest entry of a shard. The index must not change while it is being published.
 fn describe(directory: &Path, generation: u64) -> Result<PublishedShard> {
     let snapshot = Index::open(directory)?.snapshot();
     Ok(PublishedShard {

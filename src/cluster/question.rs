@@ -1,9 +1,8 @@
-//! What a coordinator asks of shards, and the bytes in which it asks.
+//! Questions of a coordinator to shards, and their encoding.
 //!
-//! The first byte is the version. Queries and filters cross the network as the query strings that
-//! they write themselves as, and are checked like any other when they are read. Nodes of two
-//! releases may run side by side while a cluster is updated: a node that does not know a version
-//! says so, and another replica is asked.
+//! The first byte is the version. Queries and filters are encoded as query strings, which the receiver validates.
+//! Nodes of two releases may run together during an upgrade: a node refuses unknown versions, and another replica
+//! is queried.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -24,10 +23,10 @@ use crate::{Error, FacetQuery, Filter, Query, Result, SignalId};
 /// The version that this release writes and reads.
 const VERSION: u8 = 3;
 
-/// The longest question, in bytes: a query, up to five bytes for each shard, and a little more.
+/// Maximum bytes of a question: a query, up to five bytes per shard, and a little more.
 pub(super) const BYTES_MAX: usize = WRITTEN_BYTES_MAX + 5 * SHARDS_MAX as usize + 1024;
 
-/// The most rows that are asked of a shard: all pages that have a number, and one signal more.
+/// Maximum number of rows requested from a shard: all numbered pages, and one signal more.
 const ROWS_MAX: usize = 50 * 100 + 1;
 
 const CODEC: Configuration<
@@ -45,11 +44,10 @@ pub(super) struct Question {
     pub(super) wanted: Arc<Wanted>,
 }
 
-/// What is wanted.
+/// The requested result.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Wanted {
-    /// The first rows of a result, of which `limit` says how many; with the bytes that an answer
-    /// shows, or only their ids.
+    /// The first `limit` rows of a result, rendered or only as ids.
     Rows {
         query: Box<Query>,
         today: Date,
@@ -57,17 +55,17 @@ pub(super) enum Wanted {
     },
     /// The number of matches.
     Count { filter: Box<Filter>, today: Date },
-    /// The counts of some facets.
+    /// The counts of facets.
     Facets { query: Box<FacetQuery>, today: Date },
-    /// The answer that shows a signal.
+    /// The rendered detail of a signal.
     Signal(SignalId),
-    /// The answer that shows a company.
+    /// The rendered detail of a company.
     Company(String),
     /// What the node holds, whatever the generation.
     LoadedShards,
 }
 
-/// A question as bytes say it; days are days since 1970-01-01.
+/// The encoded form of a question; days are days since 1970-01-01.
 #[derive(Serialize, Deserialize)]
 struct Message {
     generation: u64,
@@ -75,10 +73,10 @@ struct Message {
     wanted: WantedText,
 }
 
-/// As [`Wanted`], with the text of each query and filter.
+/// As [`Wanted`], with queries and filters as text.
 #[derive(Serialize, Deserialize)]
 enum WantedText {
-    /// The limit is apart from the query: shards are asked for more rows than a page has.
+    /// The limit is separate from the query, because shards return more rows than a page.
     Rows {
         query: String,
         limit: usize,
@@ -138,7 +136,7 @@ impl Question {
         Ok(question)
     }
 
-    /// Bounds the work of a question that was sent.
+    /// Checks the limits of a received question.
     fn check(&self) -> Result<()> {
         let shards = self.shards.len();
         if shards > SHARDS_MAX as usize {
@@ -173,7 +171,7 @@ fn check_rows(query: &Query) -> Result<()> {
 }
 
 impl Wanted {
-    /// The most rows of an answer of rows.
+    /// Maximum number of rows in the answer.
     pub(super) fn rows_max(&self) -> usize {
         match self {
             Wanted::Rows { query, .. } => query.limit(),
@@ -181,7 +179,7 @@ impl Wanted {
         }
     }
 
-    /// The first of these rows, which ascend or descend piecewise.
+    /// The first rows of several sorted runs.
     pub(super) fn first_rows(&self, mut rows: Vec<Row>) -> Vec<Row> {
         // A stable sort merges runs.
         if self.ascends() {
@@ -193,7 +191,7 @@ impl Wanted {
         rows
     }
 
-    /// How the answers of several nodes become one.
+    /// A description of how answers are merged.
     pub(super) fn merging(&self) -> String {
         match self {
             Wanted::Rows { .. } => {
@@ -242,7 +240,7 @@ impl WantedText {
                 today,
                 with_items,
             } => WantedText::Rows {
-                // Any limit that a page may have: the real one may be larger.
+                // A placeholder: the real limit may exceed that of a page.
                 query: query.part(query.start().clone(), 1).to_string(),
                 limit: query.limit(),
                 today: day_number(*today),
@@ -303,7 +301,7 @@ impl WantedText {
     }
 }
 
-/// The facets of these indices, in the order of [`Facet::ALL`].
+/// The facets with these indices, in the order of [`Facet::ALL`].
 fn facets_of(indices: &[u8]) -> Result<Vec<Facet>> {
     if !indices.is_sorted_by(|a, b| a < b) {
         return Err(Error::corrupt("the question names a facet twice"));

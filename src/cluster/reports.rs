@@ -1,10 +1,10 @@
-//! What the services of a node report of its loading, in `/readyz` and the metrics.
+//! Forwards the loader's reports to the services of a node, for `/readyz` and the metrics.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::http::{Following, Service};
 
-/// Passes each report on to the services, of which there may be none yet.
+/// Forwards reports to services, of which there may be none yet.
 #[derive(Default)]
 pub(super) struct Reports(Mutex<Shared>);
 
@@ -15,7 +15,7 @@ struct Shared {
 }
 
 impl Reports {
-    /// Reports to a service from now on, and the last report at once.
+    /// Adds a service, which receives the last report immediately.
     pub(super) fn add(&self, service: Service) {
         let mut shared = self.lock();
         service.report_following(shared.last.clone());

@@ -1,7 +1,7 @@
-//! How nodes reach each other: over TLS with certificates of both sides, or in the clear.
+//! Security of connections between nodes: mutual TLS, or plain text.
 //!
-//! What is wrong with a certificate is said in words, at the start of the node that shows it and in
-//! the log of the node that refuses it.
+//! Errors of certificates are explained at the start of the node that presents one, and in the log of the node
+//! that refuses it.
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,7 +21,7 @@ use time::OffsetDateTime;
 use crate::error::quoted;
 use crate::{Error, Result};
 
-/// The protocol between nodes, which both sides name in their handshake.
+/// The ALPN protocol between nodes.
 const PROTOCOL: &[u8] = b"signaldex-cluster";
 
 /// Whether connections between nodes are encrypted.
@@ -38,20 +38,19 @@ struct Tls {
 }
 
 impl std::fmt::Debug for Tls {
-    /// Shows no key.
+    /// Does not show keys.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Tls").finish_non_exhaustive()
     }
 }
 
 impl Security {
-    /// In the clear: for a network that nobody else has access to.
+    /// Plain text, for a private network.
     pub fn none() -> Security {
         Security(None)
     }
 
-    /// TLS: nodes show this certificate and accept those that the authority has signed. All three
-    /// files are PEM.
+    /// Mutual TLS: nodes present this certificate and accept those signed by the authority. All three files are PEM.
     ///
     /// # Errors
     /// A file cannot be read or is not PEM, the key does not belong to the certificate, or other
@@ -87,11 +86,11 @@ impl Security {
         })))
     }
 
-    /// Whether a worker may listen there: on other than this machine's own addresses any client
-    /// could read everything, so TLS or an explicit option is required.
+    /// Checks whether a worker may listen on an address: on non-local addresses any client could read everything, so TLS
+    /// or an explicit option is required.
     ///
     /// # Errors
-    /// [`is_invalid`](Error::is_invalid) where it may not.
+    /// [`is_invalid`](Error::is_invalid) if it may not.
     pub fn check(&self, address: SocketAddr, is_wanted: bool) -> Result<()> {
         if self.0.is_some() || address.ip().is_loopback() || is_wanted {
             Ok(())
@@ -126,8 +125,8 @@ impl Security {
     }
 }
 
-/// The one provider of cryptography between nodes. It is named wherever it is needed: which one is
-/// the default of a process is ambiguous where other crates enable another.
+/// The cryptography provider between nodes. Passed explicitly, because the default of a process is ambiguous if
+/// other crates enable another one.
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
@@ -168,7 +167,7 @@ fn client_config(
     Ok(config)
 }
 
-/// A node's own certificate, and those between it and the authority.
+/// Splits a node's own certificate from intermediate ones.
 fn split<'a>(
     chain: &'a [CertificateDer<'static>],
 ) -> (&'a CertificateDer<'static>, &'a [CertificateDer<'static>]) {
@@ -176,7 +175,7 @@ fn split<'a>(
     (own, intermediates)
 }
 
-/// The certificates of a file, of which there is at least one.
+/// Reads the certificates of a file, at least one.
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
     let bytes = read(path)?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
@@ -218,7 +217,7 @@ fn unusable(error: &dyn std::error::Error) -> Error {
     Error::invalid(format!("the authority cannot be used: {error}"))
 }
 
-/// The host of an address, as a certificate names it.
+/// The host of an address, for checking certificates.
 pub(super) fn server_name(address: &str) -> Result<ServerName<'static>> {
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     let host = host.trim_start_matches('[').trim_end_matches(']');
@@ -228,7 +227,7 @@ pub(super) fn server_name(address: &str) -> Result<ServerName<'static>> {
     })
 }
 
-/// Why a connection was refused.
+/// Explains why a connection was refused.
 pub(super) fn in_words(error: &io::Error) -> String {
     let inner = error.get_ref();
     match inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
@@ -257,7 +256,7 @@ fn reason_of_certificate(error: &CertificateError) -> String {
         CertificateError::NotValidYetContext { not_before, .. } => {
             format!("the certificate is not valid before {}", day(*not_before))
         }
-        // Another authority may have the same name: then only the signature differs.
+        // If another authority has the same name, only the signature differs.
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
             "the certificate is not signed by the authority of --worker-ca".to_owned()
         }

@@ -1,4 +1,4 @@
-//! The file that describes a cluster: the same on every node.
+//! The file that describes a cluster, the same on every node.
 //!
 //! ```json
 //! {
@@ -20,21 +20,21 @@ use super::placement;
 use crate::error::quoted;
 use crate::{Error, Result};
 
-/// The most nodes of a cluster: each looks after every other.
+/// Maximum number of nodes, because each checks every other one.
 const NODES_MAX: usize = 1_000;
 
-/// The longest file, in bytes.
+/// Maximum bytes of the file.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// A cluster as its file describes it.
+/// The description of a cluster.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClusterSettings {
-    /// Where the shards are published.
+    /// The store with the published shards.
     pub store: String,
-    /// How many nodes hold each shard.
+    /// The number of nodes that hold each shard.
     pub replicas: usize,
-    /// All nodes. Names decide which shards a node holds, so they outlive addresses.
+    /// All nodes. Names determine which shards a node holds, so keep them when addresses change.
     pub nodes: Vec<NodeSettings>,
 }
 
@@ -44,7 +44,7 @@ pub struct ClusterSettings {
 pub struct NodeSettings {
     /// Its name.
     pub name: String,
-    /// Where the other nodes find its worker: `host:port`.
+    /// The address of its worker for the other nodes: `host:port`.
     pub address: String,
 }
 
@@ -52,8 +52,7 @@ impl ClusterSettings {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`is_io`](Error::is_io) where it cannot be read, [`is_invalid`](Error::is_invalid) where it
-    /// breaks a rule.
+    /// [`is_io`](Error::is_io) if it cannot be read, [`is_invalid`](Error::is_invalid) if it violates a rule.
     pub fn read(path: &Path) -> Result<ClusterSettings> {
         let length = std::fs::metadata(path).map(|file| file.len());
         let length = length.map_err(|error| Error::io("read the file", error).at(path))?;
@@ -69,7 +68,7 @@ impl ClusterSettings {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// [`is_invalid`](Error::is_invalid) where it breaks a rule.
+    /// [`is_invalid`](Error::is_invalid) if it violates a rule.
     pub fn parse(text: &str) -> Result<ClusterSettings> {
         let settings: ClusterSettings = serde_json::from_str(text)
             .map_err(|error| Error::invalid(format!("it describes no cluster: {error}")))?;
@@ -110,10 +109,10 @@ impl ClusterSettings {
         Ok(())
     }
 
-    /// The index of the node of that name.
+    /// The index of the node with a name.
     ///
     /// # Errors
-    /// [`is_invalid`](Error::is_invalid) where there is none.
+    /// [`is_invalid`](Error::is_invalid) if there is none.
     pub fn index_of(&self, name: &str) -> Result<usize> {
         let index = self.nodes.iter().position(|node| node.name == name);
         index.ok_or_else(|| {
@@ -126,14 +125,14 @@ impl ClusterSettings {
         })
     }
 
-    /// The nodes that hold a shard of that many, by their indices, first choice first.
+    /// The indices of the nodes that hold a shard, first choice first.
     pub(super) fn holders(&self, shard: u32, shards: u32) -> Vec<usize> {
         let names: Vec<&str> = self.nodes.iter().map(|node| node.name.as_str()).collect();
         placement::holders(shard, shards, &names, self.replicas)
     }
 }
 
-/// An address is reached when a node is asked; what can never be one is refused before.
+/// Checks the form of an address. Whether it is reachable is found out later.
 fn check_address(address: &str) -> Result<()> {
     let parts = address.rsplit_once(':');
     let is_address =

@@ -1,5 +1,4 @@
-//! What the shards of a node answer: each is searched by itself, and of the rows that they find only those
-//! are rendered that their merged answer shows.
+//! Answers of a node's shards: each is searched separately, and only rows of the merged answer are rendered.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -12,9 +11,9 @@ use crate::corpus::{company_answer, signal_answer};
 use crate::json::search_item;
 use crate::{Page, Result, Snapshot, catch_damage};
 
-/// What one shard has found.
+/// The result of one shard.
 pub(super) enum Found {
-    /// Rows, to be rendered.
+    /// Rows to render.
     Page(Page),
     /// Anything else.
     Answer(Answer),
@@ -66,7 +65,7 @@ fn lone(id: u64, bytes: Option<Vec<u8>>) -> Answer {
     Answer::Rows(rows.into_iter().collect())
 }
 
-/// One answer of what these shards have found, each at the same index.
+/// Merges the results of shards, given in the same order.
 pub(super) fn merged(
     wanted: &Wanted,
     shards: &[Arc<Snapshot>],
@@ -85,11 +84,11 @@ pub(super) fn merged(
     Answer::merge(wanted, answers)
 }
 
-/// The rows of these pages that are among the first of all.
+/// Renders the rows of these pages that are among the first of all.
 fn rendered(wanted: &Wanted, shards: &[Arc<Snapshot>], pages: &[Page]) -> Result<Answer> {
     let mut rows = Vec::new();
     for ((shard, page), shown) in shards.iter().zip(pages).zip(shown(wanted, pages)) {
-        // They are the first of each page.
+        // They are the first rows of each page.
         let mut left = shown;
         if left == 0 {
             continue;
@@ -107,7 +106,7 @@ fn rendered(wanted: &Wanted, shards: &[Arc<Snapshot>], pages: &[Page]) -> Result
     Ok(Answer::Rows(wanted.first_rows(rows)))
 }
 
-/// How many rows of each page are among the first of all.
+/// The number of rows of each page that are among the first of all.
 fn shown(wanted: &Wanted, pages: &[Page]) -> Vec<usize> {
     let ids = pages.iter().enumerate().flat_map(|(index, page)| {
         let ids = page.ids();

@@ -1,4 +1,4 @@
-//! Splitting a corpus: each company with all its signals into the index of one shard.
+//! Splits a corpus: each company with all its signals goes to the index of one shard.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,18 +8,18 @@ use super::placement::shard_of;
 use crate::json::Sink;
 use crate::{Added, Company, Error, IndexBuilder, Result, Signal, SignalId};
 
-/// Builds the indexes of all shards at once, in directories `0`, `1` and so on of one folder.
+/// Builds the indexes of all shards together, in the directories `0`, `1` and so on of one folder.
 ///
-/// Memory: that of building one index of everything, and some 30 bytes a signal.
+/// Memory: that of building one index of everything, plus about 30 bytes per signal.
 #[derive(Debug)]
 pub struct Splitter {
     builders: Vec<IndexBuilder>,
-    /// Where each signal went: one that comes again has to go to the same shard.
+    /// The shard of each signal: a signal that is added again must go to the same shard.
     shards: HashMap<SignalId, u32>,
 }
 
 impl Splitter {
-    /// Begins that many indexes in a folder.
+    /// Starts the indexes in a folder.
     ///
     /// # Errors
     /// [`is_invalid`](Error::is_invalid) for no shards or more than 4,096; and as
@@ -39,7 +39,7 @@ impl Splitter {
         })
     }
 
-    /// Writes all indexes, and says how many signals each holds.
+    /// Writes all indexes. Returns the number of signals of each.
     ///
     /// # Errors
     /// As [`IndexBuilder::finish`].

@@ -1,7 +1,7 @@
-//! The worker of a node: answers questions about the node's shards, its own coordinator's and others'.
+//! The worker of a node: answers questions of all coordinators about the node's shards.
 //!
-//! Cheap questions are answered where they arrive. Expensive ones run on threads, as many shards at once as
-//! there are cores; others wait for their turn, and are refused where that takes too long.
+//! Cheap questions are answered on the receiving thread. Expensive ones run on a pool, with as many shards at a
+//! time as there are cores; others wait, and are refused if that takes too long.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,23 +23,23 @@ use super::shard_answers::{Found, find, merged};
 use crate::query::Facet;
 use crate::{Error, Result, Snapshot, catch_damage};
 
-/// What a question may cost to be answered where it arrives, as `--cheap-query-cost` of a service has it.
+/// The cost up to which a question is answered on the receiving thread, in the unit of `--cheap-query-cost`.
 const CHEAP_COST: u64 = 20_000;
 
-/// Expensive questions that may wait for their turn, for each core: more than come in time from nodes that each
-/// admit a bounded number of queries, so that what was admitted is refused only after a wait.
+/// Expensive questions that may wait, per core: more than nodes admit at a time, so that admitted queries are
+/// refused only after a wait.
 const QUEUED_PER_CORE: usize = 256;
 
-/// How long an expensive question may wait for its turn.
+/// How long an expensive question may wait.
 const TURN_TIME: Duration = Duration::from_millis(500);
 
-/// How long a connection may be idle. Nodes end theirs sooner.
+/// How long a connection may be idle. Nodes close theirs sooner.
 const IDLE_TIME: Duration = Duration::from_secs(60);
 
-/// How long the rest of a question, or a reply, may take to be transferred.
+/// Time limit for transferring the rest of a question, or a reply.
 const TRANSFER_TIME: Duration = Duration::from_secs(5);
 
-/// The most memory, in KiB, of replies that wait for their readers.
+/// Maximum memory of replies waiting for their readers, in KiB.
 const MEMORY_KIB_MAX: usize = 1 << 20;
 
 /// Answers questions about shards. Clones share everything.
@@ -53,7 +53,7 @@ struct Shared {
     memory: Arc<Semaphore>,
 }
 
-/// Why a worker does not answer.
+/// Why a worker refuses a question.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) status: Status,
@@ -71,7 +71,7 @@ impl Worker {
         }))
     }
 
-    /// What the shards of a question answer, merged.
+    /// The merged answer of the shards of a question.
     pub(super) async fn answer(&self, question: &Question) -> Result<Answer, Refusal> {
         let (shared, wanted) = (&*self.0, &question.wanted);
         if **wanted == Wanted::LoadedShards {
@@ -100,7 +100,7 @@ impl Worker {
             .map_err(|error| Refusal::of(Status::Failed, &error))
     }
 
-    /// Answers other nodes until the future is dropped, or nothing can be accepted any more.
+    /// Answers other nodes until the future is dropped or the listener breaks.
     pub(super) async fn serve(self, listener: TcpListener, security: Security) -> Error {
         let tls = security.server_tls().map(TlsAcceptor::from);
         let serve = move |connection, peer| {
@@ -128,7 +128,7 @@ impl Worker {
         }
     }
 
-    /// Reads a question of that length and replies.
+    /// Reads a question of this length and replies.
     async fn serve_question(
         &self,
         connection: &mut Connection,
@@ -149,7 +149,7 @@ impl Worker {
             Err(refusal) => refusal.encode(),
         };
         let kib = u32::try_from(message.len() / 1024 + 1).unwrap_or(u32::MAX);
-        // What cannot be kept until it is read is not answered.
+        // A reply is refused if there is no memory to keep it until it is read.
         let kept = Arc::clone(&self.0.memory).try_acquire_many_owned(kib);
         if kept.is_err() {
             message = Refusal::overloaded().encode();
@@ -178,7 +178,7 @@ impl Refusal {
     }
 }
 
-/// Whether a question is answered sooner than a thread would take it over.
+/// Whether answering a question is faster than switching threads.
 fn is_cheap(snapshots: &[Arc<Snapshot>], wanted: &Wanted) -> bool {
     let cost = |snapshot: &Arc<Snapshot>| match wanted {
         Wanted::Rows { query, today, .. } => snapshot.cost(query.filter(), *today, CHEAP_COST),
