@@ -11,6 +11,7 @@ use std::future::Future;
 use std::ops::{ControlFlow, RangeInclusive};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwapOption;
 use time::Date;
@@ -164,6 +165,11 @@ pub(crate) trait Corpus: Send + Sync {
     fn error(&self) -> Option<String> {
         None
     }
+
+    /// Whether a query has met damage in what [`view`](Self::view) shows. Other queries are still answered.
+    fn is_damaged(&self) -> bool {
+        false
+    }
 }
 
 /// The corpus at one generation, with the part of entity tags that identifies its content.
@@ -171,6 +177,8 @@ pub(crate) struct CorpusView {
     pub(crate) generation: u64,
     pub(crate) tag_seed: [u8; 32],
     snapshot: Option<Arc<Snapshot>>,
+    /// Whether a query has met damage in the snapshot.
+    is_damaged: AtomicBool,
 }
 
 /// A page of results.
@@ -230,6 +238,7 @@ impl CorpusView {
             generation,
             tag_seed: *revision.bytes(),
             snapshot: None,
+            is_damaged: AtomicBool::new(false),
         }
     }
 
@@ -277,7 +286,7 @@ impl Corpus for LocalCorpus {
         query: &'a Query,
         today: Date,
     ) -> CorpusFuture<'a, RenderedPage> {
-        at_once(move || page(at.snapshot()?, query, today))
+        at_once(at, move |snapshot| page(snapshot, query, today))
     }
 
     fn count<'a>(
@@ -286,7 +295,7 @@ impl Corpus for LocalCorpus {
         filter: &'a Filter,
         today: Date,
     ) -> CorpusFuture<'a, u64> {
-        at_once(move || Ok(at.snapshot()?.count(filter, today)))
+        at_once(at, move |snapshot| Ok(snapshot.count(filter, today)))
     }
 
     fn facets<'a>(
@@ -295,15 +304,13 @@ impl Corpus for LocalCorpus {
         query: &'a FacetQuery,
         today: Date,
     ) -> CorpusFuture<'a, Facets> {
-        at_once(move || {
-            Ok(at
-                .snapshot()?
-                .facets_of(&query.filter, today, &query.facets))
+        at_once(at, move |snapshot| {
+            Ok(snapshot.facets_of(&query.filter, today, &query.facets))
         })
     }
 
     fn signal<'a>(&'a self, at: &'a CorpusView, id: SignalId) -> CorpusFuture<'a, Option<Vec<u8>>> {
-        at_once(move || signal_answer(at.snapshot()?, id))
+        at_once(at, move |snapshot| signal_answer(snapshot, id))
     }
 
     fn company<'a>(
@@ -311,7 +318,7 @@ impl Corpus for LocalCorpus {
         at: &'a CorpusView,
         slug: &'a str,
     ) -> CorpusFuture<'a, Option<Vec<u8>>> {
-        at_once(move || company_answer(at.snapshot()?, slug))
+        at_once(at, move |snapshot| company_answer(snapshot, slug))
     }
 
     fn changes<'a>(
@@ -320,7 +327,7 @@ impl Corpus for LocalCorpus {
         request: &'a ChangesRequest,
         today: Date,
     ) -> CorpusFuture<'a, Result<RenderedChanges, PositionError>> {
-        at_once(move || changes(at.snapshot()?, request, today))
+        at_once(at, move |snapshot| changes(snapshot, request, today))
     }
 
     fn export<'a>(
@@ -329,7 +336,7 @@ impl Corpus for LocalCorpus {
         request: &'a ExportRequest,
         today: Date,
     ) -> CorpusFuture<'a, ExportSlice> {
-        at_once(move || export::slice(at.snapshot()?, request, today))
+        at_once(at, move |snapshot| export::slice(snapshot, request, today))
     }
 
     fn unpaid<'a>(
@@ -340,7 +347,9 @@ impl Corpus for LocalCorpus {
         most: u64,
         today: Date,
     ) -> CorpusFuture<'a, u64> {
-        at_once(move || Ok(export::unpaid(at.snapshot()?, request, paid, most, today)))
+        at_once(at, move |snapshot| {
+            Ok(export::unpaid(snapshot, request, paid, most, today))
+        })
     }
 
     fn changes_cost(&self, at: &CorpusView, request: &ChangesRequest) -> Cost {
@@ -370,13 +379,23 @@ impl Corpus for LocalCorpus {
     fn index(&self) -> Option<&Index> {
         Some(&self.index)
     }
+
+    fn is_damaged(&self) -> bool {
+        self.view().is_damaged.load(Ordering::Relaxed)
+    }
 }
 
 /// Runs the query on the thread that polls the future, because switching threads would take longer
 /// than most queries. The work starts at the first poll, so timing the future times the work.
-fn at_once<'a, T: Send + 'a>(ask: impl FnOnce() -> Result<T> + Send + 'a) -> CorpusFuture<'a, T> {
+fn at_once<'a, T: Send + 'a>(
+    at: &'a CorpusView,
+    ask: impl FnOnce(&'a Snapshot) -> Result<T> + Send + 'a,
+) -> CorpusFuture<'a, T> {
     Box::pin(async move {
-        let answer = catch_damage(ask).flatten();
+        let answer = catch_damage(|| ask(at.snapshot()?)).flatten();
+        if answer.as_ref().is_err_and(Error::is_corrupt) {
+            at.is_damaged.store(true, Ordering::Relaxed);
+        }
         answer.map_err(Unanswered::Failed)
     })
 }

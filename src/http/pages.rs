@@ -35,7 +35,12 @@ pub(super) fn ready(service: &Shared, parts: &Parts) -> Result<Answer, Problem> 
         .as_ref()
         .map(|following| format!(",\"following\":{}", following.json()))
         .unwrap_or_default();
-    let body = format!("{{\"status\":\"ready\",\"generation\":{generation}{following}}}");
+    let damaged = if service.corpus.is_damaged() {
+        ",\"damaged\":true"
+    } else {
+        ""
+    };
+    let body = format!("{{\"status\":\"ready\",\"generation\":{generation}{damaged}{following}}}");
     Ok(Answer::json(body).with(CACHE_CONTROL, "no-store"))
 }
 

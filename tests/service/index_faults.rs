@@ -18,6 +18,13 @@ fn signal(number: u64) -> Signal<'static> {
 
 /// A directory with signals 1 to 3, and a service over it.
 fn served() -> (tempfile::TempDir, Fixture) {
+    let directory = indexed();
+    let fixture = serve(directory.path());
+    (directory, fixture)
+}
+
+/// A directory with signals 1 to 3.
+fn indexed() -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a directory");
     let mut builder = IndexBuilder::in_directory(directory.path()).expect("a builder");
     let company = Company::new("acme", "Acme");
@@ -26,11 +33,14 @@ fn served() -> (tempfile::TempDir, Fixture) {
         builder.add_signal(&signal(number)).expect("added");
     }
     builder.finish().expect("an index");
-    let fixture = Fixture::with(Settings {
-        index: Some(Index::open(directory.path()).expect("the index")),
+    directory
+}
+
+fn serve(directory: &Path) -> Fixture {
+    Fixture::with(Settings {
+        index: Some(Index::open(directory).expect("the index")),
         ..Settings::default()
-    });
-    (directory, fixture)
+    })
 }
 
 fn segments(directory: &Path) -> Vec<PathBuf> {
@@ -115,6 +125,48 @@ fn damage(path: &Path) -> bool {
     bytes.truncate(bytes.len() / 2);
     let beside = path.with_extension("damaged");
     fs::write(&beside, bytes).is_ok() && fs::rename(&beside, path).is_ok()
+}
+
+/// Files are checked part by part, each when a question first needs it.
+#[test]
+fn a_question_that_meets_damage_is_answered_500_and_others_as_before() {
+    let directory = indexed();
+    let path = segments(directory.path()).pop().expect("a segment");
+    let mut bytes = fs::read(&path).expect("a segment");
+    // The words of titles, sorted, in their dictionary.
+    let words = b"acmedoesthing";
+    let at = bytes
+        .windows(words.len())
+        .position(|window| window == words);
+    bytes[at.expect("the dictionary")] ^= 1;
+    fs::write(&path, bytes).expect("written");
+
+    let fixture = serve(directory.path());
+    assert!(fixture.get("/readyz").json().get("damaged").is_none());
+    for _ in 0..2 {
+        assert_eq!(fixture.search("limit=2").items(), ["3", "2"]);
+        for target in ["signals?q=does", "filter-options?q=does", "export?q=does"] {
+            let failed = fixture.get(&format!("/api/v1/{target}"));
+            assert_eq!(failed.status, 500, "{target}");
+            assert_eq!(failed.charged(), 0, "{target}");
+            let content_type = failed.header("content-type");
+            assert_eq!(content_type, Some("application/problem+json"), "{target}");
+            let problem = failed.json();
+            assert_eq!(problem["code"], "internal", "{target}");
+            assert_eq!(problem["status"], 500, "{target}");
+            let id = failed.header("x-request-id").expect("a request id");
+            assert_eq!(problem["requestId"], id, "{target}");
+            // The file and the section are for the log alone.
+            assert!(
+                !String::from_utf8_lossy(&failed.body).contains("segment"),
+                "{target}"
+            );
+        }
+    }
+    // What needs none of the damaged parts can be answered.
+    let ready = fixture.get("/readyz");
+    assert_eq!(ready.status, 200);
+    assert_eq!(ready.json()["damaged"], true);
 }
 
 #[test]

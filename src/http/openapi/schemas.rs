@@ -233,6 +233,10 @@ fn readiness() -> Value {
         "properties": {
             "status": {"type": "string", "const": "ready"},
             "generation": {"type": "integer", "minimum": 0, "description": "The generation of the index."},
+            "damaged": {
+                "type": "boolean", "const": true,
+                "description": "Only where a request has failed because the index is damaged; others are still answered."
+            },
             "following": {
                 "type": "object", "description": "Only of a replica: what its store has.",
                 "required": ["newest", "secondsSinceAnswer", "error"],
