@@ -20,6 +20,9 @@ mod segment_file;
 #[expect(unreachable_pub, reason = "shared with the fuzz targets")]
 #[path = "../fuzz/src/segment_mutation.rs"]
 mod segment_mutation;
+#[expect(dead_code, unreachable_pub, reason = "shared with the fuzz targets")]
+#[path = "../fuzz/src/segment_records.rs"]
+mod segment_records;
 
 use std::fs;
 

@@ -6,7 +6,7 @@ seconds=${1:?usage: tests/fuzz/run.sh SECONDS [AT_ONCE [TARGET...]]}
 at_once=${2:-2}
 shift $(($# < 2 ? $# : 2))
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(segment manifest query cursor json)
+[ ${#targets[@]} -gt 0 ] || targets=(segment records manifest query cursor json)
 cd "$(dirname "$0")"
 
 # What cargo-fuzz gives the compiler: counters of edges and comparisons for libFuzzer.
@@ -27,16 +27,18 @@ trap 'rm -rf "$SIGNALDEX_FUZZ_SCRATCH"' EXIT
 
 # What is found grows in target/; the seeds stay as they are.
 fuzz() {
-    local target=$1 log=$findings/$1.log options=(-max_len=4096)
+    local target=$1 seeds=corpus/$1 log=$findings/$1.log options=(-max_len=4096)
     case $target in
-        segment) options=(-max_len=131072 -mutate_depth=2) ;;
+        segment | records) options=(-max_len=131072 -mutate_depth=2) ;;
         manifest) options=(-max_len=65536) ;;
         json) options=(-max_len=16384) ;;
     esac
     [ -f "dictionaries/$target.txt" ] && options+=("-dict=dictionaries/$target.txt")
+    # Records are damaged within the segments of the other target.
+    [ "$target" != records ] || seeds=corpus/segment
     mkdir -p "$grown/$target" "$findings/$target"
     # Allocations have a closer bound of their own, in src/allocation.rs.
-    if "$programs/$target" "$grown/$target" "corpus/$target" "${options[@]}" \
+    if "$programs/$target" "$grown/$target" "$seeds" "${options[@]}" \
         -max_total_time="$seconds" -timeout=60 -rss_limit_mb=1024 -malloc_limit_mb=256 \
         -artifact_prefix="$findings/$target/" -print_final_stats=1 > "$log" 2>&1; then
         echo "$target: nothing found; $(sed -n 's/^Done //p' "$log")"

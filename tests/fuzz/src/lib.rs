@@ -7,11 +7,15 @@ pub mod canonical;
 pub mod examination;
 pub mod manifest_file;
 pub mod random;
+pub mod record_mutation;
 pub mod scratch;
 pub mod segment_file;
 #[cfg(test)]
 mod segment_file_tests;
 pub mod segment_mutation;
+pub mod segment_records;
+#[cfg(test)]
+mod segment_records_tests;
 
 use signaldex::synthetic::Corpus;
 use signaldex::{Index, IndexBuilder};

@@ -10,25 +10,6 @@ use crate::segment_file::*;
 const SEED: &[u8] = include_bytes!("../corpus/segment/small");
 
 #[test]
-fn the_compressed_seed_is_whole_and_has_the_records_of_the_other() {
-    let scratch = Scratch::new("compressed");
-    let compressed: &[u8] = include_bytes!("../corpus/segment/compressed");
-    let records = [SEED, compressed].map(|file| {
-        scratch.write(&name_of_segment(1), file);
-        scratch.write("manifest", &of_segment(file));
-        let index = Index::open(scratch.path("")).expect("an index");
-        index.snapshot().verify().expect("a whole index");
-        let snapshot = index.snapshot();
-        let found = snapshot
-            .scan()
-            .map(|found| found.expect("a record").into_owned());
-        found.collect::<Vec<_>>()
-    });
-    assert_eq!(records[0], records[1]);
-    scratch.clear();
-}
-
-#[test]
 fn every_seed_is_whole() {
     let scratch = Scratch::new("seeds");
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/corpus/segment");
@@ -55,20 +36,6 @@ fn a_whole_file_is_not_changed_by_repairing_it() {
 fn what_is_taken_apart_is_put_together() {
     let parts = Parts::of(SEED).expect("a whole file");
     assert!(parts.assemble() == SEED);
-}
-
-#[test]
-fn every_pointer_points_at_a_record_and_can_be_changed() {
-    let mut parts = Parts::of(SEED).expect("a whole file");
-    let records = parts.sections[parts.records().expect("records")].clone();
-    let pointers = parts.record_pointers();
-    assert!(pointers.len() >= (parts.table.rows + parts.table.companies) as usize);
-    for &pointer in &pointers {
-        assert!(record_parts(&records, parts.pointed_at(pointer)).is_some());
-    }
-    let end = records.len() as u64;
-    parts.point(pointers[1], end);
-    assert_eq!(parts.pointed_at(pointers[1]), end);
 }
 
 #[test]

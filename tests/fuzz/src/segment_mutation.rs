@@ -2,7 +2,7 @@
 //! format instead of breaking the frame.
 
 use crate::random::Random;
-use crate::segment_file::{Parts, Table, framed, record_parts, repair};
+use crate::segment_file::{Parts, Table, repair};
 
 /// Changes bytes blindly: given a buffer whose first bytes are the text, the length of the text
 /// and the most that it may get, gives the new length.
@@ -56,9 +56,13 @@ fn mutate_parts(mut parts: Parts, random: &mut Random, blind: Blind<'_>) -> Vec<
 
 /// Gives one number of a section another value that is likely to mean something there.
 fn change_number(parts: &mut Parts, random: &mut Random) {
-    let Some(section) = any_section(parts, random) else {
-        return;
-    };
+    if let Some(section) = any_section(parts, random) {
+        change_number_of(parts, section, random);
+    }
+}
+
+/// Gives one number of that section another value.
+pub fn change_number_of(parts: &mut Parts, section: usize, random: &mut Random) {
     let width = width_of(parts.table.lines[section].kind);
     let count = parts.sections[section].len() / width;
     if count == 0 {
@@ -88,26 +92,12 @@ fn change_bytes(parts: &mut Parts, random: &mut Random, blind: Blind<'_>) {
     }
 }
 
-/// Appends a mutated copy of a record and lets its pointer point there.
-fn change_record(parts: &mut Parts, random: &mut Random, blind: Blind<'_>) {
+/// Mutates the content of a record.
+pub fn change_record(parts: &mut Parts, random: &mut Random, blind: Blind<'_>) {
     let pointers = parts.record_pointers();
-    let (Some(records), false) = (parts.records(), pointers.is_empty()) else {
-        return;
-    };
-    let pointer = pointers[random.below(pointers.len())];
-    let old = parts.pointed_at(pointer);
-    let Some((frame, content)) = record_parts(&parts.sections[records], old) else {
-        return;
-    };
-    let is_last = content.end == parts.sections[records].len();
-    let content = &parts.sections[records][content];
-    let record = framed(&blindly(content, GROWTH_BYTES, blind));
-    if is_last {
-        parts.sections[records].truncate(frame.start);
+    if let Some(&pointer) = pointers.get(random.below(pointers.len())) {
+        parts.replace_record(pointer, |content| blindly(content, GROWTH_BYTES, blind));
     }
-    let new = parts.sections[records].len() as u64;
-    parts.sections[records].extend(record);
-    parts.point(pointer, new);
 }
 
 fn change_counts(table: &mut Table, random: &mut Random) {
@@ -218,7 +208,8 @@ fn any_section(parts: &Parts, random: &mut Random) -> Option<usize> {
     (count > 0).then_some(chosen)
 }
 
-fn blindly(text: &[u8], growth: usize, blind: Blind<'_>) -> Vec<u8> {
+/// Changes a text blindly; it may grow by some bytes.
+pub fn blindly(text: &[u8], growth: usize, blind: Blind<'_>) -> Vec<u8> {
     let mut buffer = text.to_vec();
     let most = (text.len() + growth).max(1);
     buffer.resize(most, 0);
