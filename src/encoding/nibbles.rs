@@ -7,8 +7,11 @@ use crate::encoding::column::{self, Column};
 use crate::encoding::row::Row;
 use crate::{Error, Result};
 
+/// Number of codes that fit into a nibble.
+pub(crate) const NIBBLE_CODES: usize = 16;
+
 /// Maximum number of values whose codes, including that for no value, fit into a nibble.
-const NIBBLE_VALUES_MAX: usize = 15;
+const NIBBLE_VALUES_MAX: usize = NIBBLE_CODES - 1;
 
 /// A view of the codes of a facet.
 #[derive(Clone, Copy, Debug)]
