@@ -75,11 +75,18 @@ impl<'a> Strings<'a> {
         self.ends.len()
     }
 
-    /// The bytes of a string; empty if it does not exist or its bounds are invalid.
+/// The bytes of a string; empty if it does not exist or its bounds are invalid.
+    #[inline]
     pub(crate) fn bytes(&self, index: usize) -> &'a [u8] {
-        let start = index.checked_sub(1).map_or(0, |before| self.end(before));
-        let bytes = self.bytes.get(start as usize..self.end(index) as usize);
-        bytes.unwrap_or_default()
+        self.find(index).unwrap_or_default()
+    }
+
+    /// The bytes of a string, if it exists and its bounds are valid.
+    #[inline]
+    pub(crate) fn find(&self, index: usize) -> Option<&'a [u8]> {
+        let end = *self.ends.get(index)?;
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.bytes.get(start as usize..end as usize)
     }
 
     /// The indices of the consecutive strings equal to the one at an index, starting there.

@@ -172,8 +172,7 @@ impl Lookup<'_> {
     #[inline(always)]
     fn is_key(&self, keys: &Strings<'_>, entry: u32) -> bool {
         let has_hash = (entry ^ self.hash) & !self.mask == 0;
-        let index = self.index(entry);
-        has_hash && keys.bytes(index) == self.key && index < keys.len()
+        has_hash && keys.find(self.index(entry)) == Some(self.key)
     }
 
     #[inline(always)]

@@ -153,7 +153,8 @@ impl<'a> Postings<'a> {
         self.entries[id.0 as usize].cardinality
     }
 
-    /// A view of a posting, which has to be valid.
+    /// A view of a posting, which has to be valid. Inlined, so that no view goes through memory.
+    #[inline(always)]
     pub(crate) fn get(&self, id: PostingId) -> Posting<'a> {
         let entry = &self.entries[id.0 as usize];
         let (start, length) = (entry.start as usize, entry.cardinality as usize);
@@ -357,6 +358,7 @@ impl<'a> Posting<'a> {
     }
 
     /// The first block at or after `block` that has rows.
+    #[inline]
     pub(crate) fn next_block(&self, block: u32) -> Option<u32> {
         match *self {
             Posting::List(rows) => {
@@ -379,6 +381,7 @@ impl<'a> Posting<'a> {
     }
 
     /// The last block at or before `block` that has rows.
+    #[inline]
     pub(crate) fn previous_block(&self, block: u32) -> Option<u32> {
         match *self {
             Posting::List(rows) => {

@@ -276,6 +276,7 @@ fn sorted(rows: &[u32]) -> Vec<u32> {
 }
 
 /// The rows of a source.
+#[inline(always)]
 pub(super) fn rows_of(segment: &Segment, source: Source) -> Posting<'_> {
     match source {
         Source::Posting(id) => segment.posting(id),

@@ -33,6 +33,7 @@ impl Statistics for LiveSegment<'_> {
         u64::from(self.segment.row_count())
     }
 
+    #[inline(always)]
     fn term(&self, field: TextField, term: &str) -> Option<TermStatistics> {
         let (posting, number) = self.segment.term(field, term)?;
         Some(TermStatistics {

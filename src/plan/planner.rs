@@ -261,9 +261,10 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
 
     /// The terms and sources of a title phrase, unless it is known to occur nowhere.
     fn title_phrase(&self, phrase: &Phrase) -> Option<(Terms, PhraseSources)> {
-        let words = phrase.terms().iter();
-        let terms = words.map(|word| self.statistics.term(TextField::Title, word));
-        let terms: Terms = terms.collect::<Option<_>>()?;
+        let mut terms = Terms::new();
+        for word in phrase.terms() {
+            terms.push(self.statistics.term(TextField::Title, word)?);
+        }
         let sources = self.phrase_sources(TextField::Title, &terms)?;
         Some((terms, sources))
     }

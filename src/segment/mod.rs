@@ -177,7 +177,8 @@ impl Segment {
         first.map(|first| PostingId(first + posting.0 - view.first_posting))
     }
 
-    /// The posting and the number of a term.
+    /// The posting and the number of a term. Inlined, since queries look up little else.
+    #[inline(always)]
     pub(crate) fn term(&self, field: TextField, term: &str) -> Option<(PostingId, TermNumber)> {
         self.require(Part::Terms(field));
         let text = self.views().text(field);
