@@ -176,7 +176,9 @@ fn write_merge(
     };
     let encoder = if core.lock()?.manifest.compresses_records {
         let segments: Vec<&Segment> = inputs.iter().map(|live| &*live.segment).collect();
-        encoder_for(&segments)?
+        let snapshot = core.snapshot();
+        let all = snapshot.segments.iter().map(|live| &*live.segment);
+        encoder_for(&segments, all.max_by_key(|segment| segment.row_count()))?
     } else {
         None
     };

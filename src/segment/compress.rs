@@ -6,6 +6,7 @@ use super::Segment;
 use super::assemble::{write_record_starts, write_symbols};
 use super::field::Field;
 use super::format::{self, SegmentWriter};
+use super::parts::Part;
 use super::record::{RecordWriter, Records, Stored};
 use super::schema::SectionKind;
 use crate::encoding::bytes::Bytes;
@@ -26,6 +27,11 @@ const RUN_RECORDS: usize = 16;
 /// How many times its size a compressed text has, for telling how long texts are without reading them.
 const EXPECTED_RATIO: u64 = 4;
 
+/// One of this many records have to be those of a segment whose symbols are kept: then symbols are made anew as
+/// often as an index has grown fourfold. With two, records of companies, of which each segment has its own,
+/// were often enough for making them anew.
+const KEPT_SHARE_MIN: usize = 4;
+
 /// How many bytes of texts tell whether symbols that were made before serve those that are added.
 const TRIAL_BYTES: usize = 256 << 10;
 
@@ -34,13 +40,18 @@ const TRIAL_BYTES: usize = 256 << 10;
 const TRIAL_RATIO_MAX: usize = 125;
 
 /// The encoder for a segment that several are merged into; none where its records are not worth it. The
-/// symbols of one that has half of the records are kept while they serve, so that its records are copied.
+/// symbols of one that has a quarter of the records are kept while they serve, so that its records are copied.
+/// Otherwise those of the largest segment of the index serve, which may not be merged: when it is, later,
+/// the records of both are copied.
 ///
 /// # Errors
 /// A record that is looked at is corrupt.
 ///
 /// Cost: a few milliseconds where symbols are kept, else that of [`Encoder::train`].
-pub(crate) fn encoder_for(segments: &[&Segment]) -> Result<Option<Encoder>> {
+pub(crate) fn encoder_for(
+    segments: &[&Segment],
+    largest_of_index: Option<&Segment>,
+) -> Result<Option<Encoder>> {
     let bytes: u64 = segments.iter().map(|segment| text_bytes(segment)).sum();
     if bytes < COMPRESSED_FROM {
         return Ok(None);
@@ -48,16 +59,29 @@ pub(crate) fn encoder_for(segments: &[&Segment]) -> Result<Option<Encoder>> {
     let total: usize = segments.iter().map(|segment| segment.record_count()).sum();
     let largest = segments.iter().max_by_key(|segment| segment.record_count());
     if let Some(largest) = largest
-        && !largest.symbols().is_empty()
-        && largest.record_count() * 2 >= total
+        && let Some(encoder) = kept_encoder(largest, segments, total)?
     {
-        let encoder = Encoder::of_table(largest.symbols());
-        if serves(&encoder, largest, segments)? {
-            return Ok(Some(encoder));
-        }
+        return Ok(Some(encoder));
+    }
+    // Damage of a segment that is not merged must not keep others from it.
+    let kept = largest_of_index.map(|largest| kept_encoder(largest, segments, total));
+    if let Some(Ok(Some(encoder))) = kept {
+        return Ok(Some(encoder));
     }
     let sources: Vec<Source<'_>> = segments.iter().copied().map(Source::of).collect();
     train(&sources).map(Some)
+}
+
+/// The encoder of a segment's own symbols, where it has a good part of as many records as some segments have
+/// together, and its symbols serve those.
+fn kept_encoder(own: &Segment, segments: &[&Segment], total: usize) -> Result<Option<Encoder>> {
+    own.ensure(Part::RecordStarts.bit())?;
+    if own.symbols().is_empty() || own.record_count() * KEPT_SHARE_MIN < total {
+        return Ok(None);
+    }
+    let encoder = Encoder::of_table(own.symbols());
+    let serves = serves(&encoder, own, segments)?;
+    Ok(serves.then_some(encoder))
 }
 
 /// Writes a segment again with its records compressed, by ascending id. All else is copied. `view` views

@@ -173,3 +173,36 @@ fn symbols_are_kept_while_they_serve() {
     let other = Segment::from_bytes(&builder.finish().expect("memory")).expect("a segment");
     assert!(!serves(&encoder, &own, &[&own, &other]).expect("whole records"));
 }
+
+/// Segments that are merged beside a large one get its symbols, and later its records are copied with theirs.
+#[test]
+fn the_symbols_of_the_largest_segment_of_the_index_are_kept() {
+    let (_, largest) = compressed();
+    let bytes = long_texts("The round of 7 million was led by its founders");
+    let other = Segment::from_bytes(&bytes).expect("a segment");
+    let [with, without] = [Some(&largest), None].map(|largest_of_index| {
+        let encoder = encoder_for(&[&other, &other], largest_of_index).expect("whole records");
+        encoder.expect("texts that are worth it").symbols()
+    });
+    let own = largest.symbols();
+    assert!(with.starts == own.starts && with.bytes == own.bytes);
+    assert!(without.bytes != own.bytes);
+    let small = Segment::from_bytes(&plain()).expect("a segment");
+    let encoder = encoder_for(&[&small], Some(&largest)).expect("whole records");
+    assert!(encoder.is_none(), "few texts are not worth it");
+}
+
+/// A segment of few signals whose texts take more than what is not compressed.
+fn long_texts(words: &str) -> Vec<u8> {
+    let mut builder = SegmentBuilder::new(Vec::new()).expect("memory");
+    let company = Company::new("acme", "Acme");
+    builder.add_company(&company).expect("a valid company");
+    let evidence = words.repeat(COMPRESSED_FROM as usize / (words.len() * 100) + 1);
+    for number in 1..=100 {
+        let id = SignalId::new(number).expect("a small number");
+        let mut signal = Signal::new(id, "acme", "Acme raises");
+        signal.evidence = Some(evidence.as_str().into());
+        builder.add_signal(&signal).expect("a known company");
+    }
+    builder.finish().expect("memory")
+}
