@@ -75,7 +75,7 @@ impl<'a> Strings<'a> {
         self.ends.len()
     }
 
-/// The bytes of a string; empty if it does not exist or its bounds are invalid.
+    /// The bytes of a string; empty if it does not exist or its bounds are invalid.
     #[inline]
     pub(crate) fn bytes(&self, index: usize) -> &'a [u8] {
         self.find(index).unwrap_or_default()

@@ -17,6 +17,11 @@
 //! **Beside each other.** A merge of the largest segments takes seconds. What is committed meanwhile is
 //! merged beside it, by the same policy, so that a query never meets one segment a commit.
 //!
+//! **Streams.** While commits of more than 2,048 signals follow each other within two seconds, segments are left
+//! until eight can be merged at once, and a larger one until those after it have more than its size: each
+//! row is then rewritten less often. There are some ten segments meanwhile. After two seconds
+//! without such a commit all is as above.
+//!
 //! **Idle.** A writer that has had no commit for five seconds merges all segments into one where one
 //! row in 32 has changed: queries then meet an index as if built anew. Dropping the
 //! writer gives such a merge up.
@@ -50,6 +55,9 @@ const SMALL_SIZE: u64 = SHRINKAGE * COMMIT_SIZE_MAX;
 /// as long as a commit waits for the disk (`benches/updates.rs`). It is small in tests, whose short histories
 /// then have merges of both kinds.
 const COMMIT_SIZE_MAX: u64 = if cfg!(test) { 32 } else { 2048 };
+
+/// How many segments are merged at once while large commits follow each other.
+const STREAM_FAN_IN: usize = 8;
 
 /// A commit takes a segment of up to this many times the size that it has without. Commits of 50 signals and
 /// their companies then leave a single small segment, those of one signal two (`benches/updates.rs`).
@@ -139,6 +147,23 @@ pub(super) fn choose(segments: &[SegmentHandle]) -> Option<Range<usize>> {
     };
     let first = segments.iter().position(is_due)?;
     Some(first..segments.len())
+}
+
+/// The segments to merge next while large commits follow each other.
+pub(super) fn choose_in_stream(segments: &[SegmentHandle]) -> Option<Range<usize>> {
+    let segments = &segments[..segments.len() - small_segments(segments)];
+    let mut newer: u64 = segments.iter().map(size).sum();
+    let is_due = |live: &SegmentHandle| {
+        newer -= size(live);
+        newer + live.deleted.row_count() > size(live)
+    };
+    let first = segments.iter().position(is_due)?;
+    (segments.len() - first >= STREAM_FAN_IN).then_some(first..segments.len())
+}
+
+/// Whether a commit that writes so many signals is large: none takes it into its own segment.
+pub(super) fn is_large(written: u64) -> bool {
+    written > COMMIT_SIZE_MAX
 }
 
 /// Everything, where an idle writer should merge it.

@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::commit::Committer;
-use super::merge::{self, choose, choose_idle, unclaimed};
+use super::merge::{self, choose, choose_idle, choose_in_stream, unclaimed};
 use super::snapshot::Snapshot;
 
 /// One for the largest segments and one for what is committed meanwhile. With one alone, 10,000 upserts
@@ -21,6 +21,9 @@ const THREADS: usize = 2;
 
 /// How long a writer has had no commit before it is idle.
 const IDLE: Duration = Duration::from_secs(5);
+
+/// Large commits are a stream where each comes this soon after the one before.
+const STREAM_PAUSE: Duration = Duration::from_secs(2);
 
 /// The threads. Dropping them waits for the merges under way; a merge of an idle writer is given up.
 #[derive(Debug)]
@@ -45,6 +48,10 @@ struct State {
     under_way: Vec<u64>,
     /// When the writer will have been idle for long enough; none where that has been seen to.
     idle_at: Option<Instant>,
+    /// When the last large commit was.
+    large_commit_at: Option<Instant>,
+    /// Until when large commits count as a stream; none where they do not.
+    stream_until: Option<Instant>,
     /// A merge has failed. The writer's state says why, or the panic that was printed, and nothing is
     /// tried until the next commit.
     has_failed: bool,
@@ -86,11 +93,17 @@ impl MergeThreads {
         MergeThreads { schedule, threads }
     }
 
-    /// Says that a commit may have left something to merge.
-    pub(super) fn wake(&self) {
+    /// Says that a commit of so many signals may have left something to merge.
+    pub(super) fn wake(&self, written: u64) {
         let mut state = self.schedule.lock();
-        state.idle_at = Some(Instant::now() + self.schedule.idle);
+        let now = Instant::now();
+        state.idle_at = Some(now + self.schedule.idle);
         state.has_failed = false;
+        if merge::is_large(written) {
+            let before = state.large_commit_at.replace(now);
+            let follows = before.is_some_and(|before| now - before < STREAM_PAUSE);
+            state.stream_until = follows.then(|| now + STREAM_PAUSE);
+        }
         self.schedule.changed.notify_all();
     }
 
@@ -99,12 +112,12 @@ impl MergeThreads {
         if self.threads.is_empty() {
             return;
         }
+        let mut state = self.schedule.lock();
+        state.stream_until = None;
+        self.schedule.changed.notify_all();
         let is_busy =
             |state: &mut State| !state.under_way.is_empty() || self.schedule.due(state).is_some();
-        let waited = self
-            .schedule
-            .changed
-            .wait_while(self.schedule.lock(), is_busy);
+        let waited = self.schedule.changed.wait_while(state, is_busy);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 }
@@ -172,13 +185,15 @@ impl Schedule {
     }
 
     fn next(&self, state: &mut State) -> Task {
+        let now = Instant::now();
+        state.stream_until = state.stream_until.filter(|&until| until > now);
         if let Some(merge) = self.due(state) {
             return Task::Merge(merge);
         }
         if state.is_closing {
             return Task::End;
         }
-        let is_idle = state.idle_at.is_some_and(|at| at <= Instant::now());
+        let is_idle = state.idle_at.is_some_and(|at| at <= now);
         if !is_idle || !state.under_way.is_empty() {
             return Task::Wait;
         }
@@ -192,7 +207,11 @@ impl Schedule {
         let snapshot = core.snapshot();
         let segments = &snapshot.segments;
         let free = unclaimed(segments, state.under_way.iter().copied().max());
-        let chosen = choose(free)?;
+        let chosen = if state.stream_until.is_some() && !state.is_closing {
+            choose_in_stream(free)?
+        } else {
+            choose(free)?
+        };
         let first = segments.len() - free.len() + chosen.start;
         let segments = first..first + chosen.len();
         Some(Merge {
@@ -220,11 +239,11 @@ impl Schedule {
     fn wait_for_change<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         // While another merges, it looks at the time when it is done.
         let idle_at = state.idle_at.filter(|_| state.under_way.is_empty());
-        let Some(idle_at) = idle_at else {
+        let Some(at) = idle_at.into_iter().chain(state.stream_until).min() else {
             let waited = self.changed.wait(state);
             return waited.unwrap_or_else(PoisonError::into_inner);
         };
-        let time = idle_at.saturating_duration_since(Instant::now());
+        let time = at.saturating_duration_since(Instant::now());
         let waited = self.changed.wait_timeout(state, time);
         waited.unwrap_or_else(PoisonError::into_inner).0
     }

@@ -138,7 +138,7 @@ impl Writer {
     pub fn commit(&mut self) -> Result<CommitReport> {
         let report = self.core.commit(&self.pending)?;
         self.pending = Changes::default();
-        self.merges.wake();
+        self.merges.wake(report.signals_written);
         // The commit stands; why merging fails is kept, and the next commit says it.
         let _ = merge::bound(&self.core);
         Ok(report)

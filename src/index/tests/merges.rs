@@ -65,7 +65,7 @@ fn an_idle_writer_merges_everything_where_enough_has_changed() {
         let mut writer = large_and_small(&index, 4000, small);
         let before = Model::of(&index.snapshot()).expect("a whole index");
         writer.merges = MergeThreads::start_with(&writer.core, Duration::from_millis(1));
-        writer.merges.wake();
+        writer.merges.wake(small as u64);
         writer.wait_for_merges();
         let since = Instant::now();
         let limit = Duration::from_secs(if is_merged { 60 } else { 1 });
