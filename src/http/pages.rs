@@ -26,11 +26,17 @@ pub(super) fn health(parts: &Parts) -> Result<Answer, Problem> {
 /// written.
 pub(super) fn ready(service: &Shared, parts: &Parts) -> Result<Answer, Problem> {
     request::refuse_parameters(parts.uri.query())?;
-    if let Some(error) = error(service) {
+    let following = service.following.load();
+    if let Some(mut error) = error(service) {
+        // What a node still has may be what the others have let go of.
+        if let Some(reason) = following.as_ref().and_then(|following| following.error()) {
+            error.push_str(&format!(
+                " The newest generation cannot be loaded: {reason}."
+            ));
+        }
         return Err(Problem::overloaded(&error));
     }
     let generation = service.corpus.view().generation;
-    let following = service.following.load();
     let following = following
         .as_ref()
         .map(|following| format!(",\"following\":{}", following.json()))

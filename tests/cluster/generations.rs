@@ -179,9 +179,13 @@ fn a_node_that_cannot_load_does_not_make_others_keep_what_it_lacks() {
     for (node, _) in able() {
         assert_eq!(node.get(TARGETS[0]).status, 200, "{}", node.log());
     }
-    // What it has is no longer all, and it says so.
+    // What it has is no longer all, and it says why it has nothing newer.
     let behind = &cluster.nodes[1];
-    behind.await_readiness(|status, body| status == 503 && body.contains("has no live replica"));
+    behind.await_readiness(|status, body| {
+        status == 503
+            && body.contains("has no live replica")
+            && body.contains("The newest generation cannot be loaded: shard")
+    });
     assert_eq!(behind.get(TARGETS[0]).status, 503);
     assert_eq!(behind.metric("signaldex_follow_failing"), 1);
     for block in &blocks {
