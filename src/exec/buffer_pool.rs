@@ -1,11 +1,11 @@
-//! A pool of candidate buffers, one per thread, kept from query to query.
+//! A per-thread pool of candidate buffers, reused across queries.
 
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 
 use super::candidates::Candidates;
 
-/// Candidates from the thread's pool, returned on drop, so that a query allocates none.
+/// Candidates from the thread's pool, returned on drop, so that queries do not allocate them.
 #[derive(Debug)]
 pub(super) struct PooledCandidates(Option<Box<Candidates>>);
 
@@ -14,11 +14,11 @@ thread_local! {
     static SPARE: RefCell<Vec<Box<Candidates>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// How many spare candidates a thread keeps: enough for a query over that many segments.
+/// Maximum number of spare candidates per thread: enough for a query over that many segments.
 const SPARE_MAX: usize = 16;
 
 impl PooledCandidates {
-    /// Spare candidates, or new ones.
+    /// Takes spare candidates or creates new ones.
     pub(super) fn take() -> PooledCandidates {
         let spare = SPARE
             .try_with(|spare| spare.borrow_mut().pop())
@@ -51,7 +51,7 @@ impl Drop for PooledCandidates {
         let Some(candidates) = self.0.take() else {
             return;
         };
-        // A thread that is ending has no spare ones any more.
+        // Fails while the thread is ending.
         let _ = SPARE.try_with(|spare| {
             let mut spare = spare.borrow_mut();
             if spare.len() < SPARE_MAX {

@@ -1,4 +1,4 @@
-//! The candidates of a window as they are read: a list of offsets, or words of a bitset.
+//! A read-only view of a window's candidates: a list of offsets, or words of a bitset.
 
 use std::ops::Range;
 
@@ -7,17 +7,17 @@ use crate::encoding::posting::BlockRows;
 use crate::kernels::{bits, gallop};
 use crate::query::Order;
 
-/// The candidates, for reading.
+/// A view of candidates.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CandidateRows<'a> {
     /// Offsets, ascending.
     List(&'a [u16]),
-    /// Every offset as a bit, in some words of the block.
+    /// A range of words of the block's bitset.
     Bits { first_word: usize, words: &'a [u64] },
 }
 
 impl<'a> CandidateRows<'a> {
-    /// The rows of a set in a block that it has, where the set is cut into blocks.
+    /// The rows of a blocked set in one block.
     pub(super) fn of_block(rows: BlockRows<'a>) -> CandidateRows<'a> {
         match rows {
             BlockRows::Bits(words) => CandidateRows::Bits {
@@ -42,7 +42,7 @@ impl<'a> CandidateRows<'a> {
         }
     }
 
-    /// The first candidates between two offsets in an order, as many as the output takes.
+    /// Moves the first candidates between two offsets, in an order, to the output while it has room.
     #[inline]
     pub(super) fn collect(&self, offsets: &Range<u32>, order: Order, output: &mut OutputBuffer) {
         match self {

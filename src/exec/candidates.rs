@@ -1,7 +1,7 @@
 //! The candidate rows of one window of a block, and how sets narrow them.
 //!
-//! Many candidates are a bitset, few are a list of offsets. The form follows from the data: a
-//! bitset narrowed by a list becomes a list, since the result cannot be longer.
+//! Many candidates are a bitset, few are a list of offsets. The representation follows from the data: a
+//! bitset intersected with a list becomes a list, because the result cannot be longer.
 
 use std::ops::{Deref, DerefMut};
 
@@ -18,42 +18,42 @@ use crate::kernels::retain::retain_where;
 use crate::kernels::{bits, gallop, intersect, popcount, probe};
 use crate::plan::CodeRange;
 
-/// A union of this many rows or fewer in a block is probed by list rather than set as bits.
-/// The clearing of an 8 KiB bitset costs about as much as sorting this many offsets.
+/// Maximum rows per block for which a union is a list instead of a bitset. Clearing an 8 KiB bitset costs
+/// about as much as sorting this many offsets.
 const UNION_LIST_MAX: usize = 32;
 
-/// From one candidate in this many rows on, the codes of a whole window are compared at once rather
-/// than those of each candidate: that takes about 6 microseconds a block, against a nanosecond a
-/// candidate and what listing it takes.
+/// With at least one candidate in this many rows, the codes of the whole window are compared instead of those
+/// of each candidate: this takes about 6 microseconds per block, compared with a nanosecond per candidate
+/// plus listing it.
 const COMPARED_MIN: u32 = 64;
 
-/// Up to this many offsets in no order are sorted into a list rather than set as bits, which would have to be
-/// cleared and searched as well (`benches/queries`, five categories + dates).
+/// Up to this many unordered offsets are sorted into a list instead of set as bits, which would have to be
+/// cleared and searched, too (`benches/queries`, five categories + dates).
 const SORTED_MAX: usize = 128;
 
-/// Up to this many listed candidates are each looked up in all sets of a union, about half a nanosecond a set,
-/// rather than the sets united, some 130 nanoseconds each (`benches/queries`, five categories + dates).
+/// Up to this many listed candidates are looked up in each set of a union, at about half a nanosecond per set,
+/// instead of forming the union at about 130 nanoseconds per set (`benches/queries`, five categories + dates).
 const PROBED_MAX: usize = 200;
 
-/// Candidate rows of a window. Reused from window to window and from query to query: it is 16 KiB
-/// and more, and a page touches few blocks. Of the bits, only the window's words mean something.
+/// Candidate rows of a window. Reused across windows and queries, because it has more than 16 KiB and a page
+/// visits few blocks. Only the window's words of the bitset are meaningful.
 #[derive(Debug)]
 pub(super) struct Candidates {
     window: RowWindow,
     form: Form,
     bits: Box<Lines>,
     list: Vec<u16>,
-    /// Where unions are formed.
+    /// A buffer for unions.
     union_bits: Box<Lines>,
     union_list: Vec<u16>,
     /// The rows of a phrase.
     phrase_list: Vec<u16>,
-    /// Whether lists may be used at all.
+    /// Whether lists are allowed.
     lists: bool,
 }
 
-/// The bits of a block from the start of a cache line on: where every vector lies across two lines,
-/// a count of dense sets takes up to a quarter longer (`benches/peers`, country + size).
+/// The bitset of a block, aligned to a cache line: if every vector crosses two lines, a count of dense sets
+/// takes up to a quarter longer (`benches/peers`, country + size).
 #[derive(Debug)]
 #[repr(align(64))]
 struct Lines(BlockBits);
@@ -100,23 +100,23 @@ impl Default for Candidates {
 }
 
 impl Candidates {
-    /// Says whether lists may be used from here on.
+    /// Sets whether lists are allowed.
     pub(super) fn allow_lists(&mut self, lists: bool) {
         self.lists = lists;
     }
 
-    /// Says which rows the sets that follow are cut to.
+    /// Sets the window to which sets are restricted.
     pub(super) fn set_window(&mut self, window: RowWindow) {
         self.window = window;
     }
 
-    /// No rows.
+    /// Removes all candidates.
     pub(super) fn clear(&mut self) {
         self.list.clear();
         self.form = Form::List;
     }
 
-    /// All rows of the window, in a block of `rows` rows.
+    /// Makes all rows of the window candidates, in a block of `rows` rows.
     pub(super) fn fill(&mut self, rows: u32) {
         let words = self.window.words();
         let full = ((rows / 64) as usize).clamp(words.start, words.end);
@@ -128,7 +128,7 @@ impl Candidates {
         }
     }
 
-    /// The rows of a set.
+    /// Makes the rows of a set the candidates.
     pub(super) fn load(&mut self, set: BlockRows<'_>) {
         if let BlockRows::Bits(set) = set {
             let words = self.window.words();
@@ -140,7 +140,7 @@ impl Candidates {
         self.become_list();
     }
 
-    /// The rows that are in both of two sets: less work than one after the other, since bits need
+    /// Makes the intersection of two sets the candidates. Less work than one after the other, because bits need
     /// not be copied.
     pub(super) fn load_both(&mut self, first: BlockRows<'_>, second: BlockRows<'_>) {
         match (first, second) {
@@ -160,12 +160,12 @@ impl Candidates {
         }
     }
 
-    /// Whether it is plain that none are left.
+    /// Whether the candidates are an empty list.
     pub(super) fn are_none(&self) -> bool {
         self.form == Form::List && self.list.is_empty()
     }
 
-    /// Those of some rows of the block, which come in any order, that lie in the window.
+    /// Makes those of the given offsets that lie in the window the candidates. The offsets are unordered.
     pub(super) fn load_offsets(&mut self, parts: &[&[u16]]) {
         let words = self.window.words();
         if self.lists && parts.iter().map(|part| part.len()).sum::<usize>() <= SORTED_MAX {
@@ -185,7 +185,7 @@ impl Candidates {
         }
     }
 
-    /// The rows of any of some postings.
+    /// Makes the union of postings the candidates.
     pub(super) fn load_union(&mut self, postings: &[Posting<'_>]) {
         if let Some(sets) = self.all_bits(postings) {
             self.form = Form::Bits;
@@ -219,8 +219,8 @@ impl Candidates {
         }
     }
 
-    /// The number of candidates that are in the set. Where both are bits, this takes one pass less
-    /// than narrowing and counting; which candidates are left is not said.
+    /// The number of candidates that are in the set. If both are bits, this takes one pass less than intersecting
+    /// and counting. The remaining candidates are unspecified.
     pub(super) fn count_in(&mut self, set: BlockRows<'_>) -> u32 {
         let words = self.window.words();
         match (self.form, self.window.cut(set)) {
@@ -236,7 +236,7 @@ impl Candidates {
         }
     }
 
-    /// Keeps the candidates that are in any of some postings.
+    /// Keeps the candidates that are in the union of postings.
     pub(super) fn intersect_union(&mut self, postings: &[Posting<'_>]) {
         match self.all_bits(postings) {
             Some(sets) if self.form == Form::Bits => {
@@ -278,7 +278,7 @@ impl Candidates {
         }
     }
 
-    /// The rows of any of some postings and phrases.
+    /// Makes the union of postings and phrases the candidates.
     pub(super) fn load_phrases(&mut self, stored: &[Posting<'_>], checked: &[BoundPhrase<'_>]) {
         self.unite_phrases(stored, checked, false);
         self.form = Form::Bits;
@@ -286,7 +286,7 @@ impl Candidates {
         self.list_if_sparse();
     }
 
-    /// Keeps the candidates that are in any of some postings and phrases.
+    /// Keeps the candidates that are in the union of postings and phrases.
     pub(super) fn intersect_phrases(
         &mut self,
         stored: &[Posting<'_>],
@@ -300,7 +300,7 @@ impl Candidates {
         }
     }
 
-    /// Removes the candidates that are in a phrase.
+    /// Removes the candidates with a phrase.
     pub(super) fn subtract_phrase(&mut self, phrase: &BoundPhrase<'_>) {
         self.list_phrase(phrase, true);
         self.retain_occurring(phrase);
@@ -309,8 +309,8 @@ impl Candidates {
         self.phrase_list = rows;
     }
 
-    /// Unites postings and phrases as bits; of the phrases only rows that are candidates, if they are to
-    /// be narrowed. A title is read only for a row that no other has given.
+    /// Forms the union of postings and phrases as bits, restricting phrases to candidates if requested. A title is
+    /// read only for rows that are not yet in the union.
     fn unite_phrases(
         &mut self,
         stored: &[Posting<'_>],
@@ -329,7 +329,7 @@ impl Candidates {
         }
     }
 
-    /// Lists the window's rows that are in all sources of a phrase, and candidates if asked for.
+    /// Lists the window's rows that are in all sources of a phrase, restricted to candidates if requested.
     fn list_phrase(&mut self, phrase: &BoundPhrase<'_>, are_candidates: bool) {
         let (window, block) = (self.window, self.window.block());
         let list = &mut self.phrase_list;
@@ -355,7 +355,7 @@ impl Candidates {
         }
     }
 
-    /// Keeps the listed rows in which a phrase occurs.
+    /// Keeps the listed rows in whose text a phrase occurs.
     fn retain_occurring(&mut self, phrase: &BoundPhrase<'_>) {
         let block = self.window.block();
         self.phrase_list
@@ -381,8 +381,8 @@ impl Candidates {
         }
     }
 
-    /// Keeps the candidates whose codes are in one of the ranges. Where they are bits, the codes of
-    /// the whole window are compared, and candidates that are few are listed before.
+    /// Keeps the candidates whose codes are in one of the ranges. For bits, the codes of the whole window are
+    /// compared; few candidates are converted to a list first.
     pub(super) fn keep_in_ranges(&mut self, column: &Column<'_>, ranges: &[CodeRange]) {
         self.list_if_sparse();
         match self.form {
@@ -396,7 +396,7 @@ impl Candidates {
         }
     }
 
-    /// Lists candidates that are few.
+    /// Converts few candidates to a list.
     pub(super) fn list_if_sparse(&mut self) {
         let words = self.window.words();
         let is_sparse = || self.count() * COMPARED_MIN < 64 * words.len() as u32;
@@ -415,7 +415,7 @@ impl Candidates {
         }
     }
 
-    /// The candidates as a set.
+    /// A view of the candidates.
     pub(super) fn rows(&self) -> CandidateRows<'_> {
         match self.form {
             Form::List => CandidateRows::List(&self.list),
@@ -429,7 +429,7 @@ impl Candidates {
         }
     }
 
-    /// The window's words of some postings, where all are bits.
+    /// The window's words of these postings, if all are bitsets.
     fn all_bits<'p>(&self, postings: &[Posting<'p>]) -> Option<SmallVec<[&'p [u64]; 8]>> {
         let words = |posting: &Posting<'p>| match posting.block(self.window.block()) {
             BlockRows::Bits(set) => Some(&set[self.window.words()]),
@@ -438,7 +438,7 @@ impl Candidates {
         postings.iter().map(words).collect()
     }
 
-    /// Unites the postings' rows of the window, as the smaller of list and bits.
+    /// Forms the union of the postings' rows in the window, as a list or bits, whichever is smaller.
     fn form_union(&mut self, postings: &[Posting<'_>]) -> Form {
         self.union_list.clear();
         for (index, posting) in postings.iter().enumerate() {
@@ -458,7 +458,7 @@ impl Candidates {
         Form::List
     }
 
-    /// Unites what was listed so far and the rest of the postings as bits.
+    /// Forms the union of the list so far and the remaining postings as bits.
     fn unite_from(&mut self, postings: &[Posting<'_>]) {
         let (window, words) = (self.window, self.window.words());
         self.union_bits[words.clone()].fill(0);
@@ -475,7 +475,7 @@ impl Candidates {
         }
     }
 
-    /// Goes on with the list, as bits where lists are switched off.
+    /// Continues with the list, or with bits if lists are not allowed.
     fn become_list(&mut self) {
         self.form = Form::List;
         if !self.lists {
@@ -488,8 +488,8 @@ impl Candidates {
     }
 }
 
-/// Keeps the listed offsets that are in a set, or those that are not. Inlined, so that no row asks
-/// which.
+/// Keeps the listed offsets that are in a set, or those that are not. Inlined, so that the choice is made at
+/// compile time.
 #[inline(always)]
 fn retain_in(list: &mut Vec<u16>, set: BlockRows<'_>, wanted: bool) {
     match set {
@@ -499,7 +499,7 @@ fn retain_in(list: &mut Vec<u16>, set: BlockRows<'_>, wanted: bool) {
     }
 }
 
-/// The number of rows that are in two sets of a block, where that needs no copy of either.
+/// The number of rows in the intersection of two sets of a block, if it can be counted without a copy.
 pub(super) fn count_both(first: BlockRows<'_>, second: BlockRows<'_>) -> Option<u32> {
     match (first, second) {
         (BlockRows::Bits(first), BlockRows::Bits(second)) => {

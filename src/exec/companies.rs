@@ -1,8 +1,8 @@
-//! Companies that are in several sets, and their rows.
+//! Intersections of sets of companies, and their rows.
 //!
-//! What is a company's is the same for all its signals, and there are many times fewer companies than
-//! signals. So a filter by country, industry and size is answered among the companies first, where it
-//! leaves few: their rows are then all that has to be looked at.
+//! Attributes of a company apply to all its signals, and there are many times fewer companies than signals. So
+//! filters by country, industry and size are first evaluated on companies. If few companies match, only their
+//! rows need to be checked.
 
 use std::ops::Range;
 
@@ -17,8 +17,8 @@ use crate::encoding::row::{CompanyNumber, Row};
 use crate::kernels::retain::retain_where;
 use crate::segment::Segment;
 
-/// The rows of the companies that are in a posting of each of several sets, company by company; `None`
-/// where there are more than `max`. The first set leads.
+/// The rows of the companies in the intersection of several unions of postings, company by company; `None` if
+/// there are more than `max` rows. The first set leads.
 ///
 /// Cost: that of a conjunction of companies, and of listing their rows.
 pub(super) fn rows_of_companies(
@@ -65,10 +65,10 @@ pub(super) fn rows_of_companies(
     Some(rows)
 }
 
-/// Those of some rows that are in a range and in all of several sets, the rarest first, ascending.
-/// Sorting takes longer than looking, so that it comes last.
+/// Keeps the rows that are in a range and in all of several sets, the rarest first, and sorts them. Sorting
+/// comes last because it takes longer than looking up.
 ///
-/// The observer hears of the rows as the first required step, and of the sets as those after it.
+/// The observer sees the rows as the first required step, and the sets as the steps after it.
 pub(super) fn narrowed<O: Observer>(
     rows: &[u32],
     range: &Range<u32>,
@@ -76,7 +76,7 @@ pub(super) fn narrowed<O: Observer>(
     observer: &mut O,
 ) -> Vec<u32> {
     let started = O::now();
-    // A look at bits takes a third of one at a list, and few rows pass either.
+    // A look-up in a bitset takes a third of one in a list, and few rows pass either.
     let (bits, lists): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) =
         (1..).zip(sets).partition(|(_, set)| set.is_bits());
     let mut rows = rows.to_vec();

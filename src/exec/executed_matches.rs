@@ -1,4 +1,4 @@
-//! The matches of an execution in id order, found as they are asked for.
+//! The matches of an execution in id order, found lazily.
 
 use std::ops::Range;
 
@@ -12,23 +12,23 @@ use super::row_window::{RowWindow, WindowSize};
 use crate::plan::Plan;
 use crate::query::Order;
 
-/// Matching rows, a few at a time, in either order, from any row on.
+/// Matching rows in runs, in either order, starting at any row.
 #[derive(Debug)]
 pub(super) struct ExecutedMatches<'a, O> {
     execution: Execution<'a, O>,
     remaining: Remaining,
-    /// Whether each row is looked up.
+    /// Whether each row is looked up individually.
     are_few: bool,
-    /// The window whose candidates are formed.
+    /// The window of the current candidates.
     window: Option<RowWindow>,
     /// The size of the next window, after the first one.
     next_size: Option<WindowSize>,
-    /// Matches that were found; their rows are no longer among the remaining ones.
+    /// Found matches. Their rows are no longer among the remaining ones.
     output: OutputBuffer,
 }
 
 impl<'a, O: Observer> ExecutedMatches<'a, O> {
-    /// The matches of a plan among some rows of a segment.
+    /// The matches of a plan within a range of rows.
     #[inline(always)]
     pub(super) fn new(
         live: LiveSegment<'a>,
@@ -46,9 +46,9 @@ impl<'a, O: Observer> ExecutedMatches<'a, O> {
         }
     }
 
-    /// Takes the matches among a few rows.
+    /// Takes the matches from few rows.
     fn look_up(&mut self, wanted: usize) {
-        // Invariant: `remaining` holds the rows not yet read. Each turn shortens it.
+        // Invariant: `remaining` is the range not yet read. Each iteration shortens it.
         while !self.remaining.is_empty() && self.output.rows().is_empty() {
             self.output.reset(0, wanted);
             self.remaining.take(&mut self.output);
@@ -58,7 +58,7 @@ impl<'a, O: Observer> ExecutedMatches<'a, O> {
 
     /// Takes matches from the leading list, row by row.
     fn scan_leading_list(&mut self, wanted: usize) {
-        // Invariant: `remaining` holds the rows not yet read. Each turn shortens it.
+        // Invariant: `remaining` is the range not yet read. Each iteration shortens it.
         while !self.remaining.is_empty() && self.output.rows().is_empty() {
             self.output.reset(0, wanted);
             let rows = self.execution.leading_list().unwrap_or_default();
@@ -67,11 +67,11 @@ impl<'a, O: Observer> ExecutedMatches<'a, O> {
         }
     }
 
-    /// Takes matches from the next window that has some. Not inlined, so that
-    /// [`next_run`](Self::next_run) is short where nothing has to be found.
+    /// Takes matches from the next window that has some. Not inlined, so that the fast path of
+    /// [`next_run`](Self::next_run) stays short.
     #[inline(never)]
     fn find(&mut self, wanted: usize) {
-        // Invariant: `remaining` holds the rows not yet read. Each turn shortens it or ends.
+        // Invariant: `remaining` is the range not yet read. Each iteration shortens it.
         while !self.remaining.is_empty() && self.output.rows().is_empty() {
             let Some(window) = self.window.or_else(|| self.load_next_window(wanted)) else {
                 return self.remaining.clear();

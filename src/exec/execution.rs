@@ -21,14 +21,14 @@ use crate::kernels::block::block_count;
 use crate::plan::{Access, CodeRange, Plan, RangeColumn, RangeStep, Step, Strategies};
 use crate::segment::Segment;
 
-/// A leading list of at most this many rows per block is scanned row by row: forming a block's
-/// candidates takes longer than looking that many rows up in the other sets.
+/// A leading list of at most this many rows per block is scanned row by row: looking up that many rows in the
+/// other sets takes less time than forming a block's candidates.
 const SCANNED_ROWS_PER_BLOCK: u32 = 16;
 
-/// Up to this many rows are each looked up in the sets: forming candidates takes longer.
+/// Up to this many rows are looked up individually in the sets, which is faster than forming candidates.
 const FEW_ROWS_MAX: usize = 32;
 
-/// Whether some rows are so few that each is looked up in the sets.
+/// Whether a range has so few rows that each is looked up individually.
 pub(super) fn are_few(rows: &Range<u32>, strategies: &Strategies) -> bool {
     strategies.scanned_lists && rows.len() <= FEW_ROWS_MAX
 }
@@ -38,22 +38,22 @@ pub(super) fn are_few(rows: &Range<u32>, strategies: &Strategies) -> bool {
 pub(super) struct Execution<'a, O> {
     pub(super) segment: &'a Segment,
     pub(super) required: SmallVec<[Operand<'a>; 4]>,
-    /// The step of the plan that each of these is of.
+    /// The step of the plan for each required set.
     steps: SmallVec<[usize; 4]>,
-    /// The one of these that tells which blocks may have matches.
+    /// The index of the required set that determines which blocks may have matches.
     pub(super) lead: usize,
     pub(super) excluded: SmallVec<[Operand<'a>; 2]>,
     pub(super) ranges: SmallVec<[BoundRange<'a>; 1]>,
     pub(super) phrases: SmallVec<[BoundCheck<'a>; 1]>,
-    /// Which share of the rows is expected to match.
+    /// The expected selectivity.
     pub(super) expected_share: f64,
     pub(super) strategies: &'a Strategies,
     pub(super) candidates: PooledCandidates,
-    /// The rows that the candidates are among.
+    /// The window of the candidates.
     pub(super) window: Option<RowWindow>,
-    /// The ranges that some rows of the current block are in and others are not.
+    /// The ranges that contain some rows of the current block and not others.
     pub(super) residual_ranges: SmallVec<[usize; 2]>,
-    /// What the current block's permutation tells of the first residual range that has one.
+    /// The rows of the current block in the first residual range with a permutation.
     pub(super) permuted: PermutedRange<'a>,
     pub(super) counters: Counters,
     pub(super) observer: O,
@@ -62,14 +62,14 @@ pub(super) struct Execution<'a, O> {
 /// Offsets of a block's rows, in any order, for each range of codes.
 pub(super) type RangeOffsets<'a> = SmallVec<[&'a [u16]; 2]>;
 
-/// How many of a block's rows are in a residual range.
+/// The rows of a block in a residual range.
 #[derive(Debug)]
 pub(super) enum PermutedRange<'a> {
     /// Not looked up.
     Unknown,
-    /// So few that they are better set one by one; with the index among the residual ranges.
+    /// So few that setting them one by one is faster; with the index among the residual ranges.
     Few(usize, RangeOffsets<'a>),
-    /// More; only their number is of use.
+    /// Too many; only their number is used.
     Many(usize),
 }
 
@@ -80,7 +80,7 @@ pub(super) struct BoundRange<'a> {
 }
 
 impl<'a, O: Observer> Execution<'a, O> {
-    /// Binds a plan that may have matches. `rows` are those that may be asked for.
+    /// Binds a plan that may have matches, for a range of rows.
     #[inline(always)]
     pub(super) fn new(
         live: LiveSegment<'a>,
@@ -109,7 +109,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         execution
     }
 
-    /// Binds a plan, in place: moving what was bound takes as long as binding it.
+    /// Binds a plan in place, because moving the result takes as long as binding.
     fn bind(&mut self, plan: &'a Plan<'_>, rows: &Range<u32>, deleted: Option<Posting<'a>>) {
         let (segment, strategies) = (self.segment, self.strategies);
         let merges_unions = strategies.merged_unions && !are_few(rows, strategies);
@@ -132,8 +132,8 @@ impl<'a, O: Observer> Execution<'a, O> {
         }
     }
 
-    /// Binds the required sets. The rows of companies, where they lead, are narrowed at once by the other
-    /// sets up to the first with many sources, and are one set with them afterwards.
+    /// Binds the required sets. If rows of companies lead, they are immediately intersected with the following
+    /// sets up to the first one with many sources, and form one set with these.
     #[inline(always)]
     fn bind_required(&mut self, steps: &'a [Step<'_>], range: &Range<u32>, merges_unions: bool) {
         let operand = |step: &'a Step<'_>| Operand::bind(self.segment, step, merges_unions);
@@ -157,7 +157,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         }
     }
 
-    /// What the run did, and its observer, which is replaced by a fresh one.
+    /// Returns a summary of the run, and its observer, which is replaced by a new one.
     pub(super) fn finish(&mut self) -> (Run, O) {
         let run = Run {
             strategy: match self.leading_list() {
@@ -169,13 +169,13 @@ impl<'a, O: Observer> Execution<'a, O> {
         (run, std::mem::take(&mut self.observer))
     }
 
-    /// The segment that this runs on.
+    /// The segment.
     pub(super) fn segment(&self) -> &'a Segment {
         self.segment
     }
 
-    /// Moves the set whose rows are told by reading titles to the end, so that only titles of rows that all
-    /// other sets leave are read. Where it is the rarest, it still tells which blocks to look at.
+    /// Moves the set that needs reading titles to the end, so that only titles of rows in all other sets are read.
+    /// If it is the rarest, it still determines which blocks to visit.
     fn read_titles_last(&mut self) {
         let last = self.required.len().saturating_sub(1);
         let reading = self.required.iter().position(Operand::reads_titles);
@@ -191,18 +191,17 @@ impl<'a, O: Observer> Execution<'a, O> {
         StepKey::Required(self.steps[set])
     }
 
-    /// Whether the leading set has nothing but matches.
+    /// Whether every row of the leading set matches.
     fn is_only_required(&self) -> bool {
         self.required.len() == 1 && self.has_nothing_else()
     }
 
-    /// Whether nothing narrows what the required sets have in common.
+    /// Whether the intersection of the required sets is not narrowed further.
     pub(super) fn has_nothing_else(&self) -> bool {
         self.excluded.is_empty() && self.ranges.is_empty() && self.phrases.is_empty()
     }
 
-    /// The rows of the leading set, where it is a short list or the only set: scanning it is then the
-    /// fastest way to the matches.
+    /// The rows of the leading set if it is a short list or the only set, so that scanning it is fastest.
     pub(super) fn leading_list(&self) -> Option<&[u32]> {
         let rows: &[u32] = match self.required.first()? {
             _ if !self.strategies.scanned_lists => return None,
@@ -215,7 +214,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         (is_short || self.is_only_required()).then_some(rows)
     }
 
-    /// Keeps those of some rows of the leading list that match.
+    /// Keeps the matches among rows of the leading list.
     pub(super) fn retain_listed(&mut self, output: &mut OutputBuffer) {
         let n = output.rows().len() as u64;
         let (is_only_required, step) = (self.is_only_required(), self.required_step(0));
@@ -227,7 +226,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         }
     }
 
-    /// Visits every match, where the leading list is scanned. Returns whether it is.
+    /// Visits every match if the leading list is scanned. Returns whether it is.
     pub(super) fn visit_listed(&mut self, mut visit: impl FnMut(Row)) -> bool {
         if self.leading_list().is_none() {
             return false;
@@ -248,20 +247,20 @@ impl<'a, O: Observer> Execution<'a, O> {
         true
     }
 
-    /// Keeps those of some rows, in any order, that match. Cost: a look-up a row and step.
+    /// Keeps the matches among rows in any order. Cost: one look-up per row and step.
     pub(super) fn retain(&mut self, rows: &mut Vec<Row>) {
         let (observer, steps) = self.all_steps();
         rows.retain(|&row| steps.keeps(row, observer));
     }
 
-    /// Keeps those of a few rows that match; as [`retain`](Self::retain).
+    /// As [`retain`](Self::retain), for the rows of an output buffer.
     pub(super) fn retain_few(&mut self, output: &mut OutputBuffer) {
         self.counters.rows_checked += output.rows().len() as u64;
         let (observer, steps) = self.all_steps();
         output.retain(|row| steps.keeps(row, observer));
     }
 
-    /// All steps, the leading one too, apart from what watches them.
+    /// All steps including the leading one, separate from the observer.
     fn all_steps(&mut self) -> (&mut O, Residual<'_, 'a>) {
         let (observer, residual) = self.residual();
         let all = Residual {
@@ -271,7 +270,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         (observer, all)
     }
 
-    /// The steps, apart from what watches them.
+    /// The steps, separate from the observer.
     #[inline(always)]
     fn residual(&mut self) -> (&mut O, Residual<'_, 'a>) {
         let residual = Residual {
@@ -285,7 +284,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         (&mut self.observer, residual)
     }
 
-    /// The number of matches. Cost: every block that may have some.
+    /// The number of matches. Cost: visits every block that may have some.
     pub(super) fn count(&mut self) -> u64 {
         let mut total = 0;
         if self.visit_listed(|_| total += 1) {
@@ -300,11 +299,11 @@ impl<'a, O: Observer> Execution<'a, O> {
     }
 }
 
-/// The steps that each row of a leading list has to pass.
+/// The steps that each row of a leading list must pass.
 struct Residual<'e, 'a> {
     required: &'e [Operand<'a>],
     steps: &'e [usize],
-    /// How many of them lead, and are not looked at: the first or none.
+    /// The number of leading sets to skip: 0 or 1.
     leading: usize,
     excluded: &'e [Operand<'a>],
     ranges: &'e [BoundRange<'a>],
@@ -321,7 +320,7 @@ impl<'e> Residual<'e, '_> {
         }
     }
 
-    /// Whether all steps but the leading one keep a row.
+    /// Whether a row passes all steps except the leading one.
     #[inline(always)]
     fn keeps<O: Observer>(&self, row: Row, observer: &mut O) -> bool {
         let mut keeps = |step, method, started, keeps: bool| {
@@ -372,12 +371,12 @@ impl<'a> BoundRange<'a> {
         self.ordered.blocks[block as usize].classify(self.codes)
     }
 
-    /// Where the block's rows in the ranges are, as far as its zone maps tell.
+    /// The span of offsets that contains the block's rows in the ranges, according to its zone maps.
     pub(super) fn span(&self, block: u32) -> Range<u32> {
         self.ordered.span(block, self.codes)
     }
 
-    /// The offsets of a block's rows in the ranges, where the block has a sorted permutation.
+    /// The offsets of a block's rows in the ranges, if the block has a sorted permutation.
     pub(super) fn offsets(&self, block: u32) -> Option<RangeOffsets<'a>> {
         let codes = self.codes.iter();
         codes

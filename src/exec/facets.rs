@@ -1,4 +1,4 @@
-//! Counting the values of facets among the matches of an execution.
+//! Counts the values of facets among the matches of an execution.
 
 use smallvec::SmallVec;
 
@@ -16,36 +16,35 @@ use crate::kernels::{bits, popcount};
 use crate::query::Facet;
 use crate::segment::{FacetView, Segment};
 
-/// What counting a facet's values in a block costs, in candidates whose codes are read from the
-/// column, about a nanosecond each: intersecting a bitset takes as long as this many.
+/// Cost of intersecting a bitset, in units of reading the code of a candidate from the column, about a
+/// nanosecond.
 const BITSET_COST: u32 = 64;
 
-/// With fewer candidates in a block than this, columns are read without weighing up: looking up the
+/// With fewer candidates in a block, columns are read without estimating the alternative: looking up the
 /// postings of all values would take as long.
 const WEIGHED_CANDIDATES_MIN: u32 = 512;
 
-/// From this many candidates on, codes of one byte are counted in four tables, which have to be
-/// cleared and added up.
+/// With at least this many candidates, one-byte codes are counted in four tables, which must be cleared and
+/// added up.
 const SPLIT_OFFSETS_MIN: usize = 2048;
 
 /// From this many rows on, codes of half a byte are counted in four tables, as those of a byte.
 const SPLIT_ROWS_MIN: usize = 64;
 
-/// Codes of at most this many matches may be sorted; with more, every value gets a counter.
+/// Maximum number of matches whose codes are sorted; with more, every value gets a counter.
 const SORTED_CODES_MAX: usize = 64;
 
-/// With at most this many values a match every value gets a counter, too: clearing and reading them takes
-/// less time than sorting.
+/// With at most this many values per match, every value gets a counter, too: clearing and reading counters
+/// takes less time than sorting.
 const COUNTERS_PER_MATCH_MAX: usize = 4;
 
 /// Values of a facet whose counters need no allocation.
 const INLINE_COUNTERS: usize = 64;
 
-/// How many matches have each value of a facet: the numbers of those that some match has, ascending,
-/// with their counts.
+/// The counts of a facet: the numbers of values with matches, ascending, each with its count.
 pub(crate) type FacetTally = SmallVec<[(u32, u64); 8]>;
 
-/// The values of a facet, and that of each row.
+/// The values of a facet and the codes of its rows.
 struct FacetCodes<'a> {
     values: &'a FacetView<'a>,
     column: FacetColumn<'a>,
@@ -77,8 +76,8 @@ pub(super) fn stored(live: LiveSegment<'_>, facet: Facet) -> FacetTally {
     counted(&counts)
 }
 
-/// Counts the values of several facets among the rows of some companies; a tally each. What is a
-/// company's is read once for all its rows.
+/// Counts the values of several facets among the rows of companies, returning a tally per facet. Facets of a
+/// company are read once for all its rows.
 pub(super) fn tally_companies(
     live: LiveSegment<'_>,
     companies: &[CompanyNumber],
@@ -89,7 +88,7 @@ pub(super) fn tally_companies(
     let rows_of = |&company: &CompanyNumber| live.segment.company_rows(company);
     let stored = companies.iter().map(|company| rows_of(company).len()).sum();
     let mut rows: Vec<Row> = Vec::with_capacity(stored);
-    // Of each company that has rows, the first and how many there are.
+    // The first row of each company with rows, and the number of its rows.
     let mut firsts: SmallVec<[(Row, u64); 4]> = SmallVec::new();
     for company in companies.iter().map(rows_of) {
         let before = rows.len();
@@ -109,8 +108,7 @@ pub(super) fn tally_companies(
     facets.iter().map(tally).collect()
 }
 
-/// Counts the values of several facets among some rows that are listed, as far as they are live; a tally
-/// each.
+/// Counts the values of several facets among the live ones of the listed rows, returning a tally per facet.
 pub(super) fn tally_listed(
     live: LiveSegment<'_>,
     listed: &[u32],
@@ -124,7 +122,7 @@ pub(super) fn tally_listed(
     facets.iter().map(tally).collect()
 }
 
-/// Counts the values of several facets among an execution's matches; a tally each.
+/// Counts the values of several facets among an execution's matches, returning a tally per facet.
 pub(super) fn tally<O: Observer>(
     mut execution: Execution<'_, O>,
     facets: &[Facet],
@@ -137,7 +135,7 @@ pub(super) fn tally<O: Observer>(
     if execution.visit_listed(|row| rows.push(row)) {
         return views.iter().map(|view| tally_rows(view, &rows)).collect();
     }
-    // Code 0, no value, is counted too and cut off at the end, which saves a branch a row.
+    // Code 0 (no value) is counted, too, and dropped at the end, which saves a branch per row.
     let mut by_code: Vec<Vec<u64>> = views
         .iter()
         .map(|view| vec![0; view.values.len() + 1])
@@ -149,7 +147,7 @@ pub(super) fn tally<O: Observer>(
         listed: Vec::new(),
     };
     let mut next = execution.block_at_or_after(0);
-    // Invariant: the matches of all blocks before `next` are counted.
+    // Invariant: the matches of all blocks before `next` have been counted.
     while let Some(block) = next {
         execution.load_block(block);
         execution.evaluate_residual();
@@ -208,14 +206,14 @@ fn counted(by_value: &[u64]) -> FacetTally {
     counts.filter(|&(_, count)| count > 0).collect()
 }
 
-/// Counts the values of facets among the candidates of one block after the other.
+/// Counts the values of facets among candidates, block by block.
 struct BlockTally<'a> {
     segment: &'a Segment,
-    /// Whether to intersect sets where that costs less than reading the column.
+    /// Whether to intersect sets if that is cheaper than reading the column.
     intersect: bool,
     /// The number of candidates of the block.
     candidates: u32,
-    /// The candidates as offsets, once a facet of the block needed them.
+    /// The candidates as offsets, filled when a facet of the block needs them.
     listed: Vec<u16>,
 }
 
@@ -250,8 +248,8 @@ impl BlockTally<'_> {
         count_by_column(&view.column, block, &self.listed, counts);
     }
 
-    /// Whether intersecting all values of a facet with the candidates costs less than reading their
-    /// codes from the column. A row of a list takes three quarters of the time that a candidate takes.
+    /// Whether intersecting all values of a facet with the candidates is cheaper than reading codes from the
+    /// column. A row of a list takes three quarters of the time of a candidate.
     fn is_intersection_cheaper(&self, view: &FacetView<'_>, block: u32) -> bool {
         if self.candidates < WEIGHED_CANDIDATES_MIN {
             return false;
@@ -267,7 +265,7 @@ impl BlockTally<'_> {
         };
         let cost_max = self.candidates + self.candidates / 2;
         let mut cost = 0;
-        // Looking the values up takes long as well, so that it ends as soon as they cost too much.
+        // Looking up the values is expensive, too, so stop when their cost exceeds the limit.
         (0..view.len()).all(|value| {
             cost += cost_of(value);
             cost < cost_max
@@ -341,8 +339,8 @@ fn count_nibbles<T>(
     std::array::from_fn(|code| tables.iter().map(|table| u64::from(table[code])).sum())
 }
 
-/// Counts in four tables in turn: neighbours often have the same code, and adding to what has just
-/// been written has to wait for it.
+/// Counts in four tables in turn: neighbours often have the same code, and incrementing a counter that has just
+/// been written has to wait for the store.
 fn count_bytes(codes: &[u8], offsets: &[u16], counts: &mut [u64]) {
     let mut tables = [[0_u32; 256]; 4];
     let (fours, rest) = offsets.as_chunks::<4>();

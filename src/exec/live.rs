@@ -1,8 +1,7 @@
-//! One live segment answers: the only entry to execution.
+//! The entry point of execution: queries on one live segment.
 //!
-//! A segment file never changes, so what was deleted since lies beside it. All questions about one
-//! segment (a page's matches, a count, facets, their costs) start here; [`index`](crate::index) merges
-//! the answers of several.
+//! A segment file never changes, so its deleted rows are stored separately. All queries on one segment (matches
+//! of a page, counts, facets, costs) start here; [`index`](crate::index) merges the results of several.
 
 use std::ops::Range;
 
@@ -22,18 +21,18 @@ use crate::query::{Facet, Filter, Order};
 use crate::segment::{Deleted, Segment};
 use crate::signal::SignalId;
 
-/// A segment and what is deleted of it.
+/// A segment with its deleted rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LiveSegment<'a> {
     pub(crate) segment: &'a Segment,
     pub(crate) deleted: &'a Deleted,
 }
 
-/// What is asked of every segment in the same way.
+/// A request, the same for every segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request<'a> {
     pub(crate) filter: &'a Filter,
-    /// The day that counts as today.
+    /// The date used as today.
     pub(crate) today: Date,
     pub(crate) order: Order,
     pub(crate) strategies: &'a Strategies,
@@ -57,7 +56,7 @@ impl<'a> LiveSegment<'a> {
         (!self.deleted.contains_company(company)).then_some(company)
     }
 
-    /// Plans a request of which `wanted` matches are of interest, or all; as [`Plan::new_in`].
+    /// Plans a request for `wanted` matches, or all; as [`Plan::new_in`].
     #[inline(always)]
     pub(crate) fn plan<'s, 'q>(
         self,
@@ -68,7 +67,7 @@ impl<'a> LiveSegment<'a> {
         self.plan_by(request.strategies, storage, request, wanted)
     }
 
-    /// Plans a request of whose matches among some rows `wanted` are of interest.
+    /// Plans a request for `wanted` matches within a range of rows.
     #[inline(always)]
     pub(crate) fn plan_among<'s, 'q>(
         self,
@@ -84,8 +83,8 @@ impl<'a> LiveSegment<'a> {
         }
     }
 
-    /// As [`plan`](Self::plan), where few rows will be looked up or none: listing the rows of companies
-    /// would take longer.
+    /// As [`plan`](Self::plan), for few or no rows: without listing the rows of companies, which would take
+    /// longer.
     fn plan_without_company_sets<'s, 'q>(
         self,
         storage: &'s mut PlanStorage<'q>,
@@ -96,7 +95,7 @@ impl<'a> LiveSegment<'a> {
         self.plan_by(&strategies, storage, request, wanted)
     }
 
-    /// Plans a request by some strategies instead of its own.
+    /// Plans a request with the given strategies.
     #[inline(always)]
     fn plan_by<'s, 'q>(
         self,
@@ -114,13 +113,13 @@ impl<'a> LiveSegment<'a> {
         Plan::new_in(storage, &wanted, &self)
     }
 
-    /// What an observer says of a plan that has no match.
+    /// Explains a plan without matches.
     pub(crate) fn explain_no_match<O: Observer>(self, plan: &Plan<'_>) -> O::Explained {
         let run = Run::without_visits(Strategy::NoMatch);
         O::default().explain(run, plan, self)
     }
 
-    /// Hands the matches of a plan among some rows to a consumer, in the request's order.
+    /// Passes the matches of a plan within a range of rows to a consumer, in the request's order.
     #[inline(always)]
     pub(crate) fn search<O: Observer + 'a, C: Consumer<'a, O>>(
         self,
@@ -138,7 +137,7 @@ impl<'a> LiveSegment<'a> {
         }
     }
 
-    /// The set whose rows are the matches, where there is one that can be scanned.
+    /// The set whose rows are the matches, if there is one that can be scanned.
     #[inline(always)]
     fn scan_source(
         self,
@@ -155,7 +154,7 @@ impl<'a> LiveSegment<'a> {
             .flatten()
     }
 
-    /// The number of live rows that match, and what its observer says of the run.
+    /// The number of live matches, and the observer's explanation of the run.
     pub(crate) fn count<O: Observer>(self, request: &Request<'_>) -> (u64, O::Explained) {
         let mut storage = PlanStorage::new();
         let plan = self.plan(&mut storage, request, None);
@@ -172,9 +171,9 @@ impl<'a> LiveSegment<'a> {
         (count, observer.explain(run, plan, self))
     }
 
-    /// Keeps those of some rows, in any order, that are live and match.
+    /// Keeps the live matches among rows in any order.
     ///
-    /// Cost: plans, and looks each row up in the sets of the plan.
+    /// Cost: planning, and looking up each row in the sets of the plan.
     pub(crate) fn retain_matches(self, request: &Request<'_>, rows: &mut Vec<Row>) {
         let mut storage = PlanStorage::new();
         let plan = self.plan_without_company_sets(&mut storage, request, None);
@@ -185,7 +184,7 @@ impl<'a> LiveSegment<'a> {
         execution.retain(rows);
     }
 
-    /// Counts the values of some facets among the matches; a tally each.
+    /// Counts the values of facets among the matches, returning a tally per facet.
     pub(crate) fn facets(self, request: &Request<'_>, facets: &[Facet]) -> Vec<FacetTally> {
         let mut storage = PlanStorage::new();
         let plan = self.plan(&mut storage, request, None);
@@ -211,7 +210,7 @@ impl<'a> LiveSegment<'a> {
         facets::tally(execution, facets, strategies.intersected_facets)
     }
 
-    /// The rows of the only set of a plan, where they are listed and, unless they are deleted, all match.
+    /// The rows of the only set of a plan, if they are listed and all live ones match.
     fn only_listed(self, plan: &'a Plan<'_>) -> Option<&'a [u32]> {
         let Access::One(source) = plan.only_step()?.access else {
             return None;
@@ -222,8 +221,7 @@ impl<'a> LiveSegment<'a> {
         }
     }
 
-    /// What it costs at most to visit all matches, and then to add each to the counts of `facets`
-    /// facets.
+    /// The maximum cost of visiting all matches and adding each to the counts of `facets` facets.
     #[cfg(feature = "http")]
     pub(crate) fn cost(self, request: &Request<'_>, facets: usize) -> crate::plan::Cost {
         let mut storage = PlanStorage::new();
@@ -232,7 +230,7 @@ impl<'a> LiveSegment<'a> {
         plan.cost(rows) + plan.tally_cost(rows, facets)
     }
 
-    /// A plan bound to all rows of the segment.
+    /// Binds a plan to all rows of the segment.
     #[inline(always)]
     fn execution<O: Observer>(
         self,

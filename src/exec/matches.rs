@@ -1,4 +1,4 @@
-//! Matches in an order, a run at a time, whichever way they are found.
+//! The interface of match iterators: matches in order, a run at a time.
 
 use std::ops::Range;
 
@@ -6,27 +6,27 @@ use super::observer::{Observer, Run};
 
 /// Matches in an order, a run at a time.
 pub(crate) trait Matches<O: Observer> {
-    /// The next matches; empty after the last one. They stay the next ones until they are
-    /// [taken](Self::take). No more rows are looked at than it takes to find `wanted`.
+    /// The next matches; empty after the last one. They are returned again until they are
+    /// [taken](Self::take). Visits no more rows than needed to find `wanted` matches.
     fn next_run(&mut self, wanted: usize) -> MatchRun<'_>;
 
     /// Takes the first `n` of the run.
     fn take(&mut self, n: usize);
 
-    /// What the run did, and its observer, which is replaced by a fresh one.
+    /// Returns a summary of the run, and its observer, which is replaced by a new one.
     fn finish(&mut self) -> (Run, O);
 }
 
-/// What is done with the matches of a segment.
+/// A consumer of the matches of a segment.
 pub(crate) trait Consumer<'a, O: Observer> {
-    /// What comes of it.
+    /// The result of consuming.
     type Output;
 
-    /// Takes the matches. Called once, with the type that finds them fastest.
+    /// Consumes the matches. Called once, with the implementation that finds them fastest.
     fn consume(self, matches: impl Matches<O> + 'a) -> Self::Output;
 }
 
-/// Some matches, in the order asked for.
+/// Consecutive matches in the requested order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MatchRun<'s>(pub(super) &'s [u32]);
 

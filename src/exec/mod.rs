@@ -1,12 +1,11 @@
-//! Doing it: one live segment answers, block by block.
+//! Execution of queries on one live segment, block by block.
 //!
-//! A block of 65,536 rows is narrowed set by set while it is in the first-level cache; a page
-//! stops as soon as it is full, a count sums up, and neither ever holds a set of all rows. What
-//! only a row itself can tell (the edge of a range, the order of words) is looked at last, and
-//! for a page only as far as the page goes.
+//! A block of 65,536 rows is intersected set by set while it is in the L1 cache. A page stops when it is full,
+//! a count adds up blocks, and neither ever materialises a set of all rows. Checks of single rows (the edge of
+//! a range, the order of words) come last, and for a page only until it is full.
 //!
-//! [`LiveSegment`] is the entry: it plans, decides whether one set can be scanned or the plan has to
-//! be executed, and reports what it did to an observer.
+//! [`LiveSegment`] is the entry point: it plans, decides whether one set can be scanned or the plan must be
+//! executed, and reports to an observer.
 
 mod buffer_pool;
 mod candidate_rows;

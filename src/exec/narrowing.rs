@@ -1,4 +1,4 @@
-//! Forming and narrowing the candidates of one block.
+//! Forms and narrows the candidates of one block.
 
 use std::ops::Range;
 
@@ -13,23 +13,23 @@ use crate::encoding::row::Row;
 use crate::encoding::zone_map::Overlap;
 use crate::kernels::block::{BLOCK_ROWS, block_count};
 
-/// With at most this many rows of a block in a range, they are set one by one: that takes about a
-/// nanosecond each, and comparing the codes of the whole block four microseconds.
+/// Up to this many rows of a block in a range are set one by one, at about a nanosecond each; comparing the
+/// codes of the whole block takes four microseconds.
 const FEW_IN_RANGE_MAX: usize = 2048;
 
-/// With fewer rows of a block in the leading set, the block's permutation is not read: those that it says
-/// are in the range are seldom fewer (`benches/queries`, country + size + last days).
+/// With fewer rows of a block in the leading set, the block's permutation is not read, because the range
+/// seldom has fewer rows (`benches/queries`, country + size + last days).
 const LEAD_ROWS_MIN: usize = 4096;
 
-/// From this many excluded sets on, it pays to find out whether few candidates are left: as much as
-/// subtracting two of the sets from bits takes.
+/// From this many excluded sets on, counting the candidates first pays off: it takes as long as subtracting two
+/// sets from bits.
 const MANY_EXCLUDED: usize = 4;
 
-/// What the first candidates of a window have been narrowed by.
+/// The steps already applied to the first candidates of a window.
 struct Seeded {
-    /// How many of the required sets.
+    /// The number of required sets.
     required: usize,
-    /// Whether they are in none of the excluded sets for which no title has to be read.
+    /// Whether the excluded sets that need no titles have been subtracted.
     without_sets: bool,
 }
 
@@ -43,7 +43,7 @@ impl Seeded {
 }
 
 impl<'a, O: Observer> Execution<'a, O> {
-    /// The size of the first window of a page that wants `wanted` matches.
+    /// The size of the first window of a page with `wanted` matches.
     pub(super) fn first_window_size(&self, wanted: usize) -> WindowSize {
         if self.strategies.small_windows {
             WindowSize::of(wanted, self.expected_share)
@@ -52,8 +52,8 @@ impl<'a, O: Observer> Execution<'a, O> {
         }
     }
 
-    /// The size of the next window of a page in the current block, where the block's permutation says
-    /// how many rows are in the range.
+    /// The size of the next window of a page in the current block, if the block's permutation gives the number of
+    /// rows in the range.
     pub(super) fn size_by_permutation(&self, wanted: usize) -> Option<WindowSize> {
         match self.permuted {
             PermutedRange::Many(rows) if self.strategies.small_windows => {
@@ -68,7 +68,7 @@ impl<'a, O: Observer> Execution<'a, O> {
     pub(super) fn block_at_or_after(&mut self, block: u32) -> Option<u32> {
         let end = block_count(self.segment.row_count());
         let mut next = block;
-        // Invariant: no block from `block` to before `next` has matches. Each turn ends or moves `next`.
+        // Invariant: no block in `block..next` has matches. Each iteration returns or advances `next`.
         while next < end {
             let led = match self.required.get(self.lead) {
                 Some(lead) => lead.next_block(next)?,
@@ -87,7 +87,7 @@ impl<'a, O: Observer> Execution<'a, O> {
     /// The last block up to and including `block` that may have matches.
     pub(super) fn block_at_or_before(&mut self, block: u32) -> Option<u32> {
         let mut next = Some(block);
-        // Invariant: no block after `next` up to `block` has matches. Each turn ends or moves `next`.
+        // Invariant: no block after `next` up to `block` has matches. Each iteration returns or moves `next`.
         while let Some(block) = next {
             let led = match self.required.get(self.lead) {
                 Some(lead) => lead.previous_block(block)?,
@@ -103,8 +103,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         None
     }
 
-    /// Reads what zone maps and permutation say of the ranges in a block; returns where its rows in all
-    /// of them are, as far as is known.
+    /// Reads the zone maps and the permutation of a block. Returns a span that contains its rows in all ranges.
     pub(super) fn load_block_statistics(&mut self, block: u32) -> Range<u32> {
         self.residual_ranges.clear();
         let mut span = 0..BLOCK_ROWS;
@@ -125,7 +124,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         span
     }
 
-    /// How many rows the block's permutation says are in a residual range, unless the leading set has few.
+    /// The rows in a residual range according to the block's permutation, unless the leading set has few rows.
     fn read_permutation(&self, block: u32) -> PermutedRange<'a> {
         let has_many = |set: &Operand<'_>| set.rows_in(block) >= LEAD_ROWS_MIN;
         let is_allowed = self.strategies.block_orders;
@@ -153,8 +152,8 @@ impl<'a, O: Observer> Execution<'a, O> {
         self.load_window(RowWindow::whole(block), &span);
     }
 
-    /// Forms the candidates of a window of the current block that are in a span: what all sets leave.
-    /// Which of them match is left to [`retain_matches`](Self::retain_matches) or
+    /// Forms the candidates of a window of the current block within a span: the result of all sets. Residual
+    /// conditions are left to [`retain_matches`](Self::retain_matches) or
     /// [`evaluate_residual`](Self::evaluate_residual).
     pub(super) fn load_window(&mut self, window: RowWindow, span: &Range<u32>) {
         let block = window.block();
@@ -175,7 +174,7 @@ impl<'a, O: Observer> Execution<'a, O> {
             self.required[step].narrow(&mut self.candidates, block);
             self.ran(self.required_step(step), Method::Intersect, started);
         }
-        // A narrow range leaves so little that exclusions, of which there may be many, cost nothing.
+        // After a narrow range, exclusions, of which there may be many, are cheap.
         self.compare_ranges();
         if self.excludes_many() {
             self.candidates.list_if_sparse();
@@ -184,7 +183,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         self.observe_whole_blocks(block);
     }
 
-    /// Removes the candidates that are in the excluded sets whose turn it is.
+    /// Subtracts the excluded sets that are due.
     fn subtract(&mut self, block: u32, is_due: impl Fn(&Operand<'_>) -> bool) {
         for step in 0..self.excluded.len() {
             if self.candidates.are_none() {
@@ -199,7 +198,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         }
     }
 
-    /// Tells the observer of the ranges that the block is inside of: no step runs for them.
+    /// Reports the ranges that contain the whole block to the observer: no step runs for them.
     #[inline(always)]
     fn observe_whole_blocks(&mut self, block: u32) {
         let is_whole = |range: &BoundRange<'_>| {
@@ -229,7 +228,7 @@ impl<'a, O: Observer> Execution<'a, O> {
                 Seeded::by(0)
             }
             [lead, ..] if lead.reads_titles() && (self.may_compare() || self.excludes_many()) => {
-                // Reading titles takes longer than comparing the codes of the window and subtracting sets.
+                // Comparing the codes of the window and subtracting sets is faster than reading titles.
                 self.fill(block);
                 self.compare_ranges();
                 self.subtract(block, |set| !set.reads_titles());
@@ -268,12 +267,12 @@ impl<'a, O: Observer> Execution<'a, O> {
         self.candidates.rows()
     }
 
-    /// Whether every candidate of the window matches, without looking at it.
+    /// Whether every candidate of the window matches without further checks.
     fn has_no_residual(&self) -> bool {
         self.residual_ranges.is_empty() && self.phrases.is_empty()
     }
 
-    /// Keeps those of some candidates of the window that match.
+    /// Keeps the matches among candidates of the window.
     pub(super) fn retain_matches(&mut self, output: &mut OutputBuffer) {
         if self.has_no_residual() {
             return;
@@ -291,7 +290,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         });
     }
 
-    /// Keeps those candidates of the window that match.
+    /// Keeps the matching candidates of the window.
     pub(super) fn evaluate_residual(&mut self) {
         let Some(window) = self.window.filter(|_| !self.has_no_residual()) else {
             return;
@@ -335,7 +334,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         }
     }
 
-    /// The number of a block's rows that are in all of several required sets.
+    /// The number of a block's rows in the intersection of the required sets.
     fn count_of_conjunction(&mut self, block: u32) -> u32 {
         let window = RowWindow::whole(block);
         self.counters.blocks_visited += 1;
@@ -358,8 +357,8 @@ impl<'a, O: Observer> Execution<'a, O> {
         count
     }
 
-    /// Keeps the candidates that are in all ranges, so that none is residual any more. Done for a page as
-    /// well, however few candidates it needs: one that fails takes as long as comparing twenty.
+    /// Keeps the candidates that are in all ranges, so that none is residual. Also done for pages that need few
+    /// candidates: checking one that fails takes as long as comparing twenty.
     fn compare_ranges(&mut self) {
         if !self.may_compare() {
             return;
@@ -374,7 +373,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         self.residual_ranges.clear();
     }
 
-    /// Whether there are ranges to compare.
+    /// Whether ranges can be compared.
     fn may_compare(&self) -> bool {
         self.strategies.compared_ranges && !self.residual_ranges.is_empty()
     }
@@ -387,14 +386,14 @@ impl<'a, O: Observer> Execution<'a, O> {
                 .all(|range| range.classify(block) != Overlap::None)
     }
 
-    /// A step left the current candidates.
+    /// Reports a step that resulted in the current candidates.
     #[inline(always)]
     fn ran(&mut self, step: StepKey, method: Method, started: O::Time) {
         let left = || Some(self.candidates.count().into());
         self.observer.ran(step, method, started, left);
     }
 
-    /// The first two required steps ran in one pass.
+    /// Reports that the first two required steps ran in one pass.
     #[inline(always)]
     fn ran_in_one_pass(
         &mut self,
@@ -410,7 +409,7 @@ impl<'a, O: Observer> Execution<'a, O> {
     }
 }
 
-/// Whether a candidate is in all residual ranges and has all phrases.
+/// Whether a candidate is in all residual ranges and contains all phrases.
 #[inline(always)]
 fn passes<O: Observer>(
     row: Row,

@@ -1,7 +1,7 @@
-//! Watching a run: what `explain` reports is what the real run did.
+//! Observers of runs, so that `explain` reports what the real code did.
 //!
-//! Runs are generic over their observer. A search uses [`Unobserved`], whose calls compile to
-//! nothing; `explain` runs the same code with [`Counting`]. No run asks whether anyone watches.
+//! Runs are generic over their observer. Searches use [`Unobserved`], whose calls compile to nothing;
+//! `explain` runs the same code with [`Counting`].
 
 use std::fmt::{self, Debug};
 use std::ops::AddAssign;
@@ -12,18 +12,18 @@ use smallvec::SmallVec;
 use super::live::LiveSegment;
 use crate::plan::{ExecutionExplanation, Plan, StepActual};
 
-/// Watches the run of a plan.
+/// Observes the run of a plan.
 pub(crate) trait Observer: Debug + Default {
-    /// A point in time, where times are taken.
+    /// A point in time, if times are measured.
     type Time: Copy;
-    /// What is known about a run afterwards.
+    /// The result of observing a run.
     type Explained;
 
-    /// The time at which a step starts.
+    /// The start time of a step.
     fn now() -> Self::Time;
 
-    /// A step ran, by a method. `left` counts the rows that it left; `None` where the method
-    /// does not tell.
+    /// Called after a step ran by a method. `left` counts the remaining rows; it returns `None` if the method does
+    /// not know.
     fn ran(
         &mut self,
         step: StepKey,
@@ -32,11 +32,10 @@ pub(crate) trait Observer: Debug + Default {
         left: impl FnOnce() -> Option<u64>,
     );
 
-    /// Zone maps decided some ranges for a whole window: all of its rows are inside. `left` counts the
-    /// candidates.
+    /// Called when zone maps show that all rows of a window are in these ranges. `left` counts the candidates.
     fn took_whole(&mut self, ranges: impl Iterator<Item = usize>, left: impl Fn() -> u64);
 
-    /// Describes the run.
+    /// Explains the run.
     fn explain(self, run: Run, plan: &Plan<'_>, live: LiveSegment<'_>) -> Self::Explained;
 }
 
@@ -50,18 +49,18 @@ pub(crate) enum StepKey {
     Phrase(usize),
 }
 
-/// How a step was applied.
+/// The method of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
-    /// Its rows were all that was read.
+    /// Only its rows were read.
     Scan,
-    /// Its rows were narrowed by the other sets while the plan was bound.
+    /// Its rows were intersected with the other sets while the plan was bound.
     NarrowList,
     /// Its rows became the candidates.
     Lead,
     /// Combined with the next step in one pass.
     LeadWithNext,
-    /// Combined with the step before in one pass.
+    /// Combined with the previous step in one pass.
     InPassBefore,
     Intersect,
     /// Counted without forming the intersection.
@@ -97,7 +96,7 @@ impl fmt::Display for Method {
     }
 }
 
-/// How a run found its matches.
+/// The strategy of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Strategy {
     /// A clause has no rows in the segment.
@@ -130,7 +129,7 @@ impl fmt::Display for Strategy {
 /// Counters that every run keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counters {
-    /// Rows that were looked at one by one.
+    /// Rows that were checked individually.
     pub(crate) rows_checked: u64,
     /// Blocks whose candidates were formed.
     pub(crate) blocks_visited: u64,
@@ -146,7 +145,7 @@ impl AddAssign for Counters {
     }
 }
 
-/// What a run did as a whole.
+/// A summary of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     pub(crate) strategy: Strategy,
@@ -163,7 +162,7 @@ impl Run {
     }
 }
 
-/// Watches nothing.
+/// Observes nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Unobserved;
 
@@ -184,24 +183,24 @@ impl Observer for Unobserved {
     fn explain(self, _: Run, _: &Plan<'_>, _: LiveSegment<'_>) {}
 }
 
-/// Counts what each step leaves and how long it takes.
+/// Counts the remaining rows and the time of each step.
 #[derive(Debug, Default)]
 pub(crate) struct Counting {
     steps: Vec<(StepKey, StepCounts)>,
 }
 
-/// What was seen of one step.
+/// The observations of one step.
 #[derive(Clone, Debug)]
 pub(crate) struct StepCounts {
-    /// Rows left, over all windows; `None` where a method did not tell.
+    /// Remaining rows, over all windows; `None` if a method did not know.
     pub(crate) left: Option<u64>,
     pub(crate) time: Duration,
-    /// In the order in which they were first used.
+    /// The methods, in the order of first use.
     pub(crate) methods: SmallVec<[Method; 2]>,
 }
 
 impl Counting {
-    /// What was seen of a step, if it ran.
+    /// The observations of a step, if it ran.
     pub(crate) fn step(&self, step: StepKey) -> Option<&StepCounts> {
         let found = self.steps.iter().find(|(key, _)| *key == step);
         found.map(|(_, counts)| counts)
@@ -250,7 +249,7 @@ impl Observer for Counting {
         let time = since.elapsed();
         let counts = self.step_mut(step);
         counts.time += time;
-        // What is left of a narrowed list is what the later steps left of it, not what this one did.
+        // The remaining rows of a narrowed list are the result of the later steps.
         if counts.methods.contains(&Method::NarrowList) {
             return;
         }

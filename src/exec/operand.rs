@@ -1,4 +1,4 @@
-//! The sets of rows that an execution narrows by, bound to their segment.
+//! The operands of an execution: sets of rows, bound to their segment.
 
 use smallvec::SmallVec;
 
@@ -11,8 +11,8 @@ use crate::kernels::retain::retain_where;
 use crate::plan::{Access, AnyPhrase, PhraseCheck, Source, Step};
 use crate::segment::{Segment, TextField};
 
-/// A union of at most this many rows is merged into one list before the first block. Sorting them
-/// takes about 3 microseconds; it saves a search in every set per block.
+/// A union of at most this many rows is merged into one list before the first block. Sorting takes about 3
+/// microseconds and saves a search in every set per block.
 const MERGED_UNION_ROWS_MAX: u64 = 256;
 
 /// A set of rows, bound to its segment.
@@ -20,31 +20,31 @@ const MERGED_UNION_ROWS_MAX: u64 = 256;
 pub(super) enum Operand<'a> {
     One(Posting<'a>),
     Union(Vec<Posting<'a>>),
-    /// A union that was merged beforehand, or the rows of companies.
+    /// A merged union, or the rows of companies.
     Merged(Vec<u32>),
     AnyPhrase(Box<BoundPhrases<'a>>),
 }
 
-/// The rows in which an operand's are: those of one posting, or of any of several.
+/// A superset of an operand's rows: one posting, or a union.
 enum Rows<'o, 'a> {
     In(Posting<'o>),
     InAny(&'o [Posting<'a>]),
 }
 
-/// The rows of any of several phrases.
+/// A union of phrases.
 #[derive(Debug)]
 pub(super) struct BoundPhrases<'a> {
-    /// The rows of phrases that need no check.
+    /// Phrases that need no check.
     stored: Vec<Posting<'a>>,
     checked: Vec<BoundPhrase<'a>>,
-    /// The stored ones and the rarest source of each checked one: all rows are among these.
+    /// The stored postings and the rarest source of each checked phrase, whose union contains all rows.
     leads: Vec<Posting<'a>>,
 }
 
-/// A phrase to be checked.
+/// A phrase that needs a check.
 #[derive(Debug)]
 pub(super) struct BoundPhrase<'a> {
-    /// All its rows are in all of these; the rarest comes first.
+    /// The sources, each of which contains all rows; the rarest first.
     pub(super) sources: SmallVec<[Posting<'a>; 4]>,
     check: BoundCheck<'a>,
 }
@@ -54,12 +54,12 @@ pub(super) struct BoundPhrase<'a> {
 pub(super) struct BoundCheck<'a> {
     check: &'a PhraseCheck,
     streams: TokenStreams<'a>,
-    /// The company of each row, where streams go by company.
+    /// The company of each row, if token streams belong to companies.
     companies: Option<Column<'a>>,
 }
 
 impl<'a> Operand<'a> {
-    /// Binds a step; `merges_unions` says whether short unions are merged into a list.
+    /// Binds a step. `merges_unions` allows merging short unions into a list.
     pub(super) fn bind(
         segment: &'a Segment,
         step: &'a Step<'_>,
@@ -109,7 +109,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// The number of candidates that are in the set; which of them are left is not said.
+    /// The number of candidates in the set. The remaining candidates are unspecified.
     pub(super) fn count_in(&self, candidates: &mut Candidates, block: u32) -> u32 {
         match self {
             Operand::One(posting) => candidates.count_in(posting.block(block)),
@@ -155,7 +155,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// How many of a block's rows are in the set; of a union an upper bound.
+    /// The number of a block's rows in the set; an upper bound for unions.
     pub(super) fn rows_in(&self, block: u32) -> usize {
         match self.rows() {
             Rows::InAny(postings) => {
@@ -166,18 +166,17 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// Whether titles may have to be read to tell its rows.
+    /// Whether determining its rows may need titles.
     pub(super) fn reads_titles(&self) -> bool {
         matches!(self, Operand::AnyPhrase(_))
     }
 
-    /// Whether it is one posting with bits in its first block, and thus in most.
+    /// Whether it is one posting with a bitset in its first block, and thus in most blocks.
     pub(super) fn is_bits(&self) -> bool {
         matches!(self, Operand::One(posting) if posting.is_bits())
     }
 
-    /// Keeps those of some rows that are in the set. Nothing waits for the look at one row, so that all
-    /// are on their way at once.
+    /// Keeps the rows that are in the set. Look-ups do not depend on each other, so their cache misses overlap.
     pub(super) fn retain(&self, rows: &mut Vec<u32>) {
         match self {
             Operand::One(posting) => retain_where(rows, |row| posting.contains(Row(row))),
@@ -195,7 +194,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// The rows that all of the operand's are among; of phrases, those of the rarest source of each.
+    /// A superset of the operand's rows; for phrases, the rarest source of each.
     #[inline(always)]
     fn rows(&self) -> Rows<'_, 'a> {
         match self {
@@ -235,7 +234,7 @@ impl BoundPhrase<'_> {
         self.sources.iter().all(|posting| posting.contains(row)) && self.occurs(row)
     }
 
-    /// Whether a row that is in all sources has the phrase.
+    /// Whether the phrase occurs in a row that is in all sources.
     pub(super) fn occurs(&self, row: Row) -> bool {
         self.check.passes(row)
     }

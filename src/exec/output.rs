@@ -1,4 +1,4 @@
-//! A few matches, taken at once, since asking for each anew takes longer than using it.
+//! A buffer of matches, because producing matches one at a time takes longer than using them.
 
 use std::ops::Range;
 
@@ -7,21 +7,21 @@ use crate::kernels::bits;
 use crate::kernels::block::BLOCK_ROWS;
 use crate::query::Order;
 
-/// Rows that are taken at once: a page of the usual length and one more.
+/// Capacity in rows: more than a page of the usual length and the match after it.
 const OUTPUT_ROWS: usize = 64;
 
-/// Up to this many rows are dropped one by one rather than all rows compared.
+/// Up to this many rows are removed one by one instead of comparing all rows.
 const REMOVED_MAX: usize = 8;
 
-/// The next matches, in the order asked for.
+/// The next matches in the requested order.
 #[derive(Debug)]
 pub(super) struct OutputBuffer {
     rows: [u32; OUTPUT_ROWS + bits::SPARE_SLOTS],
     next: usize,
     end: usize,
-    /// How many rows may be held.
+    /// The current capacity.
     capacity: usize,
-    /// The first row of the block whose offsets are pushed.
+    /// The first row of the block of pushed offsets.
     block_start: u32,
 }
 
@@ -36,30 +36,30 @@ impl OutputBuffer {
         }
     }
 
-    /// Empties the buffer for rows of a block, with room for `wanted` rows at most.
+    /// Clears the buffer for rows of a block, with a capacity of at most `wanted`.
     pub(super) fn reset(&mut self, block: u32, wanted: usize) {
         (self.next, self.end) = (0, 0);
         self.capacity = wanted.min(OUTPUT_ROWS);
         self.block_start = block * BLOCK_ROWS;
     }
 
-    /// What was pushed and has not been taken.
+    /// The rows that have not been taken.
     pub(super) fn rows(&self) -> &[u32] {
         &self.rows[self.next..self.end]
     }
 
-    /// Takes the next ones out.
+    /// Removes the next rows.
     pub(super) fn take(&mut self, count: usize) {
         self.next = self.end.min(self.next + count);
     }
 
-    /// How many more can be pushed.
+    /// The remaining capacity.
     pub(super) fn room(&self) -> usize {
         self.capacity - self.end
     }
 
-    /// Adds the first rows in an order of those that are set in some words of the block between two
-    /// offsets, as far as there is room; `first` is the offset of the first word's first row.
+    /// Adds the first rows, in an order, that are set in these words of the block between two offsets, while there
+    /// is room; `first` is the offset of the first word's first row.
     pub(super) fn push_bits(
         &mut self,
         words: &[u64],
@@ -76,24 +76,23 @@ impl OutputBuffer {
         self.end = self.capacity.min(self.end + listed);
     }
 
-    /// Adds the rows at the first of some ascending offsets of the block in an order, as far as there
-    /// is room.
+    /// Adds the rows at ascending offsets of the block, in an order, while there is room.
     pub(super) fn push_offsets(&mut self, offsets: &[u16], order: Order) {
         self.add(offsets, self.block_start, order);
     }
 
-    /// Adds the first of some ascending rows in an order, as far as there is room.
+    /// Adds ascending rows, in an order, while there is room.
     pub(super) fn push_rows(&mut self, rows: &[u32], order: Order) {
         self.add(rows, 0, order);
     }
 
-    /// Adds rows, as far as there is room.
+    /// Adds rows while there is room.
     pub(super) fn extend(&mut self, rows: impl Iterator<Item = u32>) {
         let free = self.rows[self.end..self.capacity].iter_mut();
         self.end += free.zip(rows).map(|(free, row)| *free = row).count();
     }
 
-    /// Copies all and then turns them around, both of which the compiler does in vectors.
+    /// Copies all rows and then reverses them; the compiler vectorises both.
     #[inline]
     fn add<T: Copy + Into<u32>>(&mut self, ascending: &[T], base: u32, order: Order) {
         let count = ascending.len().min(self.room());
@@ -111,8 +110,7 @@ impl OutputBuffer {
         self.end += count;
     }
 
-    /// Drops those that stand among some ascending rows or offsets; both are walked in the order in
-    /// which the rows were pushed.
+    /// Removes rows that occur among ascending rows or offsets, traversing both in the order of the buffer.
     pub(super) fn subtract<T: Copy + Into<u32>>(
         &mut self,
         ascending: &[T],
@@ -129,7 +127,7 @@ impl OutputBuffer {
         }
     }
 
-    /// Drops a row, if it is there.
+    /// Removes a row if it occurs.
     fn remove(&mut self, row: u32, order: Order) {
         let rows = self.rows();
         let found = match order {
@@ -159,7 +157,7 @@ impl OutputBuffer {
         });
     }
 
-    /// Keeps those that pass a test.
+    /// Keeps the rows that pass a test.
     pub(super) fn retain(&mut self, mut keep: impl FnMut(Row) -> bool) {
         let mut kept = self.next;
         for index in self.next..self.end {

@@ -1,7 +1,7 @@
-//! A plan executed as simply as possible: one row after the other, every step by itself.
+//! A reference execution of plans: row by row, every step separately.
 //!
-//! The second oracle, beside `Filter::matches`: it shares the plan and the stored sets with the
-//! execution, and none of its ways to combine them.
+//! It is an oracle for tests besides `Filter::matches`: it shares the plan and the stored sets with the real
+//! execution, but none of the code that combines them.
 
 use std::collections::BTreeSet;
 

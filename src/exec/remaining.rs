@@ -9,7 +9,7 @@ use crate::kernels::block::BLOCK_ROWS;
 use crate::kernels::gallop::between;
 use crate::query::Order;
 
-/// The range of rows not read yet, and the order in which to read it.
+/// The range of unread rows, and the reading order.
 #[derive(Debug)]
 pub(super) struct Remaining {
     order: Order,
@@ -39,7 +39,7 @@ impl Remaining {
         self.start >= self.end
     }
 
-    /// Drops all rows.
+    /// Empties the range.
     pub(super) fn clear(&mut self) {
         self.start = self.end;
     }
@@ -57,7 +57,7 @@ impl Remaining {
         (Row(self.start).block()..=Row(self.end - 1).block()).contains(&block)
     }
 
-    /// The offset at which reading a block starts, and the edge at which it would start in a whole block.
+    /// The offset at which reading a block starts, and the offset at which reading a whole block would start.
     pub(super) fn start_in(&self, block: u32) -> (u32, u32) {
         let first = block * BLOCK_ROWS;
         match self.order {
@@ -66,15 +66,15 @@ impl Remaining {
         }
     }
 
-    /// The offsets of a window that have not been read.
+    /// The unread offsets of a window.
     pub(super) fn offsets(&self, window: RowWindow) -> Range<u32> {
         let first = window.block() * BLOCK_ROWS;
         let start = self.start.saturating_sub(first).max(window.start());
         start..(self.end - first).min(window.end())
     }
 
-    /// Drops what was read: some offsets of a block, or those up to the last row of the output where it
-    /// is full. Returns whether all of them were read.
+    /// Removes the offsets of a block that have been read, or only those up to the last row of the output if it is
+    /// full. Returns whether all of them have been read.
     pub(super) fn advance(
         &mut self,
         block: u32,
@@ -110,7 +110,7 @@ impl Remaining {
         }
     }
 
-    /// Moves the next of some ascending rows to the output.
+    /// Moves the next ones of ascending rows to the output.
     pub(super) fn take_listed(&mut self, rows: &[u32], output: &mut OutputBuffer) {
         let rows = between(rows, &self.rows());
         let room = output.room();

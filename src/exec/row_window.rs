@@ -1,7 +1,7 @@
-//! The part of a block that is narrowed at once.
+//! Row windows: the part of a block that is processed at a time.
 //!
-//! A count looks at whole blocks. A page starts with a window that is expected to have as many matches
-//! as it needs, and takes greater ones as long as it is not full.
+//! A count processes whole blocks. A page starts with a window sized for its expected matches and takes larger
+//! ones until the page is full.
 
 use std::ops::Range;
 
@@ -9,18 +9,18 @@ use crate::encoding::posting::BlockRows;
 use crate::encoding::row::Row;
 use crate::kernels::block::BLOCK_ROWS;
 
-/// The minimum size of a window: 16 words of bits. Half as many make pages of common matches no faster
+/// The minimum size of a window: 16 words of bits. With half as many, pages of common matches are not faster
 /// (`benches/queries`).
 const MIN_ROWS: u32 = 1 << 10;
 
-/// How many times the matches that are wanted a first window is expected to have, so that it seldom
-/// takes another. With 1.25 and with 2 pages take one percent longer (`benches/queries`).
+/// Ratio of expected to needed matches in the first window, so that a second one is seldom needed. With 1.25 and
+/// with 2, pages take one percent longer (`benches/queries`).
 const HEADROOM: f64 = 1.5;
 
-/// How many times larger the next window is.
+/// Growth factor of the next window.
 const GROWTH: u32 = 4;
 
-/// Some rows of one block, in whole words of its bitset.
+/// Consecutive rows of one block, in whole words of its bitset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RowWindow {
     block: u32,
@@ -29,7 +29,7 @@ pub(super) struct RowWindow {
     end: u32,
 }
 
-/// How many rows the next window of a page has.
+/// The number of rows of the next window of a page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WindowSize(u32);
 
@@ -43,8 +43,8 @@ impl RowWindow {
         }
     }
 
-    /// The rows of a block from an offset on, as many of a span as the size says, in whole words.
-    /// Those outside of the span are dropped on the way.
+    /// The window that starts at an offset of a block and has as many rows of a span as the size says, in whole
+    /// words.
     pub(super) fn from(block: u32, offset: u32, size: WindowSize, span: &Range<u32>) -> RowWindow {
         let start = offset / 64 * 64;
         let end = start.max(span.start) + size.0;
@@ -55,7 +55,7 @@ impl RowWindow {
         }
     }
 
-    /// The rows of a block before an offset; as [`from`](Self::from).
+    /// The window that ends at an offset of a block; as [`from`](Self::from).
     pub(super) fn before(
         block: u32,
         offset: u32,
@@ -96,7 +96,7 @@ impl RowWindow {
         self.end
     }
 
-    /// The part of it that lies in a span of offsets, which is in whole words as well.
+    /// The part within a span of offsets, which is in whole words, too.
     pub(super) fn within(&self, span: &Range<u32>) -> RowWindow {
         let start = self.start.max(span.start);
         RowWindow {
@@ -116,7 +116,7 @@ impl RowWindow {
         (self.start / 64) as usize..(self.end / 64) as usize
     }
 
-    /// Those of a block's rows that lie in the window; bits stay those of the block.
+    /// Restricts a block's rows to the window; bitsets are not cut.
     #[inline]
     pub(super) fn cut<'a>(&self, set: BlockRows<'a>) -> BlockRows<'a> {
         if self.is_whole() {
@@ -129,7 +129,8 @@ impl RowWindow {
         }
     }
 
-    /// The first window of a block reaches to one of its ends, where nothing is to be searched.
+    /// Restricts a sorted slice to the window. The first window of a block reaches to one of its ends, which needs no
+    /// search.
     fn part<'a, T>(&self, sorted: &'a [T], offset: impl Fn(&T) -> u16) -> &'a [T] {
         let from = match self.start {
             0 => sorted,
@@ -143,7 +144,7 @@ impl RowWindow {
 }
 
 impl WindowSize {
-    /// The size in which `wanted` matches are expected, where a share of all rows matches.
+    /// The size in which `wanted` matches are expected, given the share of matching rows.
     pub(super) fn of(wanted: usize, share: f64) -> WindowSize {
         let rows = (wanted as f64 * HEADROOM / share) as u32;
         WindowSize(rows.clamp(MIN_ROWS, BLOCK_ROWS).next_multiple_of(64))

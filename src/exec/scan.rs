@@ -1,7 +1,7 @@
-//! Scanning a set whose live rows all match: all rows, those of a posting, or those of some companies.
+//! Direct scans of a set whose live rows all match: all rows, a posting, or the rows of companies.
 //!
-//! A page of one word, of one company or of all signals takes a fifth less than with all that
-//! narrowing needs (`benches/queries`, rare term).
+//! A page of one word, of one company or of all signals takes a fifth less time than through an execution
+//! (`benches/queries`, rare term).
 
 use std::ops::Range;
 
@@ -20,27 +20,27 @@ use crate::plan::{Access, Plan};
 use crate::query::Order;
 use crate::segment::Segment;
 
-/// Walking past this many deleted rows takes less time than looking one row up among them.
+/// Stepping over this many deleted rows takes less time than looking up one row among them.
 const WALKED_PER_ROW: usize = 4;
 
-/// A set of rows, all of which match unless they are deleted.
+/// A set whose live rows all match.
 #[derive(Debug)]
 pub(super) enum ScanSource<'a> {
-    /// No row.
+    /// No rows.
     Nothing,
     /// All rows.
     Everything,
-    /// Those of a posting.
+    /// The rows of a posting.
     Posting(Posting<'a>),
-    /// Those of companies.
+    /// The rows of companies.
     Companies(ListUnion<'a>),
 }
 
-/// The live rows of a set, a few at a time, in either order, from any row on.
+/// The live rows of a set in runs, in either order, starting at any row.
 #[derive(Debug)]
 pub(super) struct Scan<'a, O> {
     source: ScanSource<'a>,
-    /// The segment's deleted rows, where it has any.
+    /// The segment's deleted rows, if any.
     deleted: Option<Posting<'a>>,
     remaining: Remaining,
     output: OutputBuffer,
@@ -48,7 +48,7 @@ pub(super) struct Scan<'a, O> {
 }
 
 impl<'a> ScanSource<'a> {
-    /// The matches of a plan on its segment, where they can be scanned in an order among some rows.
+    /// A scan for the matches of a plan within a range of rows, if the plan allows it.
     #[inline(always)]
     pub(super) fn of(
         plan: &'a Plan<'_>,
@@ -83,8 +83,7 @@ impl<'a> ScanSource<'a> {
 }
 
 impl<'a, O: Observer> Scan<'a, O> {
-    /// Scans a set's live rows that are among some rows. A source of companies already has the same
-    /// order and rows.
+    /// Scans a set's live rows within a range. A source of companies must already have the same order and range.
     #[inline(always)]
     pub(super) fn new(
         source: ScanSource<'a>,
@@ -101,7 +100,7 @@ impl<'a, O: Observer> Scan<'a, O> {
         }
     }
 
-    /// Reads the next rows of the set, deleted ones included.
+    /// Reads the next rows of the set, including deleted ones.
     #[inline(always)]
     fn read(&mut self, wanted: usize) {
         self.output.reset(0, wanted);
@@ -116,8 +115,8 @@ impl<'a, O: Observer> Scan<'a, O> {
         }
     }
 
-    /// Drops those of the rows just read that are deleted. Most often no deleted row lies between the
-    /// first and the last, which two searches tell where those are in one block.
+    /// Removes deleted rows from those just read. Usually no deleted row lies between the first and the last, which
+    /// two searches show if both are in one block.
     #[inline(always)]
     fn drop_deleted(&mut self) {
         let Some(deleted) = self.deleted else { return };
@@ -146,7 +145,7 @@ impl<'a, O: Observer> Scan<'a, O> {
 
     /// Takes rows from the next block of a posting that has some.
     fn take_from_block(&mut self, posting: Posting<'a>, wanted: usize) {
-        // Invariant: `remaining` holds the rows not yet read. Each turn shortens it or ends.
+        // Invariant: `remaining` is the range not yet read. Each iteration shortens it.
         while !self.remaining.is_empty() && self.output.rows().is_empty() {
             let block = match self.remaining.order() {
                 Order::OldestFirst => posting.next_block(self.remaining.block()),
@@ -167,7 +166,7 @@ impl<'a, O: Observer> Scan<'a, O> {
 impl<O: Observer> Matches<O> for Scan<'_, O> {
     #[inline(always)]
     fn next_run(&mut self, wanted: usize) -> MatchRun<'_> {
-        // Each turn reads further rows, or finds that there are none.
+        // Each iteration reads more rows, or finds that there are none.
         while self.output.rows().is_empty() {
             let started = O::now();
             self.read(wanted);

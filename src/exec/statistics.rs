@@ -1,4 +1,4 @@
-//! What a live segment tells the planner.
+//! The planner's statistics of a live segment.
 
 use std::ops::RangeInclusive;
 
@@ -128,8 +128,7 @@ impl Statistics for LiveSegment<'_> {
         codes_of_indexes(first, end)
     }
 
-    /// From the blocks' minimum and maximum codes: blocks inside count whole, blocks at the edge
-    /// by half.
+    /// Estimated from the blocks' zone maps: blocks inside the ranges count fully, blocks at the edge by half.
     fn rows_in_ranges(&self, column: RangeColumn, codes: &[CodeRange]) -> Estimate {
         let ordered = match column {
             RangeColumn::Date => self.segment.day_column(),
@@ -152,7 +151,7 @@ impl Statistics for LiveSegment<'_> {
     }
 }
 
-/// The codes of the values at indexes from `first` to before `end`.
+/// The codes of the values with indexes in `first..end`.
 fn codes_of_indexes(first: usize, end: usize) -> Option<CodeRange> {
     (first < end).then(|| first as u32 + 1..=end as u32)
 }

@@ -1,13 +1,13 @@
-//! Counting without visiting the matches: what is stored, less what has been deleted since.
+//! Counts without visiting matches: stored counts minus deleted rows.
 
 use super::live::LiveSegment;
 use crate::encoding::row::Row;
 use crate::plan::{Access, Plan, Source, Strategies};
 
 impl LiveSegment<'_> {
-    /// The number of live matches, where it is known without visiting them.
+    /// The number of live matches, if it is known without visiting them.
     ///
-    /// Cost: a look-up a source, or a look at each row that planning found.
+    /// Cost: a look-up per source, or per row found while planning.
     pub(super) fn stored_count(self, plan: &Plan<'_>, strategies: &Strategies) -> Option<u64> {
         if !strategies.stored_counts {
             return None;
@@ -23,7 +23,7 @@ impl LiveSegment<'_> {
         Some(stored.saturating_sub(deleted))
     }
 
-    /// How many of the stored matches are deleted, where that is known.
+    /// The number of deleted rows among the stored matches, if known.
     fn deleted_matches(self, plan: &Plan<'_>) -> Option<u64> {
         let access = &plan.only_step()?.access;
         if let Access::OfCompanies(rows) = access {
@@ -37,7 +37,7 @@ impl LiveSegment<'_> {
         Some(access.sources()?.iter().map(deleted_of).sum())
     }
 
-    /// How many of some rows are deleted.
+    /// The number of deleted rows among these rows.
     fn deleted_among(self, rows: &[u32]) -> u64 {
         let Some(deleted) = self.deleted.posting() else {
             return 0;

@@ -1,4 +1,4 @@
-//! Several lists of rows, merged into one.
+//! Merges several lists of rows into one.
 
 use std::ops::Range;
 
@@ -6,18 +6,18 @@ use crate::kernels::gallop::between;
 use crate::kernels::loser_tree::{LoserTree, NO_KEY};
 use crate::query::Order;
 
-/// The rows of several lists, no two of which share a row, in an order. Cost: about ten nanoseconds a
-/// row among twenty lists, however long they are.
+/// The rows of several disjoint lists, merged in an order. Cost: about ten nanoseconds per row for twenty lists
+/// of any length.
 #[derive(Debug)]
 pub(super) struct ListUnion<'a> {
-    /// What is left of each list after its next row.
+    /// The rest of each list after its next row.
     rest: Vec<&'a [u32]>,
     next: LoserTree,
     order: Order,
 }
 
 impl<'a> ListUnion<'a> {
-    /// Those of the lists' rows that are among some rows. The lists ascend.
+    /// Merges the ascending lists within a range of rows.
     pub(super) fn new(mut lists: Vec<&'a [u32]>, rows: &Range<u32>, order: Order) -> ListUnion<'a> {
         let rest = lists.iter_mut().enumerate();
         let heads = rest.map(|(list, rest)| {
@@ -45,8 +45,8 @@ impl Iterator for ListUnion<'_> {
     }
 }
 
-/// Takes the next row out of a list, as a key of the loser tree: what comes first is largest,
-/// and the list's index plus one, which makes every key positive, tells whose it is.
+/// Takes the next row of a list as a key of the loser tree: the first row in the order has the largest key. The
+/// list's index plus one, in the low bits, identifies the list and makes every key positive.
 fn take_next(rest: &mut &[u32], list: usize, order: Order) -> u64 {
     let next = match order {
         Order::NewestFirst => rest.split_off_last(),
