@@ -1,4 +1,4 @@
-//! Building an index from scratch: records in, an index in memory or in a directory out.
+//! Builds a new index in memory or in a directory.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -39,23 +39,23 @@ pub struct IndexBuilder {
     compresses_records: bool,
     remembered_commits: u64,
     storage: Arc<dyn Storage>,
-    /// Released last: until then the files are this builder's to remove.
+    /// Released last: until then, this builder may remove the files.
     _lock: Box<dyn Debug + Send + Sync>,
 }
 
 impl IndexBuilder {
-    /// Builds in memory. The index can be changed as one in a directory can, and ends with the process.
+    /// Builds in memory. The index supports everything that one in a directory does, and ends with the process.
     pub fn in_memory() -> IndexBuilder {
         IndexBuilder::in_storage(Arc::new(Memory::default())).expect("memory can be written to")
     }
 
-    /// Builds in a directory, which is created where it does not exist.
+    /// Builds in a directory, which is created if it does not exist.
     ///
-    /// Records are written as they are added, so memory holds what the index needs, not the text.
-    /// A builder that is dropped unfinished leaves no file.
+    /// Records are written to disk as they are added, so memory does not hold their text. A builder that is
+    /// dropped before it is finished leaves no files.
     ///
     /// # Errors
-    /// The directory holds an index already, or cannot be written.
+    /// The directory already contains an index, or cannot be written.
     pub fn in_directory(path: impl AsRef<Path>) -> Result<IndexBuilder> {
         let directory = Directory::new(path.as_ref());
         directory.ensure()?;
@@ -65,7 +65,7 @@ impl IndexBuilder {
     pub(super) fn in_storage(storage: Arc<dyn Storage>) -> Result<IndexBuilder> {
         refuse_existing(&*storage)?;
         let lock = storage.lock()?;
-        // Another build may have been faster.
+        // Another builder may have finished before the lock was taken.
         refuse_existing(&*storage)?;
         directory::remove_leftovers(&*storage, &Manifest::empty())?;
         let mut new_files = NewFiles::new(&storage);
@@ -82,23 +82,21 @@ impl IndexBuilder {
         })
     }
 
-    /// Whether records are compressed, in this index and in what is merged later: yes unless this says
-    /// no.
+    /// Sets whether records are compressed, in this index and by later merges. Default: yes.
     ///
-    /// Compressed records take a sixth to a quarter of the JSON they were read from, plain ones half to
-    /// three quarters. Reading a page of fifty takes 10 to 20 microseconds longer, and the build about
-    /// 2 microseconds a signal.
-    /// Records of less than 4 MiB together, and those of a commit until they are merged, are never compressed.
+    /// Compressed records take a sixth to a quarter of their JSON, plain ones half to three quarters. Reading a
+    /// page of fifty takes 10 to 20 microseconds longer, and the build about 2 microseconds per signal. Segments
+    /// with less than 4 MiB of records, and new commits until they are merged, are never compressed.
     #[must_use]
     pub fn compress_records(mut self, compress: bool) -> IndexBuilder {
         self.compresses_records = compress;
         self
     }
 
-    /// For how many commits the index remembers deletions: 100,000 unless this says otherwise.
+    /// Sets for how many commits the index remembers deletions. Default: 100,000.
     ///
-    /// [`Snapshot::changes`] tells what has changed since a position of as many commits ago, and no
-    /// more. A deleted signal takes 24 bytes for as long as it is remembered.
+    /// [`Snapshot::changes`] accepts positions up to that many commits ago. A deleted signal takes 24 bytes while
+    /// it is remembered.
     #[must_use]
     pub fn remember_deletions(mut self, commits: u64) -> IndexBuilder {
         self.remembered_commits = commits;
@@ -113,7 +111,7 @@ impl IndexBuilder {
         self.segment.builder.add_company(company)
     }
 
-    /// Adds a signal of a company that was added; a later one with the same id replaces it.
+    /// Adds a signal of a company that has been added; a later one with the same id replaces it.
     ///
     /// # Errors
     /// [`is_unknown_company`](crate::Error::is_unknown_company); or the output cannot be written, or is
@@ -122,12 +120,12 @@ impl IndexBuilder {
         self.segment.builder.add_signal(signal)
     }
 
-    /// Finishes the segment, makes it durable where it is in a directory, and opens it.
+    /// Finishes the segment, makes it durable if it is in a directory, and opens it.
     ///
     /// # Errors
     /// The output cannot be written.
     ///
-    /// Cost: about as long as adding the records took.
+    /// Cost: about as much time as adding the records.
     pub fn finish(mut self) -> Result<Index> {
         let live = if self.compresses_records {
             self.segment

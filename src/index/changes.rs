@@ -1,8 +1,8 @@
-//! What has changed since a position, under any filter, found as it is asked for.
+//! The changes feed: changes after a position under any filter, found lazily.
 //!
-//! The changes of an index are ordered by commit, and those of a commit by id. Each signal stands at its
-//! last change alone. So a copy of the matching signals that takes in all changes up to a position holds
-//! what matches there, whatever happened in between.
+//! The changes of an index are ordered by commit and, within a commit, by id. Each signal appears only at its
+//! last change. So a copy of the matching signals that applies all changes up to a position holds exactly the
+//! signals that match there, regardless of intermediate states.
 
 use std::collections::BTreeMap;
 use std::iter::FusedIterator;
@@ -19,22 +19,22 @@ use crate::query::Filter;
 use crate::segment::{Place, catch_damage};
 use crate::signal::{Item, SignalId};
 
-/// Changed signals that are looked at first: those of most polls, without a second pass over the segments
-/// (`benches/changes.rs`), in a megabyte.
+/// Changed signals in the first batch: enough for most polls without a second pass over the segments
+/// (`benches/changes.rs`), in one megabyte.
 const FIRST_LENGTH: usize = 1 << 14;
 
-/// Changed signals that are looked at together, once a caller has taken many, in eight megabytes.
+/// Changed signals per batch after a caller has taken many, in eight megabytes.
 const LENGTH_MAX: usize = 1 << 17;
 
-/// Changed signals that are looked at first where a caller takes fifty changes.
+/// Changed signals in the first batch for a caller that takes fifty changes.
 #[cfg(feature = "http")]
 const BOUNDED_LENGTH: usize = 1 << 10;
 
-/// How many times a bounded caller looks for changes: 15,360 changed signals are a millisecond's work.
+/// Maximum number of batches of a bounded caller: 15,360 changed signals take a millisecond.
 #[cfg(feature = "http")]
 pub(super) const BOUNDED_PASSES: u32 = 4;
 
-/// What has become of a signal since a position.
+/// The change of a signal after a position.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(
     clippy::large_enum_variant,
@@ -42,14 +42,14 @@ pub(super) const BOUNDED_PASSES: u32 = 4;
 )]
 #[non_exhaustive]
 pub enum Change<'a> {
-    /// It changed and matches.
+    /// The signal was added or changed, and matches.
     Upsert {
-        /// The signal as it is now, and the name of its company.
+        /// The current state of the signal, with the name of its company.
         item: Item<'a>,
-        /// Whether it first appeared since the position.
+        /// Whether it was added after the position.
         is_new: bool,
     },
-    /// It was deleted, or it changed and does not match. A copy may never have held it.
+    /// The signal was deleted, or changed and does not match. A copy may never have held it.
     Remove {
         /// The signal's id.
         id: SignalId,
@@ -57,30 +57,29 @@ pub enum Change<'a> {
 }
 
 impl Snapshot {
-    /// Where the snapshot stands in the order of the index's changes: after all that it holds.
+    /// The position after all changes of the snapshot.
     ///
-    /// Replicas have the positions of the index that they follow.
+    /// Replicas have the same positions as the index that they follow.
     pub fn position(&self) -> Position {
         self.position_at(self.end(), self.history.last_commit)
     }
 
-    /// What has changed since a position, in the order of changes: by commit, then by id.
+    /// The changes after a position, ordered by commit, then by id.
     ///
-    /// A copy of the signals that matched at the position, with each [`Change::Upsert`] put in and each
-    /// [`Change::Remove`] taken out, holds the signals that match now. A signal that changed
-    /// several times is given once, as it is now; a change of a company changes its signals. A
-    /// removal may be of a signal that the copy never held, but is never of one that first appeared after the
-    /// position.
+    /// Applying each [`Change::Upsert`] and each [`Change::Remove`] to a copy of the signals that matched at the
+    /// position results in the signals that match now. A signal that changed several times is returned once, in
+    /// its current state; a change of a company changes its signals. A removal may concern a signal that the copy
+    /// never held, but never one that was added after the position.
     ///
-    /// A copy begins empty at [`Position::START`], or with the [`matches`](Self::matches) of a snapshot at
-    /// its position. One that was gathered from several snapshots, as by pages of a service that is updated
-    /// meanwhile, stands at no position and may keep what is deleted.
+    /// A copy starts empty at [`Position::START`], or with the [`matches`](Self::matches) of a snapshot at its
+    /// position. A copy collected from several snapshots, such as pages of a service while it is updated, has no
+    /// position and may keep deleted signals.
     ///
-    /// The iterator is lazy and reads a record when it yields it. It ends after an error. Take
-    /// [`Changes::position`] for the next call, at the end or on the way.
+    /// The iterator is lazy: it reads a record when it yields it. It ends after an error. Pass
+    /// [`Changes::position`] to the next call, at the end or at any point before it.
     ///
-    /// Days and date ranges of the filter mean `today`; that a signal leaves such a range as time passes
-    /// is no change. A filter from a date on is the better choice here.
+    /// Days and date ranges of the filter are relative to `today`; a signal that leaves such a range as time
+    /// passes is not a change. Prefer a filter with a fixed start date.
     ///
     /// ```
     /// use signaldex::{Change, Company, Filter, Index, Signal, SignalId};
@@ -106,12 +105,11 @@ impl Snapshot {
     /// ```
     ///
     /// # Errors
-    /// The position is of another index, ahead of the snapshot, or so old that deletions since are
+    /// The position belongs to another index, is ahead of the snapshot, or is so old that later deletions have been
     /// forgotten ([`IndexBuilder::remember_deletions`](crate::IndexBuilder::remember_deletions)).
     ///
-    /// Cost: where nothing has changed, a comparison a segment. Otherwise a nanosecond or two for each 64
-    /// rows of segments with changes, some tens for each change, and that of
-    /// [`records`](Self::records).
+    /// Cost: a comparison per segment if nothing has changed. Otherwise a nanosecond or two per 64 rows of segments
+    /// with changes, tens of nanoseconds per change, and that of [`records`](Self::records).
     pub fn changes<'a>(
         &'a self,
         filter: &'a Filter,
@@ -143,34 +141,34 @@ impl Snapshot {
     }
 }
 
-/// What has changed since a position; made by [`Snapshot::changes`].
+/// An iterator over the changes after a position, returned by [`Snapshot::changes`].
 pub struct Changes<'a> {
     snapshot: &'a Snapshot,
     filter: &'a Filter,
     today: Date,
-    /// Where the caller stood before.
+    /// The caller's position.
     since: Since,
-    /// Everything up to here was given.
+    /// Everything up to here has been returned.
     given: Place,
-    /// Everything up to here was looked for.
+    /// Everything up to here has been searched.
     searched: Place,
-    /// What was found and not given yet.
+    /// Found changes that have not been returned.
     found: vec::IntoIter<(Place, Found)>,
-    /// How many changed signals are looked at next.
+    /// The size of the next batch.
     length: usize,
-    /// How many times they may still be looked for.
+    /// The number of remaining batches.
     passes: u32,
     has_failed: bool,
 }
 
-/// A change whose record was not read.
+/// A change without its record.
 #[derive(Clone, Copy, Debug)]
 enum Found {
     Upsert { address: RowAddress, is_new: bool },
     Remove,
 }
 
-/// A signal that was changed or deleted.
+/// A changed or deleted signal.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     place: Place,
@@ -184,8 +182,8 @@ enum State {
 }
 
 impl<'a> Changes<'a> {
-    /// The same within bounds: after some thousand changed signals of which none matches it has more, but
-    /// gives none, so that a caller can go on from its position later.
+    /// The same with bounded work: after some thousands of changed signals without a match it stops with more
+    /// left, so that a caller can continue from its position later.
     #[cfg(feature = "http")]
     pub(crate) fn bounded(self) -> Changes<'a> {
         Changes {
@@ -195,7 +193,7 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// The position after the changes that were given so far. Once there are no more, that of the snapshot.
+    /// The position after the changes returned so far; that of the snapshot if there are no more.
     pub fn position(&self) -> Position {
         if self.given == self.snapshot.end() {
             return self.snapshot.position();
@@ -203,13 +201,13 @@ impl<'a> Changes<'a> {
         self.snapshot.position_at(self.given, self.since.held_since)
     }
 
-    /// Whether there are more changes. Looks for the next one where that is not known.
+    /// Whether there are more changes. Searches for the next one if necessary.
     pub fn has_more(&mut self) -> bool {
         self.find();
         !self.found.as_slice().is_empty() || self.searched < self.snapshot.end()
     }
 
-    /// Notes that a change was given.
+    /// Records that a change has been returned.
     fn give(&mut self, place: Place) {
         self.given = if self.found.as_slice().is_empty() {
             self.searched
@@ -218,7 +216,7 @@ impl<'a> Changes<'a> {
         };
     }
 
-    /// Looks for changes, unless some that were found were not given yet.
+    /// Searches for changes, unless found ones are left.
     fn find(&mut self) {
         if self.has_failed {
             return;
@@ -227,7 +225,7 @@ impl<'a> Changes<'a> {
         while self.found.as_slice().is_empty() && self.searched < end && self.passes > 0 {
             self.passes -= 1;
             let candidates = self.next_candidates(self.length);
-            // As many as there may be: there may be more.
+            // The batch is full, so there may be more.
             let last = candidates
                 .last()
                 .filter(|_| candidates.len() == self.length);
@@ -240,7 +238,7 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// The first `length` signals that were changed or deleted after those that were looked at.
+    /// The next `length` signals that were changed or deleted.
     fn next_candidates(&self, length: usize) -> Vec<Candidate> {
         let mut first = FirstCandidates::new(length, self.snapshot.end());
         for (index, live) in (0..).zip(&self.snapshot.segments) {
@@ -269,7 +267,7 @@ impl<'a> Changes<'a> {
         first.into_sorted()
     }
 
-    /// The changes that some candidates are.
+    /// Decides which changes the candidates are.
     fn decide(&self, candidates: &[Candidate]) -> Vec<(Place, Found)> {
         let matches = self.matches(candidates);
         let is_before = |commit: u64, place: Place| {
@@ -289,7 +287,7 @@ impl<'a> Changes<'a> {
                     if matches[&segment].binary_search(&row).is_ok() {
                         Some(Found::Upsert { address, is_new })
                     } else {
-                        // One that has not matched since the copy was whole is not in it.
+                        // A signal that has not matched since the copy was complete is not in it.
                         let may_be_held = !is_new && place.commit > self.since.held_since;
                         may_be_held.then_some(Found::Remove)
                     }
@@ -300,7 +298,7 @@ impl<'a> Changes<'a> {
         candidates.iter().filter_map(change).collect()
     }
 
-    /// Those rows of candidates that match, by segment, ascending.
+    /// The matching rows of the candidates by segment, ascending.
     fn matches(&self, candidates: &[Candidate]) -> BTreeMap<u32, Vec<Row>> {
         let mut rows: BTreeMap<u32, Vec<Row>> = BTreeMap::new();
         for candidate in candidates {
@@ -347,7 +345,7 @@ impl<'a> Iterator for Changes<'a> {
         Some(Ok(change))
     }
 
-    /// Reads no record.
+    /// Counts without reading records.
     fn count(mut self) -> usize {
         let mut count = 0;
         self.find();
@@ -362,12 +360,12 @@ impl<'a> Iterator for Changes<'a> {
 
 impl FusedIterator for Changes<'_> {}
 
-/// The first candidates of all that are added.
+/// Collects the first candidates.
 struct FirstCandidates {
     length: usize,
-    /// None of those after it is among the first.
+    /// Candidates after this are not among the first.
     bound: Place,
-    /// The first ones and others, at most twice as many.
+    /// The first candidates and others, at most twice as many.
     candidates: Vec<Candidate>,
 }
 
@@ -390,7 +388,7 @@ impl FirstCandidates {
         }
     }
 
-    /// Leaves the first ones, where there are more.
+    /// Removes all but the first ones.
     fn cut(&mut self) {
         if self.candidates.len() > self.length {
             let last = self.length - 1;

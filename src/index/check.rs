@@ -1,4 +1,4 @@
-//! Checking the files of a snapshot before questions need them, or once more.
+//! Checks the files of a snapshot, before queries need them or again.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl Snapshot {
             .try_for_each(|live| live.segment.check())
     }
 
-    /// As [`check`](Self::check), of those segments that another snapshot does not share.
+    /// As [`check`](Self::check), only for segments that another snapshot does not share.
     pub(super) fn check_beside(&self, other: &Snapshot) -> Result<()> {
         let is_shared = |live: &&SegmentHandle| {
             let mut others = other.segments.iter();
@@ -60,12 +60,11 @@ impl Snapshot {
         new.try_for_each(|live| live.segment.check())
     }
 
-    /// Checks everything, whether it was checked before or not: every byte against its checksum, the
-    /// padding between sections, every record, and every posting, column and token stream against the
-    /// records.
+    /// Checks everything, even if it was checked before: every byte against its checksum, the padding between
+    /// sections, every record, and every posting, column and token stream against the records.
     ///
     /// # Errors
-    /// The first rule that does not hold, and the file in which it does not.
+    /// The first violated rule, with the file.
     ///
     /// Cost: reads everything, and analyses every title again.
     pub fn verify(&self) -> Result<()> {

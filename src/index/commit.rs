@@ -1,10 +1,9 @@
-//! The commit machine: turns changes into the next durable state of an index.
+//! Commits: turn changes into the next durable state of an index.
 //!
-//! Invariant: at every instant the directory holds one complete state, that of its manifest. A commit
-//! writes and syncs new files that no manifest names, then renames a new manifest over the old one; a
-//! crash leaves the state before or after. The in-memory snapshot follows the manifest, never precedes
-//! it. After a failed sync nothing on disk can be trusted, so the committer refuses everything from
-//! then on.
+//! Invariant: at any time, the directory contains one complete state, that of its manifest. A commit writes
+//! and syncs new files, which no manifest refers to yet, then renames a new manifest over the old one. A crash
+//! leaves the old or the new state. The snapshot in memory is published after the manifest, never before.
+//! After a failed sync nothing on disk can be trusted, so the committer refuses all further changes.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -24,14 +23,14 @@ use crate::segment::catch_damage;
 use crate::signal::{Company, Signal, SignalId};
 use crate::{Error, Result};
 
-/// What a commit changes: the record that each id or slug gets, or none where it is deleted.
+/// The changes of a commit: the new record of each id or slug, or `None` for a deletion.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     pub(super) signals: BTreeMap<SignalId, Option<Signal<'static>>>,
     pub(super) companies: BTreeMap<String, Option<Company<'static>>>,
 }
 
-/// What a commit did.
+/// A summary of a commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
@@ -49,19 +48,19 @@ pub struct CommitReport {
     pub companies_deleted: u64,
 }
 
-/// Publishes new states of an index, one at a time: commits of the writer, and merges of its thread.
+/// Publishes new states of an index, one at a time: commits of the writer, and merges of its threads.
 #[derive(Debug)]
 pub(super) struct Committer {
     shared: Arc<Shared>,
     pub(super) storage: Arc<dyn Storage>,
     state: Mutex<State>,
-    /// The number of the last segment of each merge under way. It changes only while the state is locked,
-    /// but for merges that end.
+    /// The number of the last segment of each running merge. Changed only while the state is locked, except when
+    /// a merge ends.
     merging: Mutex<Vec<u64>>,
     _lock: Box<dyn Debug + Send + Sync>,
 }
 
-/// What keeps commits from taking the segments of a merge, for as long as it goes on.
+/// Prevents commits from taking the segments of a running merge.
 #[derive(Debug)]
 pub(super) struct Claim<'c> {
     merging: &'c Mutex<Vec<u64>>,
@@ -75,7 +74,7 @@ impl Drop for Claim<'_> {
     }
 }
 
-/// What only one commit or merge changes at a time.
+/// The state that only one commit or merge changes at a time.
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) manifest: Manifest,
@@ -84,7 +83,7 @@ pub(super) struct State {
 }
 
 impl Committer {
-    /// Takes over an index whose directory is locked and in the state of a manifest.
+    /// Creates the committer of an index. Its directory must be locked and in the state of the manifest.
     pub(super) fn new(
         shared: Arc<Shared>,
         storage: Arc<dyn Storage>,
@@ -104,16 +103,16 @@ impl Committer {
         }
     }
 
-    /// The published snapshot. Under the state's lock it is that of the manifest: a refresh of the
-    /// same index can only bring the state that this writer has written, never an earlier one.
+    /// The published snapshot. Under the state's lock it equals the manifest: a refresh of the same index can only
+    /// publish the state that this writer has written, never an earlier one.
     pub(super) fn snapshot(&self) -> Arc<Snapshot> {
         self.shared.current.load_full()
     }
 
     /// The state, unless the writer has failed.
     pub(super) fn lock(&self) -> Result<MutexGuard<'_, State>> {
-        // A panic while the lock was held cannot leave the state half-changed: it is replaced as
-        // a whole at the end of `publish`.
+        // A panic while the lock was held cannot leave the state half-changed: `publish` replaces it as a
+        // whole at its end.
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match &state.failure {
             None => Ok(state),
@@ -123,9 +122,9 @@ impl Committer {
         }
     }
 
-    /// Claims segments for a merge; none where a commit or another merge has taken some of them.
+    /// Claims segments for a merge. `None` if a commit or another merge has taken some of them.
     pub(super) fn claim(&self, segments: &[SegmentHandle]) -> Result<Option<Claim<'_>>> {
-        // No commit takes segments meanwhile.
+        // The lock keeps commits from taking segments.
         let _state = self.lock()?;
         let stand = merge::find(segments, &self.snapshot().segments).is_some();
         Ok(segments.last().filter(|_| stand).map(|live| {
@@ -141,8 +140,8 @@ impl Committer {
         self.merging.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes segments the current state, durably, then visibly, and keeps their new files. `history` counts
-    /// the commit, where it is one and no merge.
+    /// Makes segments the current state: first durable, then visible. Keeps their new files. `history` includes
+    /// the commit, unless this is a merge.
     pub(super) fn publish(
         &self,
         state: &mut State,
@@ -168,18 +167,18 @@ impl Committer {
         let snapshot = Snapshot::new(&manifest, live);
         self.shared.current.store(Arc::new(snapshot));
         let before = std::mem::replace(&mut state.manifest, manifest);
-        // The commit stands; what cannot be removed now is removed when the next writer opens.
+        // The commit is durable. Files that cannot be removed now are removed when the next writer opens.
         let _ = directory::remove_replaced(&*self.storage, &before, &state.manifest);
         Ok(generation)
     }
 
-    /// Refuses everything from here on: what is on disk is not known any more.
+    /// Refuses all further changes, because the state on disk is unknown.
     pub(super) fn fail(state: &mut State, error: Error) -> Error {
         state.failure = Some(error.to_string());
         error
     }
 
-    /// Commits changes: durable and visible when this returns.
+    /// Commits changes, which are durable and visible when this returns.
     pub(super) fn commit(&self, changes: &Changes) -> Result<CommitReport> {
         catch_damage(|| self.write_commit(changes))?
     }
@@ -225,8 +224,8 @@ impl Committer {
         Ok(report)
     }
 
-    /// Writes the segment of a commit, if it has any, and says how many segments before it are kept: it takes
-    /// over what is live in the small ones after them.
+    /// Writes the segment of a commit, if any, including the live rows of small segments that it replaces. Returns
+    /// the number of segments that are kept.
     fn write_segment(
         &self,
         (state, new_files): (&mut State, &mut NewFiles),
@@ -245,7 +244,7 @@ impl Committer {
         let mut kept = segments.len() - taken;
         let new = create(new_files)?;
         let mut filled = catch_damage(|| content.fill(new, kept)).flatten();
-        // A damaged segment fails merges, and must not fail commits.
+        // A damaged segment may fail merges but must not fail commits.
         if taken > 0 && filled.as_ref().is_err_and(Error::is_corrupt) {
             *new_files = NewFiles::new(&self.storage);
             kept = segments.len();
@@ -256,7 +255,7 @@ impl Committer {
             .map_err(|error| Self::fail_on_io(state, error))
     }
 
-    /// A segment without the removed rows; its file of deletions is written only if there are more.
+    /// A segment with more deleted rows. Its file of deletions is rewritten only if there are new ones.
     fn write_removed(
         (state, new_files): (&mut State, &mut NewFiles),
         live: &SegmentHandle,
@@ -287,8 +286,8 @@ impl Committer {
         Ok((live, Some(line)))
     }
 
-    /// After a failed sync the kernel may have dropped what was written and report success the
-    /// next time, so nothing that was written since can be trusted.
+    /// After a failed sync, the kernel may have dropped written data and report success the next time, so nothing
+    /// written since can be trusted.
     pub(super) fn fail_on_io(state: &mut State, error: Error) -> Error {
         if error.is_io() {
             Self::fail(state, error)
@@ -298,7 +297,7 @@ impl Committer {
     }
 }
 
-/// The signals to reindex because their company changes.
+/// The signals that must be reindexed because their company changes.
 fn reindexed_signals<'s>(snapshot: &'s Snapshot, changes: &Changes) -> Result<Vec<Found<'s>>> {
     let mut reindexed = Vec::new();
     for slug in changes
@@ -316,7 +315,7 @@ fn reindexed_signals<'s>(snapshot: &'s Snapshot, changes: &Changes) -> Result<Ve
     Ok(reindexed)
 }
 
-/// What the segment of a commit holds.
+/// The content of a commit's segment.
 struct NewContent<'a> {
     snapshot: &'a Snapshot,
     changes: &'a Changes,
@@ -328,13 +327,14 @@ struct NewContent<'a> {
 }
 
 impl NewContent<'_> {
-    /// How many signals, companies and deletions it holds that are of no segment before it.
+    /// The number of new signals, companies and deletions.
     fn size(&self) -> usize {
         let companies = self.changes.companies.values().flatten();
         self.signals.len() + companies.count() + self.removals.tombstones.len()
     }
 
-    /// Fills a segment, with what is live in all but the first segments of the snapshot.
+    /// Writes the content to a segment, together with the live rows of all but the first `kept` segments of the
+    /// snapshot.
     fn fill(&self, mut new: FileBuilder, kept: usize) -> Result<FileBuilder> {
         let before = self.snapshot.segments.iter();
         let taken: Vec<MergeInput<'_>> = before
@@ -356,7 +356,7 @@ impl NewContent<'_> {
         Ok(new)
     }
 
-    /// Adds a signal, and its company where the segment does not have it.
+    /// Adds a signal, and its company if the segment does not have it.
     fn add_signal(&self, new: &mut FileBuilder, signal: &Signal<'_>) -> Result<()> {
         if !new.builder.has_company(&signal.company_slug) {
             let stored = self.snapshot.company_record(&signal.company_slug)?;

@@ -1,4 +1,4 @@
-//! What a query of a snapshot may cost at most, found without visiting rows.
+//! Upper bounds of the cost of queries, found without visiting rows.
 
 use time::Date;
 
@@ -10,10 +10,10 @@ use crate::plan::{Cost, cost};
 use crate::query::{Facet, Filter};
 
 impl Snapshot {
-    /// What it costs at most to visit all matches of a filter.
+    /// The maximum cost of visiting all matches of a filter.
     ///
-    /// Cost: an addition a word where that tells that it is at most `cheap`, which is then answered;
-    /// else that of planning without sets of companies, which would visit rows.
+    /// Cost: an addition per word if that shows that the result is at most `cheap`; else that of planning without
+    /// sets of companies, which would visit rows.
     pub(crate) fn cost(&self, filter: &Filter, today: Date, cheap: Cost) -> Cost {
         let bound: Cost = self.rows().map(|rows| cost::bound(filter, rows)).sum();
         if bound <= cheap {
@@ -22,8 +22,8 @@ impl Snapshot {
         self.cost_of(filter, today, 0)
     }
 
-    /// What it costs at most to find some changes since a position: looking at the commits of all rows of
-    /// the segments that have changed, some times.
+    /// The maximum cost of finding changes after a position: a few passes over the commits of all rows of changed
+    /// segments.
     pub(crate) fn changes_cost(&self, since: &Position) -> Cost {
         let has_changed = |live: &&SegmentHandle| live.segment.has_changed_since(since.place());
         let changed = self.segments.iter().filter(has_changed);
@@ -35,7 +35,7 @@ impl Snapshot {
         u64::from(BOUNDED_PASSES) * cost::of_rows(rows)
     }
 
-    /// What it costs at most to count some facets; otherwise as [`cost`](Self::cost).
+    /// The maximum cost of counting facets; otherwise as [`cost`](Self::cost).
     pub(crate) fn facets_cost(
         &self,
         filter: &Filter,
@@ -61,7 +61,7 @@ impl Snapshot {
         self.cost_of(filter, today, free) + lifted
     }
 
-    /// What it costs at most to visit all matches and to count some facets.
+    /// The maximum cost of visiting all matches and counting facets.
     fn cost_of(&self, filter: &Filter, today: Date, facets: usize) -> Cost {
         let request = self.request(filter, today);
         let segments = self.segments.iter();

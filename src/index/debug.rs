@@ -1,4 +1,4 @@
-//! What `{:?}` shows: figures on one line, never what an index holds, which may be gigabytes.
+//! `Debug` output: figures on one line, never the content of an index, which may be gigabytes.
 
 use std::fmt;
 

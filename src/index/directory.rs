@@ -1,14 +1,14 @@
-//! The directory of an index: its files, and the steps that make a change durable.
+//! The directory of an index: its files, and how changes become durable.
 //!
 //! ```text
 //! manifest                        the current state, replaced by renaming
 //! segment-00000000000000000001    a segment; never changed once written
-//! deleted-00000000000000000002    what is deleted of a segment; never changed once written
+//! deleted-00000000000000000002    the deletions of a segment; never changed once written
 //! lock                            held by the writer
 //! ```
 //!
-//! File numbers are never used twice, so a reader that opens an old manifest finds either the
-//! files it names or none of that name.
+//! File numbers are never reused, so a reader of an old manifest finds either its files or no file of that
+//! name.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -27,21 +27,21 @@ use crate::{Error, Result};
 pub(super) const MANIFEST: &str = "manifest";
 const MANIFEST_NEXT: &str = "manifest.next";
 
-/// Bytes that are gathered before they are written; larger buffers measured no faster.
+/// Size of write buffers; larger ones are not faster.
 const WRITE_BUFFER_BYTES: usize = 1 << 20;
 
-/// How often a reader starts again when the files of the manifest that it read are gone, because
-/// a writer has replaced it meanwhile. Each time, a whole commit has to have come in between.
+/// Maximum number of attempts of a reader whose manifest is replaced, with its files removed, before they are
+/// opened. Each retry means that a whole commit came in between.
 const READ_ATTEMPTS_MAX: usize = 16;
 
-/// What a numbered file holds.
+/// The kinds of numbered files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileKind {
     Segment,
     Deleted,
 }
 
-/// Digits of the number in a file's name: as many as the largest `u64` has.
+/// Digits of the number in a file's name: those of the largest `u64`.
 const NUMBER_DIGITS: usize = 20;
 
 impl FileKind {
@@ -54,12 +54,12 @@ impl FileKind {
         }
     }
 
-    /// The name of the file of a number.
+    /// The name of the file with a number.
     pub(super) fn name(self, file: u64) -> String {
         format!("{}{file:0NUMBER_DIGITS$}", self.prefix())
     }
 
-    /// The number of the file of a name, where [`name`](Self::name) gives that name.
+    /// The number in a file's name; the inverse of [`name`](Self::name).
     fn number(self, name: &str) -> Option<u64> {
         let digits = name.strip_prefix(self.prefix())?;
         let is_number =
@@ -68,8 +68,8 @@ impl FileKind {
     }
 }
 
-/// Files that were written and that no manifest names yet. Unless they are kept, they are removed
-/// when this is dropped: what fails leaves nothing behind.
+/// New files that no manifest refers to yet. Unless they are kept, they are removed on drop, so that failures
+/// leave nothing behind.
 #[derive(Debug)]
 pub(super) struct NewFiles {
     storage: Arc<dyn Storage>,
@@ -92,7 +92,7 @@ impl NewFiles {
         Ok((file, output))
     }
 
-    /// Writes what is deleted of a segment and says what the manifest has to.
+    /// Writes the deletions of a segment. Returns the entry for the manifest.
     pub(super) fn write_deleted(
         &mut self,
         next_file: &mut u64,
@@ -110,17 +110,16 @@ impl NewFiles {
         })
     }
 
-    /// Makes a state the current one: writes the next manifest beside it, syncs the names of the
-    /// new files, renames, syncs again. What the new files hold has to be durable already. Without
-    /// the first sync of names a crash could keep the rename and lose the files: POSIX promises no
-    /// order.
+    /// Makes a state the current one: writes the next manifest under a temporary name, syncs the directory,
+    /// renames, and syncs again. The content of the new files must already be durable. Without the first sync of
+    /// the directory, a crash could keep the rename and lose the files: POSIX guarantees no order.
     pub(super) fn publish(mut self, manifest: &Manifest) -> Result<()> {
         self.names.push(MANIFEST_NEXT.to_owned());
         write_file(&*self.storage, MANIFEST_NEXT, &manifest.encode()?)?;
         self.storage
             .sync_names()
             .map_err(at(&*self.storage, "", "sync the directory"))?;
-        // Once the rename is asked for, the manifest may name the files even where it fails.
+        // From here on the files must be kept: even a failed rename may have replaced the manifest.
         self.names.clear();
         self.storage
             .rename(MANIFEST_NEXT, MANIFEST)
@@ -132,14 +131,13 @@ impl NewFiles {
 impl Drop for NewFiles {
     fn drop(&mut self) {
         for name in &self.names {
-            // What cannot be removed now is removed when the next writer opens.
+            // Files that cannot be removed now are removed when the next writer opens.
             let _ = self.storage.remove(name);
         }
     }
 }
 
-/// Creates the next numbered file, for writing. A number whose name something else has is passed
-/// over: nothing of ours can have it.
+/// Creates the next numbered file for writing. Skips numbers whose name is taken by another program's file.
 pub(super) fn create_next(
     storage: &dyn Storage,
     kind: FileKind,
@@ -157,19 +155,18 @@ pub(super) fn create_next(
     }
 }
 
-/// A segment that is being built in a file.
+/// A segment under construction in a file.
 #[derive(Debug)]
 pub(super) struct FileBuilder {
     pub(super) builder: SegmentBuilder<SegmentOutput>,
     file: u64,
 }
 
-/// Where a segment is written to.
+/// The output of a segment.
 type SegmentOutput = BufWriter<Box<dyn NewFile>>;
 
 impl FileBuilder {
-    /// Creates the next file and begins a segment in it, whose records are compressed by an encoder, if
-    /// there is one.
+    /// Creates the next file and starts a segment in it. Records are compressed if an encoder is given.
     pub(super) fn create(
         new: &mut NewFiles,
         next_file: &mut u64,
@@ -191,8 +188,8 @@ impl FileBuilder {
         open_written(storage, file)
     }
 
-    /// As [`finish`](Self::finish), its records compressed where that is worth it: then the segment is
-    /// written once more, to the next file, since symbols are made from texts all over it.
+    /// As [`finish`](Self::finish), with compressed records if that pays off: the segment is then written again to
+    /// the next file, because the symbols are made from a sample of the whole segment.
     pub(super) fn finish_compressed(
         self,
         new: &mut NewFiles,
@@ -216,7 +213,7 @@ impl FileBuilder {
         open_written(&*storage, compressed)
     }
 
-    /// Writes all of the segment.
+    /// Writes the whole segment.
     fn finish_unsynced(self, storage: &dyn Storage) -> Result<SegmentOutput> {
         let path = path_of(storage, self.file);
         self.builder.finish().map_err(|error| error.at(&path))
@@ -232,7 +229,7 @@ fn sync_segment(storage: &dyn Storage, file: u64, output: SegmentOutput) -> Resu
     synced.map_err(at(storage, &FileKind::Segment.name(file), "write the file"))
 }
 
-/// Opens a segment of which nothing is deleted yet.
+/// Opens a segment without deletions.
 fn open_written(storage: &dyn Storage, file: u64) -> Result<SegmentHandle> {
     let (bytes, path) = view_segment(storage, file)?;
     Ok(SegmentHandle {
@@ -251,7 +248,7 @@ pub(super) fn read(
     read_steadily(storage, |manifest| open_snapshot(storage, manifest, known))
 }
 
-/// Reads the current state if it is another than the snapshot's, sharing what did not change.
+/// Reads the current state if it differs from the snapshot's, sharing unchanged segments.
 pub(super) fn read_changed(storage: &dyn Storage, current: &Snapshot) -> Result<Option<Snapshot>> {
     if read_manifest(storage)?.revision() == current.revision() {
         return Ok(None);
@@ -267,14 +264,14 @@ pub(super) fn exists(storage: &dyn Storage) -> Result<bool> {
     }
 }
 
-/// Whether a file of that name can only have been written by an index. Everything else in the
-/// directory belongs to another program, however similar its name.
+/// Whether only an index can have written a file of that name. Everything else in the directory belongs to
+/// other programs, even if its name is similar.
 fn is_own_name(name: &str) -> bool {
     name == MANIFEST_NEXT || FileKind::ALL.iter().any(|kind| kind.number(name).is_some())
 }
 
-/// Removes what crashes have left: our files that the manifest does not name. Only for the holder
-/// of the lock, and only before it writes anything itself.
+/// Removes leftovers of crashes: index files that the manifest does not refer to. Only for the holder of the
+/// lock, before it writes anything.
 pub(super) fn remove_leftovers(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
     let named = names_of(manifest);
     let names = storage
@@ -286,8 +283,8 @@ pub(super) fn remove_leftovers(storage: &dyn Storage, manifest: &Manifest) -> Re
         .try_for_each(|name| remove(storage, name))
 }
 
-/// Removes the files that one manifest named and the next does not. Readers that have them open
-/// keep them. A file that is being written is named by neither.
+/// Removes the files that the previous manifest refers to and the next one does not. Readers that have them
+/// open are not affected. Neither manifest refers to files being written.
 pub(super) fn remove_replaced(
     storage: &dyn Storage,
     before: &Manifest,
@@ -306,7 +303,7 @@ pub(super) fn remove(storage: &dyn Storage, name: &str) -> Result<()> {
         .map_err(at(storage, name, "remove the file"))
 }
 
-/// The files that a manifest names.
+/// The files that a manifest refers to.
 fn names_of(manifest: &Manifest) -> Vec<String> {
     let of_line = |line: &SegmentLine| {
         let deleted = line.deleted.as_ref();
@@ -319,7 +316,7 @@ fn names_of(manifest: &Manifest) -> Vec<String> {
     lines.flatten().collect()
 }
 
-/// The manifest's line of a segment.
+/// The manifest's entry of a segment.
 pub(super) fn line(live: &SegmentHandle, deleted: Option<DeletedLine>) -> SegmentLine {
     SegmentLine {
         file: live.number,
@@ -329,8 +326,7 @@ pub(super) fn line(live: &SegmentHandle, deleted: Option<DeletedLine>) -> Segmen
     }
 }
 
-/// Reads something of all files that the manifest names; starts again where a writer has replaced
-/// the manifest meanwhile.
+/// Reads the files of the manifest, and retries if a writer has replaced the manifest meanwhile.
 pub(super) fn read_steadily<T>(
     storage: &dyn Storage,
     mut read: impl FnMut(&Manifest) -> Result<T>,
@@ -365,7 +361,7 @@ fn read_manifest(storage: &dyn Storage) -> Result<Manifest> {
     Manifest::decode(&bytes).map_err(|error| error.at(&path))
 }
 
-/// Opens what a manifest names, sharing the segments of a snapshot of the same index.
+/// Opens the segments of a manifest, sharing those of a snapshot of the same index.
 pub(super) fn open_snapshot(
     storage: &dyn Storage,
     manifest: &Manifest,
@@ -400,7 +396,7 @@ fn path_of(storage: &dyn Storage, file: u64) -> Arc<Path> {
     storage.path(&FileKind::Segment.name(file)).into()
 }
 
-/// Whether a segment is the one that a line of the manifest means.
+/// Whether a segment is the one in an entry of the manifest.
 fn is_named(segment: &Segment, line: &SegmentLine) -> bool {
     segment.file_size() == line.length && segment.table_digest() == line.table
 }
@@ -445,7 +441,7 @@ fn read_deleted(storage: &dyn Storage, line: &DeletedLine, segment: &Segment) ->
     .map_err(|error| error.at(&storage.path(&name)))
 }
 
-/// Writes a small file in place of what has its name, and makes its content durable.
+/// Writes or replaces a small file, and makes its content durable.
 pub(super) fn write_file(storage: &dyn Storage, name: &str, bytes: &[u8]) -> Result<()> {
     let created = match storage.create(name) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -457,13 +453,13 @@ pub(super) fn write_file(storage: &dyn Storage, name: &str, bytes: &[u8]) -> Res
     written.map_err(at(storage, name, "write the file"))
 }
 
-/// Writes all of a file and makes it durable.
+/// Writes a whole file and makes it durable.
 fn write_all(mut file: Box<dyn NewFile>, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.sync()
 }
 
-/// Turns an error of the operating system into ours, naming the file.
+/// Converts an error of the operating system, adding the file.
 pub(super) fn at<'s>(
     storage: &'s dyn Storage,
     name: &'s str,

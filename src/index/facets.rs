@@ -1,4 +1,4 @@
-//! Facet counts of a snapshot: each list lifted from its own filter, merged over segments.
+//! Facet counts of a snapshot, each without the facet's own filter, merged over segments.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -13,11 +13,11 @@ use crate::query::{Facet, Filter};
 use crate::segment::FacetView;
 use crate::signal::{Company, Signal};
 
-/// How many signals have each value of each facet.
+/// The number of signals with each value of each facet.
 ///
-/// Each list counts under all filters but the facet's own, so that it says what choosing another
-/// value would give. Values that no signal has are left out; the rest come by descending count,
-/// then by ascending label.
+/// Each facet is counted under all filters except its own, so its counts show the effect of choosing another
+/// value. Values without signals are omitted; the others are sorted by descending count, then by ascending
+/// label.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facets {
     lists: [Vec<FacetCount>; Facet::ALL.len()],
@@ -29,13 +29,13 @@ pub struct Facets {
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
 #[non_exhaustive]
 pub struct FacetCount {
-    /// The value as it is shown.
+    /// The label of the value.
     pub label: String,
     /// The number of signals; at least 1.
     pub count: u64,
 }
 
-/// A map from facet to values. A facet that is missing has none.
+/// A map from facet to values. Missing facets have no values.
 #[cfg(feature = "serde")]
 impl serde::Serialize for Facets {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -55,8 +55,8 @@ impl<'de> serde::Deserialize<'de> for Facets {
 }
 
 impl Facets {
-    /// What facets mean, in plain slow code: looks at every record of an index once for each
-    /// facet. The engine is defined as agreeing with it.
+    /// Counts facets by visiting every record once per facet. This slow, plain function defines the meaning of
+    /// facets: the engine must agree with it.
     pub fn of<'r>(
         records: impl Iterator<Item = (&'r Signal<'r>, &'r Company<'r>)> + Clone,
         filter: &Filter,
@@ -94,9 +94,7 @@ impl Facets {
         &self.lists[facet as usize]
     }
 
-    /// Orders and stores the values of a facet, counted by any means.
-    ///
-    /// `counts` are labels and counts; labels with one key are added up.
+    /// Sets the values of a facet from labels with counts. Labels with the same key are added up.
     #[cfg(any(feature = "cluster", all(test, feature = "json")))]
     pub(crate) fn set(&mut self, facet: Facet, counts: impl IntoIterator<Item = (String, u64)>) {
         let counts = counts.into_iter().map(|(label, count)| ValueCount {
@@ -108,18 +106,18 @@ impl Facets {
     }
 }
 
-/// A value of a facet and how many signals have it, as one segment counts them.
+/// A value of a facet with its count in one segment.
 struct ValueCount<'a> {
     key: Cow<'a, str>,
     label: Cow<'a, str>,
     count: u64,
 }
 
-/// Adds up the values with one key, each shown by its smallest label, most signals first.
+/// Adds up values with the same key, with the smallest label, sorted by descending count.
 fn merged(mut counts: Vec<ValueCount<'_>>) -> Vec<FacetCount> {
     counts.retain(|value| value.count > 0);
-    // Those of one segment are sorted already. Values of one key are then neighbours, the smallest
-    // label first.
+    // The values of each segment are already sorted. Values with the same key become neighbours, the
+    // smallest label first.
     counts.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| a.label.cmp(&b.label)));
     let values = counts.chunk_by(|a, b| a.key == b.key);
     let value = |same: &[ValueCount<'_>]| FacetCount {
@@ -129,14 +127,14 @@ fn merged(mut counts: Vec<ValueCount<'_>>) -> Vec<FacetCount> {
     sorted(values.map(value).collect())
 }
 
-/// Most signals first, then by label.
+/// Sorts by descending count, then by label.
 fn sorted(mut list: Vec<FacetCount>) -> Vec<FacetCount> {
     list.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.label.cmp(&b.label)));
     list
 }
 
-/// Counts some facets of a request. Cost: one run for those without a filter of their own, and one for
-/// each with one.
+/// Counts facets of a request. Cost: one run for all facets without their own filter, and one for each facet
+/// with a filter.
 pub(super) fn count(segments: &[SegmentHandle], request: &Request<'_>, asked: &[Facet]) -> Facets {
     let filter = request.filter;
     type Group = SmallVec<[Facet; Facet::ALL.len()]>;
@@ -155,7 +153,7 @@ pub(super) fn count(segments: &[SegmentHandle], request: &Request<'_>, asked: &[
     facets
 }
 
-/// Counts some facets under one filter.
+/// Counts facets under one filter.
 fn count_group(
     facets: &mut Facets,
     segments: &[SegmentHandle],
@@ -180,7 +178,7 @@ fn count_group(
     }
 }
 
-/// The values of a facet as the only segment counts them.
+/// The values of a facet of an index with a single segment.
 fn listed(view: &FacetView<'_>, tally: FacetTally) -> Vec<FacetCount> {
     if view.has_repeated_keys {
         return merged(value_counts(view, tally).collect());

@@ -1,7 +1,7 @@
-//! The identity of an index: random bytes that it is given when it is built.
+//! The identity of an index: random bytes, chosen when it is built.
 //!
-//! Commits, merges and compactions keep it, and so do replicas. A directory that is built anew gets
-//! another, so that a reader never takes one index for the other, whatever their numbers are.
+//! Commits, merges, compactions and replicas keep it. A rebuilt index gets a new one, so readers never confuse
+//! the two, even if their generations are equal.
 
 use std::fmt;
 
@@ -12,8 +12,8 @@ use crate::{Error, Result};
 
 /// The identity of an index: 128 random bits.
 ///
-/// Two indexes have different ones though they were built of the same records; copies of a directory
-/// have the same. Its text is 32 hexadecimal digits.
+/// Two indexes have different identities even if they were built from the same records; copies of a directory
+/// have the same. The text form is 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IndexId(u128);
 
@@ -21,10 +21,10 @@ pub struct IndexId(u128);
 const DIGITS: usize = 32;
 
 impl IndexId {
-    /// That of nothing: a directory without an index.
+    /// The identity of a directory without an index.
     pub(super) const NONE: IndexId = IndexId(0);
 
-    /// A new one.
+    /// Creates a random identity.
     ///
     /// # Errors
     /// The operating system has no random bytes.
@@ -41,12 +41,12 @@ impl IndexId {
         self.0.to_le_bytes()
     }
 
-    /// The identity of these bytes.
+    /// The identity with these bytes.
     pub(super) fn from_bytes(bytes: [u8; 16]) -> IndexId {
         IndexId(u128::from_le_bytes(bytes))
     }
 
-    /// Reads what [`Display`](fmt::Display) writes, and nothing else.
+    /// Parses exactly the output of [`Display`](fmt::Display).
     fn parse(text: &str) -> Option<IndexId> {
         let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         let is_whole = text.len() == DIGITS && text.bytes().all(is_digit);

@@ -1,4 +1,4 @@
-//! A segment as part of a snapshot: its file, and the rows that were deleted since it was written.
+//! Segments of a snapshot: file and deleted rows.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,19 +9,19 @@ use crate::segment::{Deleted, Segment};
 use crate::signal::SignalId;
 use crate::{Error, Result};
 
-/// A segment and what is deleted of it, shared by snapshots.
+/// A segment with its deletions, shared by snapshots.
 #[derive(Clone)]
 pub(crate) struct SegmentHandle {
-    /// Its number in the directory: later segments have greater ones.
+    /// The file number in the directory; later segments have larger numbers.
     pub(crate) number: u64,
-    /// Its file, for messages.
+    /// The path of the file, for messages.
     pub(crate) path: Arc<Path>,
     pub(crate) segment: Arc<Segment>,
     pub(crate) deleted: Arc<Deleted>,
 }
 
 impl SegmentHandle {
-    /// What answers questions about the segment.
+    /// The segment for queries.
     #[inline(always)]
     pub(crate) fn live(&self) -> LiveSegment<'_> {
         LiveSegment {
@@ -30,8 +30,8 @@ impl SegmentHandle {
         }
     }
 
-    /// Checks every byte of the segment and every rule, and that no commit is after the last one; the
-    /// error names the file.
+    /// Checks every byte and every rule of the segment, and that no row is from a later commit. The error names the
+    /// file.
     pub(crate) fn verify(&self, last_commit: u64) -> Result<()> {
         let verified = self.segment.verify().and_then(|()| {
             if self.segment.last_commit() <= last_commit {
@@ -43,7 +43,7 @@ impl SegmentHandle {
         verified.map_err(|error| error.at(&self.path))
     }
 
-    /// Whether a row is there, live, and that of an id.
+    /// Whether a row exists, is live, and has an id.
     pub(crate) fn has(&self, row: Row, id: SignalId) -> bool {
         self.segment.is_of(row, id) && !(self.deleted.is_some() && self.deleted.contains(row))
     }

@@ -1,11 +1,11 @@
-//! The manifest: which segments make up the index, and since when.
+//! The manifest: the segments of an index state.
 //!
 //! ```text
 //! offset  width  what
 //! 0       8      magic "SDXMAN\r\n"
 //! 8       2      format version
 //! 10      2      zero
-//! 12      4      CRC-32C of what follows
+//! 12      4      CRC-32C of the rest
 //! 16      n      the manifest: bincode, little endian, integers at full width
 //! ```
 
@@ -16,19 +16,18 @@ use super::identity::IndexId;
 use crate::digest::Digest;
 use crate::{Error, Result};
 
-/// The version that this release writes, and the newest that it reads.
+/// The version that this release writes, and the newest version that it reads.
 const MANIFEST_VERSION: u16 = 2;
 
-/// The longest manifest, in bytes, header included: room for some 10,000 segments, a thousand times what merging
-/// lets there be.
+/// Maximum bytes of a manifest, including the header: enough for about 10,000 segments, a thousand times as many
+/// as merging leaves.
 pub(super) const MANIFEST_BYTES_MAX: usize = 1 << 20;
 
-/// The largest generation and file number. No index counts that far, and a writer that goes on
-/// from a made-up one must not overflow.
+/// The largest generation and file number, so that a writer that continues from a forged one cannot overflow.
 const NUMBER_MAX: u64 = u64::MAX / 2;
 
-/// For how many commits deletions are remembered unless a build says otherwise: at a commit a minute, for
-/// ten weeks. A deletion takes 24 bytes.
+/// Default number of commits for which deletions are remembered: ten weeks at one commit per minute. A deletion
+/// takes 24 bytes.
 pub(super) const REMEMBERED_COMMITS: u64 = 100_000;
 
 const MAGIC: &[u8; 8] = b"SDXMAN\r\n";
@@ -37,25 +36,25 @@ const HEADER_BYTES: usize = 16;
 /// The state of an index directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
-    /// Of the index, for as long as it lives.
+    /// The identity of the index, which never changes.
     pub(crate) identity: IndexId,
     /// The number of the commit that wrote it.
     pub(crate) generation: u64,
-    /// The number that the next new file gets.
+    /// The number of the next new file.
     pub(crate) next_file: u64,
     /// Whether the records of large segments are compressed.
     pub(crate) compresses_records: bool,
-    /// Which changes the index can tell of.
+    /// The remembered history.
     pub(crate) history: History,
     /// The segments, oldest first.
     pub(crate) segments: Vec<SegmentLine>,
 }
 
-/// Which changes an index can tell of.
+/// The history that the changes feed can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct History {
-    /// The last commit. Merges, which change nothing, are none.
+    /// The last commit. Merges do not count.
     pub(crate) last_commit: u64,
     /// For how many commits deletions are remembered.
     pub(crate) remembered_commits: u64,
@@ -67,7 +66,7 @@ impl History {
         self.last_commit.saturating_sub(self.remembered_commits)
     }
 
-    /// After another commit.
+    /// The history after another commit.
     pub(crate) fn next(self) -> History {
         History {
             last_commit: self.last_commit + 1,
@@ -83,10 +82,10 @@ pub(crate) struct SegmentLine {
     pub(crate) file: u64,
     /// The length of the file in bytes.
     pub(crate) length: u64,
-    /// Of its section table, which holds the checksum of every section: so the line says what the
-    /// segment holds, and opening need not read all of it to see that.
+    /// The digest of its section table, which contains the checksum of every section. It identifies the content of
+    /// the segment without reading all of it.
     pub(crate) table: Digest,
-    /// The file with what is deleted of it, where something is.
+    /// The file of its deletions, if any.
     pub(crate) deleted: Option<DeletedLine>,
 }
 
@@ -97,12 +96,12 @@ pub(crate) struct DeletedLine {
     pub(crate) file: u64,
     /// The length of the file in bytes.
     pub(crate) length: u64,
-    /// Of the file.
+    /// The digest of the file.
     pub(crate) checksum: Digest,
 }
 
 impl Manifest {
-    /// That of a directory without an index.
+    /// The manifest of a directory without an index.
     pub(crate) fn empty() -> Manifest {
         Manifest {
             identity: IndexId::NONE,
@@ -117,7 +116,7 @@ impl Manifest {
         }
     }
 
-    /// The file with what is deleted of a segment.
+    /// The file of deletions of a segment.
     pub(crate) fn deleted_line(&self, segment: u64) -> Option<DeletedLine> {
         self.segments
             .iter()
@@ -126,8 +125,8 @@ impl Manifest {
             .clone()
     }
 
-    /// Of everything that decides what a search answers: the identity, the generation and the
-    /// content of all files, whatever their numbers are. Replicas have that of their publisher.
+    /// A digest of everything that determines search results: the identity, the generation and the content of all
+    /// files, regardless of their numbers. Replicas have the same as their publisher.
     pub(crate) fn revision(&self) -> Digest {
         let mut hash = Sha256::new();
         hash.update(self.identity.to_bytes());
@@ -184,7 +183,7 @@ impl Manifest {
         manifest.validate()
     }
 
-    /// The manifest, where its numbers can be those of a directory.
+    /// Checks that the numbers are possible.
     pub(super) fn validate(self) -> Result<Manifest> {
         let numbers = [self.generation, self.next_file, self.history.last_commit];
         if numbers.iter().any(|&number| number > NUMBER_MAX) {

@@ -1,4 +1,4 @@
-//! Every match of a filter, and every page of a query, found as they are asked for.
+//! Lazy iterators over all matches of a filter and all pages of a query.
 
 use std::iter::FusedIterator;
 use std::vec;
@@ -12,19 +12,18 @@ use crate::query::{Filter, Order, Query, Start};
 use crate::segment::catch_damage;
 use crate::signal::{Item, SignalId};
 
-/// Signals that are found at first: a caller that takes a few pays for no more than a page.
+/// Signals in the first batch: a caller that takes few pays for no more than a page.
 const FIRST_SLICE: usize = 50;
 
-/// Signals that are found at a time, once the caller took more: enough that finding where to continue
-/// costs nothing beside reading them, few enough to bound the memory.
+/// Signals per batch after that: enough that finding where to continue is negligible, few enough to bound
+/// memory.
 const SLICE_MAX: usize = 1000;
 
 impl Snapshot {
-    /// Every match of a filter in an order.
+    /// All matches of a filter in an order.
     ///
-    /// The iterator is lazy: it holds at most 1,000 addresses and reads a record when it yields it, so
-    /// that a caller that stops early has paid for no more. Skipped signals are not read. It ends
-    /// after an error.
+    /// The iterator is lazy: it holds at most 1,000 row addresses and reads a record when it yields it, so a caller
+    /// that stops early pays for no more. Skipped signals are not read. It ends after an error.
     ///
     /// ```
     /// use signaldex::query::Order;
@@ -49,8 +48,7 @@ impl Snapshot {
     /// # }
     /// ```
     ///
-    /// Cost: that of [`search`](Self::search) for each thousand signals, and of
-    /// [`records`](Self::records).
+    /// Cost: that of [`search`](Self::search) per thousand signals, and of [`records`](Self::records).
     pub fn matches(&self, filter: &Filter, today: Date, order: Order) -> Matches<'_> {
         Matches {
             snapshot: self,
@@ -62,8 +60,7 @@ impl Snapshot {
         }
     }
 
-    /// The pages of a query, from the one that it asks for to the last. A query without matches has one
-    /// empty page.
+    /// The pages of a query, from the requested one to the last. A query without matches has one empty page.
     ///
     /// ```
     /// use signaldex::query::Order;
@@ -85,7 +82,7 @@ impl Snapshot {
     /// # }
     /// ```
     ///
-    /// Cost: that of [`search`](Self::search) a page; the query is not made again.
+    /// Cost: that of [`search`](Self::search) per page; the query is not built again.
     pub fn pages(&self, query: &Query, today: Date) -> Pages<'_> {
         Pages {
             snapshot: self,
@@ -95,30 +92,28 @@ impl Snapshot {
     }
 }
 
-/// Every match of a filter; made by [`Snapshot::matches`].
+/// An iterator over all matches of a filter, returned by [`Snapshot::matches`].
 pub struct Matches<'s> {
     snapshot: &'s Snapshot,
-    /// That of the last slice, which knows the filter's fingerprint.
+    /// The query of the last batch, which caches the filter's fingerprint.
     query: Query,
     today: Date,
-    /// Where the slice after this one starts; `None` where there is none.
+    /// The start of the next batch, if there is one.
     next: Option<Start>,
-    /// The most signals of that slice.
+    /// The maximum size of the next batch.
     next_length: usize,
     slice: vec::IntoIter<(SignalId, RowAddress)>,
 }
 
 impl<'s> Matches<'s> {
-    /// The matches that come after an id in the order. The id need not match, nor exist.
-    ///
-    /// Starts over: what was skipped before does not count.
+    /// Restarts after an id in the order. The id need not match or exist. Earlier skips are discarded.
     pub fn after(mut self, id: SignalId) -> Matches<'s> {
         self.next = Some(Start::After(self.query.cursor_after(id, self.today)));
         self.slice = Vec::new().into_iter();
         self
     }
 
-    /// The ids of the matches; no record is read.
+    /// The ids of the matches, without reading records.
     pub fn ids(mut self) -> impl FusedIterator<Item = SignalId> + 's {
         std::iter::from_fn(move || self.next_address().map(|(id, _)| id)).fuse()
     }
@@ -127,7 +122,7 @@ impl<'s> Matches<'s> {
         if let Some(address) = self.slice.next() {
             return Some(address);
         }
-        // The slice is used up, and one without signals has none after it.
+        // The batch is exhausted, and an empty one has no successor.
         let start = self.next.take()?;
         let length = std::mem::replace(&mut self.next_length, SLICE_MAX);
         self.query = self.query.part(start, length);
@@ -158,7 +153,7 @@ impl<'s> Iterator for Matches<'s> {
         next.unwrap_or_else(|error| Some(Err(error)))
     }
 
-    /// Reads no record of those that are skipped.
+    /// Does not read skipped records.
     fn nth(&mut self, n: usize) -> Option<Result<Item<'s>>> {
         for _ in 0..n {
             self.next_address()?;
@@ -166,7 +161,7 @@ impl<'s> Iterator for Matches<'s> {
         self.next()
     }
 
-    /// Reads no record.
+    /// Counts without reading records.
     fn count(self) -> usize {
         self.ids().count()
     }
@@ -174,7 +169,7 @@ impl<'s> Iterator for Matches<'s> {
 
 impl FusedIterator for Matches<'_> {}
 
-/// The pages of a query; made by [`Snapshot::pages`].
+/// An iterator over the pages of a query, returned by [`Snapshot::pages`].
 #[derive(Debug)]
 pub struct Pages<'s> {
     snapshot: &'s Snapshot,

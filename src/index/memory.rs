@@ -1,8 +1,8 @@
-//! Files in the memory of this process: what keeps an index that is in no directory.
+//! In-memory storage for an index without a directory.
 //!
-//! They have the names of those in a directory and go through the same commits. Nothing survives the
-//! process, so nothing is synced; a view of a file stays whole after the file is removed, as a
-//! mapping does.
+//! Files have the same names as in a directory and go through the same commits. Nothing is synced, because
+//! nothing survives the process. As with memory mappings, a view of a file stays valid after the file is
+//! removed.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -15,7 +15,7 @@ use super::storage::{NewFile, Refusal, Storage};
 use crate::encoding::bytes::{AlignedBytes, Bytes};
 use crate::{Error, Result};
 
-/// What stands for the directory in messages.
+/// The name of the directory in messages.
 const FOLDER: &str = "(memory)";
 
 /// Files in memory. Clones share them.
@@ -29,7 +29,7 @@ struct Files {
 }
 
 impl Memory {
-    /// The files. A panic while they were locked leaves them whole: each change is one call.
+    /// The files. A panic while they were locked leaves them consistent, because each change is one call.
     fn files(&self) -> MutexGuard<'_, Files> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -40,7 +40,7 @@ impl Memory {
         Ok(Arc::clone(file.ok_or(io::ErrorKind::NotFound)?))
     }
 
-    /// Changes a file that is being written, which nobody views yet.
+    /// Changes a file being written, which has no views yet.
     fn change(&self, name: &str, change: impl FnOnce(&mut AlignedBytes)) -> io::Result<()> {
         let mut files = self.files();
         let file = files.by_name.get_mut(name);
@@ -122,7 +122,7 @@ impl Drop for MemoryLock {
     }
 }
 
-/// A file that is being written.
+/// A file being written.
 #[derive(Debug)]
 struct MemoryFile {
     memory: Memory,
@@ -141,7 +141,7 @@ impl Write for MemoryFile {
 }
 
 impl NewFile for MemoryFile {
-    /// The file is complete: it takes the memory that it needs and no more.
+    /// Releases unused memory of the complete file.
     fn sync(&mut self) -> io::Result<()> {
         self.memory.change(&self.name, AlignedBytes::shrink_to_fit)
     }

@@ -1,33 +1,31 @@
-//! Merging: many small segments into few large ones, in the background.
+//! Merges many small segments into few large ones, in the background.
 //!
-//! **Policy.** Segments are kept in the order of their writing. The size of one is the number of
-//! its live rows, its companies and the deletions that it remembers.
+//! **Policy.** Segments are kept in the order of writing. The size of a segment is the number of its live
+//! rows, its companies and the deletions that it remembers.
 //!
-//! A commit takes the segments right before its own into it while they are small beside what it writes
-//! ([`choose_for_commit`]). So small commits, however fast they come, leave one small segment or two at
-//! the end, of at most 2,048 together. A commit copies at most sixteen times what it writes, or 128.
+//! A commit includes the segments right before it while they are small compared with what it writes
+//! ([`choose_for_commit`]). So small commits at any rate leave one or two small segments at the end, with a
+//! total size of at most 2,048. A commit copies at most sixteen times as much as it writes, or 128 rows.
 //!
-//! All segments before these are merged in the background. One is merged with those after it as soon as they
-//! have more than an eighth of its size, its own deleted rows included; one of a size up to 16,384
-//! is merged with whatever comes after it. So when merges are done, each larger segment is more than
-//! eight times as large as all after it together: there are at most seven at a size of 30 million,
-//! and at most an eighth of the rows are deleted. A row is rewritten at most nine times while the
-//! index grows eightfold.
+//! All earlier segments are merged in the background. A segment is merged with those after it as soon as they
+//! have more than an eighth of its size, including its own deleted rows; a segment of a size up to 16,384 is
+//! always merged with those after it. So when merges are done, each larger segment is more than eight times
+//! as large as all after it together: there are at most seven at a size of 30 million, and at most an eighth
+//! of the rows are deleted. A row is rewritten at most nine times while the index grows eightfold.
 //!
-//! **Beside each other.** A merge of the largest segments takes seconds. What is committed meanwhile is
-//! merged beside it, by the same policy, so that a query never meets one segment a commit.
+//! **Concurrency.** A merge of the largest segments takes seconds. Segments committed meanwhile are merged
+//! concurrently, by the same policy, so the number of segments does not grow with the number of commits.
 //!
 //! **Streams.** While commits of more than 2,048 signals follow each other within two seconds, segments are left
 //! until eight can be merged at once, and a larger one until those after it have more than its size: each
 //! row is then rewritten less often. There are some ten segments meanwhile. After two seconds
 //! without such a commit all is as above.
 //!
-//! **Idle.** A writer that has had no commit for five seconds merges all segments into one where one
-//! row in 32 has changed: queries then meet an index as if built anew. Dropping the
-//! writer gives such a merge up.
+//! **Idle.** A writer that has had no commit for five seconds merges all segments into one if one row in 32
+//! has changed: the index is then as fast as a new one. Dropping the writer cancels such a merge.
 //!
-//! **Bounds.** Where commits come faster than merges, a commit that leaves more than 64 segments
-//! merges the last of them itself before it returns.
+//! **Limit.** If commits come faster than merges, a commit that leaves more than 64 segments merges the last
+//! of them itself before it returns.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -42,51 +40,49 @@ use crate::Result;
 use crate::encoding::row::{CompanyNumber, Row};
 use crate::segment::{Segment, catch_damage, encoder_for};
 
-/// How many times the rows after it a segment has. Eight halves the work of merging against
-/// sixteen; a segment more costs a page less than a microsecond (`benches/updates.rs`).
+/// Minimum ratio between the size of a segment and that of all segments after it. Eight needs half the merge
+/// work of sixteen; an additional segment costs a page less than a microsecond (`benches/updates.rs`).
 const SHRINKAGE: u64 = 8;
 
-/// The size up to which a segment is always merged with what comes after it, but for the small segments
-/// that are left to commits: a row is then rewritten four times more on average, and an index of 200,000
-/// has a segment less.
+/// Size up to which a segment is always merged with those after it, except the small ones that are left to
+/// commits. A row is rewritten four more times on average, and an index of 200,000 has one segment less.
 const SMALL_SIZE: u64 = SHRINKAGE * COMMIT_SIZE_MAX;
 
-/// The size up to which commits merge what stands before them: copying as much takes two milliseconds, about
-/// as long as a commit waits for the disk (`benches/updates.rs`). It is small in tests, whose short histories
-/// then have merges of both kinds.
+/// Size up to which commits merge the segments before them: copying that much takes two milliseconds, about as
+/// long as a commit waits for the disk (`benches/updates.rs`). It is small in tests, so that their short
+/// histories have both kinds of merges.
 const COMMIT_SIZE_MAX: u64 = if cfg!(test) { 32 } else { 2048 };
 
 /// How many segments are merged at once while large commits follow each other.
 const STREAM_FAN_IN: usize = 8;
 
-/// A commit takes a segment of up to this many times the size that it has without. Commits of 50 signals and
-/// their companies then leave a single small segment, those of one signal two (`benches/updates.rs`).
+/// A commit includes a segment of up to this many times its own size. Commits of 50 signals and their companies
+/// then leave a single small segment, those of one signal two (`benches/updates.rs`).
 const COMMIT_GROWTH: u64 = 16;
 
-/// The size up to which a commit takes a segment whatever it writes itself: copying as much takes less than
-/// creating and syncing a file.
+/// Size up to which a commit always includes a segment: copying that much takes less time than creating and
+/// syncing a file.
 const COMMIT_SIZE_MIN: u64 = if cfg!(test) { 8 } else { 128 };
 
-/// The most bytes of segments that a commit takes, so that long records are not copied over and over.
+/// Maximum bytes of the segments that a commit includes, so that long records are not copied repeatedly.
 const COMMIT_BYTES_MAX: u64 = 2 << 20;
 
-/// An idle writer merges everything as soon as all after the first segment, and what is deleted of
-/// it, are one row in this many: a changed row then costs at most this many to be written, and
-/// to be fetched by replicas. Three segments cost a short page three times what one does
-/// (`benches/updates.rs`).
+/// An idle writer merges everything when the segments after the first, plus its deleted rows, are one row in
+/// this many: each changed row then causes at most this many rows to be written, and to be fetched by
+/// replicas. A short page takes three times as long with three segments (`benches/updates.rs`).
 const IDLE_SHRINKAGE: u64 = 4 * SHRINKAGE;
 
-/// After this many rows a merge looks whether it should go on.
+/// Rows between checks whether a merge has been cancelled.
 const ROWS_BETWEEN_LOOKS: u32 = 4096;
 
-/// The most segments that a commit leaves.
+/// Maximum number of segments after a commit.
 const SEGMENTS_MAX: usize = 64;
 
-/// Merges all segments into one. Cost: that of building the index anew.
+/// Merges all segments into one. Cost: that of rebuilding the index.
 pub(super) fn compact(core: &Committer) -> Result<()> {
-    // A merge in the background may take the segments first; then there are fewer the next time.
+    // A background merge may take segments first; the next attempt then finds fewer.
     loop {
-        // A writer that has failed says so even where there is nothing left to merge.
+        // Report an earlier failure of the writer even if there is nothing to merge.
         drop(core.lock()?);
         let snapshot = core.snapshot();
         let is_compact = match snapshot.segments.as_slice() {
@@ -101,8 +97,8 @@ pub(super) fn compact(core: &Committer) -> Result<()> {
     }
 }
 
-/// Merges the last segments where there are too many. Cost: that of building half of the most
-/// that there may be, which are the smallest.
+/// Merges the last segments if there are too many. Cost: that of building half of the maximum number of
+/// segments, the smallest ones.
 pub(super) fn bound(core: &Committer) -> Result<()> {
     let snapshot = core.snapshot();
     if snapshot.segments.len() > SEGMENTS_MAX {
@@ -112,7 +108,7 @@ pub(super) fn bound(core: &Committer) -> Result<()> {
     }
 }
 
-/// How many of the last segments a commit takes that writes so many signals, companies and deletions.
+/// The number of last segments that a commit of this size includes.
 pub(super) fn choose_for_commit(segments: &[SegmentHandle], written: u64) -> usize {
     let mut total = written;
     let is_taken = |live: &&SegmentHandle| {
@@ -124,7 +120,7 @@ pub(super) fn choose_for_commit(segments: &[SegmentHandle], written: u64) -> usi
     small.iter().rev().take_while(is_taken).count()
 }
 
-/// How many of the last segments commits may take in time.
+/// The number of last segments that are left to commits.
 fn small_segments(segments: &[SegmentHandle]) -> usize {
     let (mut total, mut bytes) = (0, 0);
     let is_small = |live: &&SegmentHandle| {
@@ -135,7 +131,7 @@ fn small_segments(segments: &[SegmentHandle]) -> usize {
     segments.iter().rev().take_while(is_small).count()
 }
 
-/// The segments to merge next, where there are any: neighbours before those that are left to commits.
+/// The segments to merge next, if any: neighbours before those left to commits.
 pub(super) fn choose(segments: &[SegmentHandle]) -> Option<Range<usize>> {
     let segments = &segments[..segments.len() - small_segments(segments)];
     let mut newer: u64 = segments.iter().map(size).sum();
@@ -166,7 +162,7 @@ pub(super) fn is_large(written: u64) -> bool {
     written > COMMIT_SIZE_MAX
 }
 
-/// Everything, where an idle writer should merge it.
+/// All segments, if an idle writer should merge them.
 pub(super) fn choose_idle(segments: &[SegmentHandle]) -> Option<&[SegmentHandle]> {
     let (first, newer) = segments.split_first()?;
     let changed = newer.iter().map(size).sum::<u64>() + first.deleted.row_count();
@@ -179,9 +175,9 @@ fn size(live: &SegmentHandle) -> u64 {
     live.live().live_rows() + u64::from(live.segment.company_count()) + deletions
 }
 
-/// Merges neighbouring segments of a snapshot into one. Commits go on meanwhile; what they deleted
-/// of the merged segments is deleted of the result before it is published. Where a commit or another merge
-/// has taken some of them since, or this one is given up, nothing changes.
+/// Merges neighbouring segments of a snapshot into one. Commits may happen meanwhile; their deletions are applied
+/// to the result before it is published. If a commit or another merge has taken some of the segments, or this
+/// merge is cancelled, nothing changes.
 pub(super) fn merge(
     core: &Committer,
     inputs: &[SegmentHandle],
@@ -237,8 +233,8 @@ fn write_merge(
     published.map(drop)
 }
 
-/// Where segments stand now. Commits append and take the last ones, and a merge puts one in place of several:
-/// so they stand together, or some of them have been taken.
+/// The current range of segments. Commits append and replace the last ones, and merges replace neighbours, so
+/// the segments are still neighbours unless some have been taken.
 pub(super) fn find(inputs: &[SegmentHandle], now: &[SegmentHandle]) -> Option<Range<usize>> {
     let numbers = |segments: &[SegmentHandle]| -> Vec<u64> {
         segments.iter().map(|live| live.number).collect()
@@ -251,13 +247,13 @@ pub(super) fn find(inputs: &[SegmentHandle], now: &[SegmentHandle]) -> Option<Ra
     (now.get(start..end)? == wanted).then_some(start..end)
 }
 
-/// The segments after those that merges under way have claimed, by the number of the last of these.
+/// The segments after those claimed by running merges, given the number of the last claimed one.
 pub(super) fn unclaimed(segments: &[SegmentHandle], last_claimed: Option<u64>) -> &[SegmentHandle] {
     let is_claimed = |live: &SegmentHandle| last_claimed.is_some_and(|last| live.number <= last);
     &segments[segments.partition_point(is_claimed)..]
 }
 
-/// Writes the merged segment; none where that was given up.
+/// Writes the merged segment; `None` if the merge was cancelled.
 fn write_merged(
     core: &Committer,
     mut output: FileBuilder,
@@ -280,7 +276,7 @@ fn write_merged(
     output.finish(&*core.storage).map(Some)
 }
 
-/// A segment to merge, and what a commit that merges it removes from it.
+/// A segment to merge, with rows that a commit removes from it.
 #[derive(Clone, Copy)]
 pub(super) struct MergeInput<'a> {
     pub(super) live: &'a SegmentHandle,
@@ -304,7 +300,7 @@ impl<'a> MergeInput<'a> {
     }
 }
 
-/// Copies what is live of segments; whether that was not given up.
+/// Copies the live rows of segments. Returns `false` if cancelled.
 pub(super) fn copy(
     output: &mut FileBuilder,
     inputs: &[MergeInput<'_>],
@@ -331,7 +327,7 @@ pub(super) fn copy(
     Ok(true)
 }
 
-/// Copies the deletions that segments remember, from a commit on.
+/// Copies the remembered deletions of segments since a commit.
 pub(super) fn copy_tombstones(
     output: &mut FileBuilder,
     inputs: &[MergeInput<'_>],
@@ -345,7 +341,7 @@ pub(super) fn copy_tombstones(
     }
 }
 
-/// The rows and companies of the merged segment that were deleted while it was written.
+/// The rows and companies of the merged segment that were deleted while it was being written.
 fn deleted_since(
     merged: &SegmentHandle,
     inputs: &[SegmentHandle],

@@ -1,9 +1,8 @@
-//! The threads that merge in the background: whenever a commit has left something to merge, and when
-//! none came for a while.
+//! Background threads that merge segments, after commits and when the writer is idle.
 //!
-//! A thread takes what is due among the segments after those that the other one is merging. So two merges
-//! share no segment, and a merge of a million rows does not hold up those of small segments. The last
-//! segments, while they are small, are left to commits.
+//! A thread merges segments after those that the other thread is merging. So two merges share no segment, and
+//! a merge of a million rows does not delay those of small segments. Small segments at the end are left to
+//! commits.
 
 use std::ops::Range;
 use std::panic::{self, AssertUnwindSafe};
@@ -15,27 +14,27 @@ use super::commit::Committer;
 use super::merge::{self, choose, choose_idle, choose_in_stream, unclaimed};
 use super::snapshot::Snapshot;
 
-/// One for the largest segments and one for what is committed meanwhile. With one alone, 10,000 upserts
-/// a second left 40 segments behind a merge of a million (`examples/live.rs`).
+/// One thread for the largest segments and one for segments committed meanwhile. With a single one, 10,000
+/// upserts per second left 40 segments during a merge of a million (`examples/live.rs`).
 const THREADS: usize = 2;
 
-/// How long a writer has had no commit before it is idle.
+/// Time without commits after which a writer is idle.
 const IDLE: Duration = Duration::from_secs(5);
 
 /// Large commits are a stream where each comes this soon after the one before.
 const STREAM_PAUSE: Duration = Duration::from_secs(2);
 
-/// The threads. Dropping them waits for the merges under way; a merge of an idle writer is given up.
+/// The threads. Dropping them waits for running merges; a merge of an idle writer is cancelled.
 #[derive(Debug)]
 pub(super) struct MergeThreads {
     schedule: Arc<Schedule>,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What the threads share.
+/// The state shared by the threads.
 #[derive(Debug)]
 struct Schedule {
-    /// Held only while a merge is under way, so that the threads do not keep the writer's lock.
+    /// Upgraded only during a merge, so that the threads do not keep the writer's lock.
     core: Weak<Committer>,
     idle: Duration,
     state: Mutex<State>,
@@ -44,33 +43,33 @@ struct Schedule {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The number of the last segment of each merge under way.
+    /// The number of the last segment of each running merge.
     under_way: Vec<u64>,
-    /// When the writer will have been idle for long enough; none where that has been seen to.
+    /// When the writer becomes idle; `None` if that has been handled.
     idle_at: Option<Instant>,
     /// When the last large commit was.
     large_commit_at: Option<Instant>,
     /// Until when large commits count as a stream; none where they do not.
     stream_until: Option<Instant>,
-    /// A merge has failed. The writer's state says why, or the panic that was printed, and nothing is
-    /// tried until the next commit.
+    /// Whether a merge has failed. The writer's state or the printed panic has the reason. Nothing is retried until
+    /// the next commit.
     has_failed: bool,
     is_closing: bool,
 }
 
-/// What a thread has to do.
+/// The next task of a thread.
 enum Task {
     Merge(Merge),
     Wait,
     End,
 }
 
-/// A merge of some segments of a snapshot.
+/// A merge of segments of a snapshot.
 struct Merge {
     core: Arc<Committer>,
     snapshot: Arc<Snapshot>,
     segments: Range<usize>,
-    /// It is of an idle writer, and given up with it.
+    /// Whether it is the merge of an idle writer, which is cancelled with the writer.
     is_idle: bool,
 }
 
@@ -80,13 +79,13 @@ impl MergeThreads {
         MergeThreads::start_with(core, IDLE)
     }
 
-    /// As [`start`](Self::start), with another time without commits.
+    /// As [`start`](Self::start), with a given idle time.
     pub(super) fn start_with(core: &Arc<Committer>, idle: Duration) -> MergeThreads {
         let schedule = Arc::new(Schedule::new(Arc::downgrade(core), idle));
         let start = |_| {
             let schedule = Arc::clone(&schedule);
             let thread = std::thread::Builder::new().name("signaldex-merge".to_owned());
-            // Where a thread cannot be started, segments stay unmerged and everything else goes on.
+            // If a thread cannot be started, segments stay unmerged, and everything else works.
             thread.spawn(move || schedule.run()).ok()
         };
         let threads = (0..THREADS).filter_map(start).collect();
@@ -127,7 +126,7 @@ impl Drop for MergeThreads {
         self.schedule.lock().is_closing = true;
         self.schedule.changed.notify_all();
         for thread in self.threads.drain(..) {
-            // A merge that panics does not end its thread.
+            // Fails only if the thread has panicked, which merges cannot cause.
             let _ = thread.join();
         }
     }
@@ -144,7 +143,7 @@ impl Schedule {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Every change of the state is a single assignment.
+        // Poisoning is harmless: every change of the state is a single assignment.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -159,7 +158,7 @@ impl Schedule {
         }
     }
 
-    /// Merges, with the state unlocked meanwhile.
+    /// Runs a merge with the state unlocked.
     fn merge<'s>(
         &'s self,
         merge: Merge,
@@ -170,8 +169,7 @@ impl Schedule {
         state.under_way.push(last);
         drop(state);
         let is_given_up = || merge.is_idle && self.lock().is_closing;
-        // Were a merge to panic and end its thread, `wait` would never return. What it has not
-        // published is as if it had never been.
+        // If a panic ended the thread, `wait` would never return. An unpublished merge has no effects.
         let merged = panic::catch_unwind(AssertUnwindSafe(|| {
             merge::merge(&merge.core, inputs, &is_given_up)
         }));
@@ -201,7 +199,7 @@ impl Schedule {
         self.due_to_idle().map_or(Task::Wait, Task::Merge)
     }
 
-    /// What to merge next: nothing of the merges under way.
+    /// The next merge, without segments of running merges.
     fn due(&self, state: &State) -> Option<Merge> {
         let core = self.core.upgrade().filter(|_| !state.has_failed)?;
         let snapshot = core.snapshot();
@@ -222,7 +220,7 @@ impl Schedule {
         })
     }
 
-    /// What to merge where the writer is idle.
+    /// The merge of an idle writer.
     fn due_to_idle(&self) -> Option<Merge> {
         let core = self.core.upgrade()?;
         let snapshot = core.snapshot();
@@ -237,7 +235,7 @@ impl Schedule {
     }
 
     fn wait_for_change<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
-        // While another merges, it looks at the time when it is done.
+        // While the other thread merges, it will check the time when it is done.
         let idle_at = state.idle_at.filter(|_| state.under_way.is_empty());
         let Some(at) = idle_at.into_iter().chain(state.stream_until).min() else {
             let waited = self.changed.wait(state);

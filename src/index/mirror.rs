@@ -1,9 +1,8 @@
-//! A directory that mirrors an index kept elsewhere: its lock, its numbers, and the step from one
-//! state to the next.
+//! A directory that mirrors an index stored elsewhere: locking, file numbers, and installing states.
 //!
-//! It is an index directory like any other, so every command can read it. Files get numbers of
-//! this directory, never used twice, whatever they are called where they come from: two indexes
-//! that were published to one index one after the other may use the same numbers.
+//! It is a regular index directory, so every command can read it. Files get numbers of this directory, which
+//! are never reused and are independent of those at the source, where a rebuilt index may use the same numbers
+//! again.
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -17,22 +16,22 @@ use super::snapshot::Snapshot;
 use super::storage::{Directory, NewFile, Storage};
 use crate::Result;
 
-/// The longest small file of the caller's own, in bytes: some hundred for each of ten times the
-/// segments that a manifest has room for.
+/// Maximum bytes of a small file of the caller: about a hundred bytes per segment, for ten times as many as a
+/// manifest can have.
 const SMALL_FILE_BYTES_MAX: u64 = 16 << 20;
 
-/// The one holder of a mirror's lock.
+/// The holder of a mirror's lock.
 #[derive(Debug)]
 pub(crate) struct Mirror {
     storage: Arc<dyn Storage>,
     manifest: Manifest,
-    /// None until the first state was installed.
+    /// `None` until the first state is installed.
     index: Option<Index>,
     _lock: Box<dyn Debug + Send + Sync>,
 }
 
 impl Mirror {
-    /// Takes the lock of a directory, which is created where it does not exist.
+    /// Locks a directory, which is created if it does not exist.
     ///
     /// # Errors
     /// [`is_locked`](crate::Error::is_locked) while another process has it.
@@ -47,7 +46,7 @@ impl Mirror {
         })
     }
 
-    /// Whether the directory holds a state, whole or not.
+    /// Whether the directory has a state, possibly incomplete.
     pub(crate) fn holds_state(&self) -> Result<bool> {
         match directory::exists(&*self.storage) {
             Err(error) if !error.is_io() => Ok(true),
@@ -55,7 +54,7 @@ impl Mirror {
         }
     }
 
-    /// Opens and checks the state that the directory holds, if any, and removes what crashes have left.
+    /// Opens and checks the state of the directory, if any, and removes leftovers of crashes.
     ///
     /// # Errors
     /// As [`Index::open`] and [`Snapshot::check`]; nothing is removed then.
@@ -71,7 +70,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// Empties the directory: its state cannot be read and is fetched anew.
+    /// Empties the directory, because its state is unreadable and will be fetched again.
     pub(crate) fn clear(&mut self) -> Result<()> {
         self.manifest = Manifest::empty();
         match directory::remove(&*self.storage, MANIFEST) {
@@ -101,7 +100,7 @@ impl Mirror {
         &self.manifest.segments
     }
 
-    /// Creates a file, and says its number.
+    /// Creates a file and returns its number.
     pub(crate) fn create(&mut self, kind: FileKind) -> Result<(u64, Box<dyn NewFile>)> {
         directory::create_next(&*self.storage, kind, &mut self.manifest.next_file)
     }
@@ -111,12 +110,12 @@ impl Mirror {
         self.storage.path(&kind.name(file))
     }
 
-    /// Removes a file that the state does not name. Readers that have it open keep it.
+    /// Removes a file that is not part of the state. Readers that have it open are not affected.
     pub(crate) fn discard(&self, kind: FileKind, file: u64) -> Result<()> {
         directory::remove(&*self.storage, &kind.name(file))
     }
 
-    /// Writes a small file of the caller's own, in place of what has its name.
+    /// Writes or replaces a small file of the caller.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let next = format!("{name}.next");
         directory::write_file(&*self.storage, &next, bytes)?;
@@ -124,19 +123,18 @@ impl Mirror {
         renamed.map_err(directory::at(&*self.storage, name, "replace the file"))
     }
 
-    /// Reads a small file of the caller's own.
+    /// Reads a small file of the caller.
     pub(crate) fn read(&self, name: &str) -> Result<Vec<u8>> {
         let read = self.storage.read(name, SMALL_FILE_BYTES_MAX);
         read.map_err(directory::at(&*self.storage, name, "read the file"))
     }
 
-    /// Makes a state the current one: opens and checks its files, makes it durable, and publishes
-    /// its snapshot. The files have to be durable; those that only the state before named are the
-    /// caller's to discard.
+    /// Makes a state the current one: opens and checks its files, makes it durable, and publishes its snapshot. The
+    /// files must already be durable. The caller discards files of the previous state.
     ///
     /// # Errors
-    /// A file breaks a rule of its format, or the directory cannot be written. The state before
-    /// stays, and so does its snapshot.
+    /// A file violates a rule of its format, or the directory cannot be written. The previous state and its
+    /// snapshot stay.
     pub(crate) fn install(
         &mut self,
         identity: IndexId,

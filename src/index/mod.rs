@@ -1,8 +1,8 @@
-//! Many segments over time: what a host opens, builds, changes and asks.
+//! Indexes: opening, building, changing and searching a set of segments.
 //!
-//! A [`Snapshot`] is a set of segments that never changes; every question is asked of one. An
-//! [`Index`] publishes the current snapshot: taking it is one atomic load, and a reader keeps
-//! the snapshot it holds, whatever is published meanwhile.
+//! A [`Snapshot`] is an immutable set of segments, on which all queries run. An [`Index`] publishes the
+//! current snapshot: loading it is one atomic operation, and a reader can keep its snapshot while newer ones
+//! are published.
 
 mod builder;
 mod changes;
@@ -66,13 +66,13 @@ pub use writer::{CompanyDeletion, Writer};
 use self::storage::{Directory, Storage};
 use crate::Result;
 
-/// A published index: always a snapshot to ask.
+/// An index, which always has a current snapshot.
 ///
 /// Share it by reference or clone it; clones share everything.
 #[derive(Clone)]
 pub struct Index(Arc<Shared>);
 
-/// What an index, its clones and its writer share.
+/// The state shared by an index, its clones and its writer.
 #[derive(Debug)]
 struct Shared {
     storage: Arc<dyn Storage>,
@@ -80,7 +80,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Publishes a snapshot unless it is the one that is published already.
+    /// Publishes a snapshot unless it is already published.
     fn publish_if_changed(&self, snapshot: Snapshot) {
         if snapshot.revision() != self.current.load().revision() {
             self.current.store(Arc::new(snapshot));
@@ -88,17 +88,17 @@ impl Shared {
     }
 }
 
-/// What [`Index::refresh`] has found.
+/// The result of [`Index::refresh`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
 #[non_exhaustive]
 pub enum Refreshed {
-    /// The snapshot that was published already.
+    /// The state has not changed.
     Unchanged,
-    /// Another state of the same index.
+    /// The index has changed.
     Changed,
-    /// Another index: the directory was built anew, or replaced. All of it was loaded.
+    /// The directory contains another index, because it was rebuilt or replaced.
     Replaced,
 }
 
@@ -106,17 +106,17 @@ impl Index {
     /// Opens the index in a directory.
     ///
     /// # Errors
-    /// [`is_missing`](crate::Error::is_missing) where there is none, `is_foreign`, `is_newer_format`
-    /// or `is_corrupt` where there is something else; the error names the file.
+    /// [`is_missing`](crate::Error::is_missing) if there is no index; `is_foreign`, `is_newer_format` or
+    /// `is_corrupt` if the files cannot be used. The error names the file.
     ///
-    /// Cost: maps the files and checks their frames, below a millisecond each. The rest is checked when it
-    /// is first needed, without which no question answers: see [`catch_damage`](crate::catch_damage).
+    /// Cost: less than a millisecond per segment to map it and check its section table. Other parts are checked
+    /// before their first use: see [`catch_damage`](crate::catch_damage).
     pub fn open(directory: impl AsRef<Path>) -> Result<Index> {
         Index::from_storage(Arc::new(Directory::new(directory.as_ref())))
     }
 
-    /// An empty index in memory, to be filled by its [`writer`](Self::writer). It ends with its last
-    /// clone and writer; [`IndexBuilder::in_memory`] builds a large one sooner.
+    /// Creates an empty index in memory, to be filled by its [`writer`](Self::writer). It is dropped with its last
+    /// clone and writer. [`IndexBuilder::in_memory`] builds a large one faster.
     ///
     /// ```
     /// use signaldex::{Company, Filter, Index, Signal, SignalId};
@@ -131,7 +131,7 @@ impl Index {
     /// ```
     ///
     /// # Errors
-    /// The operating system has no random bytes for the identity.
+    /// The operating system provides no random bytes for the identity.
     pub fn in_memory() -> Result<Index> {
         IndexBuilder::in_memory().finish()
     }
@@ -141,13 +141,13 @@ impl Index {
         self.0.current.load_full()
     }
 
-    /// Follows the directory: publishes its current state and says what was found. An index in
-    /// memory only has its own writer, whose commits are published already.
+    /// Publishes the current state of the directory if it has changed. An index in memory has nothing to refresh,
+    /// because its own writer publishes every commit.
     ///
     /// # Errors
-    /// As [`open`](Self::open) and [`Snapshot::check`]; the snapshot that was published before stays.
+    /// As [`open`](Self::open) and [`Snapshot::check`]; the previous snapshot stays published.
     ///
-    /// Cost: reads the manifest, a few hundred bytes; where it changed, opens and checks what is new.
+    /// Cost: reads the manifest, a few hundred bytes; if it has changed, opens and checks new files.
     pub fn refresh(&self) -> Result<Refreshed> {
         let before = self.snapshot();
         let Some(snapshot) = directory::read_changed(&*self.0.storage, &before)? else {
@@ -155,7 +155,7 @@ impl Index {
         };
         snapshot.check_beside(&before)?;
         let is_same_index = snapshot.identity() == before.identity();
-        // A writer of this process may have published a later state meanwhile, which stays.
+        // A writer of this process may have published a later state meanwhile, which must stay.
         let found = self.0.current.compare_and_swap(&before, Arc::new(snapshot));
         Ok(if !Arc::ptr_eq(&found, &before) {
             Refreshed::Unchanged
@@ -168,16 +168,16 @@ impl Index {
 
     /// When the directory last changed, by a commit or a merge; `None` for an index in memory.
     ///
-    /// Cost: asks the file system for one time.
+    /// Cost: one query of a file's modification time.
     pub fn changed_at(&self) -> Option<SystemTime> {
         self.0.storage.changed_at(directory::MANIFEST)
     }
 
-    /// The writer of the index. There is one at a time: over all processes for a directory, over all
+    /// Opens the writer of the index. There is at most one at a time: over all processes for a directory, over all
     /// clones for an index in memory.
     ///
     /// # Errors
-    /// [`is_locked`](crate::Error::is_locked) while another has it; as [`open`](Self::open) otherwise.
+    /// [`is_locked`](crate::Error::is_locked) while another writer is open; otherwise as [`open`](Self::open).
     pub fn writer(&self) -> Result<Writer> {
         Writer::open(&self.0)
     }

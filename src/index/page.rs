@@ -1,8 +1,7 @@
-//! Pages: the matches of all segments, merged by id, as far as the page goes.
+//! Pages: the matches of all segments, merged by id until the page is full.
 //!
-//! The segment that should have most of the page is searched first. Of each further one only the rows
-//! are looked at whose ids come before the last that the page has by then: of a small segment few or
-//! none.
+//! The segment that probably has most of the page is searched first. Of every other one, only rows whose ids
+//! come before the last id of the page so far are searched: few or none of a small segment.
 
 use std::ops::Range;
 
@@ -20,7 +19,7 @@ use crate::query::{Order, Query, Start};
 use crate::segment::Segment;
 use crate::signal::SignalId;
 
-/// Finds a page. `day` counts as today.
+/// Finds a page, with `day` as today.
 pub(super) fn search(
     segments: &[SegmentHandle],
     query: &Query,
@@ -30,7 +29,7 @@ pub(super) fn search(
     run::<Unobserved>(segments, query, day, strategies, |_, ()| {})
 }
 
-/// How each segment finds its part of a page; `None` where the page is full before.
+/// Explains how each segment finds its part of a page; `None` if the page is already full.
 pub(super) fn explain(
     segments: &[SegmentHandle],
     query: &Query,
@@ -44,7 +43,7 @@ pub(super) fn explain(
     explained
 }
 
-/// Finds a page, and hands on what was observed of each segment that was searched, by its index.
+/// Finds a page, and passes the observations of each searched segment, with its index, to `explained`.
 #[inline(always)]
 fn run<O: Observer>(
     segments: &[SegmentHandle],
@@ -67,7 +66,7 @@ fn run<O: Observer>(
     page.into_page(query, day, counters)
 }
 
-/// Collects the matches of the only segment, of which those that the page skips are not read.
+/// Collects the matches of the only segment, without reading those that the page skips.
 #[inline(always)]
 fn search_one<O: Observer>(
     live: LiveSegment<'_>,
@@ -97,7 +96,7 @@ fn search_all<O: Observer>(
     let mut parts: SmallVec<[Part<'_>; 4]> = parts.collect();
     parts.sort_unstable_by_key(|part| part.filled_at);
     let mut total = Counters::default();
-    // Invariant: the page has the first matches, as many as are wanted, of the parts before.
+    // Invariant: the page has the first matches of the previous parts, as many as needed.
     for part in parts {
         let (rows, needed) = part.remaining(&page.hits, wanted, request);
         if rows.is_empty() {
@@ -115,7 +114,7 @@ fn search_all<O: Observer>(
     total
 }
 
-/// Collects the matches of some rows of a segment, which has an index in the snapshot.
+/// Collects the matches of a range of rows of a segment, given its index in the snapshot.
 #[inline(always)]
 fn collect<O: Observer>(
     (live, index): (LiveSegment<'_>, u32),
@@ -144,8 +143,8 @@ struct Part<'a> {
     index: u32,
     /// The rows after the cursor.
     rows: Range<u32>,
-    /// Where the page would end if all of these rows matched, as a number that is smaller where that is
-    /// earlier; the largest where they are too few.
+    /// The id at which the page would end if all of these rows matched, mapped so that earlier is smaller; the
+    /// maximum if there are too few rows.
     filled_at: u64,
 }
 
@@ -168,7 +167,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The rows that may be of the page beside the hits that it has, and how many of them at most.
+    /// The rows that may still belong to the page, given its hits, and the maximum number of their matches.
     fn remaining(&self, hits: &[Hit], wanted: usize, request: &Request<'_>) -> (Range<u32>, usize) {
         let (order, rows) = (request.order, self.rows.clone());
         let Some(first) = first_id(self.live.segment, &rows, order) else {
@@ -193,7 +192,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Merges hits with those from an index on, of which there are most often few; both are in order.
+/// Merges two sorted parts of the hits, of which the second is usually short.
 fn merge(hits: &mut [Hit], index: usize, order: Order) {
     let (before, later) = hits.split_at(index);
     match (before.last(), later.first()) {
@@ -202,8 +201,8 @@ fn merge(hits: &mut [Hit], index: usize, order: Order) {
     }
     let mut later: SmallVec<[Hit; 16]> = SmallVec::from_slice(later);
     let (mut before, mut end) = (index, hits.len());
-    // Invariant: the first `before` hits and those that are left of `later` have to be merged in front of
-    // `end`, after which all are in place.
+    // Invariant: the first `before` hits and the rest of `later` must be merged into the slots before `end`.
+    // All hits from `end` on are in place.
     while let Some(hit) = later.pop() {
         let index = hits[..before].partition_point(|other| order.puts_first(other.id, hit.id));
         end -= before - index;
@@ -235,16 +234,15 @@ impl<'a, O: Observer> Consumer<'a, O> for Collector<'_, 'a> {
     }
 }
 
-/// Room for this many hits is made at least: for those of a page of the usual length, and for what is merged
-/// into it.
+/// Minimum capacity of hits: for a page of the usual length, plus hits merged into it.
 const HITS_MIN: usize = 64;
 
-/// The part of all matches that a page shows, and the match after it.
+/// The hits of a page and the match after it.
 struct Collected {
     hits: Vec<Hit>,
-    /// How many matches come before the page.
+    /// The number of matches before the page.
     to_skip: usize,
-    /// How many more hits are of interest.
+    /// The number of hits still needed.
     room: usize,
 }
 
@@ -261,7 +259,7 @@ impl Collected {
         }
     }
 
-    /// Sees every match and shows none.
+    /// Counts every match and keeps none.
     fn everything() -> Collected {
         Collected {
             hits: Vec::new(),
@@ -270,19 +268,19 @@ impl Collected {
         }
     }
 
-    /// How many more matches are of interest.
+    /// The number of matches still needed.
     fn wanted(&self) -> usize {
         self.to_skip.saturating_add(self.room)
     }
 
-    /// Collects the matches of a segment with an index, rows with these ids.
+    /// Collects the matches of a segment, given its index and the ids of its rows.
     fn collect<O: Observer>(
         &mut self,
         segment: u32,
         ids: FrameOfReference<'_>,
         matches: &mut impl Matches<O>,
     ) {
-        // Each turn takes some matches, or finds that there are no more.
+        // Each iteration takes some matches, or finds that there are no more.
         while self.wanted() > 0 {
             let run = matches.next_run(self.wanted());
             let n = run.len();
@@ -294,7 +292,7 @@ impl Collected {
         }
     }
 
-    /// Adds the next matches, rows of a segment with these ids.
+    /// Adds the next matches of a segment, given its index and the ids of its rows.
     fn extend(&mut self, segment: u32, ids: FrameOfReference<'_>, run: MatchRun<'_>) {
         let skipped = self.to_skip.min(run.len());
         self.to_skip -= skipped;
@@ -310,7 +308,7 @@ impl Collected {
         ids.read(shown.rows(), &mut self.hits, hit);
     }
 
-    /// The page, whose cursor tells that a match came after it.
+    /// Creates the page, with a cursor if a match comes after it.
     fn into_page(mut self, query: &Query, day: Date, counters: Counters) -> Page {
         let has_more = self.hits.len() > query.limit();
         self.hits.truncate(query.limit());
@@ -323,7 +321,7 @@ impl Collected {
     }
 }
 
-/// The id of the first of some rows in an order, whether it matches or not.
+/// The id of the first row of a range in an order.
 fn first_id(segment: &Segment, rows: &Range<u32>, order: Order) -> Option<SignalId> {
     let row = match order {
         Order::OldestFirst => Row(rows.start),

@@ -1,21 +1,21 @@
-//! Positions in the order of an index's changes, in a text that is opaque to clients.
+//! Positions in the changes feed, as opaque text for clients.
 //!
 //! ```text
 //! offset  width  what
 //! 0       1      version
 //! 1       16     the identity of the index
 //! 17      8      a commit
-//! 25      8      the last signal that was seen of its changes, or the greatest number after all
+//! 25      8      the last signal seen of its changes, or the maximum after all of them
 //! 33      8      the commit since which deletions matter to a copy
 //! 41      4      CRC-32C of the bytes before
 //! ```
 //!
-//! All little endian, written as base64url without padding: 60 characters. A position names no segment
-//! or generation, so that it outlives merges, restarts and replicas.
+//! All little endian, written as base64url without padding: 60 characters. A position contains no segment or
+//! generation, so it stays valid across merges, restarts and replicas.
 //!
-//! A copy that has followed to the end needs the deletions after it. One that is under way passes old
-//! commits while it holds signals as they are now, and needs the deletions since it was whole the last
-//! time, or since it began.
+//! A copy that has reached the end needs the deletions after it. A copy that is still catching up has passed
+//! old commits but holds signals in their current state, so it needs the deletions since it was last complete,
+//! or since it started.
 
 use std::fmt;
 use std::str::FromStr;
@@ -34,7 +34,7 @@ const COVERED_BYTES: usize = 41;
 /// The text of the position before all changes.
 const START: &str = "start";
 
-/// A place in the order of an index's changes; see [`Snapshot::changes`](super::Snapshot::changes).
+/// A position in the changes feed; see [`Snapshot::changes`](super::Snapshot::changes).
 ///
 /// `Display` writes it, [`parse`](Self::parse) reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,20 +45,20 @@ pub struct Position {
     held_since: u64,
 }
 
-/// Where an index goes on for a copy.
+/// The state of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Since {
     /// The copy has all changes up to here.
     pub(super) place: Place,
-    /// It holds nothing that was deleted, or ceased to match, in this commit or before.
+    /// It holds no signal that was deleted or stopped matching in this commit or an earlier one.
     pub(super) held_since: u64,
 }
 
-/// Why a text is not a position.
+/// Why a text is not a valid position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ParsePositionError {
-    /// It does not look like one of ours.
+    /// It does not have the form of a position.
     Foreign,
     /// It is damaged: its checksum does not match.
     Damaged,
@@ -66,7 +66,7 @@ pub enum ParsePositionError {
     Newer,
 }
 
-/// Why an index cannot tell what has changed since a position.
+/// Why the changes after a position cannot be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PositionError {
@@ -132,7 +132,7 @@ impl Position {
     ) -> Result<Since, PositionError> {
         let place = self.place();
         if *self == Position::START {
-            // The copy is empty: all that it will hold is as it is now.
+            // The copy is empty, so everything it will hold is current.
             let held_since = history.last_commit;
             Ok(Since { place, held_since })
         } else if self.index != index {

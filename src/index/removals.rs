@@ -1,4 +1,4 @@
-//! What a commit removes: the rows in whose place it writes others, and what it deletes.
+//! The removals of a commit: rows that it replaces, and deletions.
 
 use hashbrown::HashMap;
 use roaring::RoaringBitmap;
@@ -10,19 +10,19 @@ use super::snapshot::Snapshot;
 use crate::segment::{Commits, Tombstone};
 use crate::signal::SignalId;
 
-/// What a commit removes from the segments that there are.
+/// The removals of a commit from the existing segments.
 #[derive(Debug)]
 pub(super) struct Removals {
     commit: u64,
-    /// By segment of the snapshot.
+    /// The removals by segment of the snapshot.
     pub(super) of_segments: Vec<Removed>,
-    /// Of each signal that is written anew: the commit in which it first appeared.
+    /// For each rewritten signal, the commit that added it.
     first_commits: HashMap<SignalId, u64>,
-    /// The signals that are deleted and not written anew.
+    /// The signals that are deleted and not rewritten.
     pub(super) tombstones: Vec<Tombstone>,
 }
 
-/// What a commit removes from a segment.
+/// The removals from a segment.
 #[derive(Debug, Default)]
 pub(super) struct Removed {
     pub(super) rows: RoaringBitmap,
@@ -30,7 +30,7 @@ pub(super) struct Removed {
 }
 
 impl Removals {
-    /// What changes remove, with the signals that are reindexed, in the commit of a number.
+    /// The removals of a commit with these changes and reindexed signals.
     pub(super) fn of(
         snapshot: &Snapshot,
         changes: &Changes,
@@ -59,7 +59,7 @@ impl Removals {
         removals
     }
 
-    /// Removes a signal from a segment, and says which row it had.
+    /// Removes a signal from a segment. Returns its row.
     fn remove(&mut self, live: &SegmentHandle, id: SignalId, is_written: bool) -> Option<u32> {
         let row = live.row(id)?;
         let first_commit = live.segment.commits(row).first;
@@ -75,7 +75,7 @@ impl Removals {
         Some(row.0)
     }
 
-    /// What the commit does, but for its generation.
+    /// The report of the commit, without its generation.
     pub(super) fn report(
         &self,
         snapshot: &Snapshot,
@@ -94,7 +94,7 @@ impl Removals {
         }
     }
 
-    /// The commits of a signal that is written.
+    /// The commits of a written signal.
     pub(super) fn commits_of(&self, id: SignalId) -> Commits {
         let first = self.first_commits.get(&id);
         Commits {

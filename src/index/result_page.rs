@@ -1,4 +1,4 @@
-//! A page as it is returned: ids, where their records are, and the cursor of the next page.
+//! Result pages: ids, row addresses, and the cursor of the next page.
 
 use std::iter::FusedIterator;
 use std::slice;
@@ -8,7 +8,7 @@ use crate::exec::Counters;
 use crate::query::Cursor;
 use crate::signal::SignalId;
 
-/// The signals that a query asked for, by id, and where to go on.
+/// A page of results: the ids of signals, and the cursor of the next page.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Page {
     pub(super) hits: Vec<Hit>,
@@ -16,7 +16,7 @@ pub struct Page {
     pub(super) counters: Counters,
 }
 
-/// The ids of a page, in its order; made by [`Page::ids`].
+/// An iterator over the ids of a page, returned by [`Page::ids`].
 #[derive(Clone, Debug)]
 pub struct Ids<'a>(slice::Iter<'a, Hit>);
 
@@ -45,15 +45,15 @@ impl<'a> IntoIterator for &'a Page {
     }
 }
 
-/// A signal of a page, and where it is, so that its record need not be looked for. The address is only
-/// valid in the snapshot of the page and is checked; hits of the same id are equal.
+/// A signal of a page with its row address, which saves a look-up by id. The address is only valid in the
+/// snapshot of the page and is checked before use; hits with the same id are equal.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hit {
     pub(super) id: SignalId,
     pub(super) address: RowAddress,
 }
 
-/// A row of a segment, by the segment's index in the snapshot.
+/// A segment's index in the snapshot, and a row of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowAddress {
     pub(super) segment: u32,
@@ -74,12 +74,12 @@ impl Page {
         Ids(self.hits.iter())
     }
 
-    /// Where the next page starts; `None` exactly when no further signal matches.
+    /// The cursor of the next page; `None` if and only if no further signal matches.
     pub fn next_cursor(&self) -> Option<&Cursor> {
         self.next_cursor.as_ref()
     }
 
-    /// The ids and where they were found.
+    /// The ids with their row addresses.
     pub(super) fn addresses(&self) -> impl Iterator<Item = (SignalId, RowAddress)> + '_ {
         self.hits.iter().map(|hit| (hit.id, hit.address))
     }
@@ -94,17 +94,17 @@ impl Page {
         self.hits.is_empty()
     }
 
-    /// How many rows had to be looked at one by one; the rest was decided by sets.
+    /// The number of rows that were checked individually; all others were decided by sets.
     pub fn rows_checked(&self) -> u64 {
         self.counters.rows_checked
     }
 
-    /// How many blocks of rows had their candidates formed.
+    /// The number of blocks whose candidates were formed.
     pub fn blocks_visited(&self) -> u64 {
         self.counters.blocks_visited
     }
 
-    /// How many blocks of rows were passed over, without a look at their rows.
+    /// The number of blocks that were skipped.
     pub fn blocks_skipped(&self) -> u64 {
         self.counters.blocks_skipped
     }

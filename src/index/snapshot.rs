@@ -1,4 +1,4 @@
-//! A snapshot: what the index held at one moment, and every question that can be asked of it.
+//! Snapshots: an immutable state of an index, and all queries on it.
 
 #[cfg(feature = "http")]
 use std::ops::ControlFlow;
@@ -22,11 +22,11 @@ use crate::query::{Facet, Filter, Order, Query};
 use crate::segment::catch_damage;
 use crate::signal::{Company, CompanyProfile, Item, Signal, SignalId};
 
-/// The index at one moment. It never changes; searches on it need no lock and allocate little.
+/// An immutable state of an index. Searches need no locks and allocate little.
 ///
-/// What a question needs of the files is checked when a question first needs it, so that damage never
-/// changes an answer. A question that meets damage panics where it returns no `Result`; ask it in
-/// [`catch_damage`](crate::catch_damage) to get the error, or [`check`](Self::check) the snapshot first.
+/// Parts of the files are checked before their first use, so damage never changes an answer. A method that
+/// meets damage and returns no `Result` panics; run it in [`catch_damage`](crate::catch_damage) to get an
+/// error, or [`check`](Self::check) the snapshot first.
 #[derive(Clone)]
 pub struct Snapshot {
     identity: IndexId,
@@ -38,7 +38,7 @@ pub struct Snapshot {
     pub(super) strategies: Strategies,
 }
 
-/// A signal and its company, as stored.
+/// A signal and its company.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
@@ -60,7 +60,7 @@ impl Found<'_> {
     }
 }
 
-/// Figures about a snapshot.
+/// Statistics of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
@@ -68,11 +68,11 @@ impl Found<'_> {
 pub struct IndexStatistics {
     /// The identity of the index.
     pub identity: IndexId,
-    /// The number of the commit that made the snapshot.
+    /// The generation of the snapshot.
     pub generation: u64,
     /// Live signals.
     pub signals: u64,
-    /// Rows deleted or replaced that still take space.
+    /// Deleted or replaced rows that still take space.
     pub deleted_rows: u64,
     /// Live companies.
     pub companies: u64,
@@ -96,7 +96,7 @@ impl Snapshot {
         }
     }
 
-    /// The same snapshot with other optimisations; for this crate's tests and benchmarks.
+    /// The same snapshot with other strategies, for tests and benchmarks of this crate.
     #[cfg(any(test, feature = "__strategies"))]
     #[doc(hidden)]
     pub fn with_strategies(&self, strategies: Strategies) -> Snapshot {
@@ -106,28 +106,27 @@ impl Snapshot {
         }
     }
 
-    /// The identity of the index, which commits, merges and replicas keep. One that is built anew has
-    /// another.
+    /// The identity of the index, which commits, merges and replicas keep. A rebuilt index has a new one.
     pub fn identity(&self) -> IndexId {
         self.identity
     }
 
-    /// Of all that a search can answer: two snapshots with one revision answer alike.
+    /// A digest of everything that determines results: snapshots with the same revision return the same results.
     pub(crate) fn revision(&self) -> Digest {
         self.revision
     }
 
-    /// The number of the commit that made the snapshot; later ones have greater numbers.
+    /// The generation of the snapshot; later ones have larger generations.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Whether a signal of that id is live. Cost: a binary search a segment.
+    /// Whether a signal with this id exists. Cost: a binary search per segment.
     pub fn contains(&self, id: SignalId) -> bool {
         self.segments.iter().any(|live| live.row(id).is_some())
     }
 
-    /// Whether a company of that slug is live. Cost: a binary search a segment.
+    /// Whether a company with this slug exists. Cost: a look-up per segment.
     pub fn has_company(&self, slug: &str) -> bool {
         self.segments
             .iter()
@@ -145,7 +144,7 @@ impl Snapshot {
         ids
     }
 
-    /// The number of live signals. Cost: one addition a segment.
+    /// The number of live signals. Cost: one addition per segment.
     pub fn signal_count(&self) -> u64 {
         self.segments
             .iter()
@@ -153,36 +152,35 @@ impl Snapshot {
             .sum()
     }
 
-    /// The number of live companies. Cost: a look-up a company where there is more than one
-    /// segment.
+    /// The number of live companies. Cost: a look-up per company if there is more than one segment.
     pub fn company_count(&self) -> u64 {
         self.live_companies().count() as u64
     }
 
-    /// The page of signals that a query asks for: ids and the cursor of the next page.
+    /// Finds the requested page of a query: ids and the cursor of the next page.
     ///
-    /// `today` is the UTC date; where the query has a cursor, the day of the walk's first page
-    /// counts instead, so that all pages of a walk see the same window of dates.
+    /// `today` is the UTC date. If the query has a cursor, the date of the first page is used instead, so that
+    /// all pages of a result use the same range of dates.
     ///
     /// # Panics
     /// If a file is damaged and was not checked before: see [`catch_damage`](crate::catch_damage).
     ///
-    /// Cost: grows with the rows looked at until the page is full, a few microseconds where
-    /// matches are common; never more than [`count`](Self::count).
+    /// Cost: grows with the rows visited until the page is full; a few microseconds if matches are common; never
+    /// more than [`count`](Self::count).
     pub fn search(&self, query: &Query, today: Date) -> Page {
         let day = query.day(today);
         page::search(&self.segments, query, day, &self.strategies)
     }
 
-    /// The records of a page's signals, in its order.
+    /// Reads the records of a page's signals, in its order.
     ///
-    /// The page has to come from this snapshot; of another's, signals may be missing.
+    /// The page must come from this snapshot. Signals of a page from another snapshot may be missing.
     ///
     /// # Errors
     /// A record is corrupt.
     ///
-    /// Cost: a random memory access or two a signal, and where records are compressed an allocation for each
-    /// text: 0.15 to 0.5 microseconds each.
+    /// Cost: one or two random memory accesses per signal and, if records are compressed, an allocation per text:
+    /// 0.15 to 0.5 microseconds per signal.
     pub fn records(&self, page: &Page) -> Result<Vec<Item<'_>>> {
         catch_damage(|| {
             let rows = self.rows_of(page);
@@ -190,8 +188,8 @@ impl Snapshot {
         })?
     }
 
-    /// Calls `visit` with each signal of a page, in its order, and the name of its company, until it
-    /// breaks off.
+    /// Calls `visit` with each signal of a page, in its order, and the name of its company, until it returns
+    /// `Break`.
     ///
     /// # Errors
     /// A record is corrupt.
@@ -216,21 +214,20 @@ impl Snapshot {
         })?
     }
 
-    /// The record of a match, which is where it was found.
+    /// Reads the record of a match.
     pub(super) fn item_at(&self, id: SignalId, address: RowAddress) -> Option<Result<Item<'_>>> {
         let (live, row) = self.live_row(id, address)?;
         Some(live.segment.item(row))
     }
 
-    /// Where the live records of a page are. What the page remembers is right unless it comes from
+    /// The segments and rows of a page's live signals. The addresses in the page are valid unless it comes from
     /// another snapshot.
     fn rows_of(&self, page: &Page) -> impl Iterator<Item = (&SegmentHandle, Row)> {
         page.addresses()
             .filter_map(|(id, address)| self.live_row(id, address))
     }
 
-    /// Where the live record of an id is, which is at the address unless that comes from another
-    /// snapshot.
+    /// The segment and row of a live signal: those of the address, unless it comes from another snapshot.
     fn live_row(&self, id: SignalId, address: RowAddress) -> Option<(&SegmentHandle, Row)> {
         let RowAddress { segment, row } = address;
         let remembered = self.segments.get(segment as usize);
@@ -245,42 +242,41 @@ impl Snapshot {
     /// # Panics
     /// If a file is damaged and was not checked before: see [`catch_damage`](crate::catch_damage).
     ///
-    /// Cost: proportional to the blocks that may hold matches, some hundred nanoseconds each; a
-    /// single value is read from its stored count.
+    /// Cost: about a hundred nanoseconds per block that may have matches. The count of a single value is stored.
     pub fn count(&self, filter: &Filter, today: Date) -> u64 {
         let request = self.request(filter, today);
         let count = |handle: &SegmentHandle| handle.live().count::<Unobserved>(&request).0;
         self.segments.iter().map(count).sum()
     }
 
-    /// The values of all facets with their counts, each list lifted from its own filter.
+    /// The values of all facets with their counts. Each facet is counted without its own filter.
     ///
     /// # Panics
     /// If a file is damaged and was not checked before: see [`catch_damage`](crate::catch_damage).
     ///
-    /// Cost: as [`count`](Self::count), once and once more for each facet that is filtered on,
-    /// and one addition a match and facet.
+    /// Cost: as [`count`](Self::count), plus once more for each facet that is filtered on, plus one addition per
+    /// match and facet.
     pub fn facets(&self, filter: &Filter, today: Date) -> Facets {
         self.facets_of(filter, today, &Facet::ALL)
     }
 
-    /// The values of some facets with their counts, each list lifted from its own filter. The lists of
-    /// all others are empty.
+    /// The values of the given facets with their counts. Each facet is counted without its own filter. The lists of
+    /// all other facets are empty.
     ///
     /// # Panics
     /// If a file is damaged and was not checked before: see [`catch_damage`](crate::catch_damage).
     ///
-    /// Cost: as [`facets`](Self::facets), for those that are asked for.
+    /// Cost: as [`facets`](Self::facets), for the given facets.
     pub fn facets_of(&self, filter: &Filter, today: Date, facets: &[Facet]) -> Facets {
         facets::count(&self.segments, &self.request(filter, today), facets)
     }
 
-    /// The signal of an id.
+    /// Reads the signal with an id.
     ///
     /// # Errors
     /// Its record is corrupt.
     ///
-    /// Cost: a binary search a segment.
+    /// Cost: a binary search per segment.
     pub fn signal(&self, id: SignalId) -> Result<Option<Found<'_>>> {
         catch_damage(|| {
             let address = self.address(id);
@@ -288,18 +284,18 @@ impl Snapshot {
         })?
     }
 
-    /// Where the live record of an id is.
+    /// The segment and row of a live signal.
     fn address(&self, id: SignalId) -> Option<(&SegmentHandle, Row)> {
         let mut newest_first = self.segments.iter().rev();
         newest_first.find_map(|live| live.row(id).map(|row| (live, row)))
     }
 
-    /// The company of a slug, with what its live signals say.
+    /// Reads the company with a slug, with a summary of its live signals.
     ///
     /// # Errors
     /// Its record is corrupt.
     ///
-    /// Cost: a binary search a segment, and a look at each signal of the company.
+    /// Cost: a look-up per segment, and per signal of the company.
     pub fn company(&self, slug: &str) -> Result<Option<CompanyProfile<'_>>> {
         catch_damage(|| self.company_profile(slug))?
     }
@@ -327,7 +323,7 @@ impl Snapshot {
         }))
     }
 
-    /// Every live signal, segment by segment, in no particular order over segments.
+    /// Iterates over all live signals, segment by segment, in no particular order.
     ///
     /// Cost: reads every record; meant for tests, exports and checks.
     pub fn scan(&self) -> impl Iterator<Item = Result<Found<'_>>> + '_ {
@@ -338,7 +334,7 @@ impl Snapshot {
         })
     }
 
-    /// Every live company, once, in no particular order.
+    /// Iterates over all live companies, in no particular order.
     ///
     /// Cost: reads every record; meant for tests, exports and checks.
     pub fn scan_companies(&self) -> impl Iterator<Item = Result<Company<'_>>> + '_ {
@@ -350,7 +346,7 @@ impl Snapshot {
         std::iter::from_fn(next)
     }
 
-    /// Where each live company's current record is, once: in its latest segment.
+    /// The latest segment and the number of each live company.
     fn live_companies(&self) -> impl Iterator<Item = (&SegmentHandle, CompanyNumber)> + '_ {
         let segments = self.segments.iter().enumerate();
         segments.flat_map(|(index, live)| {
@@ -369,7 +365,7 @@ impl Snapshot {
         })
     }
 
-    /// The record of a slug's company, without what its signals say.
+    /// Reads the record of a company, without the summary of its signals.
     pub(crate) fn company_record(&self, slug: &str) -> Result<Option<Company<'_>>> {
         let mut newest_first = self.segments.iter().rev();
         let found = newest_first.find_map(|live| Some((live, live.company_by_slug(slug)?)));
@@ -378,8 +374,8 @@ impl Snapshot {
             .transpose()
     }
 
-    /// How a query is answered: runs the page and the count as [`search`](Self::search) and
-    /// [`count`](Self::count) do, and once more while the steps are counted.
+    /// Explains how a query is answered: runs the page and the count as [`search`](Self::search) and
+    /// [`count`](Self::count) do, and again with observed steps.
     ///
     /// # Panics
     /// If a file is damaged and was not checked before: see [`catch_damage`](crate::catch_damage).
@@ -421,7 +417,7 @@ impl Snapshot {
         files.map(|live| live.segment.file_size()).sum()
     }
 
-    /// Figures about segments, rows and bytes.
+    /// Statistics of segments, rows and bytes.
     pub fn statistics(&self) -> IndexStatistics {
         let segments = self.segments.iter();
         let mut sections = added_up(segments.flat_map(|live| live.segment.section_sizes()));
@@ -458,7 +454,7 @@ impl Snapshot {
         Ok(added_up(bounds.into_iter()))
     }
 
-    /// What is asked of each segment, where no order matters.
+    /// The request to each segment if the order does not matter.
     pub(super) fn request<'a>(&'a self, filter: &'a Filter, today: Date) -> Request<'a> {
         Request {
             filter,
@@ -469,7 +465,7 @@ impl Snapshot {
     }
 }
 
-/// The record of a row and its company.
+/// Reads the records of a row and its company.
 fn found(live: &SegmentHandle, row: Row) -> Result<Found<'_>> {
     Ok(Found {
         signal: live.segment.signal(row)?,

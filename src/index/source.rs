@@ -1,4 +1,4 @@
-//! The files of a directory, held open to be sent elsewhere.
+//! Opens the files of a directory for publishing.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -10,7 +10,7 @@ use super::manifest::{History, Manifest, SegmentLine};
 use super::storage::{Directory, Storage, open_regular};
 use crate::{Error, Result};
 
-/// One state of a directory: a writer may remove the files meanwhile, and they stay readable.
+/// The open files of one state of a directory, which stay readable even if a writer removes them.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) identity: IndexId,
@@ -29,7 +29,7 @@ pub(crate) struct SourceFile {
 }
 
 impl Source {
-    /// Opens the files of the current state, and checks all but records: damage is not published.
+    /// Opens the files of the current state, and checks everything except records, so that damage is not published.
     ///
     /// # Errors
     /// As [`Index::open`](super::Index::open) and [`Snapshot::check`](super::Snapshot::check).
@@ -72,7 +72,7 @@ impl SourceFile {
         Ok(SourceFile { file, path, length })
     }
 
-    /// What an error of reading the file becomes.
+    /// Converts an error of reading the file.
     pub(crate) fn unreadable(&self, error: io::Error) -> Error {
         Error::io("read the file", error).at(&self.path)
     }

@@ -1,7 +1,7 @@
-//! Files by name: the few operations that an index directory needs, and nothing more.
+//! The storage interface: the few file operations that an index directory needs.
 //!
-//! Everything that touches a disk goes through [`Storage`], so that tests can put a layer in its
-//! index that fails, forgets what was not synced, or stops at any step.
+//! All disk access goes through [`Storage`], so that tests can inject a layer that fails, loses unsynced data,
+//! or stops at any step.
 
 use std::fmt::{self, Debug};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -14,22 +14,22 @@ use std::time::SystemTime;
 use crate::encoding::bytes::Bytes;
 use crate::{Error, Result};
 
-/// The files of one directory, or of what stands for one.
+/// The files of one directory, on disk or in memory.
 pub(crate) trait Storage: Debug + Send + Sync {
     /// The path of a file, for messages.
     fn path(&self, name: &str) -> PathBuf;
 
-    /// Creates a file for writing. What has its name already is left as it is, since a reader may
-    /// have mapped it: the error is `AlreadyExists` then.
+    /// Creates a file for writing. Fails with `AlreadyExists` if the name is taken: an existing file is never
+    /// overwritten, because a reader may have mapped it.
     fn create(&self, name: &str) -> io::Result<Box<dyn NewFile>>;
 
-    /// The bytes of a small file, which is refused where it has more than `bytes_max`.
+    /// Reads a small file. Fails if it has more than `bytes_max` bytes.
     fn read(&self, name: &str, bytes_max: u64) -> io::Result<Vec<u8>>;
 
-    /// The bytes of a file that is never changed, viewed in place.
+    /// A view of an immutable file.
     fn view(&self, name: &str) -> io::Result<Bytes>;
 
-    /// Gives a file another name, in place of what has it.
+    /// Renames a file, replacing any file with the new name.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
 
     /// Removes a file.
@@ -41,19 +41,19 @@ pub(crate) trait Storage: Debug + Send + Sync {
     /// Makes created, renamed and removed names durable.
     fn sync_names(&self) -> io::Result<()>;
 
-    /// When a file was last replaced; `None` where that is not kept.
+    /// When a file was last replaced, if known.
     fn changed_at(&self, name: &str) -> Option<SystemTime>;
 
-    /// Takes the writer's lock, which ends with the guard or with the process.
+    /// Takes the writer's lock, which is released with the guard or at the end of the process.
     ///
     /// # Errors
-    /// Another writer has it.
+    /// Another writer holds it.
     fn lock(&self) -> Result<Box<dyn Debug + Send + Sync>>;
 }
 
-/// A file that is being written.
+/// A file being written.
 pub(crate) trait NewFile: Write + Debug + Send + Sync {
-    /// Makes what was written durable.
+    /// Makes written data durable.
     fn sync(&mut self) -> io::Result<()>;
 }
 
@@ -67,8 +67,7 @@ impl Directory {
         Directory(path.to_owned())
     }
 
-    /// Creates the directory where it does not exist, durably: each new folder's name is synced in
-    /// the folder above it.
+    /// Creates the directory durably if it does not exist: the parent of each new folder is synced.
     pub(crate) fn ensure(&self) -> Result<()> {
         let is_new = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
         let new: Vec<&Path> = self.0.ancestors().take_while(is_new).collect();
@@ -85,7 +84,7 @@ impl Directory {
     }
 }
 
-/// Why a file is refused that the operating system would read.
+/// Why a readable file is refused.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Refusal {
     /// It is a folder, a FIFO, a socket or a device.
@@ -110,8 +109,8 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// Opens a regular file and refuses everything else without waiting: opening a FIFO would wait for
-/// its other end, and a device may have no end.
+/// Opens a regular file and refuses everything else without blocking: opening a FIFO waits for its other end,
+/// and reading a device may never end.
 pub(super) fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let refuse = |metadata: fs::Metadata| {
         if metadata.is_file() {
@@ -120,7 +119,7 @@ pub(super) fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result
             Err(io::Error::other(Refusal::NotRegular))
         }
     };
-    // A device is not even opened, which may have effects of its own.
+    // A device is not even opened, because opening may have side effects.
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         metadata => refuse(metadata?)?,
@@ -128,12 +127,12 @@ pub(super) fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result
     #[cfg(unix)]
     options.custom_flags(libc::O_NONBLOCK);
     let file = options.open(path)?;
-    // The file may have been replaced in between.
+    // The file may have been replaced meanwhile.
     refuse(file.metadata()?)?;
     Ok(file)
 }
 
-/// Turns an error of opening, reading or writing a file into ours; `doing` completes "cannot ...".
+/// Converts an error of opening, reading or writing a file; `doing` completes "cannot ...".
 pub(super) fn of_file(doing: &str, error: io::Error) -> Error {
     let refusal = error.get_ref().and_then(|inner| inner.downcast_ref());
     match refusal {
@@ -147,7 +146,7 @@ pub(super) fn of_file(doing: &str, error: io::Error) -> Error {
     }
 }
 
-/// The file whose lock the writer holds. It stays empty; the lock dies with the process.
+/// The lock file of the writer. It stays empty; the lock ends with the process.
 const LOCK: &str = "lock";
 
 impl Storage for Directory {
@@ -162,7 +161,7 @@ impl Storage for Directory {
     fn read(&self, name: &str, bytes_max: u64) -> io::Result<Vec<u8>> {
         let file = open_regular(&self.path(name), OpenOptions::new().read(true))?;
         let mut bytes = Vec::new();
-        // Not by its length, which may change while it is read.
+        // Do not rely on the length, which may change while the file is read.
         file.take(bytes_max.saturating_add(1))
             .read_to_end(&mut bytes)?;
         if bytes.len() as u64 > bytes_max {
@@ -190,7 +189,7 @@ impl Storage for Directory {
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.0)? {
             let entry = entry?;
-            // A file that is gone by now, or whose name is no text, is none of an index's.
+            // Files that have gone, or whose names are not UTF-8, do not belong to an index.
             if entry.file_type().is_ok_and(|kind| kind.is_file()) {
                 names.extend(entry.file_name().into_string());
             }
@@ -211,8 +210,8 @@ impl Storage for Directory {
     }
 }
 
-/// The locked file. Closing it would not be enough: a process that was forked off meanwhile has the same
-/// open file, and with it the lock, until it runs its own program.
+/// The locked file. Closing it would not release the lock if a child process, forked but not yet running its own
+/// program, shares the open file.
 #[derive(Debug)]
 struct DirectoryLock(File);
 
@@ -232,7 +231,7 @@ impl DirectoryLock {
 
 impl Drop for DirectoryLock {
     fn drop(&mut self) {
-        // Where this fails, the lock still ends with the last process that has the file open.
+        // If this fails, the lock ends with the last process that has the file open.
         let _ = self.0.unlock();
     }
 }

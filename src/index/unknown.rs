@@ -1,4 +1,4 @@
-//! Values of a filter that no signal has, which are misspelt more often than not.
+//! Values of a filter that no signal has, often because they are misspelt.
 
 use super::live::SegmentHandle;
 use super::snapshot::Snapshot;
@@ -6,10 +6,10 @@ use crate::plan::Statistics;
 use crate::query::{Filter, Parameter, UnknownValue};
 
 impl Snapshot {
-    /// The companies and facet values that a filter names and that no segment knows. A value whose
-    /// signals were all deleted is known until a merge removes their rows.
+    /// The companies and facet values of a filter that no segment contains. A value whose signals have all been
+    /// deleted is contained until a merge removes their rows.
     ///
-    /// Cost: one dictionary lookup for each value and segment.
+    /// Cost: one dictionary look-up per value and segment.
     ///
     /// ```
     /// use signaldex::{Filter, IndexBuilder};

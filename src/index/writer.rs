@@ -1,4 +1,4 @@
-//! Collects upserts and deletions, and hands them to the committer as one commit.
+//! The writer: collects upserts and deletions, and commits them together.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use crate::segment::{self, catch_damage};
 use crate::signal::{Company, Signal, SignalId};
 use crate::{Error, Result};
 
-/// The one writer of an index. It holds a lock, which for a directory other processes see, until
-/// it is dropped or its process ends.
+/// The only writer of an index. It holds a lock, which is visible to other processes for a directory, until it
+/// is dropped or its process ends.
 ///
-/// Changes are gathered in memory and become durable and visible together with
-/// [`commit`](Self::commit); a writer that is dropped before leaves the last commit.
+/// Changes are collected in memory and become durable and visible together by [`commit`](Self::commit).
+/// Dropping the writer discards pending changes.
 pub struct Writer {
     pub(super) core: Arc<Committer>,
     pending: Changes,
     pub(super) merges: MergeThreads,
 }
 
-/// What deleting a company does to its signals.
+/// How deleting a company treats its signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompanyDeletion {
     /// Refuse to delete the company while it has signals.
@@ -49,11 +49,11 @@ impl Writer {
         })
     }
 
-    /// Adds a signal, in place of the one with its id.
+    /// Adds a signal, or replaces the one with its id.
     ///
     /// # Errors
-    /// [`is_unknown_company`](Error::is_unknown_company); [`is_invalid`](Error::is_invalid) where its
-    /// texts take more than 16 MiB.
+    /// [`is_unknown_company`](Error::is_unknown_company); [`is_invalid`](Error::is_invalid) if its texts have more
+    /// than 16 MiB.
     pub fn upsert_signal(&mut self, signal: &Signal<'_>) -> Result<()> {
         if !catch_damage(|| self.has_company(&signal.company_slug))? {
             return Err(Error::unknown_company(&signal.company_slug));
@@ -65,18 +65,18 @@ impl Writer {
         Ok(())
     }
 
-    /// Deletes a signal and says whether there was one.
+    /// Deletes a signal. Returns whether it existed.
     pub fn delete_signal(&mut self, id: SignalId) -> bool {
         let existed = self.has_signal(id);
         self.pending.signals.insert(id, None);
         existed
     }
 
-    /// Adds a company, in place of the one with its slug. Its signals are found by its new fields
-    /// from the commit on.
+    /// Adds a company, or replaces the one with its slug. Its signals are found by its new fields after the
+    /// commit.
     ///
     /// # Errors
-    /// [`is_invalid`](Error::is_invalid) where its slug is empty, or its texts take more than 16 MiB.
+    /// [`is_invalid`](Error::is_invalid) if its slug is empty or its texts have more than 16 MiB.
     pub fn upsert_company(&mut self, company: &Company<'_>) -> Result<()> {
         if company.slug.is_empty() {
             return Err(Error::invalid("slug: a company's slug is not empty"));
@@ -88,12 +88,12 @@ impl Writer {
         Ok(())
     }
 
-    /// Deletes a company and says whether there was one.
+    /// Deletes a company. Returns whether it existed.
     ///
     /// # Errors
-    /// [`is_invalid`](Error::is_invalid) where it has signals and they are not to be deleted.
+    /// [`is_invalid`](Error::is_invalid) if it has signals and `deletion` is [`CompanyDeletion::Restrict`].
     ///
-    /// Cost: a look at each signal of the company and each pending one.
+    /// Cost: visits each signal of the company and each pending signal.
     pub fn delete_company(&mut self, slug: &str, deletion: CompanyDeletion) -> Result<bool> {
         let (existed, ids) = catch_damage(|| (self.has_company(slug), self.live_signals_of(slug)))?;
         if deletion == CompanyDeletion::Restrict && !ids.is_empty() {
@@ -110,7 +110,7 @@ impl Writer {
         Ok(existed)
     }
 
-    /// Whether a company exists, pending changes included.
+    /// Whether a company exists, including pending changes.
     pub fn has_company(&self, slug: &str) -> bool {
         match self.pending.companies.get(slug) {
             Some(pending) => pending.is_some(),
@@ -118,7 +118,7 @@ impl Writer {
         }
     }
 
-    /// Whether a signal with that id exists, pending changes included.
+    /// Whether a signal with this id exists, including pending changes.
     pub fn has_signal(&self, id: SignalId) -> bool {
         match self.pending.signals.get(&id) {
             Some(pending) => pending.is_some(),
@@ -126,20 +126,20 @@ impl Writer {
         }
     }
 
-    /// Makes all changes since the last commit durable and visible, as one.
+    /// Makes all changes since the last commit durable and visible, atomically.
     ///
     /// # Errors
-    /// The directory cannot be written: the last commit stays, and the changes stay pending. If a sync
-    /// fails, the state on disk is unknown, and the writer refuses everything from then on
+    /// The directory cannot be written: the last commit stays, and the changes stay pending. If a sync fails, the
+    /// state on disk is unknown, and the writer refuses all further changes
     /// ([`is_poisoned`](Error::is_poisoned)): drop it and open another.
     ///
-    /// Cost: writes the changed signals and all signals of changed companies, and waits for the disk
-    /// three times; an index in memory waits for nothing. Readers are not disturbed.
+    /// Cost: writes the changed signals and all signals of changed companies, and waits for the disk three times;
+    /// an index in memory does not wait. Readers are not blocked.
     pub fn commit(&mut self) -> Result<CommitReport> {
         let report = self.core.commit(&self.pending)?;
         self.pending = Changes::default();
         self.merges.wake(report.signals_written);
-        // The commit stands; why merging fails is kept, and the next commit says it.
+        // The commit is complete. The next commit reports why merging failed.
         let _ = merge::bound(&self.core);
         Ok(report)
     }
@@ -149,22 +149,22 @@ impl Writer {
     /// # Errors
     /// As [`commit`](Self::commit).
     ///
-    /// Cost: that of building the index anew.
+    /// Cost: that of rebuilding the index.
     pub fn compact(&mut self) -> Result<()> {
         merge::compact(&self.core)
     }
 
-    /// Waits until the background has no segments left to merge.
+    /// Waits until there are no segments left to merge.
     pub fn wait_for_merges(&mut self) {
         self.merges.wait();
     }
 
-    /// How many signals and companies the next commit changes.
+    /// The number of signals and companies that the next commit changes.
     pub(super) fn pending_counts(&self) -> (usize, usize) {
         (self.pending.signals.len(), self.pending.companies.len())
     }
 
-    /// The ids of a company's signals, pending changes included.
+    /// The ids of a company's signals, including pending changes.
     fn live_signals_of(&self, slug: &str) -> Vec<SignalId> {
         let stored = self.core.snapshot().signals_of(slug);
         let mut ids: BTreeSet<SignalId> = stored.into_iter().collect();
