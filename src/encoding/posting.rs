@@ -1,4 +1,4 @@
-//! Postings: the rows that hold a value, in the shape that suits how many they are.
+//! Postings: the rows with a value, in one of several representations.
 //!
 //! Most values are rare (half of all title terms occur once), a few are everywhere. So a posting
 //! is one of three shapes: a **single row** inline in its entry; a **list** of `u32` rows; or
@@ -119,11 +119,11 @@ pub(crate) enum Posting<'a> {
         arrays: &'a [u16],
         bitsets: &'a [BlockBits],
     },
-    /// A bitset for each block of the segment. No file has such postings.
+    /// A bitset per block of the segment. Only in memory, for deleted rows.
     Dense(&'a [BlockBits]),
 }
 
-/// A section that rows of postings lie in.
+/// The sections of postings' rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PostingSection {
     /// Rows, where they are listed.
@@ -139,7 +139,7 @@ pub(crate) enum PostingSection {
 /// The rows of a posting in one block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum BlockRows<'a> {
-    /// Rows of the segment, ascending, all in the block; empty where the block has none.
+    /// Rows of the segment in the block, ascending; empty if the block has none.
     List(&'a [u32]),
     /// Offsets in the block, ascending.
     Array(&'a [u16]),
@@ -153,7 +153,7 @@ impl<'a> Postings<'a> {
         self.entries[id.0 as usize].cardinality
     }
 
-    /// A view of a posting, which has to be valid. Inlined, so that no view goes through memory.
+    /// A view of a posting, which must be valid. Inlined, so that no view goes through memory.
     #[inline(always)]
     pub(crate) fn get(&self, id: PostingId) -> Posting<'a> {
         let entry = &self.entries[id.0 as usize];
@@ -174,14 +174,14 @@ impl<'a> Postings<'a> {
         }
     }
 
-    /// The greatest number of rows of a posting, as stored.
+    /// The largest stored number of rows of a posting.
     pub(crate) fn max_cardinality(&self) -> u32 {
         let cardinalities = self.entries.iter().map(|entry| entry.cardinality);
         cardinalities.max().unwrap_or(0)
     }
 
-    /// Visits the bytes that a posting's rows are in: a range of a section each, which may go past its end.
-    /// Containers are read once they were visited.
+    /// Visits the byte ranges of a posting's rows, by section. Ranges may exceed their section. Containers are read
+    /// only after their range has been visited.
     pub(crate) fn visit_bytes(
         &self,
         number: usize,
@@ -212,8 +212,7 @@ impl<'a> Postings<'a> {
         })
     }
 
-    /// Checks some entries, all of which have to be there, against the row count: bounds, order,
-    /// cardinalities.
+    /// Checks the bounds, order and cardinalities of existing entries.
     ///
     /// Cost: one pass over their postings.
     pub(crate) fn validate(&self, entries: Range<usize>, row_count: u32) -> Result<()> {
@@ -301,7 +300,7 @@ impl<'a> Postings<'a> {
 }
 
 impl<'a> Posting<'a> {
-    /// The posting's rows in a block. Cost: a binary search, or none where every block has rows.
+    /// The posting's rows in a block. Cost: a binary search, or none if every block has rows.
     #[inline(always)]
     pub(crate) fn block(&self, block: u32) -> BlockRows<'a> {
         match *self {
@@ -321,7 +320,7 @@ impl<'a> Posting<'a> {
         }
     }
 
-    /// Whether the rows of its first block are bits.
+    /// Whether its first block is a bitset.
     pub(crate) fn is_bits(&self) -> bool {
         match self {
             Posting::List(_) => false,
@@ -332,7 +331,7 @@ impl<'a> Posting<'a> {
         }
     }
 
-    /// How many rows it has in a block, as stored.
+    /// The stored number of rows in a block.
     pub(crate) fn rows_in(&self, block: u32) -> usize {
         match *self {
             Posting::List(rows) => rows_of_block(rows, block).len(),
@@ -346,7 +345,7 @@ impl<'a> Posting<'a> {
         }
     }
 
-    /// Whether it holds a row.
+    /// Whether it contains a row.
     #[inline]
     pub(crate) fn contains(&self, row: Row) -> bool {
         match self {
@@ -404,7 +403,7 @@ impl<'a> Posting<'a> {
         }
     }
 
-    /// Every row, ascending.
+    /// All rows, ascending.
     pub(crate) fn rows(&self) -> impl Iterator<Item = Row> + use<'a> {
         let (list, containers, dense): (&[u32], &[Container], &[BlockBits]) = match *self {
             Posting::List(rows) => (rows, &[], &[]),
@@ -444,7 +443,7 @@ impl Container {
 }
 
 impl<'a> BlockRows<'a> {
-    /// The number of rows where they are listed; bits would have to be counted.
+    /// The number of rows if they are a list; bits would have to be counted.
     pub(crate) fn listed(&self) -> Option<usize> {
         match self {
             BlockRows::List(rows) => Some(rows.len()),
@@ -453,7 +452,7 @@ impl<'a> BlockRows<'a> {
         }
     }
 
-    /// Those at some offsets of the block; bits are left as they are.
+    /// Restricts lists to a range of offsets; bitsets are not cut.
     pub(crate) fn between(&self, offsets: &Range<u32>) -> BlockRows<'a> {
         match *self {
             BlockRows::List(rows) => {
@@ -466,7 +465,7 @@ impl<'a> BlockRows<'a> {
         }
     }
 
-    /// Whether the row at `offset` of the block is among them.
+    /// Whether the row at an offset of the block is contained.
     #[inline(always)]
     pub(crate) fn contains(&self, offset: u16) -> bool {
         match self {
@@ -478,8 +477,8 @@ impl<'a> BlockRows<'a> {
         }
     }
 
-    /// Calls `visit` with each offset, ascending. Cost: less than that of
-    /// [`offsets`](Self::offsets), which asks for the shape at every step.
+    /// Calls `visit` with each offset, ascending. Faster than [`offsets`](Self::offsets), which checks the
+    /// representation at every step.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(u16)) {
         match self {
             BlockRows::List(rows) => rows.iter().for_each(|&row| visit(Row(row).offset())),
@@ -488,7 +487,7 @@ impl<'a> BlockRows<'a> {
         }
     }
 
-    /// Makes a list that of the offsets, ascending.
+    /// Overwrites a list with the offsets, ascending.
     pub(crate) fn list_into(&self, list: &mut Vec<u16>) {
         list.clear();
         match self {
@@ -515,7 +514,7 @@ impl<'a> BlockRows<'a> {
     }
 }
 
-/// The bytes of some elements of a section. Numbers of 32 bits do not overflow.
+/// The byte range of elements of a section. 32-bit numbers cannot overflow.
 fn bytes_of<T>(start: usize, length: usize) -> Range<usize> {
     start * size_of::<T>()..(start + length) * size_of::<T>()
 }
@@ -526,7 +525,7 @@ fn rows_of_block(rows: &[u32], block: u32) -> &[u32] {
     &rows[first..first + length]
 }
 
-/// Whether a block has a container, and every block before it: then the block's number is its index.
+/// Whether the block's number is the index of its container: it and all blocks before it have containers.
 fn has_container_in_place(containers: &[Container], block: u32) -> bool {
     let in_place = containers.get(block as usize);
     in_place.is_some_and(|container| u32::from(container.block) == block)
@@ -559,14 +558,14 @@ fn highest_bit(bits: &BlockBits) -> u32 {
     word as u32 * 64 + (63 - bits[word].leading_zeros().min(63))
 }
 
-/// The bitsets of a dense posting of some rows, in a segment of `row_count` rows.
+/// The bitsets of a dense posting, in a segment of `row_count` rows.
 pub(crate) fn dense_bits(rows: impl Iterator<Item = Row>, row_count: u32) -> Vec<BlockBits> {
     let mut bitsets = vec![[0; BLOCK_WORDS]; block_count(row_count) as usize];
     rows.for_each(|row| block_bits::set(&mut bitsets[row.block() as usize], row.offset()));
     bitsets
 }
 
-/// The sections that postings are written to.
+/// The sections of postings.
 #[derive(Debug, Default)]
 pub(crate) struct PostingSections {
     pub(crate) entries: Vec<PostingEntry>,
@@ -577,7 +576,7 @@ pub(crate) struct PostingSections {
 }
 
 impl PostingSections {
-    /// A view of what was added.
+    /// A view of the added postings.
     pub(crate) fn view(&self) -> Postings<'_> {
         Postings {
             entries: &self.entries,
@@ -588,7 +587,7 @@ impl PostingSections {
         }
     }
 
-    /// Adds a posting of these rows, which ascend, in a segment of `row_count` rows.
+    /// Adds a posting of ascending rows, in a segment of `row_count` rows.
     pub(crate) fn push(&mut self, rows: &[u32], row_count: u32, optimize: Optimize) {
         let is_long = rows.len() >= BLOCK_ROWS_MIN * block_count(row_count) as usize;
         let start = match rows {

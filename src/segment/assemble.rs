@@ -1,4 +1,4 @@
-//! The second half of building: rows in id order, dictionaries in key order, sections written.
+//! The second half of building: sorts rows and dictionaries, and writes the sections.
 
 use std::io::Write;
 
@@ -83,23 +83,23 @@ pub(super) fn write_symbols<W: Write>(
 struct Assembly<W> {
     builder: SegmentBuilder<W>,
     row_count: u32,
-    /// By row: which of the added signals it is.
+    /// By row: the index of the added signal.
     rows: Vec<u32>,
     /// By row: its company.
     company_of_row: Vec<CompanyNumber>,
-    /// By company number: which of the added companies it is. Numbers go by slug.
+    /// By company number: the index of the added company. Numbers are in the order of slugs.
     company_order: Vec<u32>,
     /// By added company: its number.
     company_number: Vec<CompanyNumber>,
     postings: PostingSections,
     /// The first posting of each field.
     field_postings: Vec<u32>,
-    /// The companies with each value, of each facet of companies.
+    /// For each facet of companies, the companies with each value.
     companies_by_value: Vec<Groups>,
 }
 
 impl<W: Write> Assembly<W> {
-    /// A facet's dictionary, postings and column. Labels that no row has are left out.
+    /// Writes a facet's dictionary, postings and column, without labels that no row has.
     fn write_facet(&mut self, facet: Facet) -> Result<()> {
         let labels = std::mem::take(&mut self.builder.labels[facet as usize]);
         let mut codes = self.label_codes(facet);
@@ -131,8 +131,8 @@ impl<W: Write> Assembly<W> {
             .section(SectionKind::Codes, field, &bytes)
     }
 
-    /// The companies with each of some values, by the codes of their rows. Those without rows are left
-    /// out, since their values may have no number.
+    /// The companies with each value, by the codes of their rows. Companies without rows are omitted, because their
+    /// values may have no number.
     fn group_companies(&self, codes: &[u32], values: usize) -> Groups {
         let mut code_of_company = vec![NO_CODE; self.company_order.len()];
         for (&company, &code) in self.company_of_row.iter().zip(codes) {
@@ -156,7 +156,7 @@ impl<W: Write> Assembly<W> {
         rows.map(|&arrival| labels.get(arrival)).collect()
     }
 
-    /// Title terms: dictionary, postings, token streams.
+    /// Writes the dictionary, postings and token streams of titles.
     fn write_titles(&mut self) -> Result<()> {
         let terms = std::mem::take(&mut self.builder.title_terms);
         let signals = std::mem::take(&mut self.builder.signals);
@@ -173,7 +173,7 @@ impl<W: Write> Assembly<W> {
         Ok(())
     }
 
-    /// Neighbouring words of titles, where both are frequent: their numbers and postings.
+    /// Writes the keys and postings of pairs of frequent words in titles.
     fn write_pairs<'t>(
         &mut self,
         documents: impl Iterator<Item = &'t [u32]>,
@@ -205,8 +205,8 @@ impl<W: Write> Assembly<W> {
             .section(SectionKind::Pairs, field, &keys)
     }
 
-    /// Terms of company names: dictionary, postings of the companies' signals, token streams. A
-    /// company without signals has an empty stream, since nothing is ever looked up in it.
+    /// Writes the dictionary, postings (of signals) and token streams of company names. A company without signals has
+    /// an empty stream, because it is never read.
     fn write_names(&mut self) -> Result<()> {
         let terms = std::mem::take(&mut self.builder.name_terms);
         let company_of_row = std::mem::take(&mut self.company_of_row);
@@ -224,7 +224,7 @@ impl<W: Write> Assembly<W> {
         Ok(())
     }
 
-    /// The dictionary and postings of a text field; `documents` gives the terms of each row.
+    /// Writes the dictionary and postings of a text field; `documents` yields the terms of each row.
     fn write_terms<'t>(
         &mut self,
         field: Field,
@@ -280,7 +280,7 @@ impl<W: Write> Assembly<W> {
             .section(SectionKind::Tokens, number, &streams)
     }
 
-    /// Companies: what they are found by, names as they are shown, records, and the rows of each.
+    /// Writes the keys, names, records and rows of companies.
     fn write_companies(&mut self) -> Result<()> {
         let companies = &self.builder.companies;
         let mut keys = StringSections::default();
@@ -351,7 +351,7 @@ impl<W: Write> Assembly<W> {
     fn write_amounts(&mut self) -> Result<()> {
         let amounts = std::mem::take(&mut self.builder.signals.amounts);
         let mut code_of_arrival = vec![NO_CODE; self.builder.signals.len()];
-        // Only the amounts of rows that count are values.
+        // Only amounts of rows that are kept are values.
         let mut counts = vec![false; code_of_arrival.len()];
         self.rows
             .iter()
@@ -376,7 +376,7 @@ impl<W: Write> Assembly<W> {
         self.write_ordered_codes(Field::Amount, &codes, values.len())
     }
 
-    /// Ids and the indices of records.
+    /// Writes ids and record offsets.
     fn write_rows(&mut self) -> Result<()> {
         let signals = &self.builder.signals;
         let ids = self.of_rows(&signals.ids).map(|id| id.get());
@@ -386,7 +386,7 @@ impl<W: Write> Assembly<W> {
         write_record_starts(&mut self.builder.output, Field::SignalRecord, &records)
     }
 
-    /// The commits of rows, and deletions.
+    /// Writes the commits of rows, and deletions.
     fn write_commits(&mut self) -> Result<()> {
         let signals = &self.builder.signals;
         let commits = || self.rows.iter().map(|&arrival| signals.commits(arrival));
@@ -431,7 +431,7 @@ impl<W: Write> Assembly<W> {
         )
     }
 
-    /// Keys, and their buckets.
+    /// Writes keys and their hash index.
     fn write_keys(&mut self, field: Field, keys: &StringSections) -> Result<()> {
         self.write_strings([SectionKind::KeyEnds, SectionKind::Keys], field, keys)?;
         let buckets = HashIndexSections::of(&Strings::new(&keys.ends, &keys.bytes));
@@ -472,7 +472,7 @@ impl<W: Write> Assembly<W> {
         self.field_postings.push(self.postings.entries.len() as u32);
     }
 
-    /// The postings of each of some values, of a segment's rows or companies.
+    /// Adds the postings of values, over rows or companies.
     fn push_postings(&mut self, groups: &Groups, count: u32) {
         for value in 0..groups.len() {
             self.postings
@@ -480,7 +480,7 @@ impl<W: Write> Assembly<W> {
         }
     }
 
-    /// For each facet of companies: the companies with each value.
+    /// Adds the postings of companies for each facet of companies.
     fn push_company_postings(&mut self) {
         for groups in std::mem::take(&mut self.companies_by_value) {
             self.begin_field();
@@ -488,22 +488,22 @@ impl<W: Write> Assembly<W> {
         }
     }
 
-    /// By row: what is given by arrival.
+    /// Converts data by arrival to data by row.
     fn of_rows<'s, T>(&'s self, of_arrivals: &'s [T]) -> impl Iterator<Item = &'s T> {
         let rows = self.rows.iter();
         rows.map(|&arrival| &of_arrivals[arrival as usize])
     }
 }
 
-/// The terms of a field that occur, in the two orders that matter.
+/// The occurring terms of a field in two orders.
 struct TermOrder {
     /// Sorted: for the dictionary.
     by_key: Vec<u32>,
-    /// Most frequent first: the order of postings and of numbers in token streams.
+    /// Most frequent first: the order of postings and of term numbers.
     by_frequency: Vec<u32>,
     /// By term: its index in `by_frequency`.
     term_numbers: Vec<u32>,
-    /// How many terms are frequent.
+    /// The number of frequent terms.
     frequent: u32,
 }
 
@@ -527,7 +527,7 @@ impl TermOrder {
         }
     }
 
-    /// The number of a term, where it is frequent.
+    /// The number of a term, if it is frequent.
     fn frequent(&self, term: u32) -> Option<TermNumber> {
         let number = self.term_numbers[term as usize];
         (number < self.frequent).then_some(TermNumber(number))
@@ -558,7 +558,7 @@ fn codes_of_labels(order: &[u32], labels: usize) -> Vec<u32> {
     codes
 }
 
-/// The arrivals that count, by ascending id: of several with one id, the last.
+/// The arrivals to keep, by ascending id: of several with the same id, the last.
 fn rows_in_id_order(ids: &[SignalId]) -> Vec<u32> {
     let mut rows: Vec<u32> = (0..ids.len() as u32).collect();
     let id = |arrival: u32| ids[arrival as usize];
@@ -571,8 +571,8 @@ fn rows_in_id_order(ids: &[SignalId]) -> Vec<u32> {
     last_of_each.by_ref().copied().collect()
 }
 
-/// The indices of strings, ascending by string. Most strings differ in their first eight bytes, which are
-/// compared as a number.
+/// The indices of strings, sorted by string. The first eight bytes, in which most strings differ, are compared
+/// as a number.
 fn order_by_key(strings: Strings<'_>) -> Vec<u32> {
     let prefix = |bytes: &[u8]| {
         let mut first = [0; 8];
@@ -590,8 +590,7 @@ fn order_by_key(strings: Strings<'_>) -> Vec<u32> {
     order.into_iter().map(|(_, index)| index).collect()
 }
 
-/// The terms in `by_key`, those of the most rows first, and those of equally many in the order that they
-/// have there.
+/// The terms in `by_key`, sorted by descending number of rows; the sort is stable.
 fn order_by_frequency(by_key: &[u32], groups: &Groups) -> Vec<u32> {
     let sort_key = |(index, &term): (u32, &u32)| {
         let rarity = u32::MAX - groups.rows(term as usize).len() as u32;
@@ -603,7 +602,7 @@ fn order_by_frequency(by_key: &[u32], groups: &Groups) -> Vec<u32> {
     order.into_iter().map(term).collect()
 }
 
-/// By added company: its number, which is its index in the order.
+/// By added company: its number, that is its index in the order.
 fn numbers_of(order: &[u32]) -> Vec<CompanyNumber> {
     let mut numbers = vec![CompanyNumber(0); order.len()];
     for (number, &arrival) in (0..).zip(order) {

@@ -1,8 +1,8 @@
-//! Building a segment: records in, in any order, one finished file out.
+//! Builds segments from records in any order.
 //!
-//! Records go to the output as they arrive, so that memory holds what the index needs and no
-//! text but that of dictionaries. What can only be known at the end (ids in order, postings,
-//! columns) is arranged by [`assemble`](super::assemble).
+//! Records are written to the output as they arrive, so memory holds only index data and the text of
+//! dictionaries. Everything that is only known at the end (sorted ids, postings, columns) is written by
+//! [`assemble`](super::assemble).
 
 use std::io::Write;
 
@@ -24,12 +24,12 @@ use crate::query::dates::day_number;
 use crate::signal::{Company, Signal, SignalId};
 use crate::{Error, Result, text};
 
-/// What became of a record that was added.
+/// The result of adding a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Added {
-    /// It is the first of its id or slug.
+    /// The record is the first with its id or slug.
     New,
-    /// It replaces an earlier one with its id or slug.
+    /// The record replaces an earlier one with its id or slug.
     Replaced,
 }
 
@@ -38,27 +38,27 @@ pub enum Added {
 pub(crate) struct SegmentBuilder<W> {
     pub(super) output: SegmentWriter<W>,
     pub(super) companies: Vec<PendingCompany>,
-    /// The last one with an id counts.
+    /// The added signals; of several with the same id, the last is kept.
     pub(super) signals: PendingSignals,
-    /// By company, in the order they were added: its slug.
+    /// The slugs of companies, in the order in which they were added.
     pub(super) slugs: Interner,
     /// Labels by facet, in the order of [`Facet::ALL`].
     pub(super) labels: [Interner; Facet::ALL.len()],
     pub(super) title_terms: Interner,
     pub(super) name_terms: Interner,
-    /// Signals that were deleted, in any order.
+    /// Deleted signals, in any order.
     pub(super) tombstones: Vec<Tombstone>,
     greatest_id: Option<SignalId>,
-    /// The ids that were added, kept from the first one on that was out of order.
+    /// The added ids, kept from the first one that was out of order.
     ids: Option<HashSet<SignalId>>,
     pub(super) record: RecordWriter,
-    /// What records are compressed with, if they are.
+    /// The encoder, if records are compressed.
     encoder: Option<Encoder>,
     /// The symbols of the encoder.
     pub(super) symbols: SymbolSections,
 }
 
-/// A company that was added.
+/// An added company.
 #[derive(Debug)]
 pub(super) struct PendingCompany {
     pub(super) record: u64,
@@ -68,21 +68,21 @@ pub(super) struct PendingCompany {
     pub(super) facets: FacetLabels,
 }
 
-/// Added to an amount, it makes a negative zero a positive one and changes no other amount: both are
-/// one value of the column.
+/// Adding this to an amount turns negative zero into positive zero and changes no other amount, because both
+/// zeros are the same value.
 const POSITIVE_ZERO: f64 = 0.0;
 
 /// The number of the label of each facet, plus one; 0 for none.
 pub(super) type FacetLabels = [u32; Facet::ALL.len()];
 
 impl<W: Write> SegmentBuilder<W> {
-    /// Begins a segment, written to `output` front to back. Its records are not compressed.
+    /// Starts a segment with uncompressed records, written to `output` sequentially.
     #[cfg(test)]
     pub(crate) fn new(output: W) -> Result<SegmentBuilder<W>> {
         SegmentBuilder::with_encoder(output, None)
     }
 
-    /// Begins a segment whose records are compressed by an encoder, if there is one.
+    /// Starts a segment. Records are compressed if an encoder is given.
     pub(crate) fn with_encoder(output: W, encoder: Option<Encoder>) -> Result<SegmentBuilder<W>> {
         let mut output = SegmentWriter::new(output)?;
         output.begin(SectionKind::Records, Field::None)?;
@@ -123,13 +123,12 @@ impl<W: Write> SegmentBuilder<W> {
         self.push_company(&company.slug, pending)
     }
 
-    /// Adds a signal of a company that was added, and that an index is built with; a later one with the
-    /// same id replaces it.
+    /// Adds a signal of an added company, with the commits of a new index; a later one with the same id replaces it.
     pub(crate) fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
         self.add_committed_signal(signal, Commits::BUILT)
     }
 
-    /// As [`add_signal`](Self::add_signal), with the commits of the signal.
+    /// As [`add_signal`](Self::add_signal), with the given commits.
     pub(crate) fn add_committed_signal(
         &mut self,
         signal: &Signal<'_>,
@@ -157,30 +156,30 @@ impl<W: Write> SegmentBuilder<W> {
         Ok(added)
     }
 
-    /// Remembers a signal that was deleted.
+    /// Adds a deleted signal.
     pub(crate) fn add_tombstone(&mut self, tombstone: Tombstone) {
         self.tombstones.push(tombstone);
     }
 
-    /// Appends the record that is written; returns where it starts.
+    /// Appends the written record. Returns its offset.
     pub(super) fn append_record(&mut self) -> Result<u64> {
         let bytes = self.record.finish(self.encoder.as_ref());
         self.output.append(bytes)
     }
 
-    /// The number of the company that was added with a slug.
+    /// The number of the added company with a slug.
     ///
     /// # Errors
-    /// [`is_unknown_company`](Error::is_unknown_company) where there is none.
+    /// [`is_unknown_company`](Error::is_unknown_company) if there is none.
     pub(super) fn company_by_slug(&self, slug: &str) -> Result<u32> {
         let company = self.slugs.find(slug);
         company.ok_or_else(|| Error::unknown_company(slug))
     }
 
-    /// Checks that the segment has room for another signal.
+    /// Checks that another signal fits.
     ///
     /// # Errors
-    /// It is full.
+    /// The segment is full.
     pub(super) fn check_room(&self) -> Result<()> {
         if self.signals.len() < SEGMENT_ROWS_MAX as usize {
             return Ok(());
@@ -190,7 +189,7 @@ impl<W: Write> SegmentBuilder<W> {
         )))
     }
 
-    /// Adds a company whose record is written.
+    /// Adds a company whose record has been written.
     pub(super) fn push_company(&mut self, slug: &str, pending: PendingCompany) -> Result<Added> {
         let number = self.slugs.intern(slug)? as usize;
         if number < self.companies.len() {
@@ -201,19 +200,19 @@ impl<W: Write> SegmentBuilder<W> {
         Ok(Added::New)
     }
 
-    /// Whether the records take so much that they should be compressed.
+    /// Whether there are enough bytes of records to compress them.
     pub(crate) fn is_worth_compressing(&self) -> bool {
         self.output.section_bytes() >= COMPRESSED_FROM
     }
 
-    /// Whether a company of that slug was added.
+    /// Whether a company with a slug has been added.
     pub(crate) fn has_company(&self, slug: &str) -> bool {
         self.slugs.find(slug).is_some()
     }
 
-    /// Writes what is left of the segment and hands back the output, flushed.
+    /// Writes the rest of the segment and returns the flushed output.
     ///
-    /// Cost: sorts ids and dictionaries, groups rows by value; about as long as adding took.
+    /// Cost: sorts ids and dictionaries, and groups rows by value; about as much time as adding.
     pub(crate) fn finish(self) -> Result<W> {
         assemble::finish(self)
     }
@@ -231,8 +230,8 @@ impl<W: Write> SegmentBuilder<W> {
         Ok(numbers)
     }
 
-    /// Notes an id and says whether it was seen before. As long as ids arrive in ascending order
-    /// that costs nothing; from the first one out of order on, a set of all of them is kept.
+    /// Records an id. Returns whether it replaces an earlier one. Free while ids arrive in ascending order; from the
+    /// first one out of order, a set of all ids is kept.
     fn see(&mut self, id: SignalId) -> Added {
         let ascends = self.greatest_id.is_none_or(|max| max < id);
         if self.ids.is_none() && !ascends {
@@ -245,7 +244,7 @@ impl<W: Write> SegmentBuilder<W> {
         }
     }
 
-    /// Notes an id, and says whether it is new as far as is known: ids are kept only once
+    /// Records an id. Returns whether it is new as far as known: a set of ids is kept only after
     /// [`see`](Self::see) has met one out of order.
     pub(super) fn note_id(&mut self, id: SignalId) -> bool {
         self.greatest_id = self.greatest_id.max(Some(id));

@@ -1,4 +1,4 @@
-//! When rows came and changed, and what was deleted: the numbers of commits, which order all changes.
+//! The commits in which rows were added and changed, and deletions. Commit numbers order all changes.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -10,30 +10,30 @@ use crate::encoding::packed_numbers::PackedNumbers;
 use crate::encoding::row::Row;
 use crate::signal::SignalId;
 
-/// The commit that builds an index; later ones have greater numbers.
+/// The commit that builds an index; later ones have larger numbers.
 pub(crate) const FIRST_COMMIT: u64 = 1;
 
 /// The commits of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Commits {
-    /// The one in which it first appeared. After a deletion it appears anew.
+    /// The commit that added it. A signal that is added again after a deletion is new.
     pub(crate) first: u64,
-    /// The one that last wrote it, or its company.
+    /// The commit that last wrote it or its company.
     pub(crate) last: u64,
 }
 
-/// A signal that was deleted. Part of the format.
+/// A deleted signal. Part of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Tombstone {
     pub(crate) id: u64,
     /// The commit that deleted it.
     pub(crate) commit: u64,
-    /// The commit in which it first appeared.
+    /// The commit that added it.
     pub(crate) first_commit: u64,
 }
 
-/// A place in the order of all changes: by commit, and within a commit by id.
+/// An offset in the changes feed, ordered by commit and, within a commit, by id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) commit: u64,
@@ -52,7 +52,7 @@ pub(super) struct CommitViews<'a> {
 }
 
 impl Commits {
-    /// Those of a signal that an index is built with.
+    /// The commits of a signal in a new index.
     pub(crate) const BUILT: Commits = Commits {
         first: FIRST_COMMIT,
         last: FIRST_COMMIT,
@@ -60,7 +60,7 @@ impl Commits {
 }
 
 impl Place {
-    /// After all changes of a commit.
+    /// The offset after all changes of a commit.
     pub(crate) fn after_commit(commit: u64) -> Place {
         Place {
             commit,
@@ -70,7 +70,7 @@ impl Place {
 }
 
 impl Tombstone {
-    /// Where the deletion stands.
+    /// The offset of the deletion.
     pub(crate) fn place(&self) -> Place {
         Place {
             commit: self.commit,
@@ -78,7 +78,7 @@ impl Tombstone {
         }
     }
 
-    /// One deletion for two of one signal: a reader that knows of neither needs the last, and held the
+    /// Combines two deletions of the same signal: a reader that has seen neither needs the last one, and it held the
     /// signal if it has seen the first commit of either.
     fn with(self, other: Tombstone) -> Tombstone {
         Tombstone {
@@ -89,7 +89,7 @@ impl Tombstone {
     }
 }
 
-/// Sorts deletions by id, and leaves one of each signal.
+/// Sorts deletions by id, and combines those of the same signal.
 pub(super) fn sort_tombstones(tombstones: &mut Vec<Tombstone>) {
     tombstones.sort_unstable_by_key(|tombstone| tombstone.id);
     tombstones.dedup_by(|other, kept| {
@@ -102,7 +102,7 @@ pub(super) fn sort_tombstones(tombstones: &mut Vec<Tombstone>) {
 }
 
 impl CommitViews<'_> {
-    /// Checks what reading relies on. Cost: looks at each frame, and at each number of those that differ.
+    /// Checks what reading relies on. Cost: visits each frame, and each number of non-uniform frames.
     pub(super) fn validate(&self) -> Result<()> {
         self.first.validate()?;
         self.last.validate()?;
@@ -117,7 +117,7 @@ impl CommitViews<'_> {
         )
     }
 
-    /// The last commit that changed a row or deleted a signal; 0 where there is neither.
+    /// The last commit that changed a row or deleted a signal; 0 if there is none.
     pub(super) fn last_commit(&self) -> u64 {
         let deleted = self.tombstones.iter().map(|tombstone| tombstone.commit);
         self.last.maximum().max(deleted.max()).unwrap_or(0)
@@ -135,22 +135,21 @@ impl Segment {
         }
     }
 
-    /// The deletions that the segment remembers, by ascending id.
+    /// The remembered deletions by ascending id.
     pub(crate) fn tombstones(&self) -> &[Tombstone] {
         self.require(Part::Commits);
         self.views().commits.tombstones
     }
 
-    /// How many deletions it remembers.
+    /// The number of remembered deletions.
     pub(crate) fn tombstone_count(&self) -> usize {
         self.views().commits.tombstones.len()
     }
 
-    /// Visits rows that were last written after a place, and not after `bound`: where nothing is of
-    /// interest any more, which each visit says anew and only brings closer. Some of those after it are
-    /// visited as well.
+    /// Visits rows last written after an offset and not after a bound. `visit` returns the current bound, which may
+    /// only decrease. Some rows after the bound are visited, too.
     ///
-    /// Cost: a look at each frame of 64 rows, and at each row of those that changed since.
+    /// Cost: visits each frame of 64 rows, and each row of frames with later changes.
     pub(crate) fn visit_changed_rows(
         &self,
         after: Place,
@@ -192,8 +191,8 @@ impl Segment {
         }
     }
 
-    /// Checks that no row was first written after it was last written, and no signal deleted before it
-    /// appeared. Cost: reads the commits of all rows.
+    /// Checks that no row was added after it was last written, and no signal deleted before it was added. Cost: reads
+    /// the commits of all rows.
     pub(super) fn verify_commits(&self) -> Result<()> {
         let is_ordered = |row: Row| {
             let Commits { first, last } = self.commits(row);

@@ -1,15 +1,14 @@
-//! Companies: how they are found, by slug or by whole name, and the rows of each.
+//! Companies: look-up by slug or whole name, and rows.
 
 use super::ensure;
 use crate::Result;
 use crate::encoding::dictionary::Dictionary;
 use crate::encoding::row::{CompanyNumber, Row};
 
-/// What companies are found by: their slugs, ascending, by number, and after them their folded names,
-/// by number as well.
+/// The keys of companies: slugs in ascending order, followed by folded names, both by company number.
 ///
-/// One table finds both. A request gives a slug or a name without saying which, and
-/// most of what is given reads the same when it is folded: one look-up does then.
+/// Both are in one table, because a request does not say whether a text is a slug or a name. Most texts equal
+/// their folded form, so one look-up suffices.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CompanyKeys<'a>(pub(super) Dictionary<'a>);
 
@@ -26,13 +25,13 @@ impl<'a> CompanyKeys<'a> {
 
     /// The company with a slug.
     pub(crate) fn by_slug(&self, slug: &str) -> Option<CompanyNumber> {
-        // The first index of a key is found, and slugs come first.
+        // The look-up returns the first index of a key, and slugs come first.
         let first = self.0.find(slug)?;
         (first < self.company_count()).then_some(CompanyNumber(first as u32))
     }
 
-    /// Adds the companies that have any of some texts as their slug or as their folded name. A text that
-    /// is not folded is no folded name: folding what is folded changes nothing.
+    /// Adds the companies with any of these texts as their slug or folded name. Folding is idempotent, so a text that
+    /// is not folded cannot be a folded name.
     pub(crate) fn by_slugs_or_names<'k>(
         &self,
         texts: impl Iterator<Item = &'k str>,
@@ -45,7 +44,7 @@ impl<'a> CompanyKeys<'a> {
         });
     }
 
-    /// Adds the companies with any of some folded names.
+    /// Adds the companies with any of these folded names.
     pub(crate) fn by_names<'k>(
         &self,
         name_keys: impl Iterator<Item = &'k str>,
@@ -58,7 +57,7 @@ impl<'a> CompanyKeys<'a> {
         });
     }
 
-    /// Checks everything: that a slug is of one company, and every key is found.
+    /// Checks that slugs are unique and every key is found.
     pub(super) fn validate(&self, companies: usize) -> Result<()> {
         self.0.validate()?;
         let keys = &self.0.keys;
@@ -78,7 +77,7 @@ impl<'a> CompanyKeys<'a> {
 /// A view of the rows of each company.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowsByCompany<'a> {
-    /// Where the rows of each company start, and the end of the last.
+    /// The start of each company's rows, and the end of the last.
     pub(super) starts: &'a [u32],
     pub(super) rows: &'a [Row],
 }

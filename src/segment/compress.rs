@@ -1,4 +1,4 @@
-//! Compressing records: which symbols a segment gets, and the records of a finished segment.
+//! Compression of records: choosing symbols, and compressing a finished segment.
 
 use std::io::Write;
 
@@ -14,17 +14,17 @@ use crate::encoding::linear_frames::LinearFrameSections;
 use crate::encoding::symbols::{Encoder, SAMPLE_BYTES};
 use crate::{Error, Result};
 
-/// From how many bytes of texts on the records of a segment are compressed. Of fewer the symbols, some
-/// hundred kilobytes, take a good part of what is saved, and making them most of the time of a merge.
+/// Minimum bytes of texts for which records are compressed. With fewer, the symbols, several hundred kilobytes,
+/// cost much of the saving, and training dominates the time of a merge.
 pub(super) const COMPRESSED_FROM: u64 = 4 << 20;
 
-/// After how many records the view of a file is given up: some twenty megabytes.
+/// Records per view of a file: about twenty megabytes.
 const RECORDS_IN_VIEW: usize = 1 << 16;
 
-/// How many neighbours a sample takes together.
+/// Neighbouring records that a sample takes together.
 const RUN_RECORDS: usize = 16;
 
-/// How many times its size a compressed text has, for telling how long texts are without reading them.
+/// Assumed compression ratio, to estimate the length of texts without reading them.
 const EXPECTED_RATIO: u64 = 4;
 
 /// One of this many records have to be those of a segment whose symbols are kept: then symbols are made anew as
@@ -32,11 +32,11 @@ const EXPECTED_RATIO: u64 = 4;
 /// were often enough for making them anew.
 const KEPT_SHARE_MIN: usize = 4;
 
-/// How many bytes of texts tell whether symbols that were made before serve those that are added.
+/// Bytes of texts used to decide whether existing symbols suit added texts.
 const TRIAL_BYTES: usize = 256 << 10;
 
-/// Symbols that were made before serve where texts that are added take at most this percentage of what the
-/// texts take that they were made for.
+/// Existing symbols are kept if added texts compress to at most this percentage of the size of the texts that
+/// they were trained on.
 const TRIAL_RATIO_MAX: usize = 125;
 
 /// The encoder for a segment that several are merged into; none where its records are not worth it. The
@@ -91,7 +91,7 @@ fn kept_encoder(own: &Segment, segments: &[&Segment], total: usize) -> Result<Op
 /// # Errors
 /// A record is corrupt; or the file cannot be viewed, or the output written.
 ///
-/// Cost: that of making symbols and of encoding all texts, 6 to 10 nanoseconds a byte; copies the rest.
+/// Cost: that of training and of encoding all texts, 6 to 10 nanoseconds per byte; copies the rest.
 pub(crate) fn compress<W: Write>(
     segment: &Segment,
     view: impl Fn() -> Result<Bytes>,
@@ -149,7 +149,7 @@ fn records_in<'a>(file: &'a [u8], segment: &'a Segment) -> Result<Records<'a>> {
     })
 }
 
-/// Whether a section is another once records are compressed; the writer writes checkpoints itself.
+/// Whether compression changes a section. Checkpoints are written by the writer itself.
 fn is_of_records(kind: SectionKind) -> bool {
     use SectionKind as Kind;
     matches!(
@@ -163,7 +163,7 @@ fn is_of_records(kind: SectionKind) -> bool {
     )
 }
 
-/// About how many bytes the texts of a segment have.
+/// The approximate number of bytes of a segment's texts.
 fn text_bytes(segment: &Segment) -> u64 {
     let bytes = segment.views().records.len() as u64;
     if segment.symbols().is_empty() {
@@ -178,7 +178,7 @@ fn train(sources: &[Source<'_>]) -> Result<Encoder> {
     Ok(Encoder::train(sample.texts()))
 }
 
-/// Whether the symbols of one of several segments serve the others as well as itself.
+/// Whether the symbols of one segment suit the texts of the others.
 fn serves(encoder: &Encoder, own: &Segment, segments: &[&Segment]) -> Result<bool> {
     let others = segments.iter().filter(|other| !std::ptr::eq(**other, own));
     let others: Vec<Source<'_>> = others.map(|segment| Source::of(segment)).collect();
@@ -195,7 +195,7 @@ fn serves(encoder: &Encoder, own: &Segment, segments: &[&Segment]) -> Result<boo
     Ok(codes * own_texts * 100 <= own_codes * texts * TRIAL_RATIO_MAX)
 }
 
-/// A segment and its records, perhaps in a view of its own.
+/// A segment with a view of its records.
 #[derive(Clone, Copy)]
 struct Source<'a> {
     segment: &'a Segment,
@@ -210,7 +210,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// A record by its number: those of signals come first.
+    /// A record by number; those of signals come first.
     fn stored(&self, number: usize) -> Result<Stored<'a>> {
         let stored = self
             .records
@@ -219,16 +219,15 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Texts of records from all over some segments.
+/// A sample of texts from whole segments.
 struct Sample {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
 impl Sample {
-    /// Takes records until their texts have `bytes_max` bytes: runs of neighbours, so that few pages of the
-    /// files are touched, at places that the golden ratio spreads evenly (Fibonacci hashing), so that the
-    /// first ones are a sample too.
+    /// Takes records until their texts have `bytes_max` bytes: runs of neighbours, to touch few pages of the files, at
+    /// offsets spread evenly by the golden ratio (Fibonacci hashing), so that every prefix is a sample, too.
     fn of(sources: &[Source<'_>], bytes_max: usize) -> Result<Sample> {
         const GOLDEN: u32 = 0x9E37_79B9;
         let mut sample = Sample {
@@ -249,7 +248,7 @@ impl Sample {
         Ok(sample)
     }
 
-    /// Takes the record of that number, counted over all segments.
+    /// Takes a record by number, counted over all segments.
     fn take(&mut self, sources: &[Source<'_>], mut number: usize) -> Result<()> {
         for source in sources {
             if number < source.segment.record_count() {

@@ -1,8 +1,8 @@
-//! Copies signals and companies of a finished segment to one that is being built.
+//! Copies signals and companies of a finished segment to one under construction.
 //!
-//! The result is that of adding the records, without parsing or analysing them: their bytes are copied
-//! once they match their checksums, or compressed anew with other symbols, and the numbers of terms, labels and companies are mapped from one
-//! dictionary to the other.
+//! The result equals that of adding the records, without parsing or analysing them: their bytes are copied
+//! after checking their checksums, or recompressed with other symbols, and the numbers of terms, labels and
+//! companies are mapped from one dictionary to the other.
 
 use std::io::Write;
 
@@ -18,12 +18,11 @@ use crate::encoding::tokens;
 use crate::query::Facet;
 use crate::{Error, Result};
 
-/// A segment to copy from, with the numbers that the builder has given to its strings. It is for one
-/// builder.
+/// A segment to copy from, with the numbers that one builder has assigned to its strings.
 #[derive(Debug)]
 pub(crate) struct CopySource<'s> {
     segment: &'s Segment,
-    /// Whether the builder's symbols are those of the segment, so that records are copied as they are.
+    /// Whether the builder has the same symbols, so that records are copied unchanged.
     has_same_symbols: bool,
     companies: Ordinals,
     /// By facet.
@@ -32,7 +31,7 @@ pub(crate) struct CopySource<'s> {
     name_terms: TermOrdinals,
 }
 
-/// By number in the segment: the number in the builder plus one; 0 where it was not asked for yet.
+/// By number in the segment: the number in the builder plus one; 0 if not yet known.
 #[derive(Debug)]
 struct Ordinals(Vec<u32>);
 
@@ -45,9 +44,9 @@ struct TermOrdinals {
 }
 
 impl<W: Write> SegmentBuilder<W> {
-    /// A segment to copy from.
+    /// Prepares a segment for copying.
     ///
-    /// Cost: a few bytes for each term and company of the segment; compares its symbols.
+    /// Cost: a few bytes per term and company of the segment; compares its symbols.
     pub(crate) fn copy_source<'s>(&self, segment: &'s Segment) -> CopySource<'s> {
         let SymbolTable { starts, bytes } = segment.symbols();
         CopySource {
@@ -70,7 +69,7 @@ impl<W: Write> SegmentBuilder<W> {
         company: CompanyNumber,
     ) -> Result<()> {
         let segment = source.segment;
-        // Of a company without rows neither the terms nor the labels are stored.
+        // Terms and labels of companies without rows are not stored.
         let Some(&row) = segment.company_rows(company).first() else {
             return self.add_company(&segment.company(company)?).map(drop);
         };
@@ -124,7 +123,7 @@ impl<W: Write> SegmentBuilder<W> {
         })
     }
 
-    /// Appends a record of another segment, compressed as those of this one; returns where it starts.
+    /// Appends a record of another segment, compressed with the symbols of this one. Returns its offset.
     fn copy_record(&mut self, source: &CopySource<'_>, stored: Stored<'_>) -> Result<u64> {
         if source.has_same_symbols {
             return self.output.append(stored.bytes);
@@ -133,7 +132,7 @@ impl<W: Write> SegmentBuilder<W> {
         self.append_record()
     }
 
-    /// The labels of a row: those that are its company's, or those that are the signal's own.
+    /// The labels of a row: either those of its company or those of the signal.
     fn copy_labels(
         &mut self,
         source: &mut CopySource<'_>,
@@ -162,7 +161,7 @@ impl Ordinals {
         Ordinals(vec![0; len])
     }
 
-    /// The number in the builder, which `find` gives the first time.
+    /// The number in the builder, looked up by `find` the first time.
     #[inline]
     fn get(&mut self, number: usize, find: impl FnOnce() -> Result<u32>) -> Result<u32> {
         let ordinal = &mut self.0[number];
@@ -185,7 +184,7 @@ impl TermOrdinals {
         }
     }
 
-    /// Appends the terms of the text at an index, as the builder numbers them.
+    /// Appends the terms of the text at an index, as numbers of the builder.
     ///
     /// # Errors
     /// The stream is corrupt; or there are too many terms.

@@ -1,30 +1,30 @@
-//! Damage that a question meets: how it ends the question and becomes an error.
+//! Handles damage that is found during a query.
 //!
-//! A file is checked part by part, when a part is first needed ([`parts`](super::parts)), which is deep
-//! inside of questions that cannot fail on a whole file. So damage unwinds the question: [`catch`] turns
-//! it into an error, without the message of a panic. A caller that does not catch gets a panic that names
-//! the file; an answer from damaged bytes it never gets.
+//! Parts of a file are checked before their first use ([`parts`](super::parts)), deep inside functions that
+//! cannot fail otherwise. So damage unwinds the query, and [`catch`] turns it into an error, without printing a
+//! panic message. Without [`catch`], the caller sees a panic that names the file, but never an answer from
+//! damaged data.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 
 use crate::{Error, Result};
 
-/// What unwinds.
+/// The panic payload.
 struct Damage(Error);
 
 thread_local! {
-    /// How many calls of [`catch`] this thread is in.
+    /// The nesting depth of [`catch`] on this thread.
     static CATCHING: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Runs `ask`, and makes an error of the damage that it meets. Other panics stay panics.
+/// Runs `ask`, and converts damage into an error. Other panics propagate.
 ///
 /// # Errors
 /// The damage; the error names the file.
 pub(crate) fn catch<T>(ask: impl FnOnce() -> T) -> Result<T> {
-    // What is changed while a question runs are buffers, which are dropped or cleared before their next
-    // use; so nothing half-changed is seen after unwinding.
+    // Queries change only buffers, which are dropped or cleared before their next use, so no
+    // inconsistent state is visible after unwinding.
     let _catching = Catching::begin();
     panic::catch_unwind(AssertUnwindSafe(ask)).map_err(|thrown| match thrown.downcast::<Damage>() {
         Ok(damage) => damage.0,
@@ -32,7 +32,7 @@ pub(crate) fn catch<T>(ask: impl FnOnce() -> T) -> Result<T> {
     })
 }
 
-/// Ends the question that this thread answers.
+/// Ends the current query of this thread.
 #[cold]
 pub(super) fn end_question(error: Error) -> ! {
     if CATCHING.get() > 0 && cfg!(panic = "unwind") {
@@ -41,7 +41,7 @@ pub(super) fn end_question(error: Error) -> ! {
     panic!("{error}")
 }
 
-/// Counts a call of [`catch`] while it runs.
+/// Counts an active call of [`catch`].
 struct Catching;
 
 impl Catching {

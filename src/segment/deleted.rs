@@ -1,13 +1,13 @@
-//! What is deleted of a segment: rows and companies, as bitmaps beside the immutable file.
+//! The deletions of a segment: bitmaps of rows and companies, stored in a separate file.
 //!
 //! ```text
 //! offset  width  what
 //! 0       8      length of the rows' bitmap
 //! 8       n      the rows, in roaring's portable format
-//! 8 + n   m      the companies' numbers, in the same
+//! 8 + n   m      the companies' numbers, in the same format
 //! ```
 //!
-//! Roaring's format does not notice damage, so the manifest holds the file's length and checksum.
+//! Roaring's format does not detect damage, so the manifest has the file's length and checksum.
 
 use std::sync::OnceLock;
 
@@ -20,8 +20,8 @@ use crate::encoding::row::{CompanyNumber, Row};
 use crate::kernels::block::{BlockBits, block_count};
 use crate::{Error, Result};
 
-/// With this many deleted rows a block on average they are bits rather than listed: looking a row up takes
-/// a tenth of the instructions, and a block 8 KiB.
+/// With at least this many deleted rows per block on average, they are bitsets instead of lists: looking up a row
+/// takes a tenth of the instructions, and a block takes 8 KiB.
 const BITS_MIN: u64 = 64;
 
 /// Deleted rows as a posting.
@@ -31,19 +31,19 @@ enum Shape {
     Bits(Vec<BlockBits>),
 }
 
-/// The rows and companies of a segment that are gone: deleted, or replaced in a later segment.
+/// The rows and companies of a segment that are deleted, or replaced in a later segment.
 #[derive(Debug, Default)]
 pub(crate) struct Deleted {
     rows: RoaringBitmap,
     companies: RoaringBitmap,
-    /// The rows once more, in the shape that an execution subtracts.
+    /// The same rows as a posting, for executions.
     shape: Shape,
-    /// What the rows are counted as, once that is asked for; `None` where they are too many.
+    /// The tally of the rows, computed on demand; `None` if there are too many.
     tally: OnceLock<Option<DeletedTally>>,
 }
 
 impl Deleted {
-    /// Prepares deleted rows and companies of a segment of `row_count` rows.
+    /// Creates the deletions of a segment with `row_count` rows.
     pub(crate) fn new(rows: RoaringBitmap, companies: RoaringBitmap, row_count: u32) -> Deleted {
         let shape = Shape::of(&rows, row_count);
         Deleted {
@@ -54,8 +54,8 @@ impl Deleted {
         }
     }
 
-    /// The same with more rows and companies of the segment. A tally that was made is continued, so that
-    /// counts need not wait for a new one after each commit.
+    /// Adds more rows and companies of the segment. An existing tally is extended, so that counts need not wait for a
+    /// new one after each commit.
     pub(crate) fn with(
         &self,
         rows: &RoaringBitmap,
@@ -71,7 +71,7 @@ impl Deleted {
         deleted
     }
 
-    /// Reads what [`encode`](Self::encode) wrote about a segment.
+    /// Reads the output of [`encode`](Self::encode).
     pub(crate) fn decode(bytes: &[u8], segment: &Segment) -> Result<Deleted> {
         let malformed = || Error::corrupt("the bitmaps of deleted rows are malformed");
         let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(malformed)?;
@@ -105,7 +105,7 @@ impl Deleted {
         bytes
     }
 
-    /// Whether anything is deleted.
+    /// Whether there are deletions.
     pub(crate) fn is_some(&self) -> bool {
         !self.rows.is_empty() || !self.companies.is_empty()
     }
@@ -125,7 +125,7 @@ impl Deleted {
         self.companies.contains(company.0)
     }
 
-    /// The rows as a posting, where there are any.
+    /// The rows as a posting, if there are any.
     pub(crate) fn posting(&self) -> Option<Posting<'_>> {
         let posting = || match &self.shape {
             Shape::Listed(sections) => sections.view().get(PostingId(0)),
@@ -139,8 +139,8 @@ impl Deleted {
         &self.rows
     }
 
-    /// How many of the rows each posting of the segment has, unless there are too many rows. Cost: that of
-    /// making it once, about a microsecond a row.
+    /// The number of deleted rows of each posting, unless there are too many rows. Cost: computed once, at about a
+    /// microsecond per row.
     pub(crate) fn tally(&self, segment: &Segment) -> Option<&DeletedTally> {
         let tally = self
             .tally

@@ -1,7 +1,7 @@
-//! How many of a segment's deleted rows each posting and each company has.
+//! The number of deleted rows of each posting and company of a segment.
 //!
-//! Postings are stored with their cardinalities, so that many counts need no look at rows. With this
-//! tally the same holds behind deletions: a count is what is stored, less what is deleted of it.
+//! Postings have stored cardinalities, so many counts need not visit rows. With this tally, that also holds for
+//! segments with deletions: a count is the stored cardinality minus the deleted rows.
 
 use hashbrown::HashMap;
 use roaring::RoaringBitmap;
@@ -14,10 +14,10 @@ use crate::encoding::row::{CompanyNumber, Row};
 use crate::encoding::tokens::{self, TermNumber};
 use crate::query::Facet;
 
-/// With more deleted rows than this, none is made: it would take tens of milliseconds.
+/// Maximum number of deleted rows for a tally; more would take tens of milliseconds.
 const ROWS_MAX: u64 = 1 << 14;
 
-/// The number of deleted rows of each posting and company that has some.
+/// The non-zero numbers of deleted rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeletedTally {
     postings: HashMap<PostingId, u32>,
@@ -25,13 +25,12 @@ pub(crate) struct DeletedTally {
 }
 
 impl DeletedTally {
-    /// Counts deleted rows, unless they are too many. Cost: about a microsecond a row.
+    /// Counts deleted rows, unless there are too many. Cost: about a microsecond per row.
     pub(super) fn of(segment: &Segment, rows: &RoaringBitmap) -> Option<DeletedTally> {
         DeletedTally::default().with(segment, rows, &RoaringBitmap::new())
     }
 
-    /// Counts more deleted rows, unless all together are too many: those of `rows` that are not among
-    /// the ones already `counted`.
+    /// Extends the tally to `rows`, unless there are too many. Rows in `counted` are already included.
     pub(super) fn with(
         mut self,
         segment: &Segment,
@@ -57,7 +56,7 @@ impl DeletedTally {
         self.companies.get(&company).map_or(0, |&rows| rows.into())
     }
 
-    /// Counts a row in all postings that it is in.
+    /// Counts a row in all its postings.
     fn add(&mut self, segment: &Segment, row: Row) {
         let company = segment.company_of(row);
         *self.companies.entry(company).or_default() += 1;
@@ -98,13 +97,13 @@ impl DeletedTally {
     }
 }
 
-/// The terms of a text in order, as far as its stream is well formed, which `verify` checks.
+/// The terms of a text in order, up to the first malformed one; `verify` reports malformed streams.
 fn terms_of(segment: &Segment, field: TextField, text: usize) -> SmallVec<[TermNumber; 24]> {
     let stream = segment.tokens(field).get(text);
     tokens::decode(stream).map_while(Result::ok).collect()
 }
 
-/// Each of some values once.
+/// Removes duplicates.
 fn distinct<T: Ord>(mut values: SmallVec<[T; 24]>) -> SmallVec<[T; 24]> {
     values.sort_unstable();
     values.dedup();

@@ -3,7 +3,7 @@
 use super::format::{FieldNumber, Table};
 use crate::query::Facet;
 
-/// A field that has postings, a dictionary, a column or a token stream.
+/// A field with postings, a dictionary, a column or a token stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Field {
     /// A facet: dictionary, postings, column.
@@ -12,9 +12,9 @@ pub(crate) enum Field {
     Title,
     /// The company's name: dictionary, postings (of signals), token streams by company.
     Name,
-    /// What a company is found by: slugs and after them folded names, both by company.
+    /// The keys of companies: slugs followed by folded names, both by company.
     CompanyKey,
-    /// The company's whole name, as it is shown, by company.
+    /// The company's name for display, by company.
     CompanyName,
     /// The date: days and a column.
     Date,
@@ -26,19 +26,19 @@ pub(crate) enum Field {
     TitlePair,
     /// The signal's id, by row.
     Id,
-    /// Where the signal's record is, by row.
+    /// The offset of the signal's record, by row.
     SignalRecord,
     /// Where the company's record is, by company.
     CompanyRecord,
-    /// The commit in which the signal first appeared, by row.
+    /// The commit that added the signal, by row.
     FirstCommit,
     /// The commit that last wrote the signal or its company, by row.
     LastCommit,
-    /// What belongs to no field.
+    /// For sections that belong to no field.
     None,
 }
 
-/// The index of the titles' terms among the fields that have postings, the facets coming first.
+/// The index of titles among the fields with postings; facets come first.
 pub(super) const TITLE_POSTINGS: usize = Facet::ALL.len();
 /// The index of pairs.
 pub(super) const PAIR_POSTINGS: usize = TITLE_POSTINGS + 1;
@@ -46,7 +46,7 @@ pub(super) const PAIR_POSTINGS: usize = TITLE_POSTINGS + 1;
 pub(super) const NAME_POSTINGS: usize = PAIR_POSTINGS + 1;
 /// The index of the first facet of companies, whose postings list companies; the others follow.
 pub(super) const COMPANY_POSTINGS: usize = NAME_POSTINGS + 1;
-/// How many fields have postings, those that list companies counted by themselves.
+/// The number of fields with postings, including those of companies.
 pub(super) const POSTING_FIELDS: usize = COMPANY_POSTINGS + Facet::OF_COMPANY.len();
 
 /// The index of a facet's postings of companies among the fields that have postings.
@@ -56,7 +56,7 @@ pub(super) fn company_field(facet: Facet) -> Option<usize> {
 }
 
 impl Field {
-    /// The number that stands in the section table.
+    /// The number in the section table.
     pub(crate) fn number(self) -> FieldNumber {
         let after_facets = Facet::ALL.len() as FieldNumber;
         match self {
@@ -78,8 +78,8 @@ impl Field {
         }
     }
 
-    /// The number of values of a field that has a dictionary or labels: one for each of its postings;
-    /// of companies, one name each, and two keys.
+    /// The number of values of a field with a dictionary or labels: one per posting; one name and two keys per
+    /// company.
     pub(super) fn value_count(self, table: &Table) -> Option<u64> {
         let companies = u64::from(table.companies);
         let postings = match self {

@@ -1,4 +1,4 @@
-//! The frame of a segment file: header, sections, section table, footer.
+//! The container format of segment files: header, sections, section table, footer.
 //!
 //! ```text
 //! offset           width  what
@@ -15,11 +15,11 @@
 //!          -  8    8      magic "SDXSEND\n"
 //! ```
 //!
-//! The table comes last so that a segment is written in one pass. Its checksum covers the section
-//! checksums, and they cover everything else. A section is read piece by piece long after opening, so one of
-//! checkpoints says what the checksum of each section was after every 16 KiB: that of a piece is then
-//! checked without the rest ([`parts`](super::parts) says when). Each record carries its own.
-//! The full check ([`check_file`]) verifies every byte.
+//! The table comes last, so that a segment is written in one pass. Its checksum covers the section checksums,
+//! which cover everything else. Sections are read in pieces after opening, so the section of checkpoints has the
+//! running checksum of each section after every 16 KiB, with which a piece is checked without the rest
+//! ([`parts`](super::parts)). Each record has a checksum of its own. The full check ([`check_file`]) verifies
+//! every byte.
 
 use std::fmt::Debug;
 use std::io::Write;
@@ -34,41 +34,40 @@ use crate::digest::Digest;
 use crate::text::ANALYSIS_VERSION;
 use crate::{Error, Result};
 
-/// The version that this release writes, and the newest that it reads.
+/// The version that this release writes, and the newest version that it reads.
 pub(crate) const FORMAT_VERSION: u16 = 2;
 
-/// Sections start at multiples of this many bytes: a cache line, and enough for any integer.
+/// Alignment of sections in bytes: a cache line, and sufficient for any integer.
 const SECTION_ALIGNMENT: u64 = 64;
 
-/// The longest table, in bytes; real ones take under 4 KiB.
+/// Maximum bytes of the table; real ones have less than 4 KiB.
 const TABLE_BYTES_MAX: usize = 64 * 1024;
 
-/// After this many bytes, and at its end, the checksum of a section so far is kept, so that each piece can
-/// be checked by itself: some microseconds, and as much as the kernel reads ahead anyway.
+/// Interval of checkpoints in bytes, so that each piece can be checked separately: this takes a few
+/// microseconds, and is what the kernel reads ahead anyway.
 pub(super) const CHUNK_BYTES: usize = 16 << 10;
 
 const HEADER_MAGIC: &[u8; 8] = b"SDXSEG\r\n";
 const FOOTER_MAGIC: &[u8; 8] = b"SDXSEND\n";
 const HEADER_BYTES: usize = 16;
-/// Bytes of the header that are not padding: the magic and both versions.
+/// Bytes of the header without padding: the magic and both versions.
 const HEADER_FIELDS_BYTES: usize = 12;
 const FOOTER_BYTES: usize = 32;
 
 #[cfg(target_endian = "big")]
 compile_error!("segments are viewed in place as little-endian integers");
 
-/// Which field a section belongs to, for the kinds that exist once a field. Part of the format.
+/// The field of a section, for kinds that exist once per field. Part of the format.
 pub(crate) type FieldNumber = u16;
 
-/// The number of a section's kind. Those from [`OPTIONAL_KINDS`] on are of sections that a reader may pass
-/// over.
+/// The number of a section's kind. Readers may skip sections of kinds from [`OPTIONAL_KINDS`] on.
 type KindNumber = u32;
 
-/// The first number of kinds that later releases may add without a new format version: what they hold, a
-/// reader that does not know them can do without.
+/// The first number of kinds that later releases may add without a new format version, because older readers do
+/// not need them.
 const OPTIONAL_KINDS: KindNumber = 1 << 16;
 
-/// One line of the section table.
+/// An entry of the section table.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct SectionEntry<K = SectionKind> {
     pub(crate) kind: K,
@@ -79,7 +78,7 @@ pub(crate) struct SectionEntry<K = SectionKind> {
     pub(crate) checksum: u32,
 }
 
-/// The section table and the figures that everything else is checked against.
+/// The section table and the counts that everything else is checked against.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Table {
     pub(crate) format_version: u16,
@@ -89,12 +88,12 @@ pub(crate) struct Table {
     /// The first posting of each field, by field number, and the number of postings.
     pub(crate) field_postings: Vec<u32>,
     pub(crate) sections: Vec<SectionEntry>,
-    /// Sections that this release passes over; merges leave them out.
+    /// Sections that this release does not know; merges drop them.
     #[serde(skip)]
     pub(super) optional: Vec<SectionEntry<KindNumber>>,
 }
 
-/// The same as it is stored: with the kinds of all releases.
+/// The stored form, with unknown kinds.
 #[derive(Deserialize)]
 struct StoredTable {
     format_version: u16,
@@ -107,7 +106,7 @@ struct StoredTable {
 
 impl StoredTable {
     /// # Errors
-    /// A section is of a kind that this release does not know, and is not optional.
+    /// A section has an unknown kind that is not optional.
     fn known(self) -> Result<Table> {
         let (optional, required): (Vec<_>, Vec<_>) = self
             .sections
@@ -140,12 +139,12 @@ impl StoredTable {
 }
 
 impl Table {
-    /// The number of postings of the field at an index of the posting fields.
+    /// The number of postings of a field, by its index among the fields with postings.
     pub(super) fn posting_count(&self, index: usize) -> u32 {
         self.field_postings[index + 1] - self.field_postings[index]
     }
 
-    /// The index of a section of the schema, all of which were found on opening.
+    /// The index of a section of the schema, all of which exist in an open segment.
     pub(super) fn find(&self, kind: SectionKind, field: Field) -> usize {
         let wanted = (kind, field.number());
         let mut sections = self.sections.iter();
@@ -153,7 +152,7 @@ impl Table {
         index.expect("opening looks for every section of the schema")
     }
 
-    /// The number of the first piece of each section among those of all.
+    /// The number of the first piece of each section, counted over all sections.
     pub(super) fn first_chunks(&self) -> Vec<usize> {
         let mut next = 0;
         let first = |entry: &SectionEntry| {
@@ -164,13 +163,13 @@ impl Table {
         self.sections.iter().map(first).collect()
     }
 
-    /// How many pieces all sections have together.
+    /// The number of pieces of all sections.
     pub(super) fn chunk_count(&self) -> usize {
         self.sections.iter().map(chunk_count).sum()
     }
 }
 
-/// How many pieces a section has whose checksums can be checked one by one.
+/// The number of separately checked pieces of a section.
 fn chunk_count(entry: &SectionEntry) -> usize {
     if entry.kind.has_checkpoints() {
         entry.length.div_ceil(CHUNK_BYTES as u64) as usize
@@ -179,7 +178,7 @@ fn chunk_count(entry: &SectionEntry) -> usize {
     }
 }
 
-/// Writes sections one after the other and the table at the end.
+/// Writes sections sequentially, and the table at the end.
 #[derive(Debug)]
 pub(crate) struct SegmentWriter<W> {
     output: W,
@@ -207,7 +206,7 @@ impl<W: Write> SegmentWriter<W> {
         Ok(writer)
     }
 
-    /// Begins a section; it ends where the next one begins.
+    /// Starts a section, which ends where the next one starts.
     pub(crate) fn begin(&mut self, kind: SectionKind, field: Field) -> Result<()> {
         self.begin_numbered(kind, field.number())
     }
@@ -233,7 +232,7 @@ impl<W: Write> SegmentWriter<W> {
         Ok(())
     }
 
-    /// Adds bytes to the open section and returns where in the section they start.
+    /// Appends bytes to the open section and returns their offset in the section.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<u64> {
         self.put(bytes)?;
         let open = self
@@ -242,7 +241,8 @@ impl<W: Write> SegmentWriter<W> {
             .expect("a section is begun before it is written to");
         let index = open.length;
         let mut rest = bytes;
-        // What is before `rest` is in the checksum, and in a checkpoint where its piece is full and not the last.
+        // Invariant: everything before `rest` is in the checksum, and every full piece but the last has a
+        // checkpoint.
         while !rest.is_empty() {
             let in_chunk = (open.length % CHUNK_BYTES as u64) as usize;
             if in_chunk == 0 && open.length > 0 && open.kind.has_checkpoints() {
@@ -273,7 +273,7 @@ impl<W: Write> SegmentWriter<W> {
         self.append(bytemuck::cast_slice(values)).map(drop)
     }
 
-    /// Writes the table and the footer, and hands back the output, flushed.
+    /// Writes the table and the footer, and returns the flushed output.
     pub(crate) fn finish(
         mut self,
         rows: u32,
@@ -314,7 +314,7 @@ impl<W: Write> SegmentWriter<W> {
         Ok(self.output)
     }
 
-    /// Whether every section of the schema was written, and no other.
+    /// Whether exactly the sections of the schema have been written.
     fn is_complete(&self) -> bool {
         let is_written = |(section, field): (&schema::Section, Field)| {
             let entry = (section.kind, field.number());
@@ -342,14 +342,14 @@ impl<W: Write> SegmentWriter<W> {
     }
 }
 
-/// Reads the table of a file, having checked header, footer and the table's checksum; and says the
-/// SHA-256 of the table's bytes.
+/// Reads the table of a file after checking header, footer and the table's checksum. Also returns the SHA-256 of
+/// the table's bytes.
 pub(crate) fn read_table(file: &[u8]) -> Result<(Table, Digest)> {
     let (table, start) = read_table_at(file)?;
     Ok((table, Digest::of(&file[start..file.len() - FOOTER_BYTES])))
 }
 
-/// The table, and where it starts in the file.
+/// The table and its offset in the file.
 fn read_table_at(file: &[u8]) -> Result<(Table, usize)> {
     check_header(file)?;
     let footer = &file[file.len() - FOOTER_BYTES..];
@@ -405,7 +405,7 @@ pub(super) fn checksum_error<K: Debug>(entry: &SectionEntry<K>) -> Error {
     ))
 }
 
-/// The checkpoints of a file, which match their checksum, and the section checksums that end with them.
+/// The verified checkpoints of a file, and the end of each section's checkpoints.
 pub(super) fn read_checkpoints<'a>(file: &'a [u8], table: &Table) -> Result<&'a [u32]> {
     let entry = &table.sections[table.find(SectionKind::Checkpoints, Field::None)];
     let checkpoints: &[u32] = bytemuck::cast_slice(check_section(file, entry)?);
@@ -422,7 +422,7 @@ pub(super) fn read_checkpoints<'a>(file: &'a [u8], table: &Table) -> Result<&'a 
     }
 }
 
-/// Whether a piece of a section's content is as it was written; `checkpoints` are those of the section.
+/// Whether a piece of a section matches its checksum, given the checkpoints of the section.
 pub(super) fn matches_checkpoint(content: &[u8], checkpoints: &[u32], chunk: usize) -> bool {
     let before = chunk.checked_sub(1).map_or(0, |before| checkpoints[before]);
     let start = chunk * CHUNK_BYTES;
@@ -430,8 +430,8 @@ pub(super) fn matches_checkpoint(content: &[u8], checkpoints: &[u32], chunk: usi
     crc32c::crc32c_append(before, piece) == checkpoints[chunk]
 }
 
-/// Checks every byte of a file: that the sections follow one another without overlap, that each
-/// matches its checksum, and that all bytes between them are zero.
+/// Checks every byte of a file: sections do not overlap and match their checksums, and all bytes between them are
+/// zero.
 ///
 /// Cost: reads the whole file.
 pub(crate) fn check_file(file: &[u8]) -> Result<()> {
@@ -439,7 +439,7 @@ pub(crate) fn check_file(file: &[u8]) -> Result<()> {
     let mut sections = check_all(file, &table.sections)?;
     sections.extend(check_all(file, &table.optional)?);
     sections.sort_unstable_by_key(|section| (section.start, section.end));
-    // The magic and the versions were checked with the header.
+    // The magic and the versions have been checked with the header.
     let mut end = HEADER_FIELDS_BYTES;
     for section in sections {
         check_padding(file, end, section.start)?;
@@ -448,7 +448,7 @@ pub(crate) fn check_file(file: &[u8]) -> Result<()> {
     check_padding(file, end, table_start)
 }
 
-/// Checks the bounds and the checksums of sections, and says where they are.
+/// Checks the bounds and checksums of sections. Returns their ranges.
 fn check_all<K: Debug>(file: &[u8], entries: &[SectionEntry<K>]) -> Result<Vec<Range<usize>>> {
     let range = |entry: &SectionEntry<K>| {
         let section = check_bounds(file, entry)?;
@@ -459,7 +459,7 @@ fn check_all<K: Debug>(file: &[u8], entries: &[SectionEntry<K>]) -> Result<Vec<R
     entries.iter().map(range).collect()
 }
 
-/// Checks that the bytes from one part of a file to the next are zeros of an alignment at most.
+/// Checks that the bytes between two parts of a file are zero, and no more than alignment needs.
 fn check_padding(file: &[u8], start: usize, end: usize) -> Result<()> {
     let padding = file
         .get(start..end)

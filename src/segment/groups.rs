@@ -1,4 +1,4 @@
-//! Rows grouped by value, from which postings are written.
+//! Groups rows by value, for writing postings.
 
 use std::mem;
 
@@ -11,7 +11,7 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Groups rows by the one value that each may have.
+    /// Groups rows by their single optional value.
     pub(super) fn new(
         values: usize,
         value_of_row: impl Iterator<Item = Option<u32>> + Clone,
@@ -23,7 +23,7 @@ impl Groups {
         let starts = starts_of(ends.iter().copied());
         ends.copy_from_slice(&starts[..values]);
         let mut rows = vec![0; starts[values] as usize];
-        // The rows so far stand between the starts and the ends.
+        // Invariant: the rows so far are between starts and ends.
         for (row, value) in (0..).zip(value_of_row) {
             let Some(value) = value else { continue };
             let end = &mut ends[value as usize];
@@ -33,7 +33,7 @@ impl Groups {
         Groups { starts, rows }
     }
 
-    /// Groups rows by each distinct value among those that they have.
+    /// Groups rows by each of their distinct values.
     pub(super) fn of_distinct<'t>(
         values: usize,
         values_of_row: impl Iterator<Item = &'t [u32]> + Clone,
@@ -53,7 +53,7 @@ impl Groups {
             };
         }
         let mut rows = vec![0; starts[values] as usize];
-        // The rows so far stand between the starts and the ends.
+        // Invariant: the rows so far are between starts and ends.
         for (row, values) in (1..).zip(values_of_row) {
             for &value in values {
                 let state = &mut states[value as usize];
@@ -77,16 +77,16 @@ impl Groups {
     }
 }
 
-/// What grouping knows of a value. Both numbers stand in one cache line.
+/// The state of a value while grouping; both numbers are in one cache line.
 #[derive(Clone, Copy, Default)]
 struct ValueState {
-    /// The number of rows so far, or where the next one stands.
+    /// First the number of rows, then the index of the next row.
     end: u32,
-    /// The last row that had the value, plus one; 0 for none.
+    /// The last row with the value, plus one; 0 for none.
     last_row: u32,
 }
 
-/// Where each of several runs starts, one after the other, and the end of the last.
+/// The start of each of several consecutive runs, and the end of the last.
 fn starts_of(lengths: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut end = 0;
     let ends = lengths.map(|length| {
@@ -96,15 +96,15 @@ fn starts_of(lengths: impl Iterator<Item = u32>) -> Vec<u32> {
     std::iter::once(0).chain(ends).collect()
 }
 
-/// The pairs of words of each row, numbered as they are first seen.
+/// The pairs of words of each row, numbered in the order of first occurrence.
 #[derive(Default)]
 pub(super) struct PairsOfRows {
     numbers: HashMap<u64, u32>,
     /// By number: the pair's key.
     keys: Vec<u64>,
-    /// The pairs of all rows, one row after the other.
+    /// The pairs of all rows, row by row.
     pairs: Vec<u32>,
-    /// By row: where its pairs end.
+    /// By row: the end of its pairs.
     ends: Vec<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Numbers for strings, in the order of their first appearance; the builder's dictionaries.
+//! Assigns numbers to strings in the order of first occurrence: the dictionaries of the builder.
 
 use std::hash::BuildHasher;
 
@@ -7,7 +7,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use crate::Result;
 use crate::encoding::dictionary::{StringSections, Strings};
 
-/// Maps strings to numbers from 0 on. The strings stand in one buffer, the table holds numbers.
+/// Maps strings to numbers, counted from 0. The strings are in one buffer; the hash table has only numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Interner {
     table: HashTable<u32>,
@@ -16,7 +16,7 @@ pub(crate) struct Interner {
 }
 
 impl Interner {
-    /// The number of a string, a new one where it is not known yet.
+    /// The number of a string, assigned if it is new.
     pub(crate) fn intern(&mut self, text: &str) -> Result<u32> {
         let hash = self.hasher.hash_one(text);
         let strings = Strings::new(&self.sections.ends, &self.sections.bytes);
@@ -32,7 +32,7 @@ impl Interner {
         Ok(number)
     }
 
-    /// The number of a string, where it is known.
+    /// The number of a string, if known.
     pub(crate) fn find(&self, text: &str) -> Option<u32> {
         let strings = self.strings();
         let is_same = |&number: &u32| strings.bytes(number as usize) == text.as_bytes();

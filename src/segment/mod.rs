@@ -1,10 +1,9 @@
-//! What is stored: an immutable segment of signals and companies.
+//! Segments: immutable files of signals and companies.
 //!
-//! A segment is one file that is viewed in place: postings by value, columns by row, dictionaries
-//! by key, records by row. Opening checks the frame; what it holds is checked part by part when it is first
-//! needed ([`parts`]), so that no question is answered from damaged bytes; nothing is rebuilt. How
-//! segments come together over time is the business of [`index`](crate::index); what a query means, of
-//! [`query`](crate::query).
+//! A segment is one file, viewed in place: postings by value, columns by row, dictionaries by key, records by
+//! row. Opening checks the container; the content is checked part by part before first use ([`parts`]), so no
+//! query is answered from damaged data. Nothing is rebuilt in memory. [`index`](crate::index) manages sets of
+//! segments; [`query`](crate::query) defines the meaning of queries.
 
 mod assemble;
 mod builder;
@@ -65,21 +64,21 @@ use crate::{Error, Result};
 /// An open segment.
 pub(crate) struct Segment {
     bytes: ViewedBytes,
-    /// Its file, for messages.
+    /// The path of the file, for messages.
     path: Option<Arc<Path>>,
     checks: Checks,
-    /// The records whose checksums match: those of signals come first, by row, then those of companies.
+    /// The verified records: first those of signals, by row, then those of companies.
     records: Checked,
-    /// The last that changed a row or deleted a signal, once it was asked for.
+    /// The last commit that changed a row or deleted a signal, computed on demand.
     last_commit: OnceLock<u64>,
 }
 
 /// A text field: titles, by row, or names, by company.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TextField {
-    /// Titles; token streams go by row.
+    /// Titles, with token streams by row.
     Title,
-    /// Company names; token streams go by company, postings by row.
+    /// Company names, with token streams by company and postings of rows.
     Name,
 }
 
@@ -132,7 +131,7 @@ impl Segment {
         self.is_of(row, id).then_some(row)
     }
 
-    /// Whether there is a row of that number, and it is that of an id.
+    /// Whether a row exists and has an id.
     pub(crate) fn is_of(&self, row: Row, id: SignalId) -> bool {
         row.0 < self.row_count() && self.id(row) == id
     }
@@ -143,7 +142,7 @@ impl Segment {
         self.views().postings.cardinality(id)
     }
 
-    /// The value of each row, by its index plus one: see [`facet`](Self::facet).
+    /// The codes of rows: the index of the value plus one; see [`facet`](Self::facet).
     pub(crate) fn facet_column(&self, facet: Facet) -> FacetColumn<'_> {
         self.require(Part::FacetColumn(facet));
         self.facet(facet).column
@@ -169,8 +168,7 @@ impl Segment {
         values.map(move |value| PostingId(first + value as u32))
     }
 
-    /// The posting of companies with a value of a facet, by that of its rows; `None` where the value is
-    /// the signal's.
+    /// The posting of companies for the posting of rows with a facet value; `None` for facets of signals.
     pub(crate) fn company_posting(&self, facet: Facet, posting: PostingId) -> Option<PostingId> {
         let view = self.facet(facet);
         let first = view.first_company_posting;
@@ -186,14 +184,14 @@ impl Segment {
         Some((PostingId(text.first_posting + number), TermNumber(number)))
     }
 
-    /// The posting of a term, where there is one of that number.
+    /// The posting of a term, if the number exists.
     fn posting_of(&self, field: TextField, term: TermNumber) -> Option<PostingId> {
         let text = self.views().text(field);
         let is_known = (term.0 as usize) < text.keys.len();
         is_known.then(|| PostingId(text.first_posting + term.0))
     }
 
-    /// The posting of two words next to each other in titles, where it is kept and not empty.
+    /// The posting of two neighbouring words in titles, if it is stored and not empty.
     pub(crate) fn title_pair(&self, first: TermNumber, second: TermNumber) -> Option<PostingId> {
         self.require(Part::Pairs);
         self.views().title_pairs.find(first, second)
@@ -211,7 +209,7 @@ impl Segment {
         &self.views().day_column
     }
 
-    /// The days that day codes stand for: code `n` for the day at `n - 1`.
+    /// The days of day codes: code `n` means the day at index `n - 1`.
     pub(crate) fn days(&self) -> &[i32] {
         self.require(Part::Dates);
         self.views().days
@@ -223,7 +221,7 @@ impl Segment {
         &self.views().amount_column
     }
 
-    /// The amounts that amount codes stand for: code `n` for the amount at `n - 1`.
+    /// The amounts of amount codes: code `n` means the amount at index `n - 1`.
     pub(crate) fn amounts(&self) -> &[f64] {
         self.require(Part::Amounts);
         self.views().amounts
@@ -251,13 +249,13 @@ impl Segment {
         &self.views().rows_by_company
     }
 
-    /// What companies are found by.
+    /// The keys of companies.
     pub(crate) fn company_keys(&self) -> &CompanyKeys<'_> {
         self.require(Part::CompanyKeys);
         &self.views().company_keys
     }
 
-    /// A row's signal and the name of its company.
+    /// Reads a row's signal and the name of its company.
     ///
     /// # Errors
     /// The record is corrupt.
@@ -269,13 +267,13 @@ impl Segment {
         })
     }
 
-    /// The name of a company, as its record has it.
+    /// The name of a company for display.
     pub(crate) fn company_name(&self, company: CompanyNumber) -> &str {
         self.require(Part::CompanyNames);
         self.views().company_names.get(company.index())
     }
 
-    /// The record of a row.
+    /// Reads the record of a row.
     ///
     /// # Errors
     /// The record is corrupt.
@@ -289,7 +287,7 @@ impl Segment {
         signal.map_err(|error| self.named(error))
     }
 
-    /// The record of a company.
+    /// Reads the record of a company.
     ///
     /// # Errors
     /// The record is corrupt.
@@ -299,7 +297,7 @@ impl Segment {
         company.map_err(|error| self.named(error))
     }
 
-    /// As [`signal`](Self::signal), with compressed texts in a buffer, which is cleared first.
+    /// As [`signal`](Self::signal), but decompresses texts into a buffer, which is cleared first.
     ///
     /// # Errors
     /// The record is corrupt.
@@ -313,7 +311,7 @@ impl Segment {
         signal.map_err(|error| self.named(error))
     }
 
-    /// The record of a row as it is stored.
+    /// The stored record of a row.
     fn stored_signal(&self, row: Row) -> Result<Stored<'_>> {
         self.ensure(Part::RecordStarts.bit())?;
         let index = self.views().signal_records.get(row.index());
@@ -321,20 +319,20 @@ impl Segment {
         stored.map_err(|error| self.named(error))
     }
 
-    /// The record of a company as it is stored.
+    /// The stored record of a company.
     fn stored_company(&self, company: CompanyNumber) -> Result<Stored<'_>> {
         let (record, index) = self.company_record(company)?;
         let stored = self.records().stored(record, index);
         stored.map_err(|error| self.named(error))
     }
 
-    /// The symbols that compressed texts are replaced by; none where none is compressed.
+    /// The symbols of compressed texts; empty if records are not compressed.
     fn symbols(&self) -> SymbolTable<'_> {
         self.require(Part::RecordStarts);
         self.views().symbols
     }
 
-    /// The last commit that changed a row or deleted a signal; 0 where there is neither.
+    /// The last commit that changed a row or deleted a signal; 0 if there is none.
     pub(crate) fn last_commit(&self) -> u64 {
         *self.last_commit.get_or_init(|| {
             self.require(Part::Commits);
@@ -342,17 +340,17 @@ impl Segment {
         })
     }
 
-    /// Whether a row was changed or a signal deleted after a place, as far as the last commit tells.
+    /// Whether there may be changes after an offset, according to the last commit.
     pub(crate) fn has_changed_since(&self, place: Place) -> bool {
         place < Place::after_commit(self.last_commit())
     }
 
-    /// How many records there are. Those of signals come first, by row, then those of companies.
+    /// The number of records. Those of signals come first, by row, then those of companies.
     fn record_count(&self) -> usize {
         self.row_count() as usize + self.company_count() as usize
     }
 
-    /// Where the record of that number starts. The part of record starts has to have been checked.
+    /// The offset of a record. The part of record offsets must have been checked.
     fn record_start(&self, record: usize) -> u64 {
         match record.checked_sub(self.row_count() as usize) {
             None => self.views().signal_records.get(record),
@@ -360,19 +358,19 @@ impl Segment {
         }
     }
 
-    /// The number of a company's record, and where it starts.
+    /// The number of a company's record, and its offset.
     fn company_record(&self, company: CompanyNumber) -> Result<(usize, u64)> {
         self.ensure(Part::RecordStarts.bit())?;
         let record = self.row_count() as usize + company.index();
         Ok((record, self.record_start(record)))
     }
 
-    /// The name and length in bytes of each section, for reports.
+    /// The name and size in bytes of each section, for reports.
     pub(crate) fn section_sizes(&self) -> impl Iterator<Item = (String, u64)> + '_ {
         self.views().section_sizes()
     }
 
-    /// Of the section table, and with it of what the segment holds.
+    /// The digest of the section table, which identifies the content.
     pub(crate) fn table_digest(&self) -> Digest {
         self.views().table_digest
     }
@@ -404,7 +402,7 @@ impl Segment {
     }
 }
 
-/// What a signal is read by, beside its record.
+/// The parts needed to read a signal, besides its record.
 const SIGNAL_PARTS: u64 = Part::RecordStarts.bit()
     | Part::Ids.bit()
     | Part::CompanyColumn.bit()
@@ -419,7 +417,7 @@ impl From<TextField> for Field {
     }
 }
 
-/// A corrupt-segment error for a rule that does not hold.
+/// Returns a corrupt-segment error if a rule does not hold.
 fn ensure(holds: bool, rule: &str) -> Result<()> {
     if holds {
         Ok(())

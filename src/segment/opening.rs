@@ -1,5 +1,4 @@
-//! Opening a segment: little is read, since what it holds is checked when it is needed
-//! ([`parts`](super::parts)).
+//! Opens segments. Little is read, because parts are checked before their first use ([`parts`](super::parts)).
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -11,7 +10,7 @@ use crate::Result;
 use crate::encoding::bytes::Bytes;
 
 impl Segment {
-    /// Opens a segment in memory and checks all of it but records.
+    /// Opens a segment in memory and checks everything except records.
     #[cfg(test)]
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Segment> {
         let segment = Segment::open(Bytes::copy(bytes), None)?;
@@ -19,19 +18,19 @@ impl Segment {
         Ok(segment)
     }
 
-    /// Opens a segment: checks its frame, and of what it holds only what is small.
+    /// Opens a segment. Checks the container and only small parts of the content.
     ///
     /// # Errors
     /// Foreign, newer or corrupt; the error names the file.
     ///
-    /// Cost: some hundred kilobytes are read, and allocated a bit for each record, posting and 16 KiB.
+    /// Cost: reads several hundred kilobytes, and allocates a bit per record, per posting and per 16 KiB.
     pub(crate) fn open(bytes: Bytes, path: Option<&Arc<Path>>) -> Result<Segment> {
         let segment = Segment::view(bytes, path, Checks::none)?;
         segment.ensure(Part::FacetValues.bit())?;
         Ok(segment)
     }
 
-    /// Opens a segment that this process has just written, which is not checked.
+    /// Opens a segment that this process has just written, without checks.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -54,7 +53,7 @@ impl Segment {
             None => error,
         })?;
         let views = bytes.borrow_dependent();
-        // The counts are those of real sections.
+        // The counts have been checked against the sections.
         let records = views.table.rows as usize + views.table.companies as usize;
         Ok(Segment {
             checks: checks(views.checkpoints.len(), views.postings.entries.len()),

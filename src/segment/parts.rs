@@ -1,12 +1,12 @@
-//! What of a segment is checked when: its parts, each checked when it is first needed.
+//! Lazy validation: a segment is divided into parts, each checked before its first use.
 //!
-//! Opening checks the table, and what is as small. The sections fall into parts that are read together,
-//! such as all of the dates; a part's checksums, and the rules that reading it relies on, are checked when
-//! a question first needs it. The rows of postings are checked posting by posting: a page of one word does
-//! not read those of a hundred thousand others. Records have checksums of their own
-//! ([`record`](super::record)). docs/format.md has the table.
+//! Opening checks the table and small sections. All other sections belong to parts that are used together, such
+//! as all sections of dates. The checksums of a part, and the rules that reading it relies on, are checked when a
+//! query first needs it. The rows of postings are checked per posting, so that a page of one word does not read
+//! those of a hundred thousand others. Records have their own checksums ([`record`](super::record)).
+//! docs/format.md has the table.
 //!
-//! Nobody waits for another thread: two that need a part at once both check it.
+//! There are no locks: two threads that need a part at the same time both check it.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,11 +23,11 @@ use crate::{Error, Result};
 /// Sections that are checked together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// Keys and labels of all facets, which are small: checked on opening.
+    /// Keys and labels of all facets, which are small and checked on opening.
     FacetValues,
     /// The column of a facet.
     FacetColumn(Facet),
-    /// Where postings are, and how many rows they have.
+    /// The entries of postings with their cardinalities.
     PostingEntries,
     /// The dictionary of a text field.
     Terms(TextField),
@@ -37,26 +37,26 @@ pub(super) enum Part {
     Pairs,
     /// Ids by row.
     Ids,
-    /// Dates by row, their order and their values.
+    /// Dates by row, their permutations and values.
     Dates,
     /// Amounts by row, and their values.
     Amounts,
     /// Slugs and folded names.
     CompanyKeys,
-    /// Names as they are shown.
+    /// Names for display.
     CompanyNames,
     /// The company of each row.
     CompanyColumn,
     /// The rows of each company.
     CompanyRows,
-    /// Where records start, and the symbols of their texts.
+    /// Offsets of records, and the symbols of their texts.
     RecordStarts,
     /// Commits by row, and deletions.
     Commits,
 }
 
 impl Part {
-    /// All parts that are checked once they are needed.
+    /// All lazily checked parts.
     pub(super) fn all() -> impl Iterator<Item = Part> {
         use Part::*;
         let fields = [TextField::Title, TextField::Name];
@@ -81,8 +81,7 @@ impl Part {
         texts.chain(others).chain(columns)
     }
 
-    /// The part that a section belongs to; none for the rows of postings, for records, and for what is
-    /// checked on opening.
+    /// The part of a section; `None` for rows of postings, records, and sections checked on opening.
     pub(super) fn of(kind: SectionKind, field: Field) -> Option<Part> {
         use SectionKind as Kind;
         Some(match kind {
@@ -106,7 +105,7 @@ impl Part {
         })
     }
 
-    /// The part of a field's values, however they are stored.
+    /// The part of a field's values.
     fn of_values(field: Field) -> Option<Part> {
         match field {
             Field::Facet(_) => Some(Part::FacetValues),
@@ -123,7 +122,7 @@ impl Part {
         }
     }
 
-    /// Its bit in a set of parts.
+    /// The bit of the part in a set.
     pub(super) const fn bit(self) -> u64 {
         let number = match self {
             Part::FacetValues => 0,
@@ -156,17 +155,17 @@ fn text_field(field: Field) -> Option<TextField> {
     }
 }
 
-/// A set of things that have been checked in this process: what is mapped does not change.
+/// A set of items that this process has checked. Mapped files do not change.
 #[derive(Debug)]
 pub(super) struct Checked(Box<[AtomicU64]>);
 
 impl Checked {
-    /// None of n things yet.
+    /// An empty set for `n` items.
     pub(super) fn none(n: usize) -> Checked {
         Checked::filled(n, 0)
     }
 
-    /// All of n things.
+    /// A full set of `n` items.
     pub(super) fn all(n: usize) -> Checked {
         Checked::filled(n, u64::MAX)
     }
@@ -176,33 +175,33 @@ impl Checked {
         Checked(words.collect())
     }
 
-    /// Whether a thing is among them.
+    /// Whether an item is in the set.
     #[inline(always)]
     pub(super) fn contains(&self, number: usize) -> bool {
-        // Nothing else is read on the strength of a bit, so the order of memory does not matter.
+        // The data is immutable, so a bit needs no ordering with other memory accesses.
         let word = self.0.get(number / 64);
         word.is_some_and(|word| word.load(Ordering::Relaxed) & 1 << (number % 64) != 0)
     }
 
-    /// Adds a thing, one of the n.
+    /// Adds an item.
     pub(super) fn insert(&self, number: usize) {
         self.0[number / 64].fetch_or(1 << (number % 64), Ordering::Relaxed);
     }
 }
 
-/// What of a segment has been checked.
+/// The checked parts of a segment.
 #[derive(Debug)]
 pub(super) struct Checks {
     /// The set of [`Part`]s.
     parts: AtomicU64,
-    /// Pieces of sections, whose checksums match.
+    /// Pieces of sections with verified checksums.
     chunks: Checked,
     /// Postings, by number.
     postings: Checked,
 }
 
 impl Checks {
-    /// Nothing but what opening checks.
+    /// Nothing is checked except what opening checks.
     pub(super) fn none(chunks: usize, postings: usize) -> Checks {
         Checks {
             parts: AtomicU64::new(0),
@@ -211,7 +210,7 @@ impl Checks {
         }
     }
 
-    /// Everything: this process has just written it.
+    /// Everything counts as checked, because this process has just written it.
     pub(super) fn all(chunks: usize, postings: usize) -> Checks {
         Checks {
             parts: AtomicU64::new(u64::MAX),
@@ -222,7 +221,7 @@ impl Checks {
 }
 
 impl Segment {
-    /// Checks what of some parts was not checked before. `bits` are those of the parts.
+    /// Checks the parts in `bits` that have not been checked.
     ///
     /// # Errors
     /// Damage; the error names the file and the section or the rule.
@@ -234,7 +233,7 @@ impl Segment {
         self.check_parts(bits)
     }
 
-    /// As [`ensure`](Self::ensure); damage ends the question that asks.
+    /// As [`ensure`](Self::ensure), but damage unwinds the query.
     #[inline(always)]
     pub(super) fn require(&self, part: Part) {
         if self.checks.parts.load(Ordering::Relaxed) & part.bit() == 0 {
@@ -250,7 +249,7 @@ impl Segment {
         }
     }
 
-    /// The rows of a posting. Damage ends the question that asks.
+    /// The rows of a posting. Damage unwinds the query.
     #[inline(always)]
     pub(crate) fn posting(&self, id: PostingId) -> Posting<'_> {
         if !self.checks.postings.contains(id.0 as usize) {
@@ -267,12 +266,12 @@ impl Segment {
         }
     }
 
-    /// Checks everything but records that was not checked before.
+    /// Checks everything except records that has not been checked.
     ///
     /// # Errors
     /// The first damage; the error names the file and the section or the rule.
     ///
-    /// Cost: reads everything but records: some 0.1 s a gigabyte.
+    /// Cost: reads everything except records, about 0.1 s per gigabyte.
     pub(crate) fn check(&self) -> Result<()> {
         Part::all().try_for_each(|part| self.ensure(part.bit()))?;
         let postings = self.views().postings.entries.len() as u32;
@@ -342,7 +341,7 @@ impl Segment {
         views.postings.validate(number..number + 1, numbers)
     }
 
-    /// Checks the checksums of those pieces of a section that some of its bytes are in.
+    /// Checks the pieces of a section that contain a range of bytes.
     fn check_bytes(&self, section: usize, bytes: Range<usize>) -> Result<()> {
         let views = self.views();
         let entry = &views.table.sections[section];

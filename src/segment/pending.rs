@@ -1,7 +1,7 @@
-//! What is kept of added signals until their segment is finished: one column a field.
+//! Added signals before their segment is finished: one column per field.
 //!
-//! Columns take half of what a list of structs would, since most fields are empty or small, and each is
-//! dropped as soon as its sections are written.
+//! Columns take half the memory of a list of structs, because most fields are empty or small, and each is dropped
+//! when its sections have been written.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::query::Facet;
 use crate::signal::SignalId;
 use crate::{Error, Result};
 
-/// A signal that is added.
+/// A signal to add.
 #[derive(Debug)]
 pub(super) struct PendingSignal {
     pub(super) id: SignalId,
@@ -23,7 +23,7 @@ pub(super) struct PendingSignal {
     pub(super) facets: FacetLabels,
 }
 
-/// The signals that were added, in the order of their arrival.
+/// The added signals, in order of arrival.
 #[derive(Debug, Default)]
 pub(super) struct PendingSignals {
     pub(super) ids: Vec<SignalId>,
@@ -31,17 +31,17 @@ pub(super) struct PendingSignals {
     pub(super) records: Vec<u64>,
     pub(super) companies: Vec<u32>,
     days: Vec<i32>,
-    /// The amounts of those that have one, by arrival.
+    /// The amounts of signals that have one, by arrival.
     pub(super) amounts: Vec<(u32, f64)>,
-    /// By facet; those of companies stay empty.
+    /// Labels by facet; those of company facets stay empty.
     labels: [LabelColumn; Facet::ALL.len()],
-    /// The numbers of all titles' terms, one title after the other.
+    /// The terms of all titles, title by title.
     pub(super) title_tokens: Vec<u32>,
-    /// Where the terms of each end in `title_tokens`.
+    /// The end of each title's terms in `title_tokens`.
     title_ends: Vec<u32>,
 }
 
-/// The day of a signal without a date; no date has it.
+/// The day of a signal without a date; no valid date has this value.
 const NO_DAY: i32 = i32::MIN;
 
 impl PendingSignals {
@@ -49,10 +49,10 @@ impl PendingSignals {
         self.ids.len()
     }
 
-    /// Adds a signal, whose terms are the tokens since the last one.
+    /// Adds a signal, whose title has the tokens added since the last signal.
     ///
     /// # Errors
-    /// There are more tokens than a segment can have.
+    /// The segment has too many tokens.
     pub(super) fn push(&mut self, signal: PendingSignal) -> Result<()> {
         let arrival = self.len();
         let title_end = u32::try_from(self.title_tokens.len())
@@ -77,18 +77,18 @@ impl PendingSignals {
         self.commits.get(arrival as usize)
     }
 
-    /// The days by arrival, which are then forgotten.
+    /// Takes the days by arrival.
     pub(super) fn take_days(&mut self) -> impl Fn(u32) -> Option<i32> + use<> {
         let days = std::mem::take(&mut self.days);
         move |arrival| Some(days[arrival as usize]).filter(|&day| day != NO_DAY)
     }
 
-    /// The labels of a facet of signals by arrival, which are then forgotten.
+    /// Takes the labels of a signal facet by arrival.
     pub(super) fn take_labels(&mut self, facet: Facet) -> LabelColumn {
         std::mem::take(&mut self.labels[facet as usize])
     }
 
-    /// Which tokens are those of a title.
+    /// The range of a title's tokens.
     pub(super) fn title(&self, arrival: u32) -> Range<usize> {
         let arrival = arrival as usize;
         let before = arrival.checked_sub(1);
@@ -100,7 +100,7 @@ impl PendingSignals {
 /// Commits by arrival.
 #[derive(Debug, Default)]
 struct PendingCommits {
-    /// Nothing while all are [`Commits::BUILT`].
+    /// Empty while all are [`Commits::BUILT`].
     of_signals: Vec<Commits>,
 }
 
