@@ -98,6 +98,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
+    fn tidy_joins_the_words_of_a_text_by_single_spaces(text in "[a \t\u{3000}ß]{0,8}") {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        prop_assert_eq!(tidy(&text), words.join(" "));
+    }
+
+    #[test]
     fn analysing_a_term_gives_the_term(text in awkward()) {
         for term in terms(&text) {
             prop_assert_eq!(terms(&term), vec![term]);
