@@ -1,10 +1,10 @@
-//! How few bits symbols and sets can take, each coded by itself.
+//! Entropy bounds: the minimum number of bits of symbols and sets.
 
 use std::f64::consts::{LN_2, PI};
 
 use hashbrown::HashMap;
 
-/// The bits that tell a set of `k` of `n` things from all others of that size: log2 of `n` over `k`.
+/// The bits that identify a set of `k` out of `n` items: log2 of `n` choose `k`.
 pub(crate) fn choice_bits(n: f64, k: f64) -> f64 {
     (ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k)) / LN_2
 }
@@ -17,7 +17,7 @@ fn ln_factorial(n: f64) -> f64 {
     n * n.ln() - n + (2.0 * PI * n).ln() / 2.0 + 1.0 / (12.0 * n)
 }
 
-/// The bits of symbols, each coded by how often it occurs: their number times their order-0 entropy.
+/// The bits of symbols: their number times their order-0 entropy.
 pub(crate) fn of_symbols(symbols: impl Iterator<Item = u64>) -> f64 {
     let mut counts: HashMap<u64, u64> = HashMap::new();
     let mut total = 0_u64;
@@ -29,7 +29,7 @@ pub(crate) fn of_symbols(symbols: impl Iterator<Item = u64>) -> f64 {
     counts.values().map(bits).sum()
 }
 
-/// The bits of numbers of which each is coded by its difference to the one before.
+/// The bits of numbers coded as differences to their predecessors.
 pub(crate) fn of_differences(numbers: impl Iterator<Item = u64>) -> f64 {
     let mut before = 0_u64;
     of_symbols(numbers.map(|number| number.wrapping_sub(std::mem::replace(&mut before, number))))
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn sets_take_the_bits_that_tell_them_apart() {
-        // 10 over 3 is 120, and one set needs no bits.
+        // 10 choose 3 is 120, and a single possible set needs no bits.
         assert!((choice_bits(10.0, 3.0) - 120_f64.log2()).abs() < 0.01);
         assert_eq!(choice_bits(7.0, 0.0), 0.0);
         assert!(choice_bits(7.0, 7.0).abs() < 1e-9);

@@ -1,18 +1,18 @@
-//! Ascending numbers as distances from a line, packed to the bit.
+//! Linear frames: ascending numbers as bit-packed residuals of a linear prediction.
 //!
-//! The starts of records grow by about the same from one to the next. 64 of them form a frame, which
-//! stores a line that none of them lies below, and for each number the bits of its distance from that
-//! line: 8 to 11, where a delta to the frame's minimum takes two bytes (tantivy's columns are stored likewise,
-//! as `BlockwiseLinear`). A number is read with one look at its frame and one at its words. That is more
-//! instructions than in a frame of reference, which is why the ends of token streams, of which a phrase
-//! reads two a row, are not stored this way: to save 1.4 bytes a row, phrases would take up to 39 % more.
+//! Record offsets grow almost linearly. 64 of them form a frame, which stores a line below all of them, and the
+//! bit-packed residual of each number: 8 to 11 bits, where a delta to the frame's minimum takes two bytes
+//! (tantivy's `BlockwiseLinear` columns are similar). Reading a number takes one access to its frame and one to its
+//! words. These are more instructions than in a frame of reference, so the ends of token streams, of which a phrase
+//! reads two per row, are not stored this way: phrases would take up to 39 % more instructions to save 1.4 bytes per
+//! row.
 //!
 //! ```text
 //! frame   8   base: the value of the line at the first number
-//!         4   where its words start
-//!         1   bits of a distance, which is also how many words it has: 0 to 64
-//!         3   slope: by how much the line grows from one number to the next, in 256ths
-//! word    8   distances, the first in the lowest bits; two words of zeros after the last frame's
+//!         4   the index of its first word
+//!         1   bits per residual, which is also the number of words: 0 to 64
+//!         3   slope: the growth of the line from one number to the next, in 256ths
+//! word    8   residuals, the first in the lowest bits; two words of zeros after the last frame's
 //! ```
 
 use bytemuck::{Pod, Zeroable};
@@ -20,23 +20,23 @@ use bytemuck::{Pod, Zeroable};
 use super::frame_of_reference::FRAME_NUMBERS;
 use crate::{Error, Result};
 
-/// Numbers next to each other. Part of the format.
+/// Consecutive numbers. Part of the format.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct LinearFrame {
     base: u64,
     first_word: u32,
-    /// The bits of a distance in the lowest byte, the slope in the others.
+    /// The bits per residual in the lowest byte, the slope in the others.
     bits_and_slope: u32,
 }
 
-/// The steeper a line, the more a distance takes; slopes above this one are stored as it.
+/// The largest slope; steeper lines are stored with this slope and larger residuals.
 const SLOPE_MAX: u64 = (1 << 24) - 1;
 
-/// Binary digits of a slope after its point.
+/// Fractional bits of a slope.
 const SLOPE_FRACTION_BITS: u32 = 8;
 
-/// Words after the last frame's, so that two can be read wherever a number starts.
+/// Padding words at the end, so that two words can be read at every number.
 const SPARE_WORDS: usize = 2;
 
 /// A view of numbers.
@@ -60,14 +60,14 @@ impl LinearFrame {
         self.base.wrapping_add(above)
     }
 
-    /// A number of the frame, whose bits are in these words.
+    /// The number of a residual in these words.
     #[inline(always)]
     fn number(&self, words: &[u64], in_frame: usize) -> u64 {
         let bits = self.bits();
         let first = in_frame * bits as usize;
         let word = self.first_word as usize + first / 64;
         let shift = first as u32 % 64;
-        // The shift by one first, since none by 64 can be made at once.
+        // Shift by one first, because a shift by 64 is not possible.
         let low = words[word] >> shift;
         let high = words[word + 1] << 1 << (63 - shift);
         self.line(in_frame).wrapping_add((low | high) & mask(bits))
@@ -75,7 +75,7 @@ impl LinearFrame {
 }
 
 impl<'a> LinearFrames<'a> {
-    /// The number at an index, which has to be that of one of the numbers.
+    /// The number at an index, which must be in bounds.
     ///
     /// Cost: reads the frame and two words.
     #[inline]
@@ -93,8 +93,8 @@ impl<'a> LinearFrames<'a> {
         in_frames.take(self.len)
     }
 
-    /// Checks that the bits of every number are in the words, so that no view can fail. Which numbers
-    /// they are is for the caller to check.
+    /// Checks that the bits of every number are within the words, so that no access can fail. The caller checks the
+    /// numbers themselves.
     pub(crate) fn validate(self) -> Result<()> {
         let mut words = 0_usize;
         for frame in self.frames {
@@ -121,7 +121,7 @@ pub(crate) struct LinearFrameSections {
 }
 
 impl LinearFrameSections {
-    /// Encodes numbers, which should mostly ascend.
+    /// Encodes mostly ascending numbers.
     pub(crate) fn of(numbers: impl IntoIterator<Item = u64>) -> LinearFrameSections {
         let mut sections = LinearFrameSections::default();
         let mut numbers = numbers.into_iter();
@@ -152,7 +152,7 @@ impl LinearFrameSections {
         let lowest = heights.iter().copied().min().unwrap_or(0);
         let highest = heights.iter().copied().max().unwrap_or(0);
         let bits = 128 - (highest - lowest).leading_zeros();
-        // Numbers all over the 64 bits are stored as they are.
+        // Numbers that use all 64 bits are stored unencoded.
         let (bits, lowest, slope) = match bits {
             65.. => (64, 0, 0),
             _ => (bits, lowest, frame.bits_and_slope),
@@ -166,7 +166,7 @@ impl LinearFrameSections {
     fn push_words(&mut self, frame: &LinearFrame, numbers: &[u64]) {
         let bits = frame.bits();
         let first_word = self.words.len();
-        // With some to spare, which are cut off again, for the bits above the last.
+        // Allocate spare words for the bits above the last residual, and truncate them afterwards.
         let end = first_word + bits as usize;
         self.words.resize(end + SPARE_WORDS, 0);
         let words = &mut self.words[first_word..];
@@ -189,7 +189,7 @@ fn slope_of(numbers: &[u64]) -> u64 {
     slope.min(SLOPE_MAX.into()) as u64
 }
 
-/// As many ones as a distance has bits.
+/// A mask of this many bits.
 fn mask(bits: u32) -> u64 {
     !u64::MAX.checked_shl(bits).unwrap_or(0)
 }

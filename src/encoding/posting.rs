@@ -20,62 +20,62 @@ use crate::kernels::block::{BLOCK_ROWS, BLOCK_WORDS, BlockBits, block_count};
 use crate::kernels::{bits as block_bits, gallop, search, whole};
 use crate::{Error, Result};
 
-/// The most rows of a block that are listed rather than set as bits, where time counts: one row in 64.
-/// Roaring lists up to 4,096; combining bitsets is 4 to 10 times faster from about one in 128 on, and
-/// below one in 64 a bitset would take more than four times a list's memory.
+/// Maximum rows of an array container if time matters: one row in 64. Roaring uses up to 4,096; combining bitsets is
+/// 4 to 10 times faster from about one row in 128 on, and below one in 64 a bitset would take more than four times
+/// the memory of an array.
 pub(crate) const ARRAY_ROWS_MAX: usize = 1024;
 
-/// The same where space counts: more rows take more bytes as a list than as bits.
+/// Maximum rows of an array container if space matters: more rows take more bytes than a bitset.
 const SMALL_ARRAY_ROWS_MAX: usize = 4096;
 
-/// What the containers of a posting are chosen by.
+/// The criterion for choosing containers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Optimize {
-    /// The time that it takes to combine them with others.
+    /// The time to combine them with others.
     Time,
-    /// Their bytes: for what is mostly asked for by itself.
+    /// Their size, for postings that are rarely combined.
     Space,
 }
 
-/// A posting is cut into blocks once it has this many rows a block on average: below that, the
-/// eight bytes of a container weigh more than what 16-bit offsets save.
+/// A posting is divided into blocks if it has this many rows per block on average. Below that, the eight bytes of
+/// a container outweigh the savings of 16-bit offsets.
 const BLOCK_ROWS_MIN: usize = 8;
 
 /// The number of a posting in its segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct PostingId(pub(crate) u32);
 
-/// How a posting is stored. Eight bytes; part of the format.
+/// The entry of a posting. Eight bytes; part of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct PostingEntry {
-    /// The row itself, if it is the only one. Else where the rows start; or, with [`IN_BLOCKS`], where
-    /// the containers do.
+    /// The row itself, if it is the only one. Otherwise the index of the first row or, with [`IN_BLOCKS`], of the first
+    /// container.
     start: u32,
     /// The number of rows.
     cardinality: u32,
 }
 
-/// The bit of an entry's start that says that the posting is cut into blocks.
+/// The bit of an entry's start that marks a posting in blocks.
 const IN_BLOCKS: u32 = 1 << 31;
 
-/// The rows of one block of a posting; or, before the first of a posting, how many containers follow.
-/// Eight bytes; part of the format.
+/// The rows of one block of a posting or, before the first container of a posting, the number of containers. Eight
+/// bytes; part of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Container {
     block: u16,
     cardinality_less_one: u16,
-    /// Where the offsets start, in `u16`s; or, with [`IS_BITSET`], the number of the bitset. In front of
-    /// containers how many they are.
+    /// The index of the first offset, in `u16`s, or, with [`IS_BITSET`], the number of the bitset. In a head, the number
+    /// of containers.
     start: u32,
 }
 
-/// The bit of a container's start that says that its rows are bits.
+/// The bit of a container's start that marks a bitset.
 const IS_BITSET: u32 = 1 << 31;
 
 impl Container {
-    /// What stands before the containers of a posting.
+    /// The head before the containers of a posting.
     fn head(containers: usize) -> Container {
         Container {
             block: 0,
@@ -126,13 +126,13 @@ pub(crate) enum Posting<'a> {
 /// The sections of postings' rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PostingSection {
-    /// Rows, where they are listed.
+    /// Lists of rows.
     Rows,
-    /// Containers, where there is one a block.
+    /// Containers.
     Containers,
-    /// Offsets of containers.
+    /// Arrays of offsets.
     Arrays,
-    /// Bits of containers.
+    /// Bitsets.
     Bitsets,
 }
 
@@ -148,7 +148,7 @@ pub(crate) enum BlockRows<'a> {
 }
 
 impl<'a> Postings<'a> {
-    /// The number of rows of a posting, as stored.
+    /// The stored number of rows of a posting.
     pub(crate) fn cardinality(&self, id: PostingId) -> u32 {
         self.entries[id.0 as usize].cardinality
     }
@@ -239,7 +239,7 @@ impl<'a> Postings<'a> {
         }
     }
 
-    /// The containers after a head that says how many they are, if both are there.
+    /// The containers after a head, if both are in bounds.
     fn containers_from(&self, head: usize) -> Option<&'a [Container]> {
         let count = self.containers.get(head)?;
         let containers = self.containers[head + 1..].get(..count.start as usize)?;
@@ -605,8 +605,7 @@ impl PostingSections {
         });
     }
 
-    /// Adds a posting of some rows of one that was added before: if it is of all of them, they are stored
-    /// once for both.
+    /// Adds a posting of a subset of an earlier posting's rows. If it has all of them, both share the stored rows.
     pub(crate) fn push_part_of(
         &mut self,
         whole: PostingId,
@@ -622,13 +621,13 @@ impl PostingSections {
         }
     }
 
-    /// Whether there are no more rows, containers and offsets than entries and containers can tell apart.
+    /// Whether the numbers of rows, containers and offsets fit into entries and containers.
     pub(crate) fn fit(&self) -> bool {
         let starts = [self.rows.len(), self.containers.len(), self.arrays.len()];
         starts.iter().all(|&starts| starts <= IN_BLOCKS as usize)
     }
 
-    /// Adds the containers of some rows; returns the start of their posting.
+    /// Adds the containers of these rows. Returns the start for the posting's entry.
     fn push_containers(&mut self, rows: &[u32], optimize: Optimize) -> u32 {
         let head = self.containers.len();
         self.containers.push(Container::head(0));

@@ -1,8 +1,7 @@
-//! The entropy bound of each section: how few bytes what it stores could take, if each symbol, or each
-//! set, were coded by itself.
+//! The entropy bound of each section: the minimum number of bytes if each symbol or set is coded independently.
 //!
-//! A budget of bytes says where an encoding is far from its bound, and thus where it pays to change it.
-//! docs/format.md says how bounds are computed, and has the table for two corpora.
+//! The bounds show which encodings could be improved. docs/format.md describes how they are computed, and has the
+//! table for two corpora.
 
 use super::field::{COMPANY_POSTINGS, Field};
 use super::format::{self, FieldNumber};
@@ -16,12 +15,12 @@ use crate::encoding::tokens;
 use crate::query::Facet;
 
 impl Segment {
-    /// The name of each section and the least bytes that it could take.
+    /// The name of each section with its entropy bound in bytes.
     ///
     /// # Errors
-    /// Damage, in anything but the records.
+    /// Damage in anything except the records.
     ///
-    /// Cost: reads everything, records included, and counts each symbol in a table.
+    /// Cost: reads everything, including records, and counts symbols in tables.
     pub(crate) fn entropy_bounds(&self) -> Result<Vec<(String, f64)>> {
         self.check()?;
         let file = self.bytes.borrow_owner();
@@ -42,7 +41,7 @@ impl Segment {
         bounds.collect()
     }
 
-    /// Of each posting, and of each container, the bits that tell its set from all others of its size.
+    /// Adds the bounds of postings: for each list and container, the bits that identify its set.
     fn posting_bits(&self) -> PostingBits {
         let first_of_companies = self.views().table.field_postings[COMPANY_POSTINGS] as usize;
         self.views().postings.bits(|posting| {
@@ -77,7 +76,7 @@ impl Segment {
                 };
                 of_symbols((0..numbers.len).map(|index| numbers.get(index)))
             }
-            // Their bits are those of the words.
+            // Their bits are counted with the words.
             SectionKind::LinearFrames
             | SectionKind::PackedFrames
             | SectionKind::ExceptionBlocks => 0.0,
@@ -128,7 +127,7 @@ impl Segment {
     }
 }
 
-/// The whole elements of a section, as numbers.
+/// The elements of a section as numbers.
 fn elements<const WIDTH: usize>(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
     let (elements, _) = bytes.as_chunks::<WIDTH>();
     elements.iter().map(|element| {

@@ -1,23 +1,23 @@
-//! Records: what a response shows of a signal or company, in one index.
+//! Records: the stored fields of signals and companies.
 //!
 //! ```text
-//! 4     CRC-32C of what follows
-//! n     LEB128: the length of what follows
-//! 4     flags: bit n is set where the n-th field is there; the last where the texts are codes
-//! n     LEB128: the length of the fields, which are the next two lines
-//! ...   dates, instants and numbers that are there, each in LEB128
-//! ...   the length of each text that is there in bytes, in LEB128
-//! n     LEB128: the length of all texts together
-//! ...   the texts one after the other, UTF-8, or the codes that they are replaced by
+//! 4     CRC-32C of the rest
+//! n     LEB128: the length of the rest
+//! 4     flags: bit n is set if the n-th field is present; the last bit if the texts are compressed
+//! n     LEB128: the length of the fields in the next two lines
+//! ...   present dates, instants and numbers, in LEB128
+//! ...   the length of each present text in bytes, in LEB128
+//! n     LEB128: the total length of the texts
+//! ...   the concatenated texts in UTF-8, or their codes
 //! ```
 //!
-//! A date is its days since 1970, zigzag. An instant is the seconds since the date or instant before
-//! it, zigzag and doubled, plus one where nanoseconds follow. An amount is the bytes of its float in
-//! reverse, so that those of round ones are few; a whole number is zigzag.
+//! A date is the number of days since 1970, zigzag-encoded. An instant is the seconds since the previous date or
+//! instant, zigzag-encoded and doubled, plus one if nanoseconds follow. An amount is its float with reversed bytes,
+//! so that round ones are short; an integer is zigzag-encoded.
 //!
-//! Codes are those of the segment's symbol table ([`symbols`](crate::encoding::symbols)). A record is
-//! compressed for itself, since a page reads fifty that are far apart. The checksum is verified when a
-//! record is first read, so the records of a large file need not be read to open it.
+//! Codes belong to the segment's symbol table ([`symbols`](crate::encoding::symbols)). Each record is compressed
+//! separately, because a page reads fifty scattered ones. Checksums are verified when a record is first read, so
+//! opening a file need not read its records.
 
 use std::borrow::Cow;
 
@@ -37,20 +37,19 @@ pub(crate) use write::WRITTEN;
 pub(super) use write::{RecordWriter, write_company, write_signal};
 pub(crate) use write::{check_company, check_signal};
 
-/// The most bytes that the texts of a record may have together: those of a signal of the longest
-/// texts that JSON lines may have. What a record has beside them is far below a kilobyte.
+/// Maximum total bytes of a record's texts: those of a signal with all texts at the limit of JSON lines. The other
+/// fields take much less than a kilobyte.
 const TEXT_BYTES_MAX: usize = 16 << 20;
 
 const CHECKSUM_BYTES: usize = 4;
 
 const FLAGS_BYTES: usize = 4;
 
-/// The flag of a record whose texts are codes.
+/// The flag of a record with compressed texts.
 const ARE_CODES: u32 = 1 << 31;
 
-/// The records of a segment, each verified when it is first read: those of the signals by row,
-/// after them those of the companies. A checksum takes as long as copying a record, which is most of what
-/// a page costs.
+/// The records of a segment: those of signals by row, followed by those of companies. Each is verified when it is first
+/// read, because a checksum takes as long as copying a record, which is most of the cost of a page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Records<'a> {
     pub(super) bytes: &'a [u8],
@@ -59,12 +58,12 @@ pub(super) struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Reads the record of a signal, the `record`-th, at an index of the records.
+    /// Reads the record of a signal, given its number and its offset.
     ///
     /// # Errors
     /// A corrupt record: out of bounds, not matching its checksum, or malformed.
     ///
-    /// Cost: of compressed texts, one allocation each.
+    /// Cost: one allocation per compressed text.
     pub(super) fn signal(
         self,
         record: usize,
@@ -85,7 +84,7 @@ impl<'a> Records<'a> {
         signal.ok_or_else(|| malformed_signal(id))
     }
 
-    /// As [`signal`](Self::signal), with compressed texts in a buffer, which is cleared first.
+    /// As [`signal`](Self::signal), but decompresses texts into a buffer, which is cleared first.
     ///
     /// # Errors
     /// As for [`signal`](Self::signal).
@@ -125,10 +124,10 @@ impl<'a> Records<'a> {
         company.ok_or_else(|| Error::corrupt(format!("the company record at {index} is malformed")))
     }
 
-    /// A record as it is stored, for copying it.
+    /// A stored record, for copying.
     ///
     /// # Errors
-    /// As for [`signal`](Self::signal), but that a malformed record is not noticed.
+    /// As for [`signal`](Self::signal), but malformed records are not detected.
     pub(super) fn stored(self, record: usize, index: u64) -> Result<Stored<'a>> {
         let start = usize::try_from(index).ok();
         let bytes = start.and_then(|start| self.bytes.get(start..));
@@ -150,14 +149,14 @@ impl<'a> Records<'a> {
     }
 }
 
-/// Gives the bytes of a record the checksum that they should have.
+/// Writes the correct checksum into the bytes of a record.
 #[cfg(test)]
 pub(super) fn forge_checksum(bytes: &mut [u8]) {
     let checksum = crc32c::crc32c(&bytes[CHECKSUM_BYTES..]);
     bytes[..CHECKSUM_BYTES].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// A text that outlives the buffer it was decompressed into.
+/// Copies a decompressed text out of its buffer.
 fn owned<'s>(text: &str) -> Cow<'s, str> {
     Cow::Owned(text.to_owned())
 }
@@ -166,21 +165,21 @@ fn malformed_signal(id: SignalId) -> Error {
     Error::corrupt(format!("the record of signal {id} is malformed"))
 }
 
-/// A record as it lies in the file.
+/// A record in a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stored<'a> {
-    /// All of it, from its checksum on.
+    /// All bytes, starting with the checksum.
     pub(super) bytes: &'a [u8],
     flags: u32,
     fields: &'a [u8],
-    /// The length of all texts together.
+    /// The total length of the texts.
     text_bytes: usize,
-    /// The texts, or the codes that they are replaced by.
+    /// The texts or their codes.
     content: &'a [u8],
 }
 
 impl<'a> Stored<'a> {
-    /// The record that some bytes start with.
+    /// Parses the record at the start of some bytes.
     fn first_of(bytes: &'a [u8]) -> Option<Stored<'a>> {
         let mut rest = bytes.get(CHECKSUM_BYTES..)?;
         let length = take_length(&mut rest)?;
@@ -206,18 +205,18 @@ impl<'a> Stored<'a> {
         crc32c::crc32c(covered).to_le_bytes() == *checksum
     }
 
-    /// Whether its texts are codes.
+    /// Whether its texts are compressed.
     pub(super) fn are_codes(&self) -> bool {
         self.flags & ARE_CODES != 0
     }
 
-    /// The texts, where they are not compressed.
+    /// The texts, if they are not compressed.
     fn plain_texts(&self) -> Option<&'a [u8]> {
         (!self.are_codes()).then_some(self.content)
     }
 
-    /// The texts one after the other: those in the file, or decompressed into a buffer, which is cleared
-    /// first. `None` where they are malformed.
+    /// The concatenated texts: those in the file, or decompressed into a buffer, which is cleared first. `None` if they
+    /// are malformed.
     fn texts<'b>(&self, symbols: SymbolTable<'_>, buffer: &'b mut Vec<u8>) -> Option<&'b [u8]>
     where
         'a: 'b,
@@ -230,7 +229,7 @@ impl<'a> Stored<'a> {
         Some(buffer)
     }
 
-    /// Appends the texts. `None` where they are malformed.
+    /// Appends the texts. `None` if they are malformed.
     pub(super) fn append_texts(
         &self,
         symbols: SymbolTable<'_>,
@@ -255,7 +254,7 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// `text` makes the value of a field from what is in the texts.
+/// `text` converts a slice of the texts to the value of a field.
 fn parse_signal<'t, 's>(
     mut fields: Fields<'_>,
     texts: &'t [u8],
@@ -355,11 +354,11 @@ fn parse_company<'t, 's>(
     })
 }
 
-/// What is left of a record's fields. Every reader gives `None` where the bytes do not suffice.
+/// The unread part of a record's fields. Every reader returns `None` if there are not enough bytes.
 struct Fields<'a> {
     flags: u32,
     rest: &'a [u8],
-    /// The date or instant before, in seconds since 1970.
+    /// The previous date or instant, in seconds since 1970.
     last_second: i64,
 }
 
@@ -400,7 +399,7 @@ impl Fields<'_> {
         instant.replace_nanosecond(nanoseconds).ok().map(Some)
     }
 
-    /// The texts, which are the last fields: nothing may be left after them.
+    /// Reads the texts, the last fields, after which nothing may follow.
     fn texts<'t, 's, const N: usize>(
         mut self,
         texts: &'t [u8],
@@ -423,7 +422,7 @@ impl Fields<'_> {
 
 const SECONDS_PER_DAY: i64 = 86_400;
 
-/// A number without its sign, small where it is close to zero: 0, -1, 1, -2 are 0, 1, 2, 3.
+/// Zigzag encoding: maps 0, -1, 1, -2 to 0, 1, 2, 3.
 fn zigzag(number: i64) -> u64 {
     ((number << 1) ^ (number >> (i64::BITS - 1))).cast_unsigned()
 }

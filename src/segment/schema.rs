@@ -1,5 +1,4 @@
-//! The sections of a segment: one table says which there are, of which fields, and how many elements
-//! each holds.
+//! The schema of segments: a table of all sections, their fields, and their numbers of elements.
 //!
 //! Writing, opening, verifying and the space statistics follow [`SECTIONS`], and a test compares it
 //! with docs/format.md. A new section takes a kind and a row here, a call in
@@ -17,7 +16,7 @@ use crate::kernels::block::block_count;
 use crate::query::Facet;
 use crate::{Error, Result};
 
-/// What a section holds; [`SECTIONS`] describes each. The numbers are part of the format.
+/// The kind of a section; [`SECTIONS`] describes each. The numbers are part of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum SectionKind {
     FrameOfReference,
@@ -63,12 +62,12 @@ use SectionKind as Kind;
 #[derive(Debug)]
 pub(crate) struct Section {
     pub(crate) kind: SectionKind,
-    /// The fields that have one.
+    /// The fields with such a section.
     pub(crate) fields: &'static [Field],
     /// Bytes of an element.
     pub(crate) width: usize,
     pub(crate) count: Count,
-    /// What an element is, in the words of docs/format.md.
+    /// The description of an element in docs/format.md.
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "the test of the document reads it")
@@ -76,24 +75,24 @@ pub(crate) struct Section {
     pub(crate) what: &'static str,
 }
 
-/// How many elements a section has.
+/// The number of elements of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Count {
-    /// Any number; the encoding checks what else holds.
+    /// Any number; checked by the encoding.
     Any,
-    /// One for each row.
+    /// One per row.
     Rows,
-    /// One for each block of 65,536 rows.
+    /// One per block of 65,536 rows.
     Blocks,
-    /// One for each fine zone of 2,048 rows.
+    /// One per fine zone of 2,048 rows.
     FineZones,
-    /// One for each company and one more.
+    /// One per company, plus one.
     CompaniesAndOne,
-    /// One for each posting of all fields.
+    /// One per posting of all fields.
     Postings,
-    /// One for each value of the field: see [`Field::value_count`].
+    /// One per value of the field: see [`Field::value_count`].
     Values,
-    /// One for each 64 numbers, of which a field of companies has one a company, and others one a row.
+    /// One per 64 numbers; fields of companies have a number per company, others per row.
     Frames,
 }
 
@@ -370,7 +369,7 @@ const FACETS: usize = Facet::ALL.len();
 const fn facets_and<const N: usize>(others: &[Field]) -> [Field; N] {
     let mut fields = [Field::None; N];
     let mut index = 0;
-    // The fields before the index are set.
+    // Invariant: the fields before the index are set.
     while index < N {
         fields[index] = if index < FACETS {
             Field::Facet(Facet::ALL[index])
@@ -398,7 +397,7 @@ const fn row(
     }
 }
 
-// A kind finds its row by its number.
+// Kinds index this table by their number.
 const _: () = {
     let mut number = 0;
     while number < SECTIONS.len() {
@@ -407,7 +406,7 @@ const _: () = {
     }
 };
 
-/// Every section that a segment has: its kind and its field.
+/// All sections of a segment with their kind and field.
 pub(crate) fn sections() -> impl Iterator<Item = (&'static Section, Field)> {
     const TABLE: &[Section] = &SECTIONS;
     let of_kind =
@@ -416,14 +415,14 @@ pub(crate) fn sections() -> impl Iterator<Item = (&'static Section, Field)> {
 }
 
 impl SectionKind {
-    /// Whether pieces of the section are checked by checkpoints; records have checksums of their own.
+    /// Whether pieces of the section have checkpoints; records have checksums of their own.
     pub(super) fn has_checkpoints(self) -> bool {
         !matches!(self, SectionKind::Records | SectionKind::Checkpoints)
     }
 }
 
 impl Section {
-    /// Checks the length of a field's section in bytes.
+    /// Checks the length of a section in bytes.
     pub(super) fn check_length(&self, field: Field, bytes: usize, table: &Table) -> Result<()> {
         let expected = self.count.of(field, table);
         let elements = bytes as u64 / self.width as u64;

@@ -1,9 +1,9 @@
-//! The cross-checks of a segment: that every number points inside what it points into.
+//! Cross-checks of a segment: every reference is in bounds.
 //!
-//! Checksums say that the bytes are those that were written; these checks say that reading them
-//! cannot go wrong, whatever wrote them. They name the first broken rule. A part's are made when it is
-//! first needed ([`parts`](super::parts)). That each section has as many elements as the
-//! [`schema`](super::schema) says has been checked on opening.
+//! Checksums ensure that the bytes are those that were written; these checks ensure that reading them cannot fail,
+//! regardless of what wrote them. They report the first violated rule. The checks of a part run before its first use
+//! ([`parts`](super::parts)). The number of elements of each section ([`schema`](super::schema)) has been checked
+//! on opening.
 
 use super::companies::RowsByCompany;
 use super::field::company_field;
@@ -16,7 +16,7 @@ use crate::query::Facet;
 use crate::signal::SignalId;
 
 impl Segment {
-    /// Checks a part, whose bytes match their checksums.
+    /// Checks a part, whose checksums have been verified.
     ///
     /// Cost: one pass over it.
     pub(super) fn validate_part(&self, part: Part) -> Result<()> {
@@ -48,7 +48,7 @@ impl Segment {
                 ensure(ascend, "the amounts are out of order")
             }
             Part::CompanyKeys => views.company_keys.0.index.validate_shape(),
-            // A string that has no bounds or is no text reads as an empty one.
+            // A string with invalid bounds or without valid UTF-8 reads as empty.
             Part::CompanyNames => Ok(()),
             Part::CompanyColumn => self.validate_company_column(),
             Part::CompanyRows => self.validate_company_rows(),
@@ -61,8 +61,8 @@ impl Segment {
         }
     }
 
-    /// Checks what no reader relies on, all parts having been checked: that dictionaries are sorted and
-    /// find their keys, that texts are UTF-8, and that the rows of a block are sorted by date.
+    /// Checks rules that no reader relies on, after all parts have been checked: dictionaries are sorted and find their
+    /// keys, texts are UTF-8, and permutations are sorted.
     pub(super) fn validate_order(&self) -> Result<()> {
         let views = self.views();
         for field in [TextField::Title, TextField::Name] {
@@ -91,7 +91,7 @@ impl Segment {
         )
     }
 
-    /// How many rows a posting has is used before the rows are looked at.
+    /// Checks the cardinalities of postings, which are used before their rows are read.
     fn validate_entries(&self) -> Result<()> {
         let postings = &self.views().postings;
         let numbers = self.row_count().max(self.company_count());

@@ -1,4 +1,4 @@
-//! The full check of a segment: everything that was derived from records, derived again.
+//! The full check of a segment: derives all index data from the records again and compares.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -46,7 +46,7 @@ impl Segment {
         self.verify_postings(expected)
     }
 
-    /// Checks that a record is what its fields are written as, checksum included.
+    /// Checks that a record equals the encoding of its fields, including the checksum.
     fn verify_record(
         &self,
         stored: Stored<'_>,
@@ -91,7 +91,7 @@ impl Segment {
         rule(listed, "it lists a row of another company")
     }
 
-    /// A company with rows is in the posting of each value that they have.
+    /// Checks that a company with rows is in the posting of each of its values.
     fn expect_company(&self, number: CompanyNumber, expected: &mut ExpectedPostings) {
         let Some(&row) = self.company_rows(number).first() else {
             return;
@@ -153,7 +153,7 @@ impl Segment {
         self.verify_pairs(row, &signal.title, expected)
     }
 
-    /// The pairs of a title's frequent words have postings.
+    /// Checks the pairs of a title's frequent words.
     fn verify_pairs(
         &self,
         row: Row,
@@ -174,7 +174,7 @@ impl Segment {
         Ok(())
     }
 
-    /// The token stream that a text should have.
+    /// The expected token stream of a text.
     fn stream_of(&self, field: TextField, text: &str) -> Vec<u8> {
         let mut stream = Vec::new();
         text::analyze(text, |term| {
@@ -217,7 +217,7 @@ impl Segment {
     }
 }
 
-/// The numbers of the rows that each posting should have, or of the companies, gathered record by record.
+/// The expected rows or companies of each posting, collected record by record.
 #[derive(Default)]
 struct ExpectedPostings(BTreeMap<PostingId, Vec<u32>>);
 
@@ -230,7 +230,7 @@ impl ExpectedPostings {
     }
 }
 
-/// A value is found by its key, which follows from its label.
+/// Checks that a value is found by the key of its label.
 fn verify_keys(facet: Facet, view: &FacetView<'_>) -> Result<()> {
     let is_found = |value| facet.key(view.labels.get(value)) == view.keys.get(value);
     ensure(

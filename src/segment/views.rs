@@ -1,7 +1,7 @@
-//! The sections of a segment, each viewed as what it holds.
+//! Typed views of a segment's sections.
 //!
-//! Opening a segment creates all views. Creating the few that a query needs anew each time, with the
-//! checks that a cast takes, was a tenth of a short page (`benches/instructions`, rare term).
+//! Opening a segment creates all views. Creating the ones that a query needs each time, with the checks of a cast,
+//! took a tenth of a short page (`benches/instructions`, rare term).
 
 use std::collections::HashMap;
 
@@ -36,7 +36,7 @@ use crate::query::Facet;
 use crate::{Error, Result};
 
 self_cell! {
-    /// The bytes of a segment together with the views of them.
+    /// The bytes of a segment together with views of them.
     pub(super) struct ViewedBytes {
         owner: Bytes,
         #[covariant]
@@ -49,16 +49,16 @@ self_cell! {
 /// A view of a facet's values: value `n` has posting `first_posting + n` and code `n + 1`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FacetView<'a> {
-    /// What values are compared by; sorted.
+    /// The sorted keys of values.
     pub(crate) keys: Dictionary<'a>,
-    /// Whether values with different labels are compared by one key.
+    /// Whether different labels share a key.
     pub(crate) has_repeated_keys: bool,
-    /// What is shown.
+    /// The labels of values.
     pub(crate) labels: Strings<'a>,
-    /// The value of each row: [`Segment::facet_column`](super::Segment::facet_column).
+    /// The codes of rows: [`Segment::facet_column`](super::Segment::facet_column).
     pub(super) column: FacetColumn<'a>,
     pub(super) first_posting: u32,
-    /// The first posting of companies, where the value is the company's.
+    /// The first posting of companies, for facets of companies.
     pub(super) first_company_posting: Option<u32>,
 }
 
@@ -84,8 +84,8 @@ pub(super) struct TextView<'a> {
     pub(super) first_posting: u32,
 }
 
-/// Views of all sections, each of which is as long as it should be. What they hold is checked when it is
-/// needed: see [`parts`](super::parts).
+/// Views of all sections, with checked lengths. The content is checked before its first use: see
+/// [`parts`](super::parts).
 #[derive(Debug)]
 pub(super) struct Views<'a> {
     pub(super) ids: FrameOfReference<'a>,
@@ -111,12 +111,12 @@ pub(super) struct Views<'a> {
     pub(super) table_digest: Digest,
     /// The checkpoints of all sections.
     pub(super) checkpoints: &'a [u32],
-    /// By section of the table: the number of its first checkpoint.
+    /// The number of the first checkpoint of each section, in the order of the table.
     pub(super) first_chunks: Vec<usize>,
 }
 
 impl<'a> Views<'a> {
-    /// Reads the table and views every section, having checked its bounds and its length.
+    /// Reads the table and creates views of all sections after checking their bounds and lengths.
     pub(super) fn read(file: &'a [u8]) -> Result<Views<'a>> {
         let (table, table_digest) = format::read_table(file)?;
         check_counts(&table)?;
@@ -175,14 +175,14 @@ impl<'a> Views<'a> {
         }
     }
 
-    /// Name and length of each section.
+    /// The name and length of each section.
     pub(super) fn section_sizes(&self) -> impl Iterator<Item = (String, u64)> {
         let sections = self.table.sections.iter();
         sections.map(|entry| (section_name(entry.kind, entry.field), entry.length))
     }
 }
 
-/// How reports name a section.
+/// The name of a section in reports.
 pub(super) fn section_name(kind: SectionKind, field: FieldNumber) -> String {
     if field == Field::None.number() {
         format!("{kind:?}")
@@ -206,7 +206,7 @@ fn check_counts(table: &Table) -> Result<()> {
     }
 }
 
-/// The sections of a file: those of the schema, and each as long as it should be.
+/// Checks that a file has the sections of the schema with the right lengths.
 struct Sections<'a, 't> {
     bytes: HashMap<(SectionKind, FieldNumber), &'a [u8]>,
     table: &'t Table,
@@ -244,10 +244,10 @@ impl<'a, 't> Sections<'a, 't> {
         })
     }
 
-    /// A section of the schema, whose elements are `T`.
+    /// A view of a section of the schema with elements of type `T`.
     fn get<T: Pod>(&self, kind: SectionKind, field: Field) -> &'a [T] {
         let bytes = self.bytes.get(&(kind, field.number()));
-        // Sections are aligned, and whole elements long.
+        // Sections are aligned and contain whole elements.
         bytemuck::cast_slice(bytes.expect("the schema has every section that is viewed"))
     }
 

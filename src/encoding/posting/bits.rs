@@ -1,4 +1,4 @@
-//! How few bits the sections of postings could take.
+//! Entropy bounds of the sections of postings.
 
 use hashbrown::HashSet;
 
@@ -6,8 +6,8 @@ use super::{Container, Posting, PostingId, Postings};
 use crate::encoding::entropy::{choice_bits, of_symbols};
 use crate::kernels::block::BLOCK_ROWS;
 
-/// Bits by section: those that tell each list and each container from all others with as many rows, and
-/// those of how many rows they have.
+/// Bits by section: those that identify each list and container among all others with as many rows, plus those of
+/// the numbers of rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PostingBits {
     pub(crate) entries: f64,
@@ -18,7 +18,7 @@ pub(crate) struct PostingBits {
 }
 
 impl Postings<'_> {
-    /// The bits of all postings; `count_of` says how many rows there are for each.
+    /// The bits of all postings; `count_of` returns the number of rows that each could have.
     pub(crate) fn bits(&self, count_of: impl Fn(usize) -> u32) -> PostingBits {
         let cardinalities = self.entries.iter().map(|entry| entry.cardinality.into());
         let in_blocks = self.containers.iter();
@@ -35,7 +35,7 @@ impl Postings<'_> {
                 Posting::List([_]) => bits.entries += f64::from(count).log2(),
                 _ if !seen.insert(entry.start) => {}
                 Posting::List(rows) => bits.rows += choice_bits(count.into(), rows.len() as f64),
-                // No file has such postings.
+                // Dense postings exist only in memory.
                 Posting::Dense(_) => {}
                 Posting::Blocks { containers, .. } => {
                     for container in containers {
