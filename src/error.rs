@@ -199,7 +199,7 @@ impl Error {
         &self.0.reason
     }
 
-    /// What untrusted clients may read: [`reason`](Self::reason) and what the operating system said, without
+    /// The error for untrusted clients: [`reason`](Self::reason) and the error of the operating system, without
     /// paths and addresses.
     pub fn public_reason(&self) -> String {
         match self.io_error() {
