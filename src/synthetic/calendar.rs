@@ -1,4 +1,4 @@
-//! When things happen: days that grow with the position of a signal in the corpus.
+//! Dates of signals, which grow with the position in the corpus.
 
 use time::macros::date;
 use time::{Date, Duration, Time, UtcDateTime};
@@ -11,7 +11,7 @@ pub(super) const AS_OF: Date = date!(2026 - 06 - 30);
 /// Days from the first signal's arrival to [`AS_OF`]: five and a half years.
 const SPAN_DAYS: u64 = 2007;
 
-/// When a signal happened and when it became known.
+/// The dates of a signal.
 pub(super) struct Moments {
     /// The day of the activity.
     pub(super) date: Date,
@@ -21,10 +21,10 @@ pub(super) struct Moments {
     pub(super) updated_at: UtcDateTime,
 }
 
-/// The moments of the `index`-th of `signals` signals.
+/// The dates of the `index`-th of `signals` signals.
 ///
-/// Arrivals are ordered and three times as dense at the end of the span as at its beginning. The
-/// activity itself lies up to two weeks before its arrival, and up to 400 days for one in twenty.
+/// Arrivals are ordered and three times as dense at the end of the span as at its beginning. The activity is up to
+/// two weeks before its arrival, and up to 400 days for one signal in twenty.
 pub(super) fn moments(random: &mut Random, index: u64, signals: u64) -> Moments {
     let arrival = AS_OF.saturating_sub(days(age_days(index, signals)));
     let delay = if random.chance(5) {
@@ -46,15 +46,15 @@ pub(super) fn moments(random: &mut Random, index: u64, signals: u64) -> Moments 
     }
 }
 
-/// A moment of the 400 days before [`AS_OF`].
+/// An instant in the 400 days before [`AS_OF`].
 pub(super) fn recent_moment(random: &mut Random) -> UtcDateTime {
     midnight(AS_OF).saturating_sub(seconds(random.below(400 * SECONDS_PER_DAY)))
 }
 
 const SECONDS_PER_DAY: u64 = 24 * 60 * 60;
 
-/// Days before [`AS_OF`] at which a signal arrives: span · f · (f + 1) / 2, where f is the part
-/// of the corpus that comes after it.
+/// Days between a signal's arrival and [`AS_OF`]: span · f · (f + 1) / 2, where f is the fraction of the corpus
+/// after it.
 fn age_days(index: u64, signals: u64) -> u64 {
     let after = u128::from(signals - 1 - index);
     let signals = u128::from(signals);

@@ -1,4 +1,4 @@
-//! Companies: the identity a title needs, and the whole record.
+//! Generates companies: the identity used in titles, and the whole record.
 
 use std::borrow::Cow;
 
@@ -11,21 +11,21 @@ use crate::signal::Company;
 /// Separates the random streams of companies from those of signals.
 const STREAM: u64 = 1;
 
-/// What other records say of a company.
+/// The identity of a company, as used in other records.
 pub(super) struct Identity {
-    /// The whole name, legal form included.
+    /// The whole name, including the legal form.
     pub(super) name: String,
-    /// The bytes of `name` that people use in headlines.
+    /// The length of the part of `name` used in headlines, in bytes.
     short_length: usize,
-    /// Unique within the corpus, since it ends with the company's number.
+    /// Unique within the corpus, because it ends with the company's number.
     pub(super) slug: String,
     pub(super) country: Option<Country>,
-    /// What comes after the identity in the company's stream.
+    /// The random stream after the identity.
     random: Random,
 }
 
 impl Identity {
-    /// The identity of the company of that number. Costs two allocations.
+    /// The identity of the company with a number. Costs two allocations.
     pub(super) fn of(seed: u64, index: u64) -> Identity {
         let mut random = Random::of_record(seed, STREAM, index);
         let mut name = String::with_capacity(40);
@@ -55,13 +55,13 @@ impl Identity {
         }
     }
 
-    /// The name as headlines write it: without the legal form.
+    /// The name in headlines, without the legal form.
     pub(super) fn short_name(&self) -> &str {
         &self.name[..self.short_length]
     }
 }
 
-/// The whole record of the company of that number.
+/// The whole record of the company with a number.
 pub(super) fn company(seed: u64, index: u64) -> Company<'static> {
     let Identity {
         name,
@@ -97,9 +97,9 @@ pub(super) fn company(seed: u64, index: u64) -> Company<'static> {
     }
 }
 
-/// Appends a number in the digits 0 to 9 and a to z.
+/// Appends a number in base 36.
 pub(super) fn push_base_36(mut number: u64, out: &mut String) {
-    /// Digits of the largest `u64`.
+    /// Base-36 digits of the largest `u64`.
     const MOST_DIGITS: usize = 13;
     let mut digits = [b'0'; MOST_DIGITS];
     let mut start = MOST_DIGITS;
@@ -114,7 +114,7 @@ pub(super) fn push_base_36(mut number: u64, out: &mut String) {
     out.extend(digits[start..].iter().map(|&digit| char::from(digit)));
 }
 
-/// The name in one of the spellings that break careless readers.
+/// The name in one of several spellings that break careless parsers.
 fn adorned(random: &mut Random, name: &str) -> String {
     match random.below(8) {
         0 => format!("{name} \"Next\""),
@@ -147,7 +147,7 @@ fn tagline(random: &mut Random) -> String {
     }
 }
 
-/// A number of employees in each of the buckets, now and then at its bounds, or none.
+/// A number of employees in one of the buckets, sometimes at its bounds, or none.
 fn employees(random: &mut Random) -> Option<i64> {
     const BOUNDS: &[u64] = &[1, 49, 50, 100, 101, 500, 501];
     let number = match random.below(100) {
@@ -165,7 +165,7 @@ fn founded_year(random: &mut Random) -> i64 {
     2026 - random.logarithmic(1, 7) as i64
 }
 
-/// What companies add to their name for their trade.
+/// Suffixes of names by industry.
 const TRADES: &[&str] = &[
     "Robotics",
     "Systems",
@@ -228,7 +228,7 @@ const LEGAL_FORM_RANKS: Zipf = Zipf::new(LEGAL_FORMS.len() as u64, 2);
 
 const INDUSTRY_RANKS: Zipf = Zipf::new(INDUSTRIES.len() as u64, 2);
 
-/// Every industry, by falling frequency.
+/// All industries, most frequent first.
 const INDUSTRIES: &[&str] = &[
     "Software",
     "Financial Services",

@@ -1,18 +1,17 @@
-//! Synthetic corpora: signals and companies of any number, made up as they are asked for.
+//! Synthetic corpora: any number of signals and companies, generated on demand.
 //!
-//! For measuring, for tests and for trying things out. A corpus is its size and its seed; each
-//! record follows from them and from its own position alone, so nothing is held in memory, any
-//! record can be had at once, and the same corpus has the same bytes on every machine.
+//! For benchmarks, tests and trying things out. A corpus is defined by its size and its seed. Each record depends
+//! only on these and its own position, so nothing is held in memory, records can be generated in any order, and the
+//! same corpus has the same bytes on every machine.
 //!
-//! The records have the shape of real ones: words of titles follow the two-part Zipf law of large
-//! text collections, so that about half of all distinct words occur once; words that belong
-//! together stand together; categories, countries, industries and companies are skewed; dates grow
-//! with ids, unevenly; fields are absent, and spellings awkward, about as often as in reality.
-//! They are not meant to be read for their sense.
+//! The statistics resemble those of real records: words of titles follow the two-part Zipf law of large text
+//! collections, so about half of all distinct words occur once; common phrases occur; categories, countries,
+//! industries and companies are skewed; dates grow unevenly with ids; missing fields and unusual spellings are about
+//! as frequent as in reality. The texts are meaningless.
 //!
-//! A million signals have about 50,000 companies, 8 million words in titles, 62,000 of them
-//! distinct, and make about 560 bytes of JSON each; 12 % have funding details and 25 % hiring
-//! attributes. The vocabulary grows as the square root of the corpus.
+//! A million signals have about 50,000 companies, 8 million words in titles, 62,000 of them distinct, and about 560
+//! bytes of JSON each; 12 % have funding details and 25 % hiring attributes. The vocabulary grows as the square root
+//! of the corpus.
 //!
 //! ```
 //! use signaldex::synthetic::Corpus;
@@ -41,7 +40,7 @@ use self::random::Zipf;
 use crate::error::{Error, Result};
 use crate::signal::{Company, Signal};
 
-/// A synthetic corpus: a size and a seed. Copying one costs nothing.
+/// A synthetic corpus, defined by a size and a seed. Cheap to copy.
 #[derive(Clone, Copy, Debug)]
 pub struct Corpus {
     signals: u64,
@@ -54,14 +53,13 @@ impl Corpus {
     /// The maximum number of signals of a corpus.
     pub const MOST_SIGNALS: u64 = 100_000_000;
 
-    /// The corpus of `signals` signals, from 1 to [`MOST_SIGNALS`](Self::MOST_SIGNALS), that
-    /// `seed` leads to.
+    /// The corpus of `signals` signals, from 1 to [`MOST_SIGNALS`](Self::MOST_SIGNALS), with a seed.
     ///
     /// # Errors
     ///
     /// A number of signals outside the range; the error [is invalid](Error::is_invalid).
     pub fn new(signals: u64, seed: u64) -> Result<Corpus> {
-        /// Signals for each company, on average.
+        /// Average number of signals per company.
         const SIGNALS_PER_COMPANY: u64 = 20;
         if !(1..=Self::MOST_SIGNALS).contains(&signals) {
             let most = Self::MOST_SIGNALS;
@@ -78,24 +76,24 @@ impl Corpus {
         })
     }
 
-    /// Every company, each slug once. Some have no signal.
+    /// All companies, with distinct slugs. Some have no signals.
     pub fn companies(&self) -> impl Iterator<Item = Company<'static>> + use<> {
         let seed = self.seed;
         (0..self.companies).map(move |index| company::company(seed, index))
     }
 
-    /// Every signal, in strictly ascending order of ids. Costs one to two microseconds each.
+    /// All signals, in strictly ascending order of ids. Costs one to two microseconds each.
     pub fn signals(&self) -> impl Iterator<Item = Signal<'static>> + use<> {
         let corpus = *self;
         (0..self.signals).map(move |index| signal::signal(&corpus, index))
     }
 
-    /// The signal at `index`, counted from 0 in order of ids; `None` from the end on.
+    /// The signal at `index`, counted from 0 in order of ids; `None` past the end.
     pub fn signal(&self, index: u64) -> Option<Signal<'static>> {
         (index < self.signals).then(|| signal::signal(self, index))
     }
 
-    /// The company at `index`, counted from 0; `None` from the end on.
+    /// The company at `index`, counted from 0; `None` past the end.
     pub fn company(&self, index: u64) -> Option<Company<'static>> {
         (index < self.companies).then(|| company::company(self.seed, index))
     }
@@ -105,12 +103,12 @@ impl Corpus {
         self.signals
     }
 
-    /// The number of companies: one for 20 signals, and at least one.
+    /// The number of companies: one per 20 signals, and at least one.
     pub fn company_count(&self) -> u64 {
         self.companies
     }
 
-    /// "Today" as the corpus sees it: no date in it is later.
+    /// The date to pass as today: no date of the corpus is later.
     pub fn as_of(&self) -> Date {
         calendar::AS_OF
     }

@@ -1,8 +1,8 @@
-//! Who writes and who is sought: names of authors, and roles with their hiring attributes.
+//! Names and positions of authors, and roles with their hiring attributes.
 
 use super::random::{Random, Zipf};
 
-/// A position that companies look to fill.
+/// A role in a hiring signal.
 #[derive(Clone, Copy)]
 pub(super) struct Role {
     pub(super) title: &'static str,
@@ -10,7 +10,7 @@ pub(super) struct Role {
     pub(super) seniority: &'static str,
 }
 
-/// A role, common ones most often.
+/// A random role, weighted by frequency.
 pub(super) fn role(random: &mut Random) -> Role {
     ROLE_RANKS.pick(random, ROLES)
 }
@@ -20,7 +20,7 @@ pub(super) fn name(random: &mut Random) -> (&'static str, &'static str) {
     (random.pick(FIRST_NAMES), random.pick(SURNAMES))
 }
 
-/// A position of a person who reports on a company.
+/// A random position of an author.
 pub(super) fn position(random: &mut Random) -> &'static str {
     POSITION_RANKS.pick(random, POSITIONS)
 }
@@ -37,7 +37,7 @@ const fn role_of(title: &'static str, job_function: &'static str, seniority: &'s
     }
 }
 
-/// Every role, by falling frequency.
+/// All roles, most frequent first.
 const ROLES: &[Role] = &[
     role_of("Software Engineer", "engineering", "mid"),
     role_of("Account Executive", "sales", "mid"),
@@ -184,7 +184,7 @@ const SURNAMES: &[&str] = &[
     "Zhang",
 ];
 
-/// Every position of an author, by falling frequency.
+/// All positions of authors, most frequent first.
 const POSITIONS: &[&str] = &[
     "Founder & CEO",
     "Chief Executive Officer",

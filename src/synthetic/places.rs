@@ -1,15 +1,15 @@
-//! Where companies are: countries as registers spell them, the most frequent first, with cities.
+//! Countries and cities of companies, most frequent first.
 
 use super::random::{Random, Zipf};
 
-/// A country and some of its cities.
+/// A country with cities.
 #[derive(Clone, Copy)]
 pub(super) struct Country {
     pub(super) name: &'static str,
     pub(super) cities: &'static [&'static str],
 }
 
-/// A country, the first of the list most often.
+/// A random country, weighted by frequency.
 pub(super) fn country(random: &mut Random) -> Country {
     COUNTRY_RANKS.pick(random, COUNTRIES)
 }
@@ -20,7 +20,7 @@ const fn of(name: &'static str, cities: &'static [&'static str]) -> Country {
     Country { name, cities }
 }
 
-/// Every country, by falling frequency.
+/// All countries, most frequent first.
 const COUNTRIES: &[Country] = &[
     of(
         "United States",

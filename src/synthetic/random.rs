@@ -1,7 +1,7 @@
-//! Chance that is the same everywhere: a small generator and the distributions drawn from it.
+//! Platform-independent random numbers and distributions.
 //!
-//! Nothing here touches the mathematics library of the platform, whose last digits differ from
-//! one to the next: all of it is integer arithmetic, logarithms and powers included.
+//! All arithmetic is on integers, including logarithms and powers, because the results of floating-point libraries
+//! differ between platforms.
 
 /// Fraction bits of fixed-point numbers in this file.
 const FRACTION_BITS: u32 = 32;
@@ -11,15 +11,15 @@ const ONE: u64 = 1 << FRACTION_BITS;
 
 /// SplitMix64: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
 ///
-/// It passes through every 64-bit state once, is fast, and any two seeds give streams that look
-/// unrelated, so that each record can have a stream of its own.
+/// It has full period, is fast, and different seeds give independent-looking streams, so each record can have its
+/// own stream.
 #[derive(Clone, Debug)]
 pub(super) struct Random {
     state: u64,
 }
 
 impl Random {
-    /// The stream of one record: the `index`-th of its `kind` in the corpus of that seed.
+    /// The stream of one record: the `index`-th of its `kind` in the corpus with a seed.
     pub(super) fn of_record(seed: u64, kind: u64, index: u64) -> Random {
         let corpus = mix(seed.wrapping_add(mix(kind)));
         Random {
@@ -27,24 +27,24 @@ impl Random {
         }
     }
 
-    /// Any 64 bits.
+    /// 64 random bits.
     pub(super) fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(GOLDEN_GAMMA);
         mix(self.state)
     }
 
-    /// A number below `bound`, or 0 where `bound` is 0; each as likely as the others.
+    /// A uniform number below `bound`, or 0 if `bound` is 0.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         let product = u128::from(self.bits()) * u128::from(bound);
         (product >> 64) as u64
     }
 
-    /// Whether something that happens `percent` times in a hundred happens now.
+    /// `true` with a probability of `percent`.
     pub(super) fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    /// One of `items`, each as likely as the others.
+    /// A uniformly chosen item.
     ///
     /// # Panics
     ///
@@ -53,7 +53,7 @@ impl Random {
         items[self.below(items.len() as u64) as usize]
     }
 
-    /// One of `items`, as likely as its weight says.
+    /// A randomly chosen item, by weight.
     ///
     /// # Panics
     ///
@@ -69,24 +69,23 @@ impl Random {
         items[items.len() - 1].1
     }
 
-    /// `low` times a power of two from 0 to `octaves`: every octave as likely as the others.
+    /// A log-uniform number from `low` to `low` times two to the power of `octaves`.
     pub(super) fn logarithmic(&mut self, low: u64, octaves: u64) -> u64 {
         let power = power_of_two(self.below(octaves << FRACTION_BITS));
         ((u128::from(low) * u128::from(power)) >> FRACTION_BITS) as u64
     }
 
-    /// A rank from `first` on that is beyond `x` in about `first / x` of the cases.
+    /// A rank of at least `first` that exceeds `x` with a probability of about `first / x`.
     ///
-    /// Rank r then has a share proportional to 1 / r². With such a tail the number of distinct
-    /// ranks grows as the square root of the number drawn, and half of them are drawn once.
+    /// Rank r has a share proportional to 1 / r². With such a tail, the number of distinct ranks grows as the square
+    /// root of the number of draws, and half of them are drawn once.
     pub(super) fn tail_rank(&mut self, first: u64) -> u64 {
         let divisor = (self.bits() >> (64 - FRACTION_BITS)) + 1;
         (first << FRACTION_BITS) / divisor
     }
 }
 
-/// Zipf's law with a flattened head: rank r, from 0 on, has a share proportional to
-/// 1 / (r + 1 + `flatness`).
+/// Zipf's law with a flattened head: rank r, counted from 0, has a share proportional to 1 / (r + 1 + `flatness`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Zipf {
     ranks: u64,
@@ -96,7 +95,7 @@ pub(super) struct Zipf {
 }
 
 impl Zipf {
-    /// The law over `ranks` ranks, at least one.
+    /// The distribution over `ranks` ranks, at least one.
     pub(super) const fn new(ranks: u64, flatness: u64) -> Zipf {
         let offset = 1 + flatness;
         let lowest_exponent = binary_logarithm(offset);
@@ -116,7 +115,7 @@ impl Zipf {
         position.saturating_sub(self.offset).min(self.ranks - 1)
     }
 
-    /// One of `items`, the first ones most often; the law has to be over as many ranks.
+    /// An item, the first ones most frequently. The distribution must have as many ranks as there are items.
     pub(super) fn pick<T: Copy>(&self, random: &mut Random, items: &[T]) -> T {
         items[self.sample(random) as usize]
     }
@@ -134,7 +133,7 @@ fn mix(mut bits: u64) -> u64 {
 
 /// The binary logarithm of a positive number, as a fixed-point number rounded down.
 ///
-/// Squaring the mantissa doubles its logarithm, so each squaring brings one bit to light.
+/// Squaring the mantissa doubles its logarithm, so each squaring yields one bit.
 const fn binary_logarithm(number: u64) -> u64 {
     let whole = number.ilog2();
     let mut mantissa = ((number as u128) << 63) >> whole;
@@ -154,8 +153,8 @@ const fn binary_logarithm(number: u64) -> u64 {
 
 /// Two to the power of a fixed-point number below 31, as a fixed-point number.
 ///
-/// Between whole powers 2^f is taken as 1 + f (a + (1 - a) f), which meets it at both ends and is
-/// never off by more than 0.4 %.
+/// Between integer powers, 2^f is approximated by 1 + f (a + (1 - a) f), which is exact at both ends and has an
+/// error of at most 0.4 %.
 fn power_of_two(exponent: u64) -> u64 {
     /// The slope a of the approximation at f = 0.
     const SLOPE: u64 = (ONE * 6565) / 10_000;

@@ -1,4 +1,4 @@
-//! Signals: one record from its number, all fields of it.
+//! Generates signals from their numbers.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::signal::{Currency, Funding, Hiring, Signal, SignalId};
 /// Separates the random streams of signals from those of companies.
 const STREAM: u64 = 2;
 
-/// The signal at `index`, which is below the corpus's number of signals.
+/// The signal at `index`, which is less than the corpus's number of signals.
 pub(super) fn signal(corpus: &Corpus, index: u64) -> Signal<'static> {
     let random = &mut Random::of_record(corpus.seed(), STREAM, index);
     let id = id(random, index, corpus.signal_count());
@@ -63,11 +63,11 @@ pub(super) fn signal(corpus: &Corpus, index: u64) -> Signal<'static> {
     }
 }
 
-/// Ascending ids with gaps; the last ones are beyond 2^63, the very last is the maximum.
+/// Ascending ids with gaps; the last ones exceed 2^63, and the very last is the maximum.
 fn id(random: &mut Random, index: u64, signals: u64) -> SignalId {
-    /// Ids grow by this much on average.
+    /// Average distance of ids.
     const STRIDE: u64 = 1009;
-    /// The last signals, of any corpus of a thousand or more, that have such ids.
+    /// The number of such signals at the end of a corpus of at least a thousand.
     const HUGE: u64 = 4;
     let after = signals - 1 - index;
     let jitter = random.below(STRIDE);
@@ -79,9 +79,9 @@ fn id(random: &mut Random, index: u64, signals: u64) -> SignalId {
     SignalId::new(number).expect("ids of a corpus are positive and at most the maximum")
 }
 
-/// A readable name for links: the title's ASCII letters and digits, and the id.
+/// A readable name for URLs: the title's ASCII letters and digits, and the id.
 fn slug(title: &str, id: SignalId) -> String {
-    /// Bytes of the title that a slug shows.
+    /// Bytes of the title in a slug.
     const LONGEST: usize = 48;
     let mut slug = String::with_capacity(LONGEST + 16);
     for byte in title.bytes().filter(u8::is_ascii) {
@@ -113,7 +113,7 @@ fn activity_url(random: &mut Random, id: SignalId) -> String {
     url
 }
 
-/// A person who reported an activity.
+/// The author of a signal.
 struct Author {
     first_name: &'static str,
     surname: &'static str,
@@ -143,12 +143,12 @@ impl Author {
     }
 }
 
-/// A stage with the amounts that are usual for it.
+/// A stage with its typical amounts.
 #[derive(Clone, Copy)]
 struct Stage {
     name: &'static str,
     lowest_amount: u64,
-    /// The highest amount is as many times the doubled lowest one.
+    /// The number of doublings from the lowest to the highest amount.
     doublings: u64,
 }
 
@@ -162,7 +162,7 @@ fn funding(random: &mut Random) -> Funding<'static> {
     }
 }
 
-/// Mostly two significant digits, as announcements have them; some to the cent, and a few zero.
+/// Mostly two significant digits, as in announcements; some exact to the cent, and a few zero.
 fn amount(random: &mut Random, stage: Stage) -> f64 {
     let amount = random.logarithmic(stage.lowest_amount, stage.doublings);
     match random.below(200) {
@@ -190,7 +190,7 @@ fn currency(random: &mut Random) -> Currency {
     Currency::new(random.weighted(CODES)).expect("the codes of the list are well-formed")
 }
 
-/// An amount as headlines write it, such as `€12.5M`; `undisclosed` where there is none.
+/// An amount in the form of headlines, such as `€12.5M`; `undisclosed` if there is none.
 fn headline_amount(funding: &Funding<'_>) -> String {
     let Some(amount) = funding.amount else {
         return "undisclosed".into();
@@ -203,7 +203,7 @@ fn headline_amount(funding: &Funding<'_>) -> String {
         Some(_) => "~",
         None => "",
     };
-    // Tenths of the unit, since announcements have at most one digit after the point.
+    // In tenths of the unit, because announcements have at most one decimal.
     let (tenths, unit) = match amount as u64 {
         0..1_000_000 => (amount as u64 / 100, 'K'),
         1_000_000..1_000_000_000 => (amount as u64 / 100_000, 'M'),
@@ -251,7 +251,7 @@ fn hiring(random: &mut Random, role: Role) -> Hiring<'static> {
     }
 }
 
-/// The law by which companies have signals; flattened so that the first has a few in a thousand.
+/// The distribution of signals over companies, flattened so that the first has a few in a thousand.
 pub(super) const fn company_ranks(companies: u64) -> Zipf {
     Zipf::new(companies, 40)
 }

@@ -1,11 +1,11 @@
-//! Stories: the kind of a signal, and its title and evidence made from patterns.
+//! The kind of a signal, and its title and evidence, generated from patterns.
 
 use super::company::Identity;
 use super::people::{self, Role};
 use super::random::Random;
 use super::words::{phrase, push_word};
 
-/// What a signal is about. A kind is also a category, except where the category is left out.
+/// The kind of a signal, which is also its category, unless the category is missing.
 #[derive(Clone, Copy)]
 pub(super) struct Kind {
     pub(super) category: &'static str,
@@ -13,12 +13,12 @@ pub(super) struct Kind {
     evidence: &'static [&'static str],
 }
 
-/// A kind of signal, as often as its share says.
+/// A random kind, weighted by share.
 pub(super) fn kind(random: &mut Random) -> Kind {
     random.weighted(KINDS)
 }
 
-/// What the slots of patterns are filled with.
+/// The values of the slots of patterns.
 pub(super) struct Facts<'a> {
     pub(super) company: &'a Identity,
     pub(super) role: Role,
@@ -27,7 +27,7 @@ pub(super) struct Facts<'a> {
     pub(super) stage: &'a str,
 }
 
-/// A title of 5 to 12 words; of fewer words where a script writes none apart.
+/// A title of 5 to 12 words; fewer in scripts without spaces.
 pub(super) fn title(random: &mut Random, kind: Kind, facts: &Facts<'_>) -> String {
     let mut title = String::with_capacity(96);
     if random.below(1000) < FOREIGN_PER_THOUSAND {
@@ -56,12 +56,12 @@ pub(super) fn evidence(random: &mut Random, kind: Kind, facts: &Facts<'_>) -> St
 /// Sentences after the first, mostly one or two.
 const REMARK_COUNTS: &[u64] = &[0, 1, 1, 2, 2];
 
-/// Titles of a thousand that are written in another language.
+/// Titles per thousand in another language.
 const FOREIGN_PER_THOUSAND: u64 = 12;
 
 const MOST_TITLE_WORDS: usize = 12;
 
-/// Adds words until the title has as many as chance wants it to have.
+/// Adds words until the title has a random target length.
 fn lengthen(random: &mut Random, title: &mut String) {
     const CONNECTORS: &[&str] = &[" for", " with", " in", " and", " to", " at", " as"];
     let wanted = 5 + random.below(4) + random.below(4);
@@ -87,7 +87,7 @@ fn word_count(text: &str) -> u64 {
     1 + text.bytes().filter(|&byte| byte == b' ').count() as u64
 }
 
-/// Appends `pattern` with its slots, such as `{company}`, filled.
+/// Appends `pattern` with filled slots such as `{company}`.
 fn expand(pattern: &str, facts: &Facts<'_>, random: &mut Random, out: &mut String) {
     let mut rest = pattern;
     while let Some((before, from_slot)) = rest.split_once('{') {
@@ -131,7 +131,7 @@ fn push_person(random: &mut Random, out: &mut String) {
     out.push_str(last);
 }
 
-/// The kind of each signal with its share in percent.
+/// The kinds with their shares in percent.
 #[rustfmt::skip]
 const KINDS: &[(u64, Kind)] = &[
     (25, Kind {
@@ -295,10 +295,10 @@ const KINDS: &[(u64, Kind)] = &[
     }),
 ];
 
-/// The category of the kind that has funding details.
+/// The category of signals with funding details.
 pub(super) const FUNDING: &str = "funding";
 
-/// The category of the kind that has hiring attributes.
+/// The category of signals with hiring attributes.
 pub(super) const HIRING: &str = "hiring";
 
 const FOREIGN_TITLES: &[&str] = &[

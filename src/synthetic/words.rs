@@ -1,11 +1,11 @@
-//! The vocabulary: real words and phrases first, then any number of coined words.
+//! The vocabulary: real words and phrases, followed by any number of invented words.
 //!
-//! Ranks follow the two-part law that large collections of text show: Zipf's law with an
-//! exponent of one for the common words, and of two for the rare ones.
+//! Ranks follow the two-part law of large text collections: Zipf's law with an exponent of one for common words,
+//! and of two for rare ones.
 
 use super::random::{Random, Zipf};
 
-/// Appends a word of the vocabulary, common ones most often.
+/// Appends a random word of the vocabulary, weighted by frequency.
 pub(super) fn push_word(random: &mut Random, out: &mut String) {
     let rank = if random.chance(RARE_PERCENT) {
         random.tail_rank(FIRST_RARE_RANK)
@@ -20,35 +20,35 @@ pub(super) fn push_word(random: &mut Random, out: &mut String) {
     }
 }
 
-/// Appends a name-like coined word with a capital, as companies choose them.
+/// Appends an invented, capitalised brand name.
 pub(super) fn push_brand(random: &mut Random, out: &mut String) {
     let start = out.len();
     push_coined(random.tail_rank(FIRST_BRAND_RANK), out);
     out[start..start + 1].make_ascii_uppercase();
 }
 
-/// A phrase of two to four words that belong together, or a single awkward word.
+/// A phrase of two to four words, or a single word with unusual spelling.
 pub(super) fn phrase(random: &mut Random) -> &'static str {
     PHRASE_RANKS.pick(random, PHRASES)
 }
 
-/// In a hundred words, those drawn from the rare ones.
+/// Percentage of words drawn from the rare ones.
 const RARE_PERCENT: u64 = 25;
 
-/// The rank at which the rare words begin.
+/// The rank at which rare words start.
 const FIRST_RARE_RANK: u64 = 2600;
 
-/// Flattens the head of the brands so that few companies share one.
+/// Flattens the distribution of brands, so that few companies share one.
 const FIRST_BRAND_RANK: u64 = 500;
 
 const COMMON_WORDS: Zipf = Zipf::new(FIRST_RARE_RANK, 1);
 
 const PHRASE_RANKS: Zipf = Zipf::new(PHRASES.len() as u64, 4);
 
-/// Appends the coined word of that number; different numbers give different words.
+/// Appends the invented word with a number; different numbers give different words.
 ///
-/// A word is two or more syllables, each consonants and one vowel, and an ending. Since every
-/// syllable ends with its vowel, a word can be taken apart in one way only.
+/// A word has two or more syllables, each of consonants and one vowel, and an ending. Every syllable ends with its
+/// vowel, so words can be split in only one way, which makes them unique.
 fn push_coined(number: u64, out: &mut String) {
     let endings = ENDINGS.len() as u64;
     push_syllable(number % SYLLABLES, out);
@@ -65,8 +65,7 @@ fn push_coined(number: u64, out: &mut String) {
 
 /// Appends the syllable of a number below [`SYLLABLES`].
 fn push_syllable(number: u64, out: &mut String) {
-    /// Without a divisor in common with [`SYLLABLES`], so that it only reorders them: words of
-    /// neighbouring numbers then sound unlike each other.
+    /// Coprime to [`SYLLABLES`], so that it permutes them and words of neighbouring numbers differ.
     const STEP: u64 = 37;
     let onsets = ONSETS.len() as u64;
     let number = number * STEP % SYLLABLES;
@@ -136,7 +135,7 @@ const WORDS: &[&str] = &[
     "bearings", "cables", "lighting", "heating", "cooling", "ventilation", "elevators", "cranes",
 ];
 
-/// What is written together, most frequent first; awkward spellings among them.
+/// Common phrases, most frequent first, some with unusual spelling.
 #[rustfmt::skip]
 const PHRASES: &[&str] = &[
     "machine learning", "supply chain", "artificial intelligence", "customer experience",
