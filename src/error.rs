@@ -237,8 +237,8 @@ impl fmt::Display for Error {
     }
 }
 
-/// Appends the sources of an error, each after a colon. One whose text stands in that of an error before it
-/// is left out: crates for HTTP and object stores repeat their sources at each level.
+/// Appends the sources of an error, each after a colon. Skips sources whose text is already contained, because
+/// crates for HTTP and object stores repeat their sources at each level.
 pub(crate) fn write_sources(
     error: &(dyn std::error::Error + 'static),
     f: &mut fmt::Formatter<'_>,

@@ -61,7 +61,7 @@ pub(super) enum Wanted {
     Signal(SignalId),
     /// The rendered detail of a company.
     Company(String),
-    /// What the node holds, whatever the generation.
+    /// The loaded shards of all generations.
     LoadedShards,
 }
 

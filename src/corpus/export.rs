@@ -1,4 +1,4 @@
-//! Exports of an index of this process, slice by slice.
+//! Exports of a local index, slice by slice.
 
 use std::ops::{ControlFlow, RangeInclusive};
 
@@ -8,36 +8,36 @@ use crate::json::{write_csv_header, write_csv_signal, write_item_line};
 use crate::query::{ExportFormat, Order, Start};
 use crate::{Filter, Query, Result, SignalId, Snapshot, catch_damage};
 
-/// The most signals of a slice, each of which is charged before it is sent.
+/// Maximum number of signals in a slice, which is charged before it is sent.
 pub(crate) const SLICE_SIGNALS_MAX: u64 = 1000;
 
-/// Bytes after which a slice ends: about those of 1,000 usual signals, so that an export takes no more
-/// memory where signals are large. A slice exceeds it by at most one signal.
+/// Bytes after which a slice ends: about 1,000 typical signals, so that large signals take no more memory. A slice
+/// exceeds it by at most one signal.
 const SLICE_BYTES: usize = 1 << 20;
 
-/// What is asked of an export.
+/// A request for a slice.
 #[derive(Clone, Debug)]
 pub(crate) struct ExportRequest {
     pub(crate) filter: Filter,
     pub(crate) format: ExportFormat,
-    /// The signal after which the next slice begins.
+    /// The slice starts after this signal.
     pub(crate) after: Option<SignalId>,
-    /// The most signals from there on.
+    /// Maximum number of signals from there on.
     pub(crate) items_max: u64,
 }
 
-/// Signals that follow each other in an export, newest id first.
+/// Consecutive signals of an export, newest id first.
 #[derive(Debug)]
 pub(crate) struct ExportSlice {
     pub(crate) ids: Vec<SignalId>,
-    /// A line for each.
+    /// A line per signal.
     pub(crate) body: Vec<u8>,
-    /// Whether nothing follows.
+    /// Whether this is the last slice.
     pub(crate) is_last: bool,
 }
 
 impl ExportRequest {
-    /// What follows a slice that this found; `None` where nothing does.
+    /// The request for the next slice, if there is one.
     pub(crate) fn after_slice(&self, slice: &ExportSlice) -> Option<ExportRequest> {
         let last = slice.ids.last().filter(|_| !slice.is_last)?;
         Some(ExportRequest {
@@ -48,7 +48,7 @@ impl ExportRequest {
     }
 }
 
-/// The header of a file that begins with the first signal.
+/// The header of a file that starts with the first signal.
 pub(crate) fn header(format: ExportFormat) -> Vec<u8> {
     let mut header = Vec::new();
     match format {
@@ -93,8 +93,8 @@ pub(crate) fn slice(
     Ok(ExportSlice { ids, body, is_last })
 }
 
-/// How many signals of an export are not in `paid`; where there are more than `most`, any number above
-/// that. No record is read.
+/// The number of signals of an export that are not in `paid`. If it exceeds `most`, any number above `most` may be
+/// returned. Reads no records.
 pub(super) fn unpaid(
     snapshot: &Snapshot,
     request: &ExportRequest,

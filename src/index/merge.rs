@@ -157,7 +157,7 @@ pub(super) fn choose_in_stream(segments: &[SegmentHandle]) -> Option<Range<usize
     (segments.len() - first >= STREAM_FAN_IN).then_some(first..segments.len())
 }
 
-/// Whether a commit that writes so many signals is large: none takes it into its own segment.
+/// Whether a commit of this size is large: later commits do not include its segment.
 pub(super) fn is_large(written: u64) -> bool {
     written > COMMIT_SIZE_MAX
 }

@@ -92,7 +92,7 @@ impl MergeThreads {
         MergeThreads { schedule, threads }
     }
 
-    /// Says that a commit of so many signals may have left something to merge.
+    /// Notifies the threads that a commit of this size may have left segments to merge.
     pub(super) fn wake(&self, written: u64) {
         let mut state = self.schedule.lock();
         let now = Instant::now();

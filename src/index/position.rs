@@ -103,7 +103,7 @@ impl Position {
     /// Reads a position.
     ///
     /// # Errors
-    /// The text is not one of ours, damaged, or of a later release.
+    /// The text is not a position, is damaged, or is from a later release.
     pub fn parse(text: &str) -> Result<Position, ParsePositionError> {
         if text == START {
             return Ok(Position::START);
@@ -124,7 +124,7 @@ impl Position {
         }
     }
 
-    /// Where an index can go on.
+    /// The state of a copy in an index, from a position.
     pub(super) fn in_index(
         &self,
         index: IndexId,

@@ -36,50 +36,49 @@ pub(crate) struct TermStatistics {
     pub(crate) number: TermNumber,
 }
 
-/// What a segment knows of two words next to each other.
+/// The stored rows of two neighbouring words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pair {
-    /// They have rows, which are stored.
+    /// The rows are stored.
     Stored(SourceStatistics),
-    /// They have none.
+    /// There are no rows.
     Absent,
-    /// Nothing: only pairs of frequent words are stored.
+    /// Unknown: only pairs of frequent words are stored.
     NotKept,
 }
 
-/// What a segment knows about itself without touching rows.
+/// Statistics of a segment, available without visiting rows.
 pub(crate) trait Statistics {
     /// The number of rows.
     fn row_count(&self) -> u64;
 
-    /// The term of a text field, where it occurs.
+    /// The statistics of a term, if it occurs in a text field.
     fn term(&self, field: TextField, term: &str) -> Option<TermStatistics>;
 
-    /// The rows in whose titles two words stand next to each other.
+    /// The rows with two neighbouring words in their titles.
     fn title_pair(&self, first: &TermStatistics, second: &TermStatistics) -> Pair;
 
-    /// The values of a facet with a key; several where they are written differently.
+    /// The values of a facet with a key; several if labels differ in spelling.
     fn facet_values(&self, facet: Facet, key: &str) -> impl Iterator<Item = SourceStatistics>;
 
     /// The company with a slug.
     fn company(&self, slug: &str) -> Option<SourceStatistics>;
 
-    /// The companies that are meant, by slug or by folded name, each once.
+    /// The distinct companies with any of these slugs or folded names.
     fn companies(&self, references: &[CompanyReference]) -> Vec<SourceStatistics>;
 
-    /// The rows of the companies that have a value of each facet; the sources are those of the values.
-    /// `None` where there are more rows than `max`.
+    /// The rows of the companies that have a value of each facet. `None` if there are more than `max` rows.
     fn rows_of_companies(&self, facets: &[CompanyFacet], max: usize) -> Option<Vec<u32>>;
 
     /// The rows of ids, ascending.
     fn rows_of_ids(&self, ids: &[SignalId]) -> Vec<u32>;
 
-    /// The codes of days; `None` where no day of the segment is among them.
+    /// The codes of days; `None` if the segment has none of these days.
     fn day_codes(&self, days: &RangeInclusive<i32>) -> Option<CodeRange>;
 
-    /// The codes of amounts; `None` where no amount of the segment is among them.
+    /// The codes of amounts; `None` if the segment has none of these amounts.
     fn amount_codes(&self, min: Option<f64>, max: Option<f64>) -> Option<CodeRange>;
 
-    /// How many rows have one of these codes.
+    /// The estimated number of rows with these codes.
     fn rows_in_ranges(&self, column: RangeColumn, codes: &[CodeRange]) -> Estimate;
 }

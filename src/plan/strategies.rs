@@ -1,44 +1,38 @@
-//! The optimisations by name, each of which can be switched off.
+//! Named optimisations, each of which can be switched off.
 
-/// Which optimisations are on. All are by default; answers never depend on them.
+/// The set of enabled optimisations. All are enabled by default; answers never depend on them.
 ///
-/// They exist to be switched off in tests (the same queries have to give the same answers) and
-/// to be compared in benchmarks.
+/// Tests switch them off to check that answers stay the same, and benchmarks compare them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Strategies {
     /// Apply the rarest set first. Off: in the order of the filter's parts.
     pub cost_order: bool,
-    /// Skip blocks whose minimum and maximum dates or amounts cannot match, take blocks whole that
-    /// cannot fail, and look only where zone maps of a block may have matches. Off: look at every
-    /// candidate row.
+    /// Use zone maps to skip blocks without matches, include blocks that match entirely, and restrict others to a span.
+    /// Off: check every candidate row.
     pub block_zones: bool,
-    /// Find the rows of a block in a range of dates through its sorted permutation, where they are few.
-    /// Off: by comparing dates.
+    /// Find few rows of a block in a range of dates through its sorted permutation. Off: compare dates.
     pub block_orders: bool,
-    /// Compare the dates or amounts of all candidates at once. Off: look at every candidate by
-    /// itself.
+    /// Compare the dates or amounts of all candidates of a window together. Off: check every candidate separately.
     pub compared_ranges: bool,
     /// End a page as soon as it is full. Off: find all rows, then cut.
     pub early_stop: bool,
-    /// Carry few candidates of a block as a list. Off: always as a bitset.
+    /// Represent few candidates of a block as a list. Off: always a bitset.
     pub candidate_lists: bool,
-    /// Scan the rows of a set that all match: one posting, some companies, or all rows. Off: bind and
-    /// execute the plan.
+    /// Scan a set whose rows all match: one posting, some companies, or all rows. Off: execute the plan.
     pub direct_scans: bool,
     /// Scan a short leading list row by row. Off: form the candidates of each block.
     pub scanned_lists: bool,
-    /// Look at windows of a block for a page, the first as large as its matches should need. Off: always
-    /// at whole blocks.
+    /// Process row windows for a page, the first one sized for its expected matches. Off: whole blocks.
     pub small_windows: bool,
-    /// Count a single value, or everything, by its stored cardinality. Off: by visiting.
+    /// Count a single value, or everything, by its stored cardinality. Off: visit rows.
     pub stored_counts: bool,
-    /// Find two frequent words next to each other by their stored rows. Off: by reading titles.
+    /// Find two frequent neighbouring words by their stored rows. Off: read titles.
     pub stored_pairs: bool,
-    /// Merge a union of few rows into one list beforehand. Off: unite block by block.
+    /// Merge a union of few rows into one list beforehand. Off: form the union block by block.
     pub merged_unions: bool,
-    /// Find the companies that facets leave, and look only at their rows, where they are few. Off:
-    /// look at the rows with each value.
+    /// Find the companies that match facets, and check only their rows if there are few. Off: use the rows with each
+    /// value.
     pub company_sets: bool,
     /// Count a facet's values in a block of many candidates by intersecting bitsets. Off: by
     /// reading the column.
@@ -46,7 +40,7 @@ pub struct Strategies {
 }
 
 impl Strategies {
-    /// All on.
+    /// All enabled.
     pub const ALL: Strategies = Strategies {
         cost_order: true,
         block_zones: true,
@@ -64,7 +58,7 @@ impl Strategies {
         intersected_facets: true,
     };
 
-    /// All off: the plain way.
+    /// All disabled.
     pub const NONE: Strategies = Strategies {
         cost_order: false,
         block_zones: false,
@@ -82,7 +76,7 @@ impl Strategies {
         intersected_facets: false,
     };
 
-    /// The same without sets of companies, whose rows a plan lists.
+    /// The same without listing the rows of companies while planning.
     pub(crate) fn without_company_sets(&self) -> Strategies {
         Strategies {
             company_sets: false,
@@ -90,7 +84,7 @@ impl Strategies {
         }
     }
 
-    /// All on, all off, and each one off by itself, with a name: what tests go through.
+    /// All enabled, all disabled, and each one disabled separately, with names, for tests.
     pub fn each_off() -> impl Iterator<Item = (&'static str, Strategies)> {
         let one_off = SWITCHES.iter().map(|(name, switch)| {
             let mut strategies = Strategies::ALL;
@@ -103,10 +97,10 @@ impl Strategies {
     }
 }
 
-/// One optimisation among all.
+/// A flag of one optimisation.
 type Switch = fn(&mut Strategies) -> &mut bool;
 
-/// Each optimisation, by what a test without it is called.
+/// All optimisations with the names of tests that disable them.
 const SWITCHES: [(&str, Switch); 14] = [
     ("cost_order off", |all| &mut all.cost_order),
     ("block_zones off", |all| &mut all.block_zones),

@@ -1,4 +1,4 @@
-//! The object store: names, bounded reads, and writes that never replace.
+//! The object store: names, bounded reads, and writes that never overwrite.
 
 use std::fmt::{self, Debug};
 use std::path::{Path as FilePath, PathBuf};
@@ -27,30 +27,30 @@ pub(super) const MANIFESTS: &str = "manifests";
 /// The folder of objects.
 pub(super) const OBJECTS: &str = "objects";
 
-/// How long one request may take. The largest carries a piece of an object.
+/// Time limit of a request. The largest carries a part of an object.
 const REQUEST_TIME: Duration = Duration::from_secs(60);
 
-/// Bytes of an object that one request carries: large enough that the time a cloud takes to begin
-/// an answer does not count, small enough to be held in memory.
+/// Bytes per request of an object: large enough that the latency of a cloud store is negligible, small enough to be
+/// held in memory.
 pub(super) const PIECE_BYTES: u64 = 8 << 20;
 
-/// Digits of a generation in a name, so that names ascend with generations.
+/// Digits of a generation in a name, so that names sort by generation.
 const GENERATION_DIGITS: usize = 20;
 
-/// A location in an object store that one index is published to. Clones share everything.
+/// A location in an object store for one published index. Clones share everything.
 #[derive(Clone)]
 pub struct Store {
     objects: Arc<dyn ObjectStore>,
     prefix: Path,
-    /// What it was opened with, to tell one store from another.
+    /// The address, which identifies the store.
     address: String,
-    /// Where it is, if it is a directory.
+    /// The path, if it is a directory.
     directory: Option<PathBuf>,
 }
 
 impl Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The address may carry a credential, such as a signature of Azure.
+        // The address may contain a credential, such as a signature of Azure.
         f.debug_struct("Store")
             .field("prefix", &self.prefix)
             .finish_non_exhaustive()
@@ -58,16 +58,15 @@ impl Debug for Store {
 }
 
 impl Store {
-    /// A store by its address: `file:///directory` or the plain path of a directory; `memory:///`;
-    /// and with the features of that name `s3://bucket/path`, `gs://bucket/path`,
-    /// `azure://container/path`, whose credentials are taken from the environment, under the names
-    /// that their own tools use (`AWS_ACCESS_KEY_ID`, `GOOGLE_APPLICATION_CREDENTIALS`,
+    /// Opens a store by its address: `file:///directory` or the path of a directory; `memory:///`; and with the features
+    /// of these names `s3://bucket/path`, `gs://bucket/path`, `azure://container/path`. Credentials come from the
+    /// environment variables of the vendors' own tools (`AWS_ACCESS_KEY_ID`, `GOOGLE_APPLICATION_CREDENTIALS`,
     /// `AZURE_STORAGE_ACCOUNT_KEY` and so on).
     ///
     /// # Errors
-    /// [`is_invalid`](Error::is_invalid) where the address is not one of these.
+    /// [`is_invalid`](Error::is_invalid) if the address has another form.
     ///
-    /// Cost: none; the store is asked for the first time when something is read.
+    /// Cost: none; the store is contacted by the first read or write.
     pub fn open(address: &str) -> Result<Store> {
         let Ok(url) = Url::parse(address) else {
             return Store::in_directory(FilePath::new(address));
@@ -77,7 +76,7 @@ impl Store {
             let path = path.map_err(|()| invalid(address, "file:///directory is needed"))?;
             return Store::in_directory(&path);
         }
-        // Options that are not for this kind of store are passed over.
+        // Options of other kinds of stores are ignored.
         let (objects, prefix) = object_store::parse_url_opts(
             &url,
             std::env::vars_os().filter_map(|(name, value)| {
@@ -93,13 +92,13 @@ impl Store {
         })
     }
 
-    /// A store in memory, shared by its clones; for tests.
+    /// Creates a store in memory, shared by its clones, for tests.
     pub fn in_memory() -> Store {
         Store::new(Arc::new(InMemory::new()), "memory:///")
     }
 
-    /// A store that the host has set up itself, with credentials and limits of its own. `address`
-    /// tells it from others: a [`Replica`](super::Replica)'s directory belongs to one address.
+    /// Wraps a store that the host has configured. `address` identifies it: the directory of a
+    /// [`Replica`](super::Replica) belongs to one address.
     pub fn new(objects: Arc<dyn ObjectStore>, address: impl Into<String>) -> Store {
         Store {
             objects,
@@ -127,7 +126,7 @@ impl Store {
         let prefix =
             Path::from_absolute_path(&path).map_err(|error| invalid(&shown, &error.to_string()))?;
         Ok(Store {
-            // Objects have to be durable before the manifest that names them.
+            // Objects must be durable before the manifest that refers to them.
             objects: Arc::new(LocalFileSystem::new().with_fsync(true)),
             prefix,
             address: format!("file://{}", path.display()),
@@ -135,12 +134,12 @@ impl Store {
         })
     }
 
-    /// What tells this store from another.
+    /// The address that identifies this store.
     pub(super) fn identity(&self) -> Digest {
         Digest::of(self.address.as_bytes())
     }
 
-    /// The generations above one that are published, ascending.
+    /// The published generations above a number, ascending.
     pub(crate) async fn generations_above(&self, generation: u64) -> Result<Vec<u64>> {
         let folder = self.prefix.clone().join(MANIFESTS);
         let last = self.manifest_path(generation);
@@ -149,7 +148,7 @@ impl Store {
         let doing = "list manifests";
         while let Some(object) = in_time(doing, listed.next()).await? {
             let object = object.map_err(|error| refused(doing, error))?;
-            // What is not named like a manifest is not ours.
+            // Files with other names do not belong to signaldex.
             generations.extend(object.location.filename().and_then(generation_of));
         }
         generations.retain(|&found| found > generation);
@@ -157,7 +156,7 @@ impl Store {
         Ok(generations)
     }
 
-    /// The bytes of a manifest, or `None` where the generation is not published.
+    /// The bytes of a manifest; `None` if the generation is not published.
     pub(crate) async fn manifest(&self, generation: u64) -> Result<Option<Vec<u8>>> {
         let doing = format!("read {}", manifest_name(generation));
         let path = self.manifest_path(generation);
@@ -179,7 +178,7 @@ impl Store {
             .map_err(|error| refused(&doing, error))
     }
 
-    /// What a generation is made of.
+    /// Reads the manifest of a generation.
     pub(super) async fn publication(&self, generation: u64) -> Result<Publication> {
         let name = manifest_name(generation);
         let bytes = self.manifest(generation).await?;
@@ -192,7 +191,7 @@ impl Store {
         }
     }
 
-    /// Creates a manifest unless there is one, and says whether it did.
+    /// Creates a manifest unless it exists. Returns whether it was created.
     pub(crate) async fn create_manifest(&self, generation: u64, bytes: Vec<u8>) -> Result<bool> {
         let doing = format!("create {}", manifest_name(generation));
         let path = self.manifest_path(generation);
@@ -207,7 +206,7 @@ impl Store {
         }
     }
 
-    /// The length of an object, or `None` where there is none.
+    /// The length of an object; `None` if it does not exist.
     pub(super) async fn length_of(&self, object: Digest) -> Result<Option<u64>> {
         let doing = format!("look at {}", object_name(object));
         let path = self.object_path(object);
@@ -219,7 +218,7 @@ impl Store {
         }
     }
 
-    /// A piece of an object.
+    /// Reads a part of an object.
     pub(super) async fn piece(&self, object: Digest, start: u64, end: u64) -> Result<Vec<u8>> {
         let doing = format!("read {}", object_name(object));
         let path = self.object_path(object);
@@ -229,7 +228,7 @@ impl Store {
             .map_err(|error| refused(&doing, error))
     }
 
-    /// Writes an object of one piece.
+    /// Writes an object in one request.
     pub(super) async fn put(&self, object: Digest, bytes: Vec<u8>) -> Result<()> {
         let doing = format!("write {}", object_name(object));
         let path = self.object_path(object);
@@ -237,7 +236,7 @@ impl Store {
         put.map(drop).map_err(|error| refused(&doing, error))
     }
 
-    /// Begins an object of several pieces, which is there as a whole when it is completed.
+    /// Starts a multipart upload; the object becomes visible when it is completed.
     pub(super) async fn begin(&self, object: Digest) -> Result<Upload> {
         let doing = format!("write {}", object_name(object));
         let path = self.object_path(object);
@@ -256,7 +255,7 @@ impl Store {
     }
 }
 
-/// An object that is being written in pieces.
+/// A multipart upload in progress.
 #[derive(Debug)]
 pub(super) struct Upload {
     parts: Box<dyn object_store::MultipartUpload>,
@@ -264,7 +263,7 @@ pub(super) struct Upload {
 }
 
 impl Upload {
-    /// Sends the next piece.
+    /// Sends the next part.
     pub(super) async fn send(&mut self, bytes: Vec<u8>) -> Result<()> {
         let sent = in_time(&self.doing, self.parts.put_part(PutPayload::from(bytes))).await?;
         sent.map_err(|error| refused(&self.doing, error))
@@ -278,7 +277,7 @@ impl Upload {
             .map_err(|error| refused(&self.doing, error))
     }
 
-    /// Gives the pieces up. That some may stay is for the store's own rules on unfinished uploads.
+    /// Aborts the upload. Parts that stay are left to the store's rules for unfinished uploads.
     pub(super) async fn abandon(mut self) {
         let _ = in_time(&self.doing, self.parts.abort()).await;
     }
@@ -299,7 +298,7 @@ fn generation_of(name: &str) -> Option<u64> {
     is_ours.then(|| name.parse().ok())?
 }
 
-/// What a request answers, unless the store takes too long.
+/// Applies the time limit to a request.
 async fn in_time<T>(doing: &str, request: impl Future<Output = T>) -> Result<T> {
     let answer = tokio::time::timeout(REQUEST_TIME, request).await;
     answer.map_err(|error| {
@@ -310,7 +309,7 @@ async fn in_time<T>(doing: &str, request: impl Future<Output = T>) -> Result<T> 
     })
 }
 
-/// Turns an error of the store into ours.
+/// Converts an error of the store.
 fn refused(doing: &str, error: object_store::Error) -> Error {
     let reason = match &error {
         object_store::Error::NotFound { .. } => "there is no such object",

@@ -63,7 +63,7 @@ pub(crate) fn encoder_for(
     {
         return Ok(Some(encoder));
     }
-    // Damage of a segment that is not merged must not keep others from it.
+    // Damage of a segment that is not merged must not prevent the merge.
     let kept = largest_of_index.map(|largest| kept_encoder(largest, segments, total));
     if let Some(Ok(Some(encoder))) = kept {
         return Ok(Some(encoder));
@@ -72,8 +72,8 @@ pub(crate) fn encoder_for(
     train(&sources).map(Some)
 }
 
-/// The encoder of a segment's own symbols, where it has a good part of as many records as some segments have
-/// together, and its symbols serve those.
+/// An encoder with a segment's symbols, if it has a sufficient share of the number of records, and its symbols suit
+/// the segments to merge.
 fn kept_encoder(own: &Segment, segments: &[&Segment], total: usize) -> Result<Option<Encoder>> {
     own.ensure(Part::RecordStarts.bit())?;
     if own.symbols().is_empty() || own.record_count() * KEPT_SHARE_MIN < total {

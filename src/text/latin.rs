@@ -1,14 +1,13 @@
-//! Folding of Latin text by a table: what nearly all titles outside ASCII are made of.
+//! Folds Latin text with a table, which covers nearly all non-ASCII titles.
 //!
-//! The table holds letters, signs and punctuation that every text folds to the same, whatever stands beside
-//! them; a test compares all of Unicode with the slow path. Its texts are folded in one pass, without a
-//! look at decompositions.
+//! The table has letters, signs and punctuation whose folding does not depend on their neighbours; a test compares
+//! all of Unicode with the slow path. Such texts are folded in one pass, without decomposition.
 
-/// Folds a text as steps 1 to 3 of the [analysis](super) do; none where a character is not in the table.
+/// Applies steps 1 to 3 of the [analysis](super); `None` if a character is not in the table.
 pub(super) fn folded(text: &str) -> Option<String> {
     let mut output = String::with_capacity(text.len());
     let mut rest = text;
-    // What stands before the rest is folded.
+    // Invariant: everything before `rest` is folded.
     while let Some(letter) = rest.chars().next() {
         if letter.is_ascii() {
             let end = rest.bytes().position(|byte| !byte.is_ascii());
@@ -40,7 +39,7 @@ fn folded_letter(letter: char) -> Option<&'static str> {
     (!folded.is_empty()).then_some(folded)
 }
 
-/// From U+00A0 to U+017F; empty where the slow path has to look.
+/// From U+00A0 to U+017F; empty if the slow path is needed.
 #[rustfmt::skip]
 const LETTERS: [&str; 224] = [
     " ", "¡", "¢", "£", "¤", "¥", "¦", "§", "", "©", "a", "«", "¬", "", "®", "", // A0
@@ -59,7 +58,7 @@ const LETTERS: [&str; 224] = [
     "u", "u", "u", "u", "w", "w", "y", "y", "y", "z", "z", "z", "z", "z", "z", "s", // 170
 ];
 
-/// From U+2010 to U+2026; empty where the slow path has to look.
+/// From U+2010 to U+2026; empty if the slow path is needed.
 #[rustfmt::skip]
 const PUNCTUATION: [&str; 23] = [
     "‐", "‐", "‒", "–", "—", "―", "‖", "", "‘", "’", "‚", "‛", "“", "”", "„", "‟",

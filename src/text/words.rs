@@ -1,25 +1,25 @@
-//! The words of folded Latin text: [UAX #29](https://www.unicode.org/reports/tr29/) as far as ASCII and
-//! the [table of Latin letters](super::latin) go.
+//! Splits folded Latin text into words: [UAX #29](https://www.unicode.org/reports/tr29/) for ASCII and the
+//! [table of Latin letters](super::latin).
 
-/// A word by its bounds in the text.
+/// The bounds of a word in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) start: usize,
     pub(super) end: usize,
-    /// It is longer than a letter, and all its characters are letters, digits and underscores.
+    /// Whether it is longer than a letter, and has only letters, digits and underscores.
     pub(super) is_plain: bool,
 }
 
-/// The words of a text that is ASCII or that the table of Latin letters has folded.
+/// The words of a text that is ASCII or was folded with the table of Latin letters.
 pub(super) struct LatinWords<'a> {
     text: &'a [u8],
     index: usize,
 }
 
-/// What a byte is to word boundaries.
+/// The class of a byte for word boundaries.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
-    /// A letter, or a byte of a longer one.
+    /// A letter, or a byte of a multi-byte letter.
     Letter,
     Digit,
     Underscore,
@@ -40,7 +40,7 @@ enum Class {
 const CLASSES: [Class; 256] = {
     let mut classes = [Class::Other; 256];
     let mut byte = 0;
-    // The bytes below `byte` have their classes.
+    // Invariant: the classes of bytes below `byte` are set.
     while byte < classes.len() {
         classes[byte] = match byte as u8 {
             b'a'..=b'z' | b'A'..=b'Z' => Class::Letter,
@@ -70,9 +70,9 @@ impl<'a> LatinWords<'a> {
         }
     }
 
-    /// Where the next run of word bytes starts: at `index`, or after it.
+    /// The start of the next run of word bytes, at `index` or after it.
     fn start_of_word(&self, mut index: usize) -> Option<usize> {
-        // Between the index that was given and this one there is no word.
+        // Invariant: there is no word between the given index and this one.
         loop {
             index += match self.class(index)? {
                 Class::Letter | Class::Digit | Class::Underscore => return Some(index),
@@ -83,10 +83,10 @@ impl<'a> LatinWords<'a> {
         }
     }
 
-    /// The end of what may be a word, whether it has a letter or digit, and whether anything is joined.
+    /// The end of a candidate word, whether it has a letter or digit, and whether it has joiners.
     fn end_of_word(&self, start: usize) -> (usize, bool, bool) {
         let (mut end, mut is_word, mut is_joined) = (start, false, false);
-        // What is between `start` and `end` belongs together.
+        // Invariant: everything between `start` and `end` belongs to the word.
         while let Some(class) = self.class(end) {
             match class {
                 Class::Letter | Class::Digit => {
@@ -106,7 +106,7 @@ impl<'a> LatinWords<'a> {
         (end, is_word, is_joined)
     }
 
-    /// The length of a character that joins what stands around it; none where it does not.
+    /// The length of a character that joins its neighbours; `None` if it does not.
     fn joined(&self, index: usize, class: Class) -> Option<usize> {
         let length = match class {
             Class::Joiner | Class::LetterJoiner | Class::DigitJoiner => 1,
@@ -138,13 +138,13 @@ impl Iterator for LatinWords<'_> {
     type Item = Word;
 
     fn next(&mut self) -> Option<Word> {
-        // Every round moves on by at least one byte.
+        // Each iteration advances by at least one byte.
         loop {
             let start = self.start_of_word(self.index)?;
             let (end, is_word, is_joined) = self.end_of_word(start);
             self.index = end;
             if is_word {
-                // A single letter has two bytes where it is not ASCII.
+                // A single non-ASCII letter has two bytes.
                 let first = 1 + usize::from(!self.text[start].is_ascii());
                 let is_plain = !is_joined && end - start > first;
                 return Some(Word {

@@ -1,4 +1,4 @@
-//! What a store holds beyond what replicas read: listings with sizes and ages, removal, and marks.
+//! Operations for pruning: listings with sizes and ages, removal, and markers.
 
 use std::path::{Path as FilePath, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -11,13 +11,13 @@ use super::{Store, generation_of, in_time, refused};
 use crate::digest::Digest;
 use crate::{Error, Result};
 
-/// Where a prune says that it is at work.
+/// The folder of markers of running prunes.
 const MARKS: &str = "pruning";
 
-/// How long a mark counts that is not renewed. A prune that was killed leaves one.
+/// How long a marker is valid without renewal. A killed prune leaves one.
 pub(in crate::replicate) const MARK_LIFE: Duration = Duration::from_secs(600);
 
-/// Something in a store.
+/// A file in a store.
 #[derive(Clone, Debug)]
 pub(in crate::replicate) struct Stored {
     path: Path,
@@ -26,8 +26,7 @@ pub(in crate::replicate) struct Stored {
     pub(in crate::replicate) written: SystemTime,
 }
 
-/// A file that a publisher began to write to a directory and never completed. No listing of the
-/// store shows it.
+/// An unfinished upload in a directory. Listings of the store do not show it.
 #[derive(Clone, Debug)]
 pub(in crate::replicate) struct UnfinishedFile {
     pub(in crate::replicate) path: PathBuf,
@@ -37,7 +36,7 @@ pub(in crate::replicate) struct UnfinishedFile {
 
 impl Stored {
     fn of(meta: object_store::ObjectMeta) -> Stored {
-        // Times before 1970 are those of a damaged disk: old, so that an age is all that they give.
+        // Times before 1970 come from damaged disks and count as old.
         let millis = u64::try_from(meta.last_modified.timestamp_millis()).unwrap_or(0);
         Stored {
             path: meta.location,
@@ -46,17 +45,17 @@ impl Stored {
         }
     }
 
-    /// The object that it is, where its name is that of one.
+    /// The object, if its name is that of one.
     pub(in crate::replicate) fn object(&self) -> Option<Digest> {
         self.path.filename().and_then(Digest::parse)
     }
 
-    /// The generation whose manifest it is, where its name is that of one.
+    /// The generation, if its name is that of a manifest.
     pub(in crate::replicate) fn generation(&self) -> Option<u64> {
         self.path.filename().and_then(generation_of)
     }
 
-    /// Its path in the store, for people to read.
+    /// The path in the store, for messages.
     pub(in crate::replicate) fn name(&self, store: &Store) -> String {
         let rest = self.path.prefix_match(&store.prefix);
         let rest = rest.map(|parts| {
@@ -69,7 +68,7 @@ impl Stored {
 }
 
 impl Store {
-    /// What a folder holds, in no particular order.
+    /// Lists a folder, in no particular order.
     pub(in crate::replicate) async fn listed(&self, folder: &str) -> Result<Vec<Stored>> {
         let doing = format!("list {folder}");
         let path = self.prefix.clone().join(folder);
@@ -81,7 +80,7 @@ impl Store {
         Ok(found)
     }
 
-    /// The numbers by which the folders below one are named, ascending. Others are not ours.
+    /// The subfolders named by numbers, ascending. Others do not belong to signaldex.
     pub(in crate::replicate) async fn numbered_folders(&self, folder: &str) -> Result<Vec<u32>> {
         let doing = format!("list {folder}");
         let path = folder
@@ -95,7 +94,7 @@ impl Store {
         Ok(numbers)
     }
 
-    /// An object's entry in a listing, or `None` where there is none.
+    /// An object's entry in a listing; `None` if it does not exist.
     pub(in crate::replicate) async fn stored(&self, object: Digest) -> Result<Option<Stored>> {
         self.look_at(&self.object_path(object)).await
     }
@@ -109,7 +108,7 @@ impl Store {
         }
     }
 
-    /// Removes some of what was listed. What has gone already is no error.
+    /// Removes listed files. A file that has already gone is not an error.
     pub(in crate::replicate) async fn remove(&self, stored: &[&Stored]) -> Result<()> {
         let doing = "remove what is not needed";
         let paths: Vec<_> = stored
@@ -127,8 +126,7 @@ impl Store {
         removed.map_err(|error| refused(doing, error))
     }
 
-    /// What publishers left unfinished in a folder of a store that is a directory. On a cloud, they
-    /// are for its own rules on unfinished uploads.
+    /// Unfinished uploads in a folder, if the store is a directory. Cloud stores have their own rules for them.
     pub(in crate::replicate) fn unfinished(&self, folder: &str) -> Result<Vec<UnfinishedFile>> {
         let Some(directory) = &self.directory else {
             return Ok(Vec::new());
@@ -143,7 +141,7 @@ impl Store {
         for entry in entries {
             let entry =
                 entry.map_err(|error| Error::io("list the directory", error).at(&folder))?;
-            // One that has just been completed is not there any more.
+            // An upload that has just been completed no longer exists under this name.
             if is_unfinished(&entry.path())
                 && let Ok(metadata) = entry.metadata()
                 && let Ok(written) = metadata.modified()
@@ -158,7 +156,7 @@ impl Store {
         Ok(unfinished)
     }
 
-    /// Marks the store as being pruned, or renews such a mark. Returns the store's time.
+    /// Sets or renews a marker. Returns the store's time.
     pub(in crate::replicate) async fn mark(&self, name: &str) -> Result<SystemTime> {
         let doing = "mark the store as being pruned";
         let path = self.mark_path(name);
@@ -173,7 +171,7 @@ impl Store {
         Ok(mark.written)
     }
 
-    /// Takes a mark away.
+    /// Removes a marker.
     pub(in crate::replicate) async fn unmark(&self, name: &str) -> Result<()> {
         let doing = "remove the mark of the prune";
         match in_time(doing, self.objects.delete(&self.mark_path(name))).await? {
@@ -182,7 +180,7 @@ impl Store {
         }
     }
 
-    /// The marks other than one, and whether each still counts.
+    /// The markers other than one, and whether each is still valid.
     pub(in crate::replicate) async fn marks(
         &self,
         but: Option<&str>,
@@ -202,8 +200,7 @@ impl Store {
     }
 }
 
-/// Whether a file is named as `object_store` names those that it has not completed:
-/// `<name>#<number>`.
+/// Whether a file has the name of an unfinished upload of `object_store`: `<name>#<number>`.
 fn is_unfinished(path: &FilePath) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     let number = name
