@@ -16,7 +16,7 @@ use super::result_page::RowAddress;
 use crate::Result;
 use crate::encoding::row::Row;
 use crate::query::Filter;
-use crate::segment::{Place, catch_damage};
+use crate::segment::{ChangeOffset, catch_damage};
 use crate::signal::{Item, SignalId};
 
 /// Changed signals in the first batch: enough for most polls without a second pass over the segments
@@ -122,8 +122,8 @@ impl Snapshot {
             filter,
             today,
             since,
-            given: since.place,
-            searched: since.place,
+            given: since.offset,
+            searched: since.offset,
             found: Vec::new().into_iter(),
             length: FIRST_LENGTH,
             passes: u32::MAX,
@@ -131,13 +131,13 @@ impl Snapshot {
         })
     }
 
-    fn position_at(&self, place: Place, held_since: u64) -> Position {
-        Position::new(self.identity(), Since { place, held_since })
+    fn position_at(&self, offset: ChangeOffset, held_since: u64) -> Position {
+        Position::new(self.identity(), Since { offset, held_since })
     }
 
     /// After all changes.
-    fn end(&self) -> Place {
-        Place::after_commit(self.history.last_commit)
+    fn end(&self) -> ChangeOffset {
+        ChangeOffset::after_commit(self.history.last_commit)
     }
 }
 
@@ -149,11 +149,11 @@ pub struct Changes<'a> {
     /// The caller's position.
     since: Since,
     /// Everything up to here has been returned.
-    given: Place,
+    given: ChangeOffset,
     /// Everything up to here has been searched.
-    searched: Place,
+    searched: ChangeOffset,
     /// Found changes that have not been returned.
-    found: vec::IntoIter<(Place, Found)>,
+    found: vec::IntoIter<(ChangeOffset, Found)>,
     /// The size of the next batch.
     length: usize,
     /// The number of remaining batches.
@@ -171,7 +171,7 @@ enum Found {
 /// A changed or deleted signal.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
-    place: Place,
+    offset: ChangeOffset,
     state: State,
 }
 
@@ -208,11 +208,11 @@ impl<'a> Changes<'a> {
     }
 
     /// Records that a change has been returned.
-    fn give(&mut self, place: Place) {
+    fn give(&mut self, offset: ChangeOffset) {
         self.given = if self.found.as_slice().is_empty() {
             self.searched
         } else {
-            place
+            offset
         };
     }
 
@@ -229,7 +229,7 @@ impl<'a> Changes<'a> {
             let last = candidates
                 .last()
                 .filter(|_| candidates.len() == self.length);
-            self.searched = last.map_or(end, |last| last.place);
+            self.searched = last.map_or(end, |last| last.offset);
             self.found = self.decide(&candidates).into_iter();
             self.length = (2 * self.length).min(LENGTH_MAX);
         }
@@ -246,21 +246,21 @@ impl<'a> Changes<'a> {
                 continue;
             }
             live.segment
-                .visit_changed_rows(self.searched, first.bound, |place, row| {
+                .visit_changed_rows(self.searched, first.bound, |offset, row| {
                     if !live.deleted.contains(row) {
                         let address = RowAddress {
                             segment: index,
                             row,
                         };
-                        first.add(place, State::Live(address));
+                        first.add(offset, State::Live(address));
                     }
                     first.bound
                 });
             for tombstone in live.segment.tombstones() {
-                let place = tombstone.place();
-                if place > self.searched && place.commit > self.since.held_since {
+                let offset = tombstone.offset();
+                if offset > self.searched && offset.commit > self.since.held_since {
                     let first_commit = tombstone.first_commit;
-                    first.add(place, State::Deleted { first_commit });
+                    first.add(offset, State::Deleted { first_commit });
                 }
             }
         }
@@ -268,32 +268,32 @@ impl<'a> Changes<'a> {
     }
 
     /// Decides which changes the candidates are.
-    fn decide(&self, candidates: &[Candidate]) -> Vec<(Place, Found)> {
+    fn decide(&self, candidates: &[Candidate]) -> Vec<(ChangeOffset, Found)> {
         let matches = self.matches(candidates);
-        let is_before = |commit: u64, place: Place| {
-            let first = Place { commit, ..place };
-            first <= self.since.place
+        let is_before = |commit: u64, offset: ChangeOffset| {
+            let first = ChangeOffset { commit, ..offset };
+            first <= self.since.offset
         };
         let change = |candidate: &Candidate| {
-            let Candidate { place, state } = *candidate;
+            let Candidate { offset, state } = *candidate;
             let found = match state {
                 State::Deleted { first_commit } => {
-                    is_before(first_commit, place).then_some(Found::Remove)
+                    is_before(first_commit, offset).then_some(Found::Remove)
                 }
                 State::Live(address) => {
                     let RowAddress { segment, row } = address;
                     let live = &self.snapshot.segments[segment as usize];
-                    let is_new = !is_before(live.segment.commits(row).first, place);
+                    let is_new = !is_before(live.segment.commits(row).first, offset);
                     if matches[&segment].binary_search(&row).is_ok() {
                         Some(Found::Upsert { address, is_new })
                     } else {
                         // A signal that has not matched since the copy was complete is not in it.
-                        let may_be_held = !is_new && place.commit > self.since.held_since;
+                        let may_be_held = !is_new && offset.commit > self.since.held_since;
                         may_be_held.then_some(Found::Remove)
                     }
                 }
             };
-            found.map(|found| (place, found))
+            found.map(|found| (offset, found))
         };
         candidates.iter().filter_map(change).collect()
     }
@@ -324,10 +324,10 @@ impl<'a> Iterator for Changes<'a> {
             self.has_failed = true;
             return Some(Err(error));
         }
-        let (place, found) = self.found.next()?;
+        let (offset, found) = self.found.next()?;
         let change = match found {
             Found::Remove => Change::Remove {
-                id: SignalId::of_checked(place.id),
+                id: SignalId::of_checked(offset.id),
             },
             Found::Upsert { address, is_new } => {
                 let live = &self.snapshot.segments[address.segment as usize];
@@ -341,7 +341,7 @@ impl<'a> Iterator for Changes<'a> {
                 }
             }
         };
-        self.give(place);
+        self.give(offset);
         Some(Ok(change))
     }
 
@@ -364,13 +364,13 @@ impl FusedIterator for Changes<'_> {}
 struct FirstCandidates {
     length: usize,
     /// Candidates after this are not among the first.
-    bound: Place,
+    bound: ChangeOffset,
     /// The first candidates and others, at most twice as many.
     candidates: Vec<Candidate>,
 }
 
 impl FirstCandidates {
-    fn new(length: usize, end: Place) -> FirstCandidates {
+    fn new(length: usize, end: ChangeOffset) -> FirstCandidates {
         FirstCandidates {
             length,
             bound: end,
@@ -378,11 +378,11 @@ impl FirstCandidates {
         }
     }
 
-    fn add(&mut self, place: Place, state: State) {
-        if place > self.bound {
+    fn add(&mut self, offset: ChangeOffset, state: State) {
+        if offset > self.bound {
             return;
         }
-        self.candidates.push(Candidate { place, state });
+        self.candidates.push(Candidate { offset, state });
         if self.candidates.len() == 2 * self.length {
             self.cut();
         }
@@ -394,8 +394,8 @@ impl FirstCandidates {
             let last = self.length - 1;
             let (_, last, _) = self
                 .candidates
-                .select_nth_unstable_by_key(last, |candidate| candidate.place);
-            self.bound = last.place;
+                .select_nth_unstable_by_key(last, |candidate| candidate.offset);
+            self.bound = last.offset;
             self.candidates.truncate(self.length);
         }
     }
@@ -403,7 +403,7 @@ impl FirstCandidates {
     fn into_sorted(mut self) -> Vec<Candidate> {
         self.cut();
         self.candidates
-            .sort_unstable_by_key(|candidate| candidate.place);
+            .sort_unstable_by_key(|candidate| candidate.offset);
         self.candidates
     }
 }

@@ -25,7 +25,7 @@ impl Snapshot {
     /// The maximum cost of finding changes after a position: a few passes over the commits of all rows of changed
     /// segments.
     pub(crate) fn changes_cost(&self, since: &Position) -> Cost {
-        let has_changed = |live: &&SegmentHandle| live.segment.has_changed_since(since.place());
+        let has_changed = |live: &&SegmentHandle| live.segment.has_changed_since(since.offset());
         let changed = self.segments.iter().filter(has_changed);
         let rows: u64 = changed
             .map(|live| {

@@ -25,7 +25,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::identity::IndexId;
 use super::manifest::History;
-use crate::segment::Place;
+use crate::segment::ChangeOffset;
 
 const VERSION: u8 = 1;
 const BYTES: usize = 45;
@@ -49,7 +49,7 @@ pub struct Position {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Since {
     /// The copy has all changes up to here.
-    pub(super) place: Place,
+    pub(super) offset: ChangeOffset,
     /// It holds no signal that was deleted or stopped matching in this commit or an earlier one.
     pub(super) held_since: u64,
 }
@@ -91,11 +91,11 @@ impl Position {
     };
 
     pub(super) fn new(index: IndexId, since: Since) -> Position {
-        let Since { place, held_since } = since;
+        let Since { offset, held_since } = since;
         Position {
             index,
-            commit: place.commit,
-            id: place.id,
+            commit: offset.commit,
+            id: offset.id,
             held_since,
         }
     }
@@ -130,11 +130,11 @@ impl Position {
         index: IndexId,
         history: History,
     ) -> Result<Since, PositionError> {
-        let place = self.place();
+        let offset = self.offset();
         if *self == Position::START {
             // The copy is empty, so everything it will hold is current.
             let held_since = history.last_commit;
-            Ok(Since { place, held_since })
+            Ok(Since { offset, held_since })
         } else if self.index != index {
             Err(PositionError::OtherIndex)
         } else if self.commit.max(self.held_since) > history.last_commit {
@@ -143,13 +143,13 @@ impl Position {
             Err(PositionError::Expired)
         } else {
             let held_since = self.held_since;
-            Ok(Since { place, held_since })
+            Ok(Since { offset, held_since })
         }
     }
 
-    /// The place in the order of changes.
-    pub(super) fn place(&self) -> Place {
-        Place {
+    /// The offset in the changes feed.
+    pub(super) fn offset(&self) -> ChangeOffset {
+        ChangeOffset {
             commit: self.commit,
             id: self.id,
         }

@@ -35,7 +35,7 @@ pub(crate) struct Tombstone {
 
 /// An offset in the changes feed, ordered by commit and, within a commit, by id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct ChangeOffset {
     pub(crate) commit: u64,
     pub(crate) id: u64,
 }
@@ -59,10 +59,10 @@ impl Commits {
     };
 }
 
-impl Place {
+impl ChangeOffset {
     /// The offset after all changes of a commit.
-    pub(crate) fn after_commit(commit: u64) -> Place {
-        Place {
+    pub(crate) fn after_commit(commit: u64) -> ChangeOffset {
+        ChangeOffset {
             commit,
             id: u64::MAX,
         }
@@ -71,8 +71,8 @@ impl Place {
 
 impl Tombstone {
     /// The offset of the deletion.
-    pub(crate) fn place(&self) -> Place {
-        Place {
+    pub(crate) fn offset(&self) -> ChangeOffset {
+        ChangeOffset {
             commit: self.commit,
             id: self.id,
         }
@@ -152,9 +152,9 @@ impl Segment {
     /// Cost: visits each frame of 64 rows, and each row of frames with later changes.
     pub(crate) fn visit_changed_rows(
         &self,
-        after: Place,
-        mut bound: Place,
-        mut visit: impl FnMut(Place, Row) -> Place,
+        after: ChangeOffset,
+        mut bound: ChangeOffset,
+        mut visit: impl FnMut(ChangeOffset, Row) -> ChangeOffset,
     ) {
         self.require(Part::Commits);
         let last = self.views().commits.last;
@@ -167,25 +167,25 @@ impl Segment {
             let first_row = index * FRAME_NUMBERS as u32;
             let end = rows.min(first_row + FRAME_NUMBERS as u32);
             if frame.is_uniform() {
-                let place_of = |row: u32| self.place(maximum, Row(row));
-                if place_of(end - 1) <= after || place_of(first_row) > bound {
+                let offset_of = |row: u32| self.offset(maximum, Row(row));
+                if offset_of(end - 1) <= after || offset_of(first_row) > bound {
                     continue;
                 }
             }
             last.visit_frame(index as usize, |row, commit| {
                 if commit >= after.commit {
                     let row = Row(row as u32);
-                    let place = self.place(commit, row);
-                    if place > after {
-                        bound = visit(place, row);
+                    let offset = self.offset(commit, row);
+                    if offset > after {
+                        bound = visit(offset, row);
                     }
                 }
             });
         }
     }
 
-    fn place(&self, commit: u64, row: Row) -> Place {
-        Place {
+    fn offset(&self, commit: u64, row: Row) -> ChangeOffset {
+        ChangeOffset {
             commit,
             id: self.id(row).get(),
         }

@@ -30,7 +30,7 @@ mod views;
 
 pub use builder::Added;
 pub(crate) use builder::SegmentBuilder;
-pub(crate) use commits::{Commits, FIRST_COMMIT, Place, Tombstone};
+pub(crate) use commits::{ChangeOffset, Commits, FIRST_COMMIT, Tombstone};
 pub(crate) use compress::{compress, encoder_for};
 pub(crate) use damage::catch as catch_damage;
 pub(crate) use deleted::Deleted;
@@ -341,8 +341,8 @@ impl Segment {
     }
 
     /// Whether there may be changes after an offset, according to the last commit.
-    pub(crate) fn has_changed_since(&self, place: Place) -> bool {
-        place < Place::after_commit(self.last_commit())
+    pub(crate) fn has_changed_since(&self, offset: ChangeOffset) -> bool {
+        offset < ChangeOffset::after_commit(self.last_commit())
     }
 
     /// The number of records. Those of signals come first, by row, then those of companies.

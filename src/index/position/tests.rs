@@ -9,8 +9,8 @@ fn index_id(number: u128) -> IndexId {
 }
 
 fn position(index: u128, [commit, id, held_since]: [u64; 3]) -> Position {
-    let place = Place { commit, id };
-    Position::new(index_id(index), Since { place, held_since })
+    let offset = ChangeOffset { commit, id };
+    Position::new(index_id(index), Since { offset, held_since })
 }
 
 proptest! {
@@ -53,11 +53,11 @@ proptest! {
         } else if held_since + remembered < last {
             Err(PositionError::Expired)
         } else {
-            Ok(Since { place: Place { commit, id: 5 }, held_since })
+            Ok(Since { offset: ChangeOffset { commit, id: 5 }, held_since })
         };
         prop_assert_eq!(position.in_index(index_id(7), history), expected);
         prop_assert_eq!(position.in_index(index_id(8), history), Err(PositionError::OtherIndex));
-        let start = Since { place: Place { commit: 0, id: 0 }, held_since: last };
+        let start = Since { offset: ChangeOffset { commit: 0, id: 0 }, held_since: last };
         prop_assert_eq!(Position::START.in_index(index_id(7), history), Ok(start));
     }
 }
