@@ -18,6 +18,7 @@ use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
 
+use super::bit_packing;
 use crate::{Error, Result};
 
 /// Numbers per frame. The overhead of 16 bytes is a quarter of a byte per number; and 64 ids, about 500 apart,
@@ -315,20 +316,16 @@ impl FrameOfReferenceSections {
     /// Encodes numbers in frames.
     pub(crate) fn of(numbers: impl IntoIterator<Item = u64>) -> FrameOfReferenceSections {
         let mut sections = FrameOfReferenceSections::default();
-        let mut numbers = numbers.into_iter();
-        let mut frame = Vec::with_capacity(FRAME_NUMBERS);
-        loop {
-            frame.clear();
-            frame.extend(numbers.by_ref().take(FRAME_NUMBERS));
-            let (Some(&base), Some(&max)) = (frame.iter().min(), frame.iter().max()) else {
-                return sections;
-            };
+        bit_packing::for_each_frame(numbers, |frame| {
+            let base = frame.iter().copied().min().unwrap_or(0);
+            let max = frame.iter().copied().max().unwrap_or(0);
             if max - base <= u64::from(u16::MAX) {
-                sections.push(&frame, base)
+                sections.push(frame, base);
             } else {
-                sections.push_exception(&frame, base)
+                sections.push_exception(frame, base);
             }
-        }
+        });
+        sections
     }
 
     fn push(&mut self, numbers: &[u64], base: u64) {

@@ -17,6 +17,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use super::bit_packing::{self, mask};
 use super::frame_of_reference::FRAME_NUMBERS;
 use crate::{Error, Result};
 
@@ -96,13 +97,9 @@ impl<'a> LinearFrames<'a> {
     /// Checks that the bits of every number are within the words, so that no access can fail. The caller checks the
     /// numbers themselves.
     pub(crate) fn validate(self) -> Result<()> {
-        let mut words = 0_usize;
-        for frame in self.frames {
-            if frame.bits() > 64 || frame.first_word as usize != words {
-                return Err(Error::corrupt("a linear frame has no words for its bits"));
-            }
-            words += frame.bits() as usize;
-        }
+        let frames = self.frames.iter();
+        let words = bit_packing::word_count(frames.map(|frame| (frame.first_word, frame.bits())))
+            .ok_or_else(|| Error::corrupt("a linear frame has no words for its bits"))?;
         let holds = self.frames.len() == self.len.div_ceil(FRAME_NUMBERS)
             && self.words.len() == words + SPARE_WORDS;
         if holds {
@@ -124,16 +121,7 @@ impl LinearFrameSections {
     /// Encodes mostly ascending numbers.
     pub(crate) fn of(numbers: impl IntoIterator<Item = u64>) -> LinearFrameSections {
         let mut sections = LinearFrameSections::default();
-        let mut numbers = numbers.into_iter();
-        let mut frame = Vec::with_capacity(FRAME_NUMBERS);
-        loop {
-            frame.clear();
-            frame.extend(numbers.by_ref().take(FRAME_NUMBERS));
-            if frame.is_empty() {
-                break;
-            }
-            sections.push_frame(&frame);
-        }
+        bit_packing::for_each_frame(numbers, |frame| sections.push_frame(frame));
         sections.words.extend([0; SPARE_WORDS]);
         sections
     }
@@ -159,25 +147,10 @@ impl LinearFrameSections {
         };
         frame.base = lowest as u64;
         frame.bits_and_slope = slope | bits;
-        self.push_words(&frame, numbers);
+        let residuals = numbers.iter().enumerate();
+        let residuals = residuals.map(|(index, number)| number.wrapping_sub(frame.line(index)));
+        bit_packing::push(&mut self.words, bits, residuals);
         self.frames.push(frame);
-    }
-
-    fn push_words(&mut self, frame: &LinearFrame, numbers: &[u64]) {
-        let bits = frame.bits();
-        let first_word = self.words.len();
-        // Allocate spare words for the bits above the last residual, and truncate them afterwards.
-        let end = first_word + bits as usize;
-        self.words.resize(end + SPARE_WORDS, 0);
-        let words = &mut self.words[first_word..];
-        for (index, &number) in numbers.iter().enumerate() {
-            let first = index * bits as usize;
-            let distance = number.wrapping_sub(frame.line(index));
-            let both = u128::from(distance) << (first % 64);
-            words[first / 64] |= both as u64;
-            words[first / 64 + 1] |= (both >> 64) as u64;
-        }
-        self.words.truncate(end);
     }
 }
 
@@ -187,11 +160,6 @@ fn slope_of(numbers: &[u64]) -> u64 {
     let rise = u128::from(last.saturating_sub(first)) << SLOPE_FRACTION_BITS;
     let slope = rise / (numbers.len() as u128 - 1).max(1);
     slope.min(SLOPE_MAX.into()) as u64
-}
-
-/// A mask of this many bits.
-fn mask(bits: u32) -> u64 {
-    !u64::MAX.checked_shl(bits).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! [`segment`](crate::segment) decides what is encoded, and in which section.
 
+mod bit_packing;
 pub(crate) mod block_permutation;
 pub(crate) mod bytes;
 pub(crate) mod column;

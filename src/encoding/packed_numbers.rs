@@ -14,6 +14,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use super::bit_packing::{self, mask};
 use super::frame_of_reference::FRAME_NUMBERS;
 use crate::{Error, Result};
 
@@ -99,13 +100,9 @@ impl PackedNumbers<'_> {
 
     /// Checks that every delta is within the words of its frame, and no number is negative.
     pub(crate) fn validate(self) -> Result<()> {
-        let mut words = 0_usize;
-        for frame in self.frames {
-            if frame.bits > 64 || frame.first_word as usize != words {
-                return Err(Error::corrupt("a packed frame has no place for its bits"));
-            }
-            words += frame.bits as usize;
-        }
+        let frames = self.frames.iter();
+        let words = bit_packing::word_count(frames.map(|frame| (frame.first_word, frame.bits)))
+            .ok_or_else(|| Error::corrupt("a packed frame has no place for its bits"))?;
         if words != self.words.len() {
             return Err(Error::corrupt("packed frames have another number of words"));
         }
@@ -127,17 +124,7 @@ impl PackedNumberSections {
     /// Packs numbers.
     pub(crate) fn of(numbers: impl IntoIterator<Item = u64>) -> PackedNumberSections {
         let mut sections = PackedNumberSections::default();
-        let mut frame = Vec::with_capacity(FRAME_NUMBERS);
-        for number in numbers {
-            frame.push(number);
-            if frame.len() == FRAME_NUMBERS {
-                sections.push_frame(&frame);
-                frame.clear();
-            }
-        }
-        if !frame.is_empty() {
-            sections.push_frame(&frame);
-        }
+        bit_packing::for_each_frame(numbers, |frame| sections.push_frame(frame));
         sections
     }
 
@@ -145,31 +132,14 @@ impl PackedNumberSections {
         let maximum = numbers.iter().copied().max().unwrap_or(0);
         let minimum = numbers.iter().copied().min().unwrap_or(0);
         let bits = 64 - (maximum - minimum).leading_zeros();
-        let first_word = self.words.len();
         self.frames.push(PackedFrame {
             maximum,
-            first_word: first_word as u32,
+            first_word: self.words.len() as u32,
             bits,
         });
-        self.words.resize(first_word + bits as usize, 0);
-        let words = &mut self.words[first_word..];
-        for (index, &number) in numbers.iter().enumerate() {
-            let first = index * bits as usize;
-            let (word, shift) = (first / 64, first % 64);
-            let distance = maximum - number;
-            if bits > 0 {
-                words[word] |= distance << shift;
-            }
-            if shift + bits as usize > 64 {
-                words[word + 1] |= distance >> (64 - shift);
-            }
-        }
+        let deltas = numbers.iter().map(|number| maximum - number);
+        bit_packing::push(&mut self.words, bits, deltas);
     }
-}
-
-/// A mask of this many bits.
-fn mask(bits: u32) -> u64 {
-    u64::MAX.checked_shr(64 - bits).unwrap_or(0)
 }
 
 #[cfg(test)]
