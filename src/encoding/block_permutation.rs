@@ -193,11 +193,14 @@ impl PermutationSections {
     pub(crate) fn of(codes: &[u32], ranges: &[Zone]) -> PermutationSections {
         let mut sections = PermutationSections::default();
         for (block, range) in codes.chunks(BLOCK_ROWS as usize).zip(ranges) {
-            let mut order = ASCENDING[..block.len()].to_vec();
-            order.sort_by_key(|&offset| block[usize::from(offset)]);
-            let ascending = order.iter().map(|&offset| block[usize::from(offset)]);
-            sections.starts.extend(starts_at(ascending, range));
-            if !block.is_sorted() {
+            if block.is_sorted() {
+                let starts = starts_at(block.iter().copied(), range);
+                sections.starts.extend(starts);
+            } else {
+                let mut order = ASCENDING[..block.len()].to_vec();
+                order.sort_by_key(|&offset| block[usize::from(offset)]);
+                let ascending = order.iter().map(|&offset| block[usize::from(offset)]);
+                sections.starts.extend(starts_at(ascending, range));
                 sections.offsets.extend(order);
             }
             sections.ends.push(BlockEnds {
