@@ -74,6 +74,18 @@ pub(crate) struct Container {
 /// The bit of a container's start that marks a bitset.
 const IS_BITSET: u32 = 1 << 31;
 
+impl PostingEntry {
+    /// Whether its rows, unless there is only one, are a list.
+    fn is_list(&self) -> bool {
+        self.start & IN_BLOCKS == 0
+    }
+
+    /// The index of the head before its containers, if it is in blocks.
+    fn head(&self) -> usize {
+        (self.start & !IN_BLOCKS) as usize
+    }
+}
+
 impl Container {
     /// The head before the containers of a posting.
     fn head(containers: usize) -> Container {
@@ -160,9 +172,9 @@ impl<'a> Postings<'a> {
         let (start, length) = (entry.start as usize, entry.cardinality as usize);
         match length {
             1 => Posting::List(std::slice::from_ref(&entry.start)),
-            _ if entry.start & IN_BLOCKS == 0 => Posting::List(&self.rows[start..start + length]),
+            _ if entry.is_list() => Posting::List(&self.rows[start..start + length]),
             _ => {
-                let head = (entry.start & !IN_BLOCKS) as usize;
+                let head = entry.head();
                 let first = head + 1;
                 Posting::Blocks {
                     containers: &self.containers
@@ -192,10 +204,10 @@ impl<'a> Postings<'a> {
         if length == 1 {
             return Ok(());
         }
-        if entry.start & IN_BLOCKS == 0 {
+        if entry.is_list() {
             return visit(PostingSection::Rows, bytes_of::<u32>(start, length));
         }
-        let head = (entry.start & !IN_BLOCKS) as usize;
+        let head = entry.head();
         visit(PostingSection::Containers, bytes_of::<Container>(head, 1))?;
         let count = self.containers.get(head).map_or(0, |head| head.start);
         let bytes = bytes_of::<Container>(head + 1, count as usize);
@@ -227,12 +239,12 @@ impl<'a> Postings<'a> {
         let (start, length) = (entry.start as usize, entry.cardinality as usize);
         match length {
             1 => validate_rows(&[entry.start], row_count),
-            _ if entry.start & IN_BLOCKS == 0 => {
+            _ if entry.is_list() => {
                 let rows = self.rows.get(start..start + length);
                 validate_rows(rows.ok_or("its rows lie outside the section")?, row_count)
             }
             _ => {
-                let containers = self.containers_from((entry.start & !IN_BLOCKS) as usize);
+                let containers = self.containers_from(entry.head());
                 let containers = containers.ok_or("its containers lie outside the section")?;
                 self.validate_containers(containers, entry.cardinality, row_count)
             }
