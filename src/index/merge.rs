@@ -133,28 +133,30 @@ fn small_segments(segments: &[SegmentHandle]) -> usize {
 
 /// The segments to merge next, if any: neighbours before those left to commits.
 pub(super) fn choose(segments: &[SegmentHandle]) -> Option<Range<usize>> {
-    let segments = &segments[..segments.len() - small_segments(segments)];
-    let mut newer: u64 = segments.iter().map(size).sum();
-    let is_due = |live: &SegmentHandle| {
-        newer -= size(live);
-        let waste = newer + live.deleted.row_count();
-        let is_small = size(live) <= SMALL_SIZE && waste > 0;
-        is_small || waste.saturating_mul(SHRINKAGE) > size(live)
-    };
-    let first = segments.iter().position(is_due)?;
-    Some(first..segments.len())
+    choose_due(segments, |size, waste| {
+        let is_small = size <= SMALL_SIZE && waste > 0;
+        is_small || waste.saturating_mul(SHRINKAGE) > size
+    })
 }
 
 /// The segments to merge next while large commits follow each other.
 pub(super) fn choose_in_stream(segments: &[SegmentHandle]) -> Option<Range<usize>> {
+    choose_due(segments, |size, waste| waste > size).filter(|due| due.len() >= STREAM_FAN_IN)
+}
+
+/// The first segment that is due, given its size and that of all after it with its own deleted rows, and all
+/// segments after it, without those left to commits.
+fn choose_due(
+    segments: &[SegmentHandle],
+    is_due: impl Fn(u64, u64) -> bool,
+) -> Option<Range<usize>> {
     let segments = &segments[..segments.len() - small_segments(segments)];
     let mut newer: u64 = segments.iter().map(size).sum();
-    let is_due = |live: &SegmentHandle| {
+    let first = segments.iter().position(|live| {
         newer -= size(live);
-        newer + live.deleted.row_count() > size(live)
-    };
-    let first = segments.iter().position(is_due)?;
-    (segments.len() - first >= STREAM_FAN_IN).then_some(first..segments.len())
+        is_due(size(live), newer + live.deleted.row_count())
+    })?;
+    Some(first..segments.len())
 }
 
 /// Whether a commit of this size is large: later commits do not include its segment.
