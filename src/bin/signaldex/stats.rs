@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
-use signaldex::Snapshot;
+use signaldex::{IndexStatistics, Snapshot};
 
 use crate::{Failure, source};
 
@@ -32,18 +32,18 @@ impl Stats {
             "bytes": figures.bytes,
         });
         if self.sections {
-            shown["sections"] = sections(&snapshot, figures.signals)?;
+            shown["sections"] = sections(&snapshot, figures)?;
         }
         source::print_json(&shown)
     }
 }
 
 /// By name of a section: its bytes, its bytes per signal, and the bound on these.
-fn sections(snapshot: &Snapshot, signals: u64) -> Result<Value, Failure> {
+fn sections(snapshot: &Snapshot, figures: IndexStatistics) -> Result<Value, Failure> {
     // An index without signals has bytes nevertheless.
-    let per_signal = |bytes: f64| (bytes / signals.max(1) as f64 * 1000.0).round() / 1000.0;
+    let per_signal = |bytes: f64| (bytes / figures.signals.max(1) as f64 * 1000.0).round() / 1000.0;
     let mut sections: Map<String, Value> = Map::new();
-    for (name, bytes) in snapshot.statistics().sections {
+    for (name, bytes) in figures.sections {
         sections.insert(
             name,
             json!({ "bytes": bytes, "bytesPerSignal": per_signal(bytes as f64) }),
