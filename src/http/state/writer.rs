@@ -34,7 +34,7 @@ const PACED_BATCH: usize = 8;
 /// (`benches/load`).
 const COMMIT_INTERVAL: Duration = Duration::from_millis(2);
 /// How long a request waits after its deadline for a commit that has taken its charge: longer than an fsync
-/// on a busy disk, shorter than the patience of clients.
+/// on a busy disk, shorter than the time-outs of clients.
 const COMMIT_GRACE: Duration = Duration::from_secs(2);
 /// How often to look for expired answers when there are no commits, and how often to retry a state that
 /// could not be written.
