@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::encoding::row::Row;
 
 /// Rows of every density, in a segment of a few blocks.
 fn row_sets() -> impl Strategy<Value = (u32, Vec<u32>)> {
