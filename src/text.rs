@@ -123,6 +123,9 @@ fn is_tidy(text: &str) -> bool {
 /// assert_eq!(fold_value("Côte d’Ivoire"), "cote d'ivoire");
 /// ```
 pub fn fold_value(text: &str) -> Cow<'_, str> {
+    if is_lower_case_word(text) {
+        return Cow::Borrowed(text);
+    }
     if !text.is_ascii() {
         let folded = latin::folded(text).unwrap_or_else(|| normalized(text));
         let folded = folded.replace(TYPOGRAPHIC_APOSTROPHES, "'");
@@ -134,6 +137,12 @@ pub fn fold_value(text: &str) -> Cow<'_, str> {
     } else {
         tidied
     }
+}
+
+/// Whether a text is one ASCII word without upper-case letters, as slugs and most values are.
+fn is_lower_case_word(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.all(|byte| byte.is_ascii_graphic() && !byte.is_ascii_uppercase())
 }
 
 /// The characters that word processors and some keyboards produce for an apostrophe: the quotation
@@ -153,11 +162,16 @@ fn emit(
         if word.start < taken {
             continue;
         }
+        let written = &text[word.start..word.end];
+        taken = word.end;
+        if word.is_plain && !written.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            sink(written);
+            continue;
+        }
         buffer.clear();
         // Unicode makes one word of a space and a mark on it, but people type the mark after other words.
-        buffer.push_str(text[word.start..word.end].trim_start());
+        buffer.push_str(written.trim_start());
         buffer.make_ascii_lowercase();
-        taken = word.end;
         if !word.is_plain {
             taken += finish_term(buffer, &text[word.end..]);
         }

@@ -373,6 +373,6 @@ struct Quoted<'a>(&'a Phrase);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}\"", self.0.terms().join(" "))
+        write!(f, "\"{}\"", self.0.joined(" "))
     }
 }

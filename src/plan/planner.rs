@@ -129,7 +129,7 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
             let term = self.statistics.term(field, word);
             term.ok_or(NoMatch(word_clause(word)))
         };
-        if let [word] = phrase.terms() {
+        if let [word] = phrase.as_slice() {
             let source = term(word)?.source;
             return self.require_source(word_clause(word), source);
         }
@@ -140,7 +140,7 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         let sources = self.phrase_sources(field, &terms);
         let sources = sources.ok_or(NoMatch(clause))?;
         for (word, source) in &sources.sources {
-            let clause = word.map_or(clause, |word| word_clause(&phrase.terms()[word]));
+            let clause = word.map_or(clause, |word| word_clause(&phrase.as_slice()[word]));
             self.require_source(clause, *source)?;
         }
         if sources.needs_check {
@@ -247,7 +247,7 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
     /// The rows of a title phrase, unless it is known to occur nowhere. Most phrases are single words, which need
     /// no more than a source.
     fn rows_of_phrase(&self, phrase: &Phrase) -> Option<PhraseRows> {
-        if let [word] = phrase.terms() {
+        if let [word] = phrase.as_slice() {
             let term = self.statistics.term(TextField::Title, word)?;
             return Some(PhraseRows::Stored(term.source));
         }

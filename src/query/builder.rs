@@ -292,16 +292,9 @@ impl QueryBuilder {
     /// # Errors
     /// All errors of all parameters, conflicts between them last.
     pub fn build(mut self) -> Result<Query, InvalidQuery> {
-        let mut filter = std::mem::take(&mut self.filter);
-        filter.all = std::mem::take(&mut self.keywords.all);
-        filter.all.append(&mut self.all);
-        filter.all.append(&mut self.exact);
-        filter.all = sorted(filter.all);
-        filter.none = std::mem::take(&mut self.keywords.none);
-        filter.none.append(&mut self.exclude);
-        filter.none = sorted(filter.none);
+        self.join_phrases();
         let derived = Derived::default();
-        self.find_conflicts(&filter, &derived);
+        self.find_conflicts(&derived);
         if !self.errors.is_empty() {
             self.errors.truncate(ERRORS_MAX);
             return Err(InvalidQuery::new(self.errors));
@@ -312,13 +305,27 @@ impl QueryBuilder {
             (None, None) => Start::First,
         };
         Ok(Query {
-            filter,
+            filter: self.filter,
             order: self.order,
             limit: self.limit.unwrap_or(LIMIT_MAX),
             start,
             count_only: self.count_only,
             derived,
         })
+    }
+
+    /// Moves the phrases of the title into the filter.
+    fn join_phrases(&mut self) {
+        let QueryBuilder {
+            filter,
+            keywords,
+            all,
+            exact,
+            exclude,
+            ..
+        } = self;
+        filter.all = sorted(joined([&mut keywords.all, all, exact]));
+        filter.none = sorted(joined([&mut keywords.none, exclude]));
     }
 
     /// A builder for the text form of a valid query.
@@ -386,6 +393,19 @@ impl QueryBuilder {
         self.errors
             .retain(|error| error.parameter != parameter.name());
     }
+}
+
+/// The phrases of all lists, in the allocation of the first that has one.
+fn joined<const N: usize>(lists: [&mut Vec<Phrase>; N]) -> Vec<Phrase> {
+    let mut joined = Vec::new();
+    for list in lists {
+        if joined.is_empty() {
+            joined = std::mem::take(list);
+        } else {
+            joined.append(list);
+        }
+    }
+    joined
 }
 
 fn strings<T: AsRef<str>>(values: impl IntoIterator<Item = T>) -> Vec<Cow<'static, str>> {

@@ -8,6 +8,7 @@
 
 use std::fmt::{self, Write};
 
+use smallvec::SmallVec;
 use twox_hash::XxHash3_128;
 
 use super::{Filter, Order, Parameter, Part, Phrase, Query, Start};
@@ -15,7 +16,7 @@ use super::{Filter, Order, Parameter, Part, Phrase, Query, Start};
 /// The seed of the hashes, which distinguishes them from those of other programs and versions.
 const SEED: u64 = u64::from_le_bytes(*b"sdxqry 2");
 
-/// Initial capacity, enough for most canonical forms.
+/// The length of most canonical forms at most. They need no allocation where only their hash is wanted.
 const FORM_BYTES: usize = 128;
 
 /// A 128-bit hash (XXH3) of a canonical form. Equal filters have equal fingerprints in every process, on
@@ -55,22 +56,19 @@ impl fmt::Debug for Fingerprint {
 
 /// The canonical form of a filter; empty for none.
 pub(super) fn of_filter(filter: &Filter) -> String {
-    let mut form = Form(String::with_capacity(FORM_BYTES));
-    for (parameter, part) in filter.parts() {
-        form.part(parameter, part);
-    }
-    form.0
+    let form = form_of_filter(filter).0;
+    String::from_utf8(form.into_vec()).expect("only text was added")
 }
 
-/// The fingerprint of a filter, from its canonical form.
-pub(super) fn fingerprint_of_filter(form: &str) -> Fingerprint {
-    Fingerprint::of(form.as_bytes())
+/// The fingerprint of a filter.
+pub(super) fn fingerprint_of_filter(filter: &Filter) -> Fingerprint {
+    Fingerprint::of(&form_of_filter(filter).0)
 }
 
 /// The fingerprint of a query, from that of its filter and its other parameters.
 pub(super) fn fingerprint_of_query(filter: Fingerprint, query: &Query) -> Fingerprint {
-    let mut form = Form(String::with_capacity(FORM_BYTES));
-    append(&mut form.0, filter);
+    let mut form = Form::default();
+    form.display(filter);
     let order = match query.order {
         Order::NewestFirst => "newest",
         Order::OldestFirst => "oldest",
@@ -85,11 +83,27 @@ pub(super) fn fingerprint_of_query(filter: Fingerprint, query: &Query) -> Finger
     if query.count_only {
         form.value("countOnly", "true");
     }
-    Fingerprint::of(form.0.as_bytes())
+    Fingerprint::of(&form.0)
+}
+
+fn form_of_filter(filter: &Filter) -> Form {
+    let mut form = Form::default();
+    for (parameter, part) in filter.parts() {
+        form.part(parameter, part);
+    }
+    form
 }
 
 /// A canonical form under construction.
-struct Form(String);
+#[derive(Default)]
+struct Form(SmallVec<[u8; FORM_BYTES]>);
+
+impl Write for Form {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+}
 
 impl Form {
     fn part(&mut self, parameter: Parameter, part: Part<'_>) {
@@ -97,17 +111,17 @@ impl Form {
         let is_exclude = parameter == Parameter::Exclude;
         self.name(if is_exclude { "none" } else { parameter.name() });
         match part {
-            Part::Phrases(phrases) | Part::Words(phrases) => self.list(phrases, phrase),
-            Part::Text(text) => escaped(&mut self.0, text),
-            Part::Texts(texts) => self.list(texts, |form, text| escaped(form, text)),
+            Part::Phrases(phrases) | Part::Words(phrases) => self.list(phrases, Form::phrase),
+            Part::Text(text) => self.escaped(text),
+            Part::Texts(texts) => self.list(texts, |form, text| form.escaped(text)),
             Part::Companies(companies) => {
-                self.list(companies, |form, company| escaped(form, &company.slug));
+                self.list(companies, |form, company| form.escaped(&company.slug));
             }
             Part::Days(days) => self.display(days.count()),
-            Part::DateRanges(ranges) => self.list(ranges, |form, range| append(form, range)),
+            Part::DateRanges(ranges) => self.list(ranges, |form, range| form.display(range)),
             Part::Date(date) => self.display(date),
             Part::Amount(amount) => self.display(amount),
-            Part::Ids(ids) => self.list(ids, |form, id| append(form, id)),
+            Part::Ids(ids) => self.list(ids, |form, id| form.display(id)),
         }
     }
 
@@ -117,55 +131,57 @@ impl Form {
     }
 
     fn display(&mut self, value: impl fmt::Display) {
-        append(&mut self.0, value);
+        write!(self, "{value}").expect("a form can be written to");
     }
 
-    fn list<T>(&mut self, values: &[T], append: impl Fn(&mut String, &T)) {
+    fn list<T>(&mut self, values: &[T], append: impl Fn(&mut Form, &T)) {
         for (position, value) in values.iter().enumerate() {
             if position > 0 {
-                self.0.push(',');
+                self.0.push(b',');
             }
-            append(&mut self.0, value);
+            append(self, value);
         }
     }
 
     fn name(&mut self, name: &str) {
         if !self.0.is_empty() {
-            self.0.push('&');
+            self.0.push(b'&');
         }
-        self.0.push_str(name);
-        self.0.push('=');
+        self.text(name);
+        self.0.push(b'=');
     }
-}
 
-fn append(form: &mut String, value: impl fmt::Display) {
-    write!(form, "{value}").expect("a string can be written to");
-}
-
-fn phrase(form: &mut String, phrase: &Phrase) {
-    for (position, term) in phrase.terms().iter().enumerate() {
-        if position > 0 {
-            form.push(' ');
+    fn phrase(&mut self, phrase: &Phrase) {
+        for (position, term) in phrase.terms().enumerate() {
+            if position > 0 {
+                self.0.push(b' ');
+            }
+            self.escaped_with(term, b"%&,= ");
         }
-        escaped_with(form, term, b"%&,= ");
     }
-}
 
-/// Appends a value with its separators percent-encoded.
-fn escaped(form: &mut String, value: &str) {
-    escaped_with(form, value, b"%&,=");
-}
-
-fn escaped_with(form: &mut String, value: &str, separators: &[u8]) {
-    let is_separator = |byte: u8| separators.contains(&byte);
-    if !value.bytes().any(is_separator) {
-        form.push_str(value);
-        return;
+    /// Appends a value with its separators percent-encoded.
+    fn escaped(&mut self, value: &str) {
+        self.escaped_with(value, b"%&,=");
     }
-    for letter in value.chars() {
-        match u8::try_from(letter) {
-            Ok(byte) if is_separator(byte) => append(form, format_args!("%{byte:02X}")),
-            _ => form.push(letter),
+
+    /// Separators are ASCII, so they are not part of other characters.
+    fn escaped_with(&mut self, value: &str, separators: &[u8]) {
+        let is_separator = |byte: &u8| separators.contains(byte);
+        let bytes = value.as_bytes();
+        if !bytes.iter().any(is_separator) {
+            return self.text(value);
         }
+        for byte in bytes {
+            if is_separator(byte) {
+                self.display(format_args!("%{byte:02X}"));
+            } else {
+                self.0.push(*byte);
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        self.0.extend_from_slice(text.as_bytes());
     }
 }

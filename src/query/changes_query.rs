@@ -23,7 +23,7 @@ impl ChangesQuery {
     /// As [`Filter::parse`]. The position is not checked.
     pub(crate) fn parse(query_string: &str) -> Result<ChangesQuery, InvalidQuery> {
         let (builder, [since]) =
-            params::parse_with(query_string, [params::SINCE_NAME], Accepted::Changes)?;
+            params::parse_with(query_string, [params::SINCE_NAME], Accepted::Changes);
         let query = builder.build()?;
         Ok(ChangesQuery {
             limit: query.limit(),

@@ -72,12 +72,12 @@ impl QueryBuilder {
 
     /// Adds errors for conflicting parameters. A cursor is compared with the filters only if these have no
     /// errors.
-    pub(super) fn find_conflicts(&mut self, filter: &Filter, derived: &Derived) {
+    pub(super) fn find_conflicts(&mut self, derived: &Derived) {
         let is_paged = (self.cursor.is_some(), self.page.is_some());
-        let mut found = conflicts::of_filter(filter);
+        let mut found = conflicts::of_filter(&self.filter);
         found.extend(conflicts::of_page(is_paged, self.count_only));
         if let Some(cursor) = self.cursor.as_ref().filter(|_| self.errors.is_empty()) {
-            let fingerprint = derived.filter_fingerprint(filter);
+            let fingerprint = derived.filter_fingerprint(&self.filter);
             found.extend(conflicts::of_cursor(cursor, self.order, fingerprint));
         }
         found.into_iter().for_each(|error| self.error(error));
@@ -101,7 +101,7 @@ fn convert_filter(
             };
             filter.company_words = sorted(searchable(words, text)?);
         }
-        Parameter::CompanySlug => filter.company_slug = Some(text.to_owned()),
+        Parameter::CompanySlug => filter.company_slug = Some(text.into()),
         Parameter::Companies => filter.companies = values::companies(items()?),
         Parameter::Days => filter.days = Some(values::days(text)?),
         Parameter::DateRanges => filter.date_ranges = values::date_ranges(items()?)?,

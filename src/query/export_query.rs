@@ -45,7 +45,7 @@ impl ExportQuery {
     /// As [`Filter::parse`], and errors of the other three parameters.
     pub(crate) fn parse(query_string: &str) -> Result<ExportQuery, InvalidQuery> {
         let (mut builder, [after, max_items, format]) =
-            params::parse_with(query_string, EXPORT_NAMES, Accepted::Export)?;
+            params::parse_with(query_string, EXPORT_NAMES, Accepted::Export);
         let [after_name, max_items_name, format_name] = EXPORT_NAMES;
         let after = value(&mut builder, after_name, after, values::id);
         let max_items = value(&mut builder, max_items_name, max_items, values::count);

@@ -39,7 +39,7 @@ impl FacetQuery {
     }
 
     fn parse_accepted(text: &str, accepted: Accepted) -> Result<FacetQuery, InvalidQuery> {
-        let (builder, facets) = params::parse_with_facets(text, accepted)?;
+        let (builder, facets) = params::parse_with_facets(text, accepted);
         Ok(FacetQuery {
             filter: builder.build()?.filter,
             facets: facets.unwrap_or_else(|| Facet::ALL.to_vec()),

@@ -1,6 +1,7 @@
 //! Filters, and their reference semantics.
 
 use smallvec::SmallVec;
+use smol_str::SmolStr;
 use time::Date;
 
 use super::{Facet, Parameter, ParameterKind, Phrase};
@@ -34,7 +35,7 @@ pub struct Filter {
     /// Each occurs in the company's name.
     pub(crate) company_words: Vec<Phrase>,
     /// The company's slug.
-    pub(crate) company_slug: Option<String>,
+    pub(crate) company_slug: Option<SmolStr>,
     /// The company is one of these; empty means no filter.
     pub(crate) companies: Vec<CompanyReference>,
     /// The required values of facets.
@@ -50,39 +51,18 @@ pub struct Filter {
     pub(crate) activity_ids: Option<Vec<SignalId>>,
 }
 
-/// The parameters that have a [`Part`] and are no facets, in the order of [`Parameter::ALL`].
-const WITHOUT_FACETS: [Parameter; 14] = {
-    use Parameter as P;
-    [
-        P::All,
-        P::Any,
-        P::Exclude,
-        P::Company,
-        P::CompanySlug,
-        P::Companies,
-        P::Days,
-        P::DateRanges,
-        P::DateFrom,
-        P::DateTo,
-        P::FundingMin,
-        P::FundingMax,
-        P::Ids,
-        P::ActivityIds,
-    ]
-};
-
 /// A company by its slug or by its whole name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct CompanyReference {
     /// The slug as typed, compared exactly.
-    pub(crate) slug: String,
+    pub(crate) slug: SmolStr,
     /// The folded name, if it differs from the slug.
-    pub(crate) name_key: Option<String>,
+    pub(crate) name_key: Option<SmolStr>,
 }
 
 impl CompanyReference {
     fn means(&self, company: &Company<'_>) -> bool {
-        self.slug == company.slug || self.folded_name() == text::fold_value(&company.name)
+        *self.slug == *company.slug || *self.folded_name() == *text::fold_value(&company.name)
     }
 
     /// The folded name.
@@ -193,24 +173,52 @@ impl Filter {
 
     /// The keys of a facet of which a signal must have one, sorted; empty if the facet is not filtered on.
     #[inline]
-    pub(crate) fn value_keys(&self, facet: Facet) -> &[String] {
+    pub(crate) fn value_keys(&self, facet: Facet) -> &[SmolStr] {
         let mut known = self.facets.0.iter();
         let known = known.find(|(other, _)| *other == facet);
         known.map_or(&[], |(_, keys)| keys.as_slice())
     }
 
     /// The parts of the filter, in the order of [`Parameter::ALL`].
-    #[inline]
     pub(super) fn parts(&self) -> impl Iterator<Item = (Parameter, Part<'_>)> {
-        // Facets, half of all parameters, are read from a list, because few are given.
-        let (all, others) = (Parameter::ALL.as_slice(), WITHOUT_FACETS.as_slice());
-        let parameters = if self.facets.0.is_empty() {
-            others
-        } else {
-            all
-        };
-        let part = |&parameter: &Parameter| Some((parameter, self.part(parameter)?));
-        parameters.iter().filter_map(part)
+        let mut given = self.given();
+        std::iter::from_fn(move || {
+            // Invariant: the bits that are set belong to the parts that are left.
+            let index = given.trailing_zeros() as usize;
+            given &= given.wrapping_sub(1);
+            let parameter = *Parameter::ALL.get(index)?;
+            Some((parameter, self.part(parameter)?))
+        })
+    }
+
+    /// A bit for each parameter that has a [`part`](Self::part): few do, and most queries need the parts
+    /// only for the fingerprint in their cursor.
+    fn given(&self) -> u64 {
+        use Parameter as P;
+        let others = [
+            (P::All, !self.all.is_empty()),
+            (P::Any, !self.any.is_empty()),
+            (P::Exclude, !self.none.is_empty()),
+            (P::Company, !self.company_words.is_empty()),
+            (P::CompanySlug, self.company_slug.is_some()),
+            (P::Companies, !self.companies.is_empty()),
+            (P::Days, self.days.is_some()),
+            (P::DateRanges, !self.date_ranges.is_empty()),
+            (P::DateFrom, self.date_from.is_some()),
+            (P::DateTo, self.date_to.is_some()),
+            (P::FundingMin, self.funding_min.is_some()),
+            (P::FundingMax, self.funding_max.is_some()),
+            (P::Ids, self.ids.is_some()),
+            (P::ActivityIds, self.activity_ids.is_some()),
+        ];
+        let mut given = 0;
+        for (parameter, is_given) in others {
+            given |= u64::from(is_given) << parameter as u32;
+        }
+        for facet in self.filtered_facets() {
+            given |= 1 << facet.parameter() as u32;
+        }
+        given
     }
 
     /// The normalised part of a parameter, if given. Phrases of `q`, `all` and `exact` belong to `all`;
@@ -254,7 +262,7 @@ impl Filter {
         let is_the_one = self
             .company_slug
             .as_ref()
-            .is_none_or(|slug| *slug == company.slug);
+            .is_none_or(|slug| **slug == *company.slug);
         let mut references = self.companies.iter();
         let is_meant = |reference: &CompanyReference| reference.means(company);
         is_the_one && (self.companies.is_empty() || references.any(is_meant))
@@ -265,7 +273,7 @@ impl Filter {
         keys.is_empty()
             || facet
                 .label(signal, company)
-                .is_some_and(|label| keys.iter().any(|key| *key == facet.key(&label)))
+                .is_some_and(|label| keys.iter().any(|key| **key == *facet.key(&label)))
     }
 
     pub(super) fn matches_dates(&self, date: Option<Date>, today: Date) -> bool {
@@ -317,7 +325,7 @@ pub(super) enum Part<'f> {
     /// Phrases that were each typed as one word.
     Words(&'f [Phrase]),
     Text(&'f str),
-    Texts(&'f [String]),
+    Texts(&'f [SmolStr]),
     Companies(&'f [CompanyReference]),
     Days(Days),
     DateRanges(&'f [DateRange]),
@@ -332,7 +340,7 @@ fn given<T>(list: &[T]) -> Option<&[T]> {
 }
 
 /// The keys of one facet, usually one.
-pub(super) type Keys = SmallVec<[String; 1]>;
+pub(super) type Keys = SmallVec<[SmolStr; 1]>;
 
 /// The required values of facets, as keys ([`Facet::key`]).
 ///

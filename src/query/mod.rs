@@ -151,7 +151,7 @@ impl Query {
     /// # Errors
     /// All errors of the query string, in its order, then conflicts between parameters.
     pub fn parse(query_string: &str) -> Result<Query, InvalidQuery> {
-        params::parse(query_string, params::Accepted::All)?.build()
+        params::parse(query_string, params::Accepted::All).build()
     }
 
     /// A query for all matches of a filter, in pages of `limit` signals.
@@ -245,7 +245,7 @@ impl Filter {
     /// # Errors
     /// All errors of the query string, in its order, then conflicts between parameters.
     pub fn parse(query_string: &str) -> Result<Filter, InvalidQuery> {
-        let builder = params::parse(query_string, params::Accepted::Filters)?;
+        let builder = params::parse(query_string, params::Accepted::Filters);
         builder.build().map(|query| query.filter)
     }
 
@@ -256,6 +256,6 @@ impl Filter {
 
     /// A fingerprint of the canonical form, stable across processes, platforms and releases.
     pub fn fingerprint(&self) -> Fingerprint {
-        canonical::fingerprint_of_filter(&self.canonical())
+        canonical::fingerprint_of_filter(self)
     }
 }

@@ -338,16 +338,17 @@ pub const PARAMETERS: [ParameterDescription; 31] = {
     ]
 };
 
-/// Only the names, which fit into eight cache lines; descriptions take five times as many.
-const NAMES: [&str; PARAMETERS.len()] = {
-    let mut names = [""; PARAMETERS.len()];
+/// The length and the last byte of each name, which fit into one cache line; the names take ten.
+const OUTLINES: [[u8; 2]; PARAMETERS.len()] = {
+    let mut outlines = [[0; 2]; PARAMETERS.len()];
     let mut index = 0;
-    // `names[..index]` are set.
-    while index < names.len() {
-        names[index] = PARAMETERS[index].name;
+    // `outlines[..index]` are set.
+    while index < outlines.len() {
+        let name = PARAMETERS[index].name.as_bytes();
+        outlines[index] = [name.len() as u8, name[name.len() - 1]];
         index += 1;
     }
-    names
+    outlines
 };
 
 impl Parameter {
@@ -365,8 +366,10 @@ impl Parameter {
 
     /// The parameter with a name.
     pub fn of_name(name: &str) -> Option<Parameter> {
-        let index = NAMES.iter().position(|known| *known == name)?;
-        Some(Parameter::ALL[index])
+        let outline = [u8::try_from(name.len()).ok()?, *name.as_bytes().last()?];
+        let mut similar = Parameter::ALL.iter().zip(&OUTLINES);
+        let found = similar.find(|(known, other)| **other == outline && known.name() == name);
+        found.map(|(parameter, _)| *parameter)
     }
 
     /// The description of the parameter.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::error::{ErrorCode, InvalidQuery, ParameterError};
+use super::error::{ErrorCode, ParameterError};
 use super::limits::{QUERY_STRING_BYTES_MAX, WRITTEN_BYTES_MAX};
 use super::nearest::did_you_mean;
 use super::values;
@@ -35,17 +35,17 @@ pub(super) enum Accepted {
 }
 
 /// Parses `name=value&name=value`, percent-encoded, with `+` for spaces. Empty pairs are skipped, so a
-/// trailing `&` is allowed.
-///
-/// # Errors
-/// The query string is too long. All other errors are collected in the builder.
-pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, InvalidQuery> {
-    check_bytes(text.len(), accepted.bytes_max())?;
+/// trailing `&` is allowed. Errors are collected in the builder.
+pub(super) fn parse(text: &str, accepted: Accepted) -> QueryBuilder {
     let mut builder = if accepted.is_written() {
         QueryBuilder::of_written_text()
     } else {
         QueryBuilder::default()
     };
+    if let Err(error) = check_bytes(text.len(), accepted.bytes_max()) {
+        builder.error(error);
+        return builder;
+    }
     // One bit per parameter.
     let mut seen = 0_u64;
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
@@ -68,7 +68,7 @@ pub(super) fn parse(text: &str, accepted: Accepted) -> Result<QueryBuilder, Inva
             builder.set(parameter, &value);
         }
     }
-    Ok(builder)
+    builder
 }
 
 /// The name of the parameter for facets, which only [`parse_with_facets`] accepts.
@@ -78,15 +78,15 @@ const FACETS_NAME: &str = "facets";
 pub(super) fn parse_with_facets(
     text: &str,
     accepted: Accepted,
-) -> Result<(QueryBuilder, Option<Vec<Facet>>), InvalidQuery> {
-    let (mut builder, [value]) = parse_with(text, [FACETS_NAME], accepted)?;
+) -> (QueryBuilder, Option<Vec<Facet>>) {
+    let (mut builder, [value]) = parse_with(text, [FACETS_NAME], accepted);
     let facets = value.and_then(|value| {
         let facets = values::facets(&value);
         facets
             .map_err(|error| builder.error_of(FACETS_NAME, error))
             .ok()
     });
-    Ok((builder, facets))
+    (builder, facets)
 }
 
 /// The name of the parameter for the position in the changes feed.
@@ -102,11 +102,13 @@ pub(super) fn parse_with<const N: usize>(
     text: &str,
     names: [&'static str; N],
     accepted: Accepted,
-) -> Result<(QueryBuilder, [Option<String>; N]), InvalidQuery> {
-    check_bytes(text.len(), accepted.bytes_max())?;
+) -> (QueryBuilder, [Option<String>; N]) {
+    if text.len() > accepted.bytes_max() {
+        return (parse(text, accepted), [const { None }; N]);
+    }
     let is_own = |pair: &&str| names.iter().any(|name| is_named(pair, name));
     let (own, others): (Vec<&str>, Vec<&str>) = text.split('&').partition(is_own);
-    let mut builder = parse(&others.join("&"), accepted)?;
+    let mut builder = parse(&others.join("&"), accepted);
     let values = names.map(|name| {
         let mut pairs = own.iter().filter(|pair| is_named(pair, name));
         let pair = pairs.next()?;
@@ -116,7 +118,7 @@ pub(super) fn parse_with<const N: usize>(
         let value = pair.split_once('=').map_or("", |(_, value)| value);
         decode_or_error(value, name, name, &mut builder).map(Cow::into_owned)
     });
-    Ok((builder, values))
+    (builder, values)
 }
 
 /// Whether a pair has this name.
@@ -140,6 +142,10 @@ fn parameter_of(
     accepted: Accepted,
     builder: &mut QueryBuilder,
 ) -> Option<Parameter> {
+    // Known names have nothing to decode.
+    if let Some(parameter) = known(name, accepted) {
+        return Some(parameter);
+    }
     let decoded = decode_or_error(name, name, "a name", builder)?;
     let known = known(&decoded, accepted);
     if known.is_none() && builder.takes_errors() {
@@ -148,15 +154,15 @@ fn parameter_of(
     known
 }
 
-fn check_bytes(bytes: usize, bytes_max: usize) -> Result<(), InvalidQuery> {
+fn check_bytes(bytes: usize, bytes_max: usize) -> Result<(), ParameterError> {
     if bytes <= bytes_max {
         return Ok(());
     }
-    Err(InvalidQuery::new(vec![ParameterError {
+    Err(ParameterError {
         parameter: String::new(),
         code: ErrorCode::MalformedQuery,
         message: format!("the query string has {bytes} bytes; at most {bytes_max} are allowed"),
-    }]))
+    })
 }
 
 impl Accepted {

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use smallvec::SmallVec;
+use smol_str::SmolStr;
 use time::Date;
 
 use super::dates::calendar_date;
@@ -44,23 +45,30 @@ pub(super) fn check_length(
         return Err(empty());
     }
     match origin {
-        Origin::Typed => check_chars(parameter, text.chars().count()),
+        Origin::Typed => check_chars(parameter, text),
         Origin::Host | Origin::Written => Ok(()),
     }
 }
 
-fn check_chars(parameter: Parameter, chars: usize) -> Result<(), ValueError> {
+fn check_chars(parameter: Parameter, text: &str) -> Result<(), ValueError> {
     let max = match parameter.description().kind {
         ParameterKind::Text(max)
         | ParameterKind::AttributeList(max)
         | ParameterKind::Cursor(max) => max,
         _ => usize::MAX,
     };
-    if chars <= max {
+    let Some(chars) = chars_above(max, text) else {
         return Ok(());
-    }
+    };
     let error = format!("has {chars} characters; at most {max} are allowed");
     Err((ErrorCode::TooLong, error))
+}
+
+/// The number of characters, if it is above `max`. They are counted only where there may be too many.
+fn chars_above(max: usize, text: &str) -> Option<usize> {
+    let may_be_above = text.len() > max;
+    let chars = may_be_above.then(|| text.chars().count());
+    chars.filter(|&chars| chars > max)
 }
 
 pub(super) fn empty() -> ValueError {
@@ -69,7 +77,7 @@ pub(super) fn empty() -> ValueError {
 }
 
 pub(super) fn sorted<T: Ord>(mut values: Vec<T>) -> Vec<T> {
-    values.sort();
+    values.sort_unstable();
     values.dedup();
     values
 }
@@ -137,11 +145,12 @@ pub(super) fn check_items(
     if origin != Origin::Typed {
         return Ok(());
     }
-    let mut chars = items.iter().map(|item| item.chars().count()).enumerate();
-    match chars.find(|&(_, chars)| chars > chars_max) {
+    let too_long = items.iter().zip(1..);
+    let mut too_long =
+        too_long.filter_map(|(item, number)| Some((chars_above(chars_max, item)?, number)));
+    match too_long.next() {
         None => Ok(()),
-        Some((position, chars)) => {
-            let number = position + 1;
+        Some((chars, number)) => {
             let error =
                 format!("has {chars} characters in item {number}; at most {chars_max} are allowed");
             Err((ErrorCode::TooLong, error))
@@ -258,12 +267,15 @@ pub(super) fn facet_keys_of(facet: Facet, values: &[Cow<'_, str>]) -> Result<Key
 }
 
 fn keys_of_items(facet: Facet, items: &[Cow<'_, str>]) -> Keys {
-    let keys = items.iter().map(|item| facet.key(item).into_owned());
-    SmallVec::from_vec(sorted(keys.collect()))
+    let keys = items.iter().map(|item| SmolStr::from(facet.key(item)));
+    let mut keys: Keys = keys.collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
 }
 
 fn one(key: &str) -> Keys {
-    SmallVec::from_buf([key.to_owned()])
+    SmallVec::from_buf([key.into()])
 }
 
 /// Parses one of several choices. Accepts a space for `+`, which decoding produces from an unescaped `+`.
@@ -280,9 +292,10 @@ fn choice(
 pub(super) fn companies(items: Vec<Cow<'_, str>>) -> Vec<CompanyReference> {
     let reference = |slug: Cow<'_, str>| {
         let folded = text::fold_value(&slug);
-        let name_key = (folded != slug).then(|| folded.into_owned());
-        let slug = slug.into_owned();
-        CompanyReference { slug, name_key }
+        CompanyReference {
+            name_key: (folded != slug).then(|| folded.into()),
+            slug: slug.into(),
+        }
     };
     sorted(items.into_iter().map(reference).collect())
 }

@@ -48,7 +48,7 @@ impl FromStr for Query {
 
     /// Reads what `Display` writes, and any query string.
     fn from_str(text: &str) -> Result<Query, InvalidQuery> {
-        params::parse(text, Accepted::Written)?.build()
+        params::parse(text, Accepted::Written).build()
     }
 }
 
@@ -69,7 +69,7 @@ impl FromStr for Filter {
 
     /// Reads what `Display` writes, and any query string of filters.
     fn from_str(text: &str) -> Result<Filter, InvalidQuery> {
-        let query = params::parse(text, Accepted::WrittenFilters)?.build()?;
+        let query = params::parse(text, Accepted::WrittenFilters).build()?;
         Ok(query.filter)
     }
 }
@@ -101,7 +101,7 @@ fn text_of(part: Part<'_>) -> String {
 /// A quote within a term, as in Hebrew words, is written full-width, so that it does not end the phrase;
 /// analysis restores it.
 fn text_of_phrase(phrase: &Phrase) -> String {
-    let text = phrase.terms().join(" ").replace('"', "\u{FF02}");
+    let text = phrase.joined(" ").replace('"', "\u{FF02}");
     if phrase.terms().len() > 1 {
         format!("\"{text}\"")
     } else {
@@ -112,11 +112,11 @@ fn text_of_phrase(phrase: &Phrase) -> String {
 /// A word that analyses to the terms of a phrase, such as `r-d`. If there is none, because a term starts
 /// with a combining mark, the terms are grouped by [`WORD_QUOTE`]s.
 fn text_of_word(phrase: &Phrase) -> String {
-    let word = phrase.terms().join("-");
+    let word = phrase.joined("-");
     if Phrase::new(&word).as_ref() == Some(phrase) {
         return word;
     }
-    format!("{WORD_QUOTE}{}{WORD_QUOTE}", phrase.terms().join(" "))
+    format!("{WORD_QUOTE}{}{WORD_QUOTE}", phrase.joined(" "))
 }
 
 /// Percent-encodes a value, with `+` for spaces.

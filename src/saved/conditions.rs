@@ -7,6 +7,8 @@
 use super::document::Document;
 use super::keys::{Key, Kind};
 use super::vocabulary::Vocabulary;
+use smol_str::SmolStr;
+
 use crate::query::{CompanyReference, Facet, Filter, Phrase};
 
 /// Words next to each other.
@@ -210,7 +212,7 @@ impl<'v> Parts<'v> {
     }
 
     fn sequence(&mut self, kind: Kind, phrase: &Phrase) -> Sequence {
-        let terms = phrase.terms().iter();
+        let terms = phrase.terms();
         terms.map(|term| self.vocabulary.add(kind, term)).collect()
     }
 
@@ -224,7 +226,7 @@ impl<'v> Parts<'v> {
         for facet in Facet::ALL {
             let wanted = filter.value_keys(facet);
             if !wanted.is_empty() {
-                self.require_texts(Kind::Facet(facet), wanted.iter().map(String::as_str));
+                self.require_texts(Kind::Facet(facet), wanted.iter().map(SmolStr::as_str));
             }
         }
         for ids in [&filter.ids, &filter.activity_ids].into_iter().flatten() {

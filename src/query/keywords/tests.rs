@@ -3,10 +3,7 @@
 use super::*;
 
 fn shown(phrases: &[Phrase]) -> Vec<String> {
-    phrases
-        .iter()
-        .map(|phrase| phrase.terms().join(" "))
-        .collect()
+    phrases.iter().map(|phrase| phrase.joined(" ")).collect()
 }
 
 #[test]

@@ -113,18 +113,18 @@ fn group(facet: Facet, facets: &Facets, filter: &Filter, form: &Form) -> Group {
             value: sent(kind, &value.label),
             label: value.label.clone(),
             count: Some(figures::grouped(value.count)),
-            is_chosen: chosen.iter().any(|key| *key == facet.key(&value.label)),
+            is_chosen: chosen.iter().any(|key| **key == *facet.key(&value.label)),
         })
         .collect();
     // Chosen values without signals stay visible, so that they can be deselected.
     for key in chosen {
         if choices
             .iter()
-            .all(|choice| facet.key(&choice.label) != *key)
+            .all(|choice| *facet.key(&choice.label) != **key)
         {
             let typed = form
                 .values(parameter.name())
-                .find(|typed| facet.key(typed) == *key);
+                .find(|typed| *facet.key(typed) == **key);
             let label = typed.unwrap_or(key);
             choices.push(Choice {
                 value: sent(kind, label),
