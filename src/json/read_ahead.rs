@@ -17,6 +17,9 @@ use crate::Result;
 /// that fits into the L2 cache.
 const BATCH_BYTES: usize = 256 << 10;
 
+/// Room for the line that fills a batch, so that the buffer is not copied for it. Longer lines are rare.
+const LAST_LINE_BYTES: usize = 16 << 10;
+
 /// Maximum number of lines in a batch, which matters for very short and for skipped lines.
 const BATCH_LINES_MAX: usize = 1 << 12;
 
@@ -99,7 +102,7 @@ enum Stop {
 fn send_all(records: &mut Records, sender: &SyncSender<Result<Batch>>) -> Result<(), Stop> {
     loop {
         let mut batch = Batch {
-            text: Vec::with_capacity(BATCH_BYTES),
+            text: Vec::with_capacity(BATCH_BYTES + LAST_LINE_BYTES),
             ..Batch::default()
         };
         let filled = batch.fill(records);
