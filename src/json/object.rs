@@ -50,7 +50,7 @@ pub(super) fn read_line<'de, M: Members<'de>>(
     line: &'de [u8],
     unknown: &mut UnknownFields,
 ) -> Result<M, RecordError> {
-    let text = std::str::from_utf8(line).map_err(|error| {
+    let text = simdutf8::compat::from_utf8(line).map_err(|error| {
         RecordError::of_line(format!("column {}: not UTF-8", error.valid_up_to() + 1))
     })?;
     let mut context = Context {
