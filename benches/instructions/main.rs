@@ -1,9 +1,10 @@
 //! The work of a fixed set of tasks, to be counted in instructions, which are the same on a busy
 //! machine. `benches/instructions/check.py` runs it under valgrind and compares.
 //!
-//! usage: `instructions build FOLDER` makes two indexes in a folder, `instructions run FOLDER` does the
-//! tasks on them, and `instructions names FOLDER` lists those. The `updated` index has deleted rows and
-//! a few small segments, as one has that is written to while it is asked.
+//! usage: `instructions build FOLDER` builds three indexes in a folder, `instructions run FOLDER` runs the
+//! tasks on them, and `instructions names FOLDER` lists the tasks. The `updated` index has deleted rows and two
+//! small segments, whose ids are all over the index. The `committed` index has had many small commits, half of
+//! whose signals are new: its newest signals are in its smallest segments.
 
 #[path = "../classes/mod.rs"]
 mod classes;
@@ -16,7 +17,7 @@ use std::path::Path;
 
 use signaldex::query::Order;
 use signaldex::synthetic::Corpus;
-use signaldex::{Filter, Index, IndexBuilder, Query, Snapshot, sample};
+use signaldex::{Filter, Index, IndexBuilder, Query, SignalId, Snapshot, sample};
 
 use classes::{Class, Statistics};
 
@@ -28,13 +29,19 @@ const SIGNALS: u64 = 100_000;
 /// Signals that are built from while instructions are counted, which takes fifty times as long.
 const BUILT_SIGNALS: u64 = 2_000;
 const SEED: u64 = 1;
-/// The names of the two indexes' folders.
+/// The names of the indexes' folders.
 const FRESH: &str = "fresh";
 const UPDATED: &str = "updated";
+const COMMITTED: &str = "committed";
 /// How many signals each commit writes again: far more than the next, so that merging leaves them apart.
 const UPDATES: [usize; 2] = [1_200, 40];
 /// Which signals are written again, so that they are all over the index.
 const UPDATED_ONE_IN: usize = 80;
+/// Commits to the committed index; they leave four segments, about the mean while commits follow one another
+/// without a pause (`benches/updates.rs`). Of each commit, some signals are new and others are written again.
+const COMMITS: usize = 118;
+const NEW_IN_COMMIT: usize = 25;
+const UPDATED_IN_COMMIT: usize = 25;
 /// What is written where something that cannot fail does.
 const WHOLE: &str = "an index that was just built is whole";
 
@@ -42,7 +49,7 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
-        ["build", folder, ..] => build_both(Path::new(folder)),
+        ["build", folder, ..] => build_all(Path::new(folder)),
         ["names", folder, ..] => run(Path::new(folder), |name, _| println!("{name}")),
         ["run", folder, ..] => run(Path::new(folder), |_, task| measured(task)),
         // Cargo runs every bench without arguments; there is nothing to measure in this way.
@@ -67,9 +74,15 @@ fn build(signals: u64, mut builder: IndexBuilder) -> Result<Index> {
     Ok(builder.finish()?)
 }
 
-/// Builds two indexes of the same signals, and writes some signals of one again.
-fn build_both(folder: &Path) -> Result<()> {
+/// Builds three indexes of the same signals, and changes two of them.
+fn build_all(folder: &Path) -> Result<()> {
     build(SIGNALS, IndexBuilder::in_directory(folder.join(FRESH))?)?;
+    build_updated(folder)?;
+    build_committed(folder)
+}
+
+/// Builds an index and writes some of its signals again.
+fn build_updated(folder: &Path) -> Result<()> {
     let index = build(SIGNALS, IndexBuilder::in_directory(folder.join(UPDATED))?)?;
     let fresh = index.snapshot();
     let mut ids = fresh
@@ -88,6 +101,32 @@ fn build_both(folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Builds an index and makes many small commits. The new signals are copies with higher ids.
+fn build_committed(folder: &Path) -> Result<()> {
+    let index = build(SIGNALS, IndexBuilder::in_directory(folder.join(COMMITTED))?)?;
+    let fresh = index.snapshot();
+    let newest = fresh.matches(&Filter::default(), sample::AS_OF, Order::NewestFirst);
+    // The newest signal has the highest possible id.
+    let mut next_id = newest.ids().nth(1).ok_or("there are signals")?.get();
+    let mut new = fresh.scan();
+    let mut updated = fresh.scan().step_by(UPDATED_ONE_IN / 4);
+    let mut writer = index.writer()?;
+    for _ in 0..COMMITS {
+        for found in new.by_ref().take(NEW_IN_COMMIT) {
+            next_id += 1;
+            let mut signal = found?.signal;
+            signal.id = SignalId::new(next_id).ok_or("an id far below the highest")?;
+            writer.upsert_signal(&signal)?;
+        }
+        for found in updated.by_ref().take(UPDATED_IN_COMMIT) {
+            writer.upsert_signal(&found?.signal)?;
+        }
+        writer.commit()?;
+        writer.wait_for_merges();
+    }
+    Ok(())
+}
+
 /// Hands each task to `sink` with its name, always in the same order.
 fn run(folder: &Path, sink: impl Fn(&str, &mut dyn FnMut())) -> Result<()> {
     sink("build", &mut || {
@@ -99,17 +138,21 @@ fn run(folder: &Path, sink: impl Fn(&str, &mut dyn FnMut())) -> Result<()> {
     });
     let snapshot = Index::open(folder.join(FRESH))?.snapshot();
     let updated = Index::open(folder.join(UPDATED))?.snapshot();
+    let committed = Index::open(folder.join(COMMITTED))?.snapshot();
     // Questions are counted as they are once the files have been checked.
-    snapshot.check()?;
-    updated.check()?;
+    for snapshot in [&snapshot, &updated, &committed] {
+        snapshot.check()?;
+    }
     let statistics = Statistics::of(&snapshot)?;
     for class in classes::draw(&snapshot, &statistics, sample::AS_OF)? {
         let wanted = class.queries.iter();
         let queries: Vec<Query> = wanted.map(|wanted| wanted.query(sample::AS_OF)).collect();
         let middle = middle_pages(&snapshot, &statistics, &class)?;
         run_class(&snapshot, &class, (&queries, &middle), &sink);
-        let name = format!("{}, updated", class.name);
-        run_pages_and_counts(&updated, &name, &queries, &sink);
+        for (changed, snapshot) in [(UPDATED, &updated), (COMMITTED, &committed)] {
+            let name = format!("{}, {changed}", class.name);
+            run_pages_and_counts(snapshot, &name, &queries, &sink);
+        }
     }
     let mut draw = shapes::Draw::new(&snapshot, &statistics)?;
     for (name, queries) in draw.fixed() {
