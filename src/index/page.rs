@@ -192,14 +192,26 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Merges two sorted parts of the hits, of which the second is usually short.
+/// Up to this many later hits are inserted one by one, which takes less time than merging from the front.
+const INSERTED_MAX: usize = 4;
+
+/// Merges two sorted parts of the hits, of which the second starts at an index.
 fn merge(hits: &mut [Hit], index: usize, order: Order) {
     let (before, later) = hits.split_at(index);
     match (before.last(), later.first()) {
         (Some(last), Some(first)) if order.puts_first(first.id, last.id) => {}
         _ => return,
     }
-    let mut later: SmallVec<[Hit; 16]> = SmallVec::from_slice(later);
+    if later.len() <= INSERTED_MAX {
+        insert(hits, index, order);
+    } else {
+        interleave(hits, index, order);
+    }
+}
+
+/// Inserts the hits from an index on among those before it.
+fn insert(hits: &mut [Hit], index: usize, order: Order) {
+    let mut later: SmallVec<[Hit; INSERTED_MAX]> = SmallVec::from_slice(&hits[index..]);
     let (mut before, mut end) = (index, hits.len());
     // Invariant: the first `before` hits and the rest of `later` must be merged into the slots before `end`.
     // All hits from `end` on are in place.
@@ -211,6 +223,25 @@ fn merge(hits: &mut [Hit], index: usize, order: Order) {
         hits[end] = hit;
         before = index;
     }
+}
+
+/// Merges two parts of the hits from the front.
+fn interleave(hits: &mut [Hit], index: usize, order: Order) {
+    let first_later = hits[index].id;
+    let in_place = hits[..index].partition_point(|hit| order.puts_first(hit.id, first_later));
+    let before: SmallVec<[Hit; HITS_MIN]> = SmallVec::from_slice(&hits[in_place..index]);
+    let (mut end, mut next, mut later) = (in_place, 0, index);
+    // Invariant: the hits before `end` are in place. Those of `before` from `next` on and those from `later` on must
+    // be merged into the slots from `end` on, of which the first are free, one for each hit left in `before`.
+    while next < before.len() && later < hits.len() {
+        let is_later = order.puts_first(hits[later].id, before[next].id);
+        hits[end] = if is_later { hits[later] } else { before[next] };
+        later += usize::from(is_later);
+        next += usize::from(!is_later);
+        end += 1;
+    }
+    let rest = &before[next..];
+    hits[end..end + rest.len()].copy_from_slice(rest);
 }
 
 /// Collects the matches of a segment.
