@@ -87,6 +87,13 @@ const PARTS: [(&str, AddPart); 19] = [
     }),
 ];
 
+/// The parts of the slowest pages as long as titles were read before amounts were compared.
+const SLOWEST: [&str; 3] = [
+    "any of phrases that occur",
+    "many categories",
+    "narrow amounts",
+];
+
 /// Draws queries; the same ones of the same corpus.
 pub(crate) struct Draw<'a> {
     random: Random,
@@ -154,7 +161,15 @@ impl<'a> Draw<'a> {
         }
         let together = (0..10 * QUERIES).map(|_| self.one().1);
         fixed.push(("together", together.collect()));
+        let slowest = (0..QUERIES).map(|_| built(self.with_parts(&SLOWEST)));
+        fixed.push(("phrases after ranges", slowest.collect()));
         fixed
+    }
+
+    /// A query of the parts with these names.
+    fn with_parts(&mut self, names: &[&str]) -> QueryBuilder {
+        let parts = PARTS.into_iter().filter(|(name, _)| names.contains(name));
+        parts.fold(Query::builder(), |query, (_, add)| add(self, query))
     }
 
     /// The query for a page from somewhere on, newest first.
