@@ -221,8 +221,8 @@ pub(super) fn values_of(facets: &Facets) -> Vec<FacetValue> {
         let values = facets.values(facet).iter();
         values.map(move |value| FacetValue {
             facet: facet as u8,
-            label: value.label.clone(),
-            count: value.count,
+            label: value.label().to_owned(),
+            count: value.count(),
         })
     });
     values.collect()

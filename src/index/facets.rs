@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
+use smol_str::SmolStr;
 use time::Date;
 
 use super::live::SegmentHandle;
@@ -27,12 +28,21 @@ pub struct Facets {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
-#[non_exhaustive]
 pub struct FacetCount {
+    label: SmolStr,
+    count: u64,
+}
+
+impl FacetCount {
     /// The label of the value.
-    pub label: String,
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
     /// The number of signals; at least 1.
-    pub count: u64,
+    pub fn count(&self) -> u64 {
+        self.count
+    }
 }
 
 /// A map from facet to values. Missing facets have no values.
@@ -73,6 +83,7 @@ impl Facets {
                 if lifted.matches(signal, company, today) {
                     let label = label.into_owned();
                     let key = facet.key(&label).into_owned();
+                    let label = SmolStr::from(label);
                     let none = FacetCount {
                         label: label.clone(),
                         count: 0,
@@ -121,7 +132,7 @@ fn merged(mut counts: Vec<ValueCount<'_>>) -> Vec<FacetCount> {
     counts.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| a.label.cmp(&b.label)));
     let values = counts.chunk_by(|a, b| a.key == b.key);
     let value = |same: &[ValueCount<'_>]| FacetCount {
-        label: same[0].label.to_string(),
+        label: SmolStr::from(&*same[0].label),
         count: same.iter().map(|value| value.count).sum(),
     };
     sorted(values.map(value).collect())
@@ -184,7 +195,7 @@ fn listed(view: &FacetView<'_>, tally: FacetTally) -> Vec<FacetCount> {
         return merged(value_counts(view, tally).collect());
     }
     let value = |(value, count)| FacetCount {
-        label: view.labels.get(value as usize).to_owned(),
+        label: view.labels.get(value as usize).into(),
         count,
     };
     sorted(tally.into_iter().map(value).collect())

@@ -183,8 +183,8 @@ impl Serialize for FilterOption<'_> {
             "value"
         };
         let mut object = serializer.serialize_struct("FilterOption", 2)?;
-        object.serialize_field(name, &self.value.label)?;
-        object.serialize_field("count", &self.value.count)?;
+        object.serialize_field(name, self.value.label())?;
+        object.serialize_field("count", &self.value.count())?;
         object.end()
     }
 }

@@ -373,7 +373,11 @@ fn values_fold_as_titles_do() -> Result<(), Box<dyn std::error::Error>> {
         assert!(filter.matches(&signal, &company, today), "{text}");
         assert_eq!(snapshot.count(&filter, today), 1, "{text}");
         let facets = snapshot.facets(&filter, today);
-        assert_eq!(facets.values(Facet::Category)[0].label, "Funding", "{text}");
+        assert_eq!(
+            facets.values(Facet::Category)[0].label(),
+            "Funding",
+            "{text}"
+        );
     }
     assert_eq!(
         snapshot.count(&Filter::parse("companies=CACAO")?, today),

@@ -114,8 +114,8 @@ fn numbered(facets: &Facets, dictionary: &Dictionary) -> Tally {
     let mut tally = Tally::new(&dictionary.value_bounds());
     for facet in COUNTED {
         for value in facets.values(facet) {
-            if let Some(number) = dictionary.value(facet, &value.label) {
-                tally.0[facet as usize][number as usize] = value.count;
+            if let Some(number) = dictionary.value(facet, value.label()) {
+                tally.0[facet as usize][number as usize] = value.count();
             }
         }
     }

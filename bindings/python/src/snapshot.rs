@@ -108,7 +108,7 @@ impl PySnapshot {
         for (name, facet) in FACETS.iter().filter(|(_, facet)| wanted.contains(facet)) {
             let counts = counted.values(*facet).iter();
             let counts =
-                counts.map(|value| new_record(py, "FacetCount", (&value.label, value.count)));
+                counts.map(|value| new_record(py, "FacetCount", (value.label(), value.count())));
             values.set_item(
                 name,
                 PyList::new(py, counts.collect::<PyResult<Vec<_>>>()?)?,

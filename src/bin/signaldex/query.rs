@@ -151,10 +151,7 @@ pub(crate) fn warn_of_unknown(snapshot: &Snapshot, filter: &Filter, today: Date)
             .into_iter()
             .find(|facet| facet.parameter() == value.parameter);
         let labels = facet.map(|facet| facets.values(facet)).unwrap_or_default();
-        let nearest = nearest_name(
-            &value.value,
-            labels.iter().map(|counted| counted.label.as_str()),
-        );
+        let nearest = nearest_name(&value.value, labels.iter().map(|counted| counted.label()));
         match nearest {
             Some(nearest) => say(format_args!(
                 "note: {value}; did you mean {}={nearest}?",

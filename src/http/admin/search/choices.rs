@@ -108,12 +108,12 @@ fn group(facet: Facet, facets: &Facets, filter: &Filter, form: &Form) -> Group {
     let mut choices: Vec<Choice> = facets
         .values(facet)
         .iter()
-        .filter(|value| is_allowed(kind, &value.label))
+        .filter(|value| is_allowed(kind, value.label()))
         .map(|value| Choice {
-            value: sent(kind, &value.label),
-            label: value.label.clone(),
-            count: Some(figures::grouped(value.count)),
-            is_chosen: chosen.iter().any(|key| **key == *facet.key(&value.label)),
+            value: sent(kind, value.label()),
+            label: value.label().to_owned(),
+            count: Some(figures::grouped(value.count())),
+            is_chosen: chosen.iter().any(|key| **key == *facet.key(value.label())),
         })
         .collect();
     // Chosen values without signals stay visible, so that they can be deselected.
