@@ -64,18 +64,21 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         self.add_ids(filter.ids.as_deref())?;
         self.add_ids(filter.activity_ids.as_deref())?;
         self.add_companies(filter)?;
-        for facet in filter.filtered_facets() {
-            self.add_facet(filter, facet)?;
-        }
-        for phrase in &filter.company_words {
-            self.add_phrase(TextField::Name, phrase)?;
+        // Small segments lack many ranges and words. What follows an absent one is not looked up.
+        if filter.has_ranges() {
+            self.add_days(filter, today)?;
+            self.add_amounts(filter)?;
         }
         for phrase in &filter.all {
             self.add_phrase(TextField::Title, phrase)?;
         }
+        for phrase in &filter.company_words {
+            self.add_phrase(TextField::Name, phrase)?;
+        }
+        for facet in filter.filtered_facets() {
+            self.add_facet(filter, facet)?;
+        }
         self.add_any(&filter.any)?;
-        self.add_days(filter, today)?;
-        self.add_amounts(filter)?;
         for phrase in &filter.none {
             self.exclude_phrase(phrase);
         }

@@ -199,9 +199,9 @@ fn without_cost_order_the_filter_says_the_order() {
     assert_eq!(
         planned("all=a zebra&country=germany", &strategies),
         [
-            "lead with a posting: country is \"germany\" ~ 80000",
-            "intersect a posting: title has \"a\" ~ 300000",
+            "lead with a posting: title has \"a\" ~ 300000",
             "intersect a posting: title has \"zebra\" ~ 3",
+            "intersect a posting: country is \"germany\" ~ 80000",
         ]
     );
 }
