@@ -39,6 +39,7 @@ impl<'a> Dictionary<'a> {
     }
 
     /// The range of indices of a repeated sorted key, given its first index.
+    #[inline]
     pub(crate) fn run(&self, first: usize) -> Range<usize> {
         self.keys.run(first)
     }
@@ -90,6 +91,7 @@ impl<'a> Strings<'a> {
     }
 
     /// The indices of the consecutive strings equal to the one at an index, starting there.
+    #[inline]
     pub(crate) fn run(&self, first: usize) -> Range<usize> {
         let is_equal = |&index: &usize| self.bytes(index) == self.bytes(first);
         first..first + 1 + (first + 1..self.len()).take_while(is_equal).count()

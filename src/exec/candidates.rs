@@ -3,7 +3,7 @@
 //! Many candidates are a bitset, few are a list of offsets. The representation follows from the data: a
 //! bitset intersected with a list becomes a list, because the result cannot be longer.
 
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 
 use smallvec::SmallVec;
 
@@ -125,6 +125,22 @@ impl Candidates {
         for word in full..words.end {
             let left = rows.saturating_sub(word as u32 * 64);
             self.bits[word] = (1_u64 << left) - 1;
+        }
+    }
+
+    /// Removes the candidates outside a range of offsets, whose window this is.
+    pub(super) fn restrict(&mut self, offsets: &Range<u32>) {
+        match self.form {
+            Form::List => {
+                let list = &mut self.list;
+                list.truncate(list.partition_point(|&offset| u32::from(offset) < offsets.end));
+                list.drain(..list.partition_point(|&offset| u32::from(offset) < offsets.start));
+            }
+            Form::Bits => {
+                let words = self.window.words();
+                self.bits[words.start] &= u64::MAX << (offsets.start % 64);
+                self.bits[words.end - 1] &= u64::MAX >> (offsets.end.wrapping_neg() % 64);
+            }
         }
     }
 

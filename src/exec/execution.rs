@@ -8,6 +8,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::buffer_pool::PooledCandidates;
+use super::candidates::Candidates;
 use super::companies;
 use super::live::LiveSegment;
 use super::observer::{Counters, Method, Observer, Run, StepKey, Strategy};
@@ -356,7 +357,7 @@ impl<'e> Residual<'e, '_> {
 }
 
 impl<'a> BoundRange<'a> {
-    fn bind(segment: &'a Segment, step: &'a RangeStep<'_>) -> BoundRange<'a> {
+    pub(super) fn bind(segment: &'a Segment, step: &'a RangeStep<'_>) -> BoundRange<'a> {
         let ordered = match step.column {
             RangeColumn::Date => segment.day_column(),
             RangeColumn::Amount => segment.amount_column(),
@@ -369,6 +370,11 @@ impl<'a> BoundRange<'a> {
 
     pub(super) fn classify(&self, block: u32) -> Overlap {
         self.ordered.blocks[block as usize].classify(self.codes)
+    }
+
+    /// Keeps the candidates that are in the ranges.
+    pub(super) fn narrow(&self, candidates: &mut Candidates) {
+        candidates.keep_in_ranges(&self.ordered.column, self.codes);
     }
 
     /// The span of offsets that contains the block's rows in the ranges, according to its zone maps.

@@ -7,16 +7,18 @@ use std::ops::Range;
 
 use time::Date;
 
+use super::eager::{EagerMatches, Evaluated};
 use super::executed_matches::ExecutedMatches;
 use super::execution::{Execution, are_few};
 use super::facets::{self, FacetTally};
 use super::matches::Consumer;
 use super::observer::{Observer, Run, Strategy, Unobserved};
 use super::operand::rows_of;
+use super::remaining::Remaining;
 use super::scan::{Scan, ScanSource};
 use crate::encoding::posting::Posting;
 use crate::encoding::row::{CompanyNumber, Row};
-use crate::plan::{Access, Plan, PlanStorage, Strategies, Wanted};
+use crate::plan::{Access, PhraseStep, Plan, PlanStorage, Strategies, Wanted};
 use crate::query::{Facet, Filter, Order};
 use crate::segment::{Deleted, Segment};
 use crate::signal::SignalId;
@@ -36,9 +38,16 @@ pub(crate) struct Request<'a> {
     pub(crate) today: Date,
     pub(crate) order: Order,
     pub(crate) strategies: &'a Strategies,
+    /// Whether few rows of a segment are evaluated without a plan.
+    pub(crate) may_be_eager: bool,
 }
 
 impl<'a> LiveSegment<'a> {
+    /// All rows, including deleted ones.
+    pub(super) fn rows(self) -> Range<u32> {
+        0..self.segment.row_count()
+    }
+
     /// The number of rows that are not deleted.
     pub(crate) fn live_rows(self) -> u64 {
         u64::from(self.segment.row_count()) - self.deleted.row_count()
@@ -137,6 +146,22 @@ impl<'a> LiveSegment<'a> {
         }
     }
 
+    /// Passes the matches of an eager evaluation of a range of rows to a consumer, in the request's order. `phrases`
+    /// are those of the evaluation.
+    #[inline(always)]
+    pub(crate) fn search_evaluated<O: Observer + 'a, C: Consumer<'a, O>>(
+        self,
+        evaluated: Evaluated<'a, O>,
+        phrases: &'a [PhraseStep<'a>],
+        order: Order,
+        rows: Range<u32>,
+        consumer: C,
+    ) -> C::Output {
+        let remaining = Remaining::new(order, rows);
+        let matches = EagerMatches::new(self.segment, evaluated, phrases, remaining);
+        consumer.consume(matches)
+    }
+
     /// The set whose rows are the matches, if there is one that can be scanned.
     #[inline(always)]
     fn scan_source(
@@ -156,6 +181,9 @@ impl<'a> LiveSegment<'a> {
 
     /// The number of live matches, and the observer's explanation of the run.
     pub(crate) fn count<O: Observer>(self, request: &Request<'_>) -> (u64, O::Explained) {
+        if request.is_eager(&self.rows()) {
+            return self.count_eagerly::<O>(request);
+        }
         let mut storage = PlanStorage::new();
         let plan = self.plan(&mut storage, request, None);
         if plan.no_match.is_some() {
@@ -237,6 +265,6 @@ impl<'a> LiveSegment<'a> {
         plan: &'a Plan<'_>,
         strategies: &'a Strategies,
     ) -> Execution<'a, O> {
-        Execution::new(self, plan, strategies, &(0..self.segment.row_count()))
+        Execution::new(self, plan, strategies, &self.rows())
     }
 }

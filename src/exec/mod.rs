@@ -5,12 +5,13 @@
 //! a range, the order of words) come last, and for a page only until it is full.
 //!
 //! [`LiveSegment`] is the entry point: it plans, decides whether one set can be scanned or the plan must be
-//! executed, and reports to an observer.
+//! executed, and reports to an observer. Few rows of one of several segments are evaluated without a plan.
 
 mod buffer_pool;
 mod candidate_rows;
 mod candidates;
 mod companies;
+mod eager;
 mod executed_matches;
 mod execution;
 mod facets;
@@ -31,6 +32,7 @@ mod stored_count;
 mod tests;
 mod union;
 
+pub(crate) use eager::{PhraseSteps, may_be_eager};
 pub(crate) use facets::FacetTally;
 pub(crate) use live::{LiveSegment, Request};
 pub(crate) use matches::{Consumer, MatchRun, Matches};

@@ -363,8 +363,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         for index in 0..self.residual_ranges.len() {
             let started = O::now();
             let range = self.residual_ranges[index];
-            let BoundRange { ordered, codes } = &self.ranges[range];
-            self.candidates.keep_in_ranges(&ordered.column, codes);
+            self.ranges[range].narrow(&mut self.candidates);
             self.ran(StepKey::Range(range), Method::CompareCodes, started);
         }
         self.residual_ranges.clear();

@@ -10,9 +10,14 @@ use std::time::{Duration, Instant};
 use smallvec::SmallVec;
 
 use super::live::LiveSegment;
-use crate::plan::{ExecutionExplanation, Plan, StepActual};
+use crate::plan::{
+    Clause, Estimate, ExecutionExplanation, PhraseStep, Plan, StepActual, StepExplanation,
+};
 
-/// Observes the run of a plan.
+/// A part of the filter, and the estimated number of rows that it matches on its own.
+pub(crate) type Part<'q> = (Clause<'q>, Estimate);
+
+/// Observes the run of a plan, or an eager evaluation.
 pub(crate) trait Observer: Debug + Default {
     /// A point in time, if times are measured.
     type Time: Copy;
@@ -34,6 +39,18 @@ pub(crate) trait Observer: Debug + Default {
 
     /// Called when zone maps show that all rows of a window are in these ranges. `left` counts the candidates.
     fn took_whole(&mut self, ranges: impl Iterator<Item = usize>, left: impl Fn() -> u64);
+
+    /// Called after an eager evaluation applied a part of the filter. `left` counts the candidates.
+    fn applied(&mut self, part: Part<'_>, since: Self::Time, left: impl FnOnce() -> u64);
+
+    /// Explains an eager evaluation, given the part of the filter after which no row was left, if any, and the phrases
+    /// that were checked for the rows of a page.
+    fn explain_eager(
+        self,
+        run: Run,
+        no_match: Option<Clause<'_>>,
+        phrases: &[PhraseStep<'_>],
+    ) -> Self::Explained;
 
     /// Explains the run.
     fn explain(self, run: Run, plan: &Plan<'_>, live: LiveSegment<'_>) -> Self::Explained;
@@ -111,6 +128,8 @@ pub(crate) enum Strategy {
     FewRows,
     /// Candidates are formed and narrowed block by block.
     Blocks,
+    /// The parts of the filter are applied to few rows as they are looked up.
+    Eager,
 }
 
 impl fmt::Display for Strategy {
@@ -122,6 +141,7 @@ impl fmt::Display for Strategy {
             Strategy::LeadingList => f.write_str("row by row over the leading list"),
             Strategy::FewRows => f.write_str("row by row over a few rows"),
             Strategy::Blocks => f.write_str("block by block"),
+            Strategy::Eager => f.write_str("part by part over few rows"),
         }
     }
 }
@@ -180,6 +200,12 @@ impl Observer for Unobserved {
     fn took_whole(&mut self, _: impl Iterator<Item = usize>, _: impl Fn() -> u64) {}
 
     #[inline(always)]
+    fn applied(&mut self, _: Part<'_>, (): (), _: impl FnOnce() -> u64) {}
+
+    #[inline(always)]
+    fn explain_eager(self, _: Run, _: Option<Clause<'_>>, _: &[PhraseStep<'_>]) {}
+
+    #[inline(always)]
     fn explain(self, _: Run, _: &Plan<'_>, _: LiveSegment<'_>) {}
 }
 
@@ -187,6 +213,8 @@ impl Observer for Unobserved {
 #[derive(Debug, Default)]
 pub(crate) struct Counting {
     steps: Vec<(StepKey, StepCounts)>,
+    /// The steps of an eager evaluation.
+    eager_steps: Vec<StepExplanation>,
 }
 
 /// The observations of one step.
@@ -263,6 +291,34 @@ impl Observer for Counting {
         for range in ranges {
             let step = StepKey::Range(range);
             self.ran(step, Method::TakeWhole, Counting::now(), || Some(left()));
+        }
+    }
+
+    fn applied(&mut self, part: Part<'_>, since: Instant, left: impl FnOnce() -> u64) {
+        let (time, (clause, estimate)) = (since.elapsed(), part);
+        let step = StepExplanation::applied(clause, estimate, left(), time);
+        self.eager_steps.push(step);
+    }
+
+    fn explain_eager(
+        self,
+        run: Run,
+        no_match: Option<Clause<'_>>,
+        phrases: &[PhraseStep<'_>],
+    ) -> ExecutionExplanation {
+        let Run { strategy, counters } = run;
+        let mut steps = self.eager_steps;
+        // The part of the filter may have matches of its own.
+        let was_applied = steps.last().is_some_and(|step| step.actual == Some(0));
+        let no_match = no_match.filter(|_| !was_applied);
+        steps.extend(phrases.iter().map(StepExplanation::checked));
+        ExecutionExplanation {
+            strategy: strategy.to_string(),
+            no_match: no_match.map(|clause| clause.to_string()),
+            steps,
+            rows_checked: counters.rows_checked,
+            blocks_visited: counters.blocks_visited,
+            blocks_skipped: counters.blocks_skipped,
         }
     }
 

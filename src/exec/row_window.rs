@@ -43,6 +43,15 @@ impl RowWindow {
         }
     }
 
+    /// The window that contains a range of offsets of a block.
+    pub(super) fn covering(block: u32, offsets: &Range<u32>) -> RowWindow {
+        RowWindow {
+            block,
+            start: offsets.start / 64 * 64,
+            end: offsets.end.next_multiple_of(64),
+        }
+    }
+
     /// The window that starts at an offset of a block and has as many rows of a span as the size says, in whole
     /// words.
     pub(super) fn from(block: u32, offset: u32, size: WindowSize, span: &Range<u32>) -> RowWindow {
@@ -129,16 +138,17 @@ impl RowWindow {
         }
     }
 
-    /// Restricts a sorted slice to the window. The first window of a block reaches to one of its ends, which needs no
-    /// search.
+    /// Restricts a sorted slice to the window, without a search at an end where nothing has to be cut.
     fn part<'a, T>(&self, sorted: &'a [T], offset: impl Fn(&T) -> u16) -> &'a [T] {
         let from = match self.start {
             0 => sorted,
             start => &sorted[sorted.partition_point(|value| u32::from(offset(value)) < start)..],
         };
-        match self.end {
-            BLOCK_ROWS => from,
-            end => &from[..from.partition_point(|value| u32::from(offset(value)) < end)],
+        match from.last() {
+            Some(last) if u32::from(offset(last)) >= self.end => {
+                &from[..from.partition_point(|value| u32::from(offset(value)) < self.end)]
+            }
+            _ => from,
         }
     }
 }

@@ -56,6 +56,7 @@ impl Statistics for LiveSegment<'_> {
         }
     }
 
+    #[inline(always)]
     fn facet_values(&self, facet: Facet, key: &str) -> impl Iterator<Item = SourceStatistics> {
         let postings = self.segment.facet_postings(facet, key);
         postings.map(|posting| self.posting(posting))

@@ -4,12 +4,13 @@ use std::ops::Range;
 
 use time::Date;
 
+use super::eager::PhraseSteps;
 use super::live::{LiveSegment, Request};
 use super::matches::{Consumer, Matches};
-use super::observer::{Counting, Method, Observer, Run, StepKey};
+use super::observer::{Counting, Method, Observer, Part, Run, StepKey};
 use super::plain;
 use crate::fixtures;
-use crate::plan::{Plan, PlanStorage, Strategies};
+use crate::plan::{Clause, PhraseStep, Plan, PlanStorage, Strategies};
 use crate::query::{Facet, Filter, Order};
 use crate::segment::Deleted;
 use crate::synthetic::Corpus;
@@ -31,6 +32,12 @@ impl Observer for RunOnly {
     fn ran(&mut self, _: StepKey, _: Method, (): (), _: impl FnOnce() -> Option<u64>) {}
 
     fn took_whole(&mut self, _: impl Iterator<Item = usize>, _: impl Fn() -> u64) {}
+
+    fn applied(&mut self, _: Part<'_>, (): (), _: impl FnOnce() -> u64) {}
+
+    fn explain_eager(self, run: Run, _: Option<Clause<'_>>, _: &[PhraseStep<'_>]) -> Run {
+        run
+    }
 
     fn explain(self, run: Run, _: &Plan<'_>, _: LiveSegment<'_>) -> Run {
         run
@@ -101,6 +108,7 @@ fn check(live: LiveSegment<'_>, filter: &Filter, today: Date, strategies: &Strat
         today,
         order,
         strategies,
+        may_be_eager: false,
     };
     let oldest_first = request(Order::OldestFirst);
     let expected = plain::matches(
@@ -116,15 +124,41 @@ fn check(live: LiveSegment<'_>, filter: &Filter, today: Date, strategies: &Strat
         assert_eq!(found(live, &oldest_first, &rows), inside);
         inside.reverse();
         assert_eq!(found(live, &request(Order::NewestFirst), &rows), inside);
+        let newest_first = eager(&request(Order::NewestFirst));
+        assert_eq!(found_eagerly(live, &newest_first, &rows), inside);
+        inside.reverse();
+        assert_eq!(found_eagerly(live, &eager(&oldest_first), &rows), inside);
     }
-    let (count, run) = live.count::<RunOnly>(&oldest_first);
-    let (counted, explained) = live.count::<Counting>(&oldest_first);
-    assert_eq!((count, counted), (expected.len() as u64, count));
-    assert_eq!(run.strategy.to_string(), explained.strategy);
-    assert_eq!(run.counters.rows_checked, explained.rows_checked);
-    assert_eq!(run.counters.blocks_visited, explained.blocks_visited);
-    assert_eq!(run.counters.blocks_skipped, explained.blocks_skipped);
+    for request in [oldest_first, eager(&oldest_first)] {
+        let (count, run) = live.count::<RunOnly>(&request);
+        let (counted, explained) = live.count::<Counting>(&request);
+        assert_eq!((count, counted), (expected.len() as u64, count));
+        assert_eq!(run.strategy.to_string(), explained.strategy);
+        assert_eq!(run.counters.rows_checked, explained.rows_checked);
+        assert_eq!(run.counters.blocks_visited, explained.blocks_visited);
+        assert_eq!(run.counters.blocks_skipped, explained.blocks_skipped);
+    }
     expected.len()
+}
+
+/// The same request, evaluated eagerly.
+fn eager<'a>(request: &Request<'a>) -> Request<'a> {
+    Request {
+        may_be_eager: true,
+        ..*request
+    }
+}
+
+/// All matches among some rows by eager evaluation.
+fn found_eagerly(live: LiveSegment<'_>, request: &Request<'_>, rows: &Range<u32>) -> Vec<u32> {
+    assert!(request.is_eager(rows), "rows are few here");
+    let mut phrases = PhraseSteps::new();
+    let evaluated = live.evaluate::<RunOnly>(&mut phrases, request, rows);
+    if evaluated.no_match.is_some() {
+        return Vec::new();
+    }
+    live.search_evaluated(evaluated, &phrases, request.order, rows.clone(), All)
+        .0
 }
 
 /// All matches among some rows, found in the same way whether steps are observed or not.

@@ -13,7 +13,7 @@ use super::result_page::{Hit, Page, RowAddress};
 use crate::encoding::frame_of_reference::FrameOfReference;
 use crate::encoding::row::Row;
 use crate::exec::{Consumer, Counters, Counting, MatchRun, Matches, Observer, Run};
-use crate::exec::{LiveSegment, Request, Unobserved};
+use crate::exec::{LiveSegment, PhraseSteps, Request, Unobserved, may_be_eager};
 use crate::plan::{ExecutionExplanation, PlanStorage, Strategies};
 use crate::query::{Order, Query, Start};
 use crate::segment::Segment;
@@ -57,6 +57,7 @@ fn run<O: Observer>(
         today: day,
         order: query.order(),
         strategies,
+        may_be_eager: may_be_eager(query.filter(), segments.len(), strategies),
     };
     let mut page = Collected::new(query);
     let counters = match segments {
@@ -122,19 +123,40 @@ fn collect<O: Observer>(
     request: &Request<'_>,
     page: &mut Collected,
 ) -> (Counters, O::Explained) {
-    let mut storage = PlanStorage::new();
-    let plan = live.plan_among(&mut storage, request, &rows, page.wanted());
-    if plan.no_match.is_some() {
-        return (Counters::default(), live.explain_no_match::<O>(plan));
-    }
     let collector = Collector {
         page,
         index,
         ids: live.segment.ids(),
         early_stop: request.strategies.early_stop,
     };
+    if request.is_eager(&rows) {
+        return collect_eagerly::<O>(live, rows, request, collector);
+    }
+    let mut storage = PlanStorage::new();
+    let wanted = collector.page.wanted();
+    let plan = live.plan_among(&mut storage, request, &rows, wanted);
+    if plan.no_match.is_some() {
+        return (Counters::default(), live.explain_no_match::<O>(plan));
+    }
     let (run, observer) = live.search::<O, _>(plan, request, rows, collector);
     (run.counters, observer.explain(run, plan, live))
+}
+
+/// Collects the matches of few rows, without a plan.
+fn collect_eagerly<O: Observer>(
+    live: LiveSegment<'_>,
+    rows: Range<u32>,
+    request: &Request<'_>,
+    collector: Collector<'_, '_>,
+) -> (Counters, O::Explained) {
+    let mut phrases = PhraseSteps::new();
+    let evaluated = live.evaluate::<O>(&mut phrases, request, &rows);
+    if evaluated.no_match.is_some() {
+        return (Counters::default(), evaluated.explain_no_match());
+    }
+    let order = request.order;
+    let (run, observer) = live.search_evaluated(evaluated, &phrases, order, rows, collector);
+    (run.counters, observer.explain_eager(run, None, &phrases))
 }
 
 /// A segment's part of a page.
@@ -192,10 +214,10 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Up to this many later hits are inserted one by one, which takes less time than merging from the front.
+/// Up to this many hits are inserted one by one, which moves the others less often than merging does.
 const INSERTED_MAX: usize = 4;
 
-/// Merges two sorted parts of the hits, of which the second starts at an index.
+/// Merges two sorted parts of the hits. The later part starts at an index.
 fn merge(hits: &mut [Hit], index: usize, order: Order) {
     let (before, later) = hits.split_at(index);
     match (before.last(), later.first()) {
@@ -231,8 +253,8 @@ fn interleave(hits: &mut [Hit], index: usize, order: Order) {
     let in_place = hits[..index].partition_point(|hit| order.puts_first(hit.id, first_later));
     let before: SmallVec<[Hit; HITS_MIN]> = SmallVec::from_slice(&hits[in_place..index]);
     let (mut end, mut next, mut later) = (in_place, 0, index);
-    // Invariant: the hits before `end` are in place. Those of `before` from `next` on and those from `later` on must
-    // be merged into the slots from `end` on, of which the first are free, one for each hit left in `before`.
+    // Invariant: the hits before `end` are in place. The rest of `before` from `next` on and the hits from `later`
+    // on have to be merged into the slots from `end` on, of which as many are free as `before` has hits left.
     while next < before.len() && later < hits.len() {
         let is_later = order.puts_first(hits[later].id, before[next].id);
         hits[end] = if is_later { hits[later] } else { before[next] };

@@ -15,7 +15,7 @@ use super::result_page::{Page, RowAddress};
 use crate::Result;
 use crate::digest::Digest;
 use crate::encoding::row::{CompanyNumber, Row};
-use crate::exec::{Counting, Request, Unobserved};
+use crate::exec::{Counting, Request, Unobserved, may_be_eager};
 use crate::plan::{Explanation, SegmentExplanation, Strategies};
 use crate::query::dates::day_of_number;
 use crate::query::{Facet, Filter, Order, Query};
@@ -461,6 +461,7 @@ impl Snapshot {
             today,
             order: Order::default(),
             strategies: &self.strategies,
+            may_be_eager: may_be_eager(filter, self.segments.len(), &self.strategies),
         }
     }
 }

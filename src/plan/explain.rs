@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::{Access, Clause, Estimate, Plan};
+use super::{Access, Clause, Estimate, PhraseStep, Plan};
 use crate::query::UnknownValue;
 
 /// How a query was answered: for each segment, the execution of the page and of the count.
@@ -88,6 +88,33 @@ pub struct StepExplanation {
     pub time: Duration,
 }
 
+impl StepExplanation {
+    /// A part of the filter that was applied to the rows that the parts before it left.
+    pub(crate) fn applied(
+        clause: Clause<'_>,
+        estimate: Estimate,
+        left: u64,
+        time: Duration,
+    ) -> StepExplanation {
+        StepExplanation {
+            clause: clause.to_string(),
+            strategy: "apply".to_owned(),
+            reason: "in the order of the filter, since rows are few",
+            estimate,
+            actual: Some(left),
+            time,
+        }
+    }
+
+    /// A phrase that was checked for the rows of a page.
+    pub(crate) fn checked(step: &PhraseStep<'_>) -> StepExplanation {
+        Described::phrase(step).with(Some(StepActual {
+            methods: vec!["check row by row".to_owned()],
+            ..StepActual::default()
+        }))
+    }
+}
+
 /// The observed execution of a step.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StepActual {
@@ -141,12 +168,7 @@ impl Plan<'_> {
             reason: "rows deleted or replaced by later commits",
             estimate: Estimate::exact(deleted),
         });
-        let phrases = self.phrases.iter().map(|step| Described {
-            clause: step.clause,
-            operand: "the order of words",
-            reason: "reads a title for each candidate, so it comes last",
-            estimate: step.estimate,
-        });
+        let phrases = self.phrases.iter().map(Described::phrase);
         let steps = required.chain(ranges).chain(excluded).chain(deleted);
         let steps = steps.chain(phrases).enumerate();
         steps
@@ -155,7 +177,16 @@ impl Plan<'_> {
     }
 }
 
-impl Described<'_> {
+impl<'q> Described<'q> {
+    fn phrase(step: &PhraseStep<'q>) -> Described<'q> {
+        Described {
+            clause: step.clause,
+            operand: "the order of words",
+            reason: "reads a title for each candidate, so it comes last",
+            estimate: step.estimate,
+        }
+    }
+
     fn with(self, actual: Option<StepActual>) -> StepExplanation {
         let strategy = match &actual {
             None => "not run".to_owned(),

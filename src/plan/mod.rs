@@ -13,6 +13,7 @@ mod estimate;
 mod explain;
 mod planner;
 mod statistics;
+mod step_sink;
 #[cfg_attr(
     not(any(test, feature = "__strategies")),
     allow(dead_code, unreachable_pub)
@@ -32,9 +33,11 @@ pub(crate) use cost::Cost;
 pub use estimate::Estimate;
 pub(crate) use explain::StepActual;
 pub use explain::{ExecutionExplanation, Explanation, SegmentExplanation, StepExplanation};
+pub(crate) use planner::visit_steps;
 pub(crate) use statistics::{
     CodeRange, Pair, Source, SourceStatistics, Statistics, TermStatistics,
 };
+pub(crate) use step_sink::{NoMatch, Planned, StepSink};
 #[cfg(not(feature = "__strategies"))]
 pub(crate) use strategies::Strategies;
 #[cfg(feature = "__strategies")]

@@ -3,9 +3,10 @@
 use smallvec::SmallVec;
 use time::Date;
 
+use super::step_sink::{NoMatch, Planned, StepSink};
 use super::{
     Access, AnyPhrase, CheckedPhrase, Clause, Estimate, Pair, PhraseCheck, PhraseStep, Plan,
-    RangeColumn, RangeStep, SourceStatistics, Statistics, Step, TermStatistics, Wanted,
+    RangeColumn, RangeStep, SourceStatistics, Statistics, Step, Strategies, TermStatistics, Wanted,
 };
 use crate::encoding::tokens::EncodedPhrase;
 use crate::query::{Facet, Filter, Phrase};
@@ -28,17 +29,17 @@ pub(super) fn plan<'q, S: Statistics>(
     let mut planner = Planner {
         statistics,
         stored_pairs: strategies.stored_pairs,
-        plan,
+        sink: plan,
     };
     let mut added = planner.add_all(filter, today);
     if strategies.company_sets {
         added = added.and_then(|()| planner.lead_by_companies(filter, matches));
     }
     if let Err(NoMatch(clause)) = added {
-        planner.plan.no_match = Some(clause);
+        planner.sink.no_match = Some(clause);
     }
     if strategies.cost_order {
-        let required = &mut planner.plan.required;
+        let required = &mut planner.sink.required;
         required.sort_by_key(|step| step.estimate.expected);
         if let Some((lead, others)) = required.split_first_mut()
             && matches!(lead.access, Access::OfCompanies(_))
@@ -48,18 +49,31 @@ pub(super) fn plan<'q, S: Statistics>(
     }
 }
 
-/// A clause that matches no row of the segment.
-struct NoMatch<'q>(Clause<'q>);
-
-type Planned<'q> = Result<(), NoMatch<'q>>;
-
-struct Planner<'s, 'q, S> {
-    statistics: &'s S,
-    stored_pairs: bool,
-    plan: &'s mut Plan<'q>,
+/// Passes the steps of a filter to a sink as they are found, in the order of [`Planner::add_all`]. Stops at the first
+/// part of the filter that matches nothing, or that leaves no row to the sink.
+#[inline]
+pub(crate) fn visit_steps<'q>(
+    sink: &mut impl StepSink<'q>,
+    filter: &'q Filter,
+    today: Date,
+    strategies: &Strategies,
+    statistics: &impl Statistics,
+) -> Planned<'q> {
+    let mut planner = Planner {
+        statistics,
+        stored_pairs: strategies.stored_pairs,
+        sink,
+    };
+    planner.add_all(filter, today)
 }
 
-impl<'q, S: Statistics> Planner<'_, 'q, S> {
+struct Planner<'s, S, K> {
+    statistics: &'s S,
+    stored_pairs: bool,
+    sink: &'s mut K,
+}
+
+impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
     fn add_all(&mut self, filter: &'q Filter, today: Date) -> Planned<'q> {
         self.add_ids(filter.ids.as_deref())?;
         self.add_ids(filter.activity_ids.as_deref())?;
@@ -80,7 +94,7 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         }
         self.add_any(&filter.any)?;
         for phrase in &filter.none {
-            self.exclude_phrase(phrase);
+            self.exclude_phrase(phrase)?;
         }
         Ok(())
     }
@@ -112,7 +126,9 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         };
         let mut values: SmallVec<[SourceStatistics; 4]> = SmallVec::new();
         for key in keys {
-            values.extend(self.statistics.facet_values(facet, key));
+            for value in self.statistics.facet_values(facet, key) {
+                values.push(value);
+            }
         }
         self.require_any(Clause::Facet(facet, first, keys.len()), &values)
     }
@@ -147,7 +163,7 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
             self.require_source(clause, *source)?;
         }
         if sources.needs_check {
-            self.plan.phrases.push(PhraseStep {
+            self.sink.check(PhraseStep {
                 clause,
                 check: phrase_check(field, &terms),
                 estimate: Estimate::phrase(sources.rarest().rows),
@@ -215,19 +231,18 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
             return Err(NoMatch(clause));
         }
         let estimate = self.statistics.rows_in_ranges(column, &codes);
-        self.plan.ranges.push(RangeStep {
+        self.sink.limit(RangeStep {
             clause,
             column,
             codes,
             estimate,
-        });
-        Ok(())
+        })
     }
 
     /// Adds the exclusion of a phrase, unless the phrase occurs nowhere.
-    fn exclude_phrase(&mut self, phrase: &'q Phrase) {
+    fn exclude_phrase(&mut self, phrase: &'q Phrase) -> Planned<'q> {
         let (access, estimate) = match self.rows_of_phrase(phrase) {
-            None => return,
+            None => return Ok(()),
             Some(PhraseRows::Stored(rows)) => {
                 (Access::One(rows.source), Estimate::exact(rows.rows))
             }
@@ -240,11 +255,11 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
                 (Access::AnyPhrase(Box::new(any)), estimate)
             }
         };
-        self.plan.excluded.push(Step {
+        self.sink.exclude(Step {
             clause: Clause::TitlePhrase(phrase),
             access,
             estimate,
-        });
+        })
     }
 
     /// The rows of a title phrase, unless it is known to occur nowhere. Most phrases are single words, which need
@@ -311,26 +326,6 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         })
     }
 
-    /// Replaces several facets of companies by the rows of the matching companies, if these have few rows.
-    fn lead_by_companies(&mut self, filter: &'q Filter, wanted: Option<usize>) -> Planned<'q> {
-        let row_count = self.statistics.row_count();
-        let Some((facets, most)) = self.plan.company_facets(row_count, wanted) else {
-            return Ok(());
-        };
-        let Some(rows) = self.statistics.rows_of_companies(&facets, most) else {
-            return Ok(());
-        };
-        self.plan.required.retain(|step| !step.is_of_companies());
-        let estimate = Estimate::exact(rows.len() as u64);
-        self.require(
-            Clause::OfCompanies(filter),
-            Access::OfCompanies(rows),
-            estimate,
-        )?;
-        self.plan.required.rotate_right(1);
-        Ok(())
-    }
-
     fn require_source(&mut self, clause: Clause<'q>, source: SourceStatistics) -> Planned<'q> {
         self.require(
             clause,
@@ -353,11 +348,32 @@ impl<'q, S: Statistics> Planner<'_, 'q, S> {
         if estimate.max == 0 {
             return Err(NoMatch(clause));
         }
-        self.plan.required.push(Step {
+        self.sink.require(Step {
             clause,
             access,
             estimate,
-        });
+        })
+    }
+}
+
+impl<'q, S: Statistics> Planner<'_, S, Plan<'q>> {
+    /// Replaces several facets of companies by the rows of the matching companies, if these have few rows.
+    fn lead_by_companies(&mut self, filter: &'q Filter, wanted: Option<usize>) -> Planned<'q> {
+        let row_count = self.statistics.row_count();
+        let Some((facets, most)) = self.sink.company_facets(row_count, wanted) else {
+            return Ok(());
+        };
+        let Some(rows) = self.statistics.rows_of_companies(&facets, most) else {
+            return Ok(());
+        };
+        self.sink.required.retain(|step| !step.is_of_companies());
+        let estimate = Estimate::exact(rows.len() as u64);
+        self.require(
+            Clause::OfCompanies(filter),
+            Access::OfCompanies(rows),
+            estimate,
+        )?;
+        self.sink.required.rotate_right(1);
         Ok(())
     }
 }

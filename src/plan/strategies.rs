@@ -37,6 +37,9 @@ pub struct Strategies {
     /// Count a facet's values in a block of many candidates by intersecting bitsets. Off: by
     /// reading the column.
     pub intersected_facets: bool,
+    /// Apply the parts of a filter to few rows of one of several segments as they are looked up. Off: plan, then
+    /// execute the plan.
+    pub eager_evaluation: bool,
 }
 
 impl Strategies {
@@ -56,6 +59,7 @@ impl Strategies {
         merged_unions: true,
         company_sets: true,
         intersected_facets: true,
+        eager_evaluation: true,
     };
 
     /// All disabled.
@@ -74,6 +78,7 @@ impl Strategies {
         merged_unions: false,
         company_sets: false,
         intersected_facets: false,
+        eager_evaluation: false,
     };
 
     /// The same without listing the rows of companies while planning.
@@ -101,7 +106,7 @@ impl Strategies {
 type Switch = fn(&mut Strategies) -> &mut bool;
 
 /// All optimisations with the names of tests that disable them.
-const SWITCHES: [(&str, Switch); 14] = [
+const SWITCHES: [(&str, Switch); 15] = [
     ("cost_order off", |all| &mut all.cost_order),
     ("block_zones off", |all| &mut all.block_zones),
     ("block_orders off", |all| &mut all.block_orders),
@@ -116,6 +121,7 @@ const SWITCHES: [(&str, Switch); 14] = [
     ("merged_unions off", |all| &mut all.merged_unions),
     ("company_sets off", |all| &mut all.company_sets),
     ("intersected_facets off", |all| &mut all.intersected_facets),
+    ("eager_evaluation off", |all| &mut all.eager_evaluation),
 ];
 
 impl Default for Strategies {

@@ -1,0 +1,388 @@
+//! Eager evaluation: the steps of a filter are applied to few rows as the planner finds them.
+//!
+//! Sorting and binding steps and starting an execution takes longer than narrowing a few thousand rows of one block.
+//! Once no row is left, the rest of the filter is not even looked up. The order of words is checked last, for the
+//! rows that a page reads.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::buffer_pool::PooledCandidates;
+use super::execution::BoundRange;
+use super::live::{LiveSegment, Request};
+use super::matches::{MatchRun, Matches};
+use super::observer::{Counters, Observer, Part, Run, Strategy};
+use super::operand::{BoundCheck, Operand};
+use super::output::OutputBuffer;
+use super::remaining::Remaining;
+use super::row_window::RowWindow;
+use crate::encoding::row::Row;
+use crate::encoding::zone_map::Overlap;
+use crate::kernels::block::BLOCK_ROWS;
+use crate::plan::{
+    self, Clause, Estimate, NoMatch, PhraseStep, Planned, RangeStep, Step, StepSink, Strategies,
+};
+use crate::query::Filter;
+use crate::segment::Segment;
+
+/// Up to this many rows are evaluated eagerly. More are left to plans, which form no more candidates than a page
+/// needs (`benches/instructions`, any of 3 to 6 terms).
+const EAGER_ROWS_MAX: usize = 4096;
+
+/// The phrases of a filter that must be checked row by row.
+pub(crate) type PhraseSteps<'q> = SmallVec<[PhraseStep<'q>; 1]>;
+
+/// Whether few rows of a segment are evaluated eagerly. One segment is seldom small.
+pub(crate) fn may_be_eager(filter: &Filter, segments: usize, strategies: &Strategies) -> bool {
+    segments > 1 && strategies.eager_evaluation && has_several_sets(filter)
+}
+
+/// Whether a filter consists of several sets. One set is left to a plan, whose count is stored and whose pages are
+/// scans.
+fn has_several_sets(filter: &Filter) -> bool {
+    let phrases = filter.all.iter().chain(&filter.company_words);
+    let words: usize = phrases.map(|phrase| phrase.terms().len()).sum();
+    let others = [
+        filter.company_slug.is_some(),
+        !filter.companies.is_empty(),
+        filter.ids.is_some(),
+        filter.activity_ids.is_some(),
+    ];
+    let others = others.into_iter().filter(|&is_given| is_given).count();
+    words + filter.filtered_facets().count() + others > 1
+        || !filter.any.is_empty()
+        || !filter.none.is_empty()
+        || filter.has_ranges()
+}
+
+impl Request<'_> {
+    /// Whether a range of rows is evaluated eagerly: few rows of one block.
+    pub(crate) fn is_eager(&self, rows: &Range<u32>) -> bool {
+        self.may_be_eager
+            && (1..=EAGER_ROWS_MAX).contains(&rows.len())
+            && Row(rows.start).block() == Row(rows.end - 1).block()
+    }
+}
+
+/// The live rows of a range that match a filter except for its phrases.
+pub(crate) struct Evaluated<'q, O> {
+    candidates: PooledCandidates,
+    window: RowWindow,
+    /// The part of the filter after which no row was left.
+    pub(crate) no_match: Option<Clause<'q>>,
+    observer: O,
+}
+
+impl<'a> LiveSegment<'a> {
+    /// Applies a filter to a range of rows, and collects the phrases that are left to check.
+    pub(crate) fn evaluate<'q, O: Observer>(
+        self,
+        phrases: &mut PhraseSteps<'q>,
+        request: &Request<'q>,
+        rows: &Range<u32>,
+    ) -> Evaluated<'q, O> {
+        let mut evaluation = Evaluation::new(self, request, rows, phrases);
+        let visited = evaluation.visit(request);
+        evaluation.finish(visited)
+    }
+
+    /// The number of live matches, by eager evaluation.
+    pub(super) fn count_eagerly<O: Observer>(self, request: &Request<'_>) -> (u64, O::Explained) {
+        let mut phrases = PhraseSteps::new();
+        let mut evaluation = Evaluation::<O>::new(self, request, &self.rows(), &mut phrases);
+        let visited = evaluation.visit(request);
+        if visited.is_ok() && request.strategies.stored_counts && evaluation.is_everything() {
+            let run = Run::without_visits(Strategy::StoredCount);
+            let explained = evaluation.observer.explain_eager(run, None, &[]);
+            return (self.live_rows(), explained);
+        }
+        let evaluated = evaluation.finish(visited);
+        if evaluated.no_match.is_some() {
+            return (0, evaluated.explain_no_match());
+        }
+        evaluated.count(self.segment, &phrases)
+    }
+}
+
+impl<O: Observer> Evaluated<'_, O> {
+    /// Explains an evaluation that left no row.
+    pub(crate) fn explain_no_match(self) -> O::Explained {
+        let run = Run::without_visits(Strategy::Eager);
+        self.observer.explain_eager(run, self.no_match, &[])
+    }
+
+    /// The number of rows with all phrases.
+    fn count(mut self, segment: &Segment, phrases: &[PhraseStep<'_>]) -> (u64, O::Explained) {
+        let mut counters = Counters {
+            blocks_visited: 1,
+            ..Counters::default()
+        };
+        let block = self.window.block();
+        for phrase in phrases {
+            let started = O::now();
+            let check = BoundCheck::bind(segment, &phrase.check);
+            self.candidates.retain(|offset| {
+                counters.rows_checked += 1;
+                check.passes(Row::of(block, offset))
+            });
+            let left = || self.candidates.count().into();
+            let part = (phrase.clause, phrase.estimate);
+            self.observer.applied(part, started, left);
+        }
+        let run = Run {
+            strategy: Strategy::Eager,
+            counters,
+        };
+        let count = self.candidates.count().into();
+        (count, self.observer.explain_eager(run, None, &[]))
+    }
+}
+
+/// Candidates to which steps are applied.
+struct Evaluation<'a, 'e, 'q, O> {
+    live: LiveSegment<'a>,
+    window: RowWindow,
+    /// The offsets of the evaluated rows in their block.
+    offsets: Range<u32>,
+    candidates: PooledCandidates,
+    /// Whether the first candidates have been formed.
+    are_formed: bool,
+    /// The first required step, which is applied together with the next.
+    first: Option<Step<'q>>,
+    /// Conditions on columns, which are applied after all required steps.
+    ranges: SmallVec<[RangeStep<'q>; 1]>,
+    phrases: &'e mut PhraseSteps<'q>,
+    observer: O,
+}
+
+impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
+    #[inline(always)]
+    fn new(
+        live: LiveSegment<'a>,
+        request: &Request<'_>,
+        rows: &Range<u32>,
+        phrases: &'e mut PhraseSteps<'q>,
+    ) -> Self {
+        let block = Row(rows.start).block();
+        let first = block * BLOCK_ROWS;
+        let offsets = rows.start - first..rows.end - first;
+        let window = RowWindow::covering(block, &offsets);
+        let mut candidates = PooledCandidates::take();
+        candidates.allow_lists(request.strategies.candidate_lists);
+        candidates.set_window(window);
+        Evaluation {
+            live,
+            window,
+            offsets,
+            candidates,
+            are_formed: false,
+            first: None,
+            ranges: SmallVec::new(),
+            phrases,
+            observer: O::default(),
+        }
+    }
+
+    /// Applies the steps of a filter, except for those that are left for the end.
+    fn visit(&mut self, request: &Request<'q>) -> Planned<'q> {
+        let (filter, strategies, live) = (request.filter, request.strategies, self.live);
+        plan::visit_steps(self, filter, request.today, strategies, &live)
+    }
+
+    /// Whether no step was needed, as for the exclusion of words that occur nowhere.
+    fn is_everything(&self) -> bool {
+        let has_steps = self.are_formed || self.first.is_some() || !self.ranges.is_empty();
+        !has_steps && self.phrases.is_empty()
+    }
+
+    /// Applies the steps that are left unless no row is left, and returns what was found.
+    fn finish(mut self, visited: Planned<'q>) -> Evaluated<'q, O> {
+        let applied = visited.and_then(|()| self.apply_rest());
+        Evaluated {
+            candidates: self.candidates,
+            window: self.window,
+            no_match: applied.err().map(|NoMatch(clause)| clause),
+            observer: self.observer,
+        }
+    }
+
+    /// Applies the conditions on columns, and leaves out deleted rows.
+    fn apply_rest(&mut self) -> Planned<'q> {
+        self.apply_ranges()?;
+        let Some(deleted) = self.live.deleted.posting() else {
+            return Ok(());
+        };
+        let started = O::now();
+        let deleted = deleted.block(self.window.block());
+        self.candidates.subtract(deleted);
+        let estimate = Estimate::exact(self.live.deleted.row_count());
+        self.applied((Clause::Deleted, estimate), started)
+    }
+
+    /// Applies the conditions on columns, after what is required.
+    fn apply_ranges(&mut self) -> Planned<'q> {
+        self.form()?;
+        for step in std::mem::take(&mut self.ranges) {
+            let started = O::now();
+            let range = BoundRange::bind(self.live.segment, &step);
+            range.narrow(&mut self.candidates);
+            self.applied((step.clause, step.estimate), started)?;
+        }
+        Ok(())
+    }
+
+    /// Forms the first candidates, unless that has been done.
+    fn form(&mut self) -> Planned<'q> {
+        match self.first.take() {
+            Some(step) => self.load(&step),
+            None if self.are_formed => Ok(()),
+            None => {
+                let segment = self.live.segment;
+                let rows = segment.row_count() - self.window.block() * BLOCK_ROWS;
+                self.candidates.fill(rows.min(BLOCK_ROWS));
+                self.restrict();
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes the rows of a step the candidates.
+    fn load(&mut self, step: &Step<'q>) -> Planned<'q> {
+        let started = O::now();
+        let set = Operand::bind(self.live.segment, step, false);
+        set.load_into(&mut self.candidates, self.window.block());
+        self.restrict();
+        self.applied((step.clause, step.estimate), started)
+    }
+
+    /// Removes candidates of the window that are not in the range.
+    fn restrict(&mut self) {
+        self.candidates.restrict(&self.offsets);
+        self.are_formed = true;
+    }
+
+    /// Reports a step, and fails if no candidate is left.
+    fn applied(&mut self, part: Part<'q>, started: O::Time) -> Planned<'q> {
+        let left = || self.candidates.count().into();
+        self.observer.applied(part, started, left);
+        if self.candidates.are_none() {
+            return Err(NoMatch(part.0));
+        }
+        Ok(())
+    }
+}
+
+impl<'q, O: Observer> StepSink<'q> for Evaluation<'_, '_, 'q, O> {
+    /// Applies a step to the candidates. Of the first two, the one with fewer rows is applied first.
+    fn require(&mut self, mut step: Step<'q>) -> Planned<'q> {
+        if !self.are_formed {
+            let Some(mut first) = self.first.take() else {
+                self.first = Some(step);
+                return Ok(());
+            };
+            if step.estimate.max < first.estimate.max {
+                std::mem::swap(&mut step, &mut first);
+            }
+            self.load(&first)?;
+        }
+        let started = O::now();
+        let set = Operand::bind(self.live.segment, &step, false);
+        set.narrow(&mut self.candidates, self.window.block());
+        self.applied((step.clause, step.estimate), started)
+    }
+
+    fn limit(&mut self, step: RangeStep<'q>) -> Planned<'q> {
+        let range = BoundRange::bind(self.live.segment, &step);
+        match range.classify(self.window.block()) {
+            Overlap::None => return Err(NoMatch(step.clause)),
+            Overlap::Some => self.ranges.push(step),
+            Overlap::All => {}
+        }
+        Ok(())
+    }
+
+    fn exclude(&mut self, step: Step<'q>) -> Planned<'q> {
+        self.apply_ranges()?;
+        let started = O::now();
+        let set = Operand::bind(self.live.segment, &step, false);
+        set.subtract(&mut self.candidates, self.window.block());
+        self.applied((step.clause, step.estimate), started)
+    }
+
+    fn check(&mut self, step: PhraseStep<'q>) {
+        self.phrases.push(step);
+    }
+}
+
+/// The matches of an eager evaluation.
+pub(super) struct EagerMatches<'a, 'q, O> {
+    segment: &'a Segment,
+    evaluated: Evaluated<'q, O>,
+    phrases: &'a [PhraseStep<'q>],
+    /// The rows that have not been read.
+    remaining: Remaining,
+    output: OutputBuffer,
+    rows_checked: u64,
+}
+
+impl<'a, 'q, O: Observer> EagerMatches<'a, 'q, O> {
+    #[inline(always)]
+    pub(super) fn new(
+        segment: &'a Segment,
+        evaluated: Evaluated<'q, O>,
+        phrases: &'a [PhraseStep<'q>],
+        remaining: Remaining,
+    ) -> Self {
+        EagerMatches {
+            segment,
+            evaluated,
+            phrases,
+            remaining,
+            output: OutputBuffer::new(),
+            rows_checked: 0,
+        }
+    }
+
+    /// Keeps the rows with all phrases.
+    fn check_phrases(&mut self) {
+        for phrase in self.phrases {
+            self.rows_checked += self.output.rows().len() as u64;
+            let check = BoundCheck::bind(self.segment, &phrase.check);
+            self.output.retain(|row| check.passes(row));
+        }
+    }
+}
+
+impl<O: Observer> Matches<O> for EagerMatches<'_, '_, O> {
+    fn next_run(&mut self, wanted: usize) -> MatchRun<'_> {
+        let (window, order) = (self.evaluated.window, self.remaining.order());
+        // Invariant: `remaining` is the range not yet read. Each iteration shortens it.
+        while !self.remaining.is_empty() && self.output.rows().is_empty() {
+            self.output.reset(window.block(), wanted);
+            let offsets = self.remaining.offsets(window);
+            let candidates = self.evaluated.candidates.rows();
+            candidates.collect(&offsets, order, &mut self.output);
+            let output = &self.output;
+            self.remaining.advance(window.block(), &offsets, output);
+            self.check_phrases();
+        }
+        MatchRun(self.output.rows())
+    }
+
+    fn take(&mut self, n: usize) {
+        self.output.take(n);
+    }
+
+    fn finish(&mut self) -> (Run, O) {
+        let run = Run {
+            strategy: Strategy::Eager,
+            counters: Counters {
+                rows_checked: self.rows_checked,
+                blocks_visited: 1,
+                blocks_skipped: 0,
+            },
+        };
+        (run, std::mem::take(&mut self.evaluated.observer))
+    }
+}
