@@ -37,8 +37,8 @@ const COMMITTED: &str = "committed";
 const UPDATES: [usize; 2] = [1_200, 40];
 /// Which signals are written again, so that they are all over the index.
 const UPDATED_ONE_IN: usize = 80;
-/// Commits to the committed index; they leave four segments, about the mean while commits follow one another
-/// without a pause (`benches/updates.rs`). Of each commit, some signals are new and others are written again.
+/// Commits to the committed index; they leave four segments, each far larger than the next. Of each commit, some
+/// signals are new and others are written again.
 const COMMITS: usize = 118;
 const NEW_IN_COMMIT: usize = 25;
 const UPDATED_IN_COMMIT: usize = 25;
