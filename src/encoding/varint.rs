@@ -9,6 +9,11 @@ pub(crate) fn push(output: &mut Vec<u8>, mut number: u64) {
     output.push(number as u8);
 }
 
+/// The number of bytes that [`push`] appends.
+pub(crate) fn length(number: u64) -> usize {
+    (u64::BITS - (number | 1).leading_zeros()).div_ceil(7) as usize
+}
+
 /// Takes a number from the front; `None` if it has more than 64 bits or is truncated.
 pub(crate) fn take(rest: &mut &[u8]) -> Option<u64> {
     let mut number = 0_u64;

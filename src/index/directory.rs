@@ -21,7 +21,7 @@ use super::storage::{self, NewFile, Storage};
 use crate::digest::Digest;
 use crate::encoding::bytes::Bytes;
 use crate::encoding::symbols::Encoder;
-use crate::segment::{Deleted, Segment, SegmentBuilder, compress};
+use crate::segment::{Deleted, Segment, SegmentBuilder};
 use crate::{Error, Result};
 
 pub(super) const MANIFEST: &str = "manifest";
@@ -182,14 +182,15 @@ impl FileBuilder {
 
     /// Finishes the segment, makes it durable and opens it.
     pub(super) fn finish(self, storage: &dyn Storage) -> Result<SegmentHandle> {
-        let file = self.file;
-        let output = self.finish_unsynced(storage)?;
+        let FileBuilder { builder, file } = self;
+        let output = builder.finish();
+        let output = output.map_err(|error| error.at(&path_of(storage, file)))?;
         sync_segment(storage, file, output)?;
         open_written(storage, file)
     }
 
-    /// As [`finish`](Self::finish), with compressed records if that pays off: the segment is then written again to
-    /// the next file, because the symbols are made from a sample of the whole segment.
+    /// As [`finish`](Self::finish), with compressed records if that pays off: the segment is then written to the
+    /// next file, because the symbols are made from a sample of all records.
     pub(super) fn finish_compressed(
         self,
         new: &mut NewFiles,
@@ -199,24 +200,15 @@ impl FileBuilder {
         if !self.builder.is_worth_compressing() {
             return self.finish(&*storage);
         }
-        let file = self.file;
-        let output = self.finish_unsynced(&*storage)?;
-        let plain = open_written(&*storage, file)?.segment;
-        let (compressed, target) = new.create(FileKind::Segment, next_file)?;
-        let target = BufWriter::with_capacity(WRITE_BUFFER_BYTES, target);
-        let path = path_of(&*storage, compressed);
-        let view = || view_bytes(&*storage, &FileKind::Segment.name(file));
-        let target = compress(&plain, view, target).map_err(|error| error.at(&path))?;
-        drop((plain, output));
-        remove(&*storage, &FileKind::Segment.name(file))?;
-        sync_segment(&*storage, compressed, target)?;
-        open_written(&*storage, compressed)
-    }
-
-    /// Writes the whole segment.
-    fn finish_unsynced(self, storage: &dyn Storage) -> Result<SegmentOutput> {
-        let path = path_of(storage, self.file);
-        self.builder.finish().map_err(|error| error.at(&path))
+        let plain = FileKind::Segment.name(self.file);
+        let (file, output) = new.create(FileKind::Segment, next_file)?;
+        let output = BufWriter::with_capacity(WRITE_BUFFER_BYTES, output);
+        let view = |_: &SegmentOutput| view_bytes(&*storage, &plain);
+        let output = self.builder.finish_compressed(output, view);
+        let output = output.map_err(|error| error.at(&path_of(&*storage, file)))?;
+        remove(&*storage, &plain)?;
+        sync_segment(&*storage, file, output)?;
+        open_written(&*storage, file)
     }
 }
 

@@ -20,17 +20,35 @@ use crate::encoding::packed_numbers::PackedNumberSections;
 use crate::encoding::pairs;
 use crate::encoding::posting::{Optimize, PostingId, PostingSections};
 use crate::encoding::row::CompanyNumber;
-use crate::encoding::symbols::SymbolSections;
 use crate::encoding::tokens::{self, TermNumber};
 use crate::encoding::zone_map;
 use crate::query::Facet;
 use crate::signal::SignalId;
 use crate::{Error, Result};
 
+/// The added records in the order in which they are stored.
+pub(super) struct RecordOrder {
+    /// By row: the index of the added signal. Of several with the same id, the last is kept.
+    pub(super) rows: Vec<u32>,
+    /// By company number: the index of the added company. Numbers are in the order of slugs.
+    pub(super) companies: Vec<u32>,
+}
+
+impl RecordOrder {
+    pub(super) fn of<W>(builder: &SegmentBuilder<W>) -> RecordOrder {
+        RecordOrder {
+            rows: rows_in_id_order(&builder.signals.ids),
+            companies: order_by_key(builder.slugs.strings()),
+        }
+    }
+}
+
 /// Writes everything after the records.
-pub(super) fn finish<W: Write>(builder: SegmentBuilder<W>) -> Result<W> {
-    let rows = rows_in_id_order(&builder.signals.ids);
-    let company_order = order_by_key(builder.slugs.strings());
+pub(super) fn finish<W: Write>(builder: SegmentBuilder<W>, order: RecordOrder) -> Result<W> {
+    let RecordOrder {
+        rows,
+        companies: company_order,
+    } = order;
     let mut assembly = Assembly {
         row_count: rows.len() as u32,
         company_of_row: Vec::new(),
@@ -62,22 +80,13 @@ pub(super) fn finish<W: Write>(builder: SegmentBuilder<W>) -> Result<W> {
 }
 
 /// Writes where records start.
-pub(super) fn write_record_starts<W: Write>(
+fn write_record_starts<W: Write>(
     output: &mut SegmentWriter<W>,
     field: Field,
     sections: &LinearFrameSections,
 ) -> Result<()> {
     output.section(SectionKind::LinearFrames, field, &sections.frames)?;
     output.section(SectionKind::LinearWords, field, &sections.words)
-}
-
-/// Writes the symbols of compressed records.
-pub(super) fn write_symbols<W: Write>(
-    output: &mut SegmentWriter<W>,
-    symbols: &SymbolSections,
-) -> Result<()> {
-    output.section(SectionKind::SymbolStarts, Field::None, &symbols.starts)?;
-    output.section(SectionKind::Symbols, Field::None, &symbols.bytes)
 }
 
 struct Assembly<W> {
@@ -407,7 +416,8 @@ impl<W: Write> Assembly<W> {
         let SegmentBuilder {
             output, symbols, ..
         } = &mut self.builder;
-        write_symbols(output, symbols)
+        output.section(SectionKind::SymbolStarts, Field::None, &symbols.starts)?;
+        output.section(SectionKind::Symbols, Field::None, &symbols.bytes)
     }
 
     fn write_postings(mut self) -> Result<W> {

@@ -8,7 +8,7 @@ use std::io::Write;
 
 use hashbrown::HashSet;
 
-use super::assemble;
+use super::assemble::{self, RecordOrder};
 use super::commits::{Commits, Tombstone};
 use super::compress::COMPRESSED_FROM;
 use super::field::Field;
@@ -53,7 +53,7 @@ pub(crate) struct SegmentBuilder<W> {
     ids: Option<HashSet<SignalId>>,
     pub(super) record: RecordWriter,
     /// The encoder, if records are compressed.
-    encoder: Option<Encoder>,
+    pub(super) encoder: Option<Encoder>,
     /// The symbols of the encoder.
     pub(super) symbols: SymbolSections,
 }
@@ -162,7 +162,7 @@ impl<W: Write> SegmentBuilder<W> {
     }
 
     /// Appends the written record. Returns its offset.
-    pub(super) fn append_record(&mut self) -> Result<u64> {
+    fn append_record(&mut self) -> Result<u64> {
         let bytes = self.record.finish(self.encoder.as_ref());
         self.output.append(bytes)
     }
@@ -214,7 +214,8 @@ impl<W: Write> SegmentBuilder<W> {
     ///
     /// Cost: sorts ids and dictionaries, and groups rows by value; about as much time as adding.
     pub(crate) fn finish(self) -> Result<W> {
-        assemble::finish(self)
+        let order = RecordOrder::of(&self);
+        assemble::finish(self, order)
     }
 
     fn intern_labels<'r>(

@@ -1,17 +1,18 @@
-//! Compression of records: choosing symbols, and compressing a finished segment.
+//! Compression of records: choosing symbols, and compressing the records of a segment under construction.
 
 use std::io::Write;
+use std::ops::Range;
 
 use super::Segment;
-use super::assemble::{write_record_starts, write_symbols};
+use super::assemble::{self, RecordOrder};
+use super::builder::SegmentBuilder;
 use super::field::Field;
-use super::format::{self, SegmentWriter};
-use super::parts::Part;
+use super::format::SegmentWriter;
+use super::parts::{Checked, Part};
 use super::record::{RecordWriter, Records, Stored};
 use super::schema::SectionKind;
 use crate::encoding::bytes::Bytes;
-use crate::encoding::linear_frames::LinearFrameSections;
-use crate::encoding::symbols::{Encoder, SAMPLE_BYTES};
+use crate::encoding::symbols::{Encoder, SAMPLE_BYTES, SymbolTable};
 use crate::{Error, Result};
 
 /// Minimum bytes of texts for which records are compressed. With fewer, the symbols, several hundred kilobytes,
@@ -84,83 +85,119 @@ fn kept_encoder(own: &Segment, segments: &[&Segment], total: usize) -> Result<Op
     Ok(serves.then_some(encoder))
 }
 
-/// Writes a segment again with its records compressed, by ascending id. All else is copied. `view` views
-/// the segment's file anew: each view is given up after some records, so that memory never holds the
-/// pages of all.
-///
-/// # Errors
-/// A record is corrupt; or the file cannot be viewed, or the output written.
-///
-/// Cost: that of training and of encoding all texts, 6 to 10 nanoseconds per byte; copies the rest.
-pub(crate) fn compress<W: Write>(
-    segment: &Segment,
-    view: impl Fn() -> Result<Bytes>,
-    output: W,
-) -> Result<W> {
-    let encoder = {
-        let file = view()?;
-        let records = records_in(&file, segment)?;
-        train(&[Source { segment, records }])?
-    };
-    let mut output = SegmentWriter::new(output)?;
-    output.begin(SectionKind::Records, Field::None)?;
-    let mut writer = RecordWriter::default();
-    let mut starts = Vec::new();
-    for first in (0..segment.record_count()).step_by(RECORDS_IN_VIEW) {
-        let file = view()?;
-        let source = Source {
-            segment,
-            records: records_in(&file, segment)?,
+impl<W: Write> SegmentBuilder<W> {
+    /// Finishes the segment in another output, with its records compressed, by ascending id. `view` views
+    /// the flushed output so far, which has the records as they were added: each view is given up after some
+    /// records, so that memory never holds the pages of all.
+    ///
+    /// # Errors
+    /// A record is corrupt; or the records cannot be viewed, or the output written.
+    ///
+    /// Cost: that of training, of encoding all texts, 6 to 10 nanoseconds per byte, and of
+    /// [`finish`](Self::finish).
+    pub(crate) fn finish_compressed(
+        mut self,
+        output: W,
+        view: impl Fn(&W) -> Result<Bytes>,
+    ) -> Result<W> {
+        let mut output = SegmentWriter::new(output)?;
+        output.begin(SectionKind::Records, Field::None)?;
+        let (plain, section) = std::mem::replace(&mut self.output, output).into_open_section()?;
+        let order = RecordOrder::of(&self);
+        let plain = PlainRecords {
+            view: || view(&plain),
+            section,
+            starts: self.record_starts(&order),
         };
-        let last = segment.record_count().min(first + RECORDS_IN_VIEW);
-        for number in first..last {
-            let stored = source.stored(number)?;
-            writer.take(&stored, segment.symbols())?;
-            starts.push(output.append(writer.finish(Some(&encoder)))?);
+        let encoder = plain.train()?;
+        let starts = plain.compress(&encoder, &mut self.output)?;
+        drop(plain);
+        self.set_record_starts(&order, &starts);
+        drop(starts);
+        self.symbols = encoder.symbols();
+        drop(encoder);
+        assemble::finish(self, order)
+    }
+
+    /// The offsets of records in the order of rows, then of company numbers.
+    fn record_starts(&self, order: &RecordOrder) -> Vec<u64> {
+        let signals = order.rows.iter();
+        let signals = signals.map(|&arrival| self.signals.records[arrival as usize]);
+        let companies = order.companies.iter();
+        let companies = companies.map(|&arrival| self.companies[arrival as usize].record);
+        signals.chain(companies).collect()
+    }
+
+    /// Replaces the offsets of records, given in the same order.
+    fn set_record_starts(&mut self, order: &RecordOrder, starts: &[u64]) {
+        let (signals, companies) = starts.split_at(order.rows.len());
+        for (&arrival, &start) in order.rows.iter().zip(signals) {
+            self.signals.records[arrival as usize] = start;
+        }
+        for (&arrival, &start) in order.companies.iter().zip(companies) {
+            self.companies[arrival as usize].record = start;
         }
     }
-    let companies = starts.split_off(segment.row_count() as usize);
-    for (field, starts) in [
-        (Field::SignalRecord, starts),
-        (Field::CompanyRecord, companies),
-    ] {
-        write_record_starts(&mut output, field, &LinearFrameSections::of(starts))?;
+}
+
+/// Written records without symbols.
+struct PlainRecords<V> {
+    /// Views the file anew.
+    view: V,
+    /// The range of the records in the file.
+    section: Range<usize>,
+    /// Where each record starts, from the start of the section.
+    starts: Vec<u64>,
+}
+
+impl<V: Fn() -> Result<Bytes>> PlainRecords<V> {
+    fn train(&self) -> Result<Encoder> {
+        let file = (self.view)()?;
+        let checked = Checked::none(self.starts.len());
+        let records = self.records_in(&file, &checked);
+        let append_texts = |number: usize, texts: &mut Vec<u8>| {
+            append_texts(
+                records.stored(number, self.starts[number])?,
+                records.symbols,
+                texts,
+            )
+        };
+        let sample = Sample::of(self.starts.len(), SAMPLE_BYTES, append_texts)?;
+        Ok(Encoder::train(sample.texts()))
     }
-    write_symbols(&mut output, &encoder.symbols())?;
-    let table = &segment.views().table;
-    let file = segment.bytes.borrow_owner();
-    for entry in &table.sections {
-        if !is_of_records(entry.kind) {
-            output.copy(entry, format::check_section(file, entry)?)?;
+
+    /// Appends the compressed records to an output. Returns where each starts.
+    fn compress<W: Write>(
+        &self,
+        encoder: &Encoder,
+        output: &mut SegmentWriter<W>,
+    ) -> Result<Vec<u64>> {
+        let mut writer = RecordWriter::default();
+        let mut starts = Vec::with_capacity(self.starts.len());
+        let checked = Checked::none(self.starts.len());
+        for in_view in self.starts.chunks(RECORDS_IN_VIEW) {
+            let file = (self.view)()?;
+            let records = self.records_in(&file, &checked);
+            for &start in in_view {
+                let stored = records.stored(starts.len(), start)?;
+                let bytes = writer.encode(&stored, records.symbols, Some(encoder))?;
+                starts.push(output.append(bytes)?);
+            }
+        }
+        Ok(starts)
+    }
+
+    fn records_in<'a>(&self, file: &'a [u8], checked: &'a Checked) -> Records<'a> {
+        Records {
+            // A file that is too short has no records, which is an error when the first is read.
+            bytes: file.get(self.section.clone()).unwrap_or_default(),
+            symbols: SymbolTable {
+                starts: &[],
+                bytes: &[],
+            },
+            checked,
         }
     }
-    let postings = table.field_postings.clone();
-    output.finish(table.rows, table.companies, postings)
-}
-
-/// The records of a segment in a view of its file.
-fn records_in<'a>(file: &'a [u8], segment: &'a Segment) -> Result<Records<'a>> {
-    let mut entries = segment.views().table.sections.iter();
-    let entry = entries.find(|entry| entry.kind == SectionKind::Records);
-    let entry = entry.ok_or_else(|| Error::corrupt("there is no section of records"))?;
-    Ok(Records {
-        bytes: format::check_bounds(file, entry)?,
-        ..segment.records()
-    })
-}
-
-/// Whether compression changes a section. Checkpoints are written by the writer itself.
-fn is_of_records(kind: SectionKind) -> bool {
-    use SectionKind as Kind;
-    matches!(
-        kind,
-        Kind::Records
-            | Kind::LinearFrames
-            | Kind::LinearWords
-            | Kind::SymbolStarts
-            | Kind::Symbols
-            | Kind::Checkpoints
-    )
 }
 
 /// The approximate number of bytes of a segment's texts.
@@ -174,7 +211,7 @@ fn text_bytes(segment: &Segment) -> u64 {
 }
 
 fn train(sources: &[Source<'_>]) -> Result<Encoder> {
-    let sample = Sample::of(sources, SAMPLE_BYTES)?;
+    let sample = Sample::of_sources(sources, SAMPLE_BYTES)?;
     Ok(Encoder::train(sample.texts()))
 }
 
@@ -183,7 +220,7 @@ fn serves(encoder: &Encoder, own: &Segment, segments: &[&Segment]) -> Result<boo
     let others = segments.iter().filter(|other| !std::ptr::eq(**other, own));
     let others: Vec<Source<'_>> = others.map(|segment| Source::of(segment)).collect();
     let compressed_bytes = |sources: &[Source<'_>]| -> Result<[usize; 2]> {
-        let sample = Sample::of(sources, TRIAL_BYTES)?;
+        let sample = Sample::of_sources(sources, TRIAL_BYTES)?;
         let mut codes = Vec::new();
         sample
             .texts()
@@ -219,22 +256,47 @@ impl<'a> Source<'a> {
     }
 }
 
-/// A sample of texts from whole segments.
+/// Appends the texts of a record.
+fn append_texts(stored: Stored<'_>, symbols: SymbolTable<'_>, output: &mut Vec<u8>) -> Result<()> {
+    let texts = stored.append_texts(symbols, output);
+    texts.ok_or_else(|| Error::corrupt("the texts of a record are malformed"))
+}
+
+/// A sample of texts from all over some records.
 struct Sample {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
 impl Sample {
+    /// As [`of`](Self::of), of the records of segments.
+    fn of_sources(sources: &[Source<'_>], bytes_max: usize) -> Result<Sample> {
+        let total = sources.iter().map(|of| of.segment.record_count()).sum();
+        Sample::of(total, bytes_max, |mut number, texts| {
+            for source in sources {
+                if number < source.segment.record_count() {
+                    let stored = source.stored(number)?;
+                    return append_texts(stored, source.segment.symbols(), texts);
+                }
+                number -= source.segment.record_count();
+            }
+            Ok(())
+        })
+    }
+
     /// Takes records until their texts have `bytes_max` bytes: runs of neighbours, to touch few pages of the files, at
     /// offsets spread evenly by the golden ratio (Fibonacci hashing), so that every prefix is a sample, too.
-    fn of(sources: &[Source<'_>], bytes_max: usize) -> Result<Sample> {
+    /// `append_texts` appends the texts of the record with a number below `total`.
+    fn of(
+        total: usize,
+        bytes_max: usize,
+        append_texts: impl Fn(usize, &mut Vec<u8>) -> Result<()>,
+    ) -> Result<Sample> {
         const GOLDEN: u32 = 0x9E37_79B9;
         let mut sample = Sample {
             bytes: Vec::new(),
             ends: Vec::new(),
         };
-        let total: usize = sources.iter().map(|of| of.segment.record_count()).sum();
         let mut runs = 0..total.div_ceil(RUN_RECORDS) as u32;
         while sample.bytes.len() < bytes_max
             && let Some(run) = runs.next()
@@ -242,24 +304,11 @@ impl Sample {
             let place = u64::from(run.wrapping_mul(GOLDEN)) * total as u64;
             let first = (place >> u32::BITS) as usize;
             for number in first..total.min(first + RUN_RECORDS) {
-                sample.take(sources, number)?;
+                append_texts(number, &mut sample.bytes)?;
+                sample.ends.push(sample.bytes.len());
             }
         }
         Ok(sample)
-    }
-
-    /// Takes a record by number, counted over all segments.
-    fn take(&mut self, sources: &[Source<'_>], mut number: usize) -> Result<()> {
-        for source in sources {
-            if number < source.segment.record_count() {
-                let stored = source.stored(number)?;
-                let texts = stored.append_texts(source.segment.symbols(), &mut self.bytes);
-                self.ends.push(self.bytes.len());
-                return texts.ok_or_else(|| Error::corrupt("the texts of a record are malformed"));
-            }
-            number -= source.segment.record_count();
-        }
-        Ok(())
     }
 
     fn texts(&self) -> impl Iterator<Item = &[u8]> {

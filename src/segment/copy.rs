@@ -128,8 +128,11 @@ impl<W: Write> SegmentBuilder<W> {
         if source.has_same_symbols {
             return self.output.append(stored.bytes);
         }
-        self.record.take(&stored, source.segment.symbols())?;
-        self.append_record()
+        let symbols = source.segment.symbols();
+        let bytes = self
+            .record
+            .encode(&stored, symbols, self.encoder.as_ref())?;
+        self.output.append(bytes)
     }
 
     /// The labels of a row: either those of its company or those of the signal.

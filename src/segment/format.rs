@@ -208,23 +208,13 @@ impl<W: Write> SegmentWriter<W> {
 
     /// Starts a section, which ends where the next one starts.
     pub(crate) fn begin(&mut self, kind: SectionKind, field: Field) -> Result<()> {
-        self.begin_numbered(kind, field.number())
-    }
-
-    /// Writes a section of another segment.
-    pub(super) fn copy(&mut self, entry: &SectionEntry, bytes: &[u8]) -> Result<()> {
-        self.begin_numbered(entry.kind, entry.field)?;
-        self.append(bytes).map(drop)
-    }
-
-    fn begin_numbered(&mut self, kind: SectionKind, field: FieldNumber) -> Result<()> {
         self.end();
         let padding = self.position.next_multiple_of(SECTION_ALIGNMENT) - self.position;
         self.put(&[0; SECTION_ALIGNMENT as usize][..padding as usize])?;
         let offset = self.position;
         self.open = Some(SectionEntry {
             kind,
-            field,
+            field: field.number(),
             offset,
             length: 0,
             checksum: 0,
@@ -254,6 +244,14 @@ impl<W: Write> SegmentWriter<W> {
             rest = after;
         }
         Ok(index)
+    }
+
+    /// Stops writing. Returns the flushed output, and the range of the open section in it.
+    pub(super) fn into_open_section(mut self) -> Result<(W, Range<usize>)> {
+        self.output.flush().map_err(write_error)?;
+        let length = self.section_bytes();
+        let start = self.position - length;
+        Ok((self.output, start as usize..self.position as usize))
     }
 
     /// The bytes of the open section so far.

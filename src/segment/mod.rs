@@ -31,7 +31,7 @@ mod views;
 pub use builder::Added;
 pub(crate) use builder::SegmentBuilder;
 pub(crate) use commits::{ChangeOffset, Commits, FIRST_COMMIT, Tombstone};
-pub(crate) use compress::{compress, encoder_for};
+pub(crate) use compress::encoder_for;
 pub(crate) use damage::catch as catch_damage;
 pub(crate) use deleted::Deleted;
 pub(crate) use field::Field;

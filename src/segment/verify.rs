@@ -54,9 +54,11 @@ impl Segment {
         of: impl Display,
     ) -> Result<()> {
         let mut read = RecordWriter::default();
-        read.take(&stored, self.symbols())?;
-        let is_same = read.finish(None) == expected.finish(None);
-        ensure(is_same, &format!("{of}: its record is written otherwise"))
+        let read = read.encode(&stored, self.symbols(), None)?;
+        ensure(
+            read == expected.finish(None),
+            &format!("{of}: its record is written otherwise"),
+        )
     }
 
     fn verify_company(&self, number: CompanyNumber, record: &mut RecordWriter) -> Result<()> {

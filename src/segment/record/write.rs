@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use time::{Date, UtcDateTime};
 
-use super::{ARE_CODES, CHECKSUM_BYTES, SECONDS_PER_DAY, Stored, TEXT_BYTES_MAX, zigzag};
+use super::{
+    ARE_CODES, CHECKSUM_BYTES, FLAGS_BYTES, SECONDS_PER_DAY, Stored, TEXT_BYTES_MAX, zigzag,
+};
 use crate::encoding::symbols::{Encoder, SymbolTable};
 use crate::encoding::varint;
 use crate::query::dates::day_number;
@@ -178,7 +180,6 @@ pub(crate) struct RecordWriter {
     /// The date or instant before, in seconds since 1970.
     last_second: i64,
     codes: Vec<u8>,
-    content: Vec<u8>,
     bytes: Vec<u8>,
 }
 
@@ -189,23 +190,6 @@ impl RecordWriter {
         (self.flags, self.count, self.last_second) = (0, 0, 0);
         self.fields.clear();
         self.texts.clear();
-    }
-
-    /// Takes over a stored record, for writing it with another encoder.
-    ///
-    /// # Errors
-    /// It is malformed.
-    pub(in super::super) fn take(
-        &mut self,
-        stored: &Stored<'_>,
-        symbols: SymbolTable<'_>,
-    ) -> Result<()> {
-        self.begin();
-        self.flags = stored.flags & !ARE_CODES;
-        self.fields.extend_from_slice(stored.fields);
-        stored
-            .append_texts(symbols, &mut self.texts)
-            .ok_or_else(|| Error::corrupt("the texts of a record are malformed"))
     }
 
     fn flag(&mut self, flag: bool) {
@@ -248,25 +232,68 @@ impl RecordWriter {
 
     /// The bytes of the record, its texts compressed where an encoder makes them shorter.
     pub(in super::super) fn finish(&mut self, encoder: Option<&Encoder>) -> &[u8] {
-        self.codes.clear();
-        if let Some(encoder) = encoder {
-            encoder.encode(&self.texts, &mut self.codes);
-        }
-        let are_codes = encoder.is_some() && self.codes.len() < self.texts.len();
-        let flags = self.flags | if are_codes { ARE_CODES } else { 0 };
-        let content = &mut self.content;
-        content.clear();
-        content.extend_from_slice(&flags.to_le_bytes());
-        varint::push(content, self.fields.len() as u64);
-        content.extend_from_slice(&self.fields);
-        varint::push(content, self.texts.len() as u64);
-        content.extend_from_slice(if are_codes { &self.codes } else { &self.texts });
-        self.bytes.clear();
-        self.bytes.extend_from_slice(&[0; CHECKSUM_BYTES]);
-        varint::push(&mut self.bytes, content.len() as u64);
-        self.bytes.extend_from_slice(content);
-        let checksum = crc32c::crc32c(&self.bytes[CHECKSUM_BYTES..]);
-        self.bytes[..CHECKSUM_BYTES].copy_from_slice(&checksum.to_le_bytes());
+        let record = Plain {
+            flags: self.flags,
+            fields: &self.fields,
+            texts: &self.texts,
+        };
+        record.write(encoder, &mut self.codes, &mut self.bytes);
         &self.bytes
+    }
+
+    /// The bytes of a stored record with its texts compressed by an encoder, or not at all.
+    ///
+    /// # Errors
+    /// It is malformed.
+    pub(in super::super) fn encode(
+        &mut self,
+        stored: &Stored<'_>,
+        symbols: SymbolTable<'_>,
+        encoder: Option<&Encoder>,
+    ) -> Result<&[u8]> {
+        let texts = stored.texts(symbols, &mut self.texts);
+        let record = Plain {
+            flags: stored.flags & !ARE_CODES,
+            fields: stored.fields,
+            texts: texts.ok_or_else(|| Error::corrupt("the texts of a record are malformed"))?,
+        };
+        record.write(encoder, &mut self.codes, &mut self.bytes);
+        Ok(&self.bytes)
+    }
+}
+
+/// The parts of a record whose texts are not compressed.
+struct Plain<'a> {
+    flags: u32,
+    fields: &'a [u8],
+    texts: &'a [u8],
+}
+
+impl Plain<'_> {
+    /// Writes the record to `bytes`, with the codes of its texts if an encoder makes them shorter.
+    fn write(&self, encoder: Option<&Encoder>, codes: &mut Vec<u8>, bytes: &mut Vec<u8>) {
+        codes.clear();
+        if let Some(encoder) = encoder {
+            encoder.encode(self.texts, codes);
+        }
+        let are_codes = encoder.is_some() && codes.len() < self.texts.len();
+        let (flags, content) = if are_codes {
+            (self.flags | ARE_CODES, codes.as_slice())
+        } else {
+            (self.flags, self.texts)
+        };
+        let [fields_bytes, text_bytes] = [self.fields, self.texts].map(|part| part.len() as u64);
+        let lengths = varint::length(fields_bytes) + varint::length(text_bytes);
+        let length = FLAGS_BYTES + lengths + self.fields.len() + content.len();
+        bytes.clear();
+        bytes.extend_from_slice(&[0; CHECKSUM_BYTES]);
+        varint::push(bytes, length as u64);
+        bytes.extend_from_slice(&flags.to_le_bytes());
+        varint::push(bytes, fields_bytes);
+        bytes.extend_from_slice(self.fields);
+        varint::push(bytes, text_bytes);
+        bytes.extend_from_slice(content);
+        let checksum = crc32c::crc32c(&bytes[CHECKSUM_BYTES..]);
+        bytes[..CHECKSUM_BYTES].copy_from_slice(&checksum.to_le_bytes());
     }
 }
