@@ -6,8 +6,9 @@ use super::builder::SegmentBuilder;
 use super::commits::sort_tombstones;
 use super::field::{Field, TITLE_POSTINGS};
 use super::format::SegmentWriter;
-use super::groups::{Groups, PairsOfRows};
+use super::groups::{Groups, PairNumbers};
 use super::interner::Interner;
+use super::pending::PendingSignals;
 use super::schema::SectionKind;
 use crate::encoding::block_permutation::PermutationSections;
 use crate::encoding::column::{self, NO_CODE};
@@ -67,14 +68,15 @@ pub(super) fn finish<W: Write>(builder: SegmentBuilder<W>, order: RecordOrder) -
     for facet in Facet::ALL {
         assembly.write_facet(facet)?;
     }
-    assembly.write_titles()?;
-    assembly.write_names()?;
-    assembly.push_company_postings();
-    assembly.write_companies()?;
+    // Titles take the most memory, so they come when the other columns of signals have been freed.
     assembly.write_days()?;
     assembly.write_amounts()?;
     assembly.write_rows()?;
     assembly.write_commits()?;
+    assembly.write_titles()?;
+    assembly.write_names()?;
+    assembly.push_company_postings();
+    assembly.write_companies()?;
     assembly.write_symbols()?;
     assembly.write_postings()
 }
@@ -174,29 +176,31 @@ impl<W: Write> Assembly<W> {
             .iter()
             .map(|&arrival| &signals.title_tokens[signals.title(arrival)]);
         let order = self.write_terms(Field::Title, &terms, documents.clone())?;
-        self.write_streams(Field::Title, documents.clone(), &order.term_numbers)?;
-        self.write_pairs(documents, &order)?;
-        self.rows = rows;
-        self.builder.signals = signals;
-        self.builder.signals.title_tokens = Vec::new();
-        Ok(())
+        self.write_streams(Field::Title, documents, &order.term_numbers)?;
+        self.write_pairs(&rows, signals, &order)
     }
 
     /// Writes the keys and postings of pairs of frequent words in titles.
-    fn write_pairs<'t>(
+    fn write_pairs(
         &mut self,
-        documents: impl Iterator<Item = &'t [u32]>,
+        rows: &[u32],
+        mut signals: PendingSignals,
         order: &TermOrder,
     ) -> Result<()> {
-        let mut pairs = PairsOfRows::default();
-        for document in documents {
-            let terms = document.windows(2).filter_map(|terms| {
-                let [first, second] = [terms[0], terms[1]].map(|term| order.frequent(term));
+        let mut pairs = PairNumbers::default();
+        for &arrival in rows {
+            let title = signals.title(arrival);
+            pairs.replace_terms(&mut signals.title_tokens[title], |first, second| {
+                let [first, second] = [first, second].map(|term| order.frequent(term));
                 Some(pairs::key(first?, second?))
             });
-            pairs.push_row(terms);
         }
-        let groups = pairs.groups();
+        let pairs_of_rows = rows.iter().map(|&arrival| {
+            let numbers = &signals.title_tokens[signals.title(arrival)];
+            PairNumbers::of_title(numbers)
+        });
+        let groups = Groups::of_distinct(pairs.len(), pairs_of_rows);
+        drop(signals);
         let order = pairs.order_by_key();
         self.begin_field();
         let keys: Vec<u64> = order.iter().map(|&pair| pairs.key(pair)).collect();
@@ -387,10 +391,10 @@ impl<W: Write> Assembly<W> {
 
     /// Writes ids and record offsets.
     fn write_rows(&mut self) -> Result<()> {
-        let signals = &self.builder.signals;
-        let ids = self.of_rows(&signals.ids).map(|id| id.get());
-        let ids = FrameOfReferenceSections::of(ids);
-        let records = LinearFrameSections::of(self.of_rows(&signals.records).copied());
+        let ids = std::mem::take(&mut self.builder.signals.ids);
+        let records = std::mem::take(&mut self.builder.signals.records);
+        let ids = FrameOfReferenceSections::of(self.of_rows(&ids).map(|id| id.get()));
+        let records = LinearFrameSections::of(self.of_rows(&records).copied());
         self.write_numbers(Field::Id, &ids)?;
         write_record_starts(&mut self.builder.output, Field::SignalRecord, &records)
     }

@@ -96,37 +96,52 @@ fn starts_of(lengths: impl Iterator<Item = u32>) -> Vec<u32> {
     std::iter::once(0).chain(ends).collect()
 }
 
-/// The pairs of words of each row, numbered in the order of first occurrence.
+/// Pairs of words, numbered in the order of first occurrence.
 #[derive(Default)]
-pub(super) struct PairsOfRows {
+pub(super) struct PairNumbers {
     numbers: HashMap<u64, u32>,
     /// By number: the pair's key.
     keys: Vec<u64>,
-    /// The pairs of all rows, row by row.
-    pairs: Vec<u32>,
-    /// By row: the end of its pairs.
-    ends: Vec<usize>,
 }
 
-impl PairsOfRows {
-    /// Adds a row by the keys of its pairs.
-    pub(super) fn push_row(&mut self, keys: impl Iterator<Item = u64>) {
-        for key in keys {
-            let number = *self.numbers.entry(key).or_insert_with(|| {
-                self.keys.push(key);
-                self.keys.len() as u32 - 1
-            });
-            self.pairs.push(number);
+/// After the numbers of a title's pairs.
+const NO_PAIR: u32 = u32::MAX;
+
+impl PairNumbers {
+    /// Replaces the terms of a title by the numbers of its pairs, which are fewer, so that no more memory is needed.
+    /// `key` is the key of two neighbours, if their pair is wanted.
+    pub(super) fn replace_terms(
+        &mut self,
+        title: &mut [u32],
+        key: impl Fn(u32, u32) -> Option<u64>,
+    ) {
+        let mut pairs = 0;
+        // Invariant: the numbers of the pairs so far are before `second`.
+        for second in 1..title.len() {
+            if let Some(key) = key(title[second - 1], title[second]) {
+                title[pairs] = self.number(key);
+                pairs += 1;
+            }
         }
-        self.ends.push(self.pairs.len());
+        title[pairs..].fill(NO_PAIR);
     }
 
-    /// The rows of each pair.
-    pub(super) fn groups(&self) -> Groups {
-        let starts = std::iter::once(&0).chain(&self.ends);
-        let rows = starts.zip(&self.ends);
-        let pairs_of_row = rows.map(|(&start, &end)| &self.pairs[start..end]);
-        Groups::of_distinct(self.keys.len(), pairs_of_row)
+    /// The numbers of the pairs of a title whose terms have been replaced.
+    pub(super) fn of_title(title: &[u32]) -> &[u32] {
+        let end = title.iter().position(|&number| number == NO_PAIR);
+        &title[..end.unwrap_or(title.len())]
+    }
+
+    fn number(&mut self, key: u64) -> u32 {
+        *self.numbers.entry(key).or_insert_with(|| {
+            self.keys.push(key);
+            self.keys.len() as u32 - 1
+        })
+    }
+
+    /// The number of pairs.
+    pub(super) fn len(&self) -> usize {
+        self.keys.len()
     }
 
     /// The numbers of the pairs, ascending by key.
