@@ -1,22 +1,22 @@
 //! The work of a fixed set of tasks, to be counted in instructions, which are the same on a busy
 //! machine. `benches/instructions/check.py` runs it under valgrind and compares.
 //!
-//! usage: `instructions build FOLDER` builds three indexes in a folder, `instructions run FOLDER` runs the
+//! usage: `instructions build FOLDER` builds four indexes in a folder, `instructions run FOLDER` runs the
 //! tasks on them, and `instructions names FOLDER` lists the tasks. The `updated` index has deleted rows and two
 //! small segments, whose ids are all over the index. The `committed` index has had many small commits, half of
-//! whose signals are new: its newest signals are in its smallest segments.
+//! whose signals are new: its newest signals are in its smallest segments. The fourth is for the tasks that write.
 
 #[path = "../classes/mod.rs"]
 mod classes;
 #[path = "../slow_shapes/shapes.rs"]
 mod shapes;
+mod writes;
 
 use std::error::Error;
 use std::hint::black_box;
 use std::path::Path;
 
 use signaldex::query::Order;
-use signaldex::synthetic::Corpus;
 use signaldex::{Filter, Index, IndexBuilder, Query, SignalId, Snapshot, sample};
 
 use classes::{Class, Statistics};
@@ -26,8 +26,6 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// Signals of the index: two blocks, so that moving from one to the next counts too.
 const SIGNALS: u64 = 100_000;
-/// Signals that are built from while instructions are counted, which takes fifty times as long.
-const BUILT_SIGNALS: u64 = 2_000;
 const SEED: u64 = 1;
 /// The names of the indexes' folders.
 const FRESH: &str = "fresh";
@@ -63,27 +61,17 @@ fn measured(task: &mut dyn FnMut()) {
     task();
 }
 
-fn build(signals: u64, mut builder: IndexBuilder) -> Result<Index> {
-    let corpus = Corpus::new(signals, SEED)?;
-    for company in corpus.companies() {
-        builder.add_company(&company)?;
-    }
-    for signal in corpus.signals() {
-        builder.add_signal(&signal)?;
-    }
-    Ok(builder.finish()?)
-}
-
-/// Builds three indexes of the same signals, and changes two of them.
+/// Builds three indexes of the same signals, changes two of them, and builds the one to write to.
 fn build_all(folder: &Path) -> Result<()> {
-    build(SIGNALS, IndexBuilder::in_directory(folder.join(FRESH))?)?;
+    writes::build(SIGNALS, IndexBuilder::in_directory(folder.join(FRESH))?)?;
     build_updated(folder)?;
-    build_committed(folder)
+    build_committed(folder)?;
+    writes::build_before(folder)
 }
 
 /// Builds an index and writes some of its signals again.
 fn build_updated(folder: &Path) -> Result<()> {
-    let index = build(SIGNALS, IndexBuilder::in_directory(folder.join(UPDATED))?)?;
+    let index = writes::build(SIGNALS, IndexBuilder::in_directory(folder.join(UPDATED))?)?;
     let fresh = index.snapshot();
     let mut ids = fresh
         .matches(&Filter::default(), sample::AS_OF, Order::NewestFirst)
@@ -103,7 +91,7 @@ fn build_updated(folder: &Path) -> Result<()> {
 
 /// Builds an index and makes many small commits. The new signals are copies with higher ids.
 fn build_committed(folder: &Path) -> Result<()> {
-    let index = build(SIGNALS, IndexBuilder::in_directory(folder.join(COMMITTED))?)?;
+    let index = writes::build(SIGNALS, IndexBuilder::in_directory(folder.join(COMMITTED))?)?;
     let fresh = index.snapshot();
     let newest = fresh.matches(&Filter::default(), sample::AS_OF, Order::NewestFirst);
     // The newest signal has the highest possible id.
@@ -129,10 +117,7 @@ fn build_committed(folder: &Path) -> Result<()> {
 
 /// Hands each task to `sink` with its name, always in the same order.
 fn run(folder: &Path, sink: impl Fn(&str, &mut dyn FnMut())) -> Result<()> {
-    sink("build", &mut || {
-        let builder = IndexBuilder::in_memory();
-        black_box(build(BUILT_SIGNALS, builder).expect(WHOLE));
-    });
+    writes::run(folder, &sink)?;
     sink("open", &mut || {
         black_box(Index::open(folder.join(FRESH)).expect(WHOLE));
     });
