@@ -16,6 +16,8 @@ const NIBBLE_VALUES_MAX: usize = NIBBLE_CODES - 1;
 /// A view of the codes of a facet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum FacetColumn<'a> {
+    /// No values, so no row has one, and no code is stored.
+    Empty,
     /// At most 15 values.
     Nibbles(NibbleColumn<'a>),
     /// More.
@@ -29,11 +31,16 @@ pub(crate) struct NibbleColumn<'a>(&'a [u8]);
 impl<'a> FacetColumn<'a> {
     /// A view of a column with `rows` rows, for a facet with `values` values.
     pub(crate) fn new(bytes: &'a [u8], rows: u32, values: usize) -> Result<FacetColumn<'a>> {
-        if values > NIBBLE_VALUES_MAX {
-            return Column::new(bytes, rows).map(FacetColumn::Bytes);
-        }
-        if bytes.len() == rows.div_ceil(2) as usize {
-            Ok(FacetColumn::Nibbles(NibbleColumn(bytes)))
+        let (column, expected) = match values {
+            0 => (FacetColumn::Empty, 0),
+            1..=NIBBLE_VALUES_MAX => {
+                let column = FacetColumn::Nibbles(NibbleColumn(bytes));
+                (column, rows.div_ceil(2) as usize)
+            }
+            _ => return Column::new(bytes, rows).map(FacetColumn::Bytes),
+        };
+        if bytes.len() == expected {
+            Ok(column)
         } else {
             Err(Error::corrupt(
                 "the length of a column does not match the rows",
@@ -45,6 +52,7 @@ impl<'a> FacetColumn<'a> {
     #[inline]
     pub(crate) fn get(&self, row: Row) -> u32 {
         match self {
+            FacetColumn::Empty => column::NO_CODE,
             FacetColumn::Nibbles(codes) => codes.get(row.index()) as u32,
             FacetColumn::Bytes(column) => column.get(row),
         }
@@ -53,6 +61,7 @@ impl<'a> FacetColumn<'a> {
     /// Checks that no code exceeds the number of values.
     pub(crate) fn validate(&self, values: usize) -> Result<()> {
         let holds = match self {
+            FacetColumn::Empty => true,
             FacetColumn::Nibbles(codes) => codes.max() <= values,
             FacetColumn::Bytes(column) => return column.validate(values),
         };
@@ -85,13 +94,12 @@ impl<'a> NibbleColumn<'a> {
 
 /// Encodes the codes of a facet with `values` values in the smallest width.
 pub(crate) fn encode(codes: &[u32], values: usize) -> Vec<u8> {
-    if values > NIBBLE_VALUES_MAX {
-        return column::encode(codes, values);
+    let nibbles = |pair: &[u32]| pair[0] as u8 | (pair.get(1).map_or(0, |&code| code as u8) << 4);
+    match values {
+        0 => Vec::new(),
+        1..=NIBBLE_VALUES_MAX => codes.chunks(2).map(nibbles).collect(),
+        _ => column::encode(codes, values),
     }
-    let pairs = codes.chunks(2);
-    pairs
-        .map(|pair| pair[0] as u8 | (pair.get(1).map_or(0, |&code| code as u8) << 4))
-        .collect()
 }
 
 #[cfg(test)]

@@ -165,6 +165,7 @@ pub(super) fn tally<O: Observer>(
 fn tally_rows(view: &FacetCodes<'_>, rows: &[Row]) -> FacetTally {
     let values = view.values.len();
     match view.column {
+        FacetColumn::Empty => FacetTally::default(),
         FacetColumn::Nibbles(codes) => {
             let counts = count_nibbles(codes, rows, |row| row.index());
             counted(&counts[1..=values])
@@ -291,6 +292,7 @@ fn count_by_intersection(
 
 fn count_by_column(column: &FacetColumn<'_>, block: u32, offsets: &[u16], counts: &mut [u64]) {
     let column = match column {
+        FacetColumn::Empty => return,
         FacetColumn::Bytes(column) => column,
         FacetColumn::Nibbles(codes) => {
             let codes = codes.starting_at(block);

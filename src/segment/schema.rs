@@ -184,7 +184,8 @@ pub(crate) const SECTIONS: [Section; 35] = [
         Count::Any,
         "a column: the code of each row in 1, 2 or 4 bytes, as the number of values \
          needs. 0 is none; *n* is the value at index *n* − 1. A facet of at most 15 \
-         values has a nibble column: two codes a byte, the lower half first",
+         values has a nibble column: two codes a byte, the lower half first; one without values \
+         has no bytes",
     ),
     row(
         Kind::BlockZones,

@@ -22,13 +22,22 @@ proptest! {
     #[test]
     fn codes_without_a_value_are_refused(
         codes in prop::collection::vec(0_u32..=15, 0..10),
-        values in 0_usize..=15,
+        values in 1_usize..=15,
     ) {
         let bytes = encode(&codes, values);
         let column = FacetColumn::new(&bytes, codes.len() as u32, values).unwrap();
         let are_values = codes.iter().all(|&code| code as usize <= values);
         prop_assert_eq!(column.validate(values).is_ok(), are_values);
     }
+}
+
+#[test]
+fn a_column_without_values_takes_no_bytes() {
+    assert!(encode(&[0; 100], 0).is_empty());
+    let column = FacetColumn::new(&[], 100, 0).unwrap();
+    assert!(column.validate(0).is_ok());
+    assert_eq!(column.get(Row(99)), 0);
+    assert!(FacetColumn::new(&[0; 50], 100, 0).is_err());
 }
 
 #[test]
