@@ -1,9 +1,10 @@
 //! Bit-packed numbers, stored as deltas below the maximum of their frame.
 //!
 //! For numbers with mostly equal neighbours, such as the commits of rows: 64 numbers form a frame, which stores
-//! their maximum and bit-packed deltas. A frame of equal numbers takes no bits. The maximum shows without reading
-//! the numbers whether any exceeds a bound, so that frames can be skipped (Lemire and Boytsov, Decoding billions
-//! of integers per second through vectorization, 2015, for packed frames).
+//! their maximum and bit-packed deltas. A frame of equal numbers takes no bits; if all numbers are equal, as after a
+//! build, there is a single frame. The maximum shows without reading the numbers whether any exceeds a bound, so that
+//! frames can be skipped (Lemire and Boytsov, Decoding billions of integers per second through vectorization, 2015, for
+//! packed frames).
 //!
 //! ```text
 //! frame   8   maximum
@@ -19,7 +20,7 @@ use super::frame_of_reference::FRAME_NUMBERS;
 use crate::{Error, Result};
 
 /// Consecutive numbers. Part of the format.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct PackedFrame {
     maximum: u64,
@@ -30,6 +31,7 @@ pub(crate) struct PackedFrame {
 /// A view of packed numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PackedNumbers<'a> {
+    /// One for each 64 numbers, or one for all if they are equal.
     pub(crate) frames: &'a [PackedFrame],
     pub(crate) words: &'a [u64],
     pub(crate) len: usize,
@@ -54,14 +56,28 @@ impl PackedFrame {
     }
 }
 
-impl PackedNumbers<'_> {
+impl<'a> PackedNumbers<'a> {
+    /// The frame of 64 numbers.
+    #[inline]
+    fn frame(self, index: usize) -> &'a PackedFrame {
+        match self.frames {
+            [of_all] => of_all,
+            frames => &frames[index],
+        }
+    }
+
+    /// The frame of each 64 numbers in order.
+    pub(crate) fn frames(self) -> impl Iterator<Item = &'a PackedFrame> {
+        (0..self.len.div_ceil(FRAME_NUMBERS)).map(move |index| self.frame(index))
+    }
+
     /// The number at an index, which must be in bounds.
     ///
     /// Cost: reads the frame and, unless its numbers are equal, one or two words.
     #[inline]
     pub(crate) fn get(self, index: usize) -> u64 {
         debug_assert!(index < self.len, "{index} of {}", self.len);
-        let frame = &self.frames[index / FRAME_NUMBERS];
+        let frame = self.frame(index / FRAME_NUMBERS);
         if frame.is_uniform() {
             return frame.maximum;
         }
@@ -79,7 +95,7 @@ impl PackedNumbers<'_> {
     /// Visits the numbers of a frame with their indices. Cost: a nanosecond each.
     #[inline]
     pub(crate) fn visit_frame(self, index: usize, mut visit: impl FnMut(usize, u64)) {
-        let frame = &self.frames[index];
+        let frame = self.frame(index);
         let first = index * FRAME_NUMBERS;
         let (bits, mask) = (frame.bits as usize, mask(frame.bits));
         let words = &self.words[frame.first_word as usize..];
@@ -106,6 +122,12 @@ impl PackedNumbers<'_> {
         if words != self.words.len() {
             return Err(Error::corrupt("packed frames have another number of words"));
         }
+        let is_of_all = self.frames.len() == 1 && self.frames[0].is_uniform();
+        if self.frames.len() != self.len.div_ceil(FRAME_NUMBERS) && !is_of_all {
+            return Err(Error::corrupt(
+                "packed numbers have another number of frames",
+            ));
+        }
         let in_range = |index: usize| self.get(index) <= self.frames[index / FRAME_NUMBERS].maximum;
         let packed = (0..self.frames.len()).filter(|&frame| !self.frames[frame].is_uniform());
         let indices = packed.flat_map(|frame| {
@@ -125,6 +147,12 @@ impl PackedNumberSections {
     pub(crate) fn of(numbers: impl IntoIterator<Item = u64>) -> PackedNumberSections {
         let mut sections = PackedNumberSections::default();
         bit_packing::for_each_frame(numbers, |frame| sections.push_frame(frame));
+        if let [first, others @ ..] = &sections.frames[..]
+            && first.is_uniform()
+            && others.iter().all(|frame| frame == first)
+        {
+            sections.frames.truncate(1);
+        }
         sections
     }
 

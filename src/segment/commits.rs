@@ -159,7 +159,7 @@ impl Segment {
         self.require(Part::Commits);
         let last = self.views().commits.last;
         let rows = self.row_count();
-        for (index, frame) in (0..).zip(last.frames) {
+        for (index, frame) in (0..).zip(last.frames()) {
             let maximum = frame.maximum();
             if maximum < after.commit {
                 continue;

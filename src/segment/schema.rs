@@ -318,9 +318,9 @@ pub(crate) const SECTIONS: [Section; 35] = [
         Kind::PackedFrames,
         &COMMITS,
         16,
-        Count::Frames,
+        Count::Any,
         "a packed frame, see below: the commit in which the signal of a row first appeared; the \
-         one that last wrote it or its company",
+         one that last wrote it or its company. One frame where all are equal",
     ),
     row(
         Kind::PackedWords,

@@ -36,11 +36,11 @@ proptest! {
         let read: Vec<u64> = (0..numbers.len()).map(|index| packed.get(index)).collect();
         prop_assert_eq!(&read, &numbers);
         let mut visited = Vec::new();
-        for frame in 0..packed.frames.len() {
+        for frame in 0..packed.frames().count() {
             packed.visit_frame(frame, |index, number| visited.push((index, number)));
         }
         prop_assert!(visited.into_iter().eq(numbers.iter().copied().enumerate()));
-        for (frame, numbers) in sections.frames.iter().zip(numbers.chunks(FRAME_NUMBERS)) {
+        for (frame, numbers) in packed.frames().zip(numbers.chunks(FRAME_NUMBERS)) {
             prop_assert_eq!(Some(frame.maximum()), numbers.iter().copied().max());
             prop_assert_eq!(frame.is_uniform(), numbers.iter().all(|&n| n == numbers[0]));
         }
@@ -74,8 +74,19 @@ proptest! {
 }
 
 #[test]
-fn equal_numbers_take_a_quarter_of_a_byte() {
-    let sections = PackedNumberSections::of(std::iter::repeat_n(1 << 40, 6_400));
-    assert_eq!(size_of_val(&*sections.frames), 1_600);
-    assert!(sections.words.is_empty());
+fn equal_numbers_take_one_frame_and_others_a_quarter_of_a_byte() {
+    let equal = PackedNumberSections::of(std::iter::repeat_n(1 << 40, 6_400));
+    assert_eq!(equal.frames.len(), 1);
+    assert!(equal.words.is_empty());
+    let runs = [1, 2]
+        .into_iter()
+        .flat_map(|number| std::iter::repeat_n(number, 3_200));
+    let runs = PackedNumberSections::of(runs);
+    assert_eq!(size_of_val(&*runs.frames), 1_600);
+    assert!(runs.words.is_empty());
+    let missing = PackedNumbers {
+        frames: &runs.frames[1..],
+        ..runs.view(6_400)
+    };
+    assert!(missing.validate().is_err());
 }
