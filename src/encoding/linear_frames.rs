@@ -1,18 +1,18 @@
 //! Linear frames: ascending numbers as bit-packed residuals of a linear prediction.
 //!
-//! Record offsets grow almost linearly. 64 of them form a frame, which stores a line below all of them, and the
-//! bit-packed residual of each number: 8 to 11 bits, where a delta to the frame's minimum takes two bytes
-//! (tantivy's `BlockwiseLinear` columns are similar). Reading a number takes one access to its frame and one to its
-//! words. These are more instructions than in a frame of reference, so the ends of token streams, of which a phrase
-//! reads two per row, are not stored this way: phrases would take up to 39 % more instructions to save 1.4 bytes per
-//! row.
+//! The offsets of records and the ends of labels grow almost linearly. 64 of them form a frame, which stores a line
+//! below all of them, and the bit-packed residual of each number: 5 to 11 bits, where a delta to the frame's minimum
+//! takes two bytes (tantivy's `BlockwiseLinear` columns are similar). Reading a number takes one access to its frame
+//! and one to its words. These are more instructions than in a frame of reference, so the ends of token streams, of
+//! which a phrase reads two per row, are not stored this way: phrases would take up to 39 % more instructions to save
+//! 1.4 bytes per row.
 //!
 //! ```text
 //! frame   8   base: the value of the line at the first number
 //!         4   the index of its first word
 //!         1   bits per residual, which is also the number of words: 0 to 64
 //!         3   slope: the growth of the line from one number to the next, in 256ths
-//! word    8   residuals, the first in the lowest bits; two words of zeros after the last frame's
+//! word    8   after all frames: residuals, the first in the lowest bits; two words of zeros after the last frame's
 //! ```
 
 use bytemuck::{Pod, Zeroable};
@@ -37,15 +37,21 @@ const SLOPE_MAX: u64 = (1 << 24) - 1;
 /// Fractional bits of a slope.
 const SLOPE_FRACTION_BITS: u32 = 8;
 
+/// Words of a frame in the section.
+const FRAME_WORDS: usize = size_of::<LinearFrame>() / size_of::<u64>();
+
 /// Padding words at the end, so that two words can be read at every number.
 const SPARE_WORDS: usize = 2;
+
+/// Residuals of up to this many bits are read two at a time.
+const HALF_WORD_BITS: u32 = 32;
 
 /// A view of numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinearFrames<'a> {
-    pub(crate) frames: &'a [LinearFrame],
-    pub(crate) words: &'a [u64],
-    pub(crate) len: usize,
+    frames: &'a [LinearFrame],
+    words: &'a [u64],
+    len: usize,
 }
 
 impl LinearFrame {
@@ -64,18 +70,51 @@ impl LinearFrame {
     /// The number of a residual in these words.
     #[inline(always)]
     fn number(&self, words: &[u64], in_frame: usize) -> u64 {
+        let residual = self.residuals_from(words, in_frame) & mask(self.bits());
+        self.line(in_frame).wrapping_add(residual)
+    }
+
+    /// A number and the next of the frame, if residuals have at most [`HALF_WORD_BITS`].
+    #[inline(always)]
+    fn pair(&self, words: &[u64], in_frame: usize) -> (u64, u64) {
         let bits = self.bits();
-        let first = in_frame * bits as usize;
+        let mask = (1 << bits) - 1;
+        let residuals = self.residuals_from(words, in_frame);
+        let first = self.line(in_frame).wrapping_add(residuals & mask);
+        let next = residuals >> bits & mask;
+        (first, self.line(in_frame + 1).wrapping_add(next))
+    }
+
+    /// 64 bits of residuals, from that of a number on.
+    #[inline(always)]
+    fn residuals_from(&self, words: &[u64], in_frame: usize) -> u64 {
+        let first = in_frame * self.bits() as usize;
         let word = self.first_word as usize + first / 64;
         let shift = first as u32 % 64;
         // Shift by one first, because a shift by 64 is not possible.
         let low = words[word] >> shift;
         let high = words[word + 1] << 1 << (63 - shift);
-        self.line(in_frame).wrapping_add((low | high) & mask(bits))
+        low | high
     }
 }
 
 impl<'a> LinearFrames<'a> {
+    /// A view of the section of `len` numbers; `None` if it is too short for their frames.
+    pub(crate) fn new(section: &'a [u64], len: usize) -> Option<LinearFrames<'a>> {
+        let (frames, words) =
+            section.split_at_checked(len.div_ceil(FRAME_NUMBERS) * FRAME_WORDS)?;
+        Some(LinearFrames {
+            frames: bytemuck::cast_slice(frames),
+            words,
+            len,
+        })
+    }
+
+    /// The number of numbers.
+    pub(crate) fn len(self) -> usize {
+        self.len
+    }
+
     /// The number at an index, which must be in bounds.
     ///
     /// Cost: reads the frame and two words.
@@ -84,6 +123,26 @@ impl<'a> LinearFrames<'a> {
         debug_assert!(index < self.len, "{index} of {}", self.len);
         let frame = &self.frames[index / FRAME_NUMBERS];
         frame.number(self.words, index % FRAME_NUMBERS)
+    }
+
+    /// The number before an index (0 before the first) and the one at it: a span, if the numbers are ends.
+    ///
+    /// Cost: for most indices as [`get`](Self::get), plus a few instructions.
+    #[inline]
+    pub(crate) fn span(self, index: usize) -> (u64, u64) {
+        debug_assert!(index < self.len, "{index} of {}", self.len);
+        let frame = &self.frames[index / FRAME_NUMBERS];
+        match (index % FRAME_NUMBERS).checked_sub(1) {
+            Some(before) if frame.bits() <= HALF_WORD_BITS => frame.pair(self.words, before),
+            _ => self.span_of_any_frames(index),
+        }
+    }
+
+    /// Not inlined, so that [`span`](Self::span) stays short.
+    #[inline(never)]
+    fn span_of_any_frames(self, index: usize) -> (u64, u64) {
+        let before = index.checked_sub(1);
+        (before.map_or(0, |before| self.get(before)), self.get(index))
     }
 
     /// The numbers in order.
@@ -100,9 +159,7 @@ impl<'a> LinearFrames<'a> {
         let frames = self.frames.iter();
         let words = bit_packing::word_count(frames.map(|frame| (frame.first_word, frame.bits())))
             .ok_or_else(|| Error::corrupt("a linear frame has no words for its bits"))?;
-        let holds = self.frames.len() == self.len.div_ceil(FRAME_NUMBERS)
-            && self.words.len() == words + SPARE_WORDS;
-        if holds {
+        if self.words.len() == words + SPARE_WORDS {
             Ok(())
         } else {
             Err(Error::corrupt("linear frames have another number of words"))
@@ -110,22 +167,24 @@ impl<'a> LinearFrames<'a> {
     }
 }
 
-/// The sections of numbers.
-#[derive(Debug, Default)]
-pub(crate) struct LinearFrameSections {
-    pub(crate) frames: Vec<LinearFrame>,
-    pub(crate) words: Vec<u64>,
+/// Encodes mostly ascending numbers: their frames, then the words.
+pub(crate) fn encode(numbers: impl IntoIterator<Item = u64>) -> Vec<u64> {
+    let mut encoded = Encoded::default();
+    bit_packing::for_each_frame(numbers, |frame| encoded.push_frame(frame));
+    encoded.words.extend([0; SPARE_WORDS]);
+    let mut section: Vec<u64> = bytemuck::cast_slice(&encoded.frames).to_vec();
+    section.append(&mut encoded.words);
+    section
 }
 
-impl LinearFrameSections {
-    /// Encodes mostly ascending numbers.
-    pub(crate) fn of(numbers: impl IntoIterator<Item = u64>) -> LinearFrameSections {
-        let mut sections = LinearFrameSections::default();
-        bit_packing::for_each_frame(numbers, |frame| sections.push_frame(frame));
-        sections.words.extend([0; SPARE_WORDS]);
-        sections
-    }
+/// The two parts of a section.
+#[derive(Default)]
+struct Encoded {
+    frames: Vec<LinearFrame>,
+    words: Vec<u64>,
+}
 
+impl Encoded {
     fn push_frame(&mut self, numbers: &[u64]) {
         let mut frame = LinearFrame {
             base: 0,

@@ -9,6 +9,7 @@ pub(crate) mod column;
 pub(crate) mod dictionary;
 pub(crate) mod entropy;
 pub(crate) mod frame_of_reference;
+pub(crate) mod framed_strings;
 pub(crate) mod hash_index;
 pub(crate) mod linear_frames;
 pub(crate) mod nibbles;

@@ -15,7 +15,7 @@ use crate::encoding::column::{self, NO_CODE};
 use crate::encoding::dictionary::{StringSections, Strings};
 use crate::encoding::frame_of_reference::FrameOfReferenceSections;
 use crate::encoding::hash_index::HashIndexSections;
-use crate::encoding::linear_frames::LinearFrameSections;
+use crate::encoding::linear_frames;
 use crate::encoding::nibbles;
 use crate::encoding::packed_numbers::PackedNumberSections;
 use crate::encoding::pairs;
@@ -81,14 +81,14 @@ pub(super) fn finish<W: Write>(builder: SegmentBuilder<W>, order: RecordOrder) -
     assembly.write_postings()
 }
 
-/// Writes where records start.
-fn write_record_starts<W: Write>(
+/// Writes a section of linear frames.
+fn write_linear_frames<W: Write>(
     output: &mut SegmentWriter<W>,
     field: Field,
-    sections: &LinearFrameSections,
+    numbers: impl IntoIterator<Item = u64>,
 ) -> Result<()> {
-    output.section(SectionKind::LinearFrames, field, &sections.frames)?;
-    output.section(SectionKind::LinearWords, field, &sections.words)
+    let kind = SectionKind::LinearFrames;
+    output.section(kind, field, &linear_frames::encode(numbers))
 }
 
 struct Assembly<W> {
@@ -314,11 +314,11 @@ impl<W: Write> Assembly<W> {
             .map(|&arrival| companies[arrival as usize].record)
             .collect();
         self.write_keys(Field::CompanyKey, &keys)?;
-        let label_ends = [SectionKind::LabelEnds, SectionKind::Labels];
-        self.write_strings(label_ends, Field::CompanyName, &names)?;
         let output = &mut self.builder.output;
-        let starts = LinearFrameSections::of(records);
-        write_record_starts(output, Field::CompanyRecord, &starts)?;
+        let ends = names.ends.iter().map(|&end| end.into());
+        write_linear_frames(output, Field::CompanyName, ends)?;
+        output.section(SectionKind::Labels, Field::CompanyName, &names.bytes)?;
+        write_linear_frames(output, Field::CompanyRecord, records)?;
         self.write_company_rows()
     }
 
@@ -394,9 +394,10 @@ impl<W: Write> Assembly<W> {
         let ids = std::mem::take(&mut self.builder.signals.ids);
         let records = std::mem::take(&mut self.builder.signals.records);
         let ids = FrameOfReferenceSections::of(self.of_rows(&ids).map(|id| id.get()));
-        let records = LinearFrameSections::of(self.of_rows(&records).copied());
+        let starts = linear_frames::encode(self.of_rows(&records).copied());
         self.write_numbers(Field::Id, &ids)?;
-        write_record_starts(&mut self.builder.output, Field::SignalRecord, &records)
+        let output = &mut self.builder.output;
+        output.section(SectionKind::LinearFrames, Field::SignalRecord, &starts)
     }
 
     /// Writes the commits of rows, and deletions.

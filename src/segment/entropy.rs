@@ -63,10 +63,6 @@ impl Segment {
                 of_differences(self.tokens(TextField::Name).ends.iter())
             }
             SectionKind::FrameOfReference => of_differences(self.ids().iter()),
-            SectionKind::LinearWords if field == Field::CompanyRecord.number() => {
-                of_differences(views.company_records.iter())
-            }
-            SectionKind::LinearWords => of_differences(views.signal_records.iter()),
             SectionKind::PackedWords => {
                 let of_first = field == Field::FirstCommit.number();
                 let numbers = if of_first {
@@ -76,10 +72,15 @@ impl Segment {
                 };
                 of_symbols((0..numbers.len).map(|index| numbers.get(index)))
             }
+            SectionKind::LinearFrames if field == Field::CompanyName.number() => {
+                of_differences(views.company_names.ends.iter())
+            }
+            SectionKind::LinearFrames if field == Field::CompanyRecord.number() => {
+                of_differences(views.company_records.iter())
+            }
+            SectionKind::LinearFrames => of_differences(views.signal_records.iter()),
             // Their bits are counted with the words.
-            SectionKind::LinearFrames
-            | SectionKind::PackedFrames
-            | SectionKind::ExceptionBlocks => 0.0,
+            SectionKind::PackedFrames | SectionKind::ExceptionBlocks => 0.0,
             SectionKind::Codes => self.bits_of_codes(field),
             SectionKind::Tokens => {
                 let terms = tokens::decode(bytes).map_while(|term| term.ok());

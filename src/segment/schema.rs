@@ -53,7 +53,6 @@ pub(crate) enum SectionKind {
     PackedWords,
     Tombstones,
     Checkpoints,
-    LinearWords,
 }
 
 use SectionKind as Kind;
@@ -97,7 +96,7 @@ pub(crate) enum Count {
 }
 
 /// All sections; the row of a kind is at the index of its number.
-pub(crate) const SECTIONS: [Section; 35] = [
+pub(crate) const SECTIONS: [Section; 34] = [
     row(
         Kind::FrameOfReference,
         &NUMBERS,
@@ -157,11 +156,10 @@ pub(crate) const SECTIONS: [Section; 35] = [
     ),
     row(
         Kind::LabelEnds,
-        &LABELLED,
+        FACET_FIELDS,
         4,
         Count::Values,
-        "the end of a label, which is what is shown: of each key of a facet; of each \
-         company by number",
+        "the end of a label, which is what is shown for a key",
     ),
     row(
         Kind::Labels,
@@ -232,10 +230,11 @@ pub(crate) const SECTIONS: [Section; 35] = [
     ),
     row(
         Kind::LinearFrames,
-        &RECORDS,
-        16,
-        Count::Frames,
-        "a linear frame, see below: where the record of each row, or of each company, starts",
+        &LINEAR,
+        8,
+        Count::Any,
+        "linear frames, see below: where the label of each company ends; where the record of each \
+         row, or of each company, starts",
     ),
     row(
         Kind::Records,
@@ -345,22 +344,20 @@ pub(crate) const SECTIONS: [Section; 35] = [
         "what the checksum of a section was after 16 KiB more of it, and at its end: section by \
          section in the order of the table, without those of kinds 20 and 33",
     ),
-    row(
-        Kind::LinearWords,
-        &RECORDS,
-        8,
-        Count::Any,
-        "the bits of linear frames, frame by frame, and two words of zeros after them",
-    ),
 ];
 
 const NO_FIELD: &[Field] = &[Field::None];
 const TEXTS: &[Field] = &[Field::Title, Field::Name];
 const COMMITS: [Field; 2] = [Field::FirstCommit, Field::LastCommit];
 const NUMBERS: [Field; 3] = [Field::Title, Field::Name, Field::Id];
-const RECORDS: [Field; 2] = [Field::SignalRecord, Field::CompanyRecord];
+const LINEAR: [Field; 3] = [
+    Field::CompanyName,
+    Field::SignalRecord,
+    Field::CompanyRecord,
+];
 const DICTIONARIES: [Field; FACETS + 3] =
     facets_and(&[Field::Title, Field::Name, Field::CompanyKey]);
+const FACET_FIELDS: &[Field] = &facets_and::<FACETS>(&[]);
 const LABELLED: [Field; FACETS + 1] = facets_and(&[Field::CompanyName]);
 const COLUMNS: [Field; FACETS + 3] = facets_and(&[Field::Date, Field::Amount, Field::Company]);
 
@@ -422,6 +419,15 @@ impl SectionKind {
     }
 }
 
+/// The number of linear frames' numbers of a field.
+pub(super) fn linear_frames_len(field: Field, table: &Table) -> usize {
+    let len = match field {
+        Field::SignalRecord => table.rows,
+        _ => table.companies,
+    };
+    len as usize
+}
+
 impl Section {
     /// Checks the length of a section in bytes.
     pub(super) fn check_length(&self, field: Field, bytes: usize, table: &Table) -> Result<()> {
@@ -453,7 +459,7 @@ impl Count {
             Count::Values => field.value_count(table),
             Count::Frames => {
                 let numbers = match field {
-                    Field::Name | Field::CompanyRecord => companies,
+                    Field::Name => companies,
                     _ => rows.into(),
                 };
                 Some(numbers.div_ceil(FRAME_NUMBERS as u64))

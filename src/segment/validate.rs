@@ -47,9 +47,9 @@ impl Segment {
                 let ascend = views.amounts.is_sorted_by(|a, b| a < b);
                 ensure(ascend, "the amounts are out of order")
             }
-            Part::CompanyKeys => views.company_keys.0.index.validate_shape(),
             // A string with invalid bounds or without valid UTF-8 reads as empty.
-            Part::CompanyNames => Ok(()),
+            Part::CompanyKeys => views.company_keys.0.index.validate_shape(),
+            Part::CompanyNames => views.company_names.validate_shape(),
             Part::CompanyColumn => self.validate_company_column(),
             Part::CompanyRows => self.validate_company_rows(),
             Part::RecordStarts => {
@@ -69,8 +69,7 @@ impl Segment {
             views.text(field).keys.validate_sorted()?;
         }
         views.company_keys.validate(self.company_count() as usize)?;
-        views.company_names.validate_ends()?;
-        views.company_names.validate_text()?;
+        views.company_names.validate()?;
         let days = &views.day_column;
         days.orders.map_or(Ok(()), |orders| {
             orders.validate(self.row_count(), &days.column, days.blocks)

@@ -22,6 +22,7 @@ use crate::encoding::bytes::Bytes;
 use crate::encoding::column::Column;
 use crate::encoding::dictionary::{Dictionary, Strings};
 use crate::encoding::frame_of_reference::FrameOfReference;
+use crate::encoding::framed_strings::FramedStrings;
 use crate::encoding::hash_index::HashIndex;
 use crate::encoding::linear_frames::LinearFrames;
 use crate::encoding::nibbles::FacetColumn;
@@ -99,7 +100,7 @@ pub(super) struct Views<'a> {
     pub(super) amount_column: OrderedColumn<'a>,
     pub(super) amounts: &'a [f64],
     pub(super) company_keys: CompanyKeys<'a>,
-    pub(super) company_names: Strings<'a>,
+    pub(super) company_names: FramedStrings<'a>,
     pub(super) rows_by_company: RowsByCompany<'a>,
     pub(super) company_column: Column<'a>,
     pub(super) company_records: LinearFrames<'a>,
@@ -142,14 +143,17 @@ impl<'a> Views<'a> {
             amount_column: sections.ordered(Field::Amount)?,
             amounts: sections.get(SectionKind::Amounts, Field::Amount),
             company_keys: CompanyKeys(sections.dictionary(Field::CompanyKey)),
-            company_names: sections.labels(Field::CompanyName),
+            company_names: FramedStrings {
+                ends: sections.linear(Field::CompanyName)?,
+                bytes: sections.get(SectionKind::Labels, Field::CompanyName),
+            },
             rows_by_company: RowsByCompany {
                 starts: sections.get(SectionKind::CompanyStarts, Field::Company),
                 rows: sections.get(SectionKind::CompanyRows, Field::Company),
             },
             company_column: sections.column(Field::Company)?,
-            company_records: sections.record_starts(Field::CompanyRecord, table.companies),
-            signal_records: sections.record_starts(Field::SignalRecord, table.rows),
+            company_records: sections.linear(Field::CompanyRecord)?,
+            signal_records: sections.linear(Field::SignalRecord)?,
             records: sections.get(SectionKind::Records, none),
             symbols: SymbolTable {
                 starts: sections.get(SectionKind::SymbolStarts, none),
@@ -263,12 +267,14 @@ impl<'a, 't> Sections<'a, 't> {
         }
     }
 
-    fn record_starts(&self, field: Field, len: u32) -> LinearFrames<'a> {
-        LinearFrames {
-            frames: self.get(SectionKind::LinearFrames, field),
-            words: self.get(SectionKind::LinearWords, field),
-            len: len as usize,
-        }
+    fn linear(&self, field: Field) -> Result<LinearFrames<'a>> {
+        let kind = SectionKind::LinearFrames;
+        let len = schema::linear_frames_len(field, self.table);
+        LinearFrames::new(self.get(kind, field), len).ok_or_else(|| {
+            Error::corrupt(format!(
+                "section {kind:?} of {field:?} is too short for {len} numbers"
+            ))
+        })
     }
 
     fn packed(&self, field: Field) -> PackedNumbers<'a> {
@@ -290,10 +296,6 @@ impl<'a, 't> Sections<'a, 't> {
         }
     }
 
-    fn labels(&self, field: Field) -> Strings<'a> {
-        self.strings([SectionKind::LabelEnds, SectionKind::Labels], field)
-    }
-
     fn dictionary(&self, field: Field) -> Dictionary<'a> {
         Dictionary {
             keys: self.strings([SectionKind::KeyEnds, SectionKind::Keys], field),
@@ -310,7 +312,7 @@ impl<'a, 't> Sections<'a, 't> {
         let keys = self.dictionary(field);
         let codes = self.get(SectionKind::Codes, field);
         Ok(FacetView {
-            labels: self.labels(field),
+            labels: self.strings([SectionKind::LabelEnds, SectionKind::Labels], field),
             column: FacetColumn::new(codes, self.table.rows, keys.len())?,
             has_repeated_keys: keys.keys.has_repeats(),
             keys,

@@ -4,16 +4,6 @@ use proptest::prelude::*;
 
 use super::*;
 
-impl LinearFrameSections {
-    pub(crate) fn view(&self, len: usize) -> LinearFrames<'_> {
-        LinearFrames {
-            frames: &self.frames,
-            words: &self.words,
-            len,
-        }
-    }
-}
-
 /// Runs of numbers that grow by up to a step, and numbers of any size between them.
 fn numbers() -> impl Strategy<Value = Vec<u64>> {
     let step = (0..40_u32).prop_map(|bits| 1_u64 << bits);
@@ -37,11 +27,14 @@ fn numbers() -> impl Strategy<Value = Vec<u64>> {
 proptest! {
     #[test]
     fn linear_frames_are_a_list(numbers in numbers()) {
-        let sections = LinearFrameSections::of(numbers.iter().copied());
-        let frames = sections.view(numbers.len());
+        let section = encode(numbers.iter().copied());
+        let frames = LinearFrames::new(&section, numbers.len()).unwrap();
         frames.validate().unwrap();
         let read: Vec<u64> = (0..numbers.len()).map(|index| frames.get(index)).collect();
         prop_assert_eq!(&read, &numbers);
+        let spans: Vec<_> = (0..numbers.len()).map(|index| frames.span(index)).collect();
+        let starts = std::iter::once(&0).chain(&numbers);
+        prop_assert_eq!(spans, starts.copied().zip(numbers.iter().copied()).collect::<Vec<_>>());
         prop_assert_eq!(frames.iter().collect::<Vec<_>>(), numbers);
     }
 
@@ -52,8 +45,8 @@ proptest! {
         jitter in prop::collection::vec(0..16_u64, 1..200),
     ) {
         let numbers = (0..).zip(&jitter).map(|(index, jitter)| first + index * step + jitter);
-        let sections = LinearFrameSections::of(numbers);
-        for frame in &sections.frames {
+        let section = encode(numbers);
+        for frame in LinearFrames::new(&section, jitter.len()).unwrap().frames {
             prop_assert!(frame.bits() <= 6, "{}", frame.bits());
         }
     }
@@ -66,18 +59,19 @@ proptest! {
         kind in 0..4,
     ) {
         prop_assume!(!numbers.is_empty());
-        let mut sections = LinearFrameSections::of(numbers.iter().copied());
-        let frame = frame.index(sections.frames.len());
-        let damaged = &mut sections.frames[frame];
+        let mut section = encode(numbers.iter().copied());
+        let frame_count = numbers.len().div_ceil(FRAME_NUMBERS);
+        let frames = bytemuck::cast_slice_mut(&mut section[..frame_count * FRAME_WORDS]);
+        let damaged: &mut LinearFrame = &mut frames[frame.index(frame_count)];
         match kind {
             0 => damaged.base = damage.0,
             1 => damaged.first_word = damage.1,
             2 => damaged.bits_and_slope = damage.2,
-            _ => sections.words.truncate(damage.1 as usize % (sections.words.len() + 1)),
+            _ => section.truncate(damage.1 as usize % (section.len() + 1)),
         }
-        let frames = sections.view(numbers.len());
-        if frames.validate().is_ok() {
-            (0..numbers.len()).for_each(|index| _ = frames.get(index));
+        let frames = LinearFrames::new(&section, numbers.len());
+        if let Some(frames) = frames && frames.validate().is_ok() {
+            (0..numbers.len()).for_each(|index| _ = (frames.get(index), frames.span(index)));
             prop_assert_eq!(frames.iter().count(), numbers.len());
         }
     }

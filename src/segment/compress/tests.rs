@@ -140,7 +140,6 @@ fn every_flipped_bit_of_the_symbols_and_records_is_noticed() {
     let kinds = [
         Kind::Records,
         Kind::LinearFrames,
-        Kind::LinearWords,
         Kind::SymbolStarts,
         Kind::Symbols,
         Kind::Checkpoints,

@@ -72,18 +72,15 @@ fn a_section_has_as_many_elements_as_its_row_says() {
     assert_eq!(elements(Kind::CompanyRows, Field::Company), Some(70_000));
     assert_eq!(elements(Kind::BlockZones, Field::Amount), Some(2));
     assert_eq!(elements(Kind::FineZones, Field::Date), Some(35));
-    assert_eq!(elements(Kind::CompanyStarts, Field::Company), Some(4));
     assert_eq!(elements(Kind::Postings, Field::None), Some(140));
     assert_eq!(elements(Kind::KeyEnds, Field::Title), Some(7));
     assert_eq!(elements(Kind::KeyEnds, Field::CompanyKey), Some(6));
-    assert_eq!(elements(Kind::LabelEnds, Field::CompanyName), Some(3));
+    assert_eq!(elements(Kind::CompanyStarts, Field::Company), Some(4));
+    assert_eq!(linear_frames_len(Field::CompanyName, &table), 3);
+    assert_eq!(linear_frames_len(Field::CompanyRecord, &table), 3);
+    assert_eq!(linear_frames_len(Field::SignalRecord, &table), 70_000);
     assert_eq!(elements(Kind::FrameOfReference, Field::Id), Some(1094));
     assert_eq!(elements(Kind::FrameOfReference, Field::Name), Some(1));
-    assert_eq!(elements(Kind::LinearFrames, Field::CompanyRecord), Some(1));
-    assert_eq!(
-        elements(Kind::LinearFrames, Field::SignalRecord),
-        Some(1094)
-    );
 
     let zones = &SECTIONS[Kind::BlockZones as usize];
     assert!(zones.check_length(Field::Date, 16, &table).is_ok());
