@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::encoding::hash_index::HashIndex;
 use crate::{Error, Result};
 
-/// Keys with a hash index. Sorted, except those of companies.
+/// Keys with a hash index. Those of facets are sorted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dictionary<'a> {
     pub(crate) keys: Strings<'a>,

@@ -258,18 +258,10 @@ impl<W: Write> Assembly<W> {
         }
         let strings = terms.strings();
         let mut keys = StringSections::default();
-        for &term in &order.by_key {
+        for &term in &order.by_frequency {
             keys.push(strings.bytes(term as usize))?;
         }
-        let numbers: Vec<u32> = order
-            .by_key
-            .iter()
-            .map(|&term| order.term_numbers[term as usize])
-            .collect();
         self.write_keys(field, &keys)?;
-        self.builder
-            .output
-            .section(SectionKind::TermNumbers, field, &numbers)?;
         Ok(order)
     }
 
@@ -510,11 +502,10 @@ impl<W: Write> Assembly<W> {
     }
 }
 
-/// The occurring terms of a field in two orders.
+/// The occurring terms of a field in the order of their numbers.
 struct TermOrder {
-    /// Sorted: for the dictionary.
-    by_key: Vec<u32>,
-    /// Most frequent first: the order of postings and of term numbers.
+    /// Most frequent first, and sorted where they are equally frequent: the order of postings, of keys and of term
+    /// numbers.
     by_frequency: Vec<u32>,
     /// By term: its index in `by_frequency`.
     term_numbers: Vec<u32>,
@@ -535,7 +526,6 @@ impl TermOrder {
             term_numbers[term as usize] = number as u32;
         }
         TermOrder {
-            by_key,
             by_frequency,
             term_numbers,
             frequent: frequent as u32,

@@ -27,21 +27,13 @@ pub(crate) struct CopySource<'s> {
     companies: Ordinals,
     /// By facet.
     labels: [Ordinals; Facet::ALL.len()],
-    title_terms: TermOrdinals,
-    name_terms: TermOrdinals,
+    title_terms: Ordinals,
+    name_terms: Ordinals,
 }
 
 /// By number in the segment: the number in the builder plus one; 0 if not yet known.
 #[derive(Debug)]
 struct Ordinals(Vec<u32>);
-
-/// The ordinals of the terms of a field.
-#[derive(Debug)]
-struct TermOrdinals {
-    ordinals: Ordinals,
-    /// By term number: the index of its key.
-    keys: Vec<u32>,
-}
 
 impl<W: Write> SegmentBuilder<W> {
     /// Prepares a segment for copying.
@@ -54,8 +46,8 @@ impl<W: Write> SegmentBuilder<W> {
             has_same_symbols: self.symbols.starts == starts && self.symbols.bytes == bytes,
             companies: Ordinals::new(segment.company_count() as usize),
             labels: Facet::ALL.map(|facet| Ordinals::new(segment.facet(facet).len())),
-            title_terms: TermOrdinals::new(segment.text(TextField::Title)),
-            name_terms: TermOrdinals::new(segment.text(TextField::Name)),
+            title_terms: Ordinals::new(segment.text(TextField::Title).keys.len()),
+            name_terms: Ordinals::new(segment.text(TextField::Name).keys.len()),
         }
     }
 
@@ -173,19 +165,6 @@ impl Ordinals {
         }
         Ok(*ordinal - 1)
     }
-}
-
-impl TermOrdinals {
-    fn new(text: &TextView<'_>) -> TermOrdinals {
-        let mut keys = vec![0; text.term_numbers.len()];
-        for (key, &number) in (0..).zip(text.term_numbers) {
-            keys[number as usize] = key;
-        }
-        TermOrdinals {
-            ordinals: Ordinals::new(keys.len()),
-            keys,
-        }
-    }
 
     /// Appends the terms of the text at an index, as numbers of the builder.
     ///
@@ -199,11 +178,11 @@ impl TermOrdinals {
     ) -> Result<()> {
         for term in tokens::decode(text.tokens.get(index)) {
             let number = term?.0 as usize;
-            let Some(&key) = self.keys.get(number) else {
+            if number >= text.keys.len() {
                 return Err(Error::corrupt("a token stream has a term without a key"));
-            };
-            let intern = || interner.intern(text.keys.get(key as usize));
-            tokens.push(self.ordinals.get(number, intern)?);
+            }
+            let intern = || interner.intern(text.keys.get(number));
+            tokens.push(self.get(number, intern)?);
         }
         Ok(())
     }

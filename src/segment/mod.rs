@@ -181,7 +181,7 @@ impl Segment {
     pub(crate) fn term(&self, field: TextField, term: &str) -> Option<(PostingId, TermNumber)> {
         self.require(Part::Terms(field));
         let text = self.views().text(field);
-        let number = text.term_numbers[text.keys.find(term)?];
+        let number = text.keys.find(term)? as u32;
         Some((PostingId(text.first_posting + number), TermNumber(number)))
     }
 

@@ -29,7 +29,6 @@ pub(crate) enum SectionKind {
     Keys,
     LabelEnds,
     Labels,
-    TermNumbers,
     Codes,
     BlockZones,
     Days,
@@ -96,7 +95,7 @@ pub(crate) enum Count {
 }
 
 /// All sections; the row of a kind is at the index of its number.
-pub(crate) const SECTIONS: [Section; 34] = [
+pub(crate) const SECTIONS: [Section; 33] = [
     row(
         Kind::FrameOfReference,
         &NUMBERS,
@@ -144,8 +143,9 @@ pub(crate) const SECTIONS: [Section; 34] = [
         &DICTIONARIES,
         4,
         Count::Values,
-        "the end of a key of a dictionary. Keys are sorted; those of companies are the \
-         slugs by number, sorted, and after them the folded names by number",
+        "the end of a key of a dictionary. Keys of facets are sorted; those of texts are the terms by \
+         number, those of companies the slugs by number, sorted, and after them the folded names by \
+         number",
     ),
     row(
         Kind::Keys,
@@ -167,13 +167,6 @@ pub(crate) const SECTIONS: [Section; 34] = [
         1,
         Count::Any,
         "the bytes of the labels",
-    ),
-    row(
-        Kind::TermNumbers,
-        TEXTS,
-        4,
-        Count::Values,
-        "the number of the term, by key",
     ),
     row(
         Kind::Codes,
@@ -219,7 +212,7 @@ pub(crate) const SECTIONS: [Section; 34] = [
         &[Field::Company],
         4,
         Count::CompaniesAndOne,
-        "where the rows of a company start in kind 18, and the end of the last",
+        "where the rows of a company start in kind 17, and the end of the last",
     ),
     row(
         Kind::CompanyRows,
@@ -256,7 +249,7 @@ pub(crate) const SECTIONS: [Section; 34] = [
         &DICTIONARIES,
         4,
         Count::Any,
-        "the hash index of a dictionary: where a bucket starts in kind 23, and the end of \
+        "the hash index of a dictionary: where a bucket starts in kind 22, and the end of \
          the last",
     ),
     row(
@@ -286,7 +279,7 @@ pub(crate) const SECTIONS: [Section; 34] = [
         &[Field::Date],
         8,
         Count::Blocks,
-        "where the block's permutation in kind 24 ends, and its table in kind 27, in entries, 4 bytes \
+        "where the block's permutation in kind 23 ends, and its table in kind 26, in entries, 4 bytes \
          each",
     ),
     row(
@@ -303,7 +296,7 @@ pub(crate) const SECTIONS: [Section; 34] = [
         NO_FIELD,
         4,
         Count::Any,
-        "where a symbol starts in kind 29, and the end of the last; nothing where no record is \
+        "where a symbol starts in kind 28, and the end of the last; nothing where no record is \
          compressed",
     ),
     row(
@@ -342,7 +335,7 @@ pub(crate) const SECTIONS: [Section; 34] = [
         4,
         Count::Any,
         "what the checksum of a section was after 16 KiB more of it, and at its end: section by \
-         section in the order of the table, without those of kinds 20 and 33",
+         section in the order of the table, without those of kinds 19 and 32",
     ),
 ];
 

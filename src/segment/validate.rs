@@ -30,7 +30,7 @@ impl Segment {
                 view.column.validate(view.len())
             }
             Part::PostingEntries => self.validate_entries(),
-            Part::Terms(field) => self.validate_terms(field),
+            Part::Terms(field) => views.text(field).keys.index.validate_shape(),
             Part::Tokens(field) => views.text(field).tokens.validate(),
             Part::Pairs => {
                 let terms = views.text(TextField::Title).keys.len();
@@ -61,12 +61,12 @@ impl Segment {
         }
     }
 
-    /// Checks rules that no reader relies on, after all parts have been checked: dictionaries are sorted and find their
-    /// keys, texts are UTF-8, and permutations are sorted.
+    /// Checks rules that no reader relies on, after all parts have been checked: dictionaries find their keys, texts
+    /// are UTF-8, and permutations are sorted.
     pub(super) fn validate_order(&self) -> Result<()> {
         let views = self.views();
         for field in [TextField::Title, TextField::Name] {
-            views.text(field).keys.validate_sorted()?;
+            views.text(field).keys.validate()?;
         }
         views.company_keys.validate(self.company_count() as usize)?;
         views.company_names.validate()?;
@@ -109,17 +109,6 @@ impl Segment {
         ensure(
             of_companies.is_none_or(|of_companies| of_companies == view.len()),
             "a facet does not have one posting of companies for each value",
-        )
-    }
-
-    fn validate_terms(&self, field: TextField) -> Result<()> {
-        let text = self.views().text(field);
-        text.keys.index.validate_shape()?;
-        let terms = text.keys.len();
-        let in_range = |&number: &u32| (number as usize) < terms;
-        ensure(
-            text.term_numbers.iter().all(in_range),
-            "a term has a number without a posting",
         )
     }
 

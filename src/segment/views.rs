@@ -75,12 +75,10 @@ impl FacetView<'_> {
     }
 }
 
-/// A view of a text field: the term at index `n` of the keys has number `term_numbers[n]`, and the
-/// term of a number has posting `first_posting` and that number.
+/// A view of a text field: the term at index `n` of the keys has number `n` and posting `first_posting + n`.
 #[derive(Debug)]
 pub(super) struct TextView<'a> {
     pub(super) keys: Dictionary<'a>,
-    pub(super) term_numbers: &'a [u32],
     pub(super) tokens: TokenStreams<'a>,
     pub(super) first_posting: u32,
 }
@@ -329,7 +327,6 @@ impl<'a, 't> Sections<'a, 't> {
         let field = Field::from(field);
         TextView {
             keys: self.dictionary(field),
-            term_numbers: self.get(SectionKind::TermNumbers, field),
             tokens: TokenStreams {
                 ends: self.numbers(field, texts),
                 bytes: self.get(SectionKind::Tokens, field),

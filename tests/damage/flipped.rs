@@ -21,7 +21,7 @@ const FRAME_STRIDE: usize = 23;
 const BITS_OF_SECTION: [usize; 2] = [1000, 2];
 
 /// Kinds of the sections of dictionaries, and of the checkpoints.
-const DICTIONARIES: [u32; 7] = [6, 7, 8, 9, 22, 23, 33];
+const DICTIONARIES: [u32; 7] = [6, 7, 8, 9, 21, 22, 32];
 
 /// A damaged copy of a file.
 struct Damage {
