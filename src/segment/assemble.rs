@@ -215,7 +215,7 @@ impl<W: Write> Assembly<W> {
         let field = Field::TitlePair;
         self.builder
             .output
-            .section(SectionKind::Pairs, field, &keys)
+            .section(SectionKind::Pairs, field, &pairs::encode(&keys))
     }
 
     /// Writes the dictionary, postings (of signals) and token streams of company names. A company without signals has

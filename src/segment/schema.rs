@@ -239,10 +239,10 @@ pub(crate) const SECTIONS: [Section; 33] = [
     row(
         Kind::Pairs,
         &[Field::TitlePair],
-        8,
-        Count::Values,
-        "a pair of terms, ascending: the number of the second, then that of the first; \
-         the pair at index *n* has the field's *n*-th posting",
+        4,
+        Count::Any,
+        "pairs of terms, ascending: the number of the second, then that of the first, in 2 bytes each \
+         if all numbers fit, else in 4; the pair at index *n* has the field's *n*-th posting",
     ),
     row(
         Kind::HashIndexStarts,

@@ -131,10 +131,7 @@ impl<'a> Views<'a> {
                 .try_into()
                 .map_err(|_| Error::corrupt("a segment has every facet once"))?,
             titles: sections.text(TextField::Title),
-            title_pairs: Pairs {
-                keys: sections.get(SectionKind::Pairs, Field::TitlePair),
-                first_posting: table.field_postings[PAIR_POSTINGS],
-            },
+            title_pairs: sections.pairs()?,
             names: sections.text(TextField::Name),
             day_column: sections.days()?,
             days: sections.get(SectionKind::Days, Field::Date),
@@ -271,6 +268,17 @@ impl<'a, 't> Sections<'a, 't> {
         LinearFrames::new(self.get(kind, field), len).ok_or_else(|| {
             Error::corrupt(format!(
                 "section {kind:?} of {field:?} is too short for {len} numbers"
+            ))
+        })
+    }
+
+    fn pairs(&self) -> Result<Pairs<'a>> {
+        let (kind, field) = (SectionKind::Pairs, Field::TitlePair);
+        let len = self.table.posting_count(PAIR_POSTINGS);
+        let first_posting = self.table.field_postings[PAIR_POSTINGS];
+        Pairs::new(self.get(kind, field), len as usize, first_posting).ok_or_else(|| {
+            Error::corrupt(format!(
+                "section {kind:?} is of another length than {len} pairs"
             ))
         })
     }
