@@ -27,8 +27,9 @@ impl Postings<'_> {
             containers: of_symbols(in_blocks.map(|container| container.cardinality() as u64)),
             ..PostingBits::default()
         };
-        // Postings of the same rows share them.
+        // Postings of the same rows share them, and so do containers.
         let mut seen = HashSet::new();
+        let mut seen_containers = HashSet::new();
         for (id, entry) in self.entries.iter().enumerate() {
             let count = count_of(id);
             match self.get(PostingId(id as u32)) {
@@ -39,7 +40,9 @@ impl Postings<'_> {
                 Posting::Dense(_) => {}
                 Posting::Blocks { containers, .. } => {
                     for container in containers {
-                        bits.add(container, count);
+                        if seen_containers.insert(container.start) {
+                            bits.add(container, count);
+                        }
                     }
                 }
             }

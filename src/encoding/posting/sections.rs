@@ -1,5 +1,7 @@
 //! Encoding postings: which shape each takes, and the sections that hold them.
 
+use hashbrown::HashMap;
+
 use super::{Container, IN_BLOCKS, IS_BITSET, PostingEntry, PostingId, Postings};
 use crate::encoding::row::Row;
 use crate::kernels::bits as block_bits;
@@ -27,13 +29,46 @@ pub(crate) enum Optimize {
 const BLOCK_ROWS_MIN: usize = 8;
 
 /// The sections of postings.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct PostingSections {
     pub(crate) entries: Vec<PostingEntry>,
     pub(crate) rows: Vec<u32>,
     pub(crate) containers: Vec<Container>,
     pub(crate) arrays: Vec<u16>,
     pub(crate) bitsets: Vec<BlockBits>,
+    /// Where the first set of each outline is stored, so that equal sets are stored once.
+    stored: HashMap<Outline, u32>,
+}
+
+/// Distinguishes most sets of rows without reading all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Outline {
+    shape: Shape,
+    len: u32,
+    /// The first, middle and last row of a list, or offset in a container.
+    samples: [u32; 3],
+}
+
+/// The section that a set is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Shape {
+    List,
+    Array,
+    Bitset,
+}
+
+impl Outline {
+    fn of(shape: Shape, rows: &[u32]) -> Outline {
+        let sample = |index: usize| match shape {
+            Shape::List => rows[index],
+            Shape::Array | Shape::Bitset => Row(rows[index]).offset().into(),
+        };
+        Outline {
+            shape,
+            len: rows.len() as u32,
+            samples: [0, rows.len() / 2, rows.len() - 1].map(sample),
+        }
+    }
 }
 
 impl PostingSections {
@@ -53,12 +88,9 @@ impl PostingSections {
         let is_long = rows.len() >= BLOCK_ROWS_MIN * block_count(row_count) as usize;
         let start = match rows {
             &[row] => row,
-            [_, ..] if is_long => self.push_containers(rows, optimize),
-            _ => {
-                let start = self.rows.len() as u32;
-                self.rows.extend_from_slice(rows);
-                start
-            }
+            [] => self.rows.len() as u32,
+            _ if is_long => self.push_containers(rows, optimize),
+            _ => self.push_list(rows),
         };
         self.entries.push(PostingEntry {
             start,
@@ -102,22 +134,66 @@ impl PostingSections {
         head as u32 | IN_BLOCKS
     }
 
+    /// Adds a list of rows, unless it is stored. Returns its start.
+    fn push_list(&mut self, rows: &[u32]) -> u32 {
+        let next = self.rows.len() as u32;
+        let start = *self
+            .stored
+            .entry(Outline::of(Shape::List, rows))
+            .or_insert(next);
+        if self.rows[start as usize..].starts_with(rows) {
+            return start;
+        }
+        self.rows.extend_from_slice(rows);
+        next
+    }
+
     fn push_container(&mut self, rows: &[u32], array_rows_max: usize) {
-        let offsets = rows.iter().map(|&row| Row(row).offset());
         let start = if rows.len() <= array_rows_max {
-            let start = self.arrays.len() as u32;
-            self.arrays.extend(offsets);
-            start
+            self.push_array(rows)
         } else {
-            let mut bits = [0; BLOCK_WORDS];
-            offsets.for_each(|offset| block_bits::set(&mut bits, offset));
-            self.bitsets.push(bits);
-            (self.bitsets.len() - 1) as u32 | IS_BITSET
+            self.push_bitset(rows) | IS_BITSET
         };
         self.containers.push(Container {
             block: Row(rows[0]).block() as u16,
             cardinality_less_one: (rows.len() - 1) as u16,
             start,
         });
+    }
+
+    /// Adds the offsets of rows, unless they are stored. Returns their start.
+    fn push_array(&mut self, rows: &[u32]) -> u32 {
+        let offsets = rows.iter().map(|&row| Row(row).offset());
+        let next = self.arrays.len() as u32;
+        let start = *self
+            .stored
+            .entry(Outline::of(Shape::Array, rows))
+            .or_insert(next);
+        let stored = self.arrays[start as usize..].iter().take(rows.len());
+        if stored.copied().eq(offsets.clone()) {
+            return start;
+        }
+        self.arrays.extend(offsets);
+        next
+    }
+
+    /// Adds the bitset of rows, unless it is stored. Returns its number.
+    fn push_bitset(&mut self, rows: &[u32]) -> u32 {
+        let offsets = rows.iter().map(|&row| Row(row).offset());
+        let next = self.bitsets.len() as u32;
+        let number = *self
+            .stored
+            .entry(Outline::of(Shape::Bitset, rows))
+            .or_insert(next);
+        // Bitsets of one outline have as many bits.
+        if let Some(bits) = self.bitsets.get(number as usize)
+            && offsets.clone().all(|offset| block_bits::test(bits, offset))
+        {
+            return number;
+        }
+        let mut bits = [0; BLOCK_WORDS];
+        offsets.for_each(|offset| block_bits::set(&mut bits, offset));
+        self.bitsets.push(bits);
+        next
     }
 }

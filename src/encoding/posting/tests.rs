@@ -93,6 +93,42 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn equal_sets_are_stored_once(
+        (row_count, rows) in row_sets(),
+        optimize in prop::sample::select(vec![Optimize::Time, Optimize::Space]),
+        changed in any::<prop::sample::Index>(),
+    ) {
+        prop_assume!(rows.len() > 4);
+        let mut sections = PostingSections::default();
+        sections.push(&rows, row_count, optimize);
+        let stored = |sections: &PostingSections| {
+            (sections.rows.len(), sections.arrays.len(), sections.bitsets.len())
+        };
+        let before = stored(&sections);
+        sections.push(&rows, row_count, optimize);
+        prop_assert_eq!(stored(&sections), before);
+        // One row less, and one row that is another: these have mostly the same samples.
+        let mut fewer = rows.clone();
+        let removed = fewer.remove(changed.index(rows.len()));
+        let mut others = fewer.clone();
+        let free = (0..row_count).find(|row| *row != removed && fewer.binary_search(row).is_err());
+        others.extend(free);
+        others.sort_unstable();
+        sections.push(&fewer, row_count, optimize);
+        sections.push(&others, row_count, optimize);
+        let postings = sections.view();
+        postings.validate(0..4, row_count).unwrap();
+        for (id, rows) in [(0, &rows), (1, &rows), (2, &fewer), (3, &others)] {
+            let found: Vec<u32> = postings.get(PostingId(id)).rows().map(|row| row.0).collect();
+            prop_assert_eq!(&found, rows);
+        }
+    }
+}
+
 #[test]
 fn shapes_follow_the_density() {
     let mut sections = PostingSections::default();
@@ -137,13 +173,7 @@ fn validation_names_the_broken_rule() {
     sections.push(&rows, row_count, Optimize::Time);
     sections.push(&[1, 2, 3], row_count, Optimize::Time);
     let broken = |change: &dyn Fn(&mut PostingSections)| {
-        let mut sections = PostingSections {
-            entries: sections.entries.clone(),
-            rows: sections.rows.clone(),
-            containers: sections.containers.clone(),
-            arrays: sections.arrays.clone(),
-            bitsets: sections.bitsets.clone(),
-        };
+        let mut sections = sections.clone();
         change(&mut sections);
         let error = sections.view().validate(0..2, row_count).unwrap_err();
         error.to_string()

@@ -3,7 +3,7 @@
 use crate::random::Random;
 use crate::segment_file::{Parts, RECORDS};
 use crate::segment_mutation::{Blind, blindly, change_number_of, change_record};
-use crate::segment_records::{Content, LINEAR, SYMBOLS};
+use crate::segment_records::{Content, LINEAR_FRAMES, RECORD_FIELDS, SYMBOLS};
 
 /// Bytes that a blind mutation may add to the symbols.
 const GROWTH_BYTES: usize = 32;
@@ -16,9 +16,10 @@ const SYMBOL_BYTES_MAX: usize = 16;
 pub fn grafted(whole: &[u8], other: &[u8]) -> Option<Vec<u8>> {
     let mut parts = Parts::of(whole)?;
     let others = Parts::of(other)?;
-    let of_records = [&[RECORDS][..], &SYMBOLS, &LINEAR].concat();
+    let of_records = [&[RECORDS][..], &SYMBOLS].concat();
     for (line, section) in parts.table.lines.iter().zip(&mut parts.sections) {
-        if of_records.contains(&line.kind) {
+        let has_starts = line.kind == LINEAR_FRAMES && RECORD_FIELDS.contains(&line.field);
+        if has_starts || of_records.contains(&line.kind) {
             let mut lines = others.table.lines.iter();
             let same = lines.position(|other| (other.kind, other.field) == (line.kind, line.field));
             section.clone_from(&others.sections[same?]);
@@ -42,10 +43,7 @@ pub fn mutate(file: &[u8], whole: &[u8], max_size: usize, seed: u32, blind: Blin
             2..=4 => change_code(&mut parts, &mut random),
             5 => change_number(&mut parts, SYMBOLS[0], &mut random),
             6 => change_symbols(&mut parts, &mut random, blind),
-            _ => {
-                let kind = LINEAR[random.below(LINEAR.len())];
-                change_number(&mut parts, kind, &mut random);
-            }
+            _ => change_number(&mut parts, LINEAR_FRAMES, &mut random),
         }
     }
     let mutated = parts.assemble();

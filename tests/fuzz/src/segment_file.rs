@@ -7,10 +7,10 @@ use std::ops::Range;
 use crate::segment_records::repair_records;
 
 /// Number of the kind of section that holds the records.
-pub const RECORDS: u32 = 20;
+pub const RECORDS: u32 = 19;
 
 /// Number of the kind of section that holds checkpoints.
-const CHECKPOINTS: u32 = 33;
+const CHECKPOINTS: u32 = 32;
 
 /// After this many bytes of a section there is a checkpoint.
 const CHUNK_BYTES: usize = 16 << 10;

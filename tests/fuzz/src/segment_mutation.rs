@@ -159,7 +159,7 @@ fn change_line(parts: &mut Parts, random: &mut Random) {
     };
     let lines = &mut parts.table.lines;
     match random.below(4) {
-        0 => lines[place].kind = random.below(36) as u32,
+        0 => lines[place].kind = random.below(34) as u32,
         1 => lines[place].field = random.below(20) as u16,
         2 => {
             lines.remove(place);
@@ -227,9 +227,9 @@ fn number_at(bytes: &[u8], place: usize, width: usize) -> u64 {
 /// The bytes of a number in a section of a kind.
 fn width_of(kind: u32) -> usize {
     match kind {
-        0 | 5 | 14 | 15 | 19 | 21 | 30..=32 | 34 => 8,
-        3 | 4 | 24 | 27 => 2,
-        7 | 9 | 11 | 16 | 20 | 29 => 1,
+        0 | 5 | 13 | 14 | 18 | 29..=31 => 8,
+        3 | 4 | 23 | 26 => 2,
+        7 | 9 | 10 | 15 | 19 | 28 => 1,
         _ => 4,
     }
 }

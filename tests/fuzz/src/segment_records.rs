@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use crate::segment_file::{Parts, RECORDS, Table, take, take_u32, take_u64};
 
-/// Numbers of the kinds of sections that hold numbers in linear frames: the frames, and their words.
-pub const LINEAR: [u32; 2] = [19, 34];
+/// Number of the kind of section that holds numbers in linear frames.
+pub const LINEAR_FRAMES: u32 = 18;
 
 /// The fields whose numbers are where records start: those of signals, those of companies.
-const RECORD_FIELDS: [u16; 2] = [20, 23];
+pub const RECORD_FIELDS: [u16; 2] = [20, 23];
 
 /// Bytes of a linear frame.
 const FRAME_BYTES: usize = 16;
@@ -21,7 +21,7 @@ const FRAME_NUMBERS: usize = 64;
 const SPARE_BYTES: usize = 16;
 
 /// Numbers of the kinds of sections that hold where symbols start, and the symbols.
-pub const SYMBOLS: [u32; 2] = [28, 29];
+pub const SYMBOLS: [u32; 2] = [27, 28];
 
 /// Bytes of a record's checksum, in front of its length.
 const CHECKSUM_BYTES: usize = 4;
@@ -33,11 +33,12 @@ impl Parts {
     /// The numbers that say where records stand.
     pub fn record_pointers(&self) -> Vec<Pointer> {
         let fields = record_fields(&self.table);
-        let pointers = fields.flat_map(|([frames, words], count)| {
-            let whole = self.sections[frames].len() / FRAME_BYTES * FRAME_NUMBERS;
+        let pointers = fields.flat_map(|(section, count)| {
+            let (frames, _) = frames_and_words(&self.sections[section], count);
+            let whole = frames.len() / FRAME_BYTES * FRAME_NUMBERS;
             (0..count.min(whole)).map(move |number| Pointer {
-                frames,
-                words,
+                section,
+                count,
                 number,
             })
         });
@@ -46,26 +47,25 @@ impl Parts {
 
     /// Where a pointer points.
     pub fn pointed_at(&self, pointer: Pointer) -> u64 {
-        let [frames, words] = [pointer.frames, pointer.words].map(|at| &self.sections[at]);
+        let (frames, words) = frames_and_words(&self.sections[pointer.section], pointer.count);
         linear_number(frames, words, pointer.number).unwrap_or_default()
     }
 
     /// Lets a pointer point at another place. The numbers of its field are stored as they are from then on.
     pub fn point(&mut self, pointer: Pointer, at: u64) {
-        let frames = self.sections[pointer.frames].len() / FRAME_BYTES;
+        let (frames, _) = frames_and_words(&self.sections[pointer.section], pointer.count);
+        let frames = frames.len() / FRAME_BYTES;
         let numbers = (0..frames * FRAME_NUMBERS).map(|number| match number {
             _ if number == pointer.number => at,
             _ => self.pointed_at(Pointer { number, ..pointer }),
         });
-        let mut words: Vec<u8> = numbers.flat_map(u64::to_le_bytes).collect();
-        words.extend([0; SPARE_BYTES]);
+        let words: Vec<u8> = numbers.flat_map(u64::to_le_bytes).collect();
         let frames = (0..frames).flat_map(|frame| {
             let first_word = (frame * FRAME_NUMBERS) as u32;
             let numbers = [0, 0, first_word, FRAME_NUMBERS as u32];
             numbers.into_iter().flat_map(u32::to_le_bytes)
         });
-        self.sections[pointer.frames] = frames.collect();
-        self.sections[pointer.words] = words;
+        self.sections[pointer.section] = frames.chain(words).chain([0; SPARE_BYTES]).collect();
     }
 
     /// The place of the section of records.
@@ -105,8 +105,8 @@ impl Parts {
         let [starts, bytes] = SYMBOLS.map(|kind| self.first_of(kind));
         let (starts, bytes) = (starts?, bytes?);
         let symbols = symbols_of(&self.sections[starts], &self.sections[bytes])?;
-        for ([frames, words], count) in record_fields(&self.table) {
-            let [frames, words] = [frames, words].map(|section| &self.sections[section]);
+        for (section, count) in record_fields(&self.table) {
+            let (frames, words) = frames_and_words(&self.sections[section], count);
             let is_counted = frames.len() == count.div_ceil(FRAME_NUMBERS) * FRAME_BYTES;
             if !is_counted || !are_whole(frames, words) {
                 return None;
@@ -128,28 +128,32 @@ impl Parts {
     }
 }
 
-/// A number that says where a record stands: the sections of its field, and which of their numbers it is.
+/// A number that says where a record stands: the section of its field, how many numbers that has, and which of them
+/// it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Pointer {
-    frames: usize,
-    words: usize,
+    section: usize,
+    count: usize,
     number: usize,
 }
 
-/// The indices of the two sections that say where records start, and how many they are.
-fn record_fields(table: &Table) -> impl Iterator<Item = ([usize; 2], usize)> + '_ {
+/// The indices of the sections that say where records start, and how many these are.
+fn record_fields(table: &Table) -> impl Iterator<Item = (usize, usize)> + '_ {
     let counts = [table.rows, table.companies];
     RECORD_FIELDS
         .into_iter()
         .zip(counts)
         .filter_map(|(field, count)| {
-            let section = |kind: u32| {
-                let mut lines = table.lines.iter();
-                lines.position(|line| (line.kind, line.field) == (kind, field))
-            };
-            let [frames, words] = LINEAR.map(section);
-            Some(([frames?, words?], count as usize))
+            let mut lines = table.lines.iter();
+            let section = lines.position(|line| (line.kind, line.field) == (LINEAR_FRAMES, field));
+            Some((section?, count as usize))
         })
+}
+
+/// The frames of so many numbers, as far as they are there, and the words after them.
+fn frames_and_words(section: &[u8], count: usize) -> (&[u8], &[u8]) {
+    let frames = count.div_ceil(FRAME_NUMBERS);
+    section.split_at(frames.min(section.len() / FRAME_BYTES) * FRAME_BYTES)
 }
 
 /// A number in linear frames, as far as its frame and its bits are there.
@@ -380,9 +384,8 @@ pub fn repair_records(file: &mut [u8], table: &Table) {
         return;
     };
     let section = |at: usize| table.lines[at].range(length).map(|range| &file[range]);
-    let places = record_fields(table).flat_map(|([frames, words], count)| {
-        let sections = section(frames).zip(section(words));
-        let (frames, words) = sections.unwrap_or_default();
+    let places = record_fields(table).flat_map(|(starts, count)| {
+        let (frames, words) = frames_and_words(section(starts).unwrap_or_default(), count);
         (0..count).map_while(move |number| linear_number(frames, words, number))
     });
     let places: Vec<u64> = places.collect();
