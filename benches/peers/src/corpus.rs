@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -117,6 +118,8 @@ impl Corpus {
             builds.insert(kind, self.measured(kind, build)?);
         }
         std::fs::write(path, serde_json::to_string_pretty(&builds)?)?;
+        // Otherwise the system would still write files while the first task is measured.
+        Command::new("sync").status()?;
         Ok(builds)
     }
 
