@@ -66,7 +66,7 @@ fn ask(index: &Index) -> Outcome {
         snapshot
             .facets(query.filter(), TODAY)
             .values(Facet::Country)[0]
-            .count,
+            .count(),
         3
     );
     let filter = Filter::default();
