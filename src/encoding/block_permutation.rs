@@ -11,7 +11,7 @@ use bytemuck::{Pod, Zeroable};
 use crate::encoding::column::Column;
 use crate::encoding::row::Row;
 use crate::encoding::zone_map::Zone;
-use crate::kernels::block::BLOCK_ROWS;
+use crate::kernels::block::{BLOCK_ROWS, rows_in_block};
 use crate::kernels::whole;
 use crate::{Error, Result};
 
@@ -153,7 +153,7 @@ impl<'a> BlockPermutations<'a> {
     }
 
     fn rows_in(&self, block: u32) -> usize {
-        (self.rows - block * BLOCK_ROWS).min(BLOCK_ROWS) as usize
+        rows_in_block(self.rows, block) as usize
     }
 }
 

@@ -19,7 +19,7 @@ use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::kernels::block::{BLOCK_ROWS, BlockBits, block_count};
+use crate::kernels::block::{BlockBits, block_count, rows_in_block};
 use crate::kernels::{bits as block_bits, whole};
 use crate::{Error, Result};
 
@@ -239,7 +239,7 @@ impl<'a> Postings<'a> {
         if block >= block_count(rows) {
             return Err("a container lies after the last row");
         }
-        let rows_in_block = (rows - block * BLOCK_ROWS).min(BLOCK_ROWS);
+        let rows_in_block = rows_in_block(rows, block);
         let start = container.start as usize;
         if container.is_array() {
             let offsets = self.arrays.get(start..start + container.cardinality());

@@ -14,3 +14,8 @@ pub(crate) type BlockBits = [u64; BLOCK_WORDS];
 pub(crate) fn block_count(rows: u32) -> u32 {
     rows.div_ceil(BLOCK_ROWS)
 }
+
+/// The number of rows of a block, of `rows` rows in all.
+pub(crate) fn rows_in_block(rows: u32, block: u32) -> u32 {
+    (rows - block * BLOCK_ROWS).min(BLOCK_ROWS)
+}

@@ -134,13 +134,16 @@ impl PostingSections {
         head as u32 | IN_BLOCKS
     }
 
+    /// Where the first set with the outline of these rows is stored: at `next`, if there is none yet.
+    fn first_stored(&mut self, shape: Shape, rows: &[u32], next: u32) -> u32 {
+        let outline = Outline::of(shape, rows);
+        *self.stored.entry(outline).or_insert(next)
+    }
+
     /// Adds a list of rows, unless it is stored. Returns its start.
     fn push_list(&mut self, rows: &[u32]) -> u32 {
         let next = self.rows.len() as u32;
-        let start = *self
-            .stored
-            .entry(Outline::of(Shape::List, rows))
-            .or_insert(next);
+        let start = self.first_stored(Shape::List, rows, next);
         if self.rows[start as usize..].starts_with(rows) {
             return start;
         }
@@ -165,10 +168,7 @@ impl PostingSections {
     fn push_array(&mut self, rows: &[u32]) -> u32 {
         let offsets = rows.iter().map(|&row| Row(row).offset());
         let next = self.arrays.len() as u32;
-        let start = *self
-            .stored
-            .entry(Outline::of(Shape::Array, rows))
-            .or_insert(next);
+        let start = self.first_stored(Shape::Array, rows, next);
         let stored = self.arrays[start as usize..].iter().take(rows.len());
         if stored.copied().eq(offsets.clone()) {
             return start;
@@ -181,10 +181,7 @@ impl PostingSections {
     fn push_bitset(&mut self, rows: &[u32]) -> u32 {
         let offsets = rows.iter().map(|&row| Row(row).offset());
         let next = self.bitsets.len() as u32;
-        let number = *self
-            .stored
-            .entry(Outline::of(Shape::Bitset, rows))
-            .or_insert(next);
+        let number = self.first_stored(Shape::Bitset, rows, next);
         // Bitsets of one outline have as many bits.
         if let Some(bits) = self.bitsets.get(number as usize)
             && offsets.clone().all(|offset| block_bits::test(bits, offset))

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::encoding::row::Row;
+use crate::kernels::block::BLOCK_ROWS;
 
 /// Rows of every density, in a segment of a few blocks.
 fn row_sets() -> impl Strategy<Value = (u32, Vec<u32>)> {

@@ -150,7 +150,7 @@ fn record_fields(table: &Table) -> impl Iterator<Item = (usize, usize)> + '_ {
         })
 }
 
-/// The frames of so many numbers, as far as they are there, and the words after them.
+/// The frames of `count` numbers, as far as they are there, and the words after them.
 fn frames_and_words(section: &[u8], count: usize) -> (&[u8], &[u8]) {
     let frames = count.div_ceil(FRAME_NUMBERS);
     section.split_at(frames.min(section.len() / FRAME_BYTES) * FRAME_BYTES)
