@@ -13,7 +13,7 @@ use super::row_window::RowWindow;
 use crate::encoding::column::Column;
 use crate::encoding::posting::{BlockRows, Posting};
 use crate::encoding::row::Row;
-use crate::kernels::block::{BLOCK_WORDS, BlockBits};
+use crate::kernels::block::{BLOCK_WORDS, BlockBits, rows_in_block};
 use crate::kernels::retain::retain_where;
 use crate::kernels::{bits, gallop, intersect, popcount, probe};
 use crate::plan::CodeRange;
@@ -116,9 +116,10 @@ impl Candidates {
         self.form = Form::List;
     }
 
-    /// Makes all rows of the window candidates, in a block of `rows` rows.
-    pub(super) fn fill(&mut self, rows: u32) {
+    /// Makes all rows of the window candidates, in a segment of `row_count` rows.
+    pub(super) fn fill(&mut self, row_count: u32) {
         let words = self.window.words();
+        let rows = rows_in_block(row_count, self.window.block());
         let full = ((rows / 64) as usize).clamp(words.start, words.end);
         self.form = Form::Bits;
         self.bits[words.start..full].fill(u64::MAX);

@@ -238,9 +238,7 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
             Some(step) => self.load(&step),
             None if self.are_formed => Ok(()),
             None => {
-                let segment = self.live.segment;
-                let rows = segment.row_count() - self.window.block() * BLOCK_ROWS;
-                self.candidates.fill(rows.min(BLOCK_ROWS));
+                self.candidates.fill(self.live.segment.row_count());
                 self.restrict();
                 Ok(())
             }
@@ -249,10 +247,17 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
 
     /// Makes the rows of a step the candidates.
     fn load(&mut self, step: &Step<'q>) -> Planned<'q> {
+        self.apply(step, |evaluation, set| {
+            set.load_into(&mut evaluation.candidates, evaluation.window.block());
+            evaluation.restrict();
+        })
+    }
+
+    /// Binds a step and applies it in some way.
+    #[inline(always)]
+    fn apply(&mut self, step: &Step<'q>, how: impl FnOnce(&mut Self, &Operand<'_>)) -> Planned<'q> {
         let started = O::now();
-        let set = Operand::bind(self.live.segment, step, false);
-        set.load_into(&mut self.candidates, self.window.block());
-        self.restrict();
+        how(self, &Operand::bind(self.live.segment, step, false));
         self.applied((step.clause, step.estimate), started)
     }
 
@@ -286,10 +291,9 @@ impl<'q, O: Observer> StepSink<'q> for Evaluation<'_, '_, 'q, O> {
             }
             self.load(&first)?;
         }
-        let started = O::now();
-        let set = Operand::bind(self.live.segment, &step, false);
-        set.narrow(&mut self.candidates, self.window.block());
-        self.applied((step.clause, step.estimate), started)
+        self.apply(&step, |evaluation, set| {
+            set.narrow(&mut evaluation.candidates, evaluation.window.block());
+        })
     }
 
     fn limit(&mut self, step: RangeStep<'q>) -> Planned<'q> {
@@ -304,10 +308,9 @@ impl<'q, O: Observer> StepSink<'q> for Evaluation<'_, '_, 'q, O> {
 
     fn exclude(&mut self, step: Step<'q>) -> Planned<'q> {
         self.apply_ranges()?;
-        let started = O::now();
-        let set = Operand::bind(self.live.segment, &step, false);
-        set.subtract(&mut self.candidates, self.window.block());
-        self.applied((step.clause, step.estimate), started)
+        self.apply(&step, |evaluation, set| {
+            set.subtract(&mut evaluation.candidates, evaluation.window.block());
+        })
     }
 
     fn check(&mut self, step: PhraseStep<'q>) {

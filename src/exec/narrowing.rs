@@ -155,28 +155,34 @@ impl<'a, O: Observer> Execution<'a, O> {
         let seeded = self.seed(part);
         let end = self.required.len();
         let titles = end - usize::from(self.reads_many_titles(block));
-        self.narrow_by(seeded..titles, block);
+        self.narrow_by_all(seeded..titles, block);
         // After a narrow range, exclusions, of which there may be many, are cheap.
         self.compare_ranges();
         if titles < end || self.excludes_many() {
             self.candidates.list_if_sparse();
         }
         self.subtract(block, |set| !set.reads_titles());
-        self.narrow_by(seeded.max(titles)..end, block);
+        self.narrow_by_all(seeded.max(titles)..end, block);
         self.subtract(block, |set| set.reads_titles());
         self.observe_whole_blocks(block);
     }
 
-    /// Keeps the candidates that are in some of the required sets.
-    fn narrow_by(&mut self, sets: Range<usize>, block: u32) {
+    /// Keeps the candidates that are in each of some required sets.
+    fn narrow_by_all(&mut self, sets: Range<usize>, block: u32) {
         for set in sets {
             if self.candidates.are_none() {
                 return;
             }
-            let started = O::now();
-            self.required[set].narrow(&mut self.candidates, block);
-            self.ran(self.required_step(set), Method::Intersect, started);
+            self.narrow_by(set, block);
         }
+    }
+
+    /// Keeps the candidates that are in a required set.
+    #[inline(always)]
+    fn narrow_by(&mut self, set: usize, block: u32) {
+        let started = O::now();
+        self.required[set].narrow(&mut self.candidates, block);
+        self.ran(self.required_step(set), Method::Intersect, started);
     }
 
     /// Subtracts the excluded sets that are due.
@@ -222,11 +228,11 @@ impl<'a, O: Observer> Execution<'a, O> {
         }
         match self.required.as_slice() {
             [] => {
-                self.fill(block);
+                self.candidates.fill(self.segment.row_count());
                 0
             }
             [_] if self.reads_many_titles(block) => {
-                self.fill(block);
+                self.candidates.fill(self.segment.row_count());
                 0
             }
             [Operand::One(first), Operand::One(second), ..] => {
@@ -243,7 +249,7 @@ impl<'a, O: Observer> Execution<'a, O> {
         }
     }
 
-    /// Whether the last required set reads so many titles of a block that ranges and excluded sets come first.
+    /// Whether ranges and excluded sets come before the last required set, because it reads many titles of a block.
     fn reads_many_titles(&self, block: u32) -> bool {
         let has_many = |set: &Operand<'_>| set.reads_titles() && set.rows_in(block) >= MANY_TITLES;
         (self.may_compare() || self.excludes_many()) && self.required.last().is_some_and(has_many)
@@ -251,12 +257,6 @@ impl<'a, O: Observer> Execution<'a, O> {
 
     fn excludes_many(&self) -> bool {
         self.excluded.len() >= MANY_EXCLUDED
-    }
-
-    /// Makes all rows of the window candidates.
-    fn fill(&mut self, block: u32) {
-        let rows_in_block = self.segment.row_count() - block * BLOCK_ROWS;
-        self.candidates.fill(rows_in_block.min(BLOCK_ROWS));
     }
 
     /// The window's candidates.
@@ -338,10 +338,8 @@ impl<'a, O: Observer> Execution<'a, O> {
         self.candidates.set_window(window);
         let last = self.required.len() - 1;
         let seeded = self.seed(window);
-        for step in seeded.min(last)..last {
-            let started = O::now();
-            self.required[step].narrow(&mut self.candidates, block);
-            self.ran(self.required_step(step), Method::Intersect, started);
+        for set in seeded.min(last)..last {
+            self.narrow_by(set, block);
         }
         if seeded > last {
             return self.candidates.count();

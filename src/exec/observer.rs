@@ -180,6 +180,23 @@ impl Run {
             counters: Counters::default(),
         }
     }
+
+    /// The explanation of the run, given the part of the filter that matches nothing, if any, and the steps.
+    fn explanation(
+        self,
+        no_match: Option<Clause<'_>>,
+        steps: Vec<StepExplanation>,
+    ) -> ExecutionExplanation {
+        let Run { strategy, counters } = self;
+        ExecutionExplanation {
+            strategy: strategy.to_string(),
+            no_match: no_match.map(|clause| clause.to_string()),
+            steps,
+            rows_checked: counters.rows_checked,
+            blocks_visited: counters.blocks_visited,
+            blocks_skipped: counters.blocks_skipped,
+        }
+    }
 }
 
 /// Observes nothing.
@@ -306,24 +323,15 @@ impl Observer for Counting {
         no_match: Option<Clause<'_>>,
         phrases: &[PhraseStep<'_>],
     ) -> ExecutionExplanation {
-        let Run { strategy, counters } = run;
         let mut steps = self.eager_steps;
         // The part of the filter may have matches of its own.
         let was_applied = steps.last().is_some_and(|step| step.actual == Some(0));
         let no_match = no_match.filter(|_| !was_applied);
         steps.extend(phrases.iter().map(StepExplanation::checked));
-        ExecutionExplanation {
-            strategy: strategy.to_string(),
-            no_match: no_match.map(|clause| clause.to_string()),
-            steps,
-            rows_checked: counters.rows_checked,
-            blocks_visited: counters.blocks_visited,
-            blocks_skipped: counters.blocks_skipped,
-        }
+        run.explanation(no_match, steps)
     }
 
     fn explain(self, run: Run, plan: &Plan<'_>, live: LiveSegment<'_>) -> ExecutionExplanation {
-        let Run { strategy, counters } = run;
         let required = (0..plan.required.len()).map(StepKey::Required);
         let ranges = (0..plan.ranges.len()).map(StepKey::Range);
         let is_any_deleted = live.deleted.row_count() > 0;
@@ -332,16 +340,10 @@ impl Observer for Counting {
         let phrases = (0..plan.phrases.len()).map(StepKey::Phrase);
         let keys = required.chain(ranges).chain(excluded).chain(phrases);
         let actuals: Vec<Option<StepActual>> = keys.map(|key| self.actual(key)).collect();
-        ExecutionExplanation {
-            strategy: strategy.to_string(),
-            no_match: plan.no_match.map(|clause| clause.to_string()),
-            steps: match strategy {
-                Strategy::NoMatch => Vec::new(),
-                _ => plan.explain(&actuals, live.deleted.row_count()),
-            },
-            rows_checked: counters.rows_checked,
-            blocks_visited: counters.blocks_visited,
-            blocks_skipped: counters.blocks_skipped,
-        }
+        let steps = match run.strategy {
+            Strategy::NoMatch => Vec::new(),
+            _ => plan.explain(&actuals, live.deleted.row_count()),
+        };
+        run.explanation(plan.no_match, steps)
     }
 }
