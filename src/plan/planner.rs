@@ -126,6 +126,7 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
         };
         let mut values: SmallVec<[SourceStatistics; 4]> = SmallVec::new();
         for key in keys {
+            // `extend` takes up to 1.12 times the instructions of a count (`benches/instructions`, many categories).
             for value in self.statistics.facet_values(facet, key) {
                 values.push(value);
             }
