@@ -70,7 +70,7 @@ pub(crate) use filter::CompanyReference;
 #[cfg(feature = "http")]
 pub(crate) use list::{join as join_list, split as split_list};
 #[cfg(feature = "http")]
-pub(crate) use params::EXPORT_NAMES;
+pub(crate) use params::{EXPORT_NAMES, decode};
 
 /// A query: a filter, an order, and the part of the result to return.
 ///

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use unicode_normalization::char::is_combining_mark;
+
 use super::error::{ErrorCode, ParameterError};
 use super::limits::{QUERY_STRING_BYTES_MAX, WRITTEN_BYTES_MAX};
 use super::nearest::did_you_mean;
@@ -34,7 +36,7 @@ pub(super) enum Accepted {
     WrittenFilters,
 }
 
-/// Parses `name=value&name=value`, percent-encoded, with `+` for spaces. Empty pairs are skipped, so a
+/// Parses `name=value&name=value`, decoded by [`decode`]. Empty pairs are skipped, so a
 /// trailing `&` is allowed. Errors are collected in the builder.
 pub(super) fn parse(text: &str, accepted: Accepted) -> QueryBuilder {
     let mut builder = if accepted.is_written() {
@@ -257,16 +259,23 @@ fn decode_or_error<'t>(
     None
 }
 
-/// Percent-decoding; a `+` is a space.
-fn decode(text: &str) -> Result<Cow<'_, str>, &'static str> {
+/// Percent-decoding; a `+` is a space, unless [`keeps_signs`] says otherwise.
+pub(crate) fn decode(text: &str) -> Result<Cow<'_, str>, &'static str> {
     if !text.bytes().any(|byte| matches!(byte, b'%' | b'+')) {
         return Ok(Cow::Borrowed(text));
     }
     let mut decoded = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
+    // Where two `+` have become two spaces.
+    let mut doubled = Vec::new();
+    let mut bytes = text.as_bytes().iter().copied();
     while let Some(byte) = bytes.next() {
         decoded.push(match byte {
-            b'+' => b' ',
+            b'+' => {
+                if bytes.clone().next() == Some(b'+') {
+                    doubled.push(decoded.len());
+                }
+                b' '
+            }
             b'%' => {
                 let digits = [bytes.next(), bytes.next()];
                 hexadecimal(digits).ok_or(
@@ -276,12 +285,34 @@ fn decode(text: &str) -> Result<Cow<'_, str>, &'static str> {
             _ => byte,
         });
     }
-    String::from_utf8(decoded)
-        .map(Cow::Owned)
-        .map_err(|_| "which does not decode to UTF-8; encode text as UTF-8")
+    let mut decoded = String::from_utf8(decoded)
+        .map_err(|_| "which does not decode to UTF-8; encode text as UTF-8")?;
+    doubled.retain(|&at| keeps_signs(&decoded, at));
+    for at in doubled {
+        decoded.replace_range(at..at + 2, "++");
+    }
+    Ok(Cow::Owned(decoded))
+}
+
+/// Whether two `+`, decoded to two spaces at a position, stand for themselves: directly after a word of one
+/// letter and not before a letter or digit, as in `C++`.
+fn keeps_signs(text: &str, at: usize) -> bool {
+    let (word, next) = (&text[..at], text[at + 2..].chars().next());
+    let mut before = word
+        .chars()
+        .rev()
+        .skip_while(|&mark| is_combining_mark(mark));
+    before.next().is_some_and(char::is_alphabetic)
+        && !before
+            .next()
+            .is_some_and(|before| before.is_alphanumeric() || is_combining_mark(before))
+        && !next.is_some_and(char::is_alphanumeric)
 }
 
 fn hexadecimal(digits: [Option<u8>; 2]) -> Option<u8> {
     let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
     Some((digit(digits[0])? * 16 + digit(digits[1])?) as u8)
 }
+
+#[cfg(test)]
+mod tests;

@@ -51,7 +51,7 @@ const MISTAKES: [&[&str]; 30] = [
         "--format",
         "ids",
     ],
-    &["search", "@sample", "q=C++", "limit=1", "--format", "ids"],
+    &["search", "@sample", "q=C+", "limit=1", "--format", "ids"],
     &["search", "@sample", "q=AT&T"],
     &["search", "@sample", "limit=1000"],
     &["search", "@sample", "q=robotics", "robotics"],

@@ -125,15 +125,15 @@ pub(crate) fn encoded(text: &str) -> String {
     encoded
 }
 
-/// Warns if a literal plus sign was probably meant, as in `q=C++`.
+/// Warns if a plus sign was probably meant and is a space, as in `q=C+`.
 fn warn_of_plus(text: &str) {
-    for pair in text.split('&') {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        if name != "size" && (value.contains("++") || value.ends_with('+')) {
-            let meant = value.trim_end_matches('+');
-            let meant = format!("{meant}{}", "%2B".repeat(value.len() - meant.len()));
+    for pair in text.split('&').filter(|pair| pair.ends_with('+')) {
+        let typed = pair.trim_end_matches('+');
+        let meant = format!("{typed}{}", "%2B".repeat(pair.len() - typed.len()));
+        let filter = |text: &str| Filter::parse(text).ok();
+        if filter(pair) != filter(&meant) {
             say(format_args!(
-                "note: + is a space in {pair}; for a plus sign write {name}={meant}"
+                "note: + is a space in {pair}; for a plus sign write {meant}"
             ));
         }
     }

@@ -1,9 +1,10 @@
 //! Form data from a body or a query string.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
+
+use crate::query::decode;
 
 /// Maximum bytes of a form; realistic ones have a few hundred.
 const BODY_BYTES_MAX: usize = 16 * 1024;
@@ -24,8 +25,9 @@ pub(super) struct Choice {
 impl Form {
     /// Parses `name=value&name=value`.
     pub(super) fn parse(text: &[u8]) -> Form {
-        let owned = |(name, value): (Cow<'_, str>, Cow<'_, str>)| (name.into(), value.into());
-        Form(form_urlencoded::parse(text).map(owned).collect())
+        let text = String::from_utf8_lossy(text);
+        let pairs = text.split('&').filter(|pair| !pair.is_empty());
+        Form(pairs.map(decoded).collect())
     }
 
     /// Reads a form from a body; `None` if it is too long or does not arrive in time.
@@ -49,4 +51,15 @@ impl Form {
     pub(super) fn fields(&self) -> &[(String, String)] {
         &self.0
     }
+}
+
+/// A pair as the API reads it. What the API refuses is read as far as possible, so that a page can show it.
+fn decoded(pair: &str) -> (String, String) {
+    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+    if let (Ok(name), Ok(value)) = (decode(name), decode(value)) {
+        return (name.into_owned(), value.into_owned());
+    }
+    let mut pairs = form_urlencoded::parse(pair.as_bytes());
+    let (name, value) = pairs.next().unwrap_or_default();
+    (name.into_owned(), value.into_owned())
 }

@@ -45,3 +45,18 @@ proptest! {
         prop_assert!(written.chars().all(is_safe), "{}", written);
     }
 }
+
+#[test]
+fn an_address_as_typed_means_what_the_api_reads() {
+    for (typed, expected) in [
+        ("q=C++", "C++"),
+        ("q=senior+C%2B%2B", "senior C++"),
+        ("q=a%2", "a%2"),
+    ] {
+        assert_eq!(
+            Form::parse(typed.as_bytes()).value("q"),
+            expected,
+            "{typed}"
+        );
+    }
+}
