@@ -91,9 +91,13 @@ fn push_funding<'s>(cells: &mut Vec<Cow<'s, str>>, funding: Option<&'s Funding<'
     });
 }
 
+/// The first characters of texts that some spreadsheet evaluates as a formula. Imports drop a leading NUL, and
+/// East Asian versions read the full-width signs as the ASCII ones.
+const FORMULA_STARTS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\0', '＝', '＋', '－', '＠'];
+
 /// Appends a cell, quoted if necessary.
 pub(crate) fn write_csv_cell(output: &mut Vec<u8>, cell: &str) {
-    let is_formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let is_formula = cell.starts_with(FORMULA_STARTS);
     let is_quoted = is_formula || cell.contains(['"', ',', '\n', '\r']);
     if !is_quoted {
         output.extend_from_slice(cell.as_bytes());

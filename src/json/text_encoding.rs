@@ -48,10 +48,13 @@ fn pair(number: u8) -> [u8; 2] {
     [b'0' + number / 10, b'0' + number % 10]
 }
 
-/// An amount that is whole and exact in a float.
+/// From here on, the shortest text of a float has an exponent.
+const EXPONENT_MIN: u64 = 10_000_000_000_000_000;
+
+/// A whole amount whose digits are its shortest text.
 pub(crate) fn whole(amount: f64) -> Option<u64> {
     let whole = amount as u64;
-    (whole < WHOLE_MAX && whole as f64 == amount).then_some(whole)
+    (whole < EXPONENT_MIN && whole as f64 == amount).then_some(whole)
 }
 
 /// Whether a text needs no escapes in JSON.
