@@ -53,7 +53,7 @@ pub(crate) struct RecentRequest {
     pub(crate) query: Option<String>,
 }
 
-/// Latencies since the start of the day or of the process, whichever is later.
+/// Latencies of answers with a 2xx status since the start of the day or of the process, whichever is later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TodaysTimes {
     pub(crate) median: Duration,
@@ -147,7 +147,10 @@ impl Activity {
         };
         let mut kept = self.lock();
         *kept.unrecorded.entry(by).or_default() += 1;
-        kept.times.add(at.date(), request.time);
+        // Refusals take microseconds, and would hide what answers take.
+        if (200..300).contains(&request.status) {
+            kept.times.add(at.date(), request.time);
+        }
         kept.keep(request);
     }
 
@@ -169,7 +172,7 @@ impl Activity {
         requests
     }
 
-    /// Today's latencies; `None` if nothing was answered today.
+    /// Today's latencies; `None` if no request succeeded today.
     pub(crate) fn times_of(&self, today: Date) -> Option<TodaysTimes> {
         let kept = self.lock();
         if kept.times.day != today {

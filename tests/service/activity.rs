@@ -39,13 +39,14 @@ fn the_overview_counts_todays_requests_and_errors_by_key() {
     let page = shown(&dashboard, "/");
     assert!(!page.contains("Three steps to start"));
     assert_eq!(fact(&page, "Requests today"), "5");
-    assert_eq!(fact(&page, "Errors today"), "3");
+    assert_eq!(fact(&page, "Refused today"), "3");
+    assert_eq!(fact(&page, "Failed today"), "0");
     assert_eq!(fact(&page, "Health"), "ready");
     assert!(fact(&page, "Median time").ends_with('s'));
     assert_eq!(fact(&page, "Signals"), "7");
     let row = format!(
         "<a href=\"/requests?key={}\">shop &#60;b&#62;</a></th><td class=\"number\">4</td>\
-         <td class=\"number\">2</td>",
+         <td class=\"number\">2</td><td class=\"number\">0</td>",
         record.id
     );
     assert!(page.contains(&row), "{page}");

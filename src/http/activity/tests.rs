@@ -92,6 +92,24 @@ fn quantiles_are_close_and_of_the_day_alone() {
 }
 
 #[test]
+fn refusals_and_failures_leave_the_times_alone() {
+    let activity = Activity::new(false);
+    for status in [304, 400, 401, 402, 404, 429, 500, 503] {
+        for number in 0..67 {
+            let refused = Answered {
+                status,
+                ..answered(1, 5 + number % 2)
+            };
+            activity.note_at(refused, instant(0));
+        }
+    }
+    assert_eq!(activity.times_of(instant(0).date()), None);
+    activity.note_at(answered(1, 400), instant(0));
+    let times = activity.times_of(instant(0).date()).expect("times");
+    assert!(times.median > Duration::from_micros(400), "{times:?}");
+}
+
+#[test]
 fn no_time_is_too_short_or_too_long() {
     for time in [Duration::ZERO, Duration::from_nanos(1), Duration::MAX] {
         assert!(bucket(time) < BUCKETS);

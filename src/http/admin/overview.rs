@@ -1,6 +1,7 @@
 //! The start page: today's requests, latencies and usage.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use askama::Template;
@@ -18,6 +19,10 @@ use crate::http::state::RequestLine;
 
 /// Number of keys shown in the list of the most active ones.
 const TOP_KEYS: usize = 5;
+/// Statuses of requests that were refused.
+const REFUSED: RangeInclusive<u16> = 400..=499;
+/// Statuses of requests that the service failed to answer.
+const FAILED: RangeInclusive<u16> = 500..=599;
 
 #[derive(Template)]
 #[template(path = "overview.html", config = "src/http/admin/askama.toml")]
@@ -38,16 +43,16 @@ struct TopKey {
     /// Empty for requests without a valid key.
     id: String,
     requests: u64,
-    errors: u64,
+    /// Answers of 4xx.
+    refused: u64,
+    /// Answers of 5xx.
+    failed: u64,
 }
 
 impl TopKey {
-    fn requests(&self) -> String {
-        figures::grouped(self.requests)
-    }
-
-    fn errors(&self) -> String {
-        figures::grouped(self.errors)
+    /// The figures of the row, as its columns have them.
+    fn figures(&self) -> [String; 3] {
+        [self.requests, self.refused, self.failed].map(figures::grouped)
     }
 }
 
@@ -116,16 +121,27 @@ fn facts(
     vec![
         health,
         requests_fact(requests),
-        errors_fact(requests),
+        status_fact(
+            requests,
+            "Refused today",
+            REFUSED,
+            "faults of clients (4xx)",
+        ),
+        status_fact(
+            requests,
+            "Failed today",
+            FAILED,
+            "faults of the service (5xx)",
+        ),
         Fact::new(
             "Median time",
             time(|times| times.median),
-            "to the first byte, today",
+            "to the first byte of a success (2xx), today",
         ),
         Fact::new(
             "99th percentile",
             time(|times| times.p99),
-            "one request in 100 takes longer",
+            "one success in 100 takes longer",
         ),
         Fact::new("Uptime", uptime, "of this process"),
         Fact::new("Active keys", keys, ""),
@@ -141,20 +157,17 @@ fn requests_fact(requests: &[RequestLine]) -> Fact {
     )
 }
 
-fn errors_fact(requests: &[RequestLine]) -> Fact {
-    let of = |statuses: std::ops::RangeInclusive<u16>| -> u64 {
-        let lines = requests
-            .iter()
-            .filter(|line| statuses.contains(&line.status));
-        lines.map(|line| line.requests).sum()
-    };
-    let (clients, ours) = (of(400..=499), of(500..=599));
-    let note = format!(
-        "{} refused (4xx), {} failed (5xx)",
-        figures::grouped(clients),
-        figures::grouped(ours)
-    );
-    Fact::new("Errors today", figures::grouped(clients + ours), note)
+fn status_fact(
+    requests: &[RequestLine],
+    name: &'static str,
+    statuses: RangeInclusive<u16>,
+    note: &str,
+) -> Fact {
+    let lines = requests
+        .iter()
+        .filter(|line| statuses.contains(&line.status));
+    let count = lines.map(|line| line.requests).sum();
+    Fact::new(name, figures::grouped(count), note)
 }
 
 /// The keys with the most requests, descending.
@@ -169,11 +182,14 @@ fn top_keys(requests: &[RequestLine]) -> Vec<TopKey> {
             name,
             id: id.to_owned(),
             requests: 0,
-            errors: 0,
+            refused: 0,
+            failed: 0,
         });
         key.requests += line.requests;
-        if line.status >= 400 {
-            key.errors += line.requests;
+        if REFUSED.contains(&line.status) {
+            key.refused += line.requests;
+        } else if FAILED.contains(&line.status) {
+            key.failed += line.requests;
         }
     }
     let mut keys: Vec<TopKey> = by_id.into_values().collect();
