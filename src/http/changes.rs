@@ -67,7 +67,7 @@ impl Poll<'_> {
                     let answer = tagged(Answer::json(found.body), &tag);
                     return Ok(priced(call, answer, Counter::Signals, units, charged));
                 }
-                Err(Refusal::Left(_, left)) if left > 0 => {
+                Err(Refusal::Left(_, _, left)) if left > 0 => {
                     self.request.upserts_max = usize::try_from(left).unwrap_or(usize::MAX);
                 }
                 Err(refusal) => return Err(refusal.into()),

@@ -23,8 +23,8 @@ const TOO_MANY_PIECES: &str = "The export of this Idempotency-Key was begun or r
 /// Why a charge was refused.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// Only this many units are left of the quota.
-    Left(Counter, u64),
+    /// Only this many units are left of the month's quota.
+    Left(Counter, Month, u64),
     Problem(Problem),
 }
 
@@ -34,7 +34,7 @@ pub(super) enum Refusal {
 /// Nothing is left, or the state cannot be read.
 pub(super) fn left(call: &Call<'_>, counter: Counter) -> Result<Option<u64>, Problem> {
     match unused(call, counter)? {
-        Some(0) => Err(exhausted(counter)),
+        Some(0) => Err(exhausted(counter, call.month)),
         left => Ok(left),
     }
 }
@@ -64,7 +64,7 @@ pub(super) fn take_free(call: &Call<'_>) -> Result<FreeAnswer, Problem> {
     let number = call.key.record.number;
     let (answer, unrecorded) = call.service.free_answers.take(number, call.month);
     match left(call, Counter::FreeAnswers)? {
-        Some(left) if unrecorded > left => Err(exhausted(Counter::FreeAnswers)),
+        Some(left) if unrecorded > left => Err(exhausted(Counter::FreeAnswers, call.month)),
         _ => Ok(answer),
     }
 }
@@ -118,10 +118,10 @@ pub(super) async fn record(
     if !new.key.is_metered {
         return Ok(Charged { units: 0, total: 0 });
     }
-    let counter = new.counter;
+    let (counter, month) = (new.counter, Month::of(new.now));
     let charge = Charge {
         key: new.key.record.number,
-        month: Month::of(new.now),
+        month,
         day: new.now.date(),
         counter,
         units: new.units,
@@ -130,12 +130,14 @@ pub(super) async fn record(
         guard: guard.map(|guard| Arc::clone(guard) as Arc<dyn Send + Sync>),
     };
     let charging = service.writer.charge(charge, deadline);
-    charging.await.map_err(|error| refusal(error, counter))
+    charging
+        .await
+        .map_err(|error| refusal(error, counter, month))
 }
 
-fn refusal(error: ChargeError, counter: Counter) -> Refusal {
+fn refusal(error: ChargeError, counter: Counter, month: Month) -> Refusal {
     Refusal::Problem(match error {
-        ChargeError::QuotaExceeded { left } => return Refusal::Left(counter, left),
+        ChargeError::QuotaExceeded { left } => return Refusal::Left(counter, month, left),
         ChargeError::NameTaken => in_progress(),
         ChargeError::TooManyPieces => Problem::new(Code::IdempotencyKeyReused, TOO_MANY_PIECES),
         ChargeError::QueueFull => Problem::overloaded("Too many charges wait to be written."),
@@ -147,12 +149,21 @@ fn refusal(error: ChargeError, counter: Counter) -> Refusal {
     })
 }
 
-pub(super) fn exhausted(counter: Counter) -> Problem {
+pub(super) fn exhausted(counter: Counter, month: Month) -> Problem {
     let detail = format!(
-        "The key has used its quota of {} for this month (UTC); wait for the next, or ask the operator for more.",
-        counter.as_str()
+        "The key has used its quota of {} for this month; wait {}, or ask the operator for more.",
+        counter.as_str(),
+        until_end(month)
     );
     Problem::new(Code::QuotaExceeded, detail)
+}
+
+/// Until when a quota of a month lasts, in words.
+pub(super) fn until_end(month: Month) -> String {
+    match month.end() {
+        Some(day) => format!("until {day} (UTC)"),
+        None => "until the next month (UTC)".to_owned(),
+    }
 }
 
 /// The problem while another request with the same idempotency key is in progress.
@@ -171,7 +182,7 @@ fn uncertain() -> Problem {
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Problem {
         match refusal {
-            Refusal::Left(counter, _) => exhausted(counter),
+            Refusal::Left(counter, month, _) => exhausted(counter, month),
             Refusal::Problem(problem) => problem,
         }
     }

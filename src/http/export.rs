@@ -165,11 +165,12 @@ async fn check_quota(
         return Ok(());
     }
     if left == 0 {
-        return Err(charging::exhausted(Counter::Signals));
+        return Err(charging::exhausted(Counter::Signals, call.month));
     }
     let detail = format!(
-        "The export has more signals than the {left} that the key's quota leaves for this month (UTC); \
-         narrow the filters, set maxItems={left}, or ask the operator for more."
+        "The export has more signals than the {left} that the key's quota leaves {}; narrow the filters, \
+         set maxItems={left}, or ask the operator for more.",
+        charging::until_end(call.month)
     );
     Err(Problem::new(Code::QuotaExceeded, detail))
 }

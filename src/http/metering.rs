@@ -119,6 +119,13 @@ impl Month {
         (self.0 % 100) as usize
     }
 
+    /// The day on which the next month begins; `None` at the end of the calendar.
+    pub(crate) fn end(self) -> Option<Date> {
+        let first = self.first_day()?;
+        let days = first.month().length(first.year());
+        first.checked_add(time::Duration::days(days.into()))
+    }
+
     /// The previous month.
     pub(crate) fn before(self) -> Month {
         match self.in_year() {

@@ -95,7 +95,7 @@ async fn deliver(
                 let answer = page.into_answer();
                 return Ok(priced(call, answer, Counter::Signals, units, charged));
             }
-            Err(Refusal::Left(_, left)) if left > 0 => page.cut(search, left),
+            Err(Refusal::Left(_, _, left)) if left > 0 => page.cut(search, left),
             Err(refusal) => return Err(refusal.into()),
         }
     }

@@ -506,6 +506,16 @@ fn the_rate_limit_of_a_key_is_kept_and_told() {
     );
 }
 
+/// The day from which quotas are full again.
+pub(crate) fn next_month() -> String {
+    let now = time::UtcDateTime::now();
+    let (year, month) = (now.year(), u8::from(now.month()));
+    match month {
+        12 => format!("{}-01-01", year + 1),
+        _ => format!("{year}-{:02}-01", month + 1),
+    }
+}
+
 #[test]
 fn a_quota_gives_what_is_left_and_then_402() {
     let quotas = Quotas {
@@ -543,6 +553,9 @@ fn a_quota_gives_what_is_left_and_then_402() {
         (refused.status, code(&refused)),
         (402, "quota_exceeded".into())
     );
+    let end = format!("until {}", next_month());
+    let detail = |refused: &Response| refused.json()["detail"].to_string();
+    assert!(detail(&refused).contains(&end), "{}", detail(&refused));
     assert_eq!(
         fixture.search("countOnly=true").status,
         200,
@@ -553,7 +566,9 @@ fn a_quota_gives_what_is_left_and_then_402() {
         [fixture.get(&signal).status, fixture.get(&signal).status],
         [200, 402]
     );
-    assert_eq!(fixture.get("/api/v1/companies/pomelora").status, 402);
+    let company = fixture.get("/api/v1/companies/pomelora");
+    assert_eq!(company.status, 402);
+    assert!(detail(&company).contains(&end), "{}", detail(&company));
 }
 
 #[test]

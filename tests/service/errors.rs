@@ -6,6 +6,7 @@ use serde_json::Value;
 use signaldex::http::{Limits, NewKey, Quotas, Scopes};
 
 use crate::client::Response;
+use crate::contract::next_month;
 use crate::fixture::{Fixture, Settings};
 use crate::overload;
 
@@ -46,6 +47,8 @@ fn shown(target: &str, answer: &Response) -> String {
         "{target}"
     );
     body["requestId"] = "<id>".into();
+    let detail = body["detail"].as_str().expect("a detail");
+    body["detail"] = detail.replace(&next_month(), "<day>").into();
     let target: String = target.chars().take(100).collect();
     format!(
         "{target}\n{}\n\n",
@@ -184,6 +187,7 @@ fn problems_of(golden: &str) -> Value {
         });
         let body = entry.unwrap_or_else(|| panic!("{title} is in the golden file"));
         let body = body.replace("<id>", "5d0c3f1a0000000017");
+        let body = body.replace("<day>", "2026-12-01");
         problems[status][name] = serde_json::from_str(&body).expect("JSON");
     }
     problems

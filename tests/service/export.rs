@@ -13,6 +13,7 @@ use time::macros::date;
 
 use crate::changes::{commit, service};
 use crate::client::{self, Response};
+use crate::contract::next_month;
 use crate::fixture::{Fixture, Settings};
 
 const NAME: (&str, &str) = ("idempotency-key", "export-4711");
@@ -222,6 +223,8 @@ fn an_export_beyond_the_quota_is_refused_before_its_first_byte() {
     assert_eq!(refused.status, 402);
     let detail = refused.json()["detail"].to_string();
     assert!(detail.contains("2600"), "{detail}");
+    let end = format!("until {}", next_month());
+    assert!(detail.contains(&end), "{detail}");
     // What is asked for counts, and not all that matches.
     for query in ["maxItems=2000", "after=2", "after=500&maxItems=100"] {
         let (before, answer) = (fixture.recorded(), export(&fixture, query, &[]));

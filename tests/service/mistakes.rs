@@ -6,6 +6,7 @@ use signaldex::http::{NewKey, Quotas, Scopes};
 use time::{Duration, UtcDateTime};
 
 use crate::client::{self, Response};
+use crate::contract::next_month;
 use crate::errors::assert_golden;
 use crate::fixture::Fixture;
 
@@ -37,6 +38,7 @@ impl Record {
         let (status, title, detail) = (answer.status, &body["title"], &body["detail"]);
         let (title, detail) = (title.as_str(), detail.as_str());
         let (title, detail) = (title.expect("a title"), detail.expect("a detail"));
+        let detail = detail.replace(&next_month(), "<day>");
         writeln!(self.text, "{mistake}\n[{status}] {title}: {detail}").expect("memory");
         for error in body["errors"].as_array().into_iter().flatten() {
             let (name, message) = (error["parameter"].as_str(), error["message"].as_str());
