@@ -111,7 +111,10 @@ struct Reader {
 impl Reader {
     fn take(&mut self, name: &str, value: &Value) {
         let Some(schema) = self.tool.arguments().get(name) else {
-            return self.errors.push(unknown(self.tool, name));
+            // The list of names is long, so only the first of these errors has it.
+            let is_unknown = |error: &ParameterError| error.code == ErrorCode::UnknownParameter;
+            let is_first = !self.errors.iter().any(is_unknown);
+            return self.errors.push(unknown(self.tool, name, is_first));
         };
         let is_list = schema["type"] == "array";
         let text = match text_of(value, is_list) {
@@ -194,17 +197,21 @@ fn errors_of(tool: Tool, query: &str) -> Vec<ParameterError> {
     invalid.map_or(Vec::new(), |invalid| invalid.errors().to_vec())
 }
 
-fn unknown(tool: Tool, name: &str) -> ParameterError {
+fn unknown(tool: Tool, name: &str, lists_names: bool) -> ParameterError {
     let names: Vec<&str> = tool.arguments().keys().map(String::as_str).collect();
+    let allowed = if lists_names {
+        format!("; allowed are {}", names.join(", "))
+    } else {
+        String::new()
+    };
     ParameterError {
         parameter: name.chars().take(ECHO_CHARS_MAX).collect(),
         code: ErrorCode::UnknownParameter,
         message: format!(
-            "{} is not an argument of {}{}; allowed are {}",
+            "{} is not an argument of {}{}{allowed}",
             quoted(name),
             tool.name(),
             did_you_mean(name, &names),
-            names.join(", ")
         ),
     }
 }

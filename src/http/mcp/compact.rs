@@ -220,7 +220,7 @@ fn escaped_bytes(text: &str) -> usize {
     text.len() + extra.sum::<usize>()
 }
 
-fn json_bytes(value: &impl Serialize) -> usize {
+pub(super) fn json_bytes(value: &impl Serialize) -> usize {
     serde_json::to_string(value).map_or(0, |text| text.len())
 }
 

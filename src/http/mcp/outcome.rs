@@ -5,11 +5,19 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use super::arguments::Target;
-use super::compact::{self, Usage};
+use super::compact::{self, Usage, json_bytes};
 use super::protocol::{Era, complete};
 use super::tools::{IDEMPOTENCY_KEY, Tool};
 use crate::http::problem::{Code, Problem};
 use crate::http::replay;
+use crate::query::ParameterError;
+use crate::query::limits::ERRORS_MAX;
+
+/// Bytes of the errors in an answer, each of which it has as text and as JSON. With all that surrounds them an
+/// answer has at most 8 KB, whatever the call: a model pays for what it reads.
+const ERRORS_BYTES_MAX: usize = 6_500;
+/// Bytes around an error: `{"parameter":…,"code":"repeated_parameter","message":…},` and the line of the text.
+const ERROR_FRAME_BYTES: usize = 100;
 
 /// The outcome of a tool call.
 pub(super) struct Outcome {
@@ -88,10 +96,17 @@ fn text_of(problem: &Problem) -> String {
             named_as_argument(&problem.detail)
         ),
         1 => "The call has 1 error; correct it and call again.".to_owned(),
+        count if count >= ERRORS_MAX => {
+            format!("The call has {count} or more errors; correct them and call again.")
+        }
         count => format!("The call has {count} errors; correct them and call again."),
     };
-    for error in &problem.errors {
+    let shown = shown(&problem.errors);
+    for error in shown {
         text.push_str(&format!("\n- {} ({})", error.message, error.code));
+    }
+    if shown.len() < problem.errors.len() {
+        text.push_str("\n- and more, which the next call will show");
     }
     if let Some(seconds) = problem.retry_after_seconds {
         text.push_str(&format!("\nWait {seconds} s before you try again."));
@@ -102,13 +117,25 @@ fn text_of(problem: &Problem) -> String {
     text
 }
 
+/// The first errors, as many as fit into an answer, and at least one.
+fn shown(errors: &[ParameterError]) -> &[ParameterError] {
+    let mut bytes = 0;
+    let fitting = errors.iter().take_while(|error| {
+        let texts = json_bytes(&error.parameter) + 2 * json_bytes(&error.message);
+        bytes += texts + ERROR_FRAME_BYTES;
+        bytes <= ERRORS_BYTES_MAX
+    });
+    let count = fitting.count().max(1).min(errors.len());
+    &errors[..count]
+}
+
 /// Replaces the name of the API's header by that of the tool's argument.
 fn named_as_argument(detail: &str) -> String {
     detail.replace(replay::SHOWN_NAME, IDEMPOTENCY_KEY)
 }
 
 fn structured(problem: &Problem, request_id: Option<&str>) -> Value {
-    let errors = problem.errors.iter().map(|error| {
+    let errors = shown(&problem.errors).iter().map(|error| {
         json!({
             "parameter": error.parameter, "code": error.code.as_str(), "message": error.message
         })
