@@ -214,6 +214,37 @@ impl NewKey {
     }
 }
 
+/// Whether a key is accepted, and if not, why. Ascending as lists of keys show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum KeyStatus {
+    Active,
+    Expired,
+    Revoked,
+}
+
+impl KeyStatus {
+    pub(crate) const ALL: [KeyStatus; 3] =
+        [KeyStatus::Active, KeyStatus::Expired, KeyStatus::Revoked];
+
+    pub(crate) fn of(key: &KeyRecord, now: UtcDateTime) -> KeyStatus {
+        if key.revoked_at.is_some() {
+            KeyStatus::Revoked
+        } else if key.is_valid_at(now) {
+            KeyStatus::Active
+        } else {
+            KeyStatus::Expired
+        }
+    }
+
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            KeyStatus::Active => "active",
+            KeyStatus::Expired => "expired",
+            KeyStatus::Revoked => "revoked",
+        }
+    }
+}
+
 impl KeyRecord {
     /// Whether the key is valid at an instant.
     pub fn is_valid_at(&self, now: UtcDateTime) -> bool {

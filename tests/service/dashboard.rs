@@ -18,7 +18,7 @@ use crate::client::{self, Response};
 
 /// A dashboard, the API beside it, and the token that opens the dashboard.
 pub(crate) struct Dashboard {
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
     pub(crate) api: SocketAddr,
     token: AdminToken,
     directory: TempDir,
@@ -40,7 +40,11 @@ impl Dashboard {
         Dashboard::prepared(session_time, limits, |_| {})
     }
 
-    fn prepared(session_time: Duration, limits: Limits, prepare: impl FnOnce(&State)) -> Dashboard {
+    pub(crate) fn prepared(
+        session_time: Duration,
+        limits: Limits,
+        prepare: impl FnOnce(&State),
+    ) -> Dashboard {
         let index = sample::index().expect("the sample corpus");
         Dashboard::over(index, session_time, limits, prepare)
     }

@@ -10,7 +10,8 @@ use super::{State, StateError};
 use crate::http::keys::{self, ApiKey, KeyHash, KeyRecord, NewKey, Scopes};
 use crate::http::metering::Quotas;
 
-const COLUMNS: &str = "number, id, name, scopes, created_at, expires_at, revoked_at, rate, burst, \
+/// The columns of a key, in the order of [`read`].
+pub(super) const COLUMNS: &str = "number, id, name, scopes, created_at, expires_at, revoked_at, rate, burst, \
                        quota_signals, quota_activities, quota_companies, hash, quota_free_answers, \
                        hint";
 
@@ -84,12 +85,17 @@ impl State {
         Ok((record, key))
     }
 
+    /// The id of this process's trial key, if it has one.
+    pub(super) fn trial_id(&self) -> Option<&'static str> {
+        self.trial_hash().is_some().then_some(TRIAL_ID)
+    }
+
     fn trial_hash(&self) -> MutexGuard<'_, Option<KeyHash>> {
         self.trial.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes this process's own trial key valid.
-    fn with_trial(&self, row: (KeyHash, KeyRecord)) -> (KeyHash, KeyRecord) {
+    pub(super) fn with_trial(&self, row: (KeyHash, KeyRecord)) -> (KeyHash, KeyRecord) {
         let (hash, record) = row;
         match *self.trial_hash() {
             Some(trial) if record.is_trial() => {
@@ -286,6 +292,16 @@ impl State {
         Ok(keys.len())
     }
 
+    /// The key of an id.
+    pub(crate) fn key(&self, id: &str) -> Result<Option<KeyRecord>, StateError> {
+        self.with(|connection| {
+            let sql = format!("SELECT {COLUMNS} FROM keys WHERE id = ?1");
+            let mut statement = connection.prepare_cached(&sql)?;
+            let row = statement.query_row([id], read).optional()?;
+            Ok(row.map(|row| self.with_trial(row).1))
+        })
+    }
+
     /// Every key, oldest first.
     ///
     /// # Errors
@@ -360,7 +376,7 @@ fn stored_quota(quota: Option<u64>) -> Option<i64> {
     quota.map(|quota| i64::try_from(quota).unwrap_or(i64::MAX))
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<(KeyHash, KeyRecord)> {
+pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(KeyHash, KeyRecord)> {
     let scopes: String = row.get(3)?;
     let quota = |column| {
         row.get::<_, Option<i64>>(column)

@@ -9,6 +9,7 @@ mod admin_store;
 mod commit;
 mod export_store;
 mod files;
+mod key_pages;
 mod key_store;
 mod replay_store;
 mod schema;
@@ -29,6 +30,7 @@ pub(crate) use activity_store::{CountedBy, NewRequests, RequestLine};
 pub(crate) use commit::{Charge, ChargeError, Charged, Kept};
 pub(crate) use export_store::{ExportCharge, PaidRanges};
 pub(crate) use files::LostFile;
+pub(crate) use key_pages::{KeyPage, KeysWanted};
 pub(crate) use replay_store::{NewReplay, StoredReplay};
 pub(crate) use writer::Writer;
 

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::StateError;
 use super::files::FileId;
+use super::{StateError, key_pages};
 
 /// Marks a SQLite file as a state of signaldex ("sdxS"), so that files of other programs are never
 /// written.
@@ -131,6 +131,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, StateError> {
         return Err(StateError::foreign(path));
     }
     set_up(&connection).map_err(explained)?;
+    key_pages::add_functions(&connection).map_err(explained)?;
     migrate(&mut connection)?;
     Ok(connection)
 }

@@ -5,14 +5,13 @@ use axum::http::StatusCode;
 use time::UtcDateTime;
 
 use super::fields::{self, KeyFields};
-use super::table::Status;
 use crate::http::admin::figures;
 use crate::http::admin::form::Form;
 use crate::http::admin::guard::Visit;
 use crate::http::admin::layout::{self, PageLayout};
 use crate::http::admin::session::NewSecret;
 use crate::http::admin::{Admin, Answer};
-use crate::http::keys::KeyRecord;
+use crate::http::keys::{KeyRecord, KeyStatus};
 use crate::http::state::StateError;
 
 #[derive(Template)]
@@ -23,7 +22,7 @@ struct Page<'a> {
     id: &'a str,
     name: String,
     hint: &'a str,
-    status: Status,
+    status: KeyStatus,
     created: String,
     /// When the key was revoked, if it was.
     revoked: Option<String>,
@@ -87,8 +86,7 @@ pub(in crate::http::admin) fn rotate(admin: &Admin, visit: &Visit) -> Answer {
 }
 
 fn find(admin: &Admin, id: &str) -> Result<Option<KeyRecord>, StateError> {
-    let keys = admin.0.service.0.state.keys()?;
-    Ok(keys.into_iter().find(|key| key.id == id))
+    admin.0.service.0.state.key(id)
 }
 
 fn not_found(visit: &Visit) -> Answer {
@@ -108,7 +106,7 @@ fn show(
         id: &key.id,
         name: figures::key_name(&key.id, &key.settings.name),
         hint: key.hint.as_deref().unwrap_or_default(),
-        status: Status::of(key, UtcDateTime::now()),
+        status: KeyStatus::of(key, UtcDateTime::now()),
         created: figures::instant(key.created_at),
         revoked: key.revoked_at.map(figures::instant),
         is_trial: key.is_trial(),

@@ -78,8 +78,6 @@ pub(super) fn revoke(admin: &Admin, visit: &Visit) -> Answer {
 
 fn show(admin: &Admin, visit: &Visit, status: StatusCode, fields: KeyFields) -> Answer {
     let now = UtcDateTime::now();
-    let state = &admin.0.service.0.state;
-    let usage = state.usage(Some(Month::of(now)))?;
     let wanted = Form::parse(visit.query.as_bytes());
     let secret = visit.take_secret().map(|secret| Secret {
         name: secret.record.settings.name,
@@ -90,7 +88,7 @@ fn show(admin: &Admin, visit: &Visit, status: StatusCode, fields: KeyFields) -> 
         layout: PageLayout::of(visit, "API keys"),
         fields,
         secret,
-        table: Table::of(&state.keys()?, &usage, &wanted, now),
+        table: Table::read(&admin.0.service.0.state, &wanted, now)?,
         month: Month::of(now).to_string(),
         public_url: &admin.0.settings.public_url,
     };

@@ -1,18 +1,19 @@
 //! The table of keys, sorted and filtered by the query string.
 
-use std::cmp::Ordering;
-
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use time::UtcDateTime;
 
 use crate::http::admin::figures;
 use crate::http::admin::form::{Choice, Form};
 use crate::http::admin::overview::name_of;
-use crate::http::keys::KeyRecord;
+use crate::http::keys::{KeyRecord, KeyStatus};
 use crate::http::metering::{Counter, Counts};
-use crate::http::state::UsageLine;
+use crate::http::state::{KeyPage, KeysWanted, State, StateError};
 
-/// The filtered rows, sorted.
+/// Rows of a page.
+const PAGE_ROWS: u64 = 100;
+
+/// A page of the filtered rows, sorted.
 pub(super) struct Table {
     pub(super) headings: Vec<Heading>,
     pub(super) rows: Vec<Row>,
@@ -20,8 +21,13 @@ pub(super) struct Table {
     pub(super) find: String,
     pub(super) sort: &'static str,
     pub(super) order: &'static str,
-    /// Number of all keys, regardless of filters.
-    pub(super) all: usize,
+    /// Which of how many rows the page has, in words.
+    pub(super) shown: String,
+    /// The URLs of the pages around this one.
+    pub(super) previous: Option<String>,
+    pub(super) next: Option<String>,
+    /// Whether there is no key at all.
+    pub(super) is_empty: bool,
 }
 
 /// The heading of a sortable column.
@@ -34,19 +40,12 @@ pub(super) struct Heading {
     pub(super) is_number: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Status {
-    Active,
-    Expired,
-    Revoked,
-}
-
 /// A row of the table.
 pub(super) struct Row {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) hint: String,
-    pub(super) status: Status,
+    pub(super) status: KeyStatus,
     pub(super) scopes: String,
     pub(super) rate: String,
     pub(super) created: String,
@@ -72,64 +71,61 @@ const COLUMNS: [(&str, &str); 6] = [
     ("end", "Ends"),
 ];
 
-/// A key with its usage, which rows can be sorted by.
-struct Entry<'a> {
-    key: &'a KeyRecord,
-    status: Status,
-    counts: Counts,
-}
-
 impl Table {
-    /// The table for a query string with `status`, `find`, `sort` and `order`.
-    pub(super) fn of(
-        keys: &[KeyRecord],
-        usage: &[UsageLine],
+    /// The table for a query string with `status`, `find`, `sort`, `order` and `page`.
+    pub(super) fn read(
+        state: &State,
         wanted: &Form,
         now: UtcDateTime,
-    ) -> Table {
-        let counts_of = |id: &str| {
-            let line = usage.iter().find(|line| line.key_id == id);
-            line.map_or(Counts::default(), |line| line.counts)
-        };
-        let status = wanted.value("status");
-        let find = wanted.value("find").to_lowercase();
-        let entry = |key| Entry {
-            key,
-            status: Status::of(key, now),
-            counts: counts_of(&key.id),
-        };
-        let mut entries: Vec<Entry<'_>> = keys
-            .iter()
-            .map(entry)
-            .filter(|entry| status.is_empty() || entry.status.as_str() == status)
-            .filter(|entry| entry.has(&find))
-            .collect();
+    ) -> Result<Table, StateError> {
+        let mut statuses = KeyStatus::ALL.into_iter();
+        let status = statuses.find(|status| status.as_str() == wanted.value("status"));
         let sort = sort_of(wanted.value("sort"));
         let is_descending = wanted.value("order") == "desc";
-        entries.sort_by(|one, other| {
-            let order = one.compare(other, sort);
-            if is_descending {
-                order.reverse()
-            } else {
-                order
-            }
-        });
-        Table {
+        let order = if is_descending { "desc" } else { "asc" };
+        let found = state.key_page(&KeysWanted {
+            status,
+            find: wanted.value("find"),
+            sort,
+            is_descending,
+            page: wanted.value("page").parse().unwrap_or(1),
+            rows: PAGE_ROWS,
+            now,
+        })?;
+        let link = |page: u64| format!("{}&page={page}#keys", sorted_link(wanted, sort, order));
+        Ok(Table {
             headings: headings(wanted, sort, is_descending),
-            rows: entries.iter().map(Row::new).collect(),
-            statuses: [Status::Active, Status::Expired, Status::Revoked]
+            rows: found.keys.iter().map(|key| Row::new(key, now)).collect(),
+            statuses: KeyStatus::ALL
                 .map(|known| Choice {
                     value: known.as_str().to_owned(),
                     label: known.as_str().to_owned(),
-                    is_chosen: known.as_str() == status,
+                    is_chosen: Some(known) == status,
                 })
                 .into(),
             find: wanted.value("find").to_owned(),
             sort,
-            order: if is_descending { "desc" } else { "asc" },
-            all: keys.len(),
-        }
+            order,
+            shown: shown(&found),
+            previous: (found.page > 1).then(|| link(found.page - 1)),
+            next: (found.page * PAGE_ROWS < found.wanted).then(|| link(found.page + 1)),
+            is_empty: found.all == 0,
+        })
     }
+}
+
+/// 2 of 3 keys, or 101 to 200 of 250 keys.
+fn shown(found: &KeyPage) -> String {
+    let rows = found.keys.len() as u64;
+    let (shown, of) = if rows == found.wanted {
+        (figures::grouped(rows), found.all)
+    } else {
+        let before = (found.page - 1) * PAGE_ROWS;
+        let [first, last] = [before + 1, before + rows].map(figures::grouped);
+        (format!("{first} to {last}"), found.wanted)
+    };
+    let keys = if of == 1 { "key" } else { "keys" };
+    format!("{shown} of {} {keys}", figures::grouped(of))
 }
 
 /// The column of a name, or none: then active keys come first, newest first.
@@ -140,6 +136,13 @@ fn sort_of(name: &str) -> &'static str {
     known.find(|known| *known == name).unwrap_or_default()
 }
 
+/// The URL of the first page of what is wanted, in an order.
+fn sorted_link(wanted: &Form, sort: &str, order: &str) -> String {
+    let encoded = |name| utf8_percent_encode(wanted.value(name), NON_ALPHANUMERIC);
+    let (status, find) = (encoded("status"), encoded("find"));
+    format!("/keys?status={status}&find={find}&sort={sort}&order={order}")
+}
+
 fn headings(wanted: &Form, sort: &str, is_descending: bool) -> Vec<Heading> {
     let heading = |(column, label): (&'static str, &'static str), is_number| {
         let is_sorted = column == sort;
@@ -148,11 +151,9 @@ fn headings(wanted: &Form, sort: &str, is_descending: bool) -> Vec<Heading> {
             (true, true, _) | (false, _, false) => "asc",
             (true, false, _) | (false, _, true) => "desc",
         };
-        let encoded = |name| utf8_percent_encode(wanted.value(name), NON_ALPHANUMERIC);
-        let (status, find) = (encoded("status"), encoded("find"));
         Heading {
             label,
-            link: format!("/keys?status={status}&find={find}&sort={column}&order={order}#keys"),
+            link: format!("{}#keys", sorted_link(wanted, column, order)),
             sorted: match (is_sorted, is_descending) {
                 (false, _) => "",
                 (true, false) => "ascending",
@@ -167,72 +168,15 @@ fn headings(wanted: &Form, sort: &str, is_descending: bool) -> Vec<Heading> {
     columns.chain(counters).collect()
 }
 
-impl Entry<'_> {
-    /// Whether name, id or hint contain a lower-case text.
-    fn has(&self, text: &str) -> bool {
-        let hint = self.key.hint.as_deref().unwrap_or_default();
-        let texts = [&self.key.settings.name, &self.key.id, hint];
-        texts
-            .iter()
-            .any(|known| known.to_lowercase().contains(text))
-    }
-
-    fn compare(&self, other: &Entry<'_>, column: &str) -> Ordering {
-        let (one, two) = (&self.key.settings, &other.key.settings);
-        // Keys without expiry come last.
-        let end = |entry: &Entry<'_>| {
-            let end = entry.key.revoked_at.or(entry.key.settings.expires_at);
-            (end.is_none(), end)
-        };
-        let newest_first = || other.key.number.cmp(&self.key.number);
-        let order = match column {
-            "name" => one.name.to_lowercase().cmp(&two.name.to_lowercase()),
-            "scopes" => one.scopes.to_string().cmp(&two.scopes.to_string()),
-            "rate" => one.rate.cmp(&two.rate),
-            "created" => self.key.created_at.cmp(&other.key.created_at),
-            "end" => end(self).cmp(&end(other)),
-            "" | "status" => self.status.cmp(&other.status),
-            _ => {
-                let mut counters = Counter::ALL.into_iter();
-                let counter = counters.find(|counter| counter.as_str() == column);
-                let count = |counts: &Counts| counter.map(|counter| counts[counter.index()]);
-                count(&self.counts).cmp(&count(&other.counts))
-            }
-        };
-        order.then_with(newest_first)
-    }
-}
-
-impl Status {
-    pub(super) fn of(key: &KeyRecord, now: UtcDateTime) -> Status {
-        if key.revoked_at.is_some() {
-            Status::Revoked
-        } else if key.is_valid_at(now) {
-            Status::Active
-        } else {
-            Status::Expired
-        }
-    }
-
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Status::Active => "active",
-            Status::Expired => "expired",
-            Status::Revoked => "revoked",
-        }
-    }
-}
-
 impl Row {
-    fn new(entry: &Entry<'_>) -> Row {
-        let Entry { key, counts, .. } = *entry;
+    fn new((key, counts): &(KeyRecord, Counts), now: UtcDateTime) -> Row {
         let settings = &key.settings;
         let used = |counter: Counter| Used::new(counts[counter.index()], key.quota(counter));
         Row {
             id: key.id.clone(),
             name: figures::key_name(&key.id, &settings.name),
             hint: key.hint.clone().unwrap_or_default(),
-            status: entry.status,
+            status: KeyStatus::of(key, now),
             scopes: settings.scopes.to_string().replace(',', ", "),
             rate: format!("{}/s, burst {}", settings.rate, settings.burst),
             created: key.created_at.date().to_string(),
