@@ -6,11 +6,13 @@
 //! file locked by the waiting process, and comes after it.
 //!
 //! This is only for fairness; SQLite alone ensures mutual exclusion. A process that cannot open the file,
-//! or waits too long for it because another process is suspended, proceeds without it.
+//! or waits too long for it because another process is suspended, logs that and proceeds without it.
 
+use std::cell::Cell;
 use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -29,7 +31,10 @@ const TIMEOUT: Duration = Duration::from_secs(1);
 /// A writer's handle on the file. Each writer needs its own.
 #[derive(Debug)]
 pub(super) struct Turn {
-    file: Option<File>,
+    path: PathBuf,
+    file: io::Result<File>,
+    /// Whether the last transaction began without its turn.
+    is_missed: Cell<bool>,
 }
 
 /// Holds the lock of the file until dropped.
@@ -38,14 +43,16 @@ struct Next<'t>(Option<&'t File>);
 impl Turn {
     /// Creates the handle for a state file.
     pub(super) fn at(state: &Path) -> Turn {
-        let open = |path: &Path| {
-            let mut options = OpenOptions::new();
-            options.write(true).create(true).truncate(false).mode(MODE);
-            options.open(with_suffix(path, SUFFIX))
-        };
         // Resolve symbolic links, as SQLite does.
-        let file = std::fs::canonicalize(state).and_then(|path| open(&path));
-        Turn { file: file.ok() }
+        let state = std::fs::canonicalize(state).unwrap_or_else(|_| state.to_owned());
+        let path = with_suffix(&state, SUFFIX);
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(MODE);
+        Turn {
+            file: options.open(&path),
+            path,
+            is_missed: Cell::new(false),
+        }
     }
 
     /// Begins a transaction that writes, in turn.
@@ -58,18 +65,39 @@ impl Turn {
     }
 
     fn next(&self) -> Next<'_> {
-        let Some(file) = &self.file else {
-            return Next(None);
-        };
+        let taken = self.take();
+        self.report(taken.as_ref().err());
+        Next(taken.ok())
+    }
+
+    /// Locks the file, or says why that is not possible.
+    fn take(&self) -> Result<&File, String> {
+        let file = self.file.as_ref().map_err(ToString::to_string)?;
         let started = Instant::now();
         loop {
             match file.try_lock() {
-                Ok(()) => return Next(Some(file)),
+                Ok(()) => return Ok(file),
                 Err(TryLockError::WouldBlock) if started.elapsed() < TIMEOUT => {
                     thread::sleep(PAUSE)
                 }
-                Err(_) => return Next(None),
+                Err(TryLockError::WouldBlock) => return Err("another process holds it".to_owned()),
+                Err(TryLockError::Error(error)) => return Err(error.to_string()),
             }
+        }
+    }
+
+    /// Logs the first transaction without its turn, and the first with it again.
+    fn report(&self, error: Option<&String>) {
+        let was_missed = self.is_missed.replace(error.is_some());
+        let file = self.path.display();
+        match error {
+            Some(error) if !was_missed => tracing::warn!(
+                %file,
+                %error,
+                "the file for turns cannot be locked; each commit waits up to a second and goes on without"
+            ),
+            None if was_missed => tracing::info!(%file, "the file for turns can be locked again"),
+            _ => {}
         }
     }
 }
