@@ -1,5 +1,7 @@
 //! Metrics: counters and gauges in the text format of Prometheus.
 
+mod process;
+
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
@@ -10,6 +12,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 use crate::corpus::ClusterStatus;
@@ -110,13 +113,17 @@ impl Metrics {
     }
 
     fn register(&self) {
-        let mut registry = Registry::with_prefix("signaldex");
-        self.register_requests(&mut registry);
-        self.register_work(&mut registry);
-        self.register_following(&mut registry);
-        self.register_cluster(&mut registry);
+        let mut all = Registry::default();
+        all.register_collector(Box::new(process::Process));
+        let registry = all.sub_registry_with_prefix("signaldex");
+        let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
+        registry.register("build", "The version of the program", version);
+        self.register_requests(registry);
+        self.register_work(registry);
+        self.register_following(registry);
+        self.register_cluster(registry);
         if let Ok(mut current) = self.registry.lock() {
-            *current = registry;
+            *current = all;
         }
     }
 
