@@ -22,6 +22,7 @@
 
 mod activity;
 mod admin;
+mod admin_host;
 mod answer;
 mod asking;
 mod call;

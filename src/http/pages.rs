@@ -1,5 +1,6 @@
 //! Pages without a key: health, readiness, the API reference.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -94,8 +95,13 @@ pub(super) fn root(parts: &Parts) -> Result<Answer, Problem> {
 }
 
 /// A page of the API reference.
-pub(super) fn docs(parts: &Parts, html: &'static str) -> Result<Answer, Problem> {
+pub(super) fn docs(service: &Shared, parts: &Parts, html: &str) -> Result<Answer, Problem> {
     request::refuse_parameters(parts.uri.query())?;
+    let url = match service.public_url.get() {
+        Some(url) => Cow::from(url),
+        None => Cow::from(request::url(parts)),
+    };
+    let html = reference::addressed(html, &url);
     let answer = Answer::new("text/html; charset=utf-8", html);
     Ok(answer.with(CONTENT_SECURITY_POLICY, reference::CONTENT_POLICY.as_str()))
 }

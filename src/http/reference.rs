@@ -18,9 +18,9 @@ pub(super) use form::CONTENT_POLICY;
 /// The head of every page, with `TITLE` for its title.
 const HEAD: &str = include_str!("reference/head.html");
 
-/// How to send a request; the first section of every page.
+/// How to send a request, with `SERVICE_URL` for the address; the first section of every page.
 const SETUP: &str = "<p>The examples read the address of the service and an API key from two variables:</p>\n\
-     <pre>export SIGNALDEX_URL=http://127.0.0.1:8080\nexport SIGNALDEX_KEY=sdx_…</pre>\n";
+     <pre>export SIGNALDEX_URL=SERVICE_URL\nexport SIGNALDEX_KEY=sdx_…</pre>\n";
 
 /// Errors of every endpoint that needs a key.
 const COMMON_ERRORS: [Code; 5] = [
@@ -225,6 +225,11 @@ pub(super) fn index() -> &'static str {
 pub(super) fn page(slug: &str) -> Option<&'static str> {
     let index = PAGES.iter().position(|page| page.slug == slug)?;
     RENDERED.get(index).map(String::as_str)
+}
+
+/// A page as it is sent, with the address of the service.
+pub(super) fn addressed(page: &str, url: &str) -> String {
+    page.replacen("SERVICE_URL", &escape(url), 1)
 }
 
 fn index_html() -> String {

@@ -18,6 +18,9 @@ const ECHO_CHARS_MAX: usize = 64;
 /// Maximum bytes of host and port; DNS names have at most 253.
 const HOST_BYTES_MAX: usize = 261;
 
+/// The default address of `signaldex serve`.
+const DEFAULT_HOST: &str = "127.0.0.1:8080";
+
 /// Refuses ambiguous framing, a missing host, and a URI that is too long.
 pub(crate) fn check(parts: &Parts) -> Result<(), Problem> {
     check_framing(&parts.headers)?;
@@ -37,6 +40,31 @@ pub(crate) fn check(parts: &Parts) -> Result<(), Problem> {
 pub(crate) fn base(parts: &Parts) -> &str {
     let nested = parts.extensions.get::<NestedPath>();
     nested.map_or("", |path| path.as_str().trim_end_matches('/'))
+}
+
+/// The URL that was asked, without a final `/`, to be shown as part of a command. A host that a shell might
+/// run is not shown, but the default address in its place.
+pub(crate) fn url(parts: &Parts) -> String {
+    let is_plain = |host: &&str| {
+        let mut bytes = host.bytes();
+        !host.is_empty()
+            && bytes.all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte))
+    };
+    let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
+    let host = host.filter(is_plain).unwrap_or(DEFAULT_HOST);
+    let scheme = if is_https(&parts.headers) {
+        "https"
+    } else {
+        "http"
+    };
+    format!("{scheme}://{host}{}", base(parts))
+}
+
+/// Whether a proxy says that it was asked over TLS.
+pub(crate) fn is_https(headers: &HeaderMap) -> bool {
+    headers
+        .get("x-forwarded-proto")
+        .is_some_and(|protocol| protocol.as_bytes().eq_ignore_ascii_case(b"https"))
 }
 
 /// Whether a body follows. Bodies are never read, so the connection must then be closed.

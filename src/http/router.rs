@@ -322,7 +322,7 @@ impl<'p> Endpoint<'p> {
             Endpoint::Ready => pages::ready(service, parts),
             Endpoint::OpenApi => pages::openapi(parts),
             Endpoint::Root => pages::root(parts),
-            Endpoint::Docs(html) => pages::docs(parts, html),
+            Endpoint::Docs(html) => pages::docs(service, parts, html),
         }
     }
 }

@@ -6,6 +6,7 @@
 
 use std::future::Future;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -21,6 +22,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use super::admin_host;
 use super::free_answers;
 use super::keyring::FOLLOW_INTERVAL;
 use super::limits::{HEAD_BYTES_MAX, ServerLimits};
@@ -47,6 +49,7 @@ pub struct Server {
     service: Service,
     routes: Router,
     limits: ServerLimits,
+    hurry: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 impl Server {
@@ -56,7 +59,15 @@ impl Server {
             routes: service.catch_all_router(),
             service,
             limits,
+            hurry: Box::pin(std::future::pending()),
         }
+    }
+
+    /// Ends [`drain_time`](ServerLimits::drain_time) early once this is ready, as when the process is asked to
+    /// stop a second time.
+    pub fn hurry(self, hurry: impl Future<Output = ()> + Send + 'static) -> Server {
+        let hurry = Box::pin(hurry);
+        Server { hurry, ..self }
     }
 
     /// Serves these routes instead, into which a host has merged those of the service.
@@ -71,7 +82,7 @@ impl Server {
     /// # Errors
     /// None currently; connections may fail without the server failing.
     pub async fn run(
-        self,
+        mut self,
         listener: TcpListener,
         stop: impl Future<Output = ()>,
     ) -> io::Result<()> {
@@ -81,9 +92,10 @@ impl Server {
         let (stop_recording, is_over) = oneshot::channel();
         let recorder = tokio::spawn(free_answers::record_all(self.service.clone(), is_over));
         let (service, drain_time) = (self.service.clone(), self.limits.drain_time);
+        let hurry = std::mem::replace(&mut self.hurry, Box::pin(std::future::pending()));
         let mut stop = std::pin::pin!(async move {
             stop.await;
-            drain(&service, drain_time).await;
+            drain(&service, drain_time, hurry).await;
         });
         loop {
             tokio::select! {
@@ -140,13 +152,14 @@ impl Server {
 }
 
 /// Keeps answering for a while, with `/readyz` at 503.
-async fn drain(service: &Service, time: Duration) {
+async fn drain(service: &Service, time: Duration, hurry: impl Future<Output = ()>) {
     if time.is_zero() {
         return;
     }
     tracing::info!("draining");
     service.0.is_draining.store(true, Ordering::Relaxed);
-    tokio::time::sleep(time).await;
+    // Either way it is over; a timer that has run out is no error.
+    let _ = tokio::time::timeout(time, hurry).await;
 }
 
 /// Drives a connection until it ends.
@@ -184,11 +197,13 @@ async fn follow(service: Service) {
     }
 }
 
-/// Serves `/metrics` on a listener of its own; never expose it to untrusted clients.
+/// Serves `/metrics` on a listener of its own; never expose it to untrusted clients. Requests to foreign hosts
+/// are answered 403, see [`Service::allow_admin_hosts`].
 ///
 /// [`serve_admin`](super::serve_admin) serves them too, beside the dashboard.
 pub async fn serve_metrics(listener: TcpListener, service: Service) {
-    serve_routes(listener, metrics_routes(service)).await;
+    let routes = metrics_routes(service.clone());
+    serve_routes(listener, admin_host::guarded(routes, service)).await;
 }
 
 /// The route `/metrics`.

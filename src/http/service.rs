@@ -70,6 +70,8 @@ pub(super) struct Shared {
     pub(super) following: ArcSwapOption<Reported>,
     pub(super) log: OnceLock<LogWriter>,
     pub(super) origins: OnceLock<AllowedOrigins>,
+    pub(super) admin_hosts: OnceLock<Vec<String>>,
+    pub(super) public_url: OnceLock<String>,
     /// Whether the server has been told to stop and waits for the load balancer to notice.
     pub(super) is_draining: AtomicBool,
 }
@@ -120,6 +122,8 @@ impl Service {
             following: ArcSwapOption::empty(),
             log: OnceLock::new(),
             origins: OnceLock::new(),
+            admin_hosts: OnceLock::new(),
+            public_url: OnceLock::new(),
             is_draining: AtomicBool::new(false),
         })))
     }
@@ -174,6 +178,19 @@ impl Service {
     /// origin can. Only the first call has an effect.
     pub fn allow_origins(&self, origins: Vec<AllowedOrigin>) {
         let _ = self.0.origins.set(AllowedOrigins::new(origins));
+    }
+
+    /// Lets [`serve_admin`](super::serve_admin) and [`serve_metrics`](super::serve_metrics) answer requests to
+    /// these host names, without ports. By default, they answer only to IP addresses and `localhost`, so that
+    /// no web page reads them under a name of its own. Only the first call has an effect.
+    pub fn allow_admin_hosts(&self, names: Vec<String>) {
+        let _ = self.0.admin_hosts.set(names);
+    }
+
+    /// Sets the URL under which clients find the service, without a final `/`, which the API reference then
+    /// names. By default, it names the address that was asked. Only the first call has an effect.
+    pub fn set_public_url(&self, url: impl Into<String>) {
+        let _ = self.0.public_url.set(url.into());
     }
 
     /// The metrics in the text format of Prometheus.

@@ -68,6 +68,8 @@ fn links_documents_and_problems_follow_the_path_of_the_host() {
             !page.contains("href=\"/"),
             "{path} has links that leave the host's path"
         );
+        let url = format!("export SIGNALDEX_URL=http://{}{base}\n", fixture.address);
+        assert!(page.contains(&url), "{path} names {url}");
     }
     for path in ["/", "/elsewhere"] {
         let own = ask(&fixture, path, "");

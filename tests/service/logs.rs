@@ -41,8 +41,13 @@ struct Service {
 
 impl Service {
     fn start(state: &Path, errors: Stdio) -> Service {
+        Service::start_with(state, errors, &[])
+    }
+
+    fn start_with(state: &Path, errors: Stdio, options: &[&str]) -> Service {
         let mut process = program()
             .args(["serve", "--addr", "127.0.0.1:0"])
+            .args(options)
             .args(["--admin-addr", "127.0.0.1:0", "--state"])
             .arg(state)
             .stdout(Stdio::piped())
@@ -265,4 +270,86 @@ fn a_line_of_a_request_names_its_key_and_not_its_secret() {
     let hint = format!("{}…{}", &secret[..8], &secret[secret.len() - 4..]);
     assert_eq!(line["key_hint"], hint);
     assert!(!log.contains(secret));
+}
+
+/// The lines of a log, each of which is an object with a level and a message.
+fn json_lines(log: &str) -> Vec<serde_json::Value> {
+    let lines = log.lines().map(|line| {
+        let line: serde_json::Value =
+            serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"));
+        for member in ["timestamp", "level", "message"] {
+            assert!(line[member].is_string(), "{member}: {line}");
+        }
+        line
+    });
+    lines.collect()
+}
+
+#[test]
+fn a_json_log_is_json_from_the_first_line_to_the_last() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = directory.path().join("state.db");
+    let (mut reader, writer) = pipe().expect("a pipe");
+    let options = ["--log-format", "json"];
+    let mut service = Service::start_with(&state, Stdio::from(writer), &options);
+    assert_eq!(service.search(1), (1, 1));
+    assert!(service.stop().success());
+    let mut log = String::new();
+    reader.read_to_string(&mut log).expect("a log");
+    let lines = json_lines(&log);
+    let message = lines[0]["message"].as_str().expect("a message");
+    let listening = format!("signaldex: listening on http://{}", service.address);
+    assert!(message.starts_with(&listening), "{message}");
+    assert!(lines.iter().any(|line| line["message"] == "answered"));
+
+    // The reason for not starting is such a line as well.
+    for refused in [
+        vec!["serve", "nowhere"],
+        vec!["serve", "@sample", "--addr", "192.0.2.1:80"],
+    ] {
+        let output = program()
+            .args(&refused)
+            .args([
+                "--log-format",
+                "json",
+                "--admin-addr",
+                "127.0.0.1:0",
+                "--state",
+            ])
+            .arg(directory.path().join("other.db"))
+            .output()
+            .expect("the program runs");
+        let said = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let lines = json_lines(&said);
+        let last = lines.last().expect("a line");
+        assert_eq!(last["level"], "ERROR", "{said}");
+    }
+}
+
+#[test]
+fn a_turn_that_cannot_be_had_is_logged_with_its_file() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = directory.path().join("state.db");
+    let (mut reader, writer) = pipe().expect("a pipe");
+    let mut service = Service::start(&state, Stdio::from(writer));
+    let turn = directory.path().join("state.db-turn");
+    let turn = File::options().write(true).open(turn).expect("the file");
+    turn.lock().expect("locked");
+    assert_eq!(service.search(3), (3, 3), "without its turn");
+    turn.unlock().expect("unlocked");
+    assert_eq!(service.search(1), (1, 1));
+    assert!(service.stop().success());
+    let mut log = String::new();
+    reader.read_to_string(&mut log).expect("a log");
+    let lines = json_lines(&log);
+    let of = |level: &str| -> Vec<String> {
+        let lines = lines.iter().filter(|line| line["level"] == level);
+        let about = lines.filter(|line| line.to_string().contains("state.db-turn"));
+        about.map(ToString::to_string).collect()
+    };
+    // Once for the thread that charges, and once where another write falls into these seconds.
+    assert!((1..=2).contains(&of("WARN").len()), "{log}");
+    assert!(of("WARN")[0].contains("another process holds it"), "{log}");
+    assert_eq!(of("INFO").len(), 1, "and when it is well again: {log}");
 }

@@ -4,6 +4,7 @@
 //! state holds exactly what its answers said was charged.
 
 mod activity;
+mod admin_hosts;
 mod changes;
 mod charges;
 mod client;
@@ -26,10 +27,12 @@ mod hostile;
 mod index_faults;
 #[cfg(feature = "cli")]
 mod key_commands;
+mod key_pages;
 #[cfg(feature = "cli")]
 mod logs;
 mod mcp;
 mod metering;
+mod metrics;
 mod mistakes;
 mod openapi;
 #[cfg(feature = "cli")]

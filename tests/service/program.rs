@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -65,8 +66,16 @@ fn start(
 
 /// Runs a command that serves and waits until it listens.
 pub(crate) fn launch(
-    mut command: Command,
+    command: Command,
 ) -> (Child, SocketAddr, BufReader<std::process::ChildStderr>) {
+    let (service, [address, _], errors) = launch_both(command);
+    (service, address, errors)
+}
+
+/// As [`launch`], with the address of the dashboard.
+fn launch_both(
+    mut command: Command,
+) -> (Child, [SocketAddr; 2], BufReader<std::process::ChildStderr>) {
     let mut service = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -75,12 +84,12 @@ pub(crate) fn launch(
     let mut errors = BufReader::new(service.stderr.take().expect("standard error"));
     let mut line = String::new();
     errors.read_line(&mut line).expect("a line");
-    let address = line
-        .split("http://")
-        .nth(1)
-        .and_then(|rest| rest.split(',').next())
-        .expect("an address");
-    (service, address.parse().expect("an address"), errors)
+    let mut addresses = line.split("http://").skip(1).map(|rest| {
+        let end = rest.find([',', '/']).expect("the end of an address");
+        rest[..end].parse().expect("an address")
+    });
+    let mut next = || addresses.next().expect("an address");
+    (service, [next(), next()], errors)
 }
 
 #[test]
@@ -241,6 +250,81 @@ fn every_stop_signal_ends_the_service_gracefully() {
         assert!(stop.expect("kill").success());
         let status = service.wait().expect("an exit status");
         assert_eq!(status.code(), Some(0), "{name}");
+    }
+}
+
+/// Longer than a service takes to notice a signal.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn terminate(service: &Child) {
+    let sent = Command::new("kill")
+        .args(["-TERM", &service.id().to_string()])
+        .status();
+    assert!(sent.expect("kill").success());
+}
+
+#[test]
+fn a_second_signal_ends_the_drain() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = directory.path().join("state.db");
+    let (mut service, address, _errors) = serve(&state, &["--drain-time", "600"]);
+    let ready = || client::request(address, "GET", "/readyz", &[]).status;
+    assert_eq!(ready(), 200);
+    terminate(&service);
+    let started = Instant::now();
+    while ready() != 503 {
+        assert!(started.elapsed() < PATIENCE, "it does not drain");
+    }
+    assert!(service.try_wait().expect("a process").is_none());
+    terminate(&service);
+    while service.try_wait().expect("a process").is_none() {
+        assert!(started.elapsed() < PATIENCE, "it drains on");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let status = service.wait().expect("an exit");
+    assert_eq!(status.code(), Some(0));
+}
+
+#[test]
+fn the_reference_names_the_public_url_and_the_admin_address_its_names() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = directory.path().join("state.db");
+    let options = [
+        "--public-url",
+        "https://signals.example/v/",
+        "--admin-host",
+        "dash.example",
+        "--admin-host",
+        "Metrics.internal",
+    ];
+    let mut command = program();
+    command.args([
+        "serve",
+        "--addr",
+        "127.0.0.1:0",
+        "--admin-addr",
+        "127.0.0.1:0",
+    ]);
+    command.args(options).arg("--state").arg(&state);
+    let (mut service, [address, admin], _errors) = launch_both(command);
+    let page = client::request(address, "GET", "/docs", &[]);
+    let page = String::from_utf8(page.body).expect("text");
+    assert!(page.contains("export SIGNALDEX_URL=https://signals.example/v\n"));
+    for (host, expected) in [
+        ("dash.example", 200),
+        ("DASH.example:443", 200),
+        ("metrics.internal:9464", 200),
+        ("dash.example.evil", 403),
+    ] {
+        let request = format!("GET /metrics HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+        let answer = client::parse(&client::raw(admin, request.as_bytes()));
+        assert_eq!(answer.status, expected, "{host}");
+    }
+    service.kill().expect("killed");
+    service.wait().expect("gone");
+    for wrong in ["http://dash.example", "dash.example:443", "a b", ""] {
+        let output = run(&state, &["serve", "--admin-host", wrong]);
+        assert_eq!(output.status.code(), Some(2), "{wrong}");
     }
 }
 

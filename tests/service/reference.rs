@@ -5,6 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::client;
 use crate::fixture::Fixture;
 
 /// Path of a page, its endpoint in the OpenAPI document, and the request of its example.
@@ -196,4 +197,36 @@ fn the_examples_run() {
         }
     }
     fixture.note(fixture.recorded());
+}
+
+#[test]
+fn the_reference_names_the_address_that_was_asked() {
+    let fixture = Fixture::start();
+    let named = |headers: &[(&str, &str)]| {
+        let mut text = "GET /docs/search-signals HTTP/1.1\r\nconnection: close\r\n".to_owned();
+        for (name, value) in headers {
+            text.push_str(&format!("{name}: {value}\r\n"));
+        }
+        text.push_str("\r\n");
+        let answer = client::parse(&client::raw(fixture.address, text.as_bytes()));
+        assert_eq!(answer.status, 200);
+        let page = String::from_utf8(answer.body).expect("text");
+        let url = page
+            .split("export SIGNALDEX_URL=")
+            .nth(1)
+            .expect("the address");
+        url.split('\n').next().expect("a line").to_owned()
+    };
+    let host = |host| ("host", host);
+    assert_eq!(named(&[host("api.example")]), "http://api.example");
+    assert_eq!(named(&[host("[::1]:8080")]), "http://[::1]:8080");
+    let proxied = ("x-forwarded-proto", "https");
+    assert_eq!(
+        named(&[host("api.example"), proxied]),
+        "https://api.example"
+    );
+    // A line to paste into a shell has no host that a shell would run.
+    for odd in ["$(reboot)", "a;reboot", "a&b", "'x'"] {
+        assert_eq!(named(&[host(odd)]), "http://127.0.0.1:8080", "{odd}");
+    }
 }

@@ -131,7 +131,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if is_closed_pipe(&*failure) => ExitCode::SUCCESS,
         Err(failure) => {
-            stderr::say(format_args!("signaldex: {failure:#}"));
+            stderr::fail(format_args!("signaldex: {failure:#}"));
             ExitCode::FAILURE
         }
     };

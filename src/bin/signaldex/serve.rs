@@ -14,6 +14,7 @@ use signaldex::{Index, sample};
 use time::Date;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
 use tracing::level_filters::LevelFilter;
 
 use crate::cluster::{ClusterOptions, Member};
@@ -69,6 +70,16 @@ enum LogFormat {
     Json,
 }
 
+impl LogFormat {
+    fn is_json(self) -> bool {
+        match self {
+            LogFormat::Auto => !std::io::stderr().is_terminal(),
+            LogFormat::Text => false,
+            LogFormat::Json => true,
+        }
+    }
+}
+
 /// The dashboard, the search page and the metrics.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Dashboard")]
@@ -81,10 +92,20 @@ struct AdminOptions {
         env = "SIGNALDEX_ADMIN_ADDR"
     )]
     admin_addr: SocketAddr,
+    /// A host name under which that address may be asked, beside localhost and IP addresses; repeatable
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        value_parser = parse_host_name,
+        env = "SIGNALDEX_ADMIN_HOST"
+    )]
+    admin_host: Vec<String>,
     /// Seconds until a dashboard session expires
     #[arg(long, value_name = "SECONDS", default_value = "43200", value_parser = parse_seconds, env = "SIGNALDEX_ADMIN_SESSION")]
     admin_session: Duration,
-    /// Where clients find the service, for the commands that the dashboard shows; by default --addr
+    /// Where clients find the service, for the commands that the dashboard and the API reference show; by default
+    /// --addr, and in the reference the address that was asked
     #[arg(long, value_name = "URL", env = "SIGNALDEX_PUBLIC_URL")]
     public_url: Option<String>,
 }
@@ -161,8 +182,9 @@ impl Source {
 impl Serve {
     pub(crate) fn run(self) -> Result<(), Failure> {
         disable_huge_pages();
-        let log = log::start();
-        start_logs(self.log, self.log_format, log.clone());
+        let is_json = self.log_format.is_json();
+        let log = log::start(is_json);
+        start_logs(self.log, is_json, log.clone());
         let state = self.state.open()?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -172,7 +194,7 @@ impl Serve {
 
     async fn serve(self, state: State, log: LogWriter) -> Result<(), Failure> {
         // Before the addresses are announced: from then on a signal has to stop it gracefully.
-        let stop = stop_signal()?;
+        let signals = count_signals()?;
         let listener = listen(self.addr, "--addr").await?;
         let admin_listener = listen(self.admin.admin_addr, "--admin-addr").await?;
         let (address, admin_address) = (listener.local_addr()?, admin_listener.local_addr()?);
@@ -200,10 +222,11 @@ impl Serve {
         let _follower = replica
             .map(|replica| replica.follow(service.clone()))
             .transpose()?;
-        let server = Server::new(service.clone(), self.bounds.server_limits());
+        let server = Server::new(service.clone(), self.bounds.server_limits())
+            .hurry(signalled(signals.clone(), 2));
         let admin = Admin::new(service, self.admin.settings(address));
         let admin = tokio::spawn(serve_admin(admin_listener, admin));
-        let outcome = run(server, listener, stop, source).await;
+        let outcome = run(server, listener, signalled(signals, 1), source).await;
         admin.abort();
         outcome
     }
@@ -220,6 +243,10 @@ impl Serve {
         };
         if !self.cors_origin.is_empty() {
             service.allow_origins(self.cors_origin.clone());
+        }
+        service.allow_admin_hosts(self.admin.admin_host.clone());
+        if let Some(url) = &self.admin.public_url {
+            service.set_public_url(url.trim_end_matches('/'));
         }
         Ok(service)
     }
@@ -310,21 +337,16 @@ async fn listen(address: SocketAddr, option: &str) -> Result<TcpListener, Failur
 
 /// Lines on standard error. One that cannot be written is dropped; reporting that there would fail as
 /// well, and panic.
-fn start_logs(level: LevelFilter, format: LogFormat, log: LogWriter) {
-    let is_text = match format {
-        LogFormat::Auto => std::io::stderr().is_terminal(),
-        LogFormat::Text => true,
-        LogFormat::Json => false,
-    };
+fn start_logs(level: LevelFilter, is_json: bool, log: LogWriter) {
     let lines = tracing_subscriber::fmt()
         .with_target(false)
         .with_max_level(level)
         .with_writer(move || log.clone())
         .log_internal_errors(false);
-    if is_text {
-        lines.init();
-    } else {
+    if is_json {
         lines.json().flatten_event(true).init();
+    } else {
+        lines.init();
     }
 }
 
@@ -355,19 +377,39 @@ fn show_dashboard(address: SocketAddr, token: Option<AdminToken>, state: &StateF
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-/// Ready when the process is asked to stop: by a supervisor, from a keyboard, or because its
-/// terminal was closed.
-fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
+/// How often the process has been asked to stop: by a supervisor, from a keyboard, or because its terminal was
+/// closed.
+fn count_signals() -> Result<watch::Receiver<u32>, Failure> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut hangup = signal(SignalKind::hangup())?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-            _ = hangup.recv() => {}
+    let (count, counted) = watch::channel(0);
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+                _ = hangup.recv() => {}
+            }
+            count.send_modify(|count| *count += 1);
         }
-    })
+    });
+    Ok(counted)
+}
+
+/// Ready when the process has been asked to stop so many times.
+async fn signalled(mut signals: watch::Receiver<u32>, times: u32) {
+    // The counter only ends with the runtime.
+    let _ = signals.wait_for(|&count| count >= times).await;
+}
+
+/// Reads a host name, in the form that a `Host` header has it in, without a port.
+fn parse_host_name(text: &str) -> Result<String, String> {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    if !text.is_empty() && text.bytes().all(is_allowed) {
+        return Ok(text.to_owned());
+    }
+    Err("a host name is needed, such as dash.example, without scheme and port".to_owned())
 }
 
 pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {

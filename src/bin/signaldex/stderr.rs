@@ -4,24 +4,39 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::OnceLock;
 
+/// What a message tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Severity {
+    Note,
+    Failure,
+}
+
 /// What takes the messages in place of standard error.
-type Redirect = Box<dyn Fn(fmt::Arguments<'_>) + Send + Sync>;
+type Redirect = Box<dyn Fn(Severity, fmt::Arguments<'_>) + Send + Sync>;
 
 static REDIRECT: OnceLock<Redirect> = OnceLock::new();
 
 /// Writes a line, unlike `eprintln!` without a panic where that fails.
 pub(crate) fn say(message: impl fmt::Display) {
-    let message = format_args!("{message}\n");
+    write(Severity::Note, format_args!("{message}"));
+}
+
+/// As [`say`], of what ends a command or a thread.
+pub(crate) fn fail(message: impl fmt::Display) {
+    write(Severity::Failure, format_args!("{message}"));
+}
+
+fn write(severity: Severity, message: fmt::Arguments<'_>) {
     if let Some(redirect) = REDIRECT.get() {
-        redirect(message);
+        redirect(severity, message);
     } else {
-        let _ = io::stderr().write_fmt(message);
+        let _ = io::stderr().write_fmt(format_args!("{message}\n"));
     }
 }
 
 /// From now on messages go there, the first time that this is called.
 #[cfg(feature = "cli")]
-pub(crate) fn redirect(to: impl Fn(fmt::Arguments<'_>) + Send + Sync + 'static) {
+pub(crate) fn redirect(to: impl Fn(Severity, fmt::Arguments<'_>) + Send + Sync + 'static) {
     let _ = REDIRECT.set(Box::new(to));
 }
 

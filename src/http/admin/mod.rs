@@ -48,6 +48,7 @@ pub(crate) use token::TokenHash;
 use self::guard::Visit;
 use self::layout::Failed;
 use self::session::Sessions;
+use super::admin_host;
 use super::server::{metrics_routes, serve_routes};
 use super::service::Service;
 use crate::catch_damage;
@@ -101,7 +102,8 @@ impl Admin {
         }))
     }
 
-    /// The routes below `/`: pages, assets, and `/metrics`.
+    /// The routes below `/`: pages, assets, and `/metrics`. They answer to any `Host`; a host that mounts them
+    /// decides which it serves.
     pub fn router(&self) -> Router {
         let guarded = Router::new()
             .route("/", get(page(overview::show)))
@@ -136,9 +138,11 @@ impl Admin {
     }
 }
 
-/// Serves the dashboard, the search page and `/metrics`, until the future is dropped.
+/// Serves the dashboard, the search page and `/metrics`, until the future is dropped. Requests to foreign hosts
+/// are answered 403, see [`Service::allow_admin_hosts`].
 pub async fn serve_admin(listener: TcpListener, admin: Admin) {
-    serve_routes(listener, admin.router()).await;
+    let routes = admin_host::guarded(admin.router(), admin.0.service.clone());
+    serve_routes(listener, routes).await;
 }
 
 /// A handler that renders a page on a thread for blocking work.

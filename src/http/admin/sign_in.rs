@@ -15,6 +15,7 @@ use super::layout::{self, Failed, PageLayout};
 use super::seal::Nonce;
 use super::token::TokenHash;
 use super::{Admin, Answer};
+use crate::http::request;
 
 /// The page after signing in, by default.
 const START: &str = "/";
@@ -110,10 +111,11 @@ fn own_path(wanted: &str) -> &str {
 /// TLS proxy announces itself. A client that forges that header harms only itself.
 fn set_cookie(value: &str, lifetime: Duration, headers: &HeaderMap) -> String {
     let seconds = lifetime.as_secs();
-    let is_secure = headers
-        .get("x-forwarded-proto")
-        .is_some_and(|protocol| protocol.as_bytes().eq_ignore_ascii_case(b"https"));
-    let secure = if is_secure { "; Secure" } else { "" };
+    let secure = if request::is_https(headers) {
+        "; Secure"
+    } else {
+        ""
+    };
     format!("{COOKIE_NAME}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
 }
 
