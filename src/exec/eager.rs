@@ -12,7 +12,7 @@ use super::buffer_pool::PooledCandidates;
 use super::execution::BoundRange;
 use super::live::{LiveSegment, Request};
 use super::matches::{MatchRun, Matches};
-use super::observer::{Counters, Observer, Part, Run, Strategy};
+use super::observer::{Counters, Observer, Run, Strategy};
 use super::operand::{BoundCheck, Operand};
 use super::output::OutputBuffer;
 use super::remaining::Remaining;
@@ -21,7 +21,8 @@ use crate::encoding::row::Row;
 use crate::encoding::zone_map::Overlap;
 use crate::kernels::block::BLOCK_ROWS;
 use crate::plan::{
-    self, Clause, Estimate, NoMatch, PhraseStep, Planned, RangeStep, Step, StepSink, Strategies,
+    self, Clause, Estimate, NoMatch, Part, PhraseStep, Planned, RangeStep, Step, StepSink,
+    Strategies,
 };
 use crate::query::Filter;
 use crate::segment::Segment;
@@ -127,7 +128,7 @@ impl<O: Observer> Evaluated<'_, O> {
                 check.passes(Row::of(block, offset))
             });
             let left = || self.candidates.count().into();
-            let part = (phrase.clause, phrase.estimate);
+            let part = Part::kept(phrase.clause, phrase.estimate);
             self.observer.applied(part, started, left);
         }
         let run = Run {
@@ -217,7 +218,7 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
         let deleted = deleted.block(self.window.block());
         self.candidates.subtract(deleted);
         let estimate = Estimate::exact(self.live.deleted.row_count());
-        self.applied((Clause::Deleted, estimate), started)
+        self.applied(Part::excluded(Clause::Deleted, estimate), started)
     }
 
     /// Applies the conditions on columns, after what is required.
@@ -227,7 +228,7 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
             let started = O::now();
             let range = BoundRange::bind(self.live.segment, &step);
             range.narrow(&mut self.candidates);
-            self.applied((step.clause, step.estimate), started)?;
+            self.applied(Part::kept(step.clause, step.estimate), started)?;
         }
         Ok(())
     }
@@ -247,18 +248,27 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
 
     /// Makes the rows of a step the candidates.
     fn load(&mut self, step: &Step<'q>) -> Planned<'q> {
-        self.apply(step, |evaluation, set| {
-            set.load_into(&mut evaluation.candidates, evaluation.window.block());
-            evaluation.restrict();
-        })
+        self.apply(
+            step,
+            Part::kept(step.clause, step.estimate),
+            |evaluation, set| {
+                set.load_into(&mut evaluation.candidates, evaluation.window.block());
+                evaluation.restrict();
+            },
+        )
     }
 
     /// Binds a step and applies it in some way.
     #[inline(always)]
-    fn apply(&mut self, step: &Step<'q>, how: impl FnOnce(&mut Self, &Operand<'_>)) -> Planned<'q> {
+    fn apply(
+        &mut self,
+        step: &Step<'q>,
+        part: Part<'q>,
+        how: impl FnOnce(&mut Self, &Operand<'_>),
+    ) -> Planned<'q> {
         let started = O::now();
         how(self, &Operand::bind(self.live.segment, step, false));
-        self.applied((step.clause, step.estimate), started)
+        self.applied(part, started)
     }
 
     /// Removes candidates of the window that are not in the range.
@@ -272,7 +282,7 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
         let left = || self.candidates.count().into();
         self.observer.applied(part, started, left);
         if self.candidates.are_none() {
-            return Err(NoMatch(part.0));
+            return Err(NoMatch(part.clause));
         }
         Ok(())
     }
@@ -291,9 +301,13 @@ impl<'q, O: Observer> StepSink<'q> for Evaluation<'_, '_, 'q, O> {
             }
             self.load(&first)?;
         }
-        self.apply(&step, |evaluation, set| {
-            set.narrow(&mut evaluation.candidates, evaluation.window.block());
-        })
+        self.apply(
+            &step,
+            Part::kept(step.clause, step.estimate),
+            |evaluation, set| {
+                set.narrow(&mut evaluation.candidates, evaluation.window.block());
+            },
+        )
     }
 
     fn limit(&mut self, step: RangeStep<'q>) -> Planned<'q> {
@@ -308,7 +322,8 @@ impl<'q, O: Observer> StepSink<'q> for Evaluation<'_, '_, 'q, O> {
 
     fn exclude(&mut self, step: Step<'q>) -> Planned<'q> {
         self.apply_ranges()?;
-        self.apply(&step, |evaluation, set| {
+        let part = Part::excluded(step.clause, step.estimate);
+        self.apply(&step, part, |evaluation, set| {
             set.subtract(&mut evaluation.candidates, evaluation.window.block());
         })
     }

@@ -342,7 +342,7 @@ impl<'e> Residual<'e, '_> {
         }
         for (index, set) in self.excluded.iter().enumerate() {
             let (step, started) = (StepKey::Excluded(index), O::now());
-            if !keeps(step, Method::LookUp, started, !set.contains(row)) {
+            if !keeps(step, Method::LookUpExcluded, started, !set.contains(row)) {
                 return false;
             }
         }

@@ -11,11 +11,8 @@ use smallvec::SmallVec;
 
 use super::live::LiveSegment;
 use crate::plan::{
-    Clause, Estimate, ExecutionExplanation, PhraseStep, Plan, StepActual, StepExplanation,
+    Clause, ExecutionExplanation, Part, PhraseStep, Plan, StepActual, StepExplanation,
 };
-
-/// A part of the filter, and the estimated number of rows that it matches on its own.
-pub(crate) type Part<'q> = (Clause<'q>, Estimate);
 
 /// Observes the run of a plan, or an eager evaluation.
 pub(crate) trait Observer: Debug + Default {
@@ -84,6 +81,8 @@ pub(crate) enum Method {
     CountIntersection,
     /// Looked up for each row of the leading list.
     LookUp,
+    /// As `LookUp`, of an excluded set: rows that are found are dropped.
+    LookUpExcluded,
     /// Found through the per-block sorted permutation.
     Permutation,
     CompareCodes,
@@ -104,11 +103,12 @@ impl fmt::Display for Method {
             Method::Intersect => "intersect",
             Method::CountIntersection => "count in",
             Method::LookUp => "look rows up in",
+            Method::LookUpExcluded => "drop rows found in",
             Method::Permutation => "read the sorted permutation of",
             Method::CompareCodes => "compare codes of",
             Method::TakeWhole => "take whole blocks of",
             Method::CheckRows => "check row by row",
-            Method::Subtract => "subtract",
+            Method::Subtract => "drop rows of",
         })
     }
 }
@@ -312,8 +312,8 @@ impl Observer for Counting {
     }
 
     fn applied(&mut self, part: Part<'_>, since: Instant, left: impl FnOnce() -> u64) {
-        let (time, (clause, estimate)) = (since.elapsed(), part);
-        let step = StepExplanation::applied(clause, estimate, left(), time);
+        let time = since.elapsed();
+        let step = StepExplanation::applied(part, left(), time);
         self.eager_steps.push(step);
     }
 

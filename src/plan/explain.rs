@@ -90,17 +90,17 @@ pub struct StepExplanation {
 
 impl StepExplanation {
     /// A part of the filter that was applied to the rows that the parts before it left.
-    pub(crate) fn applied(
-        clause: Clause<'_>,
-        estimate: Estimate,
-        left: u64,
-        time: Duration,
-    ) -> StepExplanation {
+    pub(crate) fn applied(part: Part<'_>, left: u64, time: Duration) -> StepExplanation {
+        let strategy = if part.is_excluded {
+            "drop rows"
+        } else {
+            "apply"
+        };
         StepExplanation {
-            clause: clause.to_string(),
-            strategy: "apply".to_owned(),
+            clause: part.clause.to_string(),
+            strategy: strategy.to_owned(),
             reason: "in the order of the filter, since rows are few",
-            estimate,
+            estimate: part.estimate,
             actual: Some(left),
             time,
         }
@@ -112,6 +112,35 @@ impl StepExplanation {
             methods: vec!["check row by row".to_owned()],
             ..StepActual::default()
         }))
+    }
+}
+
+/// A part of the filter that is applied at once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part<'q> {
+    pub(crate) clause: Clause<'q>,
+    /// The number of rows that it selects on its own.
+    estimate: Estimate,
+    /// Whether these rows are dropped rather than kept.
+    is_excluded: bool,
+}
+
+impl<'q> Part<'q> {
+    #[inline(always)]
+    pub(crate) fn kept(clause: Clause<'q>, estimate: Estimate) -> Part<'q> {
+        Part {
+            clause,
+            estimate,
+            is_excluded: false,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn excluded(clause: Clause<'q>, estimate: Estimate) -> Part<'q> {
+        Part {
+            is_excluded: true,
+            ..Part::kept(clause, estimate)
+        }
     }
 }
 
@@ -164,7 +193,7 @@ impl Plan<'_> {
         });
         let deleted = (deleted > 0).then(|| Described {
             clause: Clause::Deleted,
-            operand: "rows",
+            operand: "the deletions",
             reason: "rows deleted or replaced by later commits",
             estimate: Estimate::exact(deleted),
         });

@@ -25,14 +25,15 @@ mod tests;
 use std::fmt;
 
 use smallvec::SmallVec;
+use smol_str::SmolStr;
 use time::Date;
 
 pub(crate) use companies::CompanyFacet;
 #[cfg(feature = "http")]
 pub(crate) use cost::Cost;
 pub use estimate::Estimate;
-pub(crate) use explain::StepActual;
 pub use explain::{ExecutionExplanation, Explanation, SegmentExplanation, StepExplanation};
+pub(crate) use explain::{Part, StepActual};
 pub(crate) use planner::visit_steps;
 pub(crate) use statistics::{
     CodeRange, Pair, Source, SourceStatistics, Statistics, TermStatistics,
@@ -202,6 +203,8 @@ pub(crate) enum Clause<'q> {
     TitleWord(&'q str),
     /// A phrase of the title.
     TitlePhrase(&'q Phrase),
+    /// Two neighbouring words of a phrase of the title, whose rows are stored.
+    TitlePair(&'q [SmolStr]),
     /// Any of several words and phrases of the title.
     TitleAny(&'q [Phrase]),
     /// A word of the company's name.
@@ -329,6 +332,7 @@ impl fmt::Display for Clause<'_> {
         match self {
             Clause::TitleWord(word) => write!(f, "title has {word:?}"),
             Clause::TitlePhrase(phrase) => write!(f, "title has {}", Quoted(phrase)),
+            Clause::TitlePair(words) => write!(f, "title has \"{}\"", words.join(" ")),
             Clause::TitleAny(phrases) => {
                 f.write_str("title has any of ")?;
                 for (index, phrase) in phrases.iter().enumerate() {

@@ -159,8 +159,12 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
         }
         let sources = self.phrase_sources(field, &terms);
         let sources = sources.ok_or(NoMatch(clause))?;
-        for (word, source) in &sources.sources {
-            let clause = word.map_or(clause, |word| word_clause(&phrase.as_slice()[word]));
+        let words = phrase.as_slice();
+        for (part, source) in &sources.sources {
+            let clause = match *part {
+                PhrasePart::Word(word) => word_clause(&words[word]),
+                PhrasePart::Pair(first) => Clause::TitlePair(&words[first..first + 2]),
+            };
             self.require_source(clause, *source)?;
         }
         if sources.needs_check {
@@ -291,10 +295,10 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
     /// The sources of a phrase: stored pairs of neighbouring words, and words that are in no such pair. `None`
     /// if a pair of frequent neighbours does not occur.
     fn phrase_sources(&self, field: TextField, terms: &Terms) -> Option<PhraseSources> {
-        let mut sources: SmallVec<[(Option<usize>, SourceStatistics); 4]> = SmallVec::new();
-        let mut add = |word, source| {
+        let mut sources: SmallVec<[(PhrasePart, SourceStatistics); 4]> = SmallVec::new();
+        let mut add = |part, source| {
             if !sources.iter().any(|(_, known)| *known == source) {
-                sources.push((word, source));
+                sources.push((part, source));
             }
         };
         let mut covered = 0;
@@ -308,11 +312,11 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
             match pair {
                 Pair::Absent => return None,
                 Pair::Stored(source) => {
-                    add(None, source);
+                    add(PhrasePart::Pair(word), source);
                     covered = word + 2;
                 }
                 Pair::NotKept if word < covered => {}
-                Pair::NotKept => add(Some(word), term.source),
+                Pair::NotKept => add(PhrasePart::Word(word), term.source),
             }
         }
         // One pair decides a phrase of two words, as one word decides a phrase of one.
@@ -390,10 +394,18 @@ enum PhraseRows {
     Checked(CheckedPhrase),
 }
 
+/// Words of a phrase, by index.
+#[derive(Clone, Copy)]
+enum PhrasePart {
+    Word(usize),
+    /// The word at this index and the next one.
+    Pair(usize),
+}
+
 /// At least one set, each of which contains all rows of a phrase.
 struct PhraseSources {
-    /// The sources, each with the index of its word, or `None` for a pair.
-    sources: SmallVec<[(Option<usize>, SourceStatistics); 4]>,
+    /// The sources, each with the words that it is of.
+    sources: SmallVec<[(PhrasePart, SourceStatistics); 4]>,
     /// Whether rows in all sources may still lack the phrase.
     needs_check: bool,
 }

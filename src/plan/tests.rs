@@ -155,7 +155,7 @@ fn planned(text: &str, strategies: &Strategies) -> Vec<String> {
         ("lead with", plan.required.len().min(1)),
         ("intersect", plan.required.len().saturating_sub(1)),
         ("check", plan.ranges.len()),
-        ("subtract", plan.excluded.len()),
+        ("drop rows of", plan.excluded.len()),
         ("check", plan.phrases.len()),
     ];
     let methods = kinds.into_iter().flat_map(|(method, n)| vec![method; n]);
@@ -184,7 +184,7 @@ fn the_rarest_leads_and_order_of_words_comes_last() {
             "intersect a posting: country is \"germany\" ~ 80000",
             "intersect a posting: title has \"a\" ~ 300000",
             "check a range: date in range ~ 20 (10..30)",
-            "subtract a posting: title has \"of\" ~ 200000",
+            "drop rows of a posting: title has \"of\" ~ 200000",
             "check the order of words: title has \"series a\" ~ 4500 (0..9000)",
         ]
     );
@@ -298,7 +298,7 @@ fn two_words_that_are_stored_as_a_pair_need_no_check() {
         planned("exact=a of zebra", &Strategies::ALL),
         [
             "lead with a posting: title has \"zebra\" ~ 3",
-            "intersect a posting: title has \"a of zebra\" ~ 700",
+            "intersect a posting: title has \"a of\" ~ 700",
             "check the order of words: title has \"a of zebra\" ~ 1 (0..3)",
         ]
     );
@@ -308,7 +308,7 @@ fn two_words_that_are_stored_as_a_pair_need_no_check() {
     );
     assert_eq!(
         planned("exclude=\"a of\" \"of a\"", &Strategies::ALL),
-        ["subtract a posting: title has \"a of\" ~ 700"]
+        ["drop rows of a posting: title has \"a of\" ~ 700"]
     );
     assert_eq!(
         planned("exact=zebra of a", &Strategies::ALL),
@@ -356,7 +356,7 @@ fn excluding_what_does_not_occur_costs_nothing() {
     );
     assert_eq!(
         planned("exclude=\"series a\"", &Strategies::ALL),
-        ["subtract a phrase: title has \"series a\" ~ 4500 (0..9000)"]
+        ["drop rows of a phrase: title has \"series a\" ~ 4500 (0..9000)"]
     );
 }
 

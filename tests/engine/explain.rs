@@ -1,6 +1,7 @@
 //! `explain` tells what really happens: its numbers are those of the searches and counts that clients
 //! run.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use signaldex::query::Order;
@@ -119,6 +120,65 @@ fn actuals_are_those_of_the_real_run_over_several_blocks() {
         answered * 2 > QUERIES_OF_BLOCKS,
         "most queries find something"
     );
+}
+
+#[test]
+fn every_step_that_excludes_says_that_it_drops_rows() {
+    let corpus = Corpus::new(12_000, 5).expect("a size within bounds");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let small = segmented(folder.path(), &corpus);
+    let large = index_of(corpus.companies(), corpus.signals());
+    let ids: Vec<String> = corpus
+        .signals()
+        .step_by(300)
+        .map(|signal| signal.id.to_string())
+        .collect();
+    let mut strategies = BTreeSet::new();
+    for text in [
+        "exclude=hires",
+        "q=series -a",
+        "q=raises -series&country=Germany",
+        "q=\"series a\" -\"new york\" -hires",
+        "exclude=\"led by\" \"of the\" series",
+        "days=7&exclude=a",
+        &format!("ids={}&exclude=series", ids.join(",")),
+    ] {
+        let query = Query::parse(text).expect("a valid query");
+        let explained =
+            [&small, &large].map(|index| index.snapshot().explain(&query, corpus.as_of()));
+        let segments = explained.iter().flat_map(|explained| &explained.segments);
+        let runs = segments.flat_map(|segment| segment.page.iter().chain([&segment.count]));
+        for run in runs {
+            for step in &run.steps {
+                let excludes = is_excluded(&query, &step.clause);
+                let says_so = step.strategy.starts_with("drop rows") || step.strategy == "not run";
+                assert!(says_so || !excludes, "{text}: {run}");
+                assert!(excludes || !step.strategy.contains("drop"), "{text}: {run}");
+                if excludes {
+                    strategies.insert(format!("{}; {}", run.strategy, step.strategy));
+                }
+            }
+        }
+    }
+    let of = |run: &str| {
+        strategies
+            .iter()
+            .filter(|seen| seen.starts_with(run))
+            .count()
+    };
+    for run in ["block by block", "part by part", "row by row"] {
+        assert!(of(run) > 0, "{run}: {strategies:?}");
+    }
+}
+
+/// Whether a clause stands for what a query excludes, or for deleted rows.
+fn is_excluded(query: &Query, clause: &str) -> bool {
+    let canonical = query.filter().canonical();
+    let none = canonical
+        .split('&')
+        .find_map(|part| part.strip_prefix("none="));
+    let mut phrases = none.unwrap_or_default().split(',');
+    clause == "deleted" || phrases.any(|phrase| clause == format!("title has \"{phrase}\""))
 }
 
 /// A corpus in several segments, some of whose rows are deleted.
