@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::publication::{open_seal, seal};
-use crate::Result;
 use crate::digest::Digest;
+use crate::{Error, Result};
 
 pub(super) const ORIGIN: &str = "origin";
 const MAGIC: &str = "signaldex-origin";
@@ -27,7 +27,18 @@ impl Origin {
         seal(MAGIC, self)
     }
 
+    /// Reads an origin.
+    ///
+    /// # Errors
+    /// As [`open_seal`]; an empty file is foreign, because it does not say whose the directory is.
     pub(super) fn decode(bytes: &[u8]) -> Result<Origin> {
+        if bytes.is_empty() {
+            return Err(Error::foreign(
+                "the file origin is empty, so it does not say what this directory is a copy of; delete \
+                 the directory if it is only a copy, which is then fetched again, or give the replica an \
+                 empty directory",
+            ));
+        }
         open_seal(MAGIC, bytes)
     }
 }

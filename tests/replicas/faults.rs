@@ -232,6 +232,10 @@ fn a_directory_that_is_no_copy_of_this_store_is_left_alone() {
     fs::write(fixture.path("cache/origin"), b"").expect("written");
     let error = fixture.open("cache").expect_err("nobody knows whose it is");
     assert!(error.is_foreign(), "{error}");
+    let said = error.to_string();
+    for told in ["cache", "the file origin is empty", "delete the directory"] {
+        assert!(said.contains(told), "{said}");
+    }
     fs::remove_file(fixture.path("cache/origin")).expect("removed");
     let error = fixture.open("cache").expect_err("nobody knows whose it is");
     assert!(error.is_invalid(), "{error}");
