@@ -23,7 +23,7 @@ const QUEUE_BYTES_MAX: usize = 4 << 20;
 /// use std::time::Duration;
 /// use signaldex::http::LogWriter;
 ///
-/// let mut log = LogWriter::start(std::io::stderr());
+/// let mut log = LogWriter::start(std::io::stderr()).unwrap();
 /// writeln!(log, "listening").unwrap();
 /// log.flush_for(Duration::from_secs(1));
 /// assert_eq!(log.dropped_lines(), 0);
@@ -50,16 +50,16 @@ struct Counts {
 impl LogWriter {
     /// Starts a thread that writes to `output`. It ends with the last clone of the writer.
     ///
-    /// If the thread cannot be started, every line is dropped and counted.
-    pub fn start(output: impl Write + Send + 'static) -> LogWriter {
+    /// # Errors
+    /// The thread cannot be started.
+    pub fn start(output: impl Write + Send + 'static) -> io::Result<LogWriter> {
         let (queue, entries) = mpsc::channel();
         let counts = Arc::new(Counts::default());
         let shared = Arc::clone(&counts);
-        // Without the thread, the queue is closed, and `write` counts the lines.
-        let _ = std::thread::Builder::new()
+        std::thread::Builder::new()
             .name("log".to_owned())
-            .spawn(move || write_all(output, &entries, &shared));
-        LogWriter { queue, counts }
+            .spawn(move || write_all(output, &entries, &shared))?;
+        Ok(LogWriter { queue, counts })
     }
 
     /// Lines dropped so far.

@@ -302,7 +302,7 @@ impl<'c> Loader<'c> {
         let total_bytes = source.lines().total_bytes();
         let mut records = 0;
         thread::scope(|scope| {
-            for batch in read_ahead::start(scope, source) {
+            for batch in read_ahead::start(scope, source)? {
                 let batch = batch?;
                 for (number, line) in batch.lines() {
                     let error = match line {

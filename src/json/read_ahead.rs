@@ -7,11 +7,11 @@
 
 use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, SyncSender};
-use std::thread::Scope;
+use std::thread::{self, Scope};
 
 use super::error::RecordError;
 use super::records::Records;
-use crate::Result;
+use crate::{Error, Result};
 
 /// Bytes of a full batch: a few hundred records, so that the cost of passing it is negligible, in a buffer
 /// that fits into the L2 cache.
@@ -79,18 +79,23 @@ impl Batch {
 }
 
 /// Starts the thread. It ends at the end of the lines, after an error, or when the receiver is dropped.
+///
+/// # Errors
+/// The thread cannot be started, for want of memory.
 pub(super) fn start<'scope>(
     scope: &'scope Scope<'scope, '_>,
     mut records: Records,
-) -> Receiver<Result<Batch>> {
+) -> Result<Receiver<Result<Batch>>> {
     let (sender, receiver) = mpsc::sync_channel(BATCHES_WAITING_MAX);
-    scope.spawn(move || {
+    let read = move || {
         // Sending fails only if the load has already ended.
         if let Err(Stop::Failed(error)) = send_all(&mut records, &sender) {
             let _ = sender.send(Err(error));
         }
-    });
-    receiver
+    };
+    let started = thread::Builder::new().spawn_scoped(scope, read);
+    started.map_err(|error| Error::io("start a thread", error))?;
+    Ok(receiver)
 }
 
 /// Why a thread stops before the end of the lines.

@@ -37,6 +37,8 @@ mod mistakes;
 mod openapi;
 #[cfg(feature = "cli")]
 mod operators;
+#[cfg(all(feature = "cli", target_os = "linux"))]
+mod out_of_memory;
 mod overload;
 #[cfg(feature = "cli")]
 mod program;

@@ -26,8 +26,12 @@ struct Line<'a> {
 
 /// From now on messages are queued, also those of panics, which would otherwise block or lock standard error.
 /// Where the log is JSON, they are lines of it, whatever the level that is logged.
-pub(crate) fn start(is_json: bool) -> LogWriter {
-    let log = LOG.get_or_init(|| LogWriter::start(io::stderr()));
+///
+/// # Errors
+/// The thread cannot be started.
+pub(crate) fn start(is_json: bool) -> io::Result<LogWriter> {
+    let log = LogWriter::start(io::stderr())?;
+    let _ = LOG.set(log.clone());
     let messages = log.clone();
     stderr::redirect(move |severity, message| {
         let message = message.to_string();
@@ -38,14 +42,7 @@ pub(crate) fn start(is_json: bool) -> LogWriter {
         };
         let _ = writeln!(messages.clone(), "{line}");
     });
-    std::panic::set_hook(Box::new(|panic| {
-        let thread = std::thread::current();
-        stderr::fail(format_args!(
-            "thread {:?}: {panic}",
-            thread.name().unwrap_or("unnamed")
-        ));
-    }));
-    log.clone()
+    Ok(log)
 }
 
 fn json_line(severity: Severity, message: &str) -> String {

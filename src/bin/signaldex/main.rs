@@ -21,6 +21,7 @@ mod match_searches;
 #[cfg(feature = "cli")]
 mod mcp;
 mod options;
+mod panics;
 mod progress;
 #[cfg(feature = "replicate")]
 mod prune;
@@ -121,6 +122,7 @@ enum Command {
 type Failure = Box<dyn std::error::Error>;
 
 fn main() -> ExitCode {
+    panics::report();
     #[cfg(feature = "cli")]
     cluster::install_crypto_provider();
     // Wrong usage ends here, with exit status 2.

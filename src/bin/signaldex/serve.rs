@@ -183,7 +183,8 @@ impl Serve {
     pub(crate) fn run(self) -> Result<(), Failure> {
         disable_huge_pages();
         let is_json = self.log_format.is_json();
-        let log = log::start(is_json);
+        let log = log::start(is_json)
+            .map_err(|error| format!("the thread of the log cannot be started: {error}"))?;
         start_logs(self.log, is_json, log.clone());
         let state = self.state.open()?;
         let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -51,7 +51,7 @@ impl Write for Blocked {
 #[test]
 fn lines_are_written_in_order() {
     let kept = Kept::default();
-    let mut log = LogWriter::start(kept.clone());
+    let mut log = LogWriter::start(kept.clone()).expect("a thread");
     for number in 0..1000 {
         writeln!(log, "line {number}").expect("queued");
     }
@@ -64,7 +64,7 @@ fn lines_are_written_in_order() {
 
 #[test]
 fn lines_that_cannot_be_written_are_counted() {
-    let mut log = LogWriter::start(Full);
+    let mut log = LogWriter::start(Full).expect("a thread");
     for _ in 0..10 {
         log.write_all(b"line\n").expect("dropped");
     }
@@ -76,7 +76,7 @@ fn lines_that_cannot_be_written_are_counted() {
 fn an_output_that_blocks_holds_nothing_up_and_the_queue_is_bounded() {
     const LINE: [u8; 1024] = [b'x'; 1024];
     let (release, blocked) = mpsc::channel();
-    let mut log = LogWriter::start(Blocked(blocked));
+    let mut log = LogWriter::start(Blocked(blocked)).expect("a thread");
     let started = Instant::now();
     for _ in 0..2 * QUEUE_BYTES_MAX / LINE.len() {
         log.write_all(&LINE).expect("queued or dropped");
