@@ -138,7 +138,7 @@ impl fmt::Display for InvalidOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
             "an origin is * or a scheme, a host and, unless it is the default, a port, in lower case \
-             and without a path, such as https://app.example",
+             and without a path, such as https://app.example; leave the setting out to allow none",
         )
     }
 }

@@ -45,7 +45,8 @@ pub struct Scopes(u8);
 /// The settings of a new key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewKey {
-    /// A display name of at most 180 characters.
+    /// A display name of 1 to [`MAX_NAME_CHARACTERS`](Self::MAX_NAME_CHARACTERS) characters, without control
+    /// and formatting characters, which could hide or reorder what is shown beside it.
     pub name: String,
     /// The permissions of the key.
     pub scopes: Scopes,
@@ -243,6 +244,56 @@ impl KeyStatus {
             KeyStatus::Revoked => "revoked",
         }
     }
+}
+
+/// Why a text cannot be the name of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NameError {
+    Empty,
+    TooLong,
+    Invisible(char),
+}
+
+impl fmt::Display for NameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NameError::Empty => f.write_str("is empty")?,
+            NameError::TooLong => f.write_str("is too long")?,
+            NameError::Invisible(letter) => {
+                write!(
+                    f,
+                    "has the invisible character U+{:04X}",
+                    u32::from(*letter)
+                )?;
+            }
+        }
+        let most = NewKey::MAX_NAME_CHARACTERS;
+        write!(f, "; use 1 to {most} characters that can be seen")
+    }
+}
+
+/// Checks the name of a key.
+pub(crate) fn check_name(name: &str) -> Result<(), NameError> {
+    if name.trim().is_empty() {
+        return Err(NameError::Empty);
+    }
+    if name.chars().count() > NewKey::MAX_NAME_CHARACTERS {
+        return Err(NameError::TooLong);
+    }
+    let invisible = name.chars().find(|&letter| is_invisible(letter));
+    invisible.map_or(Ok(()), |letter| Err(NameError::Invisible(letter)))
+}
+
+/// Whether a character is a control or formatting character (Unicode's Cc and Cf), or ends a line or paragraph.
+fn is_invisible(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter,
+            '\u{AD}' | '\u{600}'..='\u{605}' | '\u{61C}' | '\u{6DD}' | '\u{70F}'
+            | '\u{890}'..='\u{891}' | '\u{8E2}' | '\u{180E}' | '\u{200B}'..='\u{200F}'
+            | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}'
+            | '\u{FFF9}'..='\u{FFFB}' | '\u{110BD}' | '\u{110CD}' | '\u{13430}'..='\u{1343F}'
+            | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}' | '\u{E0001}'
+            | '\u{E0020}'..='\u{E007F}')
 }
 
 impl KeyRecord {

@@ -343,6 +343,29 @@ fn a_new_key_is_shown_once_and_to_its_maker_alone() {
 }
 
 #[test]
+fn a_key_gets_no_name_that_cannot_be_seen() {
+    let dashboard = Dashboard::start();
+    let session = dashboard.sign_in();
+    let cookie = ("cookie", session.cookie.as_str());
+    let form = new_key(&session.form_token);
+    assert!(form.contains("name=mine"), "{form}");
+    for name in [
+        "",
+        "+",
+        "a%00b",
+        "a%1B%5B31mb",
+        "a%E2%80%AEb",
+        "%C2%ADab",
+        &"a".repeat(181),
+    ] {
+        let form = form.replace("name=mine", &format!("name={name}"));
+        let refused = dashboard.post("/keys", &form, &[cookie]);
+        assert_eq!(refused.status, 400, "{name}");
+    }
+    assert!(dashboard.state().keys().expect("keys").is_empty());
+}
+
+#[test]
 fn head_and_prefetch_leave_a_new_key_to_be_shown() {
     let dashboard = Dashboard::start();
     let session = dashboard.sign_in();

@@ -240,6 +240,105 @@ fn wrong_settings_of_a_key_are_refused() {
 }
 
 #[test]
+fn names_of_keys_that_cannot_be_seen_are_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = directory.path().join("state.db");
+    let longest = "é".repeat(180);
+    let made = json(&run(&state, &["keys", "create", "--name", &longest]));
+    let id = made["id"].as_str().expect("an id");
+    json(&run(&state, &["keys", "create"]));
+    let before = json(&run(&state, &["keys", "list"]));
+    for (name, reason) in [
+        ("", "is empty"),
+        (" \u{3000}", "is empty"),
+        (&"é".repeat(181), "too long"),
+        ("a\nb", "U+000A"),
+        ("a\u{1b}[31mb", "U+001B"),
+        ("a\u{9b}b", "U+009B"),
+        ("a\u{202e}b", "U+202E"),
+        ("a\u{200b}b", "U+200B"),
+        ("\u{feff}ab", "U+FEFF"),
+        ("a\u{e0041}b", "U+E0041"),
+        ("a\u{2028}b", "U+2028"),
+    ] {
+        for arguments in [["keys", "create"].as_slice(), &["keys", "edit", id]] {
+            let output = run(&state, &[arguments, &["--name", name]].concat());
+            let said = String::from_utf8(output.stderr).expect("text");
+            assert_eq!(output.status.code(), Some(1), "{name:?}: {said}");
+            let is_told = said.contains(reason) && said.contains("name") && said.contains("180");
+            assert!(is_told, "{name:?}: {said}");
+        }
+    }
+    assert_eq!(json(&run(&state, &["keys", "list"])), before);
+}
+
+#[test]
+fn a_state_file_with_two_names_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name);
+    let (state, other) = (path("state.db"), path("other.db"));
+    json(&run(&state, &["keys", "create"]));
+    std::fs::hard_link(&state, &other).expect("a link");
+    std::os::unix::fs::symlink(&state, path("symbolic.db")).expect("a link");
+    let before = fingerprint(&state);
+    for file in [&state, &other, &path("symbolic.db")] {
+        for arguments in [
+            ["keys", "create"].as_slice(),
+            &["keys", "list"],
+            &["usage"],
+            &["serve"],
+        ] {
+            let output = run(file, arguments);
+            let said = String::from_utf8(output.stderr).expect("text");
+            assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+            let is_told = said.contains("2 hard links") && said.contains("delete the other names");
+            assert!(is_told && said.lines().count() == 1, "{said}");
+        }
+    }
+    assert!(before == fingerprint(&state), "the file was changed");
+    assert!(!path("other.db-wal").exists());
+    std::fs::remove_file(&other).expect("a link");
+    json(&run(&path("symbolic.db"), &["keys", "list"]));
+}
+
+#[test]
+fn a_link_that_is_made_while_the_service_runs_stops_no_request() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = directory.path().join("state.db");
+    let made = json(&run(&state, &["keys", "create"]));
+    let (mut service, address, _errors) = serve(&state, &["@sample"]);
+    std::fs::hard_link(&state, directory.path().join("other.db")).expect("a link");
+    let authorization = format!("Bearer {}", made["key"].as_str().expect("a key"));
+    let headers = [("authorization", authorization.as_str())];
+    for _ in 0..20 {
+        let answer = client::request(address, "GET", "/api/v1/signals?limit=1", &headers);
+        assert_eq!((answer.status, answer.charged()), (200, 1));
+    }
+    service.kill().expect("killed");
+    service.wait().expect("gone");
+}
+
+#[test]
+fn an_empty_origin_is_refused_with_the_way_out() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = directory.path().join("state.db");
+    let by_option = program().args(["serve", "--cors-origin", ""]).output();
+    let by_variable = program()
+        .args(["serve", "--state"])
+        .arg(&state)
+        .env("SIGNALDEX_CORS_ORIGIN", "")
+        .output();
+    for output in [by_option, by_variable] {
+        let output = output.expect("the program runs");
+        let said = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        let is_told = said.contains("--cors-origin") && said.contains("leave the setting out");
+        assert!(is_told, "{said}");
+    }
+    assert!(!state.exists());
+}
+
+#[test]
 fn every_stop_signal_ends_the_service_gracefully() {
     for name in ["-TERM", "-INT", "-HUP"] {
         let directory = tempfile::tempdir().expect("a directory");

@@ -26,8 +26,8 @@ pub(crate) enum Keys {
 pub(crate) struct Create {
     #[command(flatten)]
     state: StateFile,
-    /// A name for people
-    #[arg(long, default_value = "")]
+    /// A name for people, of 1 to 180 characters
+    #[arg(long, default_value = "unnamed")]
     name: String,
     /// What the key may be used for, of signals:read and companies:read
     #[arg(long, default_value = "signals:read,companies:read", value_parser = parse_scopes)]
@@ -72,7 +72,7 @@ pub(crate) struct Edit {
     state: StateFile,
     /// The id that `create` printed
     id: String,
-    /// A name for people
+    /// A name for people, of 1 to 180 characters
     #[arg(long)]
     name: Option<String>,
     /// What the key may be used for, of signals:read and companies:read

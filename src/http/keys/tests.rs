@@ -45,3 +45,30 @@ fn scopes_read_as_they_are_written() {
     let one = Scopes::parse("companies:read").expect("a scope");
     assert!(one.contains(Scope::CompaniesRead) && !one.contains(Scope::SignalsRead));
 }
+
+#[test]
+fn names_of_keys_have_1_to_180_visible_characters() {
+    for name in ["a", "Acme GmbH", "日本", "C++ & Söhne", "👩🏽", "e\u{301}"] {
+        assert_eq!(check_name(name), Ok(()), "{name}");
+    }
+    assert_eq!(check_name(&"é".repeat(180)), Ok(()));
+    assert_eq!(check_name(&"é".repeat(181)), Err(NameError::TooLong));
+    for name in ["", " ", "\u{2003}"] {
+        assert_eq!(check_name(name), Err(NameError::Empty), "{name:?}");
+    }
+    for letter in (0..=0x1f).chain(0x7f..=0x9f).filter_map(char::from_u32) {
+        let name = format!("a{letter}b");
+        assert_eq!(check_name(&name), Err(NameError::Invisible(letter)));
+    }
+    for letter in [
+        '\u{ad}',
+        '\u{61c}',
+        '\u{200e}',
+        '\u{2028}',
+        '\u{2066}',
+        '\u{e007f}',
+    ] {
+        let name = format!("a{letter}b");
+        assert_eq!(check_name(&name), Err(NameError::Invisible(letter)));
+    }
+}

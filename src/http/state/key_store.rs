@@ -154,7 +154,7 @@ impl State {
     /// Creates a key. The secret is returned here and stored nowhere.
     ///
     /// # Errors
-    /// A name too long, a rate or burst of 0, or a state that cannot be written.
+    /// An invalid name, a rate or burst of 0, or a state that cannot be written.
     pub fn create_key(&self, new: &NewKey) -> Result<(KeyRecord, ApiKey), StateError> {
         check(new)?;
         let key = ApiKey::generate()?;
@@ -202,7 +202,7 @@ impl State {
     /// Changes the settings of a key that is not revoked, and returns it; `None` if there is no such key.
     ///
     /// # Errors
-    /// A name too long, a rate or burst of 0, or a state that cannot be written.
+    /// An invalid name, a rate or burst of 0, or a state that cannot be written.
     pub fn edit_key(
         &self,
         id: &str,
@@ -344,11 +344,8 @@ fn commit(change: Transaction<'_>) -> Result<(), StateError> {
 }
 
 fn check(new: &NewKey) -> Result<(), StateError> {
-    if new.name.chars().count() > NewKey::MAX_NAME_CHARACTERS {
-        return Err(StateError::invalid(
-            "a key's name has at most 180 characters",
-        ));
-    }
+    keys::check_name(&new.name)
+        .map_err(|error| StateError::invalid(format!("the name of the key {error}")))?;
     if new.rate == 0 || new.burst == 0 {
         return Err(StateError::invalid("a key's rate and burst are at least 1"));
     }

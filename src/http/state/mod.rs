@@ -72,7 +72,8 @@ impl State {
     /// Opens a state file, or creates it with access for its owner only.
     ///
     /// # Errors
-    /// The file cannot be opened or created, is not a state file, or was written by a later release.
+    /// The file cannot be opened or created, is not a state file, has several hard links, or was written by a later
+    /// release.
     pub fn open(path: impl AsRef<Path>) -> Result<State, StateError> {
         schema::create(path.as_ref())?;
         State::open_existing(path)
@@ -84,6 +85,7 @@ impl State {
     /// As [`open`](State::open), and if the file does not exist.
     pub fn open_existing(path: impl AsRef<Path>) -> Result<State, StateError> {
         let path = path.as_ref().to_owned();
+        schema::refuse_links(&path)?;
         let first = schema::open(&path)?;
         // From here on, a connection is always open, so SQLite keeps using the files found now.
         let files = Files::at(&path)

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::fs::OpenOptions;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -174,6 +174,23 @@ pub(super) fn open_same(path: &Path, database: FileId) -> Result<Connection, Sta
     Err(StateError::invalid(format!(
         "the state file {} {reason}",
         path.display()
+    )))
+}
+
+/// Refuses a file with several names: SQLite keeps a log beside each name, and what is in one log is missing
+/// under the other names. A link made while the file is open does no harm until someone opens it.
+///
+/// # Errors
+/// The file has more than one hard link.
+pub(super) fn refuse_links(path: &Path) -> Result<(), StateError> {
+    let links = std::fs::metadata(path).map_or(1, |metadata| metadata.nlink());
+    if links < 2 {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(StateError::invalid(format!(
+        "the state file {path} has {links} hard links, and charges made under one name would be missing \
+         under the others; delete the other names, which `find . -samefile {path}` lists, or use a copy"
     )))
 }
 

@@ -6,7 +6,7 @@ use time::{Date, UtcDateTime};
 
 use crate::http::admin::figures;
 use crate::http::admin::form::Form;
-use crate::http::keys::{NewKey, Scope, Scopes};
+use crate::http::keys::{NameError, NewKey, Scope, Scopes, check_name};
 use crate::http::metering::Quotas;
 
 /// An error of a form field.
@@ -147,12 +147,10 @@ impl Reading<'_> {
 
     fn name(&mut self) -> String {
         let name = self.form.value("name").to_owned();
-        if name.is_empty() {
-            self.error("name", "Enter a name.");
-        }
-        if name.chars().count() > NewKey::MAX_NAME_CHARACTERS {
-            let most = NewKey::MAX_NAME_CHARACTERS;
-            self.error("name", format!("Use at most {most} characters."));
+        match check_name(&name) {
+            Ok(()) => {}
+            Err(NameError::Empty) => self.error("name", "Enter a name."),
+            Err(error) => self.error("name", format!("The name {error}.")),
         }
         name
     }
