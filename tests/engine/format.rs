@@ -1,8 +1,10 @@
-//! docs/format.md against the stored index: the table of sections lists what segments hold.
+//! docs/format.md against what is written: the versions, and the table of sections.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
+
+use signaldex::{Company, IndexBuilder};
 
 use crate::house::root;
 
@@ -26,6 +28,40 @@ fn the_document_lists_the_sections_of_the_stored_index() {
         assert!(missing.is_empty(), "not in docs/format.md: {missing:?}");
         assert!(unused.is_empty(), "only in docs/format.md: {unused:?}");
     }
+}
+
+#[test]
+fn the_document_names_the_versions_that_are_written() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut builder = IndexBuilder::in_directory(folder.path()).expect("an empty folder");
+    builder
+        .add_company(&Company::new("acme", "Acme"))
+        .expect("a folder with room");
+    builder.finish().expect("an index");
+    let written = |file: &str, offset: usize| {
+        let bytes = fs::read(folder.path().join(file)).expect("a file of the index");
+        u16::from_le_bytes([bytes[offset], bytes[offset + 1]])
+    };
+    let segment = "segment-00000000000000000001";
+    let (format, analysis) = (written(segment, 8), written(segment, 10));
+    assert_eq!(written("manifest", 8), format);
+    assert_eq!(analysis, signaldex::text::ANALYSIS_VERSION);
+    // The sentence at the top, and the rows of the headers.
+    assert_eq!(documented_versions("format version"), [format; 3]);
+    assert_eq!(documented_versions("text-analysis version"), [analysis; 2]);
+}
+
+/// The numbers behind a name, as in `format version 7` and `format version: 7`.
+fn documented_versions(name: &str) -> Vec<u16> {
+    let text = fs::read_to_string(root().join("docs/format.md")).expect("the document");
+    let text = text.to_lowercase();
+    let behind = text.split(name).skip(1);
+    let number = behind.filter_map(|text| {
+        let digits = text.strip_prefix(": ").or(text.strip_prefix(' '))?;
+        let end = digits.find(|letter: char| !letter.is_ascii_digit());
+        digits[..end.unwrap_or(digits.len())].parse().ok()
+    });
+    number.collect()
 }
 
 /// The rows of the document's table: `| 6 | KeyEnds | 0 to 13 | ... |` stands for 14 sections.
