@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use tempfile::NamedTempFile;
 
 use crate::json::fields::RecordKind;
+use crate::json::item_csv::write_csv_cell;
 use crate::json::records::Records;
 use crate::json::rename::Renames;
 
@@ -55,6 +56,21 @@ fn rows_become_lines_of_json() {
     ];
     let expected = expected.map(|(number, line)| (number, line.to_owned()));
     assert_eq!(read(text.as_bytes(), &[]), expected);
+}
+
+#[test]
+fn line_ends_of_a_written_cell_are_read_as_lf() {
+    let mut text = b"id,title,evidence\r\n1,".to_vec();
+    write_csv_cell(&mut text, "a\r\nb\rc\n\r\n");
+    text.extend_from_slice(b",x\r\n2,d,\r\n");
+    let expected = [
+        (
+            2,
+            r#"{"id":"1","title":"a\nb\rc\n\n","evidence":"x"}"#.to_owned(),
+        ),
+        (6, r#"{"id":"2","title":"d"}"#.to_owned()),
+    ];
+    assert_eq!(read(&text, &[]), expected);
 }
 
 #[test]
