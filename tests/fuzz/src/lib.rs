@@ -5,6 +5,7 @@
 pub mod allocation;
 pub mod canonical;
 pub mod examination;
+pub mod history;
 pub mod manifest_file;
 pub mod random;
 pub mod record_mutation;
