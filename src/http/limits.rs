@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// Limits of the router.
+/// Limits of the router. Numbers above [`CONCURRENT_MAX`](Self::CONCURRENT_MAX), threads above
+/// [`QUERY_THREADS_MAX`](Self::QUERY_THREADS_MAX) and times above [`TIME_MAX`](Self::TIME_MAX) count as these.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Concurrent requests; further ones are answered 503.
@@ -30,7 +31,7 @@ pub struct Limits {
     pub show_parameters: bool,
 }
 
-/// Limits of the server's connections.
+/// Limits of the server's connections. The maxima are those of [`Limits`].
 #[derive(Clone, Copy, Debug)]
 pub struct ServerLimits {
     /// Open connections; further ones are answered 503 and closed.
@@ -62,6 +63,41 @@ pub(super) const MCP_DRAINED_BYTES_MAX: usize = 1 << 20;
 pub(super) const MCP_DRAIN_TIME: Duration = Duration::from_secs(1);
 /// The `Retry-After` of an overloaded service, in seconds.
 pub(super) const RETRY_AFTER_SECONDS: u64 = 1;
+
+impl Limits {
+    /// The maximum number of concurrent requests, connections, exports and waiting charges.
+    pub const CONCURRENT_MAX: usize = 1_000_000;
+    /// The maximum number of threads for expensive queries.
+    pub const QUERY_THREADS_MAX: usize = 1024;
+    /// The maximum of every time limit: a year. The clock cannot represent the end of much longer ones.
+    pub const TIME_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+    /// The limits within their maxima.
+    pub(super) fn bounded(self) -> Limits {
+        Limits {
+            in_flight: self.in_flight.min(Limits::CONCURRENT_MAX),
+            charge_queue: self.charge_queue.min(Limits::CONCURRENT_MAX),
+            exports: self.exports.min(Limits::CONCURRENT_MAX),
+            query_threads: self.query_threads.min(Limits::QUERY_THREADS_MAX),
+            request_time: self.request_time.min(Limits::TIME_MAX),
+            query_wait: self.query_wait.min(Limits::TIME_MAX),
+            ..self
+        }
+    }
+}
+
+impl ServerLimits {
+    /// The limits within their maxima.
+    pub(super) fn bounded(self) -> ServerLimits {
+        ServerLimits {
+            connections: self.connections.min(Limits::CONCURRENT_MAX),
+            header_time: self.header_time.min(Limits::TIME_MAX),
+            write_time: self.write_time.min(Limits::TIME_MAX),
+            drain_time: self.drain_time.min(Limits::TIME_MAX),
+            shutdown_time: self.shutdown_time.min(Limits::TIME_MAX),
+        }
+    }
+}
 
 impl Default for Limits {
     fn default() -> Limits {

@@ -58,8 +58,8 @@ impl Server {
         Server {
             routes: service.catch_all_router(),
             service,
-            limits,
             hurry: Box::pin(std::future::pending()),
+            limits: limits.bounded(),
         }
     }
 

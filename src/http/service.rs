@@ -97,6 +97,7 @@ impl Service {
         today: Today,
         limits: Limits,
     ) -> Result<Service, StateError> {
+        let limits = limits.bounded();
         let writer = Writer::start(&state, limits.charge_queue)?;
         let keyring = Keyring::read(&state)?;
         Ok(Service(Arc::new(Shared {
@@ -117,7 +118,7 @@ impl Service {
                 limits.query_threads,
                 limits.query_wait,
                 // Half of the concurrent requests are reserved for cheap queries and /healthz.
-                limits.in_flight / 2,
+                (limits.in_flight / 2).max(1),
             ),
             following: ArcSwapOption::empty(),
             log: OnceLock::new(),

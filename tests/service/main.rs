@@ -6,6 +6,8 @@
 mod activity;
 mod admin_hosts;
 mod changes;
+#[cfg(feature = "cli")]
+mod bounds;
 mod charges;
 mod client;
 #[cfg(feature = "cli")]

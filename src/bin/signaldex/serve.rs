@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::time::Duration;
 
+use clap::builder::RangedU64ValueParser;
 use signaldex::http::{
     Admin, AdminSettings, AdminToken, AllowedOrigin, ApiKey, Limits, LogWriter, Server,
     ServerLimits, Service, State, Today, serve_admin,
@@ -115,17 +116,17 @@ struct AdminOptions {
 #[command(next_help_heading = "Limits")]
 struct Bounds {
     /// Maximum number of open connections
-    #[arg(long, value_name = "N", default_value_t = ServerLimits::default().connections, env = "SIGNALDEX_MAX_CONNECTIONS")]
+    #[arg(long, value_name = "N", default_value_t = ServerLimits::default().connections, value_parser = parse_concurrent(), env = "SIGNALDEX_MAX_CONNECTIONS")]
     max_connections: usize,
     /// Maximum number of concurrent requests
-    #[arg(long, value_name = "N", default_value_t = Limits::default().in_flight, env = "SIGNALDEX_MAX_IN_FLIGHT")]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().in_flight, value_parser = parse_concurrent(), env = "SIGNALDEX_MAX_IN_FLIGHT")]
     max_in_flight: usize,
     /// Maximum number of concurrent exports, with up to 4 MB of memory each; a key may run four
-    #[arg(long, value_name = "N", default_value_t = Limits::default().exports, env = "SIGNALDEX_MAX_EXPORTS")]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().exports, value_parser = parse_concurrent(), env = "SIGNALDEX_MAX_EXPORTS")]
     max_exports: usize,
     /// Maximum number of charges waiting for a commit
-    #[arg(long, value_name = "N", default_value_t = Limits::default().charge_queue as u64, value_parser = clap::value_parser!(u64).range(1..=1_000_000), env = "SIGNALDEX_MAX_CHARGE_QUEUE")]
-    max_charge_queue: u64,
+    #[arg(long, value_name = "N", default_value_t = Limits::default().charge_queue, value_parser = parse_concurrent(), env = "SIGNALDEX_MAX_CHARGE_QUEUE")]
+    max_charge_queue: usize,
     /// Seconds to wait for a request's headers, and so for an idle connection
     #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = parse_seconds, env = "SIGNALDEX_HEADER_TIMEOUT")]
     header_timeout: Duration,
@@ -140,13 +141,13 @@ struct Bounds {
     #[arg(long, value_name = "N", default_value_t = Limits::default().cheap_query_cost, env = "SIGNALDEX_CHEAP_QUERY_COST")]
     cheap_query_cost: u64,
     /// Threads for expensive queries; by default all cores but one
-    #[arg(long, value_name = "N", default_value_t = Limits::default().query_threads as u64, value_parser = clap::value_parser!(u64).range(1..=1024), env = "SIGNALDEX_QUERY_THREADS")]
-    query_threads: u64,
+    #[arg(long, value_name = "N", default_value_t = Limits::default().query_threads, value_parser = parse_number(Limits::QUERY_THREADS_MAX), env = "SIGNALDEX_QUERY_THREADS")]
+    query_threads: usize,
     /// Seconds that an expensive query may wait for its turn
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = parse_seconds, env = "SIGNALDEX_QUERY_WAIT")]
     query_wait: Duration,
     /// Seconds in the index from which the dashboard lists a query as slow
-    #[arg(long, value_name = "SECONDS", default_value = "0.01", value_parser = parse_seconds, env = "SIGNALDEX_SLOW_QUERY_TIME")]
+    #[arg(long, value_name = "SECONDS", default_value = "0.01", value_parser = parse_short_seconds, env = "SIGNALDEX_SLOW_QUERY_TIME")]
     slow_query_time: Duration,
     /// Show query strings in the dashboard's list of recent requests, which otherwise names endpoints only
     #[arg(long, env = "SIGNALDEX_SHOW_PARAMETERS")]
@@ -306,10 +307,10 @@ impl Bounds {
         Limits {
             in_flight: self.max_in_flight,
             exports: self.max_exports,
-            charge_queue: usize::try_from(self.max_charge_queue).unwrap_or(usize::MAX),
+            charge_queue: self.max_charge_queue,
             request_time: self.request_timeout,
             cheap_query_cost: self.cheap_query_cost,
-            query_threads: usize::try_from(self.query_threads).unwrap_or(usize::MAX),
+            query_threads: self.query_threads,
             query_wait: self.query_wait,
             slow_query_time: self.slow_query_time,
             show_parameters: self.show_parameters,
@@ -413,14 +414,34 @@ fn parse_host_name(text: &str) -> Result<String, String> {
     Err("a host name is needed, such as dash.example, without scheme and port".to_owned())
 }
 
+/// The shortest time of an option: with a shorter one, nothing would be done in time.
+const SECONDS_MIN: f64 = 0.001;
+
+/// How many connections, requests, exports or charges there may be at once. None would serve nothing.
+fn parse_concurrent() -> RangedU64ValueParser<usize> {
+    parse_number(Limits::CONCURRENT_MAX)
+}
+
+fn parse_number(max: usize) -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=max as u64)
+}
+
 pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text
-        .parse()
-        .map_err(|_| "a number of seconds is needed".to_owned())?;
-    let duration = Duration::try_from_secs_f64(seconds)
-        .ok()
-        .filter(|time| !time.is_zero());
-    duration.ok_or_else(|| "a number of seconds above 0 is needed".to_owned())
+    parse_seconds_from(SECONDS_MIN, text)
+}
+
+/// Seconds that are compared with and not waited for.
+fn parse_short_seconds(text: &str) -> Result<Duration, String> {
+    parse_seconds_from(0.000_001, text)
+}
+
+fn parse_seconds_from(min: f64, text: &str) -> Result<Duration, String> {
+    let max = Limits::TIME_MAX.as_secs_f64();
+    let seconds = text.parse::<f64>().ok();
+    let seconds = seconds.filter(|seconds| (min..=max).contains(seconds));
+    seconds
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| format!("a number of seconds from {min} to {max} is needed"))
 }
 
 /// Backs the heap with small pages from here on. The allocator advises the kernel to use huge pages, with
