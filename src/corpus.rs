@@ -11,7 +11,6 @@ use std::future::Future;
 use std::ops::{ControlFlow, RangeInclusive};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwapOption;
 use time::Date;
@@ -64,6 +63,14 @@ pub(crate) type CorpusFuture<'a, T> =
 pub(crate) trait Corpus: Send + Sync {
     /// The current view.
     fn view(&self) -> Arc<CorpusView>;
+
+    /// The current view, for a query.
+    ///
+    /// # Errors
+    /// A file of the index was overwritten, so that nothing may be answered: not even that nothing has changed.
+    fn trusted_view(&self) -> Result<Arc<CorpusView>, Unanswered> {
+        Ok(self.view())
+    }
 
     /// A page of signals, rendered as JSON.
     fn page<'a>(
@@ -166,7 +173,7 @@ pub(crate) trait Corpus: Send + Sync {
         None
     }
 
-    /// Whether a query has met damage in what [`view`](Self::view) shows. Other queries are still answered.
+    /// Whether what [`view`](Self::view) shows is damaged, as far as known.
     fn is_damaged(&self) -> bool {
         false
     }
@@ -177,8 +184,6 @@ pub(crate) struct CorpusView {
     pub(crate) generation: u64,
     pub(crate) tag_seed: [u8; 32],
     snapshot: Option<Arc<Snapshot>>,
-    /// Whether a query has met damage in the snapshot.
-    is_damaged: AtomicBool,
 }
 
 /// A page of results.
@@ -238,7 +243,6 @@ impl CorpusView {
             generation,
             tag_seed: *revision.bytes(),
             snapshot: None,
-            is_damaged: AtomicBool::new(false),
         }
     }
 
@@ -249,10 +253,12 @@ impl CorpusView {
         }
     }
 
-    /// The snapshot of an index of this process.
+    /// The snapshot of an index of this process, for a query.
     fn snapshot(&self) -> Result<&Snapshot> {
         let snapshot = self.snapshot.as_deref();
-        snapshot.ok_or_else(|| Error::missing("the view is of another corpus"))
+        let snapshot = snapshot.ok_or_else(|| Error::missing("the view is of another corpus"))?;
+        snapshot.ensure_trusted()?;
+        Ok(snapshot)
     }
 }
 
@@ -278,6 +284,12 @@ impl Corpus for LocalCorpus {
         let current = Arc::new(CorpusView::of_snapshot(snapshot));
         self.current.store(Some(Arc::clone(&current)));
         current
+    }
+
+    fn trusted_view(&self) -> Result<Arc<CorpusView>, Unanswered> {
+        let view = self.view();
+        view.snapshot().map_err(Unanswered::Failed)?;
+        Ok(view)
     }
 
     fn page<'a>(
@@ -381,7 +393,7 @@ impl Corpus for LocalCorpus {
     }
 
     fn is_damaged(&self) -> bool {
-        self.view().is_damaged.load(Ordering::Relaxed)
+        self.index.snapshot().is_damaged()
     }
 }
 
@@ -393,10 +405,10 @@ fn at_once<'a, T: Send + 'a>(
 ) -> CorpusFuture<'a, T> {
     Box::pin(async move {
         let answer = catch_damage(|| ask(at.snapshot()?)).flatten();
-        if answer.as_ref().is_err_and(Error::is_corrupt) {
-            at.is_damaged.store(true, Ordering::Relaxed);
-        }
-        answer.map_err(Unanswered::Failed)
+        // What was read while a file was being overwritten may be anything.
+        answer
+            .and_then(|answer| at.snapshot().map(|_| answer))
+            .map_err(Unanswered::Failed)
     })
 }
 

@@ -29,9 +29,9 @@ impl Bytes {
     #[allow(unsafe_code)]
     pub(crate) fn map(file: &File) -> io::Result<Bytes> {
         // SAFETY: A mapping is sound if the file is not modified while mapped. Segment files are written
-        // once, under a new name, and then only removed, which does not affect mappings. Another process
-        // that truncates a file in place would cause SIGBUS; the operators' guide forbids modifying the
-        // files of an index directory.
+        // once, under a new name, and then only removed, which does not affect mappings. The operators'
+        // guide forbids other programs to write into them. One that does is noticed soon, and nothing is
+        // served from the file any more; truncation may cause SIGBUS before.
         unsafe { Mmap::map(file) }.map(Bytes::Mapped)
     }
 

@@ -32,7 +32,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
             Attempt::First(guard) => Some(Arc::new(guard)),
         },
     };
-    let view = call.service.corpus.view();
+    let view = call.service.corpus.trusted_view()?;
     let mut poll = Poll {
         call,
         view: &view,

@@ -95,7 +95,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
             (Some((replay, Arc::new(guard))), paid)
         }
     };
-    let view = call.service.corpus.view();
+    let view = call.service.corpus.trusted_view()?;
     let is_whole_file = query.after.is_none();
     let request = ExportRequest {
         filter: query.filter,

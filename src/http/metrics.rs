@@ -63,6 +63,7 @@ pub(crate) struct Metrics {
     pub(crate) expensive_queries_refused: Counter,
     pub(crate) log_lines_dropped: Counter,
     pub(crate) generation: Gauge<u64, AtomicU64>,
+    pub(crate) index_damaged: Gauge,
     followed_generation: Gauge<u64, AtomicU64>,
     follow_reported: Gauge<u64, AtomicU64>,
     follow_failing: Gauge,
@@ -98,6 +99,7 @@ impl Metrics {
             expensive_queries_refused: Counter::default(),
             log_lines_dropped: Counter::default(),
             generation: Gauge::default(),
+            index_damaged: Gauge::default(),
             followed_generation: Gauge::default(),
             follow_reported: Gauge::default(),
             follow_failing: Gauge::default(),
@@ -206,6 +208,11 @@ impl Metrics {
             "snapshot_generation",
             "Generation of the snapshot",
             self.generation.clone(),
+        );
+        registry.register(
+            "index_damaged",
+            "1 while a file of the index is known to be damaged or was overwritten",
+            self.index_damaged.clone(),
         );
     }
 

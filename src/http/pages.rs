@@ -66,6 +66,10 @@ pub(super) fn error(service: &Shared) -> Option<String> {
         tracing::error!(error = format_args!("{error:#}"), "not ready");
         return Some("The state cannot be read.".to_owned());
     }
+    // Other replicas answer while the file is fetched again. Elsewhere, 503 would refuse what can be answered.
+    if service.following.load().is_some() && service.corpus.is_damaged() {
+        return Some("A file of the copy is damaged, and is fetched again.".to_owned());
+    }
     service.corpus.error()
 }
 

@@ -55,7 +55,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
             Attempt::First(guard) => Some(guard),
         },
     };
-    let view = call.service.corpus.view();
+    let view = call.service.corpus.trusted_view()?;
     let search = Search {
         call,
         view: &view,

@@ -88,7 +88,9 @@ impl Server {
     ) -> io::Result<()> {
         let connections = GracefulShutdown::new();
         let permits = Arc::new(Semaphore::new(self.limits.connections));
-        let follower = tokio::spawn(follow(self.service.clone()));
+        // Neither a large index nor a slow disk of the state holds up the look at the files.
+        let followers = [Service::follow_state, Service::look, Service::follow_index]
+            .map(|work| tokio::spawn(follow(self.service.clone(), work)));
         let (stop_recording, is_over) = oneshot::channel();
         let recorder = tokio::spawn(free_answers::record_all(self.service.clone(), is_over));
         let (service, drain_time) = (self.service.clone(), self.limits.drain_time);
@@ -111,7 +113,7 @@ impl Server {
             }
         }
         drop(listener);
-        follower.abort();
+        followers.iter().for_each(tokio::task::JoinHandle::abort);
         tracing::info!("stopping");
         if tokio::time::timeout(self.limits.shutdown_time, connections.shutdown())
             .await
@@ -181,18 +183,18 @@ async fn refuse(mut socket: TcpStream) {
     let _ = tokio::time::timeout(REFUSAL_TIME, socket.write_all(REFUSAL)).await;
 }
 
-/// Follows changes of the index and the keys by other processes.
-async fn follow(service: Service) {
+/// Follows changes of the index or the state by other processes.
+async fn follow(service: Service, work: fn(&Service)) {
     let mut tick = tokio::time::interval(FOLLOW_INTERVAL);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tick.tick().await;
         let service = service.clone();
-        if tokio::task::spawn_blocking(move || service.follow())
+        if tokio::task::spawn_blocking(move || work(&service))
             .await
             .is_err()
         {
-            tracing::error!("following the index has failed");
+            tracing::error!("following other processes has failed");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arc_swap::ArcSwapOption;
 use time::{Date, UtcDateTime};
@@ -23,7 +23,7 @@ use super::replay::KeysInUse;
 use super::slow::SlowQueries;
 use super::state::{State, StateError, Writer};
 use crate::corpus::{Corpus, LocalCorpus};
-use crate::{Index, Refreshed};
+use crate::{Error, Index, Refreshed};
 
 /// The source of today's date. Each request reads it once.
 #[derive(Clone)]
@@ -68,6 +68,8 @@ pub(super) struct Shared {
     pub(super) exports: Slots,
     pub(super) query_pool: QueryPool,
     pub(super) following: ArcSwapOption<Reported>,
+    /// The last error of following the index.
+    pub(super) index_error: Mutex<Option<String>>,
     pub(super) log: OnceLock<LogWriter>,
     pub(super) origins: OnceLock<AllowedOrigins>,
     pub(super) admin_hosts: OnceLock<Vec<String>>,
@@ -121,6 +123,7 @@ impl Service {
                 (limits.in_flight / 2).max(1),
             ),
             following: ArcSwapOption::empty(),
+            index_error: Mutex::default(),
             log: OnceLock::new(),
             origins: OnceLock::new(),
             admin_hosts: OnceLock::new(),
@@ -130,34 +133,66 @@ impl Service {
     }
 
     /// Follows changes by other processes: reloads the index and the keys, and checks that the files of the
-    /// state still exist.
+    /// state still exist and that those of the index were not overwritten.
     ///
-    /// Cost: two small reads and three calls of `stat` if nothing has changed. Blocks, so do not call it on an
-    /// async worker.
+    /// Cost: two small reads and some calls of `stat` if nothing has changed; else that of [`Index::refresh`]. Blocks,
+    /// so do not call it on an async worker.
     pub fn follow(&self) {
-        match self.0.corpus.index().map(Index::refresh) {
-            Some(Ok(Refreshed::Changed)) => {
+        self.follow_state();
+        self.follow_index();
+    }
+
+    /// Reloads the keys, and checks the files of the state.
+    pub(super) fn follow_state(&self) {
+        self.follow_keys();
+        // Errors are logged there, and stop requests.
+        let _ = self.0.state.check_files();
+        self.0.writer.log_failures();
+    }
+
+    /// Notices overwritten files of the index, without reading any.
+    pub(super) fn look(&self) {
+        // An error is met again, and logged, where the index is followed.
+        let _ = self.0.corpus.index().map(Index::look);
+    }
+
+    /// Reloads the index, for as long as it takes to read its new files.
+    pub(super) fn follow_index(&self) {
+        let Some(refreshed) = self.0.corpus.index().map(Index::refresh) else {
+            return;
+        };
+        match refreshed {
+            Ok(Refreshed::Changed) => {
                 // Releases the previous snapshot now instead of with the next request.
                 let generation = self.0.corpus.view().generation;
                 tracing::info!(generation, "a new snapshot is served");
             }
-            Some(Ok(Refreshed::Replaced)) => {
+            Ok(Refreshed::Replaced) => {
                 let generation = self.0.corpus.view().generation;
                 tracing::warn!(
                     generation,
                     "the directory holds another index, which is loaded whole and served"
                 );
             }
-            Some(Ok(Refreshed::Unchanged)) | None => {}
-            Some(Err(error)) => tracing::error!(
-                error = format_args!("{error:#}"),
-                "the index cannot be followed"
-            ),
+            Ok(Refreshed::Reloaded) => {
+                tracing::info!("files of the index have changed, were read again and are whole");
+            }
+            Ok(Refreshed::Unchanged) | Err(_) => {}
         }
-        self.follow_keys();
-        // Errors are logged there, and stop requests.
-        let _ = self.0.state.check_files();
-        self.0.writer.log_failures();
+        self.log_index_error(refreshed.err());
+    }
+
+    /// Logs why the index cannot be followed, once for each reason.
+    fn log_index_error(&self, error: Option<Error>) {
+        let error = error.map(|error| format!("{error:#}"));
+        let logged = self.0.index_error.lock();
+        let mut logged = logged.unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = &error
+            && Some(error) != logged.as_ref()
+        {
+            tracing::error!(%error, "the index cannot be followed");
+        }
+        *logged = error;
     }
 
     pub(super) fn follow_keys(&self) {
@@ -209,6 +244,8 @@ impl Service {
             .metrics
             .exports_under_way
             .set(i64::try_from(shared.exports.count()).unwrap_or(i64::MAX));
+        let is_damaged = shared.corpus.is_damaged();
+        shared.metrics.index_damaged.set(is_damaged.into());
         if let Some(cluster) = shared.corpus.cluster() {
             shared.metrics.of_cluster(&cluster);
         }

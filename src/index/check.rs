@@ -11,7 +11,8 @@ use crate::{Result, segment};
 /// Opening an index reads little of its files. Each part is checked against its checksum before it is first
 /// used. If that check fails, methods that return no `Result`, such as [`Snapshot::search`], panic unless they
 /// run inside this function. After a successful [`Snapshot::check`] only records can still turn out to be
-/// damaged, and the methods that read them return a `Result`.
+/// damaged, and the methods that read them return a `Result`; unless another program overwrites a file, which
+/// [`Index::refresh`](crate::Index::refresh) notices.
 ///
 /// ```
 /// # use signaldex::{Company, IndexBuilder, Query, Signal, SignalId};
@@ -38,7 +39,8 @@ pub fn catch_damage<T>(ask: impl FnOnce() -> T) -> Result<T> {
 
 impl Snapshot {
     /// Checks everything but records now, rather than each part before its first use. Records are checked as
-    /// they are read. After this, methods that return no `Result` cannot meet damage: see [`catch_damage`].
+    /// they are read. After this, methods that return no `Result` cannot meet damage, unless another program
+    /// overwrites a file: see [`catch_damage`].
     ///
     /// # Errors
     /// [`is_corrupt`](crate::Error::is_corrupt): the first damage; the error names the file and the section.
@@ -58,6 +60,41 @@ impl Snapshot {
         };
         let mut new = self.segments.iter().filter(|live| !is_shared(live));
         new.try_for_each(|live| live.segment.check())
+    }
+
+    /// Distrusts the segments whose files another program has overwritten. Reads no file.
+    ///
+    /// # Errors
+    /// The operating system does not tell.
+    ///
+    /// Cost: one call of `fstat` per segment.
+    pub(super) fn look(&self) -> Result<()> {
+        self.segments.iter().try_for_each(SegmentHandle::look)
+    }
+
+    /// Reads the files again that have changed since they were opened. Returns whether one that was damaged is whole.
+    ///
+    /// # Errors
+    /// As [`Index::refresh`](super::Index::refresh) for a file that was overwritten: the first of them, after all
+    /// were read.
+    pub(super) fn read_changed_files(&self) -> Result<bool> {
+        let read = self.segments.iter().map(SegmentHandle::read_again);
+        let read: Vec<Result<bool>> = read.collect();
+        read.into_iter()
+            .try_fold(false, |healed, read| Ok(healed | read?))
+    }
+
+    /// # Errors
+    /// A file was overwritten, so that no query may read it.
+    pub(crate) fn ensure_trusted(&self) -> Result<()> {
+        let mut segments = self.segments.iter();
+        segments.try_for_each(|live| live.segment.ensure_trusted())
+    }
+
+    /// Whether a file was overwritten, or a query or a check has met damage in one.
+    #[cfg(any(feature = "http", feature = "replicate"))]
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.segments.iter().any(|live| live.segment.is_damaged())
     }
 
     /// Checks everything, even if it was checked before: every byte against its checksum, the padding between

@@ -16,10 +16,10 @@ use std::sync::Arc;
 
 use super::live::SegmentHandle;
 use super::manifest::{DeletedLine, MANIFEST_BYTES_MAX, Manifest, SegmentLine};
+use super::mapped_file::MappedFile;
 use super::snapshot::Snapshot;
-use super::storage::{self, NewFile, Storage};
+use super::storage::{self, NewFile, Storage, View};
 use crate::digest::Digest;
-use crate::encoding::bytes::Bytes;
 use crate::encoding::symbols::Encoder;
 use crate::segment::{Deleted, Segment, SegmentBuilder};
 use crate::{Error, Result};
@@ -203,7 +203,7 @@ impl FileBuilder {
         let plain = FileKind::Segment.name(self.file);
         let (file, output) = new.create(FileKind::Segment, next_file)?;
         let output = BufWriter::with_capacity(WRITE_BUFFER_BYTES, output);
-        let view = |_: &SegmentOutput| view_bytes(&*storage, &plain);
+        let view = |_: &SegmentOutput| Ok(view(&*storage, &plain)?.bytes);
         let output = self.builder.finish_compressed(output, view);
         let output = output.map_err(|error| error.at(&path_of(&*storage, file)))?;
         remove(&*storage, &plain)?;
@@ -223,12 +223,19 @@ fn sync_segment(storage: &dyn Storage, file: u64, output: SegmentOutput) -> Resu
 
 /// Opens a segment without deletions.
 fn open_written(storage: &dyn Storage, file: u64) -> Result<SegmentHandle> {
-    let (bytes, path) = view_segment(storage, file)?;
+    let (
+        View {
+            bytes,
+            file: mapped,
+        },
+        path,
+    ) = view_segment(storage, file)?;
     Ok(SegmentHandle {
         number: file,
         segment: Arc::new(Segment::written(bytes, Some(&path))?),
         path,
         deleted: Arc::default(),
+        file: mapped.map(Arc::new),
     })
 }
 
@@ -240,12 +247,20 @@ pub(super) fn read(
     read_steadily(storage, |manifest| open_snapshot(storage, manifest, known))
 }
 
-/// Reads the current state if it differs from the snapshot's, sharing unchanged segments.
+/// Reads the current state if it or the files that it names are not those of the snapshot, sharing unchanged
+/// segments.
 pub(super) fn read_changed(storage: &dyn Storage, current: &Snapshot) -> Result<Option<Snapshot>> {
-    if read_manifest(storage)?.revision() == current.revision() {
+    let manifest = read_manifest(storage)?;
+    if manifest.revision() == current.revision() && has_files_of(current, &manifest) {
         return Ok(None);
     }
     read(storage, Some(current)).map(|(_, snapshot)| Some(snapshot))
+}
+
+/// Whether a snapshot has the files that a manifest of its revision names.
+fn has_files_of(snapshot: &Snapshot, manifest: &Manifest) -> bool {
+    let mut files = snapshot.segments.iter().zip(&manifest.segments);
+    files.all(|(live, line)| live.number == line.file && !live.is_replaced())
 }
 
 /// Whether there is an index.
@@ -362,12 +377,12 @@ pub(super) fn open_snapshot(
     let known = known.filter(|known| known.identity() == manifest.identity);
     let known = known.map_or(&[][..], |known| &known.segments);
     let open = |line: &SegmentLine| {
-        let shared = known
-            .iter()
-            .find(|live| live.number == line.file && is_named(&live.segment, line));
-        let segment = match shared {
-            Some(live) => Arc::clone(&live.segment),
-            None => Arc::new(open_segment(storage, line)?),
+        let is_shared = |live: &&SegmentHandle| {
+            live.number == line.file && is_named(&live.segment, line) && !live.is_replaced()
+        };
+        let (segment, file) = match known.iter().find(is_shared) {
+            Some(live) => (Arc::clone(&live.segment), live.file.clone()),
+            None => open_segment(storage, line)?,
         };
         let deleted = match &line.deleted {
             Some(deleted) => read_deleted(storage, deleted, &segment)?,
@@ -378,6 +393,7 @@ pub(super) fn open_snapshot(
             path: path_of(storage, line.file),
             segment,
             deleted: Arc::new(deleted),
+            file,
         })
     };
     let segments = manifest.segments.iter().map(open).collect::<Result<_>>()?;
@@ -393,8 +409,11 @@ fn is_named(segment: &Segment, line: &SegmentLine) -> bool {
     segment.file_size() == line.length && segment.table_digest() == line.table
 }
 
-fn open_segment(storage: &dyn Storage, line: &SegmentLine) -> Result<Segment> {
-    let (bytes, path) = view_segment(storage, line.file)?;
+fn open_segment(
+    storage: &dyn Storage,
+    line: &SegmentLine,
+) -> Result<(Arc<Segment>, Option<Arc<MappedFile>>)> {
+    let (View { bytes, file }, path) = view_segment(storage, line.file)?;
     let segment = Segment::open(bytes, Some(&path))?;
     if !is_named(&segment, line) {
         return Err(Error::foreign(
@@ -403,18 +422,18 @@ fn open_segment(storage: &dyn Storage, line: &SegmentLine) -> Result<Segment> {
         )
         .at(&path));
     }
-    Ok(segment)
+    Ok((Arc::new(segment), file.map(Arc::new)))
 }
 
-fn view_bytes(storage: &dyn Storage, name: &str) -> Result<Bytes> {
+fn view(storage: &dyn Storage, name: &str) -> Result<View> {
     storage
         .view(name)
         .map_err(at(storage, name, "open the file"))
 }
 
-fn view_segment(storage: &dyn Storage, file: u64) -> Result<(Bytes, Arc<Path>)> {
-    let bytes = view_bytes(storage, &FileKind::Segment.name(file))?;
-    Ok((bytes, path_of(storage, file)))
+fn view_segment(storage: &dyn Storage, file: u64) -> Result<(View, Arc<Path>)> {
+    let view = view(storage, &FileKind::Segment.name(file))?;
+    Ok((view, path_of(storage, file)))
 }
 
 fn read_deleted(storage: &dyn Storage, line: &DeletedLine, segment: &Segment) -> Result<Deleted> {

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::mapped_file::MappedFile;
 use crate::encoding::row::{CompanyNumber, Row};
 use crate::exec::LiveSegment;
 use crate::segment::{Deleted, Segment};
@@ -18,6 +19,8 @@ pub(crate) struct SegmentHandle {
     pub(crate) path: Arc<Path>,
     pub(crate) segment: Arc<Segment>,
     pub(crate) deleted: Arc<Deleted>,
+    /// The mapped file; `None` in memory.
+    pub(super) file: Option<Arc<MappedFile>>,
 }
 
 impl SegmentHandle {
@@ -41,6 +44,29 @@ impl SegmentHandle {
             }
         });
         verified.map_err(|error| error.at(&self.path))
+    }
+
+    /// Distrusts the segment if another program has overwritten its file.
+    ///
+    /// # Errors
+    /// The operating system does not tell.
+    pub(super) fn look(&self) -> Result<()> {
+        let file = self.file.as_ref();
+        file.map_or(Ok(()), |file| file.look(&self.segment))
+    }
+
+    /// Reads the file again if it has changed: see [`MappedFile::read_again`].
+    ///
+    /// # Errors
+    /// The content is another, is still being written, or cannot be read.
+    pub(super) fn read_again(&self) -> Result<bool> {
+        let file = self.file.as_ref();
+        file.map_or(Ok(false), |file| file.read_again(&self.segment))
+    }
+
+    /// Whether the name of the file belongs to another file now.
+    pub(super) fn is_replaced(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| file.is_replaced())
     }
 
     /// Whether a row exists, is live, and has an id.

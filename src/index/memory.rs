@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use super::storage::{NewFile, Refusal, Storage};
+use super::storage::{NewFile, Refusal, Storage, View};
 use crate::encoding::bytes::{AlignedBytes, Bytes};
 use crate::{Error, Result};
 
@@ -75,8 +75,11 @@ impl Storage for Memory {
         Ok(file.to_vec())
     }
 
-    fn view(&self, name: &str) -> io::Result<Bytes> {
-        self.file(name).map(Bytes::Owned)
+    fn view(&self, name: &str) -> io::Result<View> {
+        Ok(View {
+            bytes: Bytes::Owned(self.file(name)?),
+            file: None,
+        })
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {

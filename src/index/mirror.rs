@@ -100,6 +100,21 @@ impl Mirror {
         &self.manifest.segments
     }
 
+    /// The numbers of segments whose files are damaged, as far as known: those that changed are read again first.
+    pub(crate) fn damaged_segments(&self) -> Vec<u64> {
+        let Some(index) = &self.index else {
+            return Vec::new();
+        };
+        // Its error is that of a damaged file, or goes with the next look.
+        let _ = index.refresh();
+        let snapshot = index.snapshot();
+        let damaged = snapshot.segments.iter();
+        damaged
+            .filter(|live| live.segment.is_damaged())
+            .map(|live| live.number)
+            .collect()
+    }
+
     /// Creates a file and returns its number.
     pub(crate) fn create(&mut self, kind: FileKind) -> Result<(u64, Box<dyn NewFile>)> {
         directory::create_next(&*self.storage, kind, &mut self.manifest.next_file)

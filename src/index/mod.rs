@@ -16,6 +16,7 @@ mod facets;
 mod identity;
 mod live;
 mod manifest;
+mod mapped_file;
 mod matches;
 mod memory;
 mod merge;
@@ -36,7 +37,7 @@ mod unknown;
 mod writer;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use arc_swap::ArcSwap;
@@ -77,6 +78,8 @@ pub struct Index(Arc<Shared>);
 struct Shared {
     storage: Arc<dyn Storage>,
     current: ArcSwap<Snapshot>,
+    /// Held while files are read by [`Index::refresh`], so that each is read once.
+    refreshing: Mutex<()>,
 }
 
 impl Shared {
@@ -100,6 +103,9 @@ pub enum Refreshed {
     Changed,
     /// The directory contains another index, because it was rebuilt or replaced.
     Replaced,
+    /// The state has not changed, and its files are whole: some that had been overwritten were read again, or some
+    /// that were replaced by copies were opened again.
+    Reloaded,
 }
 
 impl Index {
@@ -141,29 +147,111 @@ impl Index {
         self.0.current.load_full()
     }
 
-    /// Publishes the current state of the directory if it has changed. An index in memory has nothing to refresh,
-    /// because its own writer publishes every commit.
+    /// Publishes the current state of the directory if it has changed, and notices files that another program has
+    /// overwritten, which it must not do. An index in memory has nothing to refresh, because its own writer publishes
+    /// every commit.
+    ///
+    /// Each call compares inode, length and times of the mapped files. If the length or the time of the last change
+    /// differs, every query on a snapshot with that file fails from then on ([`catch_damage`]) until the file has been
+    /// read again and is what the manifest names. If only the time of the inode differs, as after a hard link, the
+    /// file is read again while queries go on. A whole copy that is renamed into the place of a file is opened.
+    ///
+    /// ```
+    /// # use signaldex::{Company, Index, IndexBuilder, Query, Signal, SignalId};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let directory = folder.path().join("index");
+    /// # let mut builder = IndexBuilder::in_directory(&directory)?;
+    /// # builder.add_company(&Company::new("acme", "Acme"))?;
+    /// # builder.add_signal(&Signal::new(SignalId::MIN, "acme", "Acme hires"))?;
+    /// # builder.finish()?;
+    /// # let segment = directory.join("segment-00000000000000000001");
+    /// # let whole = std::fs::read(&segment)?;
+    /// # let overwrite = |bytes: &[u8]| {
+    /// #     use std::io::Write;
+    /// #     std::fs::OpenOptions::new().write(true).open(&segment)?.write_all(bytes)
+    /// # };
+    /// # let today = time::macros::date!(2026 - 06 - 30);
+    /// use signaldex::{Refreshed, catch_damage};
+    ///
+    /// let index = Index::open(&directory)?;
+    /// let query = Query::parse("q=hires")?;
+    /// # std::thread::sleep(std::time::Duration::from_millis(20)); // a tick of the clock that stamps files
+    /// overwrite(&vec![0; whole.len()])?; // as `rsync --inplace` of another index does
+    ///
+    /// let error = index.refresh().expect_err("the file is another");
+    /// assert!(error.is_corrupt() && error.path() == Some(&segment));
+    /// let snapshot = index.snapshot();
+    /// assert!(catch_damage(|| snapshot.search(&query, today)).is_err());
+    ///
+    /// overwrite(&whole)?;
+    /// assert_eq!(index.refresh()?, Refreshed::Reloaded);
+    /// assert_eq!(snapshot.search(&query, today).len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open) and [`Snapshot::check`]; the previous snapshot stays published.
+    /// As [`open`](Self::open) and [`Snapshot::check`]; the previous snapshot stays published. As long as a file of it
+    /// is another than the manifest names, [`is_corrupt`](crate::Error::is_corrupt), with the file.
     ///
-    /// Cost: reads the manifest, a few hundred bytes; if it has changed, opens and checks new files.
+    /// Cost: reads the manifest, a few hundred bytes, and two calls of `stat` per segment; if the state has changed,
+    /// opens and checks new files; reads files whole that have changed.
     pub fn refresh(&self) -> Result<Refreshed> {
+        let refreshing = self.0.refreshing.lock();
+        let _refreshing = refreshing.unwrap_or_else(PoisonError::into_inner);
         let before = self.snapshot();
-        let Some(snapshot) = directory::read_changed(&*self.0.storage, &before)? else {
-            return Ok(Refreshed::Unchanged);
+        before.look()?;
+        // A commit does not wait for files that are read again only to be sure.
+        let is_trusted = before.ensure_trusted().is_ok();
+        let mut loaded = if is_trusted {
+            self.load(&before)
+        } else {
+            Ok(None)
         };
-        snapshot.check_beside(&before)?;
-        let is_same_index = snapshot.identity() == before.identity();
-        // A writer of this process may have published a later state meanwhile, which must stay.
-        let found = self.0.current.compare_and_swap(&before, Arc::new(snapshot));
-        Ok(if !Arc::ptr_eq(&found, &before) {
-            Refreshed::Unchanged
-        } else if is_same_index {
+        if let Ok(Some(refreshed)) = loaded {
+            return Ok(refreshed);
+        }
+        let read = before.read_changed_files();
+        if !is_trusted {
+            loaded = self.load(&before);
+        }
+        match (loaded, read) {
+            (Ok(Some(refreshed)), _) => Ok(refreshed),
+            (_, Err(error)) | (Err(error), _) => Err(error),
+            (Ok(None), Ok(true)) => Ok(Refreshed::Reloaded),
+            (Ok(None), Ok(false)) => Ok(Refreshed::Unchanged),
+        }
+    }
+
+    /// Publishes the state of the directory if it or the files that it names are not those of a snapshot.
+    fn load(&self, before: &Arc<Snapshot>) -> Result<Option<Refreshed>> {
+        let Some(snapshot) = directory::read_changed(&*self.0.storage, before)? else {
+            return Ok(None);
+        };
+        snapshot.check_beside(before)?;
+        // An overwritten file is shared as long as the state names it.
+        snapshot.ensure_trusted()?;
+        let refreshed = if snapshot.identity() != before.identity() {
+            Refreshed::Replaced
+        } else if snapshot.revision() != before.revision() {
             Refreshed::Changed
         } else {
-            Refreshed::Replaced
-        })
+            Refreshed::Reloaded
+        };
+        // From here on, the files of the new snapshot are looked at.
+        before.look()?;
+        // A writer of this process may have published a later state meanwhile, which must stay.
+        let found = self.0.current.compare_and_swap(before, Arc::new(snapshot));
+        Ok(Arc::ptr_eq(&found, before).then_some(refreshed))
+    }
+
+    /// Notices overwritten files as [`refresh`](Self::refresh) does, but reads nothing, so that they are noticed in
+    /// time while that reads.
+    ///
+    /// # Errors
+    /// The operating system does not tell.
+    #[cfg(any(feature = "http", feature = "replicate"))]
+    pub(crate) fn look(&self) -> Result<()> {
+        self.snapshot().look()
     }
 
     /// When the directory last changed, by a commit or a merge; `None` for an index in memory.
@@ -191,6 +279,7 @@ impl Index {
         Index(Arc::new(Shared {
             storage,
             current: ArcSwap::from_pointee(snapshot),
+            refreshing: Mutex::default(),
         }))
     }
 }

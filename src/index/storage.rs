@@ -11,6 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::mapped_file::MappedFile;
 use crate::encoding::bytes::Bytes;
 use crate::{Error, Result};
 
@@ -27,7 +28,7 @@ pub(crate) trait Storage: Debug + Send + Sync {
     fn read(&self, name: &str, bytes_max: u64) -> io::Result<Vec<u8>>;
 
     /// A view of an immutable file.
-    fn view(&self, name: &str) -> io::Result<Bytes>;
+    fn view(&self, name: &str) -> io::Result<View>;
 
     /// Renames a file, replacing any file with the new name.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
@@ -49,6 +50,14 @@ pub(crate) trait Storage: Debug + Send + Sync {
     /// # Errors
     /// Another writer holds it.
     fn lock(&self) -> Result<Box<dyn Debug + Send + Sync>>;
+}
+
+/// A view of a file.
+#[derive(Debug)]
+pub(crate) struct View {
+    pub(super) bytes: Bytes,
+    /// The file, unless it is in memory.
+    pub(super) file: Option<MappedFile>,
 }
 
 /// A file being written.
@@ -170,11 +179,15 @@ impl Storage for Directory {
         Ok(bytes)
     }
 
-    fn view(&self, name: &str) -> io::Result<Bytes> {
-        Bytes::map(&open_regular(
-            &self.path(name),
-            OpenOptions::new().read(true),
-        )?)
+    fn view(&self, name: &str) -> io::Result<View> {
+        let path = self.path(name);
+        let file = open_regular(&path, OpenOptions::new().read(true))?;
+        // Examined before anything is read.
+        let file = MappedFile::new(&path, file)?;
+        Ok(View {
+            bytes: file.map()?,
+            file: Some(file),
+        })
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {

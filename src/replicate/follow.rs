@@ -10,6 +10,9 @@ use super::replica::{Progress, Replica};
 /// fetching every few seconds.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
+/// How often the files of the copy are looked at.
+const LOOK_INTERVAL: Duration = Duration::from_millis(250);
+
 /// A replica that follows its store until this is dropped, which cancels a load in progress.
 #[derive(Debug)]
 pub struct Follower {
@@ -19,7 +22,7 @@ pub struct Follower {
 impl Replica {
     /// Follows the store in a background thread: checks for a new generation at each `interval`, the first time
     /// immediately if the replica was opened with [`open_copy`](Self::open_copy), and calls `report` with the
-    /// result. After an error, it retries after one interval, then after twice as long, up to a minute, or when
+    /// result. A copy that is found damaged is fetched again at once, rather than at the next check. After an error, it retries after one interval, then after twice as long, up to a minute, or when
     /// something newer is published.
     ///
     /// # Errors
@@ -45,10 +48,11 @@ async fn follow(mut replica: Replica, interval: Duration, mut report: impl FnMut
         Duration::ZERO
     };
     loop {
-        tokio::time::sleep(pause).await;
+        let is_newly_damaged = wait(pause, &replica).await;
         pause = interval;
         // An unreachable store has no newer generation either.
-        if let Some(faulty) = retry_delay.pausing_over()
+        if !is_newly_damaged
+            && let Some(faulty) = retry_delay.pausing_over()
             && replica.newest().await.is_none_or(|newest| newest == faulty)
         {
             continue;
@@ -56,6 +60,22 @@ async fn follow(mut replica: Replica, interval: Duration, mut report: impl FnMut
         let progress = replica.sync().await;
         retry_delay.note(progress.error.is_some().then_some(progress.newest));
         report(&progress);
+    }
+}
+
+/// Waits until the pause is over or the copy is found damaged. Returns whether it was found just now.
+async fn wait(pause: Duration, replica: &Replica) -> bool {
+    let until = Instant::now() + pause;
+    let was_damaged = replica.is_damaged();
+    loop {
+        if replica.is_damaged() && !was_damaged {
+            return true;
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return false;
+        }
+        tokio::time::sleep(left.min(LOOK_INTERVAL)).await;
     }
 }
 

@@ -37,6 +37,8 @@ pub struct Progress {
     pub newest: u64,
     /// Whether the served generation has changed.
     pub changed: bool,
+    /// Whether damaged files of the copy were fetched again, or are no longer needed.
+    pub repaired: bool,
     /// Whether it belongs to another index than before, because the publisher has rebuilt its index.
     pub replaced: bool,
     /// Objects that were fetched.
@@ -144,6 +146,13 @@ impl Replica {
         self.opening.store_answered || self.opening.error.is_some()
     }
 
+    /// Whether a file of the copy is known to be damaged or was overwritten. Nothing is read but the times of files.
+    pub(super) fn is_damaged(&self) -> bool {
+        // What cannot be examined now is examined at the next look.
+        let _ = self.index.look();
+        self.index.snapshot().is_damaged()
+    }
+
     /// The newest published or installed generation, if the store answers.
     pub(super) async fn newest(&self) -> Option<u64> {
         let current = self.mirror.generation();
@@ -152,7 +161,8 @@ impl Replica {
     }
 
     /// Loads the newest published generation that can be loaded, and swaps to it. Errors are in the result,
-    /// and the previous generation keeps answering.
+    /// and the previous generation keeps answering. Files of the copy that are damaged, as a query or
+    /// [`Index::refresh`] has found, are fetched again, also if no newer generation is published.
     ///
     /// Cost: one listing if nothing is new; else a request per 8 MiB of new objects, which are hashed, written
     /// and synced, and opening the new segments. Files are written on the calling thread.
@@ -254,6 +264,8 @@ impl Copying<'_> {
     async fn sync(mut self, wanted: Wanted, progress: &mut Progress) {
         let identity_before = self.mirror.identity();
         let before = self.mirror.generation();
+        let damaged = self.mirror.damaged_segments();
+        let taken = self.take(&damaged);
         progress.newest = before;
         // The served generation is listed, too: a store with neither it nor newer ones is another one, or was emptied.
         match self.store.generations_above(before.saturating_sub(1)).await {
@@ -265,10 +277,21 @@ impl Copying<'_> {
             }
             Ok(mut newer) => {
                 progress.store_answered = true;
-                newer.retain(|&generation| generation > before && wanted.is(generation));
-                self.load_newest(&newer, progress).await;
+                let first = before + u64::from(damaged.is_empty());
+                newer.retain(|&generation| generation >= first && wanted.is(generation));
+                if self.load_newest(&newer, progress).await {
+                    progress.repaired = !damaged.is_empty();
+                }
             }
             Err(error) => progress.error = Some(error),
+        }
+        if progress.repaired {
+            for file in damaged {
+                // One that stays is removed when the directory is opened the next time.
+                let _ = self.mirror.discard(FileKind::Segment, file);
+            }
+        } else {
+            self.put_back(taken);
         }
         progress.generation = self.mirror.generation();
         progress.changed = progress.generation != before;
@@ -276,17 +299,33 @@ impl Copying<'_> {
         progress.replaced = identity_before.is_some() && identity != identity_before;
     }
 
-    /// Loads the newest loadable generation of these.
-    async fn load_newest(&mut self, ascending: &[u64], progress: &mut Progress) {
+    /// Loads the newest loadable generation of these. Returns whether there is one.
+    async fn load_newest(&mut self, ascending: &[u64], progress: &mut Progress) -> bool {
         progress.newest = ascending.last().copied().unwrap_or(progress.newest);
         for &generation in ascending.iter().rev().take(CANDIDATES_MAX) {
             match self.load(generation, progress).await {
-                Ok(()) => return,
+                Ok(()) => return true,
                 // Operators need the error of the newest generation.
                 Err(error) => {
                     progress.error.get_or_insert(error);
                 }
             }
+        }
+        false
+    }
+
+    /// Takes out the objects of damaged files, so that they are fetched again.
+    fn take(&mut self, damaged: &[u64]) -> Vec<(Digest, (FileKind, u64))> {
+        let is_damaged = |_: &Digest, &mut (kind, file): &mut (FileKind, u64)| {
+            kind == FileKind::Segment && damaged.contains(&file)
+        };
+        self.files.extract_if(is_damaged).collect()
+    }
+
+    /// Puts back those that were not fetched, because the files may be restored otherwise.
+    fn put_back(&mut self, taken: Vec<(Digest, (FileKind, u64))>) {
+        for (object, file) in taken {
+            self.files.entry(object).or_insert(file);
         }
     }
 

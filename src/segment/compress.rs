@@ -252,7 +252,7 @@ impl<'a> Source<'a> {
         let stored = self
             .records
             .stored(number, self.segment.record_start(number));
-        stored.map_err(|error| self.segment.named(error))
+        stored.map_err(|error| self.segment.damaged(error))
     }
 }
 

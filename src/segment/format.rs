@@ -18,8 +18,8 @@
 //! The table comes last, so that a segment is written in one pass. Its checksum covers the section checksums,
 //! which cover everything else. Sections are read in pieces after opening, so the section of checkpoints has the
 //! running checksum of each section after every 16 KiB, with which a piece is checked without the rest
-//! ([`parts`](super::parts)). Each record has a checksum of its own. The full check ([`check_file`]) verifies
-//! every byte.
+//! ([`parts`](super::parts)). Each record has a checksum of its own. The full check ([`check_file`](super::check_file))
+//! verifies every byte.
 
 use std::fmt::Debug;
 use std::io::Write;
@@ -38,7 +38,7 @@ use crate::{Error, Result};
 pub(crate) const FORMAT_VERSION: u16 = 2;
 
 /// Alignment of sections in bytes: a cache line, and sufficient for any integer.
-const SECTION_ALIGNMENT: u64 = 64;
+pub(super) const SECTION_ALIGNMENT: u64 = 64;
 
 /// Maximum bytes of the table; real ones have less than 4 KiB.
 const TABLE_BYTES_MAX: usize = 64 * 1024;
@@ -49,10 +49,10 @@ pub(super) const CHUNK_BYTES: usize = 16 << 10;
 
 const HEADER_MAGIC: &[u8; 8] = b"SDXSEG\r\n";
 const FOOTER_MAGIC: &[u8; 8] = b"SDXSEND\n";
-const HEADER_BYTES: usize = 16;
+pub(super) const HEADER_BYTES: usize = 16;
 /// Bytes of the header without padding: the magic and both versions.
-const HEADER_FIELDS_BYTES: usize = 12;
-const FOOTER_BYTES: usize = 32;
+pub(super) const HEADER_FIELDS_BYTES: usize = 12;
+pub(super) const FOOTER_BYTES: usize = 32;
 
 #[cfg(target_endian = "big")]
 compile_error!("segments are viewed in place as little-endian integers");
@@ -349,25 +349,36 @@ pub(crate) fn read_table(file: &[u8]) -> Result<(Table, Digest)> {
 
 /// The table and its offset in the file.
 fn read_table_at(file: &[u8]) -> Result<(Table, usize)> {
-    check_header(file)?;
+    check_header(&file[..file.len().min(HEADER_BYTES)], file.len() as u64)?;
     let footer = &file[file.len() - FOOTER_BYTES..];
-    if &footer[24..] != FOOTER_MAGIC || u64_at(footer, 16) != file.len() as u64 {
+    let range = table_range(footer, file.len() as u64)?;
+    let (start, end) = (range.start as usize, range.end as usize);
+    Ok((decode_checked_table(&file[start..end], footer)?, start))
+}
+
+/// Where the table is, according to the footer of a file with this length.
+pub(super) fn table_range(footer: &[u8], length: u64) -> Result<Range<u64>> {
+    if &footer[24..] != FOOTER_MAGIC || u64_at(footer, 16) != length {
         return Err(Error::corrupt(
             "the file ends in the middle: its footer is missing",
         ));
     }
-    let table_end = file.len() - FOOTER_BYTES;
-    let table = usize::try_from(u64_at(footer, 0))
-        .ok()
-        .and_then(|start| file.get(start..table_end))
-        .filter(|table| table.len() == u32_at(footer, 8) as usize && table.len() <= TABLE_BYTES_MAX)
-        .ok_or_else(|| Error::corrupt("the footer points outside the file"))?;
+    let (start, end) = (u64_at(footer, 0), length - FOOTER_BYTES as u64);
+    let bytes = end.checked_sub(start);
+    bytes
+        .filter(|&bytes| bytes == u64::from(u32_at(footer, 8)) && bytes <= TABLE_BYTES_MAX as u64)
+        .map(|_| start..end)
+        .ok_or_else(|| Error::corrupt("the footer points outside the file"))
+}
+
+/// The table, after checking its checksum.
+pub(super) fn decode_checked_table(table: &[u8], footer: &[u8]) -> Result<Table> {
     if crc32c::crc32c(table) != u32_at(footer, 12) {
         return Err(Error::corrupt(
             "the section table does not match its checksum",
         ));
     }
-    Ok((decode_table(table)?, table_end - table.len()))
+    decode_table(table)
 }
 
 /// Checks a section's bounds and checksum, and returns its bytes.
@@ -382,9 +393,15 @@ pub(super) fn check_bounds<'a, K: Debug>(
     file: &'a [u8],
     entry: &SectionEntry<K>,
 ) -> Result<&'a [u8]> {
+    let range = section_range(entry, file.len() as u64)?;
+    Ok(&file[range.start as usize..range.end as usize])
+}
+
+/// Where a section is in a file with this length.
+pub(super) fn section_range<K: Debug>(entry: &SectionEntry<K>, length: u64) -> Result<Range<u64>> {
     let end = entry.offset.checked_add(entry.length);
-    end.filter(|&end| end <= file.len() as u64 && entry.offset.is_multiple_of(SECTION_ALIGNMENT))
-        .map(|end| &file[entry.offset as usize..end as usize])
+    end.filter(|&end| end <= length && entry.offset.is_multiple_of(SECTION_ALIGNMENT))
+        .map(|end| entry.offset..end)
         .ok_or_else(|| Error::corrupt(format!("section {entry:?} lies outside the file")))
 }
 
@@ -428,64 +445,17 @@ pub(super) fn matches_checkpoint(content: &[u8], checkpoints: &[u32], chunk: usi
     crc32c::crc32c_append(before, piece) == checkpoints[chunk]
 }
 
-/// Checks every byte of a file: sections do not overlap and match their checksums, and all bytes between them are
-/// zero.
-///
-/// Cost: reads the whole file.
-pub(crate) fn check_file(file: &[u8]) -> Result<()> {
-    let (table, table_start) = read_table_at(file)?;
-    let mut sections = check_all(file, &table.sections)?;
-    sections.extend(check_all(file, &table.optional)?);
-    sections.sort_unstable_by_key(|section| (section.start, section.end));
-    // The magic and the versions have been checked with the header.
-    let mut end = HEADER_FIELDS_BYTES;
-    for section in sections {
-        check_padding(file, end, section.start)?;
-        end = section.end;
-    }
-    check_padding(file, end, table_start)
-}
-
-/// Checks the bounds and checksums of sections. Returns their ranges.
-fn check_all<K: Debug>(file: &[u8], entries: &[SectionEntry<K>]) -> Result<Vec<Range<usize>>> {
-    let range = |entry: &SectionEntry<K>| {
-        let section = check_bounds(file, entry)?;
-        check_content(section, entry)?;
-        let start = entry.offset as usize;
-        Ok(start..start + section.len())
-    };
-    entries.iter().map(range).collect()
-}
-
-/// Checks that the bytes between two parts of a file are zero, and no more than alignment needs.
-fn check_padding(file: &[u8], start: usize, end: usize) -> Result<()> {
-    let padding = file
-        .get(start..end)
-        .ok_or_else(|| Error::corrupt(format!("two sections overlap at byte {end} of the file")))?;
-    if padding.len() >= SECTION_ALIGNMENT as usize {
-        return Err(Error::corrupt(format!(
-            "the bytes from {start} to {end} belong to no section"
-        )));
-    }
-    match padding.iter().position(|&byte| byte != 0) {
-        Some(n) => Err(Error::corrupt(format!(
-            "byte {} lies between sections and is not zero",
-            start + n
-        ))),
-        None => Ok(()),
-    }
-}
-
-fn check_header(file: &[u8]) -> Result<()> {
-    if !file.starts_with(HEADER_MAGIC) {
+/// Checks the header of a file with this length.
+pub(super) fn check_header(header: &[u8], length: u64) -> Result<()> {
+    if !header.starts_with(HEADER_MAGIC) {
         return Err(Error::foreign("this is not a segment file"));
     }
-    if file.len() < HEADER_BYTES + FOOTER_BYTES {
+    if length < (HEADER_BYTES + FOOTER_BYTES) as u64 {
         return Err(Error::corrupt(
             "the file ends in the middle: it is shorter than its frame",
         ));
     }
-    check_versions(u16_at(file, 8), u16_at(file, 10))
+    check_versions(u16_at(header, 8), u16_at(header, 10))
 }
 
 fn check_versions(format: u16, analysis: u16) -> Result<()> {

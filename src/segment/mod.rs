@@ -24,9 +24,11 @@ mod parts;
 mod pending;
 mod record;
 mod schema;
+mod trust;
 mod validate;
 mod verify;
 mod views;
+mod whole_file;
 
 pub use builder::Added;
 pub(crate) use builder::SegmentBuilder;
@@ -39,6 +41,7 @@ pub(crate) use field::Field;
 pub(crate) use record::WRITTEN;
 pub(crate) use record::{check_company, check_signal};
 pub(crate) use views::FacetView;
+pub(crate) use whole_file::check_file;
 
 use std::fmt;
 use std::path::Path;
@@ -47,6 +50,7 @@ use std::sync::{Arc, OnceLock};
 use self::companies::{CompanyKeys, RowsByCompany};
 use self::parts::{Checked, Checks, Part};
 use self::record::{Records, Stored};
+use self::trust::Trust;
 use self::views::{TextView, ViewedBytes, Views};
 use crate::digest::Digest;
 use crate::encoding::column::Column;
@@ -67,6 +71,7 @@ pub(crate) struct Segment {
     /// The path of the file, for messages.
     path: Option<Arc<Path>>,
     checks: Checks,
+    trust: Trust,
     /// The verified records: first those of signals, by row, then those of companies.
     records: Checked,
     /// The last commit that changed a row or deleted a signal, computed on demand.
@@ -160,6 +165,7 @@ impl Segment {
         facet: Facet,
         key: &str,
     ) -> impl Iterator<Item = PostingId> + use<> {
+        self.require(Part::FacetValues);
         let FacetView {
             keys,
             first_posting: first,
@@ -285,7 +291,7 @@ impl Segment {
         let signal = self
             .records()
             .signal(row.index(), index, self.id(row), slug);
-        signal.map_err(|error| self.named(error))
+        signal.map_err(|error| self.damaged(error))
     }
 
     /// Reads the record of a company.
@@ -295,7 +301,7 @@ impl Segment {
     pub(crate) fn company(&self, company: CompanyNumber) -> Result<Company<'_>> {
         let (record, index) = self.company_record(company)?;
         let company = self.records().company(record, index);
-        company.map_err(|error| self.named(error))
+        company.map_err(|error| self.damaged(error))
     }
 
     /// As [`signal`](Self::signal), but decompresses texts into a buffer, which is cleared first.
@@ -309,7 +315,7 @@ impl Segment {
         let slug = self.company_keys().slug(self.company_of(row));
         let of = (self.id(row), slug);
         let signal = self.records().signal_in(row.index(), index, of, buffer);
-        signal.map_err(|error| self.named(error))
+        signal.map_err(|error| self.damaged(error))
     }
 
     /// The stored record of a row.
@@ -317,14 +323,14 @@ impl Segment {
         self.ensure(Part::RecordStarts.bit())?;
         let index = self.views().signal_records.get(row.index());
         let stored = self.records().stored(row.index(), index);
-        stored.map_err(|error| self.named(error))
+        stored.map_err(|error| self.damaged(error))
     }
 
     /// The stored record of a company.
     fn stored_company(&self, company: CompanyNumber) -> Result<Stored<'_>> {
         let (record, index) = self.company_record(company)?;
         let stored = self.records().stored(record, index);
-        stored.map_err(|error| self.named(error))
+        stored.map_err(|error| self.damaged(error))
     }
 
     /// The symbols of compressed texts; empty if records are not compressed.

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::Segment;
 use super::parts::{Checked, Checks, Part};
+use super::trust::Trust;
 use super::views::{ViewedBytes, Views};
 use crate::Result;
 use crate::encoding::bytes::Bytes;
@@ -60,6 +61,7 @@ impl Segment {
             records: Checked::none(records),
             last_commit: OnceLock::new(),
             path: path.cloned(),
+            trust: Trust::default(),
             bytes,
         })
     }

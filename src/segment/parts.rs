@@ -155,7 +155,7 @@ fn text_field(field: Field) -> Option<TextField> {
     }
 }
 
-/// A set of items that this process has checked. Mapped files do not change.
+/// A set of items that this process has checked. It is cleared if the file is overwritten ([`trust`](super::trust)).
 #[derive(Debug)]
 pub(super) struct Checked(Box<[AtomicU64]>);
 
@@ -183,6 +183,13 @@ impl Checked {
         word.is_some_and(|word| word.load(Ordering::Relaxed) & 1 << (number % 64) != 0)
     }
 
+    /// Removes all items.
+    pub(super) fn clear(&self) {
+        for word in &self.0 {
+            word.store(0, Ordering::Relaxed);
+        }
+    }
+
     /// Adds an item.
     pub(super) fn insert(&self, number: usize) {
         self.0[number / 64].fetch_or(1 << (number % 64), Ordering::Relaxed);
@@ -208,6 +215,13 @@ impl Checks {
             chunks: Checked::none(chunks),
             postings: Checked::none(postings),
         }
+    }
+
+    /// Nothing counts as checked any more.
+    pub(super) fn clear(&self) {
+        self.parts.store(0, Ordering::Relaxed);
+        self.chunks.clear();
+        self.postings.clear();
     }
 
     /// Everything counts as checked, because this process has just written it.
@@ -283,13 +297,14 @@ impl Segment {
     #[cold]
     #[inline(never)]
     fn check_parts(&self, bits: u64) -> Result<()> {
+        self.ensure_trusted()?;
         for part in Part::all().filter(|part| part.bit() & bits != 0) {
             if self.checks.parts.load(Ordering::Relaxed) & part.bit() != 0 {
                 continue;
             }
             self.check_sections(part)
                 .and_then(|()| self.validate_part(part))
-                .map_err(|error| self.named(error))?;
+                .map_err(|error| self.damaged(error))?;
             self.checks.parts.fetch_or(part.bit(), Ordering::Relaxed);
         }
         Ok(())
@@ -313,7 +328,7 @@ impl Segment {
         }
         self.ensure(Part::PostingEntries.bit())?;
         self.check_rows_of(number)
-            .map_err(|error| self.named(error))?;
+            .map_err(|error| self.damaged(error))?;
         self.checks.postings.insert(number);
         Ok(())
     }
@@ -358,15 +373,6 @@ impl Segment {
             self.checks.chunks.insert(first + chunk);
         }
         Ok(())
-    }
-
-    /// An error of the segment's file.
-    #[cold]
-    pub(super) fn named(&self, error: Error) -> Error {
-        match &self.path {
-            Some(path) if error.path().is_none() => error.at(path),
-            _ => error,
-        }
     }
 }
 

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use super::format;
 use super::record::{self, RecordWriter, Stored};
-use super::{FacetView, Field, Segment, TextField, ensure};
+use super::{FacetView, Field, Segment, TextField, check_file, ensure};
 use crate::encoding::pairs::is_frequent;
 use crate::encoding::posting::PostingId;
 use crate::encoding::row::{CompanyNumber, Row};
@@ -21,7 +20,7 @@ impl Segment {
     ///
     /// Cost: analyses every title; holds the rows of all postings in memory.
     pub(crate) fn verify(&self) -> Result<()> {
-        format::check_file(self.bytes.borrow_owner())?;
+        check_file(&**self.bytes.borrow_owner())?;
         self.check()?;
         self.validate_order()?;
         self.verify_commits()?;

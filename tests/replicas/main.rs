@@ -1,5 +1,6 @@
 //! Replicas: racing publishers, damaged stores, what is fetched and removed, and the program.
 
+mod damaged;
 mod faults;
 mod fetching;
 mod fixture;

@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 
 use crate::fixture::{Fixture, TODAY, change, runtime, titles};
 
-fn report(service: &Service, progress: &Progress) {
+pub(crate) fn report(service: &Service, progress: &Progress) {
     service.report_following(Following {
         newest: progress.newest,
         store_answered: progress.store_answered,
@@ -29,12 +29,12 @@ fn report(service: &Service, progress: &Progress) {
     });
 }
 
-fn service(fixture: &Fixture, index: signaldex::Index) -> Service {
+pub(crate) fn service(fixture: &Fixture, index: signaldex::Index) -> Service {
     let state = State::open(fixture.path("state.db")).expect("a state");
     Service::new(index, state, Today::Fixed(TODAY), Limits::default()).expect("a service")
 }
 
-fn metric(service: &Service, name: &str) -> u64 {
+pub(crate) fn metric(service: &Service, name: &str) -> u64 {
     let text = service.metrics();
     let line = text
         .lines()
@@ -44,16 +44,20 @@ fn metric(service: &Service, name: &str) -> u64 {
     value.parse().expect("a number")
 }
 
-/// Serves for as long as one search takes to be answered.
 fn answer_a_search(service: &Service, key: &str) {
+    let request =
+        format!("GET /api/v1/signals?limit=1 HTTP/1.1\r\nauthorization: Bearer {key}\r\n");
+    let answer = answer(service, &request);
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+/// Serves for as long as one request takes to be answered.
+pub(crate) fn answer(service: &Service, request: &str) -> String {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a listener");
         let address = listener.local_addr().expect("an address");
-        let request = format!(
-            "GET /api/v1/signals?limit=1 HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
-             authorization: Bearer {key}\r\n\r\n"
-        );
+        let request = format!("{request}host: {address}\r\nconnection: close\r\n\r\n");
         let asked = tokio::task::spawn_blocking(move || {
             let mut socket = TcpStream::connect(address).expect("a connection");
             socket.write_all(request.as_bytes()).expect("sent");
@@ -64,12 +68,9 @@ fn answer_a_search(service: &Service, key: &str) {
         let server = Server::new(service.clone(), ServerLimits::default());
         tokio::select! {
             ended = server.run(listener, std::future::pending()) => panic!("{ended:?}"),
-            answer = asked => {
-                let answer = answer.expect("no panic");
-                assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-            }
+            answer = asked => answer.expect("no panic"),
         }
-    });
+    })
 }
 
 #[test]

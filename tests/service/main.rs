@@ -5,9 +5,9 @@
 
 mod activity;
 mod admin_hosts;
-mod changes;
 #[cfg(feature = "cli")]
 mod bounds;
+mod changes;
 mod charges;
 mod client;
 #[cfg(feature = "cli")]
@@ -42,6 +42,7 @@ mod operators;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod out_of_memory;
 mod overload;
+mod overwritten;
 #[cfg(feature = "cli")]
 mod program;
 mod reference;

@@ -89,6 +89,7 @@ impl PyIndex {
         match refreshed.map_err(|error| errors::of_library(py, &error))? {
             Refreshed::Unchanged => Ok("unchanged"),
             Refreshed::Changed => Ok("changed"),
+            Refreshed::Reloaded => Ok("reloaded"),
             // Whatever later releases tell apart, what was known of the index no longer holds.
             _ => Ok("replaced"),
         }

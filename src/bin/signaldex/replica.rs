@@ -102,6 +102,14 @@ fn report(service: &Service, progress: &Progress) {
             "another index is published, which is loaded whole and served"
         );
     }
+    if progress.repaired {
+        let (generation, bytes) = (progress.generation, progress.bytes_fetched);
+        tracing::warn!(
+            generation,
+            bytes,
+            "damaged files of the copy were fetched again"
+        );
+    }
     if progress.changed {
         let (generation, bytes) = (progress.generation, progress.bytes_fetched);
         tracing::info!(generation, bytes, "a new generation is served");

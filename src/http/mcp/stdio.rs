@@ -131,7 +131,7 @@ impl Stdio {
 
     /// The body of the answer of the tool's endpoint.
     fn ask(&self, tool: Tool, target: &Target) -> Result<Vec<u8>, Problem> {
-        let view = self.corpus.view();
+        let view = self.corpus.trusted_view()?;
         let today = self.today();
         match tool {
             Tool::Search => {

@@ -235,7 +235,7 @@ fn readiness() -> Value {
             "generation": {"type": "integer", "minimum": 0, "description": "The generation of the index."},
             "damaged": {
                 "type": "boolean", "const": true,
-                "description": "Only where a request has failed because the index is damaged; others are still answered."
+                "description": "Only where a request has failed because a file of the index is damaged, or one was overwritten; a replica answers 503."
             },
             "following": {
                 "type": "object", "description": "Only of a replica: what its store has.",

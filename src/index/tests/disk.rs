@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use crate::encoding::bytes::Bytes;
-use crate::index::storage::{NewFile, Storage};
+use crate::index::storage::{NewFile, Storage, View};
 use crate::{Error, Result};
 
 /// The disk. Clones share it.
@@ -319,10 +319,13 @@ impl Storage for Disk {
         Ok(state.files[file].bytes.clone())
     }
 
-    fn view(&self, name: &str) -> io::Result<Bytes> {
+    fn view(&self, name: &str) -> io::Result<View> {
         let bytes = self.read(name, u64::MAX)?;
         *self.state().views.entry(name.to_owned()).or_default() += 1;
-        Ok(Bytes::copy(&bytes))
+        Ok(View {
+            bytes: Bytes::copy(&bytes),
+            file: None,
+        })
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {

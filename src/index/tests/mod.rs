@@ -9,4 +9,5 @@ mod histories;
 mod identity;
 mod merges;
 mod model;
+mod overwritten;
 mod readers;

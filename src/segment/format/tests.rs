@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::encoding::row::Row;
-use crate::segment::{Segment, SegmentBuilder};
+use crate::segment::{Segment, SegmentBuilder, check_file};
 use crate::signal::{Company, Signal, SignalId};
 
 fn segment() -> Vec<u8> {
@@ -61,7 +61,7 @@ fn an_optional_section_of_a_later_release_is_passed_over() {
     let file = segment();
     for kind in [OPTIONAL_KINDS, OPTIONAL_KINDS + 7, KindNumber::MAX] {
         let longer = with_section(&file, kind, b"what a later release knows");
-        check_file(&longer).expect("a whole file");
+        check_file(&longer[..]).expect("a whole file");
         let (old, new) = (Segment::from_bytes(&file), Segment::from_bytes(&longer));
         let (old, new) = (old.expect("a segment"), new.expect("a segment"));
         new.verify().expect("a whole segment");

@@ -105,8 +105,8 @@ class Index:
         """The current state. Cost: one atomic load."""
     def writer(self) -> Writer:
         """The one writer. Raises ``IndexLocked`` while another one, in whatever process, is open."""
-    def refresh(self) -> Literal["unchanged", "changed", "replaced"]:
-        """Follows what other processes committed. Cost: a small read where nothing has changed."""
+    def refresh(self) -> Literal["unchanged", "changed", "replaced", "reloaded"]:
+        """Follows what other processes committed. Raises ``CorruptIndex`` while a file of the index is another than it should be. Cost: a small read where nothing has changed."""
     @property
     def changed_at(self) -> datetime | None:
         """When the index last changed, where that is known."""
