@@ -8,7 +8,7 @@ mod cluster;
 mod export;
 
 use std::future::Future;
-use std::ops::{ControlFlow, RangeInclusive};
+use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -116,16 +116,14 @@ pub(crate) trait Corpus: Send + Sync {
         Box::pin(async { Err(Unanswered::Unsupported) })
     }
 
-    /// The number of signals of an export that are not in `paid`. If it exceeds `most`, any number above
-    /// `most` may be returned.
-    fn unpaid<'a>(
+    /// The ids of the next signals of an export, at most `max`.
+    fn export_ids<'a>(
         &'a self,
         _at: &'a CorpusView,
         _request: &'a ExportRequest,
-        _paid: &'a [RangeInclusive<SignalId>],
-        _most: u64,
+        _max: usize,
         _today: Date,
-    ) -> CorpusFuture<'a, u64> {
+    ) -> CorpusFuture<'a, Vec<SignalId>> {
         Box::pin(async { Err(Unanswered::Unsupported) })
     }
 
@@ -351,16 +349,15 @@ impl Corpus for LocalCorpus {
         at_once(at, move |snapshot| export::slice(snapshot, request, today))
     }
 
-    fn unpaid<'a>(
+    fn export_ids<'a>(
         &'a self,
         at: &'a CorpusView,
         request: &'a ExportRequest,
-        paid: &'a [RangeInclusive<SignalId>],
-        most: u64,
+        max: usize,
         today: Date,
-    ) -> CorpusFuture<'a, u64> {
+    ) -> CorpusFuture<'a, Vec<SignalId>> {
         at_once(at, move |snapshot| {
-            Ok(export::unpaid(snapshot, request, paid, most, today))
+            Ok(export::ids(snapshot, request, max, today))
         })
     }
 

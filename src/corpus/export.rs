@@ -1,6 +1,6 @@
 //! Exports of a local index, slice by slice.
 
-use std::ops::{ControlFlow, RangeInclusive};
+use std::ops::ControlFlow;
 
 use time::Date;
 
@@ -39,10 +39,17 @@ pub(crate) struct ExportSlice {
 impl ExportRequest {
     /// The request for the next slice, if there is one.
     pub(crate) fn after_slice(&self, slice: &ExportSlice) -> Option<ExportRequest> {
-        let last = slice.ids.last().filter(|_| !slice.is_last)?;
+        if slice.is_last {
+            return None;
+        }
+        self.after_ids(&slice.ids)
+    }
+
+    /// The request for what follows its first signals; `None` without any.
+    pub(crate) fn after_ids(&self, ids: &[SignalId]) -> Option<ExportRequest> {
         Some(ExportRequest {
-            after: Some(*last),
-            items_max: self.items_max.saturating_sub(slice.ids.len() as u64),
+            after: Some(*ids.last()?),
+            items_max: self.items_max.saturating_sub(ids.len() as u64),
             ..self.clone()
         })
     }
@@ -93,27 +100,18 @@ pub(crate) fn slice(
     Ok(ExportSlice { ids, body, is_last })
 }
 
-/// The number of signals of an export that are not in `paid`. If it exceeds `most`, any number above `most` may be
-/// returned. Reads no records.
-pub(super) fn unpaid(
+/// The ids of the next signals of an export, at most `max`. Reads no records.
+pub(super) fn ids(
     snapshot: &Snapshot,
     request: &ExportRequest,
-    paid: &[RangeInclusive<SignalId>],
-    most: u64,
+    max: usize,
     today: Date,
-) -> u64 {
+) -> Vec<SignalId> {
     let matches = snapshot.matches(&request.filter, today, Order::NewestFirst);
     let matches = match request.after {
         None => matches,
         Some(id) => matches.after(id),
     };
-    let taken = usize::try_from(request.items_max).unwrap_or(usize::MAX);
-    let is_unpaid = |id: &SignalId| !paid.iter().any(|range| range.contains(id));
-    let enough = usize::try_from(most).map_or(usize::MAX, |most| most.saturating_add(1));
-    matches
-        .ids()
-        .take(taken)
-        .filter(is_unpaid)
-        .take(enough)
-        .count() as u64
+    let wanted = usize::try_from(request.items_max).unwrap_or(usize::MAX);
+    matches.ids().take(wanted.min(max)).collect()
 }

@@ -1,6 +1,5 @@
 //! Runs the query of a request: cheap queries on the current thread, expensive ones on the pool.
 
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -86,19 +85,17 @@ pub(super) async fn changes(
     on_pool(call, asked, work).await
 }
 
-/// The number of signals of an export that are not in `paid`. If it exceeds `most`, any number above
-/// `most` may be returned.
-pub(super) async fn unpaid(
+/// The ids of the next signals of an export, at most `max`.
+pub(super) async fn export_ids(
     call: &Call<'_>,
     view: &Arc<CorpusView>,
     request: &ExportRequest,
-    paid: Vec<RangeInclusive<SignalId>>,
-    most: u64,
-) -> Result<u64, Problem> {
+    max: usize,
+) -> Result<Vec<SignalId>, Problem> {
     let asked = Asked::new(QueryKind::Count, &request.filter);
     let (corpus, view, owned) = (corpus(call), Arc::clone(view), request.clone());
     let today = call.today;
-    let work = async move { clocked(corpus.unpaid(&view, &owned, &paid, most, today)).await };
+    let work = async move { clocked(corpus.export_ids(&view, &owned, max, today)).await };
     on_pool(call, asked, work).await
 }
 

@@ -16,9 +16,7 @@ use super::metering::{Counter, Month};
 use super::problem::{Code, Problem};
 use super::replay::IdempotencyGuard;
 use super::service::Shared;
-use super::state::{Charge, ChargeError, Charged, Kept, NewReplay};
-
-const TOO_MANY_PIECES: &str = "The export of this Idempotency-Key was begun or resumed in too many separate places; choose a new one.";
+use super::state::{Charge, ChargeError, Charged, Kept, KeptFull, NewReplay};
 
 /// Why a charge was refused.
 #[derive(Debug)]
@@ -53,6 +51,21 @@ pub(super) fn unused(call: &Call<'_>, counter: Counter) -> Result<Option<u64>, P
         .counts(call.key.record.number, call.month)
         .map_err(|error| Problem::internal(&error))?;
     Ok(Some(quota.saturating_sub(used[counter.index()])))
+}
+
+/// Why nothing more can be kept under idempotency keys, if so.
+///
+/// # Errors
+/// The state cannot be read.
+pub(super) fn kept_full(call: &Call<'_>) -> Result<Option<KeptFull>, Problem> {
+    let Call {
+        service, key, now, ..
+    } = call;
+    let limits = service.limits.kept();
+    let full = service
+        .state
+        .kept_full(key.record.number, limits, now.unix_timestamp());
+    full.map_err(|error| Problem::internal(&error))
 }
 
 /// Reserves one free answer of the key's quota before the query runs.
@@ -139,7 +152,7 @@ fn refusal(error: ChargeError, counter: Counter, month: Month) -> Refusal {
     Refusal::Problem(match error {
         ChargeError::QuotaExceeded { left } => return Refusal::Left(counter, month, left),
         ChargeError::NameTaken => in_progress(),
-        ChargeError::TooManyPieces => Problem::new(Code::IdempotencyKeyReused, TOO_MANY_PIECES),
+        ChargeError::KeptFull(full) => no_room(full),
         ChargeError::QueueFull => Problem::overloaded("Too many charges wait to be written."),
         ChargeError::Unavailable => {
             Problem::overloaded("Usage cannot be recorded; nothing was charged.")
@@ -164,6 +177,20 @@ pub(super) fn until_end(month: Month) -> String {
         Some(day) => format!("until {day} (UTC)"),
         None => "until the next month (UTC)".to_owned(),
     }
+}
+
+/// The problem if nothing more can be kept under idempotency keys.
+pub(super) fn no_room(full: KeptFull) -> Problem {
+    let problem = if full.is_of_all {
+        let detail = "What the service keeps for repeated requests takes all the space that it may; \
+                      send the request again later, or without an Idempotency-Key.";
+        Problem::overloaded(detail)
+    } else {
+        let detail = "What is kept for 24 hours under this key's Idempotency-Keys takes all the space \
+                      that it may; send the request again later, or without an Idempotency-Key.";
+        Problem::new(Code::RateLimited, detail)
+    };
+    problem.retry_after(full.retry_after_seconds)
 }
 
 /// The problem while another request with the same idempotency key is in progress.

@@ -33,10 +33,13 @@ use super::problem::{Code, Problem};
 use super::query_pool::NotRun;
 use super::replay::{self, IdempotencyGuard, Replay};
 use super::service::Shared;
-use super::state::{Charged, ExportCharge, Kept, PaidRanges};
-use crate::Filter;
+use super::state::{Charged, ExportCharge, ExportName, Kept, KeptFull};
 use crate::corpus::{CorpusView, ExportRequest, ExportSlice, Unanswered, export_header};
 use crate::query::{ExportFormat, ExportQuery};
+use crate::{Filter, SignalId};
+
+/// Ids whose price is looked up at a time: half a megabyte.
+const PRICED_AT_ONCE: usize = 1 << 16;
 
 /// How long an export pauses before it retries when too many expensive queries are waiting.
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
@@ -52,11 +55,19 @@ struct Export {
     /// The hash of the key that was sent; `None` if the host has authenticated the request.
     key_hash: Option<KeyHash>,
     today: Date,
-    /// The idempotency key, and the guard that reserves it.
-    name: Option<(Replay, Arc<IdempotencyGuard>)>,
+    name: Option<Named>,
     request_id: String,
     /// Held until the export ends.
     _slot: Slot,
+}
+
+/// The idempotency key of an export.
+struct Named {
+    name: ExportName,
+    /// Reserves the idempotency key.
+    guard: Arc<IdempotencyGuard>,
+    /// Why nothing more could be kept when the export began, if so.
+    full: Option<KeptFull>,
 }
 
 /// Why an export was aborted.
@@ -88,13 +99,8 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
         .format
         .unwrap_or_else(|| format::accepted(&call.parts.headers));
     let replay = Replay::of(call, || parameters_of(&query.filter))?;
-    let (name, paid) = match replay {
-        None => (None, PaidRanges::default()),
-        Some(replay) => {
-            let (guard, paid) = replay.resume(call)?;
-            (Some((replay, Arc::new(guard))), paid)
-        }
-    };
+    let name = replay.map(|replay| Named::resume(call, &replay));
+    let name = name.transpose()?;
     let view = call.service.corpus.trusted_view()?;
     let is_whole_file = query.after.is_none();
     let request = ExportRequest {
@@ -103,7 +109,8 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
         after: query.after,
         items_max: query.max_items.unwrap_or(u64::MAX),
     };
-    check_quota(call, &view, &request, &paid).await?;
+    check_quota(call, &view, &request, name.as_ref()).await?;
+    check_room(call, &view, &request, name.as_ref()).await?;
     if call.is_head() {
         return Ok(answer_of(format, ExportBody::unknown()));
     }
@@ -120,7 +127,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
     let found = export.find(&request).await;
     let mut first = found.map_err(|reason| asking::not_run(call, &reason))??;
     let deadline = call.deadline.of_charge();
-    let charged = export.charge(&request, &first, &call.key, deadline).await?;
+    let charged = export.charge(&first, &call.key, deadline).await?;
     if is_whole_file {
         first.body.splice(..0, export_header(format));
     }
@@ -151,7 +158,7 @@ async fn check_quota(
     call: &Call<'_>,
     view: &Arc<CorpusView>,
     request: &ExportRequest,
-    paid: &PaidRanges,
+    name: Option<&Named>,
 ) -> Result<(), Problem> {
     let Some(left) = charging::unused(call, Counter::Signals)? else {
         return Ok(());
@@ -161,7 +168,7 @@ async fn check_quota(
     if matches.min(request.items_max) <= left {
         return Ok(());
     }
-    if asking::unpaid(call, view, request, paid.ranges(), left).await? <= left {
+    if unpaid(call, view, request, name, left).await? <= left {
         return Ok(());
     }
     if left == 0 {
@@ -173,6 +180,63 @@ async fn check_quota(
         charging::until_end(call.month)
     );
     Err(Problem::new(Code::QuotaExceeded, detail))
+}
+
+/// Refuses an export that would charge signals while their ids cannot be kept.
+async fn check_room(
+    call: &Call<'_>,
+    view: &Arc<CorpusView>,
+    request: &ExportRequest,
+    name: Option<&Named>,
+) -> Result<(), Problem> {
+    match name.and_then(|name| name.full) {
+        Some(full) if unpaid(call, view, request, name, 0).await? > 0 => {
+            Err(charging::no_room(full))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The number of signals that an export would be charged for. If it exceeds `most`, any number above `most`.
+async fn unpaid(
+    call: &Call<'_>,
+    view: &Arc<CorpusView>,
+    request: &ExportRequest,
+    name: Option<&Named>,
+    most: u64,
+) -> Result<u64, Problem> {
+    let (mut unpaid, mut next) = (0, Some(request.clone()));
+    while let Some(request) = next.filter(|_| unpaid <= most) {
+        let ids = asking::export_ids(call, view, &request, PRICED_AT_ONCE).await?;
+        let is_last = ids.len() < PRICED_AT_ONCE;
+        next = request.after_ids(&ids).filter(|_| !is_last);
+        unpaid += match name {
+            None => ids.len() as u64,
+            Some(name) => name.unpaid(call, ids).await?,
+        };
+    }
+    Ok(unpaid)
+}
+
+impl Named {
+    /// Reserves the idempotency key of an export.
+    fn resume(call: &Call<'_>, replay: &Replay) -> Result<Named, Problem> {
+        let (guard, full) = replay.resume(call)?;
+        Ok(Named {
+            name: replay.export_name(call),
+            guard: Arc::new(guard),
+            full,
+        })
+    }
+
+    /// The number of signals that were not charged under the idempotency key. Reads many rows, so not on a worker.
+    async fn unpaid(&self, call: &Call<'_>, ids: Vec<SignalId>) -> Result<u64, Problem> {
+        let (service, name) = (Arc::clone(call.service), self.name.clone());
+        let now = call.now.unix_timestamp();
+        let reading = tokio::task::spawn_blocking(move || service.state.unpaid(&name, &ids, now));
+        let unpaid = reading.await.map_err(|error| Problem::internal(&error))?;
+        unpaid.map_err(|error| Problem::internal(&error))
+    }
 }
 
 impl Export {
@@ -190,7 +254,6 @@ impl Export {
     /// Charges the signals of a slice that are not paid yet. Returns their number.
     async fn charge(
         &self,
-        request: &ExportRequest,
         slice: &ExportSlice,
         key: &Key,
         deadline: Instant,
@@ -198,11 +261,9 @@ impl Export {
         if slice.ids.is_empty() {
             return Ok(0);
         }
-        let kept = self.name.as_ref().map(|(replay, _)| {
+        let kept = self.name.as_ref().map(|named| {
             Kept::Export(ExportCharge {
-                name: replay.name.clone(),
-                parameters: replay.parameters,
-                after: request.after,
+                name: named.name.clone(),
                 ids: slice.ids.clone(),
             })
         });
@@ -213,7 +274,7 @@ impl Export {
             units: slice.ids.len() as u64,
             kept,
         };
-        let guard = self.name.as_ref().map(|(_, guard)| guard);
+        let guard = self.name.as_ref().map(|named| &named.guard);
         let charging = charging::record(&self.service, charge, guard, deadline);
         let Charged { units, .. } = charging.await?;
         Ok(units)
@@ -264,7 +325,7 @@ impl Export {
                     Some(next) => self.find_patiently(next, parts).await.map(Some),
                 }
             };
-            let (charged, next_found) = tokio::join!(self.charge_now(request, &found), finding);
+            let (charged, next_found) = tokio::join!(self.charge_now(&found), finding);
             charged?;
             send(parts, found, sent).await?;
             let Some(next_found) = next_found? else {
@@ -276,14 +337,10 @@ impl Export {
     }
 
     /// Charges the key in its current state: it may have expired since the export began.
-    async fn charge_now(
-        &self,
-        request: &ExportRequest,
-        slice: &ExportSlice,
-    ) -> Result<(), BrokenOff> {
+    async fn charge_now(&self, slice: &ExportSlice) -> Result<(), BrokenOff> {
         let key = self.present_key().ok_or(BrokenOff::KeyEnded)?;
         let deadline = Instant::now() + self.service.limits.request_time;
-        let charging = self.charge(request, slice, &key, deadline);
+        let charging = self.charge(slice, &key, deadline);
         let charged = charging.await;
         let units = charged.map_err(|refusal| BrokenOff::NotCharged(refusal.into()))?;
         self.note_charged(units);

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::state::KeptLimits;
+
 /// Limits of the router. Numbers above [`CONCURRENT_MAX`](Self::CONCURRENT_MAX), threads above
 /// [`QUERY_THREADS_MAX`](Self::QUERY_THREADS_MAX) and times above [`TIME_MAX`](Self::TIME_MAX) count as these.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +24,11 @@ pub struct Limits {
     /// Concurrent exports, each with a few mebibytes of memory; further ones are answered 503. A key may
     /// run four.
     pub exports: usize,
+    /// Bytes that are kept for 24 hours under the idempotency keys of one API key, as stored; further requests
+    /// with an idempotency key are answered 429.
+    pub kept_bytes_per_key: u64,
+    /// The same for all API keys together, over all processes that share the state; then 503.
+    pub kept_bytes: u64,
     /// The dashboard lists queries that take longer than this in the index.
     pub slow_query_time: Duration,
     /// Whether `POST /mcp` is served, which offers the endpoints as tools for agents. On by default.
@@ -109,9 +116,20 @@ impl Default for Limits {
             query_threads: spare_cores(),
             query_wait: Duration::from_secs(2),
             exports: 32,
+            kept_bytes_per_key: 1_000_000_000,
+            kept_bytes: 8_000_000_000,
             slow_query_time: Duration::from_millis(10),
             mcp: true,
             show_parameters: false,
+        }
+    }
+}
+
+impl Limits {
+    pub(super) fn kept(&self) -> KeptLimits {
+        KeptLimits {
+            bytes_per_key: self.kept_bytes_per_key,
+            bytes: self.kept_bytes,
         }
     }
 }

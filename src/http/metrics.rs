@@ -57,6 +57,8 @@ pub(crate) struct Metrics {
     pub(crate) connections_refused: Counter,
     pub(crate) charge_queue: Gauge,
     pub(crate) charge_thread_failures: Counter,
+    kept_bytes: Gauge<u64, AtomicU64>,
+    kept_bytes_max: Gauge<u64, AtomicU64>,
     pub(crate) exports_under_way: Gauge,
     pub(crate) exports_broken_off: Counter,
     pub(crate) expensive_queries: Counter,
@@ -93,6 +95,8 @@ impl Metrics {
             connections_refused: Counter::default(),
             charge_queue: Gauge::default(),
             charge_thread_failures: Counter::default(),
+            kept_bytes: Gauge::default(),
+            kept_bytes_max: Gauge::default(),
             exports_under_way: Gauge::default(),
             exports_broken_off: Counter::default(),
             expensive_queries: Counter::default(),
@@ -178,6 +182,16 @@ impl Metrics {
             "charge_thread_failures",
             "Failures of the thread that writes charges; it is restarted each time",
             self.charge_thread_failures.clone(),
+        );
+        registry.register(
+            "kept_bytes",
+            "Bytes kept for idempotency keys, in the state file",
+            self.kept_bytes.clone(),
+        );
+        registry.register(
+            "kept_bytes_max",
+            "Bytes that may be kept for idempotency keys",
+            self.kept_bytes_max.clone(),
         );
         registry.register(
             "exports_under_way",
@@ -282,6 +296,12 @@ impl Metrics {
         let unavailable = shards.filter(|shard| shard.nodes.is_empty()).count();
         self.shards_unavailable
             .set(i64::try_from(unavailable).unwrap_or(i64::MAX));
+    }
+
+    /// Sets how many bytes are kept for idempotency keys, and how many may be.
+    pub(crate) fn set_kept(&self, bytes: u64, bytes_max: u64) {
+        self.kept_bytes.set(bytes);
+        self.kept_bytes_max.set(bytes_max);
     }
 
     pub(crate) fn followed(&self, report: &super::following::Following) {

@@ -11,7 +11,7 @@ use super::answer::Answer;
 use super::call::Call;
 use super::problem::{Code, Problem};
 use super::search::{CHARGED, tagged};
-use super::state::{NewReplay, PaidRanges, StateError, StoredReplay};
+use super::state::{ExportName, KeptFull, NewReplay, StoredReplay};
 use super::{charging, etag};
 use crate::query::{ErrorCode, ParameterError};
 
@@ -108,10 +108,16 @@ impl Replay {
     }
 
     /// Reserves the idempotency key, or returns the answer that was given under it.
+    ///
+    /// # Errors
+    /// It is in use or bound to other parameters, or nothing more can be kept.
     pub(super) fn begin(&self, call: &Call<'_>) -> Result<Attempt, Problem> {
         let (guard, stored) = self.reserve(call)?;
         let Some(stored) = stored else {
-            return Ok(Attempt::First(guard));
+            return match charging::kept_full(call)? {
+                Some(full) => Err(charging::no_room(full)),
+                None => Ok(Attempt::First(guard)),
+            };
         };
         call.service.metrics.replays.inc();
         let answer = if etag::is_current(&call.parts.headers, &stored.etag) {
@@ -126,21 +132,29 @@ impl Replay {
         ))
     }
 
-    /// Reserves the idempotency key of an export, and returns what was paid under it.
+    /// Reserves the idempotency key of an export. Also returns why nothing more can be kept, if so, unless nothing
+    /// has been charged under the idempotency key, because then the export cannot be free.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin).
     pub(super) fn resume(
         &self,
         call: &Call<'_>,
-    ) -> Result<(IdempotencyGuard, PaidRanges), Problem> {
+    ) -> Result<(IdempotencyGuard, Option<KeptFull>), Problem> {
         let (guard, stored) = self.reserve(call)?;
-        let paid = match stored {
-            None => PaidRanges::default(),
-            Some(stored) => {
-                PaidRanges::of(&stored, call.now.unix_timestamp()).ok_or_else(|| {
-                    Problem::internal(&StateError::invalid("a kept export is damaged"))
-                })?
-            }
-        };
-        Ok((guard, paid))
+        match (charging::kept_full(call)?, stored) {
+            (Some(full), None) => Err(charging::no_room(full)),
+            (full, _) => Ok((guard, full)),
+        }
+    }
+
+    /// The idempotency key as the name of an export.
+    pub(super) fn export_name(&self, call: &Call<'_>) -> ExportName {
+        ExportName {
+            key: call.key.record.number,
+            name: self.name.clone(),
+            parameters: self.parameters,
+        }
     }
 
     /// Reserves the idempotency key, and returns what is kept under it for the same parameters.

@@ -100,7 +100,7 @@ impl Service {
         limits: Limits,
     ) -> Result<Service, StateError> {
         let limits = limits.bounded();
-        let writer = Writer::start(&state, limits.charge_queue)?;
+        let writer = Writer::start(&state, limits.charge_queue, limits.kept())?;
         let keyring = Keyring::read(&state)?;
         Ok(Service(Arc::new(Shared {
             corpus,
@@ -193,6 +193,17 @@ impl Service {
             tracing::error!(%error, "the index cannot be followed");
         }
         *logged = error;
+    }
+
+    /// Reads how many bytes are kept, for the metrics, which must not wait for the state.
+    fn follow_kept(&self) {
+        match self.0.state.kept_bytes() {
+            Ok(bytes) => self.0.metrics.set_kept(bytes, self.0.limits.kept_bytes),
+            Err(error) => tracing::error!(
+                error = format_args!("{error:#}"),
+                "the bytes that are kept cannot be read"
+            ),
+        }
     }
 
     pub(super) fn follow_keys(&self) {

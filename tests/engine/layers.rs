@@ -28,7 +28,7 @@ synthetic: error signal
 sample: error index json
 replicate: digest error index
 corpus: digest error index json plan query signal
-http: corpus error index json plan query signal
+http: corpus encoding error index json plan query signal
 cluster: corpus digest error http index json query replicate segment signal
 ";
 

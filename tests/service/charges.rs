@@ -146,7 +146,7 @@ fn expired_answers_are_removed_also_while_nothing_is_asked() {
     let fixture = Fixture::start();
     fixture.send("GET", "/api/v1/signals?limit=1", &[NAME]);
     let copies = "CREATE TEMP TABLE copies AS SELECT * FROM replays;
-        UPDATE copies SET answered_at = answered_at - 25 * 60 * 60;
+        UPDATE copies SET answered_at = answered_at - 25 * 60 * 60, bytes = 0;
         WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 3000)
         INSERT INTO copies SELECT copies.* FROM copies, numbers;
         UPDATE copies SET name = 'expired-' || rowid;

@@ -20,7 +20,7 @@ const NAME: (&str, &str) = ("idempotency-key", "export-4711");
 /// Several slices of 1,000.
 const SIGNALS: u64 = 3500;
 
-fn metered(quota: Option<u64>) -> NewKey {
+pub(crate) fn metered(quota: Option<u64>) -> NewKey {
     NewKey {
         rate: 10_000,
         burst: 10_000,
@@ -63,16 +63,16 @@ fn exporting_large(quota: Option<u64>) -> (Fixture, Index) {
     (fixture, index)
 }
 
-fn export(fixture: &Fixture, query: &str, headers: &[(&str, &str)]) -> Response {
+pub(crate) fn export(fixture: &Fixture, query: &str, headers: &[(&str, &str)]) -> Response {
     fixture.send("GET", &format!("/api/v1/export?{query}"), headers)
 }
 
-fn lines(body: &[u8]) -> Vec<&str> {
+pub(crate) fn lines(body: &[u8]) -> Vec<&str> {
     let text = std::str::from_utf8(body).expect("UTF-8");
     text.lines().collect()
 }
 
-fn id_of(line: &str) -> u64 {
+pub(crate) fn id_of(line: &str) -> u64 {
     let item: Value = serde_json::from_str(line).expect("a line is an object");
     let id = item["id"].as_str().expect("an id");
     id.parse().expect("a number")
@@ -366,10 +366,10 @@ fn an_idempotency_key_is_one_export_at_a_time() {
 }
 
 /// Pseudo-random numbers (splitmix64), the same in each run.
-struct Numbers(u64);
+pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -94,7 +94,12 @@ impl Fixture {
 
     /// Starts another service over the same state and says where it listens.
     pub(crate) fn start_other(&self) -> SocketAddr {
-        let other = start(self.state_path(), Settings::default());
+        self.start_other_with(Settings::default())
+    }
+
+    /// As [`start_other`](Self::start_other), with settings. The key is the fixture's.
+    pub(crate) fn start_other_with(&self, settings: Settings) -> SocketAddr {
+        let other = start(self.state_path(), settings);
         let address = other.0;
         self.others.borrow_mut().push(other);
         address
@@ -204,11 +209,15 @@ impl Fixture {
 
     /// Stops the server and starts another one over the same state and another index.
     pub(crate) fn restart(&mut self, index: Index) {
-        self.stop();
-        let settings = Settings {
+        self.restart_with(Settings {
             index: Some(index),
             ..Settings::default()
-        };
+        });
+    }
+
+    /// As [`restart`](Self::restart), with settings. The key is the fixture's.
+    pub(crate) fn restart_with(&mut self, settings: Settings) {
+        self.stop();
         let (address, stop, thread) = start(self.state_path(), settings);
         (self.address, self.stop, self.thread) = (address, Some(stop), Some(thread));
     }

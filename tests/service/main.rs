@@ -27,6 +27,7 @@ mod guide;
 mod host;
 mod hostile;
 mod index_faults;
+mod kept;
 #[cfg(feature = "cli")]
 mod key_commands;
 mod key_pages;
@@ -36,6 +37,7 @@ mod mcp;
 mod metering;
 mod metrics;
 mod mistakes;
+mod named_export;
 mod openapi;
 #[cfg(feature = "cli")]
 mod operators;

@@ -124,6 +124,12 @@ struct Bounds {
     /// Maximum number of concurrent exports, with up to 4 MB of memory each; a key may run four
     #[arg(long, value_name = "N", default_value_t = Limits::default().exports, value_parser = parse_concurrent(), env = "SIGNALDEX_MAX_EXPORTS")]
     max_exports: usize,
+    /// Maximum number of bytes kept for 24 hours under the idempotency keys of one API key
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().kept_bytes_per_key, value_parser = clap::value_parser!(u64).range(1..), env = "SIGNALDEX_MAX_KEPT_BYTES_PER_KEY")]
+    max_kept_bytes_per_key: u64,
+    /// Maximum number of bytes kept for 24 hours under all idempotency keys
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().kept_bytes, value_parser = clap::value_parser!(u64).range(1..), env = "SIGNALDEX_MAX_KEPT_BYTES")]
+    max_kept_bytes: u64,
     /// Maximum number of charges waiting for a commit
     #[arg(long, value_name = "N", default_value_t = Limits::default().charge_queue, value_parser = parse_concurrent(), env = "SIGNALDEX_MAX_CHARGE_QUEUE")]
     max_charge_queue: usize,
@@ -307,6 +313,8 @@ impl Bounds {
         Limits {
             in_flight: self.max_in_flight,
             exports: self.max_exports,
+            kept_bytes_per_key: self.max_kept_bytes_per_key,
+            kept_bytes: self.max_kept_bytes,
             charge_queue: self.max_charge_queue,
             request_time: self.request_timeout,
             cheap_query_cost: self.cheap_query_cost,

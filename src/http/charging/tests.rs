@@ -37,13 +37,16 @@ struct Response {
 
 impl Fixture {
     fn new(request_time: Duration) -> Fixture {
+        Fixture::with(Limits {
+            request_time,
+            ..Limits::default()
+        })
+    }
+
+    fn with(limits: Limits) -> Fixture {
         let directory = tempfile::tempdir().expect("a directory");
         let state = State::open(directory.path().join("state.db")).expect("a state");
         let (_, key) = state.create_key(&NewKey::named("test")).expect("a key");
-        let limits = Limits {
-            request_time,
-            ..Limits::default()
-        };
         let index = sample::index().expect("the sample corpus");
         let today = Today::Fixed(sample::AS_OF);
         let service = Service::new(index, state, today, limits).expect("a service");
@@ -205,4 +208,34 @@ fn a_service_that_stops_is_not_ready_and_charges_nothing() {
     assert_eq!(fixture.get("/readyz", None).status, 503);
     assert_eq!(fixture.get(SEARCH, None).status, 503);
     assert_eq!(fixture.recorded(), 0);
+}
+
+#[test]
+fn what_cannot_be_kept_is_refused_before_its_query_runs() {
+    let fixture = Fixture::with(Limits {
+        cheap_query_cost: 0,
+        kept_bytes_per_key: 600,
+        ..Limits::default()
+    });
+    let searched = |number| {
+        let searched = format!("signaldex_expensive_queries_total {number}\n");
+        fixture.service.metrics().contains(&searched)
+    };
+    // The first fits in no way, but only its answer tells.
+    let whole = "/api/v1/signals?any=%22series+a+funding%22+raises";
+    assert_eq!(fixture.get(whole, Some("order-4712")).status, 429);
+    assert!(searched(1));
+    assert_eq!(fixture.recorded(), 0);
+    let connection = rusqlite::Connection::open(fixture.directory.path().join("state.db"));
+    let fill = "INSERT INTO kept_bytes SELECT 1, unixepoch() / 3600, 600 \
+                UNION SELECT 0, unixepoch() / 3600, 600";
+    let filled = connection.expect("the state").execute(fill, []);
+    assert_eq!(filled.expect("filled"), 2);
+    let refused = fixture.get(whole, Some("order-4712"));
+    assert_eq!((refused.status, refused.charged), (429, None));
+    assert!(searched(1), "no other query has run");
+    fixture.service.follow();
+    let metrics = fixture.service.metrics();
+    assert!(metrics.contains("signaldex_kept_bytes 600\n"));
+    assert!(metrics.contains("signaldex_kept_bytes_max 8000000000\n"));
 }

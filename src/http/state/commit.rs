@@ -17,10 +17,10 @@ use time::Date;
 use tokio::sync::oneshot;
 
 use super::files::{Files, LostFile};
-use super::replay_store::Removal;
+use super::kept_store::{self, KeptBatch, Removal};
 use super::turn::Turn;
 use super::usage_store::UsageBatch;
-use super::{ExportCharge, NewReplay, replay_store};
+use super::{ExportCharge, KeptFull, KeptLimits, NewReplay};
 use crate::http::metering::{Counter, Month};
 
 /// Expired answers that a commit removes in addition to twice as many as it adds, so that removal always
@@ -66,8 +66,8 @@ pub(crate) enum ChargeError {
     QuotaExceeded { left: u64 },
     /// Another process has answered under this idempotency key.
     NameTaken,
-    /// The export with this idempotency key has more separate ranges than are stored.
-    TooManyPieces,
+    /// There is no room to keep the answer, or the ids of the export, under the idempotency key.
+    KeptFull(KeptFull),
     /// Too many charges are waiting.
     QueueFull,
     /// The state cannot be written.
@@ -102,8 +102,17 @@ pub(super) struct Committer {
     pub(super) turn: Turn,
     pub(super) files: Arc<Files>,
     pub(super) recorded: Arc<Recorded>,
+    pub(super) kept: KeptLimits,
     #[cfg(test)]
     pub(super) before_commit: Hook,
+}
+
+/// A transaction of charges.
+struct Recording<'t> {
+    transaction: &'t Transaction<'t>,
+    usage: UsageBatch<'t>,
+    kept: KeptBatch<'t>,
+    now: i64,
 }
 
 /// Units that this process has recorded, by counter.
@@ -188,7 +197,8 @@ impl Committer {
             }
         };
         let taken: Vec<Taken> = batch.into_iter().filter_map(Waiting::taken).collect();
-        let recorded = record_all(&transaction, &taken, now).map_err(Failure::RolledBack);
+        let recorded = Recording::new(&transaction, self.kept, now).record_all(&taken);
+        let recorded = recorded.map_err(Failure::RolledBack);
         let written = recorded.and_then(|outcomes| {
             #[cfg(test)]
             self.before_commit.call();
@@ -234,11 +244,13 @@ impl Committer {
 
     /// Removes expired answers. Returns whether there may be more.
     pub(super) fn remove_expired(&mut self, now: i64, removal: Removal) -> rusqlite::Result<bool> {
-        if !replay_store::has_expired(&self.connection, now)? {
+        if !kept_store::has_expired(&self.connection, now)? {
             return Ok(false);
         }
         let transaction = self.turn.begin(&self.connection)?;
-        let are_more = replay_store::remove_expired(&transaction, now, removal)?;
+        let mut kept = KeptBatch::new(&transaction, self.kept, now);
+        let are_more = kept_store::remove_expired(&transaction, &mut kept, now, removal)?;
+        kept.write()?;
         transaction.commit()?;
         Ok(are_more)
     }
@@ -293,77 +305,84 @@ fn fail(taken: Vec<Taken>, failure: &Failure) {
     }
 }
 
-fn record_all(
-    transaction: &Transaction<'_>,
-    taken: &[Taken],
-    now: i64,
-) -> rusqlite::Result<Vec<Outcome>> {
-    let mut usage = UsageBatch::new(transaction);
-    let outcomes: Vec<Outcome> = taken
-        .iter()
-        .map(|taken| record(transaction, &mut usage, &taken.charge, now))
-        .collect::<rusqlite::Result<_>>()?;
-    usage.write()?;
-    let mut removal = REMOVED_BESIDES;
-    for taken in taken {
-        if let Some(Kept::Answer(answer)) = &taken.charge.kept {
+impl<'t> Recording<'t> {
+    fn new(transaction: &'t Transaction<'t>, limits: KeptLimits, now: i64) -> Recording<'t> {
+        Recording {
+            transaction,
+            usage: UsageBatch::new(transaction),
+            kept: KeptBatch::new(transaction, limits, now),
+            now,
+        }
+    }
+
+    fn record_all(mut self, taken: &[Taken]) -> rusqlite::Result<Vec<Outcome>> {
+        // First, because it makes room.
+        self.remove_expired(taken)?;
+        let outcomes = taken.iter().map(|taken| self.record(&taken.charge));
+        let outcomes: Vec<Outcome> = outcomes.collect::<rusqlite::Result<_>>()?;
+        self.usage.write()?;
+        self.kept.write()?;
+        Ok(outcomes)
+    }
+
+    fn remove_expired(&mut self, taken: &[Taken]) -> rusqlite::Result<()> {
+        let mut removal = REMOVED_BESIDES;
+        for kept in taken.iter().filter_map(|taken| taken.charge.kept.as_ref()) {
             removal.count_max += 2;
-            removal.bytes_max += 2 * answer.stored_bytes();
+            removal.bytes_max += 2 * kept.bytes_max();
         }
+        kept_store::remove_expired(self.transaction, &mut self.kept, self.now, removal)?;
+        Ok(())
     }
-    replay_store::remove_expired(transaction, now, removal)?;
-    Ok(outcomes)
+
+    fn record(&mut self, charge: &Charge) -> rusqlite::Result<Outcome> {
+        let used = self.usage.counts(charge.key, charge.month)?[charge.counter.index()];
+        let left = charge.quota.map(|quota| quota.saturating_sub(used));
+        let units = match self.keep(charge, left)? {
+            Ok(units) => units,
+            Err(error) => return Ok(Err(error)),
+        };
+        let total = used.saturating_add(units);
+        self.usage.counts(charge.key, charge.month)?[charge.counter.index()] = total;
+        self.usage
+            .add_to_day(charge.key, charge.day, charge.counter, units);
+        Ok(Ok(Charged { units, total }))
+    }
+
+    /// Stores what is kept with a charge if the quota and the room suffice. Returns the units to charge.
+    fn keep(
+        &mut self,
+        charge: &Charge,
+        left: Option<u64>,
+    ) -> rusqlite::Result<Result<u64, ChargeError>> {
+        let (units, unpaid) = match &charge.kept {
+            Some(Kept::Export(export)) => match export.unpaid(self.transaction, self.now)? {
+                Ok(unpaid) => (unpaid.len() as u64, unpaid),
+                Err(error) => return Ok(Err(error)),
+            },
+            Some(Kept::Answer(_)) | None => (charge.units, Vec::new()),
+        };
+        if let Some(left) = left.filter(|left| units > *left) {
+            return Ok(Err(ChargeError::QuotaExceeded { left }));
+        }
+        let (transaction, kept, now) = (self.transaction, &mut self.kept, self.now);
+        let stored = match &charge.kept {
+            Some(Kept::Export(export)) => export.pay(transaction, kept, &unpaid, now)?,
+            Some(Kept::Answer(answer)) => answer.store(transaction, kept, charge.key, now)?,
+            None => Ok(()),
+        };
+        Ok(stored.map(|()| units))
+    }
 }
 
-fn record(
-    connection: &Connection,
-    usage: &mut UsageBatch<'_>,
-    charge: &Charge,
-    now: i64,
-) -> rusqlite::Result<Outcome> {
-    let counts = usage.counts(charge.key, charge.month)?;
-    let used = counts[charge.counter.index()];
-    let left = charge.quota.map(|quota| quota.saturating_sub(used));
-    let units = match keep(connection, charge, left, now)? {
-        Ok(units) => units,
-        Err(error) => return Ok(Err(error)),
-    };
-    let total = used.saturating_add(units);
-    counts[charge.counter.index()] = total;
-    usage.add_to_day(charge.key, charge.day, charge.counter, units);
-    Ok(Ok(Charged { units, total }))
-}
-
-/// Stores the answer of a charge if the quota suffices. Returns the units to charge.
-fn keep(
-    connection: &Connection,
-    charge: &Charge,
-    left: Option<u64>,
-    now: i64,
-) -> rusqlite::Result<Result<u64, ChargeError>> {
-    let check = |units| match left {
-        Some(left) if units > left => Err(ChargeError::QuotaExceeded { left }),
-        _ => Ok(units),
-    };
-    let Some(Kept::Export(export)) = &charge.kept else {
-        let checked = check(charge.units);
-        if checked.is_ok()
-            && let Some(Kept::Answer(answer)) = &charge.kept
-            && !answer.insert(connection, charge.key, now)?
-        {
-            return Ok(Err(ChargeError::NameTaken));
+impl Kept {
+    /// An upper bound for the bytes that are counted as kept.
+    fn bytes_max(&self) -> u64 {
+        match self {
+            Kept::Answer(answer) => answer.bytes(),
+            Kept::Export(export) => export.bytes_max(),
         }
-        return Ok(checked);
-    };
-    let due = match export.due(connection, charge.key, now)? {
-        Ok(due) => due,
-        Err(error) => return Ok(Err(error)),
-    };
-    let checked = check(due.units);
-    if checked.is_ok() {
-        export.pay(connection, charge.key, now, &due)?;
     }
-    Ok(checked)
 }
 
 #[cfg(test)]

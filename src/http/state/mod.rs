@@ -9,6 +9,7 @@ mod admin_store;
 mod commit;
 mod export_store;
 mod files;
+mod kept_store;
 mod key_pages;
 mod key_store;
 mod replay_store;
@@ -28,8 +29,9 @@ pub use usage_store::UsageLine;
 
 pub(crate) use activity_store::{CountedBy, NewRequests, RequestLine};
 pub(crate) use commit::{Charge, ChargeError, Charged, Kept};
-pub(crate) use export_store::{ExportCharge, PaidRanges};
+pub(crate) use export_store::{ExportCharge, ExportName};
 pub(crate) use files::LostFile;
+pub(crate) use kept_store::{KeptFull, KeptLimits};
 pub(crate) use key_pages::{KeyPage, KeysWanted};
 pub(crate) use replay_store::{NewReplay, StoredReplay};
 pub(crate) use writer::Writer;

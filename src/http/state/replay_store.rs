@@ -9,7 +9,8 @@ use std::io::Read;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{State, StateError};
+use super::kept_store::{KeptBatch, row_bytes};
+use super::{ChargeError, State, StateError};
 
 /// How long an answer can be repeated, in seconds.
 pub(super) const LIFETIME_SECONDS: i64 = 24 * 60 * 60;
@@ -30,6 +31,8 @@ pub(crate) struct NewReplay {
     length: u64,
     /// The compressed body.
     body: Vec<u8>,
+    /// The bytes that are counted as kept.
+    bytes: u64,
 }
 
 /// A stored answer.
@@ -56,6 +59,7 @@ impl NewReplay {
             ));
         }
         Ok(NewReplay {
+            bytes: row_bytes(body.len(), &name),
             name,
             parameters,
             etag,
@@ -64,26 +68,55 @@ impl NewReplay {
         })
     }
 
-    /// Bytes in the file.
-    pub(super) fn stored_bytes(&self) -> u64 {
-        self.body.len() as u64
+    /// Binds an idempotency key to an export. Its bytes are counted with the slices of the export.
+    pub(super) fn of_export(name: String, parameters: [u8; 32]) -> std::io::Result<NewReplay> {
+        let bound = NewReplay::compress(name, parameters, String::new(), &[])?;
+        Ok(NewReplay { bytes: 0, ..bound })
+    }
+
+    /// The bytes that are counted as kept.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Stores the answer of a charge, or says why it cannot be kept.
+    pub(super) fn store(
+        &self,
+        connection: &Connection,
+        kept: &mut KeptBatch<'_>,
+        key: i64,
+        now: i64,
+    ) -> rusqlite::Result<Result<(), ChargeError>> {
+        if let Err(full) = kept.check(key, self.bytes)? {
+            return Ok(Err(ChargeError::KeptFull(full)));
+        }
+        let is_stored = self.insert(connection, kept, key, now)?;
+        Ok(is_stored.then_some(()).ok_or(ChargeError::NameTaken))
     }
 
     /// Stores the answer; `false` if another answer is still stored under the same key.
     pub(super) fn insert(
         &self,
         connection: &Connection,
+        kept: &mut KeptBatch<'_>,
         key: i64,
         now: i64,
     ) -> rusqlite::Result<bool> {
+        let mut is_stored = self.try_insert(connection, key, now)?;
+        if !is_stored && remove_if_expired(connection, kept, key, &self.name, now)? {
+            is_stored = self.try_insert(connection, key, now)?;
+        }
+        if is_stored {
+            kept.add(key, now, self.bytes);
+        }
+        Ok(is_stored)
+    }
+
+    fn try_insert(&self, connection: &Connection, key: i64, now: i64) -> rusqlite::Result<bool> {
         let mut statement = connection.prepare_cached(
-            "INSERT INTO replays (key, name, parameters, answered_at, etag, length, body) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO UPDATE SET \
-             parameters = excluded.parameters, answered_at = excluded.answered_at, \
-             etag = excluded.etag, length = excluded.length, body = excluded.body \
-             WHERE answered_at <= ?8",
+            "INSERT INTO replays (key, name, parameters, answered_at, etag, length, body, bytes) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
         )?;
-        let expired = now - LIFETIME_SECONDS;
         let values = params![
             key,
             self.name,
@@ -92,7 +125,7 @@ impl NewReplay {
             self.etag,
             self.length,
             self.body,
-            expired
+            self.bytes
         ];
         Ok(statement.execute(values)? == 1)
     }
@@ -134,6 +167,44 @@ pub(super) fn find(
     stored.optional()
 }
 
+/// The hash of the parameters that an idempotency key is bound to, if it has not expired.
+pub(super) fn parameters(
+    connection: &Connection,
+    key: i64,
+    name: &str,
+    now: i64,
+) -> rusqlite::Result<Option<[u8; 32]>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT parameters FROM replays WHERE key = ?1 AND name = ?2 AND answered_at > ?3",
+    )?;
+    let oldest = now - LIFETIME_SECONDS;
+    let found = statement.query_row(params![key, name, oldest], |row| row.get(0));
+    found.optional()
+}
+
+/// Removes what is stored under an idempotency key, if it has expired. Returns whether it had.
+fn remove_if_expired(
+    connection: &Connection,
+    kept: &mut KeptBatch<'_>,
+    key: i64,
+    name: &str,
+    now: i64,
+) -> rusqlite::Result<bool> {
+    let mut statement = connection.prepare_cached(
+        "DELETE FROM replays WHERE key = ?1 AND name = ?2 AND answered_at <= ?3 \
+         RETURNING answered_at, bytes",
+    )?;
+    let expired = now - LIFETIME_SECONDS;
+    let removed = statement.query_row(params![key, name, expired], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    });
+    let removed: Option<(i64, u64)> = removed.optional()?;
+    if let Some((answered_at, bytes)) = removed {
+        kept.subtract(key, answered_at, bytes);
+    }
+    Ok(removed.is_some())
+}
+
 /// The error for damaged data.
 pub(super) fn damaged(what: &str) -> rusqlite::Error {
     let error = format!("a kept {what} is damaged");
@@ -148,46 +219,6 @@ fn decompress(compressed: &[u8], length: u64) -> Option<Vec<u8>> {
     let mut bounded = decoder.take(length.saturating_add(1));
     bounded.read_to_end(&mut body).ok()?;
     (body.len() as u64 == length).then_some(body)
-}
-
-/// Whether any answer has expired. Only reads, so it takes no write lock.
-pub(super) fn has_expired(connection: &Connection, now: i64) -> rusqlite::Result<bool> {
-    let mut statement = connection
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM replays WHERE answered_at <= ?1)")?;
-    statement.query_row([now - LIFETIME_SECONDS], |row| row.get(0))
-}
-
-/// The limits of one removal.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Removal {
-    pub(super) count_max: usize,
-    /// Compressed bytes, exceeded by at most one answer.
-    pub(super) bytes_max: u64,
-}
-
-/// Removes the oldest expired answers. Returns whether there may be more.
-pub(super) fn remove_expired(
-    connection: &Connection,
-    now: i64,
-    removal: Removal,
-) -> rusqlite::Result<bool> {
-    let mut oldest = connection.prepare_cached(
-        "SELECT rowid, length(body) FROM replays WHERE answered_at <= ?1 \
-         ORDER BY answered_at LIMIT ?2",
-    )?;
-    let mut rows = oldest.query(params![now - LIFETIME_SECONDS, removal.count_max as u64])?;
-    let (mut expired, mut bytes) = (Vec::new(), 0_u64);
-    while bytes < removal.bytes_max
-        && let Some(row) = rows.next()?
-    {
-        expired.push(row.get::<_, i64>(0)?);
-        bytes += row.get::<_, u64>(1)?;
-    }
-    let mut delete = connection.prepare_cached("DELETE FROM replays WHERE rowid = ?1")?;
-    for row in &expired {
-        delete.execute([row])?;
-    }
-    Ok(expired.len() == removal.count_max || bytes >= removal.bytes_max)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use super::{StateError, key_pages};
 const APPLICATION_ID: i32 = 0x7364_7853;
 /// The migrations. A file's version is the number of migrations applied to it. A file with a larger
 /// version was written by a later release and is not opened.
-const STEPS: [&str; 3] = [LAYOUT, ADMIN, ACTIVITY];
+const STEPS: [&str; 4] = [LAYOUT, ADMIN, ACTIVITY, KEPT];
 /// How long a statement waits for another process to finish its transaction.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// First pause between attempts: SQLite's own pauses grow to the length of many commits.
@@ -100,6 +100,31 @@ const ACTIVITY: &str = "
         status INTEGER NOT NULL,
         requests INTEGER NOT NULL,
         PRIMARY KEY (day, key, endpoint, status)
+    ) STRICT, WITHOUT ROWID;
+";
+
+/// The ids that exports under idempotency keys have charged, a row a slice (`export_store`), and the bytes that
+/// are kept by key and hour, with key 0 for all (`kept_store`).
+const KEPT: &str = "
+    ALTER TABLE replays ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE export_slices (
+        export BLOB NOT NULL,
+        magnitude INTEGER NOT NULL,
+        newest INTEGER NOT NULL,
+        oldest INTEGER NOT NULL,
+        key INTEGER NOT NULL REFERENCES keys (number),
+        charged_at INTEGER NOT NULL,
+        bytes INTEGER NOT NULL,
+        ids BLOB NOT NULL
+    ) STRICT;
+    CREATE INDEX export_slices_by_id
+        ON export_slices (export, magnitude, newest, oldest, charged_at);
+    CREATE INDEX export_slices_by_age ON export_slices (charged_at);
+    CREATE TABLE kept_bytes (
+        key INTEGER NOT NULL,
+        hour INTEGER NOT NULL,
+        bytes INTEGER NOT NULL,
+        PRIMARY KEY (key, hour)
     ) STRICT, WITHOUT ROWID;
 ";
 

@@ -19,9 +19,9 @@ use tokio::sync::oneshot;
 
 use super::commit::{Charge, ChargeError, Committer, Outcome, Recorded, Slot, Waiting};
 use super::files::Files;
-use super::replay_store::Removal;
+use super::kept_store::Removal;
 use super::turn::Turn;
-use super::{State, StateError, schema};
+use super::{KeptLimits, State, StateError, schema};
 use crate::http::metering::Counter;
 
 /// Charges per commit: enough for all concurrent requests, few enough to bound its time.
@@ -76,6 +76,7 @@ struct Start {
     queue: Receiver<Waiting>,
     status: Arc<Status>,
     recorded: Arc<Recorded>,
+    kept: KeptLimits,
     #[cfg(test)]
     before_commit: super::commit::Hook,
 }
@@ -88,7 +89,11 @@ struct Pending {
 
 impl Writer {
     /// Starts the thread with a queue for `queue_length` charges.
-    pub(crate) fn start(state: &State, queue_length: usize) -> Result<Writer, StateError> {
+    pub(crate) fn start(
+        state: &State,
+        queue_length: usize,
+        kept: KeptLimits,
+    ) -> Result<Writer, StateError> {
         let (sender, queue) = sync_channel(queue_length);
         let status = Arc::new(Status::default());
         let recorded = Arc::new(Recorded::default());
@@ -98,6 +103,7 @@ impl Writer {
             queue,
             status: Arc::clone(&status),
             recorded: Arc::clone(&recorded),
+            kept,
             #[cfg(test)]
             before_commit: state.before_commit.clone(),
         };
@@ -244,6 +250,7 @@ impl Start {
             turn: Turn::at(&self.path),
             files: Arc::clone(&self.files),
             recorded: Arc::clone(&self.recorded),
+            kept: self.kept,
             #[cfg(test)]
             before_commit: self.before_commit.clone(),
         })

@@ -2,11 +2,12 @@
 //! often they are repeated.
 
 use serde_json::{Value, json};
-use signaldex::http::{ApiKey, Counter, Counts, NewKey, Quotas, Scope};
+use signaldex::http::{ApiKey, Counter, Counts, Limits, NewKey, Quotas, Scope};
 
 use super::{call, content, error_text, headers_of};
 use crate::client::{self, Response};
 use crate::fixture::Fixture;
+use crate::overload::with_limits;
 
 /// Tools with their arguments, and the same questions to the API.
 fn questions() -> Vec<(&'static str, Value, &'static str)> {
@@ -143,6 +144,19 @@ fn a_tool_is_charged_as_the_api_is() {
             "{quota:?}"
         );
     }
+}
+
+#[test]
+fn a_call_whose_answer_cannot_be_kept_is_refused() {
+    let fixture = with_limits(Limits {
+        kept_bytes_per_key: 1,
+        ..Limits::default()
+    });
+    let named = json!({"limit": 2, "idempotencyKey": "retry-4711"});
+    let text = error_text(&fixture.call("search", named));
+    assert!(text.starts_with("rate_limited: "), "{text}");
+    let unnamed = content(&fixture.call("search", json!({"limit": 2})));
+    assert_eq!(unnamed["usage"]["charged"], 2);
 }
 
 #[test]

@@ -23,6 +23,10 @@ impl Fixture {
             connection: schema::open(&state.path).expect("a connection"),
             files: Arc::clone(&state.files),
             recorded: Arc::default(),
+            kept: KeptLimits {
+                bytes_per_key: u64::MAX,
+                bytes: u64::MAX,
+            },
             before_commit: Hook::default(),
         };
         Fixture {
@@ -114,6 +118,27 @@ fn a_quota_is_shared_within_a_commit_and_says_what_it_leaves() {
         fixture.state.usage(None).expect("usage")[0].counts,
         [10, 0, 0, 0]
     );
+}
+
+#[test]
+fn what_has_no_room_is_not_charged() {
+    let mut fixture = Fixture::new();
+    let named = |name| charge(2, None, Some(name));
+    let bytes = named(0).kept.map_or(0, |kept| kept.bytes_max());
+    fixture.committer.kept.bytes_per_key = 2 * bytes;
+    let outcomes = fixture.commit((0..3).map(named).collect(), NOW);
+    assert_eq!(
+        outcomes[..2],
+        [2, 4].map(|total| Some(Ok(Charged { units: 2, total })))
+    );
+    assert!(matches!(outcomes[2], Some(Err(ChargeError::KeptFull(_)))));
+    assert_eq!(fixture.kept(), 2);
+    // Other requests go on, and what has expired makes room in the same commit.
+    let outcomes = fixture.commit(vec![charge(1, None, None)], NOW);
+    assert_eq!(outcomes, [Some(Ok(Charged { units: 1, total: 5 }))]);
+    let outcomes = fixture.commit(vec![named(3)], NOW + DAY);
+    assert_eq!(outcomes, [Some(Ok(Charged { units: 2, total: 7 }))]);
+    assert_eq!(fixture.state.kept_bytes().expect("a state"), bytes);
 }
 
 #[test]
