@@ -111,10 +111,6 @@ impl Activity {
         self.shows_parameters
     }
 
-    pub(crate) fn note(&self, answered: Answered<'_>) {
-        self.note_at(answered, UtcDateTime::now());
-    }
-
     /// Adds units to a recent request while its answer is being sent.
     pub(crate) fn add_charged(&self, key: i64, request_id: &str, units: u64) {
         let mut kept = self.lock();
@@ -125,7 +121,7 @@ impl Activity {
         }
     }
 
-    fn note_at(&self, answered: Answered<'_>, at: UtcDateTime) {
+    pub(crate) fn note(&self, answered: Answered<'_>, at: UtcDateTime) {
         let query = answered.query.filter(|_| self.shows_parameters);
         let request = RecentRequest {
             key: answered.key,

@@ -70,7 +70,7 @@ impl<'a> Call<'a> {
         if service.state.is_lost() && service.state.check_files().is_err() {
             return Err(pages::state_is_lost());
         }
-        let now = UtcDateTime::now();
+        let now = service.state.now();
         let (key, key_hash) = identify(service, parts, now)?;
         let standing = key.request();
         caller.rate = Some(standing);

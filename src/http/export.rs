@@ -14,7 +14,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, VARY};
 use axum::http::{HeaderValue, Version};
-use time::{Date, UtcDateTime};
+use time::Date;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -269,7 +269,7 @@ impl Export {
         });
         let charge = NewCharge {
             key,
-            now: UtcDateTime::now(),
+            now: self.service.state.now(),
             counter: Counter::Signals,
             units: slice.ids.len() as u64,
             kept,
@@ -353,7 +353,9 @@ impl Export {
         };
         let key = self.service.keyring.find(hash, &self.service.state);
         let key = key.ok().flatten()?;
-        key.record.is_valid_at(UtcDateTime::now()).then_some(key)
+        key.record
+            .is_valid_at(self.service.state.now())
+            .then_some(key)
     }
 
     /// Finds a slice, retrying while the pool is busy.

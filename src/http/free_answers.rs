@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use time::UtcDateTime;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior};
@@ -133,7 +132,7 @@ impl Service {
         let charge = Charge {
             key: of.0,
             month: of.1,
-            day: UtcDateTime::now().date(),
+            day: self.0.state.now().date(),
             counter: Counter::FreeAnswers,
             units: answers,
             // The quota was checked when the answer was reserved.

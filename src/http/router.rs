@@ -145,7 +145,7 @@ async fn answer(State(service): State<Service>, request: Request) -> Response {
     let time = started.elapsed();
     log(shared, &parts, &caller, &note, time);
     if is_mcp || endpoint.is_some_and(Endpoint::needs_key) {
-        shared.activity.note(Answered {
+        let answered = Answered {
             key: caller.key.as_ref().map_or(0, |key| key.record.number),
             request_id: caller.request_id,
             endpoint: note.endpoint,
@@ -154,7 +154,8 @@ async fn answer(State(service): State<Service>, request: Request) -> Response {
             time,
             charged: units_charged(&response),
             query: note.query.as_deref(),
-        });
+        };
+        shared.activity.note(answered, shared.state.now());
     }
     response
 }

@@ -28,7 +28,7 @@ use crate::{Error, Index, Refreshed};
 /// The source of today's date. Each request reads it once.
 #[derive(Clone)]
 pub enum Today {
-    /// The UTC date.
+    /// The UTC date of the state's [clock](State::with_clock).
     Clock,
     /// A fixed date, for tests and demonstrations.
     Fixed(Date),
@@ -145,6 +145,7 @@ impl Service {
     /// Reloads the keys, and checks the files of the state.
     pub(super) fn follow_state(&self) {
         self.follow_keys();
+        self.follow_kept();
         // Errors are logged there, and stop requests.
         let _ = self.0.state.check_files();
         self.0.writer.log_failures();
@@ -288,7 +289,7 @@ impl Service {
     /// Records the numbers of requests since the last call. If they cannot be written, they are kept for the
     /// next call. Blocks.
     pub(super) fn record_requests(&self) {
-        let today = UtcDateTime::now().date();
+        let today = self.0.state.now().date();
         let unrecorded = self.0.activity.take_unrecorded();
         if unrecorded.is_empty() {
             return;
@@ -332,6 +333,6 @@ impl Shared {
     }
 
     pub(super) fn today(&self) -> Date {
-        self.today_at(UtcDateTime::now())
+        self.today_at(self.state.now())
     }
 }

@@ -24,6 +24,7 @@ mod export;
 mod fixture;
 mod following;
 mod guide;
+mod histories;
 mod host;
 mod hostile;
 mod index_faults;

@@ -23,9 +23,9 @@ fn instant(seconds: i64) -> UtcDateTime {
 fn the_last_requests_of_a_key_are_kept_and_no_more() {
     let activity = Activity::new(false);
     for number in 0..2 * KEPT_MAX as u64 {
-        activity.note_at(answered(1, number), instant(number.cast_signed()));
+        activity.note(answered(1, number), instant(number.cast_signed()));
     }
-    activity.note_at(answered(2, 7), instant(5));
+    activity.note(answered(2, 7), instant(5));
     let recent = activity.recent(Some(1));
     assert_eq!(recent.len(), KEPT_MAX);
     assert_eq!(recent[0].request_id, "request199");
@@ -38,7 +38,7 @@ fn the_last_requests_of_a_key_are_kept_and_no_more() {
 fn keys_are_bounded_and_the_silent_one_gives_way() {
     let activity = Activity::new(false);
     for key in 0..=KEYS_MAX.cast_signed() as i64 {
-        activity.note_at(answered(key, 1), instant(key));
+        activity.note(answered(key, 1), instant(key));
     }
     assert!(activity.recent(Some(0)).is_empty());
     assert_eq!(activity.recent(None).len(), KEYS_MAX);
@@ -49,10 +49,11 @@ fn parameters_are_kept_only_where_they_are_asked_for() {
     let activity = Activity::new(true);
     let long = format!("q={}", "é".repeat(1000));
     for query in ["q=robots", &long] {
-        activity.note(Answered {
+        let answered = Answered {
             query: Some(query),
             ..answered(1, 1)
-        });
+        };
+        activity.note(answered, instant(0));
     }
     let recent = activity.recent(Some(1));
     let queries: Vec<&str> = recent.iter().filter_map(|r| r.query.as_deref()).collect();
@@ -64,13 +65,13 @@ fn parameters_are_kept_only_where_they_are_asked_for() {
 fn counts_are_taken_once_and_kept_where_they_were_not_recorded() {
     let activity = Activity::new(false);
     for number in 0..3 {
-        activity.note_at(answered(1, number), instant(0));
+        activity.note(answered(1, number), instant(0));
     }
     let taken = activity.take_unrecorded();
     assert_eq!((taken.len(), taken[0].requests), (1, 3));
     assert!(activity.take_unrecorded().is_empty());
     activity.keep(taken);
-    activity.note_at(answered(1, 9), instant(0));
+    activity.note(answered(1, 9), instant(0));
     assert_eq!(activity.take_unrecorded()[0].requests, 4);
 }
 
@@ -80,14 +81,14 @@ fn quantiles_are_close_and_of_the_day_alone() {
     let today = instant(0).date();
     assert_eq!(activity.times_of(today), None);
     for number in 1..=1000 {
-        activity.note_at(answered(1, number), instant(0));
+        activity.note(answered(1, number), instant(0));
     }
     let times = activity.times_of(today).expect("times");
     for (time, exact) in [(times.median, 500.0), (times.p99, 990.0)] {
         let ratio = time.as_secs_f64() * 1e6 / exact;
         assert!((1.0..1.1).contains(&ratio), "{time:?}");
     }
-    activity.note_at(answered(1, 8), instant(24 * 60 * 60));
+    activity.note(answered(1, 8), instant(24 * 60 * 60));
     assert_eq!(activity.times_of(today), None);
 }
 

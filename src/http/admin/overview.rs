@@ -63,7 +63,7 @@ struct FirstSteps {
 
 pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
     let service = &admin.0.service;
-    let now = UtcDateTime::now();
+    let now = service.0.state.now();
     service.record_requests();
     let requests = service.0.state.requests(now.date())?;
     let todays = service.0.state.usage_by_day(now.date())?;

@@ -60,7 +60,7 @@ impl State {
                 )));
             }
             let new = NewKey::named(TRIAL_NAME);
-            let now = UtcDateTime::now().unix_timestamp();
+            let now = self.now().unix_timestamp();
             change.execute(
                 "INSERT INTO keys \
                  (id, hash, name, scopes, created_at, revoked_at, rate, burst, hint) \
@@ -134,7 +134,7 @@ impl State {
                     unused.hash().0,
                     settings.name,
                     settings.scopes.to_string(),
-                    UtcDateTime::now().unix_timestamp(),
+                    self.now().unix_timestamp(),
                     settings.rate,
                     settings.burst,
                 ],
@@ -164,7 +164,7 @@ impl State {
             let identity = [
                 id.clone().into(),
                 key.hash().0.to_vec().into(),
-                UtcDateTime::now().unix_timestamp().into(),
+                self.now().unix_timestamp().into(),
                 key.hint().into(),
             ];
             change.execute(
@@ -192,7 +192,7 @@ impl State {
             let change = self.begin(connection)?;
             let revoked = change.execute(
                 "UPDATE keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL",
-                params![id, UtcDateTime::now().unix_timestamp()],
+                params![id, self.now().unix_timestamp()],
             )?;
             commit(change)?;
             Ok(revoked == 1 || was_trial)

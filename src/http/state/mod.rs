@@ -6,6 +6,7 @@
 
 mod activity_store;
 mod admin_store;
+mod clock;
 mod commit;
 mod export_store;
 mod files;
@@ -23,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, Transaction};
-use time::Date;
+use time::{Date, UtcDateTime};
 
 pub use usage_store::UsageLine;
 
@@ -37,6 +38,7 @@ pub(crate) use replay_store::{NewReplay, StoredReplay};
 pub(crate) use writer::Writer;
 
 use crate::http::keys::KeyHash;
+use clock::Clock;
 use files::Files;
 use turn::Turn;
 
@@ -49,6 +51,7 @@ const IDLE_READERS: usize = 8;
 #[derive(Debug)]
 pub struct State {
     path: PathBuf,
+    clock: Clock,
     files: Arc<Files>,
     readers: Mutex<Vec<Connection>>,
     /// The hash of this process's trial key, which is not in the file.
@@ -95,11 +98,52 @@ impl State {
         Ok(State {
             files: Arc::new(files),
             path,
+            clock: Clock::default(),
             readers: Mutex::new(vec![first]),
             trial: Mutex::default(),
             #[cfg(test)]
             before_commit: commit::Hook::default(),
         })
+    }
+
+    /// Replaces the clock of the operating system, so that a host's tests can let a day or a month pass.
+    ///
+    /// The state and the services over it take from it the day and month of usage, [`Today::Clock`], the end of
+    /// keys and of kept answers. Rate limits and time limits keep to a monotonic clock. It must not block.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicI64, Ordering};
+    ///
+    /// use signaldex::http::State;
+    /// use time::UtcDateTime;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("signaldex.db");
+    /// let seconds = Arc::new(AtomicI64::new(1_795_132_800));
+    /// let shared = Arc::clone(&seconds);
+    /// let state = State::open(path)?.with_clock(move || {
+    ///     let now = UtcDateTime::from_unix_timestamp(shared.load(Ordering::Relaxed));
+    ///     now.unwrap_or(UtcDateTime::UNIX_EPOCH)
+    /// });
+    /// seconds.fetch_add(24 * 60 * 60, Ordering::Relaxed); // a day later
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// [`Today::Clock`]: crate::http::Today::Clock
+    #[must_use]
+    pub fn with_clock(self, clock: impl Fn() -> UtcDateTime + Send + Sync + 'static) -> State {
+        State {
+            clock: Clock::of(clock),
+            ..self
+        }
+    }
+
+    /// The present instant.
+    pub(crate) fn now(&self) -> UtcDateTime {
+        self.clock.now()
     }
 
     /// Checks that the open files are still those at the path. Commits to other files would be lost.

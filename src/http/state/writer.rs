@@ -14,9 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use time::UtcDateTime;
 use tokio::sync::oneshot;
 
+use super::clock::Clock;
 use super::commit::{Charge, ChargeError, Committer, Outcome, Recorded, Slot, Waiting};
 use super::files::Files;
 use super::kept_store::Removal;
@@ -72,6 +72,7 @@ struct Status {
 /// Everything needed to start and restart the thread.
 struct Start {
     path: std::path::PathBuf,
+    clock: Clock,
     files: Arc<Files>,
     queue: Receiver<Waiting>,
     status: Arc<Status>,
@@ -99,6 +100,7 @@ impl Writer {
         let recorded = Arc::new(Recorded::default());
         let start = Start {
             path: state.path.clone(),
+            clock: state.clock.clone(),
             files: Arc::clone(&state.files),
             queue,
             status: Arc::clone(&status),
@@ -296,7 +298,9 @@ impl Start {
                     if batch.len() >= PACED_BATCH {
                         next_commit = Instant::now() + COMMIT_INTERVAL;
                     }
-                    committer.commit(batch, now(), |is_written| self.note_written(is_written));
+                    committer.commit(batch, self.now(), |is_written| {
+                        self.note_written(is_written)
+                    });
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -305,9 +309,25 @@ impl Start {
                 if self.status.is_unwritable.load(Ordering::Relaxed) {
                     self.note_written(committer.try_to_write());
                 }
-                next_removal = Instant::now() + remove_expired(committer);
+                next_removal = Instant::now() + self.remove_expired(committer);
             }
         }
+    }
+
+    /// Removes some expired answers. Returns the pause until the next removal.
+    fn remove_expired(&self, committer: &mut Committer) -> Duration {
+        match committer.remove_expired(self.now(), REMOVED_AT_ONCE) {
+            Ok(true) => REMOVAL_PAUSE,
+            Ok(false) => REMOVAL_INTERVAL,
+            Err(error) => {
+                tracing::error!(%error, "expired answers cannot be removed");
+                REMOVAL_INTERVAL
+            }
+        }
+    }
+
+    fn now(&self) -> i64 {
+        self.clock.now().unix_timestamp()
     }
 
     fn note_written(&self, is_written: bool) {
@@ -324,20 +344,4 @@ impl Start {
             .fetch_sub(batch.len(), Ordering::Relaxed);
         batch
     }
-}
-
-/// Removes some expired answers. Returns the pause until the next removal.
-fn remove_expired(committer: &mut Committer) -> Duration {
-    match committer.remove_expired(now(), REMOVED_AT_ONCE) {
-        Ok(true) => REMOVAL_PAUSE,
-        Ok(false) => REMOVAL_INTERVAL,
-        Err(error) => {
-            tracing::error!(%error, "expired answers cannot be removed");
-            REMOVAL_INTERVAL
-        }
-    }
-}
-
-fn now() -> i64 {
-    UtcDateTime::now().unix_timestamp()
 }

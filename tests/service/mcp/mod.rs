@@ -29,12 +29,12 @@ fn message(method: &str, mut params: Value) -> Value {
 }
 
 /// A call of a tool.
-fn call(tool: &str, arguments: Value) -> Value {
+pub(crate) fn call(tool: &str, arguments: Value) -> Value {
     message("tools/call", json!({"name": tool, "arguments": arguments}))
 }
 
 /// The headers that repeat what a message says.
-fn headers_of(message: &Value) -> Vec<(&'static str, String)> {
+pub(crate) fn headers_of(message: &Value) -> Vec<(&'static str, String)> {
     let mut headers = vec![
         ("content-type", "application/json".to_owned()),
         ("accept", "application/json, text/event-stream".to_owned()),

@@ -2,7 +2,6 @@
 
 use askama::Template;
 use axum::http::StatusCode;
-use time::UtcDateTime;
 
 use super::fields::{self, KeyFields};
 use crate::http::admin::figures;
@@ -38,7 +37,7 @@ pub(in crate::http::admin) fn edit(admin: &Admin, visit: &Visit) -> Answer {
     };
     let fields = KeyFields::of(&key.settings);
     let is_saved = !form.value("saved").is_empty();
-    show(visit, StatusCode::OK, &key, (fields, is_saved))
+    show(admin, visit, StatusCode::OK, &key, (fields, is_saved))
 }
 
 /// Saves the settings of a key.
@@ -46,12 +45,12 @@ pub(in crate::http::admin) fn save(admin: &Admin, visit: &Visit) -> Answer {
     let Some(key) = find(admin, visit.form.value("id"))? else {
         return not_found(visit);
     };
-    let now = UtcDateTime::now();
+    let now = admin.0.service.0.state.now();
     let new = match fields::read(&visit.form, now, key.settings.expires_at) {
         Ok(new) => new,
         Err(errors) => {
             let fields = KeyFields::typed(&visit.form, errors);
-            return show(visit, StatusCode::BAD_REQUEST, &key, (fields, false));
+            return show(admin, visit, StatusCode::BAD_REQUEST, &key, (fields, false));
         }
     };
     let state = &admin.0.service.0.state;
@@ -95,6 +94,7 @@ fn not_found(visit: &Visit) -> Answer {
 }
 
 fn show(
+    admin: &Admin,
     visit: &Visit,
     status: StatusCode,
     key: &KeyRecord,
@@ -106,7 +106,7 @@ fn show(
         id: &key.id,
         name: figures::key_name(&key.id, &key.settings.name),
         hint: key.hint.as_deref().unwrap_or_default(),
-        status: KeyStatus::of(key, UtcDateTime::now()),
+        status: KeyStatus::of(key, admin.0.service.0.state.now()),
         created: figures::instant(key.created_at),
         revoked: key.revoked_at.map(figures::instant),
         is_trial: key.is_trial(),

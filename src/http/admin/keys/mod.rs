@@ -10,7 +10,6 @@ mod tests;
 
 use askama::Template;
 use axum::http::StatusCode;
-use time::UtcDateTime;
 
 pub(super) use edit::{edit, rotate, save};
 
@@ -47,7 +46,7 @@ pub(super) fn list(admin: &Admin, visit: &Visit) -> Answer {
 
 /// Creates a key and redirects to the table, which shows it, so that reloading creates no further key.
 pub(super) fn create(admin: &Admin, visit: &Visit) -> Answer {
-    let now = UtcDateTime::now();
+    let now = admin.0.service.0.state.now();
     let new = match fields::read(&visit.form, now, None) {
         Ok(new) => new,
         Err(errors) => {
@@ -77,7 +76,7 @@ pub(super) fn revoke(admin: &Admin, visit: &Visit) -> Answer {
 }
 
 fn show(admin: &Admin, visit: &Visit, status: StatusCode, fields: KeyFields) -> Answer {
-    let now = UtcDateTime::now();
+    let now = admin.0.service.0.state.now();
     let wanted = Form::parse(visit.query.as_bytes());
     let secret = visit.take_secret().map(|secret| Secret {
         name: secret.record.settings.name,

@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 use axum::http::StatusCode;
-use time::UtcDateTime;
 
 pub(super) use download::{requests as download_requests, usage as download};
 
@@ -91,7 +90,7 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
     let counter = counter.unwrap_or(Counter::Signals);
     let (period, key) = (Period::of_name(form.value("by")), form.value("key"));
     let state = &admin.0.service.0.state;
-    let now = UtcDateTime::now();
+    let now = state.now();
     let (slots, from) = period.slots(now.date());
     let all = period.usage(state, from)?;
     let is_wanted = |line: &&Usage| key.is_empty() || line.key_id == key;
