@@ -127,7 +127,7 @@ pub(super) fn refused(error: PositionError) -> Problem {
         PositionError::Ahead => position_problem(&format!(
             "{SINCE} is ahead of this service, which may be a replica that is behind; try again later"
         )),
-        PositionError::OtherIndex | PositionError::Expired => {
+        PositionError::OtherIndex | PositionError::Expired | PositionError::Diverged => {
             Problem::new(Code::PositionExpired, format!("The position {error}."))
         }
     }

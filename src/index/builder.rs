@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Index;
+use super::chain::{Chain, ChainLine, CommitDigest};
 use super::directory::{self, FileBuilder, NewFiles};
 use super::identity::IndexId;
 use super::manifest::{History, Manifest, REMEMBERED_COMMITS};
@@ -133,8 +134,11 @@ impl IndexBuilder {
         } else {
             self.segment.finish(&*self.storage)?
         };
+        let identity = IndexId::random()?;
+        let before = CommitDigest::before_first(identity);
+        let digest = before.next(Some(&live.segment), std::iter::empty());
         let manifest = Manifest {
-            identity: IndexId::random()?,
+            identity,
             generation: FIRST_GENERATION,
             next_file: self.next_file,
             compresses_records: self.compresses_records,
@@ -143,9 +147,11 @@ impl IndexBuilder {
                 remembered_commits: self.remembered_commits,
             },
             segments: vec![directory::line(&live, None)],
+            chain: ChainLine::of_first(digest),
         };
         self.new_files.publish(&manifest)?;
-        let snapshot = Snapshot::new(&manifest, vec![live]);
+        let chain = Chain::open(&*self.storage, &manifest.chain, None)?;
+        let snapshot = Snapshot::new(&manifest, vec![live], chain);
         Ok(Index::of(self.storage, snapshot))
     }
 }

@@ -11,7 +11,7 @@ use std::vec;
 use time::Date;
 
 use super::Snapshot;
-use super::position::{Position, PositionError, Since};
+use super::position::{LastCommit, Position, PositionError, Since};
 use super::result_page::RowAddress;
 use crate::Result;
 use crate::encoding::row::Row;
@@ -105,8 +105,13 @@ impl Snapshot {
     /// ```
     ///
     /// # Errors
-    /// The position belongs to another index, is ahead of the snapshot, or is so old that later deletions have been
-    /// forgotten ([`IndexBuilder::remember_deletions`](crate::IndexBuilder::remember_deletions)).
+    /// The position belongs to another index, is ahead of the snapshot, is of commits that are not in its history
+    /// ([`PositionError::Diverged`]), or is so old that later deletions have been forgotten
+    /// ([`IndexBuilder::remember_deletions`](crate::IndexBuilder::remember_deletions)).
+    ///
+    /// # Panics
+    /// If the file with the digest of an old commit is damaged and was not checked before: see
+    /// [`catch_damage`](crate::catch_damage).
     ///
     /// Cost: a comparison per segment if nothing has changed. Otherwise a nanosecond or two per 64 rows of segments
     /// with changes, tens of nanoseconds per change, and that of [`records`](Self::records).
@@ -116,7 +121,7 @@ impl Snapshot {
         today: Date,
         since: &Position,
     ) -> Result<Changes<'a>, PositionError> {
-        let since = since.in_index(self.identity(), self.history)?;
+        let since = since.in_index(self.identity(), self.history, &self.chain)?;
         Ok(Changes {
             snapshot: self,
             filter,
@@ -132,7 +137,11 @@ impl Snapshot {
     }
 
     fn position_at(&self, offset: ChangeOffset, held_since: u64) -> Position {
-        Position::new(self.identity(), Since { offset, held_since })
+        let last = LastCommit {
+            number: self.history.last_commit,
+            digest: self.chain.newest(),
+        };
+        Position::new(self.identity(), Since { offset, held_since }, last)
     }
 
     /// After all changes.

@@ -11,9 +11,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use roaring::RoaringBitmap;
 
-use super::directory::{self, FileBuilder, NewFiles};
+use super::chain::Chain;
+use super::directory::{self, FileBuilder, FileKind, NewFiles};
 use super::live::SegmentHandle;
-use super::manifest::{DeletedLine, History, Manifest};
+use super::manifest::{FileLine, History, Manifest};
 use super::merge::{self, MergeInput};
 use super::removals::{Removals, Removed};
 use super::snapshot::Snapshot;
@@ -140,14 +141,14 @@ impl Committer {
         self.merging.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes segments the current state: first durable, then visible. Keeps their new files. `history` includes
-    /// the commit, unless this is a merge.
+    /// Makes segments the current state: first durable, then visible. Keeps their new files. `history` and `chain`
+    /// include the commit, unless this is a merge.
     pub(super) fn publish(
         &self,
         state: &mut State,
         new: NewFiles,
-        segments: Vec<(SegmentHandle, Option<DeletedLine>)>,
-        history: History,
+        segments: Vec<(SegmentHandle, Option<FileLine>)>,
+        (history, chain): (History, Chain),
     ) -> Result<u64> {
         let manifest = Manifest {
             identity: state.manifest.identity,
@@ -159,12 +160,13 @@ impl Committer {
                 .iter()
                 .map(|(live, deleted)| directory::line(live, deleted.clone()))
                 .collect(),
+            chain: chain.line(),
         };
         let published = new.publish(&manifest);
         published.map_err(|error| Self::fail(state, error))?;
         let generation = manifest.generation;
         let live = segments.into_iter().map(|(live, _)| live).collect();
-        let snapshot = Snapshot::new(&manifest, live);
+        let snapshot = Snapshot::new(&manifest, live, chain);
         self.shared.current.store(Arc::new(snapshot));
         let before = std::mem::replace(&mut state.manifest, manifest);
         // The commit is durable. Files that cannot be removed now are removed when the next writer opens.
@@ -218,9 +220,15 @@ impl Committer {
             let writing = (&mut *state, &mut new_files);
             segments.push(Self::write_removed(writing, live, removed, line)?);
         }
+        let chain = Self::next_chain(
+            (&mut *state, &mut new_files),
+            &snapshot.chain,
+            changes,
+            new.as_ref(),
+        )?;
         segments.extend(new.map(|live| (live, None)));
         let mut report = removals.report(&snapshot, changes, &reindexed);
-        report.generation = self.publish(&mut state, new_files, segments, history)?;
+        report.generation = self.publish(&mut state, new_files, segments, (history, chain))?;
         Ok(report)
     }
 
@@ -255,13 +263,32 @@ impl Committer {
             .map_err(|error| Self::fail_on_io(state, error))
     }
 
+    /// The chain with the commit of these changes, which wrote a segment, if any.
+    fn next_chain(
+        (state, new_files): (&mut State, &mut NewFiles),
+        chain: &Chain,
+        changes: &Changes,
+        new: Option<&SegmentHandle>,
+    ) -> Result<Chain> {
+        let deleted = changes.companies.iter().filter(|(_, new)| new.is_none());
+        let deleted = deleted.map(|(slug, _)| slug.as_str());
+        let digest = chain.newest().next(new.map(|live| &*live.segment), deleted);
+        let remembered = state.manifest.history.remembered_commits;
+        let chain = chain.with(
+            digest,
+            remembered,
+            (&mut state.manifest.next_file, new_files),
+        );
+        chain.map_err(|error| Self::fail_on_io(state, error))
+    }
+
     /// A segment with more deleted rows. Its file of deletions is rewritten only if there are new ones.
     fn write_removed(
         (state, new_files): (&mut State, &mut NewFiles),
         live: &SegmentHandle,
         removed: &Removed,
-        line: Option<DeletedLine>,
-    ) -> Result<(SegmentHandle, Option<DeletedLine>)> {
+        line: Option<FileLine>,
+    ) -> Result<(SegmentHandle, Option<FileLine>)> {
         if removed.is_empty() {
             return Ok((live.clone(), line));
         }
@@ -274,10 +301,14 @@ impl Committer {
         live: &SegmentHandle,
         rows: &RoaringBitmap,
         companies: &RoaringBitmap,
-    ) -> Result<(SegmentHandle, Option<DeletedLine>)> {
+    ) -> Result<(SegmentHandle, Option<FileLine>)> {
         let deleted = live.deleted.with(rows, companies, &live.segment);
         let line = new_files
-            .write_deleted(&mut state.manifest.next_file, &deleted)
+            .write(
+                FileKind::Deleted,
+                &mut state.manifest.next_file,
+                &deleted.encode(),
+            )
             .map_err(|error| Self::fail_on_io(state, error))?;
         let live = SegmentHandle {
             deleted: Arc::new(deleted),

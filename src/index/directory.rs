@@ -4,6 +4,7 @@
 //! manifest                        the current state, replaced by renaming
 //! segment-00000000000000000001    a segment; never changed once written
 //! deleted-00000000000000000002    the deletions of a segment; never changed once written
+//! chain-00000000000000000003      digests of commits; never changed once written
 //! lock                            held by the writer
 //! ```
 //!
@@ -14,8 +15,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::chain::Chain;
 use super::live::SegmentHandle;
-use super::manifest::{DeletedLine, MANIFEST_BYTES_MAX, Manifest, SegmentLine};
+use super::manifest::{FileLine, MANIFEST_BYTES_MAX, Manifest, SegmentLine};
 use super::mapped_file::MappedFile;
 use super::snapshot::Snapshot;
 use super::storage::{self, NewFile, Storage, View};
@@ -39,18 +41,20 @@ const READ_ATTEMPTS_MAX: usize = 16;
 pub(crate) enum FileKind {
     Segment,
     Deleted,
+    Chain,
 }
 
 /// Digits of the number in a file's name: those of the largest `u64`.
 const NUMBER_DIGITS: usize = 20;
 
 impl FileKind {
-    const ALL: [FileKind; 2] = [FileKind::Segment, FileKind::Deleted];
+    const ALL: [FileKind; 3] = [FileKind::Segment, FileKind::Deleted, FileKind::Chain];
 
     fn prefix(self) -> &'static str {
         match self {
             FileKind::Segment => "segment-",
             FileKind::Deleted => "deleted-",
+            FileKind::Chain => "chain-",
         }
     }
 
@@ -92,22 +96,26 @@ impl NewFiles {
         Ok((file, output))
     }
 
-    /// Writes the deletions of a segment. Returns the entry for the manifest.
-    pub(super) fn write_deleted(
+    /// Writes a file and makes it durable. Returns the entry for the manifest.
+    pub(super) fn write(
         &mut self,
+        kind: FileKind,
         next_file: &mut u64,
-        deleted: &Deleted,
-    ) -> Result<DeletedLine> {
-        let bytes = deleted.encode();
-        let (file, output) = self.create(FileKind::Deleted, next_file)?;
-        let written = write_all(output, &bytes);
-        let name = FileKind::Deleted.name(file);
-        written.map_err(at(&*self.storage, &name, "write the file"))?;
-        Ok(DeletedLine {
+        bytes: &[u8],
+    ) -> Result<FileLine> {
+        let (file, output) = self.create(kind, next_file)?;
+        let written = write_all(output, bytes);
+        written.map_err(at(&*self.storage, &kind.name(file), "write the file"))?;
+        Ok(FileLine {
             file,
             length: bytes.len() as u64,
-            checksum: Digest::of(&bytes),
+            checksum: Digest::of(bytes),
         })
+    }
+
+    /// The storage that has the files.
+    pub(super) fn storage(&self) -> &dyn Storage {
+        &*self.storage
     }
 
     /// Makes a state the current one: writes the next manifest under a temporary name, syncs the directory,
@@ -311,20 +319,27 @@ pub(super) fn remove(storage: &dyn Storage, name: &str) -> Result<()> {
 }
 
 /// The files that a manifest refers to.
-fn names_of(manifest: &Manifest) -> Vec<String> {
+pub(super) fn files_of(manifest: &Manifest) -> impl Iterator<Item = (FileKind, u64)> + '_ {
     let of_line = |line: &SegmentLine| {
         let deleted = line.deleted.as_ref();
         [
-            Some(FileKind::Segment.name(line.file)),
-            deleted.map(|deleted| FileKind::Deleted.name(deleted.file)),
+            Some((FileKind::Segment, line.file)),
+            deleted.map(|deleted| (FileKind::Deleted, deleted.file)),
         ]
     };
-    let lines = manifest.segments.iter().flat_map(of_line);
-    lines.flatten().collect()
+    let segments = manifest.segments.iter().flat_map(of_line).flatten();
+    let chain = manifest.chain.files.iter();
+    segments.chain(chain.map(|line| (FileKind::Chain, line.file)))
+}
+
+fn names_of(manifest: &Manifest) -> Vec<String> {
+    files_of(manifest)
+        .map(|(kind, file)| kind.name(file))
+        .collect()
 }
 
 /// The manifest's entry of a segment.
-pub(super) fn line(live: &SegmentHandle, deleted: Option<DeletedLine>) -> SegmentLine {
+pub(super) fn line(live: &SegmentHandle, deleted: Option<FileLine>) -> SegmentLine {
     SegmentLine {
         file: live.number,
         length: live.segment.file_size(),
@@ -368,13 +383,14 @@ fn read_manifest(storage: &dyn Storage) -> Result<Manifest> {
     Manifest::decode(&bytes).map_err(|error| error.at(&path))
 }
 
-/// Opens the segments of a manifest, sharing those of a snapshot of the same index.
+/// Opens the files of a manifest, sharing those of a snapshot of the same index.
 pub(super) fn open_snapshot(
     storage: &dyn Storage,
     manifest: &Manifest,
     known: Option<&Snapshot>,
 ) -> Result<Snapshot> {
     let known = known.filter(|known| known.identity() == manifest.identity);
+    let chain = Chain::open(storage, &manifest.chain, known.map(|known| &known.chain))?;
     let known = known.map_or(&[][..], |known| &known.segments);
     let open = |line: &SegmentLine| {
         let is_shared = |live: &&SegmentHandle| {
@@ -397,7 +413,7 @@ pub(super) fn open_snapshot(
         })
     };
     let segments = manifest.segments.iter().map(open).collect::<Result<_>>()?;
-    Ok(Snapshot::new(manifest, segments))
+    Ok(Snapshot::new(manifest, segments, chain))
 }
 
 fn path_of(storage: &dyn Storage, file: u64) -> Arc<Path> {
@@ -425,7 +441,7 @@ fn open_segment(
     Ok((Arc::new(segment), file.map(Arc::new)))
 }
 
-fn view(storage: &dyn Storage, name: &str) -> Result<View> {
+pub(super) fn view(storage: &dyn Storage, name: &str) -> Result<View> {
     storage
         .view(name)
         .map_err(at(storage, name, "open the file"))
@@ -436,7 +452,7 @@ fn view_segment(storage: &dyn Storage, file: u64) -> Result<(View, Arc<Path>)> {
     Ok((view, path_of(storage, file)))
 }
 
-fn read_deleted(storage: &dyn Storage, line: &DeletedLine, segment: &Segment) -> Result<Deleted> {
+fn read_deleted(storage: &dyn Storage, line: &FileLine, segment: &Segment) -> Result<Deleted> {
     let name = FileKind::Deleted.name(line.file);
     let bytes = storage
         .read(&name, line.length)

@@ -12,6 +12,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::chain::{ChainLine, CommitDigest, DIGEST_BYTES};
 use super::identity::IndexId;
 use crate::digest::Digest;
 use crate::{Error, Result};
@@ -48,6 +49,8 @@ pub(crate) struct Manifest {
     pub(crate) history: History,
     /// The segments, oldest first.
     pub(crate) segments: Vec<SegmentLine>,
+    /// The digests of commits.
+    pub(crate) chain: ChainLine,
 }
 
 /// The history that the changes feed can use.
@@ -86,12 +89,12 @@ pub(crate) struct SegmentLine {
     /// the segment without reading all of it.
     pub(crate) table: Digest,
     /// The file of its deletions, if any.
-    pub(crate) deleted: Option<DeletedLine>,
+    pub(crate) deleted: Option<FileLine>,
 }
 
-/// A file of deletions in the manifest.
+/// A file of deletions or of digests in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct DeletedLine {
+pub(crate) struct FileLine {
     /// The number in the file's name.
     pub(crate) file: u64,
     /// The length of the file in bytes.
@@ -113,11 +116,12 @@ impl Manifest {
                 remembered_commits: REMEMBERED_COMMITS,
             },
             segments: Vec::new(),
+            chain: ChainLine::of_first(CommitDigest::before_first(IndexId::NONE)),
         }
     }
 
     /// The file of deletions of a segment.
-    pub(crate) fn deleted_line(&self, segment: u64) -> Option<DeletedLine> {
+    pub(crate) fn deleted_line(&self, segment: u64) -> Option<FileLine> {
         self.segments
             .iter()
             .find(|line| line.file == segment)?
@@ -125,12 +129,13 @@ impl Manifest {
             .clone()
     }
 
-    /// A digest of everything that determines search results: the identity, the generation and the content of all
-    /// files, regardless of their numbers. Replicas have the same as their publisher.
+    /// A digest of everything that determines results: the identity, the generation, the commits and the content of
+    /// all segments and deletions, regardless of the numbers of files. Replicas have the same as their publisher.
     pub(crate) fn revision(&self) -> Digest {
         let mut hash = Sha256::new();
         hash.update(self.identity.to_bytes());
         hash.update(self.generation.to_le_bytes());
+        hash.update(self.chain.newest.to_bytes());
         for line in &self.segments {
             hash.update(line.length.to_le_bytes());
             hash.update(line.table.bytes());
@@ -191,18 +196,28 @@ impl Manifest {
                 "the manifest has a number that no index reaches",
             ));
         }
-        let mut files: Vec<u64> = self.segments.iter().map(|line| line.file).collect();
-        files.sort_unstable();
-        let distinct = files.is_sorted_by(|a, b| a < b);
-        let below_next = |file: u64| file < self.next_file;
-        let known = self.segments.iter().all(|line| {
-            below_next(line.file)
-                && line
-                    .deleted
-                    .as_ref()
-                    .is_none_or(|deleted| below_next(deleted.file))
-        });
-        if distinct && known {
+        let are_whole = |line: &FileLine| line.length.is_multiple_of(DIGEST_BYTES as u64);
+        if !self.chain.files.iter().all(are_whole) {
+            return Err(Error::corrupt(
+                "the manifest names a file with a part of a digest",
+            ));
+        }
+        let distinct = |files: &mut dyn Iterator<Item = u64>| {
+            let mut files: Vec<u64> = files.collect();
+            files.sort_unstable();
+            files.is_sorted_by(|a, b| a < b) && files.iter().all(|&file| file < self.next_file)
+        };
+        let deleted = self
+            .segments
+            .iter()
+            .filter_map(|line| line.deleted.as_ref());
+        let known = deleted
+            .map(|line| line.file)
+            .all(|file| file < self.next_file);
+        if known
+            && distinct(&mut self.segments.iter().map(|line| line.file))
+            && distinct(&mut self.chain.files.iter().map(|line| line.file))
+        {
             Ok(self)
         } else {
             Err(Error::corrupt(

@@ -29,6 +29,18 @@ struct Files {
 }
 
 impl Memory {
+    /// The same files apart from these.
+    #[cfg(test)]
+    pub(super) fn copied(&self) -> Memory {
+        let files = self.files();
+        let files = files.by_name.iter();
+        let copied = files.map(|(name, file)| (name.clone(), Arc::new((**file).clone())));
+        Memory(Arc::new(Mutex::new(Files {
+            by_name: copied.collect(),
+            is_locked: false,
+        })))
+    }
+
     /// The files. A panic while they were locked leaves them consistent, because each change is one call.
     fn files(&self) -> MutexGuard<'_, Files> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

@@ -230,8 +230,8 @@ fn write_merge(
     let mut segments: Vec<_> = now.segments[..chosen.start].iter().map(lines).collect();
     segments.push(merged);
     segments.extend(now.segments[chosen.end..].iter().map(lines));
-    let history = state.manifest.history;
-    let published = core.publish(&mut state, new_files, segments, history);
+    let commits = (state.manifest.history, now.chain.clone());
+    let published = core.publish(&mut state, new_files, segments, commits);
     published.map(drop)
 }
 

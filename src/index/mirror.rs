@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Index;
+use super::chain::ChainLine;
 use super::directory::{self, FileKind, MANIFEST, NewFiles};
 use super::identity::IndexId;
 use super::manifest::{History, Manifest, SegmentLine};
@@ -95,9 +96,9 @@ impl Mirror {
         self.manifest.generation
     }
 
-    /// The segments of the state.
-    pub(crate) fn segments(&self) -> &[SegmentLine] {
-        &self.manifest.segments
+    /// The kinds and numbers of the files of the state.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (FileKind, u64)> + '_ {
+        directory::files_of(&self.manifest)
     }
 
     /// The numbers of segments whose files are damaged, as far as known: those that changed are read again first.
@@ -156,6 +157,7 @@ impl Mirror {
         generation: u64,
         history: History,
         segments: Vec<SegmentLine>,
+        chain: ChainLine,
     ) -> Result<()> {
         let manifest = Manifest {
             identity,
@@ -164,6 +166,7 @@ impl Mirror {
             compresses_records: self.manifest.compresses_records,
             history,
             segments,
+            chain,
         };
         let manifest = manifest.validate()?;
         let before = self.index.as_ref().map(Index::snapshot);

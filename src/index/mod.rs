@@ -5,6 +5,7 @@
 //! are published.
 
 mod builder;
+mod chain;
 mod changes;
 mod check;
 mod commit;
@@ -13,6 +14,7 @@ mod cost;
 mod debug;
 mod directory;
 mod facets;
+mod hex_number;
 mod identity;
 mod live;
 mod manifest;
@@ -43,6 +45,8 @@ use std::time::SystemTime;
 use arc_swap::ArcSwap;
 
 pub use builder::IndexBuilder;
+#[cfg(feature = "replicate")]
+pub(crate) use chain::ChainLine;
 pub use changes::{Change, Changes};
 pub use check::catch_damage;
 pub use commit::CommitReport;
@@ -51,7 +55,7 @@ pub(crate) use directory::FileKind;
 pub use facets::{FacetCount, Facets};
 pub use identity::IndexId;
 #[cfg(feature = "replicate")]
-pub(crate) use manifest::{DeletedLine, History, SegmentLine};
+pub(crate) use manifest::{FileLine, History, SegmentLine};
 pub use matches::{Matches, Pages};
 #[cfg(feature = "replicate")]
 pub(crate) use mirror::Mirror;

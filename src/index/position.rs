@@ -7,11 +7,16 @@
 //! 17      8      a commit
 //! 25      8      the last signal seen of its changes, or the maximum after all of them
 //! 33      8      the commit since which deletions matter to a copy
-//! 41      4      CRC-32C of the bytes before
+//! 41      8      the last commit of the snapshot that gave the position
+//! 49      16     its digest
+//! 65      4      CRC-32C of the bytes before
 //! ```
 //!
-//! All little endian, written as base64url without padding: 60 characters. A position contains no segment or
+//! All little endian, written as base64url without padding: 92 characters. A position contains no segment or
 //! generation, so it stays valid across merges, restarts and replicas.
+//!
+//! The digest tells whether the snapshot is in the history of an index ([`chain`](super::chain)). Even a copy that is
+//! still catching up with old commits needs it: what the snapshot's last commits changed has moved behind them.
 //!
 //! A copy that has reached the end needs the deletions after it. A copy that is still catching up has passed
 //! old commits but holds signals in their current state, so it needs the deletions since it was last complete,
@@ -23,13 +28,14 @@ use std::str::FromStr;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
+use super::chain::{Chain, CommitDigest, DIGEST_BYTES};
 use super::identity::IndexId;
 use super::manifest::History;
 use crate::segment::ChangeOffset;
 
 const VERSION: u8 = 1;
-const BYTES: usize = 45;
-const COVERED_BYTES: usize = 41;
+const BYTES: usize = 69;
+const COVERED_BYTES: usize = 65;
 
 /// The text of the position before all changes.
 const START: &str = "start";
@@ -43,6 +49,14 @@ pub struct Position {
     commit: u64,
     id: u64,
     held_since: u64,
+    last: LastCommit,
+}
+
+/// The last commit of a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct LastCommit {
+    pub(super) number: u64,
+    pub(super) digest: CommitDigest,
 }
 
 /// The state of a copy.
@@ -74,6 +88,9 @@ pub enum PositionError {
     OtherIndex,
     /// Deletions since then are forgotten: copy everything again.
     Expired,
+    /// It is of commits that are not in the history of this index: an earlier state was restored, or copies of the
+    /// index were changed apart. Copy everything again.
+    Diverged,
     /// It is ahead of this snapshot: this is a replica that is behind, or an earlier state was restored.
     Ahead,
 }
@@ -88,15 +105,20 @@ impl Position {
         commit: 0,
         id: 0,
         held_since: 0,
+        last: LastCommit {
+            number: 0,
+            digest: CommitDigest::before_first(IndexId::NONE),
+        },
     };
 
-    pub(super) fn new(index: IndexId, since: Since) -> Position {
+    pub(super) fn new(index: IndexId, since: Since, last: LastCommit) -> Position {
         let Since { offset, held_since } = since;
         Position {
             index,
             commit: offset.commit,
             id: offset.id,
             held_since,
+            last,
         }
     }
 
@@ -125,25 +147,34 @@ impl Position {
     }
 
     /// The state of a copy in an index, from a position.
+    ///
+    /// # Panics
+    /// If a file of digests is damaged and was not checked before: see [`catch_damage`](crate::catch_damage).
     pub(super) fn in_index(
         &self,
         index: IndexId,
         history: History,
+        chain: &Chain,
     ) -> Result<Since, PositionError> {
         let offset = self.offset();
+        let latest = self.commit.max(self.held_since).max(self.last.number);
         if *self == Position::START {
             // The copy is empty, so everything it will hold is current.
             let held_since = history.last_commit;
             Ok(Since { offset, held_since })
         } else if self.index != index {
             Err(PositionError::OtherIndex)
-        } else if self.commit.max(self.held_since) > history.last_commit {
+        } else if latest > history.last_commit {
             Err(PositionError::Ahead)
         } else if self.held_since < history.remembered_from() {
             Err(PositionError::Expired)
         } else {
             let held_since = self.held_since;
-            Ok(Since { offset, held_since })
+            match chain.digest(history.last_commit - self.last.number) {
+                Some(digest) if digest == self.last.digest => Ok(Since { offset, held_since }),
+                Some(_) => Err(PositionError::Diverged),
+                None => Err(PositionError::Expired),
+            }
         }
     }
 
@@ -162,6 +193,10 @@ impl Position {
             commit: number(17)?,
             id: number(25)?,
             held_since: number(33)?,
+            last: LastCommit {
+                number: number(41)?,
+                digest: CommitDigest::from_bytes(*covered[49..].first_chunk::<DIGEST_BYTES>()?),
+            },
         })
     }
 }
@@ -177,6 +212,8 @@ impl fmt::Display for Position {
         bytes[17..25].copy_from_slice(&self.commit.to_le_bytes());
         bytes[25..33].copy_from_slice(&self.id.to_le_bytes());
         bytes[33..41].copy_from_slice(&self.held_since.to_le_bytes());
+        bytes[41..49].copy_from_slice(&self.last.number.to_le_bytes());
+        bytes[49..65].copy_from_slice(&self.last.digest.to_bytes());
         let checksum = crc32c::crc32c(&bytes[..COVERED_BYTES]);
         bytes[COVERED_BYTES..].copy_from_slice(&checksum.to_le_bytes());
         f.write_str(&URL_SAFE_NO_PAD.encode(bytes))
@@ -209,6 +246,10 @@ impl fmt::Display for PositionError {
             PositionError::OtherIndex => "is of another index; copy everything again",
             PositionError::Expired => {
                 "is too old: deletions since then are forgotten; copy everything again"
+            }
+            PositionError::Diverged => {
+                "is of commits that are not in the history of this index, because a backup was restored or copies \
+                 of the index were changed apart; copy everything again"
             }
             PositionError::Ahead => {
                 "is ahead of the index; ask a replica that has caught up, or copy everything again"

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use time::Date;
 
+use super::chain::Chain;
 use super::facets::{self, Facets};
 use super::identity::IndexId;
 use super::live::SegmentHandle;
@@ -33,6 +34,7 @@ pub struct Snapshot {
     generation: u64,
     revision: Digest,
     pub(super) history: History,
+    pub(super) chain: Chain,
     /// Oldest first.
     pub(super) segments: Vec<SegmentHandle>,
     pub(super) strategies: Strategies,
@@ -85,12 +87,13 @@ pub struct IndexStatistics {
 }
 
 impl Snapshot {
-    pub(super) fn new(manifest: &Manifest, segments: Vec<SegmentHandle>) -> Snapshot {
+    pub(super) fn new(manifest: &Manifest, segments: Vec<SegmentHandle>, chain: Chain) -> Snapshot {
         Snapshot {
             identity: manifest.identity,
             generation: manifest.generation,
             revision: manifest.revision(),
             history: manifest.history,
+            chain,
             segments,
             strategies: Strategies::ALL,
         }

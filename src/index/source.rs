@@ -4,9 +4,10 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::chain::{Chain, ChainLine};
 use super::directory::{self, FileKind};
 use super::identity::IndexId;
-use super::manifest::{History, Manifest, SegmentLine};
+use super::manifest::{FileLine, History, Manifest, SegmentLine};
 use super::storage::{Directory, Storage, open_regular};
 use crate::{Error, Result};
 
@@ -18,6 +19,10 @@ pub(crate) struct Source {
     pub(crate) history: History,
     /// The segments, oldest first.
     pub(crate) segments: Vec<(SegmentLine, SourceFile, Option<SourceFile>)>,
+    /// The digests of commits.
+    pub(crate) chain: Chain,
+    /// The files of digests, oldest first.
+    pub(crate) chain_files: Vec<SourceFile>,
 }
 
 /// An open file.
@@ -35,20 +40,35 @@ impl Source {
     /// As [`Index::open`](super::Index::open) and [`Snapshot::check`](super::Snapshot::check).
     pub(crate) fn open(directory: &Path) -> Result<Source> {
         let storage = Directory::new(directory);
-        let (manifest, segments) = directory::read_steadily(&storage, |manifest| {
-            directory::open_snapshot(&storage, manifest, None)?.check()?;
-            open_files(&storage, manifest)
-        })?;
+        let (manifest, (chain, segments, chain_files)) =
+            directory::read_steadily(&storage, |manifest| {
+                let snapshot = directory::open_snapshot(&storage, manifest, None)?;
+                snapshot.check()?;
+                let chain_files = open_chain(&storage, &manifest.chain)?;
+                Ok((
+                    snapshot.chain,
+                    open_segments(&storage, manifest)?,
+                    chain_files,
+                ))
+            })?;
         Ok(Source {
             identity: manifest.identity,
             generation: manifest.generation,
             history: manifest.history,
             segments,
+            chain,
+            chain_files,
         })
     }
 }
 
-fn open_files(
+fn open_chain(storage: &Directory, chain: &ChainLine) -> Result<Vec<SourceFile>> {
+    let open =
+        |line: &FileLine| SourceFile::open(storage, &FileKind::Chain.name(line.file), line.length);
+    chain.files.iter().map(open).collect()
+}
+
+fn open_segments(
     storage: &Directory,
     manifest: &Manifest,
 ) -> Result<Vec<(SegmentLine, SourceFile, Option<SourceFile>)>> {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! signaldex-manifest 1 <SHA-256 of what follows the line, in hex>
-//! {"index":"...","generation":7,"history":{"lastCommit":5,"rememberedCommits":100000},"segments":[{"sha256":"...","length":1234,"table":"...","deleted":{"sha256":"...","length":34}}]}
+//! {"index":"...","generation":7,"history":{"lastCommit":5,"rememberedCommits":100000},"segments":[{"sha256":"...","length":1234,"table":"...","deleted":{"sha256":"...","length":34}}],"chain":{"newest":"...","recent":["..."],"files":[{"sha256":"...","length":16}]}}
 //! ```
 //!
 //! It is text, so that operators can read it, and it does not depend on the file names of the publisher.
@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
-use crate::index::{History, IndexId};
+use crate::index::{ChainLine, History, IndexId};
 use crate::{Error, Result};
 
 /// The version that this release writes, and the newest version that it reads.
@@ -32,6 +32,8 @@ pub(super) struct Publication {
     pub(super) history: History,
     /// Oldest first.
     pub(super) segments: Vec<PublishedSegment>,
+    /// The digests of commits.
+    pub(super) chain: ChainLine<PublishedFile>,
 }
 
 /// A segment with its deletions.
@@ -42,13 +44,13 @@ pub(super) struct PublishedSegment {
     pub(super) length: u64,
     /// The digest of its section table, as in the manifest of a directory.
     pub(super) table: Digest,
-    pub(super) deleted: Option<PublishedDeleted>,
+    pub(super) deleted: Option<PublishedFile>,
 }
 
-/// The deletions of a segment.
+/// A file of deletions or of digests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct PublishedDeleted {
+pub(super) struct PublishedFile {
     pub(super) sha256: Digest,
     pub(super) length: u64,
 }
@@ -73,13 +75,14 @@ impl Publication {
 
     /// All objects with their lengths.
     pub(super) fn objects(&self) -> impl Iterator<Item = (Digest, u64)> + '_ {
-        self.segments.iter().flat_map(|segment| {
+        let segments = self.segments.iter().flat_map(|segment| {
             let deleted = segment.deleted.as_ref();
             let deleted = deleted.map(|deleted| (deleted.sha256, deleted.length));
             [Some((segment.sha256, segment.length)), deleted]
-                .into_iter()
-                .flatten()
-        })
+        });
+        let chain = self.chain.files.iter();
+        let chain = chain.map(|file| (file.sha256, file.length));
+        segments.flatten().chain(chain)
     }
 
     /// Reads the bytes of an object.

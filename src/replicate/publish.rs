@@ -7,10 +7,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use sha2::{Digest as _, Sha256};
 
-use super::publication::{Publication, PublishedDeleted, PublishedSegment};
+use super::publication::{Publication, PublishedFile, PublishedSegment};
 use super::store::{PIECE_BYTES, Store, manifest_name};
 use crate::digest::Digest;
-use crate::index::{DeletedLine, Source, SourceFile};
+use crate::index::{Source, SourceFile};
 use crate::{Error, Result};
 
 /// The largest generation that can be published, so that an index can keep counting from there.
@@ -29,7 +29,7 @@ const PRUNE_PAUSE: Duration = Duration::from_millis(200);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PublishOptions {
     /// Publish as this generation instead of the index's own, for a rebuilt index, or to publish an earlier
-    /// state again.
+    /// state or another branch of the same index.
     pub generation: Option<u64>,
     /// Upload every object again, even those that the store has, to replace damaged ones.
     pub repair: bool,
@@ -55,7 +55,8 @@ pub struct Published {
 ///
 /// # Errors
 /// As [`Index::open`](crate::Index::open); [`is_taken`](Error::is_taken) if the generation is already
-/// published with other content, or a later one exists; [`is_store`](Error::is_store) if the store
+/// published with other content, a later one exists, or the newest is of the same index and has a last commit
+/// that is not in the history of this state, unless a generation is given; [`is_store`](Error::is_store) if the store
 /// refuses. Nothing becomes visible then.
 ///
 /// Cost: reads the files twice, once for their checksums, and uploads those that the store does not have, in
@@ -88,6 +89,9 @@ pub(crate) async fn publish_after(
     let source = Source::open(directory)?;
     let generation = options.generation.unwrap_or(source.generation);
     check_generation(generation)?;
+    if options.generation.is_none() {
+        refuse_diverged(store, &source).await?;
+    }
     refuse_older(store, generation).await?;
     let publication = describe(&source, generation)?;
     let bytes = publication.encode()?;
@@ -102,6 +106,10 @@ pub(crate) async fn publish_after(
     let files = files_of(&source, &publication);
     let mut sending = Sending::new(store, options.repair, &mut report);
     sending.send_missing(&files, newest).await?;
+    // Another publisher may have been faster while files were sent.
+    if options.generation.is_none() {
+        refuse_diverged(store, &source).await?;
+    }
     if !store.create_manifest(generation, bytes.clone()).await? {
         // A retried request may find its own first attempt here.
         report.was_there = is_published(store, generation, &bytes).await?;
@@ -128,6 +136,43 @@ pub(crate) async fn refuse_older(store: &Store, generation: u64) -> Result<()> {
              one is needed"
         ))),
     }
+}
+
+/// Refuses a state of the published index that does not contain the last published commit: a restored backup, or one
+/// of two copies that were changed apart. Replicas would go back, and clients would lose what they were told.
+async fn refuse_diverged(store: &Store, source: &Source) -> Result<()> {
+    let Some(newest) = newest_readable(store).await? else {
+        return Ok(());
+    };
+    let (own, published) = (source.history.last_commit, newest.history.last_commit);
+    let digest = own
+        .checked_sub(published)
+        .map(|later| source.chain.digest(later));
+    if newest.index != source.identity || digest.flatten() == Some(newest.chain.newest) {
+        return Ok(());
+    }
+    let next = newest.generation.saturating_add(1);
+    Err(Error::taken(format!(
+        "generation {} ends with commit {published} ({}), which is not in the history of this state: this state ends \
+         with commit {own} ({}). It is an earlier one, such as a restored backup, or copies of the index were \
+         changed apart. To publish it all the same, give it a generation from {next} on (`--generation {next}`): \
+         clients that follow what was published then copy again",
+        newest.generation,
+        newest.chain.newest,
+        source.chain.newest(),
+    )))
+}
+
+/// The newest generation whose manifest is not damaged.
+async fn newest_readable(store: &Store) -> Result<Option<Publication>> {
+    for &generation in store.generations_above(0).await?.iter().rev() {
+        match store.publication(generation).await {
+            Err(error) if error.is_store() => return Err(error),
+            Err(_) => {}
+            found => return found.map(Some),
+        }
+    }
+    Ok(None)
 }
 
 /// The objects of the newest generation, which a prune keeps while publishing.
@@ -164,28 +209,30 @@ async fn is_published(store: &Store, generation: u64, bytes: &[u8]) -> Result<bo
 
 fn describe(source: &Source, generation: u64) -> Result<Publication> {
     let segments = source.segments.iter().map(|(line, segment, deleted)| {
-        let deleted = deleted.as_ref().zip(line.deleted.as_ref());
         Ok(PublishedSegment {
             sha256: digest_of(segment)?,
             length: segment.length,
             table: line.table,
-            deleted: deleted
-                .map(|(file, line)| describe_deleted(file, line))
-                .transpose()?,
+            deleted: deleted.as_ref().map(describe_file).transpose()?,
         })
     });
+    let chain_files = source.chain_files.iter().map(describe_file);
     Ok(Publication {
         index: source.identity,
         generation,
         history: source.history,
         segments: segments.collect::<Result<_>>()?,
+        chain: source
+            .chain
+            .line()
+            .with_files(chain_files.collect::<Result<_>>()?),
     })
 }
 
-fn describe_deleted(file: &SourceFile, line: &DeletedLine) -> Result<PublishedDeleted> {
-    Ok(PublishedDeleted {
+fn describe_file(file: &SourceFile) -> Result<PublishedFile> {
+    Ok(PublishedFile {
         sha256: digest_of(file)?,
-        length: line.length,
+        length: file.length,
     })
 }
 
@@ -206,7 +253,9 @@ fn files_of<'s>(source: &'s Source, publication: &Publication) -> Vec<(&'s Sourc
         let deleted = deleted.map(|(file, published)| (file, published.sha256));
         [Some((segment, published.sha256)), deleted]
     });
-    files.flatten().collect()
+    let chain = source.chain_files.iter().zip(&publication.chain.files);
+    let chain = chain.map(|(file, published)| (file, published.sha256));
+    files.flatten().chain(chain).collect()
 }
 
 /// Uploads the files of a generation and ensures that all exist when it is published; see `prune` for the

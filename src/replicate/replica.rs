@@ -6,10 +6,10 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 use super::origin::{ORIGIN, Origin};
-use super::publication::{Publication, PublishedSegment};
+use super::publication::{Publication, PublishedFile, PublishedSegment};
 use super::store::{PIECE_BYTES, Store, manifest_name, object_name};
 use crate::digest::Digest;
-use crate::index::{DeletedLine, FileKind, Mirror, NewFile, SegmentLine};
+use crate::index::{ChainLine, FileKind, FileLine, Mirror, NewFile, SegmentLine};
 use crate::{Error, Index, Result};
 
 /// How many generations to try, newest first, if the newest cannot be loaded.
@@ -238,15 +238,8 @@ fn recover_without_origin(mirror: &mut Mirror) -> Result<HashMap<Digest, (FileKi
 fn named_files(mirror: &Mirror, origin: &Origin) -> HashMap<Digest, (FileKind, u64)> {
     let objects: HashMap<u64, Digest> = origin.files.iter().copied().collect();
     let mut files = HashMap::new();
-    for line in mirror.segments() {
-        let deleted = line.deleted.as_ref();
-        let deleted = deleted.map(|deleted| (FileKind::Deleted, deleted.file));
-        for (kind, file) in [Some((FileKind::Segment, line.file)), deleted]
-            .into_iter()
-            .flatten()
-        {
-            files.extend(objects.get(&file).map(|&object| (object, (kind, file))));
-        }
+    for (kind, file) in mirror.files() {
+        files.extend(objects.get(&file).map(|&object| (object, (kind, file))));
     }
     files
 }
@@ -330,10 +323,11 @@ impl Copying<'_> {
     }
 
     async fn load(&mut self, generation: u64, progress: &mut Progress) -> Result<()> {
-        let (publication, lines) = self.fetch_all(generation, progress).await?;
+        let (publication, segments, chain) = self.fetch_all(generation, progress).await?;
         self.write_origin()?;
+        let Publication { index, history, .. } = publication;
         self.mirror
-            .install(publication.index, generation, publication.history, lines)
+            .install(index, generation, history, segments, chain)
             .map_err(|error| error.about(&manifest_name(generation)))?;
         self.forget_others(&publication);
         Ok(())
@@ -344,13 +338,33 @@ impl Copying<'_> {
         &mut self,
         generation: u64,
         progress: &mut Progress,
-    ) -> Result<(Publication, Vec<SegmentLine>)> {
+    ) -> Result<(Publication, Vec<SegmentLine>, ChainLine)> {
         let publication = self.store.publication(generation).await?;
         let mut lines = Vec::with_capacity(publication.segments.len());
         for segment in &publication.segments {
             lines.push(self.line(segment, progress).await?);
         }
-        Ok((publication, lines))
+        let mut files = Vec::with_capacity(publication.chain.files.len());
+        for file in &publication.chain.files {
+            files.push(self.file_line(FileKind::Chain, file, progress).await?);
+        }
+        let chain = publication.chain.with_files(files);
+        Ok((publication, lines, chain))
+    }
+
+    /// Fetches a file that the manifest names by its digest.
+    async fn file_line(
+        &mut self,
+        kind: FileKind,
+        published: &PublishedFile,
+        progress: &mut Progress,
+    ) -> Result<FileLine> {
+        let (object, length) = (published.sha256, published.length);
+        Ok(FileLine {
+            file: self.file(kind, object, length, progress).await?,
+            length,
+            checksum: object,
+        })
     }
 
     /// Fetches the files of a segment into the directory.
@@ -365,17 +379,7 @@ impl Copying<'_> {
             .await?;
         let deleted = match &segment.deleted {
             None => None,
-            Some(deleted) => {
-                let (object, length) = (deleted.sha256, deleted.length);
-                let file = self
-                    .file(FileKind::Deleted, object, length, progress)
-                    .await?;
-                Some(DeletedLine {
-                    file,
-                    length,
-                    checksum: deleted.sha256,
-                })
-            }
+            Some(deleted) => Some(self.file_line(FileKind::Deleted, deleted, progress).await?),
         };
         Ok(SegmentLine {
             file,
@@ -396,7 +400,7 @@ impl Copying<'_> {
         match self.files.get(&object) {
             Some(&(known, file)) if known == kind => return Ok(file),
             Some(_) => {
-                let reason = "is named as a segment and as deletions";
+                let reason = "is named as files of two kinds";
                 return Err(Error::corrupt(format!("{} {reason}", object_name(object))));
             }
             None => {}

@@ -34,7 +34,7 @@ pub(crate) fn catch<T>(ask: impl FnOnce() -> T) -> Result<T> {
 
 /// Ends the current query of this thread.
 #[cold]
-pub(super) fn end_question(error: Error) -> ! {
+pub(crate) fn end_question(error: Error) -> ! {
     if CATCHING.get() > 0 && cfg!(panic = "unwind") {
         panic::resume_unwind(Box::new(Damage(error)))
     }

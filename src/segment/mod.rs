@@ -34,7 +34,7 @@ pub use builder::Added;
 pub(crate) use builder::SegmentBuilder;
 pub(crate) use commits::{ChangeOffset, Commits, FIRST_COMMIT, Tombstone};
 pub(crate) use compress::encoder_for;
-pub(crate) use damage::catch as catch_damage;
+pub(crate) use damage::{catch as catch_damage, end_question};
 pub(crate) use deleted::Deleted;
 pub(crate) use field::Field;
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! What is new: the command line and the library at its edges. That copies which follow are right is
 //! seen in random histories (`src/index/tests/copies.rs`).
 
+use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
@@ -231,4 +232,105 @@ fn changes_go_on_from_any_change() {
         .changes(&filter, TODAY, &since)
         .expect("a position");
     assert_eq!(changes.count(), 2_000);
+}
+
+/// Copies the files of a directory to another, which it replaces.
+pub(crate) fn copy_over(from: &Path, to: &Path) {
+    let _ = fs::remove_dir_all(to);
+    fs::create_dir(to).expect("a writable folder");
+    for entry in fs::read_dir(from).expect("a readable folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name");
+        fs::copy(&path, to.join(name)).expect("a copy");
+    }
+}
+
+/// An index that was put back to a backup and changed otherwise.
+pub(crate) struct Restored {
+    folder: TempDir,
+    pub(crate) index: Index,
+    /// The position at the backup.
+    pub(crate) before: Position,
+    /// Positions after the commit that was lost, and half way through its changes.
+    pub(crate) lost: [Position; 2],
+}
+
+impl Restored {
+    /// Makes a backup, commits, restores it, and makes as many commits as were lost.
+    pub(crate) fn new() -> Restored {
+        let folder = TempDir::new().expect("a folder");
+        let (directory, backup) = (folder.path().join("index"), folder.path().join("backup"));
+        let index = built(&directory);
+        let before = index.snapshot().position();
+        copy_over(&directory, &backup);
+        let rewrite = |title: &'static str| {
+            move |writer: &mut Writer| {
+                for id in [1, 3] {
+                    let signal = signal(id, title);
+                    writer.upsert_signal(&signal).expect("known company");
+                }
+            }
+        };
+        commit(&index, rewrite("Acme raises"));
+        let snapshot = index.snapshot();
+        let filter = Filter::default();
+        let changes = snapshot.changes(&filter, TODAY, &before);
+        let mut changes = changes.expect("a position");
+        changes.next().expect("a change").expect("a record");
+        let lost = [snapshot.position(), changes.position()];
+        assert_ne!(lost[0], lost[1]);
+        copy_over(&backup, &directory);
+        index.refresh().expect("the backup");
+        let ahead = index.snapshot().changes(&filter, TODAY, &lost[1]).map(drop);
+        assert_eq!(ahead, Err(PositionError::Ahead));
+        commit(&index, rewrite("Acme moves"));
+        Restored {
+            folder,
+            index,
+            before,
+            lost,
+        }
+    }
+
+    pub(crate) fn directory(&self) -> PathBuf {
+        self.folder.path().join("index")
+    }
+}
+
+#[test]
+fn a_position_of_commits_that_a_restored_backup_lost_is_refused() {
+    let restored = Restored::new();
+    let filter = Filter::default();
+    let mut snapshot = restored.index.snapshot();
+    // Neither more commits nor merges bring the lost one back.
+    for id in 10..20 {
+        for lost in &restored.lost {
+            let changes = snapshot.changes(&filter, TODAY, lost);
+            assert_eq!(changes.map(drop), Err(PositionError::Diverged));
+        }
+        let changes = snapshot.changes(&filter, TODAY, &restored.before);
+        assert_eq!(changes.expect("a position").count(), id - 8);
+        commit(&restored.index, |writer| {
+            let signal = signal(id as u64, "New");
+            writer.upsert_signal(&signal).expect("known company");
+            writer.compact().expect("compacted");
+        });
+        snapshot = restored.index.snapshot();
+    }
+}
+
+#[test]
+fn the_command_line_refuses_a_position_that_a_restored_backup_lost() {
+    let restored = Restored::new();
+    for lost in &restored.lost {
+        let arguments = ["--since", &lost.to_string()];
+        let output = command(&restored.directory(), &arguments).output();
+        let output = output.expect("the program can be started");
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let error = String::from_utf8(output.stderr).expect("text");
+        assert!(error.contains("a backup was restored"), "{error}");
+        assert!(output.stdout.is_empty());
+    }
+    let since = restored.before.to_string();
+    assert_eq!(run(&restored.directory(), &["--since", &since]).len(), 3);
 }

@@ -12,6 +12,7 @@ use signaldex::{
 use time::Date;
 use time::macros::date;
 
+use crate::changes::Restored;
 use crate::oracle::{Oracle, Record, index_of};
 use crate::questions::Questions;
 use crate::random::Random;
@@ -396,4 +397,25 @@ fn a_bad_file_of_searches_is_named_with_its_line_and_nothing_is_matched() {
     }
     let refused = run_match(&directory, good, &["--since", "nonsense"]);
     assert_eq!(refused.status.code(), Some(2));
+}
+
+#[test]
+fn a_position_that_a_restored_backup_lost_is_refused() {
+    let restored = Restored::new();
+    let snapshot = restored.index.snapshot();
+    let mut saved = SavedSearches::new();
+    let filter = Filter::parse("q=moves").expect("valid");
+    saved.insert("moves", filter);
+    let searches = r#"{"name":"moves","query":"q=moves"}"#;
+    for lost in &restored.lost {
+        let refused = saved.matching(&snapshot, lost, TODAY).err();
+        assert_eq!(refused, Some(PositionError::Diverged));
+        let since = lost.to_string();
+        let output = run_match(&restored.directory(), searches, &["--since", &since]);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert!(output.stdout.is_empty());
+    }
+    let since = restored.before.to_string();
+    let output = run_match(&restored.directory(), searches, &["--since", &since]);
+    assert_eq!(lines(&output).len(), 3);
 }

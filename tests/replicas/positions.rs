@@ -1,7 +1,10 @@
 //! Positions of a replica are those of its publisher: a copy may follow one and go on at the other.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
+use signaldex::replicate::PublishOptions;
 use signaldex::{Change, Filter, Index, Position, PositionError, SavedSearches, Snapshot};
 
 use crate::fixture::{Fixture, TODAY, change, titles};
@@ -96,4 +99,91 @@ fn saved_searches_match_the_same_at_a_replica() {
         .map(|matched| matched.expect("a whole record").is_new)
         .collect();
     assert_eq!(new, [true; 3]);
+}
+
+/// Copies the files of a directory to another, which it replaces.
+fn copy_over(from: &Path, to: &Path) {
+    let _ = fs::remove_dir_all(to);
+    fs::create_dir(to).expect("a writable folder");
+    for entry in fs::read_dir(from).expect("a readable folder") {
+        let path = entry.expect("an entry").path();
+        fs::copy(&path, to.join(path.file_name().expect("a name"))).expect("a copy");
+    }
+}
+
+#[test]
+fn a_state_without_the_newest_published_commit_needs_a_generation_of_its_own() {
+    let fixture = Fixture::new();
+    fixture.publish();
+    let backup = fixture.path("backup");
+    copy_over(&fixture.index(), &backup);
+    let mut replica = fixture.open("cache").expect("a replica");
+    let followed = replica.index();
+    let before = followed.snapshot().position();
+    change(&fixture.index(), 1);
+    let newest = fixture.publish().generation;
+    fixture.sync(&mut replica);
+    let lost = followed.snapshot().position();
+    copy_over(&backup, &fixture.index());
+    // The backup lacks a commit; later it has another one in its place, and more.
+    for number in 2..5 {
+        let refused = fixture.publish_with(PublishOptions::default());
+        let refused = refused.expect_err("a state without the commit");
+        let text = refused.to_string();
+        assert!(refused.is_taken(), "{text}");
+        assert!(
+            text.contains(&format!("generation {newest} ends with commit 2 ")),
+            "{text}"
+        );
+        assert!(
+            text.contains(&format!("this state ends with commit {} ", number - 1)),
+            "{text}"
+        );
+        change(&fixture.index(), number);
+    }
+    let published = fixture.publish_with(PublishOptions {
+        generation: Some(newest + 10),
+        ..PublishOptions::default()
+    });
+    assert_eq!(
+        published.expect("a generation of its own").generation,
+        newest + 10
+    );
+    fixture.sync(&mut replica);
+    let filter = Filter::default();
+    let changes = |since| {
+        followed
+            .snapshot()
+            .changes(&filter, TODAY, since)
+            .map(Iterator::count)
+    };
+    assert_eq!(changes(&lost), Err(PositionError::Diverged));
+    assert_eq!(changes(&before), Ok(6));
+}
+
+#[test]
+fn a_replica_that_starts_again_knows_the_commits_before() {
+    let fixture = Fixture::new();
+    let mut positions = Vec::new();
+    for number in 1..200 {
+        change(&fixture.index(), number);
+        let snapshot = Index::open(fixture.index()).expect("the index").snapshot();
+        positions.push(snapshot.position());
+        if number % 50 == 0 {
+            fixture.publish();
+            drop(fixture.open("cache").expect("a replica"));
+        }
+    }
+    let replica = fixture.open("cache").expect("a replica");
+    let snapshot = replica.index().snapshot();
+    let filter = Filter::default();
+    for (since, position) in positions.iter().enumerate() {
+        let changes = snapshot.changes(&filter, TODAY, position);
+        let expected = match since {
+            ..150 => Ok(2 * (149 - since)),
+            _ => Err(PositionError::Ahead),
+        };
+        assert_eq!(changes.map(Iterator::count), expected, "{since}");
+    }
+    snapshot.verify().expect("a whole copy");
 }

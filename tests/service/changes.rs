@@ -2,13 +2,15 @@
 //! it is shown.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use signaldex::http::{NewKey, Quotas};
-use signaldex::{Company, Index, Signal, SignalId};
+use signaldex::{Company, Index, IndexBuilder, Signal, SignalId};
 
 use crate::client::Response;
 use crate::fixture::{Fixture, Settings};
@@ -245,6 +247,48 @@ fn a_position_of_another_index_is_gone_and_one_ahead_is_invalid() {
         assert_eq!(refused.json()["errors"][0]["parameter"], "since");
         assert_eq!(refused.json()["errors"][0]["code"], "invalid_position");
     }
+}
+
+#[test]
+fn a_position_that_a_restored_backup_lost_is_gone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (directory, backup) = (folder.path().join("index"), folder.path().join("backup"));
+    let builder = IndexBuilder::in_directory(&directory).expect("an empty directory");
+    let index = builder.finish().expect("an index");
+    let fixture = Fixture::with(Settings {
+        key: NewKey::named("restored"),
+        index: Some(index.clone()),
+        ..Settings::default()
+    });
+    let copy_over = |from: &Path, to: &Path| {
+        let _ = fs::remove_dir_all(to);
+        fs::create_dir(to).expect("a writable folder");
+        for entry in fs::read_dir(from).expect("a readable folder") {
+            let path = entry.expect("an entry").path();
+            fs::copy(&path, to.join(path.file_name().expect("a name"))).expect("a copy");
+        }
+    };
+    let before = next(&poll(&fixture, "").json());
+    copy_over(&directory, &backup);
+    commit(&index, (1..5).map(|id| (id, "Acme hires")), &[]);
+    let half_way = next(&poll(&fixture, &format!("since={before}&limit=2")).json());
+    let whole = next(&poll(&fixture, &format!("since={before}")).json());
+    copy_over(&backup, &directory);
+    index.refresh().expect("the backup");
+    for lost in [&half_way, &whole] {
+        let ahead = poll(&fixture, &format!("since={lost}"));
+        assert_eq!(ahead.status, 400, "{ahead:?}");
+        let detail = &ahead.json()["errors"][0]["message"];
+        assert!(detail.to_string().contains("try again later"), "{detail}");
+    }
+    commit(&index, (1..3).map(|id| (id, "Acme moves")), &[]);
+    for lost in [&half_way, &whole] {
+        let gone = poll(&fixture, &format!("since={lost}"));
+        assert_eq!((gone.status, gone.charged()), (410, 0), "{gone:?}");
+        assert_eq!(gone.json()["code"], "position_expired");
+    }
+    let good = poll(&fixture, &format!("since={before}"));
+    assert_eq!((good.status, good.charged()), (200, 2));
 }
 
 /// The guide to changes, which has a client in Python.

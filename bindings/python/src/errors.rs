@@ -117,6 +117,7 @@ pub(crate) fn position(py: Python<'_>, error: PositionError) -> PyErr {
     let class = match error {
         PositionError::OtherIndex => "PositionOfOtherIndex",
         PositionError::Expired => "PositionExpired",
+        PositionError::Diverged => "PositionDiverged",
         PositionError::Ahead => "PositionAhead",
         _ => "PositionError",
     };

@@ -140,8 +140,8 @@ impl PySnapshot {
 
     /// What has changed since a position, in the order of changes: by commit, then by id.
     ///
-    /// Raises ``PositionError`` where the index cannot tell: the position is of another index, ahead, or so old
-    /// that deletions since are forgotten.
+    /// Raises ``PositionError`` where the index cannot tell: the position is of another index, ahead, of commits
+    /// that are not in the history of this one, or so old that deletions since are forgotten.
     pub(crate) fn changes(
         &self,
         py: Python<'_>,

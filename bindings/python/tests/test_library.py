@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
@@ -233,6 +234,32 @@ def test_a_directory_holds_an_index(tmp_path: Path) -> None:
     assert statistics.identity == index.snapshot().identity
     with pytest.raises(signaldex.PositionExpired):
         index.changes("", TODAY, position)
+
+
+def test_a_position_that_a_restored_backup_lost_is_refused(tmp_path: Path) -> None:
+    directory, backup = tmp_path / "index", tmp_path / "backup"
+    builder = IndexBuilder.in_directory(directory)
+    builder.add_company(ACME)
+    index = builder.finish()
+    before = index.snapshot().position
+    shutil.copytree(directory, backup)
+
+    def commit(title: str) -> None:
+        with index.writer() as writer:
+            writer.upsert_signal(replace(FULL, title=title))
+            writer.commit()
+
+    commit("Lost")
+    lost = index.snapshot().position
+    shutil.rmtree(directory)
+    shutil.copytree(backup, directory)
+    index.refresh()
+    with pytest.raises(signaldex.PositionAhead):
+        index.changes("", TODAY, lost)
+    commit("Kept")
+    with pytest.raises(signaldex.PositionDiverged):
+        index.changes("", TODAY, lost)
+    assert len(list(index.changes("", TODAY, before))) == 1
 
 
 def test_a_damaged_index_is_corrupt(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ fn numbers_that_cannot_be_counted_on_from_are_refused() {
                 remembered_commits: u64::MAX,
             },
             segments: Vec::new(),
+            chain: ChainLine::of_first(CommitDigest::from_bytes([7; DIGEST_BYTES])),
         };
         Manifest::decode(&manifest.encode().unwrap())
     };

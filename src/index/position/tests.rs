@@ -8,22 +8,30 @@ fn index_id(number: u128) -> IndexId {
     IndexId::from_bytes(number.to_le_bytes())
 }
 
-fn position(index: u128, [commit, id, held_since]: [u64; 3]) -> Position {
+fn position(index: u128, [commit, id, held_since, last]: [u64; 4]) -> Position {
     let offset = ChangeOffset { commit, id };
-    Position::new(index_id(index), Since { offset, held_since })
+    let last = LastCommit {
+        number: last,
+        digest: digest(last),
+    };
+    Position::new(index_id(index), Since { offset, held_since }, last)
+}
+
+fn digest(commit: u64) -> CommitDigest {
+    CommitDigest::from_bytes(u128::from(commit).to_le_bytes())
 }
 
 proptest! {
     #[test]
-    fn a_position_reads_back(index in 1..u128::MAX, numbers: [u64; 3]) {
+    fn a_position_reads_back(index in 1..u128::MAX, numbers: [u64; 4]) {
         let written = position(index, numbers);
         let text = written.to_string();
-        prop_assert_eq!(text.len(), 60);
+        prop_assert_eq!(text.len(), 92);
         prop_assert_eq!(text.parse(), Ok(written));
     }
 
     #[test]
-    fn a_damaged_position_is_refused(index in 1..u128::MAX, numbers: [u64; 3], bit in 0..8 * BYTES) {
+    fn a_damaged_position_is_refused(index in 1..u128::MAX, numbers: [u64; 4], bit in 0..8 * BYTES) {
         let text = position(index, numbers).to_string();
         let mut bytes = URL_SAFE_NO_PAD.decode(&text).unwrap();
         bytes[bit / 8] ^= 1 << (bit % 8);
@@ -35,7 +43,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused(text in ".{0,80}") {
+    fn any_text_is_read_or_refused(text in ".{0,120}") {
         let _ = Position::parse(&text);
     }
 
@@ -45,20 +53,31 @@ proptest! {
         remembered in 0..100_u64,
         commit in 0..300_u64,
         held_since in 0..300_u64,
+        given in 0..300_u64,
+        forgotten in 0..100_u64,
     ) {
+        let digests: Vec<CommitDigest> = (forgotten.min(last)..last).map(digest).collect();
+        let chain = Chain::of_digests(digest(last), digests);
         let history = History { last_commit: last, remembered_commits: remembered };
-        let position = position(7, [commit, 5, held_since]);
-        let expected = if commit > last || held_since > last {
+        let position = position(7, [commit, 5, held_since, given]);
+        let expected = if commit > last || held_since > last || given > last {
             Err(PositionError::Ahead)
-        } else if held_since + remembered < last {
+        } else if held_since + remembered < last || given < forgotten.min(last) {
             Err(PositionError::Expired)
         } else {
             Ok(Since { offset: ChangeOffset { commit, id: 5 }, held_since })
         };
-        prop_assert_eq!(position.in_index(index_id(7), history), expected);
-        prop_assert_eq!(position.in_index(index_id(8), history), Err(PositionError::OtherIndex));
+        prop_assert_eq!(position.in_index(index_id(7), history, &chain), expected);
+        let of_other = position.in_index(index_id(8), history, &chain);
+        prop_assert_eq!(of_other, Err(PositionError::OtherIndex));
+        let other = Chain::of_digests(digest(1000), vec![digest(1001); last as usize]);
+        let elsewhere = position.in_index(index_id(7), history, &other);
+        prop_assert_eq!(elsewhere.is_ok(), false);
+        if expected.is_ok() {
+            prop_assert_eq!(elsewhere, Err(PositionError::Diverged));
+        }
         let start = Since { offset: ChangeOffset { commit: 0, id: 0 }, held_since: last };
-        prop_assert_eq!(Position::START.in_index(index_id(7), history), Ok(start));
+        prop_assert_eq!(Position::START.in_index(index_id(7), history, &other), Ok(start));
     }
 }
 
@@ -71,7 +90,7 @@ fn the_start_is_a_word() {
 #[test]
 fn a_later_version_is_told_apart() {
     let mut bytes = URL_SAFE_NO_PAD
-        .decode(position(1, [2, 3, 4]).to_string())
+        .decode(position(1, [2, 3, 4, 5]).to_string())
         .unwrap();
     for (version, error) in [
         (0, ParsePositionError::Foreign),

@@ -1,6 +1,7 @@
 //! Copies of what matches a filter, kept by following changes: the law that the feed is specified by.
 //!
-//! A copy at a position, with the changes up to another one, is what a scan finds there.
+//! A copy at a position, with the changes up to another one, is what a scan finds there, or is told that there is no
+//! way from one to the other: deletions are forgotten, or the index went back to a backup meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,6 +30,17 @@ struct Follower {
     is_whole: bool,
     /// The signals that were there up to the last snapshot that was followed.
     known: BTreeSet<SignalId>,
+    /// The commits of that snapshot.
+    commits: Vec<u64>,
+}
+
+/// A state of the index that copies follow.
+pub(super) struct Followed<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    /// What it holds.
+    pub(super) committed: &'a Model,
+    /// Its commits, each with a number of its own over all branches.
+    pub(super) commits: &'a [u64],
 }
 
 /// The most copies of an index.
@@ -39,27 +51,40 @@ impl Copies {
     /// are whole with a scan.
     pub(super) fn follow(
         &mut self,
-        snapshot: &Snapshot,
-        committed: &Model,
+        followed: &Followed<'_>,
         all: bool,
         random: &mut Random,
         context: &str,
     ) {
-        self.known.extend(committed.signals.keys());
+        self.known.extend(followed.committed.signals.keys());
         if self.followers.len() < COPIES_MAX {
             self.followers
-                .push(Follower::copy(snapshot, committed, &self.known, random));
+                .push(Follower::copy(followed, &self.known, random));
         }
         for follower in &mut self.followers {
             if !all && random.below(3) > 0 {
                 continue;
             }
             let context = format!("{context}, copy of {:?}", follower.query);
-            if follower.follow(snapshot, &self.known, random) == Err(PositionError::Expired) {
-                *follower = Follower::copy(snapshot, committed, &self.known, random);
+            let is_ahead = follower.commits.len() > followed.commits.len();
+            let is_past = followed.commits.starts_with(&follower.commits);
+            match follower.follow(followed, &self.known, random) {
+                Ok(()) => assert!(!is_ahead, "{context}"),
+                Err(PositionError::Ahead) => {
+                    assert!(is_ahead, "{context}");
+                    continue;
+                }
+                Err(error) => {
+                    let is_expired = error == PositionError::Expired;
+                    assert!(
+                        is_expired || error == PositionError::Diverged && !is_past,
+                        "{context}, {error}"
+                    );
+                    *follower = Follower::copy(followed, &self.known, random);
+                }
             }
             if follower.is_whole {
-                let expected = scan(committed, &follower.filter);
+                let expected = scan(followed.committed, &follower.filter);
                 assert_eq!(follower.items, expected, "{context}");
             }
         }
@@ -67,12 +92,7 @@ impl Copies {
 }
 
 impl Follower {
-    fn copy(
-        snapshot: &Snapshot,
-        committed: &Model,
-        known: &BTreeSet<SignalId>,
-        random: &mut Random,
-    ) -> Follower {
+    fn copy(followed: &Followed<'_>, known: &BTreeSet<SignalId>, random: &mut Random) -> Follower {
         // Most filters match few signals, and of the others nothing is missed.
         let query = match random.below(2) {
             0 => String::new(),
@@ -81,9 +101,15 @@ impl Follower {
         let filter = Filter::parse(&query).expect("a valid filter");
         let is_whole = random.below(2) == 0;
         let (items, position) = if is_whole {
-            (scan(committed, &filter), snapshot.position())
+            let items = scan(followed.committed, &filter);
+            (items, followed.snapshot.position())
         } else {
             (BTreeMap::new(), Position::START)
+        };
+        let commits = if is_whole {
+            followed.commits.to_vec()
+        } else {
+            Vec::new()
         };
         Follower {
             items,
@@ -92,16 +118,18 @@ impl Follower {
             position,
             is_whole,
             known: known.clone(),
+            commits,
         }
     }
 
     fn follow(
         &mut self,
-        snapshot: &Snapshot,
+        followed: &Followed<'_>,
         known: &BTreeSet<SignalId>,
         random: &mut Random,
     ) -> Result<(), PositionError> {
         let filter = self.filter.clone();
+        let snapshot = followed.snapshot;
         loop {
             let since = self.position;
             let mut changes = snapshot.changes(&filter, TODAY, &since)?;
@@ -112,6 +140,7 @@ impl Follower {
             }
             self.position = changes.position();
             self.known.clone_from(known);
+            self.commits = followed.commits.to_vec();
             self.is_whole = !changes.has_more();
             if self.is_whole {
                 assert_eq!(changes.position(), snapshot.position());

@@ -160,5 +160,9 @@ fn files_that_nothing_names_are_removed() {
         .compact()
         .expect("the disk is whole");
     let names = disk.names();
-    assert_eq!(names.len(), 2, "a manifest and a segment: {names:?}");
+    assert_eq!(
+        names.len(),
+        3,
+        "a manifest, a segment and digests: {names:?}"
+    );
 }

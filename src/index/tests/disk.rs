@@ -118,6 +118,14 @@ impl Unsynced {
 }
 
 impl Disk {
+    /// What is on the disk now, on another one.
+    pub(super) fn copied(&self) -> Disk {
+        Disk(Arc::new(Mutex::new(State {
+            is_locked: false,
+            ..self.state().clone()
+        })))
+    }
+
     /// Starts to keep the state after each operation.
     pub(super) fn record(&self) {
         let mut state = self.state();

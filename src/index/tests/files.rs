@@ -1,13 +1,14 @@
 //! The files of a directory on disk: which of them the writer removes, and which it refuses to read.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
 use super::disk::Disk;
-use super::model::{empty_index, open};
-use crate::index::{Index, IndexBuilder, Writer};
+use super::model::{TODAY, empty_index, open};
+use crate::index::{Index, IndexBuilder, Writer, catch_damage};
+use crate::query::Filter;
 use crate::segment::WRITTEN;
 use crate::signal::{Company, Signal, SignalId};
 
@@ -173,4 +174,43 @@ fn a_manifest_of_any_length_takes_little_memory() {
         error.is_corrupt() && error.path() == Some(&manifest),
         "{error}"
     );
+}
+
+#[test]
+fn damage_of_digests_concerns_old_positions_alone() {
+    let directory = directory();
+    let mut writer = writer(directory.path());
+    let index = Index::open(directory.path()).expect("a whole index");
+    let old = index.snapshot().position();
+    for id in 1..10 {
+        commit(&mut writer, id);
+    }
+    drop(writer);
+    let files = fs::read_dir(directory.path()).expect("a readable directory");
+    let mut paths = files.map(|file| file.expect("an entry").path());
+    let is_chain = |path: &PathBuf| path.to_string_lossy().contains("chain-");
+    let path = paths.find(is_chain).expect("a file of digests");
+    let mut bytes = fs::read(&path).expect("a readable file");
+    bytes[0] ^= 1;
+    // What is mapped must not be altered.
+    fs::remove_file(&path).expect("a removable file");
+    fs::write(&path, bytes).expect("a writable directory");
+
+    let index = Index::open(directory.path()).expect("a file of the right length");
+    let snapshot = index.snapshot();
+    let filter = Filter::default();
+    let changes = |since| catch_damage(|| snapshot.changes(&filter, TODAY, since).map(drop));
+    for error in [
+        snapshot.check().expect_err("damage"),
+        snapshot.verify().expect_err("damage"),
+        changes(&old).expect_err("damage"),
+    ] {
+        assert!(error.is_corrupt(), "{error}");
+        assert_eq!(error.path(), Some(&*path));
+    }
+    assert_eq!(changes(&snapshot.position()).expect("no damage"), Ok(()));
+    let mut writer = index.writer().expect("nobody else writes");
+    for id in 10..20 {
+        commit(&mut writer, id);
+    }
 }

@@ -1,16 +1,21 @@
 //! Random histories of changes, compared with the naive model after every commit.
 //!
-//! Every history also happens to an index in memory, which has to answer byte for byte alike.
+//! Every history also happens to an index in memory, which has to answer byte for byte alike. Both go back to earlier
+//! states, and to those that they left for them, as an index does that is restored from backups or forked.
 //!
 //! `SIGNALDEX_HISTORIES` sets their number; a failure prints its seed, and `SIGNALDEX_SEED` starts
 //! there.
 
+use std::fs;
+use std::sync::Arc;
+
 use tempfile::TempDir;
 
-use super::copies::Copies;
+use super::copies::{Copies, Followed};
 use super::disk::{Disk, Unsynced};
 use super::model::{Model, answers, builder, open, random_company, random_signal};
 use crate::fixtures::Random;
+use crate::index::memory::Memory;
 use crate::index::{CommitReport, CompanyDeletion, Index, IndexBuilder, Writer};
 use crate::signal::SignalId;
 use crate::{Error, Result};
@@ -59,15 +64,49 @@ enum Place {
     Directory(TempDir),
 }
 
+impl Place {
+    /// A copy of all files.
+    fn copied(&self) -> Place {
+        match self {
+            Place::Disk(disk) => Place::Disk(disk.copied()),
+            Place::Directory(directory) => {
+                let copy = tempfile::tempdir().expect("a directory");
+                for entry in fs::read_dir(directory.path()).expect("a readable directory") {
+                    let path = entry.expect("an entry").path();
+                    let name = path.file_name().expect("a name");
+                    fs::copy(&path, copy.path().join(name)).expect("a copy");
+                }
+                Place::Directory(copy)
+            }
+        }
+    }
+}
+
+/// The most backups at a time.
+const BACKUPS_MAX: usize = 3;
+
+/// A state to go back to.
+struct Backup {
+    place: Place,
+    memory: Memory,
+    committed: Model,
+    commits: Vec<u64>,
+}
+
 struct History {
     seed: u64,
     random: Random,
     place: Place,
+    memory: Memory,
     stored: Subject,
     in_memory: Subject,
     /// What was committed, and what is to be committed next.
     committed: Model,
     pending: Model,
+    /// The commits of the present state, each with a number of its own over all branches.
+    commits: Vec<u64>,
+    next_commit: u64,
+    backups: Vec<Backup>,
 }
 
 /// An index and its writer.
@@ -93,10 +132,13 @@ impl Subject {
             .expect("a writer is open between steps")
     }
 
-    /// Drops the writer with its pending changes and opens another.
-    fn reopen_writer(&mut self) {
+    /// Puts another index, or the same opened again, in the place of this one. The copies go on.
+    fn replace(&mut self, index: Index) {
         self.writer = None;
-        self.writer = Some(self.index.writer().expect("nobody else writes"));
+        *self = Subject {
+            copies: std::mem::take(&mut self.copies),
+            ..Subject::new(index)
+        };
     }
 }
 
@@ -115,15 +157,24 @@ impl History {
                 build(builder.expect("an empty directory can be written to"))
             }
         };
-        History {
+        let memory = Memory::default();
+        let builder = IndexBuilder::in_storage(Arc::new(memory.clone()));
+        let in_memory = build(builder.expect("memory can be written to"));
+        let mut history = History {
             seed,
             random,
             place,
+            memory,
             stored: Subject::new(index),
-            in_memory: Subject::new(build(IndexBuilder::in_memory())),
+            in_memory: Subject::new(in_memory),
             committed: Model::default(),
             pending: Model::default(),
-        }
+            commits: Vec::new(),
+            next_commit: 0,
+            backups: Vec::new(),
+        };
+        history.note_commits();
+        history
     }
 
     fn run(mut self, steps: u64) {
@@ -138,8 +189,13 @@ impl History {
     fn follow(&mut self, all: bool, context: &str) {
         for subject in [&mut self.stored, &mut self.in_memory] {
             let snapshot = subject.index.snapshot();
-            let (copies, committed) = (&mut subject.copies, &self.committed);
-            copies.follow(&snapshot, committed, all, &mut self.random, context);
+            let followed = Followed {
+                snapshot: &snapshot,
+                committed: &self.committed,
+                commits: &self.commits,
+            };
+            let copies = &mut subject.copies;
+            copies.follow(&followed, all, &mut self.random, context);
         }
     }
 
@@ -160,7 +216,7 @@ impl History {
     }
 
     fn step(&mut self, context: &str) {
-        match self.random.below(20) {
+        match self.random.below(22) {
             0..=6 => self.upsert_signal(context),
             7 | 8 => self.delete_signal(context),
             9..=11 => self.upsert_company(context),
@@ -168,6 +224,8 @@ impl History {
             13..=16 => self.commit(context),
             17 => self.compact(context),
             18 => self.reopen(context),
+            19 => self.back_up(),
+            20 => self.restore(context),
             _ => self.crash(context),
         }
     }
@@ -244,7 +302,50 @@ impl History {
             "an old snapshot stays as it was, {context}"
         );
         self.committed = self.pending.clone();
+        self.note_commits();
         self.check(context);
+    }
+
+    /// Numbers the commits that are new.
+    fn note_commits(&mut self) {
+        let last_commit = self.stored.index.snapshot().history.last_commit;
+        while (self.commits.len() as u64) < last_commit {
+            self.commits.push(self.next_commit);
+            self.next_commit += 1;
+        }
+    }
+
+    fn back_up(&mut self) {
+        // Files are copied one after another, and a merge must not remove some meanwhile.
+        self.stored.writer().wait_for_merges();
+        if self.backups.len() == BACKUPS_MAX {
+            self.backups.remove(0);
+        }
+        self.backups.push(Backup {
+            place: self.place.copied(),
+            memory: self.memory.copied(),
+            committed: self.committed.clone(),
+            commits: self.commits.clone(),
+        });
+    }
+
+    /// Goes back to a backup, half of the time after a backup of the present state.
+    fn restore(&mut self, context: &str) {
+        if self.random.below(2) == 0 {
+            self.back_up();
+        }
+        if self.backups.is_empty() {
+            return;
+        }
+        let taken = self.random.below(self.backups.len() as u64) as usize;
+        let backup = &self.backups[taken];
+        self.stored.writer = None;
+        self.in_memory.writer = None;
+        self.place = backup.place.copied();
+        self.memory = backup.memory.copied();
+        self.committed = backup.committed.clone();
+        self.commits = backup.commits.clone();
+        self.open(context);
     }
 
     fn compact(&mut self, context: &str) {
@@ -286,11 +387,9 @@ impl History {
             Place::Directory(directory) => Index::open(directory.path()),
         };
         let opened = opened.unwrap_or_else(|error| panic!("{context}: {error}"));
-        self.stored = Subject {
-            copies: std::mem::take(&mut self.stored.copies),
-            ..Subject::new(opened)
-        };
-        self.in_memory.reopen_writer();
+        self.stored.replace(opened);
+        let in_memory = Index::from_storage(Arc::new(self.memory.clone()));
+        self.in_memory.replace(in_memory.expect("a whole index"));
         self.pending = self.committed.clone();
         self.check(context);
     }

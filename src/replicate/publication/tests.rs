@@ -3,7 +3,7 @@
 use super::*;
 
 fn publication() -> Publication {
-    let deleted = PublishedDeleted {
+    let deleted = PublishedFile {
         sha256: Digest::of(b"deleted"),
         length: 34,
     };
@@ -18,8 +18,13 @@ fn publication() -> Publication {
             sha256: Digest::of(b"segment"),
             length: 1234,
             table: Digest::of(b"table"),
-            deleted: Some(deleted),
+            deleted: Some(deleted.clone()),
         }],
+        chain: serde_json::from_str::<ChainLine<()>>(
+            r#"{"newest":"0123456789abcdef0123456789abcdef","recent":[],"files":[]}"#,
+        )
+        .expect("a chain")
+        .with_files(vec![deleted]),
     }
 }
 

@@ -144,6 +144,9 @@ impl Input {
 /// The length of a segment and the checksum of its table, as a manifest has them.
 pub type SegmentFigures = [u8; 40];
 
+/// A chain of one commit: its digest, no digests before it and no files.
+const CHAIN: [u8; 32] = [0; 32];
+
 /// A line of the manifest: where it stands, and which files it names.
 struct Line {
     place: usize,
@@ -169,6 +172,7 @@ pub fn of_segment(segment: &[u8]) -> Vec<u8> {
     }
     body.extend(table_digest(segment));
     body.push(u8::from(false));
+    body.extend(CHAIN);
     let input = Input {
         flags: 0,
         body,

@@ -59,6 +59,10 @@ class PositionExpired(PositionError):
     """Deletions since the position are forgotten: copy everything again."""
 
 
+class PositionDiverged(PositionError):
+    """The position is of commits that are not in the history of this index: copy everything again."""
+
+
 class PositionAhead(PositionError):
     """The position is ahead of this snapshot."""
 

@@ -243,8 +243,8 @@ class Snapshot:
     def changes(self, filter: _Filter, today: date, since: Position | str) -> Changes:
         """What has changed since a position, in the order of changes: by commit, then by id.
 
-        Raises ``PositionError`` where the index cannot tell: the position is of another index, ahead, or so old
-        that deletions since are forgotten.
+        Raises ``PositionError`` where the index cannot tell: the position is of another index, ahead, of commits
+        that are not in the history of this one, or so old that deletions since are forgotten.
         """
     @property
     def position(self) -> Position:
