@@ -45,6 +45,19 @@ pub(crate) fn draw(
     statistics: &Statistics,
     today: Date,
 ) -> Result<Vec<Class>> {
+    draw_each(snapshot, statistics, today, QUERIES)
+}
+
+/// As [`draw`], with up to so many queries of each class.
+///
+/// # Errors
+/// A record of the corpus is corrupt.
+pub(crate) fn draw_each(
+    snapshot: &Snapshot,
+    statistics: &Statistics,
+    today: Date,
+    queries: usize,
+) -> Result<Vec<Class>> {
     let table = draw::CLASSES.iter();
     table
         .map(|&(name, draw)| {
@@ -52,14 +65,18 @@ pub(crate) fn draw(
             Ok(Class {
                 name,
                 is_counted: name != draw::DEEP_START,
-                queries: different(&mut source, draw)?,
+                queries: different(&mut source, draw, queries)?,
             })
         })
         .collect()
 }
 
 /// Draws until there are enough different queries.
-fn different(source: &mut Draw<'_>, draw: draw::DrawOne) -> Result<Vec<Wanted>> {
+fn different(
+    source: &mut Draw<'_>,
+    draw: draw::DrawOne,
+    wanted_queries: usize,
+) -> Result<Vec<Wanted>> {
     let mut seen = HashSet::new();
     let mut queries = Vec::new();
     for _ in 0..ATTEMPTS {
@@ -70,7 +87,7 @@ fn different(source: &mut Draw<'_>, draw: draw::DrawOne) -> Result<Vec<Wanted>> 
             queries.push(wanted);
         }
         let is_only_one = queries.last() == Some(&Wanted::default());
-        if queries.len() == QUERIES || is_only_one {
+        if queries.len() == wanted_queries || is_only_one {
             break;
         }
     }

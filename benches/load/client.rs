@@ -1,19 +1,39 @@
 //! A client that costs little: keep-alive connections, answers read by their length.
 
+use std::fmt::Display;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until};
 
-/// What is asked for.
+/// How far apart in the list of requests two connections begin: a prime, so that they spread.
+const START_DISTANCE: usize = 211;
+
+/// What is asked for. Clones share the requests.
 #[derive(Clone)]
 pub(crate) struct Target {
-    pub(crate) address: SocketAddr,
-    pub(crate) path: &'static str,
-    pub(crate) key: String,
+    address: SocketAddr,
+    /// Each connection asks them in turn, beginning at another one.
+    requests: Arc<[Vec<u8>]>,
+}
+
+impl Target {
+    pub(crate) fn new(address: SocketAddr, key: &str, paths: &[impl Display]) -> Target {
+        let request = |path| {
+            let text = format!(
+                "GET {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {key}\r\n\r\n"
+            );
+            text.into_bytes()
+        };
+        Target {
+            address,
+            requests: paths.iter().map(request).collect(),
+        }
+    }
 }
 
 /// What came of it.
@@ -25,7 +45,8 @@ pub(crate) struct Outcome {
 
 struct Connection {
     socket: TcpStream,
-    request: Vec<u8>,
+    requests: Arc<[Vec<u8>]>,
+    next: usize,
     buffer: Vec<u8>,
 }
 
@@ -61,7 +82,7 @@ pub(crate) async fn at_rate(
 
 /// The length of a target's body.
 pub(crate) async fn body_length(target: &Target) -> io::Result<usize> {
-    Connection::open(target).await?.ask().await
+    Connection::open(target, 0).await?.ask().await
 }
 
 #[derive(Clone, Copy)]
@@ -80,8 +101,8 @@ async fn gather(
     let mut opened = Vec::with_capacity(connections);
     // One after the other, before the clock starts: a burst of new connections measures the queue
     // of the operating system.
-    for _ in 0..connections {
-        match Connection::open(target).await {
+    for number in 0..connections {
+        match Connection::open(target, number).await {
             Ok(connection) => opened.push(connection),
             Err(_) => total.errors += 1,
         }
@@ -124,23 +145,22 @@ async fn run(mut connection: Connection, mut schedule: Schedule) -> Outcome {
 }
 
 impl Connection {
-    async fn open(target: &Target) -> io::Result<Connection> {
+    async fn open(target: &Target, number: usize) -> io::Result<Connection> {
         let socket = TcpStream::connect(target.address).await?;
         socket.set_nodelay(true)?;
-        let Target { address, path, key } = target;
-        let request = format!(
-            "GET {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {key}\r\n\r\n"
-        );
         Ok(Connection {
             socket,
-            request: request.into_bytes(),
+            requests: Arc::clone(&target.requests),
+            next: number * START_DISTANCE,
             buffer: Vec::with_capacity(1 << 17),
         })
     }
 
     /// Asks once and returns the length of the body of an answer 200.
     async fn ask(&mut self) -> io::Result<usize> {
-        self.socket.write_all(&self.request).await?;
+        let request = &self.requests[self.next % self.requests.len()];
+        self.next += 1;
+        self.socket.write_all(request).await?;
         self.buffer.clear();
         let mut wanted = None;
         loop {

@@ -1,14 +1,24 @@
 //! The service under load: searches with durable metering, against a constant body.
 //!
 //! usage: `cargo bench --bench load --features cli -- CORPUS [SECONDS] [plain]`
+//!        `cargo bench --bench load --features cli -- CORPUS --program BEFORE --program AFTER --check`
 //!
-//! CORPUS is a folder with `companies.jsonl.zst` and `signals.jsonl.zst`; with `plain` its records are not compressed. Client and server share
-//! the machine and its loopback. The same server answers, in turns, a search of 50 items that is
-//! charged durably, and a constant body of the same size from memory; the ratio of both is the
-//! claim. Then, at half the sustained rate, latencies from the scheduled moment of each request,
-//! while an updater commits a batch each second.
+//! CORPUS is a folder with `companies.jsonl.zst` and `signals.jsonl.zst`; with `plain` its records are not
+//! compressed. Client and server share the machine and its loopback.
+//!
+//! The first form: one server in this process answers, in turns, a search of 50 items that is charged
+//! durably, and a constant body of the same size from memory; the ratio of both is the claim. Then, at half
+//! the sustained rate, latencies from the scheduled moment of each request, while an updater commits a
+//! batch each second. The second form compares programs over many numbers of connections (`pace`).
 
+#[path = "../classes/mod.rs"]
+#[allow(dead_code, reason = "of the classes only their queries are used here")]
+mod classes;
 mod client;
+mod goals;
+mod pace;
+mod program;
+mod table;
 mod updater;
 
 use std::error::Error;
@@ -38,10 +48,12 @@ const SEARCH: &str = "/api/v1/signals?q=raises";
 const CONSTANT: &str = "/constant";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = std::env::args()
+    // What cargo adds.
+    let mut arguments: Vec<String> = std::env::args()
         .skip(1)
-        .filter(|text| !text.starts_with("--"))
+        .filter(|text| text != "--bench")
         .collect();
+    let settings = pace::Settings::take(&mut arguments)?;
     let corpus = arguments.first().ok_or("usage: load CORPUS [SECONDS]")?;
     let seconds: u64 = arguments.get(1).map_or(Ok(60), |text| text.parse())?;
     let directory = tempfile::tempdir_in(".")?;
@@ -51,6 +63,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
+    if let Some(settings) = settings {
+        return runtime.block_on(pace::measure(&index, directory.path(), &settings));
+    }
     runtime.block_on(measure(
         &index,
         &directory.path().join("state.db"),
@@ -82,14 +97,10 @@ async fn measure(directory: &Path, state: &Path, time: Duration) -> Result<(), B
     )?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
-    let target = |path: &'static str| Target {
-        address,
-        path,
-        key: key.as_str().to_owned(),
-    };
+    let target = |path: &str| Target::new(address, key.as_str(), &[path]);
     let searched = target(SEARCH);
 
-    let body = Bytes::from(vec![b'x'; body_length(&service, &searched).await?]);
+    let body = Bytes::from(vec![b'x'; body_length(&service, key.as_str()).await?]);
     let routes = service
         .catch_all_router()
         .route(CONSTANT, get(move || std::future::ready(body.clone())));
@@ -110,12 +121,9 @@ async fn measure(directory: &Path, state: &Path, time: Duration) -> Result<(), B
 }
 
 /// The length of the search's body, asked of the router itself.
-async fn body_length(service: &Service, target: &Target) -> Result<usize, Box<dyn Error>> {
+async fn body_length(service: &Service, key: &str) -> Result<usize, Box<dyn Error>> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let target = Target {
-        address: listener.local_addr()?,
-        ..target.clone()
-    };
+    let target = Target::new(listener.local_addr()?, key, &[SEARCH]);
     let server = Server::new(service.clone(), ServerLimits::default());
     let running = tokio::spawn(server.run(listener, std::future::pending()));
     let length = client::body_length(&target).await?;

@@ -1,11 +1,12 @@
 //! An authenticated request: its sender, its parameters and its date.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::http::Method;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use time::{Date, UtcDateTime};
+use tokio::time::Instant;
 
 use super::deadline::Deadline;
 use super::keyring::{Key, Rate};
@@ -15,6 +16,7 @@ use super::pages;
 use super::principal::Principal;
 use super::problem::{Code, Problem};
 use super::service::Shared;
+use super::state::Arrival;
 
 const NO_KEY: &str =
     "Send a whole key, which begins with sdx_, in one header: Authorization: Bearer <API_KEY>.";
@@ -42,36 +44,41 @@ pub(super) struct Call<'a> {
     pub(super) deadline: &'a Deadline,
     /// The date used as today for every part of the answer.
     pub(super) today: Date,
+    /// Set while commits wait for the charge of this request.
+    arrival: Mutex<Option<Arrival>>,
 }
 
 impl<'a> Call<'a> {
     /// Authenticates a request, and checks the key's rate limit and scope.
-    pub(super) fn authorize(
+    pub(super) async fn authorize(
         service: &'a Arc<Shared>,
         parts: &'a Parts,
         scope: Scope,
         caller: &mut Caller,
         deadline: &'a Deadline,
     ) -> Result<Call<'a>, Problem> {
-        let call = Call::identify(service, parts, caller, deadline)?;
+        let call = Call::identify(service, parts, caller, deadline).await?;
         call.check_scope(scope)?;
         Ok(call)
     }
 
     /// Authenticates a request and checks the key's rate limit. `caller` is set as soon as the key is
     /// known, so that refusals have it, too.
-    pub(super) fn identify(
+    pub(super) async fn identify(
         service: &'a Arc<Shared>,
         parts: &'a Parts,
         caller: &mut Caller,
         deadline: &'a Deadline,
     ) -> Result<Call<'a>, Problem> {
         // Lost files are looked for again here, so that hosts without a follower recover, too.
-        if service.state.is_lost() && service.state.check_files().is_err() {
-            return Err(pages::state_is_lost());
+        if service.state.is_lost() {
+            let check = |service: &Shared| Ok(service.state.check_files().is_err());
+            if service.read(deadline.at(), check).await? {
+                return Err(pages::state_is_lost());
+            }
         }
         let now = service.state.now();
-        let (key, key_hash) = identify(service, parts, now)?;
+        let (key, key_hash) = identify(service, parts, now, deadline.at()).await?;
         let standing = key.request();
         caller.rate = Some(standing);
         caller.key = Some(Arc::clone(&key));
@@ -92,6 +99,7 @@ impl<'a> Call<'a> {
             now,
             deadline,
             today: service.today_at(now),
+            arrival: Mutex::default(),
         })
     }
 
@@ -115,6 +123,22 @@ impl<'a> Call<'a> {
         Err(Problem::new(Code::Forbidden, detail))
     }
 
+    /// Lets commits wait a little for the charge of this request.
+    pub(super) fn expect_charge(&self) {
+        if self.key.is_metered && !self.is_head() {
+            *self.arrival() = Some(self.service.writer.arrive());
+        }
+    }
+
+    /// Takes what commits wait for, to drop it when the charge is queued.
+    pub(super) fn take_arrival(&self) -> Option<Arrival> {
+        self.arrival().take()
+    }
+
+    fn arrival(&self) -> MutexGuard<'_, Option<Arrival>> {
+        self.arrival.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn is_head(&self) -> bool {
         self.parts.method == Method::HEAD
     }
@@ -125,22 +149,23 @@ impl<'a> Call<'a> {
 }
 
 /// The key of a request, or of the principal that the host has set.
-fn identify(
-    service: &Shared,
+async fn identify(
+    service: &Arc<Shared>,
     parts: &Parts,
     now: UtcDateTime,
+    until: Instant,
 ) -> Result<(Arc<Key>, Option<KeyHash>), Problem> {
     if let Some(principal) = parts.extensions.get::<Principal>() {
-        let key = service.keyring.of_principal(principal, &service.state);
-        let key = key.map_err(|error| Problem::internal(&error))?;
-        return Ok((key, None));
+        if let Some(key) = service.keyring.known_principal(principal) {
+            return Ok((key, None));
+        }
+        let principal = principal.clone();
+        let find = move |service: &Shared| service.keyring.of_principal(&principal, &service.state);
+        return Ok((service.read(until, find).await?, None));
     }
     let unauthorized = |detail: &str| Problem::new(Code::Unauthorized, detail);
     let hash = presented_key(parts).ok_or_else(|| unauthorized(NO_KEY))?;
-    let key = service
-        .keyring
-        .find(&hash, &service.state)
-        .map_err(|error| Problem::internal(&error))?;
+    let key = service.find_key(hash, until).await?;
     let key = key.ok_or_else(|| unauthorized(UNKNOWN_KEY))?;
     if !key.record.is_valid_at(now) {
         return Err(unauthorized(ended(&key.record)));

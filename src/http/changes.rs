@@ -27,7 +27,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
     let replay = Replay::of(call, || parameters_of(&request))?;
     let guard = match &replay {
         None => None,
-        Some(replay) => match replay.begin(call)? {
+        Some(replay) => match replay.begin(call).await? {
             Attempt::Repeated(answer) => return Ok(answer),
             Attempt::First(guard) => Some(Arc::new(guard)),
         },
@@ -52,6 +52,7 @@ impl Poll<'_> {
         guard: Option<Arc<IdempotencyGuard>>,
     ) -> Result<Answer, Problem> {
         let call = self.call;
+        call.expect_charge();
         // The loop ends because each attempt charges fewer units than the previous one.
         loop {
             let found = self.find().await?;

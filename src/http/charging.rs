@@ -16,7 +16,7 @@ use super::metering::{Counter, Month};
 use super::problem::{Code, Problem};
 use super::replay::IdempotencyGuard;
 use super::service::Shared;
-use super::state::{Charge, ChargeError, Charged, Kept, KeptFull, NewReplay};
+use super::state::{Arrival, Charge, ChargeError, Charged, Kept, KeptFull, NewReplay};
 
 /// Why a charge was refused.
 #[derive(Debug)]
@@ -29,9 +29,9 @@ pub(super) enum Refusal {
 /// The units left of the key's quota; `None` if the key has no quota.
 ///
 /// # Errors
-/// Nothing is left, or the state cannot be read.
-pub(super) fn left(call: &Call<'_>, counter: Counter) -> Result<Option<u64>, Problem> {
-    match unused(call, counter)? {
+/// Nothing is left, or the state cannot be read in time.
+pub(super) async fn left(call: &Call<'_>, counter: Counter) -> Result<Option<u64>, Problem> {
+    match unused(call, counter).await? {
         Some(0) => Err(exhausted(counter, call.month)),
         left => Ok(left),
     }
@@ -40,43 +40,36 @@ pub(super) fn left(call: &Call<'_>, counter: Counter) -> Result<Option<u64>, Pro
 /// As [`left`], but zero is not an error.
 ///
 /// # Errors
-/// The state cannot be read.
-pub(super) fn unused(call: &Call<'_>, counter: Counter) -> Result<Option<u64>, Problem> {
+/// The state cannot be read in time.
+pub(super) async fn unused(call: &Call<'_>, counter: Counter) -> Result<Option<u64>, Problem> {
     let Some(quota) = call.key.record.quota(counter) else {
         return Ok(None);
     };
-    let used = call
-        .service
-        .state
-        .counts(call.key.record.number, call.month)
-        .map_err(|error| Problem::internal(&error))?;
+    let (key, month) = (call.key.record.number, call.month);
+    let counts = move |service: &Shared| service.state.counts(key, month);
+    let used = call.service.read(call.deadline.at(), counts).await?;
     Ok(Some(quota.saturating_sub(used[counter.index()])))
 }
 
 /// Why nothing more can be kept under idempotency keys, if so.
 ///
 /// # Errors
-/// The state cannot be read.
-pub(super) fn kept_full(call: &Call<'_>) -> Result<Option<KeptFull>, Problem> {
-    let Call {
-        service, key, now, ..
-    } = call;
-    let limits = service.limits.kept();
-    let full = service
-        .state
-        .kept_full(key.record.number, limits, now.unix_timestamp());
-    full.map_err(|error| Problem::internal(&error))
+/// The state cannot be read in time.
+pub(super) async fn kept_full(call: &Call<'_>) -> Result<Option<KeptFull>, Problem> {
+    let (key, now) = (call.key.record.number, call.now.unix_timestamp());
+    let full = move |service: &Shared| service.state.kept_full(key, service.limits.kept(), now);
+    call.service.read(call.deadline.at(), full).await
 }
 
 /// Reserves one free answer of the key's quota before the query runs.
 ///
 /// # Errors
 /// As [`left`].
-pub(super) fn take_free(call: &Call<'_>) -> Result<FreeAnswer, Problem> {
+pub(super) async fn take_free(call: &Call<'_>) -> Result<FreeAnswer, Problem> {
     // Reserved before the quota is read, so that concurrent answers cannot exceed it.
     let number = call.key.record.number;
     let (answer, unrecorded) = call.service.free_answers.take(number, call.month);
-    match left(call, Counter::FreeAnswers)? {
+    match left(call, Counter::FreeAnswers).await? {
         Some(left) if unrecorded > left => Err(exhausted(Counter::FreeAnswers, call.month)),
         _ => Ok(answer),
     }
@@ -107,6 +100,7 @@ pub(super) async fn charge(
         counter,
         units,
         kept: replay.map(Kept::Answer),
+        arrival: call.take_arrival(),
     };
     let deadline = call.deadline.of_charge();
     record(call.service, charge, guard, deadline).await
@@ -119,6 +113,8 @@ pub(super) struct NewCharge<'a> {
     pub(super) counter: Counter,
     pub(super) units: u64,
     pub(super) kept: Option<Kept>,
+    /// What the commits of other charges wait for.
+    pub(super) arrival: Option<Arrival>,
 }
 
 /// As [`charge`], with a deadline, and also after the answer has begun.
@@ -141,6 +137,7 @@ pub(super) async fn record(
         quota: new.key.record.quota(counter),
         kept: new.kept,
         guard: guard.map(|guard| Arc::clone(guard) as Arc<dyn Send + Sync>),
+        arrival: new.arrival,
     };
     let charging = service.writer.charge(charge, deadline);
     charging

@@ -26,6 +26,11 @@ impl Deadline {
         }
     }
 
+    /// The instant of the deadline.
+    pub(super) fn at(&self) -> Instant {
+        self.at
+    }
+
     /// The answer, or a problem if the deadline passes before the request is charged.
     pub(super) async fn bound<T>(
         &self,

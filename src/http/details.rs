@@ -37,7 +37,7 @@ async fn deliver(call: &Call<'_>, counter: Counter, record: Record) -> Result<An
     }
     let answer = tagged(Answer::json(record.body), &record.tag);
     if call.is_head() {
-        charging::left(call, counter)?;
+        charging::left(call, counter).await?;
         return Ok(answer.with(CHARGED, 0));
     }
     let charged = charging::charge(call, counter, 1, None, None).await?;
@@ -45,6 +45,7 @@ async fn deliver(call: &Call<'_>, counter: Counter, record: Record) -> Result<An
 }
 
 async fn find_signal(call: &Call<'_>, id: SignalId) -> Result<Record, Problem> {
+    call.expect_charge();
     let corpus = &call.service.corpus;
     let view = corpus.trusted_view()?;
     let body = corpus.signal(&view, id).await?;
@@ -55,6 +56,7 @@ async fn find_signal(call: &Call<'_>, id: SignalId) -> Result<Record, Problem> {
 }
 
 async fn find_company(call: &Call<'_>, slug: &str) -> Result<Record, Problem> {
+    call.expect_charge();
     let corpus = &call.service.corpus;
     let view = corpus.trusted_view()?;
     let body = corpus.company(&view, slug).await?;

@@ -99,8 +99,10 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
         .format
         .unwrap_or_else(|| format::accepted(&call.parts.headers));
     let replay = Replay::of(call, || parameters_of(&query.filter))?;
-    let name = replay.map(|replay| Named::resume(call, &replay));
-    let name = name.transpose()?;
+    let name = match &replay {
+        None => None,
+        Some(replay) => Some(Named::resume(call, replay).await?),
+    };
     let view = call.service.corpus.trusted_view()?;
     let is_whole_file = query.after.is_none();
     let request = ExportRequest {
@@ -160,7 +162,7 @@ async fn check_quota(
     request: &ExportRequest,
     name: Option<&Named>,
 ) -> Result<(), Problem> {
-    let Some(left) = charging::unused(call, Counter::Signals)? else {
+    let Some(left) = charging::unused(call, Counter::Signals).await? else {
         return Ok(());
     };
     // The number of all matches is cheap for most filters and often sufficient.
@@ -220,8 +222,8 @@ async fn unpaid(
 
 impl Named {
     /// Reserves the idempotency key of an export.
-    fn resume(call: &Call<'_>, replay: &Replay) -> Result<Named, Problem> {
-        let (guard, full) = replay.resume(call)?;
+    async fn resume(call: &Call<'_>, replay: &Replay) -> Result<Named, Problem> {
+        let (guard, full) = replay.resume(call).await?;
         Ok(Named {
             name: replay.export_name(call),
             guard: Arc::new(guard),
@@ -229,13 +231,11 @@ impl Named {
         })
     }
 
-    /// The number of signals that were not charged under the idempotency key. Reads many rows, so not on a worker.
+    /// The number of signals that were not charged under the idempotency key.
     async fn unpaid(&self, call: &Call<'_>, ids: Vec<SignalId>) -> Result<u64, Problem> {
-        let (service, name) = (Arc::clone(call.service), self.name.clone());
-        let now = call.now.unix_timestamp();
-        let reading = tokio::task::spawn_blocking(move || service.state.unpaid(&name, &ids, now));
-        let unpaid = reading.await.map_err(|error| Problem::internal(&error))?;
-        unpaid.map_err(|error| Problem::internal(&error))
+        let (name, now) = (self.name.clone(), call.now.unix_timestamp());
+        let unpaid = move |service: &Shared| service.state.unpaid(&name, &ids, now);
+        call.service.read(call.deadline.at(), unpaid).await
     }
 }
 
@@ -273,6 +273,8 @@ impl Export {
             counter: Counter::Signals,
             units: slice.ids.len() as u64,
             kept,
+            // Finding the next slice takes longer than a commit should wait.
+            arrival: None,
         };
         let guard = self.name.as_ref().map(|named| &named.guard);
         let charging = charging::record(&self.service, charge, guard, deadline);
@@ -338,8 +340,8 @@ impl Export {
 
     /// Charges the key in its current state: it may have expired since the export began.
     async fn charge_now(&self, slice: &ExportSlice) -> Result<(), BrokenOff> {
-        let key = self.present_key().ok_or(BrokenOff::KeyEnded)?;
         let deadline = Instant::now() + self.service.limits.request_time;
+        let key = self.present_key(deadline).await?;
         let charging = self.charge(slice, &key, deadline);
         let charged = charging.await;
         let units = charged.map_err(|refusal| BrokenOff::NotCharged(refusal.into()))?;
@@ -347,15 +349,15 @@ impl Export {
         Ok(())
     }
 
-    fn present_key(&self) -> Option<Arc<Key>> {
-        let Some(hash) = &self.key_hash else {
-            return Some(Arc::clone(&self.key));
+    async fn present_key(&self, until: Instant) -> Result<Arc<Key>, BrokenOff> {
+        let Some(hash) = self.key_hash else {
+            return Ok(Arc::clone(&self.key));
         };
-        let key = self.service.keyring.find(hash, &self.service.state);
-        let key = key.ok().flatten()?;
-        key.record
-            .is_valid_at(self.service.state.now())
-            .then_some(key)
+        let key = self.service.find_key(hash, until).await;
+        let key = key.map_err(BrokenOff::NotCharged)?;
+        let now = self.service.state.now();
+        let valid = key.filter(|key| key.record.is_valid_at(now));
+        valid.ok_or(BrokenOff::KeyEnded)
     }
 
     /// Finds a slice, retrying while the pool is busy.

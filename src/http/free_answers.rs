@@ -139,6 +139,7 @@ impl Service {
             quota: None,
             kept: None,
             guard: None,
+            arrival: None,
         };
         let deadline = Instant::now() + self.0.limits.request_time;
         match self.0.writer.charge(charge, deadline).await {

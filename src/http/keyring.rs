@@ -11,7 +11,8 @@ use governor::middleware::StateInformationMiddleware;
 use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
 
-use super::keys::{KeyHash, KeyRecord};
+use super::keys::{KeyHash, KeyRecord, NewKey};
+use super::metering::Quotas;
 use super::principal::Principal;
 use super::state::{State, StateError};
 
@@ -75,19 +76,34 @@ impl Keyring {
         Ok(keyring)
     }
 
+    /// Finds a key by its hash, among those in memory.
+    pub(crate) fn known(&self, hash: &KeyHash) -> Option<Arc<Key>> {
+        // No comparison in constant time is needed: timing could only reveal a hash, and a hash cannot be
+        // turned back into a key.
+        self.keys.load().by_hash.get(hash).cloned()
+    }
+
     /// Finds a key by its hash. An unknown key may be new, so it is looked up in the state.
     pub(crate) fn find(
         &self,
         hash: &KeyHash,
         state: &State,
     ) -> Result<Option<Arc<Key>>, StateError> {
-        // No comparison in constant time is needed: timing could only reveal a hash, and a hash cannot be
-        // turned back into a key.
-        if let Some(key) = self.keys.load().by_hash.get(hash) {
-            return Ok(Some(Arc::clone(key)));
+        let known = self.known(hash);
+        if known.is_some() {
+            return Ok(known);
         }
         self.follow(state)?;
-        Ok(self.keys.load().by_hash.get(hash).cloned())
+        Ok(self.known(hash))
+    }
+
+    /// The key that represents a principal of the host, unless the principal is new or has changed.
+    pub(crate) fn known_principal(&self, principal: &Principal) -> Option<Arc<Key>> {
+        let known = self.principals().get(&principal.id).map(Arc::clone)?;
+        let settings = &known.record.settings;
+        let is_same =
+            known.is_metered == principal.is_metered && *settings == settings_of(principal);
+        is_same.then_some(known)
     }
 
     /// The key that represents a principal of the host. Changed settings apply from this request on.
@@ -98,17 +114,11 @@ impl Keyring {
         principal: &Principal,
         state: &State,
     ) -> Result<Arc<Key>, StateError> {
+        if let Some(key) = self.known_principal(principal) {
+            return Ok(key);
+        }
         let known = self.principals().get(&principal.id).map(Arc::clone);
-        let mut settings = principal.settings.clone();
-        if !principal.is_metered {
-            settings.quotas = Default::default();
-        }
-        if let Some(key) = &known
-            && key.is_metered == principal.is_metered
-            && key.record.settings == settings
-        {
-            return Ok(Arc::clone(key));
-        }
+        let settings = settings_of(principal);
         let record = match &known {
             Some(key) => KeyRecord {
                 settings,
@@ -164,6 +174,15 @@ impl Keyring {
         self.keys.store(Arc::new(Keys { changes, by_hash }));
         Ok(())
     }
+}
+
+/// The settings of a principal's key: nothing limits the units of one that is not metered.
+fn settings_of(principal: &Principal) -> NewKey {
+    let mut settings = principal.settings.clone();
+    if !principal.is_metered {
+        settings.quotas = Quotas::default();
+    }
+    settings
 }
 
 impl Lasting {

@@ -59,6 +59,8 @@ pub(crate) struct Metrics {
     pub(crate) charge_thread_failures: Counter,
     kept_bytes: Gauge<u64, AtomicU64>,
     kept_bytes_max: Gauge<u64, AtomicU64>,
+    pub(crate) state_reads_waiting: Gauge,
+    pub(crate) state_reads_refused: Counter,
     pub(crate) exports_under_way: Gauge,
     pub(crate) exports_broken_off: Counter,
     pub(crate) expensive_queries: Counter,
@@ -97,6 +99,8 @@ impl Metrics {
             charge_thread_failures: Counter::default(),
             kept_bytes: Gauge::default(),
             kept_bytes_max: Gauge::default(),
+            state_reads_waiting: Gauge::default(),
+            state_reads_refused: Counter::default(),
             exports_under_way: Gauge::default(),
             exports_broken_off: Counter::default(),
             expensive_queries: Counter::default(),
@@ -192,6 +196,16 @@ impl Metrics {
             "kept_bytes_max",
             "Bytes that may be kept for idempotency keys",
             self.kept_bytes_max.clone(),
+        );
+        registry.register(
+            "state_reads_waiting",
+            "Reads of the state that wait for a thread",
+            self.state_reads_waiting.clone(),
+        );
+        registry.register(
+            "state_reads_refused",
+            "Reads of the state that did not end in time",
+            self.state_reads_refused.clone(),
         );
         registry.register(
             "exports_under_way",

@@ -48,6 +48,7 @@ mod pages;
 mod principal;
 mod problem;
 mod query_pool;
+mod reading;
 mod reference;
 mod replay;
 mod request;

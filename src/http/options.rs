@@ -11,7 +11,7 @@ use crate::{FacetQuery, Facets};
 pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
     // Filtering by id is refused: the counts would reveal a record's fields for free.
     let query = FacetQuery::parse_without_ids(call.query())?;
-    let free = charging::take_free(call)?;
+    let free = charging::take_free(call).await?;
     let view = call.service.corpus.trusted_view()?;
     let body = body(&asking::facets(call, &view, &query).await?, &query)?;
     charging::count_free(call, free);

@@ -3,16 +3,21 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
 use axum::http::request::Parts;
+use tokio::time::Instant;
 
 use super::answer::Answer;
 use super::problem::Problem;
 use super::service::Shared;
 use super::{openapi, reference, request};
+
+/// How long `/readyz` waits for the state to be read.
+const READY_TIME: Duration = Duration::from_secs(1);
 
 /// The OpenAPI document for each path under which the service is mounted. A host has few of them.
 static OPENAPI: LazyLock<Mutex<HashMap<String, Bytes>>> = LazyLock::new(Mutex::default);
@@ -24,11 +29,14 @@ pub(super) fn health(parts: &Parts) -> Result<Answer, Problem> {
 }
 
 /// Answers 200 if the process can answer searches: it has a snapshot, and the state can be read and
-/// written.
-pub(super) fn ready(service: &Shared, parts: &Parts) -> Result<Answer, Problem> {
+/// written. A balancer learns within a second that the state cannot be read.
+pub(super) async fn ready(service: &Arc<Shared>, parts: &Parts) -> Result<Answer, Problem> {
     request::refuse_parameters(parts.uri.query())?;
+    let until = Instant::now() + READY_TIME;
+    let error = service.read(until, |service| Ok(error(service))).await;
+    let error = error.unwrap_or_else(|problem| Some(problem.detail));
     let following = service.following.load();
-    if let Some(mut error) = error(service) {
+    if let Some(mut error) = error {
         // What a node still has may be what the others have let go of.
         if let Some(reason) = following.as_ref().and_then(|following| following.error()) {
             error.push_str(&format!(
@@ -51,7 +59,7 @@ pub(super) fn ready(service: &Shared, parts: &Parts) -> Result<Answer, Problem> 
     Ok(Answer::json(body).with(CACHE_CONTROL, "no-store"))
 }
 
-/// Why the process cannot answer searches now.
+/// Why the process cannot answer searches now. Reads the state.
 pub(super) fn error(service: &Shared) -> Option<String> {
     if service.is_draining.load(Ordering::Relaxed) {
         return Some("The service is about to stop.".to_owned());

@@ -11,7 +11,8 @@ use super::answer::Answer;
 use super::call::Call;
 use super::problem::{Code, Problem};
 use super::search::{CHARGED, tagged};
-use super::state::{ExportName, KeptFull, NewReplay, StoredReplay};
+use super::service::Shared;
+use super::state::{ExportName, KeptFull, NewReplay, StateError, StoredReplay};
 use super::{charging, etag};
 use crate::query::{ErrorCode, ParameterError};
 
@@ -111,10 +112,10 @@ impl Replay {
     ///
     /// # Errors
     /// It is in use or bound to other parameters, or nothing more can be kept.
-    pub(super) fn begin(&self, call: &Call<'_>) -> Result<Attempt, Problem> {
-        let (guard, stored) = self.reserve(call)?;
+    pub(super) async fn begin(&self, call: &Call<'_>) -> Result<Attempt, Problem> {
+        let (guard, stored) = self.reserve(call).await?;
         let Some(stored) = stored else {
-            return match charging::kept_full(call)? {
+            return match charging::kept_full(call).await? {
                 Some(full) => Err(charging::no_room(full)),
                 None => Ok(Attempt::First(guard)),
             };
@@ -137,12 +138,12 @@ impl Replay {
     ///
     /// # Errors
     /// As [`begin`](Self::begin).
-    pub(super) fn resume(
+    pub(super) async fn resume(
         &self,
         call: &Call<'_>,
     ) -> Result<(IdempotencyGuard, Option<KeptFull>), Problem> {
-        let (guard, stored) = self.reserve(call)?;
-        match (charging::kept_full(call)?, stored) {
+        let (guard, stored) = self.reserve(call).await?;
+        match (charging::kept_full(call).await?, stored) {
             (Some(full), None) => Err(charging::no_room(full)),
             (full, _) => Ok((guard, full)),
         }
@@ -158,17 +159,16 @@ impl Replay {
     }
 
     /// Reserves the idempotency key, and returns what is kept under it for the same parameters.
-    fn reserve(
+    async fn reserve(
         &self,
         call: &Call<'_>,
     ) -> Result<(IdempotencyGuard, Option<StoredReplay>), Problem> {
         let key = call.key.record.number;
         let guard = call.service.idempotency_keys.claim(key, &self.name);
         let guard = guard.ok_or_else(charging::in_progress)?;
-        let state = &call.service.state;
-        let stored = state.replay(key, &self.name, call.now.unix_timestamp());
-        let stored = stored.map_err(|error| Problem::internal(&error))?;
-        match stored {
+        let (name, now) = (self.name.clone(), call.now.unix_timestamp());
+        let find = move |service: &Shared| service.state.replay(key, &name, now);
+        match call.service.read(call.deadline.at(), find).await? {
             Some(stored) if stored.parameters != self.parameters => {
                 Err(Problem::new(Code::IdempotencyKeyReused, KEY_REUSED))
             }

@@ -311,16 +311,18 @@ impl<'p> Endpoint<'p> {
         caller: &mut Caller,
         deadline: &Deadline,
     ) -> Result<Answer, Problem> {
-        let mut call = |scope| Call::authorize(service, parts, scope, caller, deadline);
+        let mut call = async |scope| Call::authorize(service, parts, scope, caller, deadline).await;
         match self {
-            Endpoint::Signals => search::answer(&call(Scope::SignalsRead)?).await,
-            Endpoint::Signal(id) => details::signal(&call(Scope::SignalsRead)?, id).await,
-            Endpoint::Company(slug) => details::company(&call(Scope::CompaniesRead)?, slug).await,
-            Endpoint::FilterOptions => options::answer(&call(Scope::SignalsRead)?).await,
-            Endpoint::Changes => changes::answer(&call(Scope::SignalsRead)?).await,
-            Endpoint::Export => export::answer(&call(Scope::SignalsRead)?).await,
+            Endpoint::Signals => search::answer(&call(Scope::SignalsRead).await?).await,
+            Endpoint::Signal(id) => details::signal(&call(Scope::SignalsRead).await?, id).await,
+            Endpoint::Company(slug) => {
+                details::company(&call(Scope::CompaniesRead).await?, slug).await
+            }
+            Endpoint::FilterOptions => options::answer(&call(Scope::SignalsRead).await?).await,
+            Endpoint::Changes => changes::answer(&call(Scope::SignalsRead).await?).await,
+            Endpoint::Export => export::answer(&call(Scope::SignalsRead).await?).await,
             Endpoint::Health => pages::health(parts),
-            Endpoint::Ready => pages::ready(service, parts),
+            Endpoint::Ready => pages::ready(service, parts).await,
             Endpoint::OpenApi => pages::openapi(parts),
             Endpoint::Root => pages::root(parts),
             Endpoint::Docs(html) => pages::docs(service, parts, html),

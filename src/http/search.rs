@@ -50,7 +50,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
     })?;
     let guard = match &replay {
         None => None,
-        Some(replay) => match replay.begin(call)? {
+        Some(replay) => match replay.begin(call).await? {
             Attempt::Repeated(answer) => return Ok(answer),
             Attempt::First(guard) => Some(guard),
         },
@@ -77,7 +77,7 @@ async fn deliver(
 ) -> Result<Answer, Problem> {
     let call = search.call;
     if call.is_head() || page.units() == 0 {
-        if let Some(left) = charging::left(call, Counter::Signals)? {
+        if let Some(left) = charging::left(call, Counter::Signals).await? {
             page.cut(search, left);
         }
         return Ok(page.into_answer().with(CHARGED, 0));
@@ -169,6 +169,7 @@ async fn prepare(search: &Search<'_>) -> Result<Outcome, Problem> {
     if query.count_only() {
         return Ok(Outcome::Count(count(search).await?, tag));
     }
+    call.expect_charge();
     let found = asking::page(call, search.view, query).await?;
     call.service.metrics.rows_checked.inc_by(found.rows_checked);
     Ok(Outcome::Page(Page { found, tag }))
@@ -176,7 +177,7 @@ async fn prepare(search: &Search<'_>) -> Result<Outcome, Problem> {
 
 async fn count(search: &Search<'_>) -> Result<Vec<u8>, Problem> {
     let Search { call, view, query } = search;
-    let free = charging::take_free(call)?;
+    let free = charging::take_free(call).await?;
     let body = count_body(asking::count(call, view, query.filter()).await?)?;
     charging::count_free(call, free);
     Ok(body)

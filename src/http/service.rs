@@ -21,7 +21,7 @@ use super::metrics::Metrics;
 use super::query_pool::QueryPool;
 use super::replay::KeysInUse;
 use super::slow::SlowQueries;
-use super::state::{State, StateError, Writer};
+use super::state::{Readers, State, StateError, Writer};
 use crate::corpus::{Corpus, LocalCorpus};
 use crate::{Error, Index, Refreshed};
 
@@ -56,6 +56,7 @@ pub(super) struct Shared {
     pub(super) corpus: Arc<dyn Corpus>,
     pub(super) state: State,
     pub(super) writer: Writer,
+    pub(super) readers: Readers,
     pub(super) keyring: Keyring,
     pub(super) today: Today,
     pub(super) limits: Limits,
@@ -82,7 +83,7 @@ impl Service {
     /// Creates a service from an index and a state.
     ///
     /// # Errors
-    /// The state cannot be read, or the thread that writes charges cannot be started.
+    /// The state cannot be read, or the threads that read and write it cannot be started.
     pub fn new(
         index: Index,
         state: State,
@@ -101,11 +102,13 @@ impl Service {
     ) -> Result<Service, StateError> {
         let limits = limits.bounded();
         let writer = Writer::start(&state, limits.charge_queue, limits.kept())?;
+        let readers = Readers::start()?;
         let keyring = Keyring::read(&state)?;
         Ok(Service(Arc::new(Shared {
             corpus,
             state,
             writer,
+            readers,
             keyring,
             today,
             limits,
@@ -252,6 +255,10 @@ impl Service {
             .metrics
             .charge_queue
             .set(i64::try_from(shared.writer.depth()).unwrap_or(i64::MAX));
+        shared
+            .metrics
+            .state_reads_waiting
+            .set(i64::try_from(shared.readers.waiting()).unwrap_or(i64::MAX));
         shared
             .metrics
             .exports_under_way

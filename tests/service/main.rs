@@ -51,4 +51,6 @@ mod program;
 mod reference;
 #[cfg(feature = "cli")]
 mod replaced;
+#[cfg(all(target_os = "linux", feature = "cli"))]
+mod stalled;
 mod state_layouts;

@@ -68,12 +68,12 @@ fn start(
 pub(crate) fn launch(
     command: Command,
 ) -> (Child, SocketAddr, BufReader<std::process::ChildStderr>) {
-    let (service, [address, _], errors) = launch_both(command);
+    let (service, [address, _], errors) = launch_with_admin(command);
     (service, address, errors)
 }
 
-/// As [`launch`], with the address of the dashboard.
-fn launch_both(
+/// As [`launch`], with the address of the dashboard behind that for clients.
+pub(crate) fn launch_with_admin(
     mut command: Command,
 ) -> (Child, [SocketAddr; 2], BufReader<std::process::ChildStderr>) {
     let mut service = command
@@ -405,7 +405,7 @@ fn the_reference_names_the_public_url_and_the_admin_address_its_names() {
         "127.0.0.1:0",
     ]);
     command.args(options).arg("--state").arg(&state);
-    let (mut service, [address, admin], _errors) = launch_both(command);
+    let (mut service, [address, admin], _errors) = launch_with_admin(command);
     let page = client::request(address, "GET", "/docs", &[]);
     let page = String::from_utf8(page.body).expect("text");
     assert!(page.contains("export SIGNALDEX_URL=https://signals.example/v\n"));

@@ -12,11 +12,13 @@ use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use tokio::time::Instant;
 
 use super::form::Form;
 use super::layout::{self, Failed};
 use super::seal::Nonce;
 use super::session::{NewSecret, Session};
+use super::token::TokenHash;
 use super::{Admin, Answer};
 
 /// The name of the session's cookie.
@@ -68,7 +70,7 @@ async fn visit(admin: &Admin, request: Request) -> Result<Request, Answer> {
     let (parts, body) = request.into_parts();
     let nonce = layout::nonce_of(&parts.extensions);
     let is_reading = parts.method == Method::GET || parts.method == Method::HEAD;
-    let session = match session_of(admin, &parts.headers) {
+    let session = match session_of(admin, &parts.headers).await {
         Ok(Some(session)) => session,
         Ok(None) if is_reading => return Err(Ok(to_sign_in(&parts))),
         Ok(None) => return Err(refuse(&nonce, "Your session has ended; sign in again.")),
@@ -137,15 +139,23 @@ pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// The session of a request.
-pub(super) fn session_of(
+pub(super) async fn session_of(
     admin: &Admin,
     headers: &HeaderMap,
 ) -> Result<Option<Arc<Session>>, Failed> {
     let Some(cookie) = cookie(headers) else {
         return Ok(None);
     };
-    let current = admin.0.service.0.state.admin_token()?;
+    let current = current_token(admin).await?;
     Ok(admin.0.sessions.find(cookie, current))
+}
+
+/// The hash of the admin token, read as for a request of a client.
+pub(super) async fn current_token(admin: &Admin) -> Result<Option<TokenHash>, Failed> {
+    let service = &admin.0.service.0;
+    let until = Instant::now() + service.limits.request_time;
+    let token = service.read(until, |service| service.state.admin_token());
+    Ok(token.await?)
 }
 
 fn refuse(nonce: &Nonce, reason: &str) -> Answer {

@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use super::guard::Visit;
 use super::seal::Nonce;
 use super::{Answer, assets};
+use crate::http::problem::Problem;
 use crate::http::state::StateError;
 
 /// The layout around the content of a page.
@@ -41,7 +42,7 @@ pub(super) struct Fact {
 
 /// A page that could not be rendered. The cause is logged.
 #[derive(Debug)]
-pub(super) struct Failed(());
+pub(super) struct Failed(StatusCode);
 
 #[derive(Template)]
 #[template(path = "message.html", config = "src/http/admin/askama.toml")]
@@ -122,7 +123,13 @@ impl Failed {
             cause = format_args!("{cause:#}"),
             "a page could not be made"
         );
-        Failed(())
+        Failed(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+}
+
+impl From<Problem> for Failed {
+    fn from(problem: Problem) -> Failed {
+        Failed(problem.code.status())
     }
 }
 
@@ -153,8 +160,13 @@ impl From<tokio::task::JoinError> for Failed {
 impl IntoResponse for Failed {
     /// Plain text, because rendering may be what failed.
     fn into_response(self) -> Response {
-        let text = "The page could not be rendered; see the service's log.\n";
-        (StatusCode::INTERNAL_SERVER_ERROR, text).into_response()
+        let text = match self.0 {
+            StatusCode::SERVICE_UNAVAILABLE => {
+                "The state could not be read in time; try again later.\n"
+            }
+            _ => "The page could not be rendered; see the service's log.\n",
+        };
+        (self.0, text).into_response()
     }
 }
 

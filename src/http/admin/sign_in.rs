@@ -37,7 +37,10 @@ pub(super) async fn ask(
 ) -> Answer {
     let form = Form::parse(request.uri().query().unwrap_or_default().as_bytes());
     let next = own_path(form.value("next"));
-    if guard::session_of(&admin, request.headers())?.is_some() {
+    if guard::session_of(&admin, request.headers())
+        .await?
+        .is_some()
+    {
         return Ok(to(next));
     }
     let notice = match form.value("session") {
@@ -61,7 +64,7 @@ pub(super) async fn enter(
     };
     let next = own_path(form.value("next"));
     let shown = TokenHash::of(form.value("token"));
-    if admin.0.service.0.state.admin_token()? != Some(shown) {
+    if guard::current_token(&admin).await? != Some(shown) {
         tracing::warn!("sign-in refused: wrong admin token");
         let error = "Wrong admin token.";
         return show(&nonce, StatusCode::UNAUTHORIZED, "", error, next);

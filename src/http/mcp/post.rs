@@ -78,7 +78,7 @@ async fn reply(
     let is_allowed = origins.is_some_and(|origins| origins.allow(&parts.headers));
     check_head(parts, is_allowed)?;
     request::refuse_parameters(parts.uri.query()).map_err(refused)?;
-    let call = match Call::identify(service, parts, caller, deadline) {
+    let call = match Call::identify(service, parts, caller, deadline).await {
         // With a known key, the error is sent under the id of the message, which clients expect.
         Err(problem) if caller.key.is_some() => Err(problem),
         call => Ok(call.map_err(refused)?),
@@ -274,7 +274,7 @@ async fn ask(call: Call<'_>, tool: Tool, target: &Target) -> Result<(Outcome, He
         Tool::Company => details::company(&call, &target.segment).await,
         Tool::Changes => changes::answer(&call).await,
     }?;
-    let usage = usage(&call, tool, &answer.headers);
+    let usage = usage(&call, tool, &answer.headers).await;
     let body = to_bytes(answer.body, usize::MAX).await;
     let body = body.map_err(|error| Problem::internal(&error))?;
     let outcome = Outcome::of_body(tool, target, &body, Some(usage))?;
@@ -284,15 +284,18 @@ async fn ask(call: Call<'_>, tool: Tool, target: &Target) -> Result<(Outcome, He
 }
 
 /// The charge for an answer, from its headers, and the units left of the key's quota.
-fn usage(call: &Call<'_>, tool: Tool, headers: &Headers) -> Usage {
+async fn usage(call: &Call<'_>, tool: Tool, headers: &Headers) -> Usage {
     let find = |name: HeaderName| headers.iter().find(|(known, _)| *known == name);
     let number = |name| find(name)?.1.to_str().ok()?.parse().ok();
-    // The answer may already be paid for, so failing to read the quota is not an error.
-    let unused = || charging::unused(call, tool.counter()).ok().flatten();
+    let remaining = match number(REMAINING) {
+        Some(remaining) => Some(remaining),
+        // The answer may already be paid for, so failing to read the quota is not an error.
+        None => charging::unused(call, tool.counter()).await.ok().flatten(),
+    };
     Usage {
         charged: number(CHARGED).unwrap_or(0),
         unit: tool.counter().as_str(),
-        remaining: number(REMAINING).or_else(unused),
+        remaining,
         replayed: find(REPLAYED).is_some(),
     }
 }

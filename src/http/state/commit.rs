@@ -18,6 +18,7 @@ use tokio::sync::oneshot;
 
 use super::files::{Files, LostFile};
 use super::kept_store::{self, KeptBatch, Removal};
+use super::pace::{Arrival, Arrivals};
 use super::turn::Turn;
 use super::usage_store::UsageBatch;
 use super::{ExportCharge, KeptFull, KeptLimits, NewReplay};
@@ -44,6 +45,8 @@ pub(crate) struct Charge {
     pub(crate) kept: Option<Kept>,
     /// Dropped when the outcome is known, before the request learns it.
     pub(crate) guard: Option<Arc<dyn Send + Sync>>,
+    /// Dropped when the charge is in the queue.
+    pub(crate) arrival: Option<Arrival>,
 }
 
 /// What is stored with a charge under an idempotency key.
@@ -80,6 +83,9 @@ pub(crate) enum ChargeError {
 
 pub(super) type Outcome = Result<Charged, ChargeError>;
 
+/// The outcome for a request, which is under way again until it has received it.
+pub(super) type Reply = (Outcome, Arrival);
+
 /// A charge that its request may withdraw until a commit takes it.
 #[derive(Clone)]
 pub(super) struct Slot(Arc<Mutex<Option<Charge>>>);
@@ -87,13 +93,13 @@ pub(super) struct Slot(Arc<Mutex<Option<Charge>>>);
 /// A charge in the queue.
 pub(super) struct Waiting {
     pub(super) slot: Slot,
-    pub(super) reply: oneshot::Sender<Outcome>,
+    pub(super) reply: oneshot::Sender<Reply>,
 }
 
 /// A charge that belongs to a commit. If it is dropped without a reply, the outcome is uncertain.
 struct Taken {
     charge: Charge,
-    reply: oneshot::Sender<Outcome>,
+    reply: oneshot::Sender<Reply>,
 }
 
 /// Everything that commits share.
@@ -103,6 +109,7 @@ pub(super) struct Committer {
     pub(super) files: Arc<Files>,
     pub(super) recorded: Arc<Recorded>,
     pub(super) kept: KeptLimits,
+    pub(super) arrivals: Arrivals,
     #[cfg(test)]
     pub(super) before_commit: Hook,
 }
@@ -171,10 +178,10 @@ impl Waiting {
 }
 
 impl Taken {
-    fn tell(self, outcome: Outcome) {
+    fn tell(self, outcome: Outcome, arrivals: &Arrivals) {
         drop(self.charge.guard);
         // If the client has gone, it can still repeat the request for free.
-        let _ = self.reply.send(outcome);
+        let _ = self.reply.send((outcome, arrivals.enter()));
     }
 }
 
@@ -193,7 +200,7 @@ impl Committer {
             Err(failure) => {
                 let taken: Vec<Taken> = batch.into_iter().filter_map(Waiting::taken).collect();
                 note_written(!failure.is_of_writing());
-                return fail(taken, &failure);
+                return self.fail(taken, &failure);
             }
         };
         let taken: Vec<Taken> = batch.into_iter().filter_map(Waiting::taken).collect();
@@ -214,13 +221,39 @@ impl Committer {
                         let recorded = &self.recorded[taken.charge.counter.index()];
                         recorded.fetch_add(charged.units, Ordering::Relaxed);
                     }
-                    taken.tell(outcome);
+                    taken.tell(outcome, &self.arrivals);
                 }
             }
             Err(failure) => {
                 note_written(!failure.is_of_writing());
-                fail(taken, &failure);
+                self.fail(taken, &failure);
             }
+        }
+    }
+
+    /// Sends each request of a batch that was not committed the error.
+    fn fail(&self, taken: Vec<Taken>, failure: &Failure) {
+        let charges = taken.len();
+        let outcome = match failure {
+            Failure::RolledBack(error) => {
+                tracing::error!(%error, charges, "charges cannot be written");
+                ChargeError::Unavailable
+            }
+            Failure::Lost(error) => {
+                tracing::error!(%error, charges, "charges are not written");
+                ChargeError::Unavailable
+            }
+            Failure::Uncertain(error) => {
+                tracing::error!(%error, charges, "it is not certain whether charges were written");
+                ChargeError::Uncertain
+            }
+            Failure::LostSince(error) => {
+                tracing::error!(%error, charges, "charges were written into a file that is lost");
+                ChargeError::Uncertain
+            }
+        };
+        for taken in taken {
+            taken.tell(Err(outcome), &self.arrivals);
         }
     }
 
@@ -278,31 +311,6 @@ fn is_surely_rolled_back(error: &rusqlite::Error) -> bool {
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::DiskFull
     );
     is_refused || error.extended_code == rusqlite::ffi::SQLITE_IOERR_WRITE
-}
-
-fn fail(taken: Vec<Taken>, failure: &Failure) {
-    let charges = taken.len();
-    let outcome = match failure {
-        Failure::RolledBack(error) => {
-            tracing::error!(%error, charges, "charges cannot be written");
-            ChargeError::Unavailable
-        }
-        Failure::Lost(error) => {
-            tracing::error!(%error, charges, "charges are not written");
-            ChargeError::Unavailable
-        }
-        Failure::Uncertain(error) => {
-            tracing::error!(%error, charges, "it is not certain whether charges were written");
-            ChargeError::Uncertain
-        }
-        Failure::LostSince(error) => {
-            tracing::error!(%error, charges, "charges were written into a file that is lost");
-            ChargeError::Uncertain
-        }
-    };
-    for taken in taken {
-        taken.tell(Err(outcome));
-    }
 }
 
 impl<'t> Recording<'t> {

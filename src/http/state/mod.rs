@@ -1,6 +1,6 @@
 //! The persistent state in one SQLite file: keys, usage, idempotency records, the admin token.
 //!
-//! Reads use a few connections of their own and never wait for writes. All writes of requests go through
+//! Reads use a few connections and threads of their own (`readers`) and never wait for writes. All writes of requests go through
 //! one thread (`writer`), which commits everything that has arrived since the last commit together: an
 //! fsync takes milliseconds, and many requests share it.
 
@@ -13,6 +13,8 @@ mod files;
 mod kept_store;
 mod key_pages;
 mod key_store;
+mod pace;
+mod readers;
 mod replay_store;
 mod schema;
 mod turn;
@@ -34,6 +36,8 @@ pub(crate) use export_store::{ExportCharge, ExportName};
 pub(crate) use files::LostFile;
 pub(crate) use kept_store::{KeptFull, KeptLimits};
 pub(crate) use key_pages::{KeyPage, KeysWanted};
+pub(crate) use pace::Arrival;
+pub(crate) use readers::{NotRead, Readers};
 pub(crate) use replay_store::{NewReplay, StoredReplay};
 pub(crate) use writer::Writer;
 
@@ -42,7 +46,8 @@ use clock::Clock;
 use files::Files;
 use turn::Turn;
 
-/// Connections kept for reading. Reads take microseconds, so a few serve many workers.
+/// Connections kept for reading: one for each thread that reads for requests, the others for the dashboard
+/// and the follower.
 const IDLE_READERS: usize = 8;
 
 /// The state file of a service: keys, usage and idempotency records.

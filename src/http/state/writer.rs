@@ -1,6 +1,7 @@
 //! The thread that writes charges, and its queue.
 //!
-//! Each commit takes all charges that have arrived since the last one (`commit`). A request waits until
+//! Each commit takes all charges that have arrived since the last one (`commit`), and begins when those that
+//! are about to arrive have arrived (`pace`). A request waits until
 //! its deadline and then withdraws its charge; if a commit has already taken the charge, it waits a
 //! little longer for the outcome. The charge of a dropped request is withdrawn, too.
 //!
@@ -17,22 +18,16 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use super::clock::Clock;
-use super::commit::{Charge, ChargeError, Committer, Outcome, Recorded, Slot, Waiting};
+use super::commit::{Charge, ChargeError, Committer, Outcome, Recorded, Reply, Slot, Waiting};
 use super::files::Files;
 use super::kept_store::Removal;
+use super::pace::{Arrival, Arrivals, Pace, Step};
 use super::turn::Turn;
 use super::{KeptLimits, State, StateError, schema};
 use crate::http::metering::Counter;
 
 /// Charges per commit: enough for all concurrent requests, few enough to bound its time.
 const MAX_BATCH: usize = 512;
-/// Commits of at least this many charges are paced. Smaller ones are not, so that a client which sends one
-/// request after another never waits.
-const PACED_BATCH: usize = 8;
-/// The shortest time from one paced commit to the next. At 20,000 requests per second a commit then
-/// holds 40 charges instead of 13, which takes a sixth off the work of a request
-/// (`benches/load`).
-const COMMIT_INTERVAL: Duration = Duration::from_millis(2);
 /// How long a request waits after its deadline for a commit that has taken its charge: longer than an fsync
 /// on a busy disk, shorter than the time-outs of clients.
 const COMMIT_GRACE: Duration = Duration::from_secs(2);
@@ -54,6 +49,7 @@ const RESTART_PAUSE: Duration = Duration::from_millis(500);
 pub(crate) struct Writer {
     queue: Mutex<Option<SyncSender<Waiting>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    arrivals: Arrivals,
     status: Arc<Status>,
     recorded: Arc<Recorded>,
 }
@@ -75,6 +71,7 @@ struct Start {
     clock: Clock,
     files: Arc<Files>,
     queue: Receiver<Waiting>,
+    arrivals: Arrivals,
     status: Arc<Status>,
     recorded: Arc<Recorded>,
     kept: KeptLimits,
@@ -85,7 +82,7 @@ struct Start {
 /// A waiting charge of a request. Dropping this withdraws the charge if it has not been taken.
 struct Pending {
     slot: Slot,
-    outcome: oneshot::Receiver<Outcome>,
+    reply: oneshot::Receiver<Reply>,
 }
 
 impl Writer {
@@ -98,11 +95,13 @@ impl Writer {
         let (sender, queue) = sync_channel(queue_length);
         let status = Arc::new(Status::default());
         let recorded = Arc::new(Recorded::default());
+        let arrivals = Arrivals::default();
         let start = Start {
             path: state.path.clone(),
             clock: state.clock.clone(),
             files: Arc::clone(&state.files),
             queue,
+            arrivals: arrivals.clone(),
             status: Arc::clone(&status),
             recorded: Arc::clone(&recorded),
             kept,
@@ -118,9 +117,15 @@ impl Writer {
         Ok(Writer {
             queue: Mutex::new(Some(sender)),
             thread: Mutex::new(Some(thread)),
+            arrivals,
             status,
             recorded,
         })
+    }
+
+    /// A request that will be charged, unless it ends before. Commits wait a little for it.
+    pub(crate) fn arrive(&self) -> Arrival {
+        self.arrivals.enter()
     }
 
     /// Records a charge and returns when it is durable or has failed.
@@ -129,20 +134,22 @@ impl Writer {
     /// The charge was not recorded, except for [`ChargeError::Uncertain`].
     pub(crate) async fn charge(&self, charge: Charge, deadline: tokio::time::Instant) -> Outcome {
         let mut pending = self.enqueue(charge)?;
-        match tokio::time::timeout_at(deadline, &mut pending.outcome).await {
-            Ok(outcome) => pending.known(outcome.ok()),
+        match tokio::time::timeout_at(deadline, &mut pending.reply).await {
+            Ok(reply) => pending.known(reply.ok()),
             Err(_) => pending.give_up().await,
         }
     }
 
-    fn enqueue(&self, charge: Charge) -> Result<Pending, ChargeError> {
+    fn enqueue(&self, mut charge: Charge) -> Result<Pending, ChargeError> {
+        // Dropped when the charge is in the queue.
+        let _arrival = charge.arrival.take();
         let queue = lock(&self.queue);
         let queue = queue.as_ref().ok_or(ChargeError::Unavailable)?;
-        let (reply, outcome) = oneshot::channel();
+        let (sender, reply) = oneshot::channel();
         let slot = Slot::new(charge);
         let waiting = Waiting {
             slot: slot.clone(),
-            reply,
+            reply: sender,
         };
         self.status.waiting.fetch_add(1, Ordering::Relaxed);
         if let Err(refused) = queue.try_send(waiting) {
@@ -152,7 +159,7 @@ impl Writer {
                 TrySendError::Disconnected(_) => ChargeError::Unavailable,
             });
         }
-        Ok(Pending { slot, outcome })
+        Ok(Pending { slot, reply })
     }
 
     /// The number of waiting charges.
@@ -219,9 +226,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Pending {
     /// Interprets the reply; `None` means that the writer dropped the charge without an outcome.
-    fn known(&self, told: Option<Outcome>) -> Outcome {
-        match told {
-            Some(outcome) => outcome,
+    fn known(&self, reply: Option<Reply>) -> Outcome {
+        match reply {
+            Some((outcome, _arrival)) => outcome,
             None if self.slot.take().is_some() => Err(ChargeError::Unavailable),
             None => Err(ChargeError::Uncertain),
         }
@@ -232,8 +239,8 @@ impl Pending {
         if self.slot.take().is_some() {
             return Err(ChargeError::TimedOut);
         }
-        match tokio::time::timeout(COMMIT_GRACE, &mut self.outcome).await {
-            Ok(outcome) => self.known(outcome.ok()),
+        match tokio::time::timeout(COMMIT_GRACE, &mut self.reply).await {
+            Ok(reply) => self.known(reply.ok()),
             Err(_) => Err(ChargeError::Uncertain),
         }
     }
@@ -253,6 +260,7 @@ impl Start {
             files: Arc::clone(&self.files),
             recorded: Arc::clone(&self.recorded),
             kept: self.kept,
+            arrivals: self.arrivals.clone(),
             #[cfg(test)]
             before_commit: self.before_commit.clone(),
         })
@@ -287,20 +295,18 @@ impl Start {
     }
 
     fn write_all(&self, committer: &mut Committer) {
-        let mut next_commit = Instant::now();
+        let mut pace = Pace::default();
         let mut next_removal = Instant::now();
         loop {
             let wait = next_removal.saturating_duration_since(Instant::now());
             match self.queue.recv_timeout(wait) {
                 Ok(first) => {
-                    std::thread::sleep(next_commit.saturating_duration_since(Instant::now()));
+                    self.wait_for_arrivals(&mut pace);
                     let batch = self.gather(first);
-                    if batch.len() >= PACED_BATCH {
-                        next_commit = Instant::now() + COMMIT_INTERVAL;
-                    }
                     committer.commit(batch, self.now(), |is_written| {
                         self.note_written(is_written)
                     });
+                    pace.committed(Instant::now());
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -310,6 +316,18 @@ impl Start {
                     self.note_written(committer.try_to_write());
                 }
                 next_removal = Instant::now() + self.remove_expired(committer);
+            }
+        }
+    }
+
+    /// Waits while charges are about to arrive and the commit has room for them.
+    fn wait_for_arrivals(&self, pace: &mut Pace) {
+        loop {
+            let has_room = self.status.waiting.load(Ordering::Relaxed) < MAX_BATCH;
+            match pace.next(has_room && self.arrivals.are_under_way(), Instant::now()) {
+                Step::Commit => return,
+                Step::GiveUp => return self.arrivals.forget(),
+                Step::Pause(pause) => std::thread::sleep(pause),
             }
         }
     }

@@ -27,6 +27,7 @@ impl Fixture {
                 bytes_per_key: u64::MAX,
                 bytes: u64::MAX,
             },
+            arrivals: Arrivals::default(),
             before_commit: Hook::default(),
         };
         Fixture {
@@ -52,7 +53,7 @@ impl Fixture {
             .unzip();
         self.committer.commit(batch, now, |_| ());
         told.into_iter()
-            .map(|mut told| told.try_recv().ok())
+            .map(|mut told| told.try_recv().ok().map(|(outcome, _)| outcome))
             .collect()
     }
 
@@ -81,6 +82,7 @@ fn charge(units: u64, quota: Option<u64>, name: Option<usize>) -> Charge {
         quota,
         kept,
         guard: None,
+        arrival: None,
     }
 }
 

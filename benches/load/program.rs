@@ -1,0 +1,76 @@
+//! A program under test: `signaldex serve` over an index, with a key and a state of its own.
+
+use std::error::Error;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use signaldex::sample;
+
+/// A running program, which ends when this is dropped.
+pub(crate) struct Program {
+    child: Child,
+    pub(crate) address: SocketAddr,
+    pub(crate) key: String,
+}
+
+impl Program {
+    /// Starts a program with a new state in a folder.
+    pub(crate) fn start(path: &str, index: &Path, state: &Path) -> Result<Program, Box<dyn Error>> {
+        let rate = u32::MAX.to_string();
+        let created = Command::new(path)
+            .args(["keys", "create", "--name", "load", "--rate", &rate])
+            .args(["--burst", &rate, "--state"])
+            .arg(state)
+            .output()?;
+        let created: serde_json::Value = serde_json::from_slice(&created.stdout)?;
+        let key = created["key"]
+            .as_str()
+            .ok_or("the program creates no key")?;
+        let mut child = Command::new(path)
+            .arg("serve")
+            .arg(index)
+            .args(["--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0"])
+            .args(["--log", "off", "--as-of", &sample::AS_OF.to_string()])
+            .arg("--state")
+            .arg(state)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let mut line = String::new();
+        let errors = child.stderr.as_mut().ok_or("no standard error")?;
+        BufReader::new(errors).read_line(&mut line)?;
+        let address = line
+            .split("http://")
+            .nth(1)
+            .and_then(|rest| rest.split(',').next());
+        Ok(Program {
+            address: address.ok_or("the program does not listen")?.parse()?,
+            key: key.to_owned(),
+            child,
+        })
+    }
+
+    /// The processor time that the program has used, of all its threads.
+    pub(crate) fn cpu_time(&self) -> Result<Duration, Box<dyn Error>> {
+        // Linux counts in hundredths of a second, whatever the kernel's own ticks are.
+        const TICK: Duration = Duration::from_millis(10);
+        const USER: usize = 11;
+        let text = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        // The name of the program, in parentheses, may have spaces.
+        let (_, fields) = text.rsplit_once(") ").ok_or("an unknown format")?;
+        let ticks = fields.split(' ').skip(USER).take(2);
+        let ticks: u32 = ticks.map(str::parse::<u32>).sum::<Result<u32, _>>()?;
+        Ok(TICK * ticks)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It has nothing that is needed any more.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
