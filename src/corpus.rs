@@ -16,7 +16,7 @@ use arc_swap::ArcSwapOption;
 use time::Date;
 
 use crate::digest::Digest;
-use crate::json::{ChangesAnswer, CompanyDetail, Data, SearchAnswer, SignalDetail};
+use crate::json::{ChangesAnswer, CompanyDetail, Data, Rendering, SearchAnswer, SignalDetail};
 use crate::plan::Cost;
 use crate::query::{Cursor, Facet};
 use crate::{
@@ -72,12 +72,14 @@ pub(crate) trait Corpus: Send + Sync {
         Ok(self.view())
     }
 
-    /// A page of signals, rendered as JSON.
+    /// A page of signals, rendered as JSON. It ends early, with its cursor, before it has more than
+    /// [`PAGE_BYTES_MAX`](crate::query::limits::PAGE_BYTES_MAX) bytes.
     fn page<'a>(
         &'a self,
         at: &'a CorpusView,
         query: &'a Query,
         today: Date,
+        rendering: Rendering,
     ) -> CorpusFuture<'a, RenderedPage>;
 
     /// The exact number of matches.
@@ -96,7 +98,7 @@ pub(crate) trait Corpus: Send + Sync {
         today: Date,
     ) -> CorpusFuture<'a, Facets>;
 
-    /// The changes after a position.
+    /// The changes after a position. They end early as a page does.
     fn changes<'a>(
         &'a self,
         _at: &'a CorpusView,
@@ -191,7 +193,29 @@ pub(crate) struct RenderedPage {
     /// One item for each id.
     pub(crate) answer: SearchAnswer,
     pub(crate) next_cursor: Option<Cursor>,
+    /// Whether the page has fewer signals than it would, because they are large.
+    pub(crate) ends_early: bool,
     pub(crate) rows_checked: u64,
+}
+
+impl RenderedPage {
+    /// Keeps the first signals. The cursor then follows the last of them.
+    pub(crate) fn truncate(&mut self, length: usize, query: &Query, today: Date) {
+        self.ids.truncate(length);
+        self.answer.truncate(length);
+        if let Some(&last) = self.ids.last() {
+            self.next_cursor = Some(query.cursor_after(last, today));
+        }
+    }
+
+    /// Ends a page early whose answer has no room for all of its signals.
+    pub(crate) fn ended(mut self, query: &Query, today: Date) -> RenderedPage {
+        if self.answer.len() < self.ids.len() {
+            self.ends_early = true;
+            self.truncate(self.answer.len(), query, today);
+        }
+        self
+    }
 }
 
 /// A request for changes.
@@ -204,6 +228,7 @@ pub(crate) struct ChangesRequest {
     pub(crate) since: Option<Position>,
     /// The maximum number of signals in the answer.
     pub(crate) upserts_max: usize,
+    pub(crate) rendering: Rendering,
 }
 
 /// A page of changes.
@@ -295,8 +320,9 @@ impl Corpus for LocalCorpus {
         at: &'a CorpusView,
         query: &'a Query,
         today: Date,
+        rendering: Rendering,
     ) -> CorpusFuture<'a, RenderedPage> {
-        at_once(at, move |snapshot| page(snapshot, query, today))
+        at_once(at, move |snapshot| page(snapshot, query, today, rendering))
     }
 
     fn count<'a>(
@@ -414,19 +440,30 @@ fn cost(of: impl FnOnce() -> Cost) -> Cost {
     catch_damage(of).unwrap_or(0)
 }
 
-fn page(snapshot: &Snapshot, query: &Query, today: Date) -> Result<RenderedPage> {
+/// As [`Corpus::page`], of a local index.
+pub(crate) fn page(
+    snapshot: &Snapshot,
+    query: &Query,
+    today: Date,
+    rendering: Rendering,
+) -> Result<RenderedPage> {
     let page = snapshot.search(query, today);
-    let mut answer = SearchAnswer::with_capacity(page.len());
+    let mut answer = SearchAnswer::with_capacity(page.len(), rendering);
     snapshot.visit_records(&page, |signal, company_name| {
-        answer.push(signal, company_name);
-        ControlFlow::Continue(())
+        if answer.push(signal, company_name) {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     })?;
-    Ok(RenderedPage {
+    let rendered = RenderedPage {
         ids: page.ids().collect(),
         answer,
         next_cursor: page.next_cursor().cloned(),
+        ends_early: false,
         rows_checked: page.rows_checked(),
-    })
+    };
+    Ok(rendered.ended(query, today))
 }
 
 fn changes(
@@ -434,7 +471,7 @@ fn changes(
     request: &ChangesRequest,
     today: Date,
 ) -> Result<Result<RenderedChanges, PositionError>> {
-    let mut answer = ChangesAnswer::new();
+    let mut answer = ChangesAnswer::new(request.rendering);
     let Some(since) = &request.since else {
         return Ok(Ok(RenderedChanges {
             body: answer.finish(&snapshot.position().to_string(), false),
@@ -447,12 +484,18 @@ fn changes(
     };
     let mut upserts = 0;
     for _ in 0..request.limit {
+        let before = changes.position();
         let Some(change) = changes.next() else {
             break;
         };
         let change = change?;
+        if !answer.push(&change) {
+            return Ok(Ok(RenderedChanges {
+                body: answer.finish(&before.to_string(), true),
+                upserts: upserts as u64,
+            }));
+        }
         upserts += usize::from(matches!(change, Change::Upsert { .. }));
-        answer.push(&change);
         if upserts >= request.upserts_max {
             break;
         }

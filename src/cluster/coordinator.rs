@@ -17,7 +17,7 @@ use super::nodes::Nodes;
 use super::placement::shard_of;
 use super::question::Wanted;
 use crate::corpus::{ClusterStatus, Corpus, CorpusFuture, CorpusView, RenderedPage, Unanswered};
-use crate::json::SearchAnswer;
+use crate::json::{Rendering, SearchAnswer};
 use crate::query::{Facet, Start};
 use crate::{Error, FacetQuery, Facets, Filter, Query, SignalId};
 
@@ -93,6 +93,7 @@ impl Coordinator {
         at: &CorpusView,
         query: &Query,
         today: Date,
+        rendering: Rendering,
     ) -> Result<RenderedPage, Unanswered> {
         let start = match query.start() {
             Start::First => Start::First,
@@ -104,7 +105,7 @@ impl Coordinator {
         };
         // One more than the page, to know whether there is a next page.
         let part = query.part(start, query.limit() + 1);
-        page_rows(self.rows(at, part, today, true).await?)
+        page_rows(self.rows(at, part, today, Some(rendering)).await?)
             .map(|rows| page_of(query, today, rows))
             .map_err(Unanswered::Failed)
     }
@@ -122,7 +123,7 @@ impl Coordinator {
         if skipped == 0 {
             return Ok(Some(Start::First));
         }
-        let rows = self.rows(at, query.part(Start::First, skipped), today, false);
+        let rows = self.rows(at, query.part(Start::First, skipped), today, None);
         let rows = rows.await?;
         let last = rows.get(skipped - 1).and_then(|row| SignalId::new(row.id));
         Ok(last.map(|last| Start::After(query.cursor_after(last, today))))
@@ -133,13 +134,13 @@ impl Coordinator {
         at: &CorpusView,
         query: Query,
         today: Date,
-        with_items: bool,
+        rendering: Option<Rendering>,
     ) -> Result<Vec<Row>, Unanswered> {
         let shards = self.shards(at, query.filter());
         let wanted = Wanted::Rows {
             query: Box::new(query),
             today,
-            with_items,
+            rendering,
         };
         let answer = self.ask(at, &shards, wanted).await?;
         answer.rows().map_err(Unanswered::Failed)
@@ -178,7 +179,7 @@ impl Coordinator {
             Wanted::Rows {
                 query: Box::new(query.part(Start::First, query.limit() + 1)),
                 today,
-                with_items: true,
+                rendering: Some(Rendering::Whole),
             }
         };
         self.explain_wanted(&view, &shards, &wanted)
@@ -232,8 +233,9 @@ impl Corpus for Coordinator {
         at: &'a CorpusView,
         query: &'a Query,
         today: Date,
+        rendering: Rendering,
     ) -> CorpusFuture<'a, RenderedPage> {
-        Box::pin(self.admitted(self.find(at, query, today)))
+        Box::pin(self.admitted(self.find(at, query, today, rendering)))
     }
 
     fn count<'a>(
@@ -296,7 +298,7 @@ impl Corpus for Coordinator {
 }
 
 /// The rows with checked ids.
-fn page_rows(rows: Vec<Row>) -> crate::Result<Vec<(SignalId, Bytes)>> {
+pub(super) fn page_rows(rows: Vec<Row>) -> crate::Result<Vec<(SignalId, Bytes)>> {
     let row = |row: Row| {
         let id = SignalId::new(row.id);
         id.map(|id| (id, row.bytes))
@@ -305,22 +307,29 @@ fn page_rows(rows: Vec<Row>) -> crate::Result<Vec<(SignalId, Bytes)>> {
     rows.into_iter().map(row).collect()
 }
 
-/// Creates a page from its rows and possibly one more.
-fn page_of(query: &Query, today: Date, mut rows: Vec<(SignalId, Bytes)>) -> RenderedPage {
+/// Creates a page from its rows and possibly one more. The first row that is empty or has no room ends it.
+pub(super) fn page_of(
+    query: &Query,
+    today: Date,
+    mut rows: Vec<(SignalId, Bytes)>,
+) -> RenderedPage {
     let has_more = rows.len() > query.limit();
     rows.truncate(query.limit());
-    let mut answer = SearchAnswer::with_capacity(rows.len());
-    let mut ids = Vec::with_capacity(rows.len());
-    for (id, item) in rows {
-        ids.push(id);
-        answer.push_written(&item);
+    let mut answer = SearchAnswer::with_capacity(rows.len(), Rendering::Whole);
+    for (_, item) in &rows {
+        if item.is_empty() || !answer.push_written(item) {
+            break;
+        }
     }
+    let ids: Vec<SignalId> = rows.into_iter().map(|(id, _)| id).collect();
     let last = ids.last().filter(|_| has_more);
-    RenderedPage {
+    let page = RenderedPage {
         next_cursor: last.map(|&last| query.cursor_after(last, today)),
         answer,
         ids,
+        ends_early: false,
         // Counted by the node that checked them.
         rows_checked: 0,
-    }
+    };
+    page.ended(query, today)
 }

@@ -15,13 +15,14 @@ use time::Date;
 
 use super::answer::Row;
 use super::generation::SHARDS_MAX;
+use crate::json::Rendering;
 use crate::query::dates::{day_number, day_of_number};
 use crate::query::limits::WRITTEN_BYTES_MAX;
 use crate::query::{Facet, InvalidQuery, Order, Start};
 use crate::{Error, FacetQuery, Filter, Query, Result, SignalId};
 
 /// The version that this release writes and reads.
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 
 /// Maximum bytes of a question: a query, up to five bytes per shard, and a little more.
 pub(super) const BYTES_MAX: usize = WRITTEN_BYTES_MAX + 5 * SHARDS_MAX as usize + 1024;
@@ -47,11 +48,12 @@ pub(super) struct Question {
 /// The requested result.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Wanted {
-    /// The first `limit` rows of a result, rendered or only as ids.
+    /// The first `limit` rows of a result, rendered or only as ids. Where rendered rows have more bytes than a page, the
+    /// last ones are empty.
     Rows {
         query: Box<Query>,
         today: Date,
-        with_items: bool,
+        rendering: Option<Rendering>,
     },
     /// The number of matches.
     Count { filter: Box<Filter>, today: Date },
@@ -81,7 +83,7 @@ enum WantedText {
         query: String,
         limit: usize,
         today: i32,
-        with_items: bool,
+        rendering: Option<Rendering>,
     },
     Count {
         filter: String,
@@ -179,6 +181,14 @@ impl Wanted {
         }
     }
 
+    /// How rows are rendered.
+    pub(super) fn rendering(&self) -> Rendering {
+        match self {
+            Wanted::Rows { rendering, .. } => rendering.unwrap_or(Rendering::Whole),
+            _ => Rendering::Whole,
+        }
+    }
+
     /// The first rows of several sorted runs.
     pub(super) fn first_rows(&self, mut rows: Vec<Row>) -> Vec<Row> {
         // A stable sort merges runs.
@@ -238,13 +248,13 @@ impl WantedText {
             Wanted::Rows {
                 query,
                 today,
-                with_items,
+                rendering,
             } => WantedText::Rows {
                 // A placeholder: the real limit may exceed that of a page.
                 query: query.part(query.start().clone(), 1).to_string(),
                 limit: query.limit(),
                 today: day_number(*today),
-                with_items: *with_items,
+                rendering: *rendering,
             },
             Wanted::Count { filter, today } => WantedText::Count {
                 filter: filter.to_string(),
@@ -267,13 +277,13 @@ impl WantedText {
                 query,
                 limit,
                 today,
-                with_items,
+                rendering,
             } => {
                 let query: Query = query.parse().map_err(malformed)?;
                 Wanted::Rows {
                     query: Box::new(query.part(query.start().clone(), limit)),
                     today: day(today)?,
-                    with_items,
+                    rendering,
                 }
             }
             WantedText::Count { filter, today } => Wanted::Count {

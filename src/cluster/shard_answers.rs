@@ -9,6 +9,7 @@ use super::answer::{Answer, Row, values_of};
 use super::question::Wanted;
 use crate::corpus::{company_answer, signal_answer};
 use crate::json::search_item;
+use crate::query::limits::PAGE_BYTES_MAX;
 use crate::{Page, Result, Snapshot, catch_damage};
 
 /// The result of one shard.
@@ -32,10 +33,10 @@ fn search(shard: &Snapshot, wanted: &Wanted) -> Result<Found> {
         Wanted::Rows {
             query,
             today,
-            with_items,
+            rendering,
         } => {
             let page = shard.search(query, *today);
-            if *with_items {
+            if rendering.is_some() {
                 return Ok(Found::Page(page));
             }
             let ids = page.ids().map(|id| row(id.get(), Vec::new()));
@@ -87,23 +88,46 @@ pub(super) fn merged(
 /// Renders the rows of these pages that are among the first of all.
 fn rendered(wanted: &Wanted, shards: &[Arc<Snapshot>], pages: &[Page]) -> Result<Answer> {
     let mut rows = Vec::new();
+    // Invariant: the rows are the first ones of the pages so far, and those past a page's bytes are empty.
     for ((shard, page), shown) in shards.iter().zip(pages).zip(shown(wanted, pages)) {
-        // They are the first rows of each page.
-        let mut left = shown;
-        if left == 0 {
-            continue;
-        }
-        shard.visit_records(page, |signal, company_name| {
-            rows.push(row(signal.id.get(), search_item(signal, company_name)));
-            left -= 1;
-            if left == 0 {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        })?;
+        rows.extend(rendered_rows(wanted, shard, page, shown)?);
+        rows = wanted.first_rows(rows);
+        empty_past_page(&mut rows);
     }
-    Ok(Answer::Rows(wanted.first_rows(rows)))
+    Ok(Answer::Rows(rows))
+}
+
+/// The first rows of a shard's page, empty past a page's bytes.
+fn rendered_rows(wanted: &Wanted, shard: &Snapshot, page: &Page, shown: usize) -> Result<Vec<Row>> {
+    let mut rows = Vec::with_capacity(shown);
+    if shown == 0 {
+        return Ok(rows);
+    }
+    let (rendering, mut bytes) = (wanted.rendering(), 0);
+    shard.visit_records(page, |signal, company_name| {
+        let item = search_item(signal, company_name, rendering);
+        bytes += item.len();
+        rows.push(row(signal.id.get(), item));
+        if rows.len() == shown || bytes > PAGE_BYTES_MAX {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    })?;
+    let rest = page.ids().take(shown).skip(rows.len());
+    rows.extend(rest.map(|id| row(id.get(), Vec::new())));
+    Ok(rows)
+}
+
+/// Empties the rows that no page of the merged answer has room for.
+fn empty_past_page(rows: &mut [Row]) {
+    let mut bytes = 0;
+    for row in rows {
+        if bytes > PAGE_BYTES_MAX {
+            row.bytes = Bytes::new();
+        }
+        bytes += row.bytes.len();
+    }
 }
 
 /// The number of rows of each page that are among the first of all.
@@ -125,3 +149,6 @@ fn shown(wanted: &Wanted, pages: &[Page]) -> Vec<usize> {
     }
     shown
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,7 @@ use crate::corpus::{
     ChangesRequest, Corpus, CorpusFuture, CorpusView, ExportRequest, QueryKind, RenderedChanges,
     RenderedPage, Unanswered,
 };
+use crate::json::Rendering;
 use crate::query::Facet;
 use crate::{FacetQuery, Facets, Filter, PositionError, Query, SignalId};
 
@@ -33,15 +34,16 @@ pub(super) async fn page(
     call: &Call<'_>,
     view: &Arc<CorpusView>,
     query: &Query,
+    rendering: Rendering,
 ) -> Result<RenderedPage, Problem> {
     let asked = Asked::new(QueryKind::Page, query.filter());
     let today = call.today;
     if !is_expensive(call, view, asked) {
-        let page = call.service.corpus.page(view, query, today);
+        let page = call.service.corpus.page(view, query, today, rendering);
         return timed(call, asked, page).await;
     }
     let (corpus, view, owned) = (corpus(call), Arc::clone(view), query.clone());
-    let work = async move { clocked(corpus.page(&view, &owned, today)).await };
+    let work = async move { clocked(corpus.page(&view, &owned, today, rendering)).await };
     on_pool(call, asked, work).await
 }
 

@@ -17,6 +17,7 @@ use super::principal::Principal;
 use super::problem::{Code, Problem};
 use super::service::Shared;
 use super::state::Arrival;
+use crate::json::Rendering;
 
 const NO_KEY: &str =
     "Send a whole key, which begins with sdx_, in one header: Authorization: Bearer <API_KEY>.";
@@ -46,6 +47,7 @@ pub(super) struct Call<'a> {
     pub(super) today: Date,
     /// Set while commits wait for the charge of this request.
     arrival: Mutex<Option<Arrival>>,
+    pub(super) rendering: Rendering,
 }
 
 impl<'a> Call<'a> {
@@ -100,6 +102,7 @@ impl<'a> Call<'a> {
             deadline,
             today: service.today_at(now),
             arrival: Mutex::default(),
+            rendering: Rendering::Whole,
         })
     }
 

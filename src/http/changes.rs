@@ -12,6 +12,7 @@ use super::problem::{Code, Problem};
 use super::replay::{self, Attempt, IdempotencyGuard, Replay};
 use super::search::{CHARGED, priced, tagged};
 use crate::corpus::{ChangesRequest, CorpusView, RenderedChanges};
+use crate::json::Rendering;
 use crate::query::{ChangesQuery, ErrorCode, ParameterError, SINCE};
 use crate::{ParsePositionError, Position, PositionError};
 
@@ -23,7 +24,7 @@ struct Poll<'a> {
 }
 
 pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
-    let request = parse(call.query())?;
+    let mut request = parse(call.query())?;
     let replay = Replay::of(call, || parameters_of(&request))?;
     let guard = match &replay {
         None => None,
@@ -33,6 +34,10 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
         },
     };
     let view = call.service.corpus.trusted_view()?;
+    // A kept answer is repeated to whoever asks by its name, so it is whole.
+    if replay.is_none() {
+        request.rendering = call.rendering;
+    }
     let mut poll = Poll {
         call,
         view: &view,
@@ -60,12 +65,13 @@ impl Poll<'_> {
             if call.is_head() || units == 0 {
                 return Ok(tagged(Answer::json(found.body), &tag).with(CHARGED, 0));
             }
+            let room = call.service.room_for(found.body.len())?;
             let kept = replay.as_ref().map(|replay| replay.keep(&tag, &found.body));
             let kept = kept.transpose()?;
             let charge = charging::charge(call, Counter::Signals, units, kept, guard.as_ref());
             match charge.await {
                 Ok(charged) => {
-                    let answer = tagged(Answer::json(found.body), &tag);
+                    let answer = tagged(Answer::json(room.hold(found.body)), &tag);
                     return Ok(priced(call, answer, Counter::Signals, units, charged));
                 }
                 Err(Refusal::Left(_, _, left)) if left > 0 => {
@@ -104,6 +110,7 @@ pub(super) fn parse(text: &str) -> Result<ChangesRequest, Problem> {
         limit: query.limit,
         since: since.map_err(invalid_position)?,
         upserts_max: usize::MAX,
+        rendering: Rendering::Whole,
     })
 }
 

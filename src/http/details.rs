@@ -35,11 +35,13 @@ async fn deliver(call: &Call<'_>, counter: Counter, record: Record) -> Result<An
         let answer = tagged(Answer::not_modified(), &record.tag);
         return Ok(answer.with(CHARGED, 0));
     }
-    let answer = tagged(Answer::json(record.body), &record.tag);
     if call.is_head() {
         charging::left(call, counter).await?;
+        let answer = tagged(Answer::json(record.body), &record.tag);
         return Ok(answer.with(CHARGED, 0));
     }
+    let room = call.service.room_for(record.body.len())?;
+    let answer = tagged(Answer::json(room.hold(record.body)), &record.tag);
     let charged = charging::charge(call, counter, 1, None, None).await?;
     Ok(priced(call, answer, counter, 1, charged))
 }

@@ -11,7 +11,7 @@ mod slots;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, VARY};
 use axum::http::{HeaderValue, Version};
 use time::Date;
@@ -34,6 +34,7 @@ use super::query_pool::NotRun;
 use super::replay::{self, IdempotencyGuard, Replay};
 use super::service::Shared;
 use super::state::{Charged, ExportCharge, ExportName, Kept, KeptFull};
+use super::unsent::Room;
 use crate::corpus::{CorpusView, ExportRequest, ExportSlice, Unanswered, export_header};
 use crate::query::{ExportFormat, ExportQuery};
 use crate::{Filter, SignalId};
@@ -41,7 +42,7 @@ use crate::{Filter, SignalId};
 /// Ids whose price is looked up at a time: half a megabyte.
 const PRICED_AT_ONCE: usize = 1 << 16;
 
-/// How long an export pauses before it retries when too many expensive queries are waiting.
+/// How long an export pauses before it retries when too many expensive queries, or bytes of answers, are waiting.
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
 
 const NEEDS_HTTP_1_1: &str = "An export needs HTTP/1.1, which tells a download that breaks off from a \
@@ -128,6 +129,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
     };
     let found = export.find(&request).await;
     let mut first = found.map_err(|reason| asking::not_run(call, &reason))??;
+    let room = call.service.room_for(first.body.len())?;
     let deadline = call.deadline.of_charge();
     let charged = export.charge(&first, &call.key, deadline).await?;
     if is_whole_file {
@@ -137,7 +139,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
     tokio::spawn(async move {
         if parts.begun.await.is_ok() {
             export.note_charged(charged);
-            export.run(request, first, parts.sender).await;
+            export.run(request, (first, room), parts.sender).await;
         }
     });
     Ok(answer_of(format, body))
@@ -289,7 +291,12 @@ impl Export {
     }
 
     /// Sends a charged slice and all slices after it.
-    async fn run(self, request: ExportRequest, first: ExportSlice, parts: mpsc::Sender<Part>) {
+    async fn run(
+        self,
+        request: ExportRequest,
+        first: (ExportSlice, Room),
+        parts: mpsc::Sender<Part>,
+    ) {
         let mut sent = 0;
         let outcome = self.send_all(request, first, &parts, &mut sent).await;
         let (request_id, signals) = (&self.request_id, sent);
@@ -309,18 +316,19 @@ impl Export {
     async fn send_all(
         &self,
         request: ExportRequest,
-        first: ExportSlice,
+        (first, room): (ExportSlice, Room),
         parts: &mpsc::Sender<Part>,
         sent: &mut u64,
     ) -> Result<(), BrokenOff> {
         let mut following = request.after_slice(&first);
-        send(parts, first, sent).await?;
+        send(parts, first, room, sent).await?;
         let mut found = match &following {
             None => return Ok(()),
             Some(request) => self.find_patiently(request, parts).await?,
         };
         while let Some(request) = &following {
             let next = request.after_slice(&found);
+            let room = self.room_patiently(&found, parts).await?;
             let finding = async {
                 match &next {
                     None => Ok(None),
@@ -329,7 +337,7 @@ impl Export {
             };
             let (charged, next_found) = tokio::join!(self.charge_now(&found), finding);
             charged?;
-            send(parts, found, sent).await?;
+            send(parts, found, room, sent).await?;
             let Some(next_found) = next_found? else {
                 return Ok(());
             };
@@ -360,6 +368,23 @@ impl Export {
         valid.ok_or(BrokenOff::KeyEnded)
     }
 
+    /// Takes room for a slice, retrying while other answers take it all.
+    async fn room_patiently(
+        &self,
+        slice: &ExportSlice,
+        parts: &mpsc::Sender<Part>,
+    ) -> Result<Room, BrokenOff> {
+        loop {
+            if let Some(room) = self.service.unsent.room_for(slice.body.len()) {
+                return Ok(room);
+            }
+            if parts.is_closed() {
+                return Err(BrokenOff::ClientGone);
+            }
+            tokio::time::sleep(BUSY_PAUSE).await;
+        }
+    }
+
     /// Finds a slice, retrying while the pool is busy.
     async fn find_patiently(
         &self,
@@ -387,9 +412,10 @@ impl Export {
 async fn send(
     parts: &mpsc::Sender<Part>,
     slice: ExportSlice,
+    room: Room,
     sent: &mut u64,
 ) -> Result<(), BrokenOff> {
-    let data = Part::Data(Bytes::from(slice.body));
+    let data = Part::Data(room.hold(slice.body));
     parts.send(data).await.map_err(|_| BrokenOff::ClientGone)?;
     *sent += slice.ids.len() as u64;
     Ok(())

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::pace::SendRate;
 use super::state::KeptLimits;
 
 /// Limits of the router. Numbers above [`CONCURRENT_MAX`](Self::CONCURRENT_MAX), threads above
@@ -29,6 +30,8 @@ pub struct Limits {
     pub kept_bytes_per_key: u64,
     /// The same for all API keys together, over all processes that share the state; then 503.
     pub kept_bytes: u64,
+    /// Bytes of answers that clients have not read yet; further answers are refused with 503 before they are charged.
+    pub unsent_bytes: u64,
     /// The dashboard lists queries that take longer than this in the index.
     pub slow_query_time: Duration,
     /// Whether `POST /mcp` is served, which offers the endpoints as tools for agents. On by default.
@@ -46,8 +49,11 @@ pub struct ServerLimits {
     /// The time limit for receiving a request's headers, from the end of the previous answer; so it also limits how
     /// long a connection may be idle.
     pub header_time: Duration,
-    /// How long a client may stop reading while an answer is being sent.
-    pub write_time: Duration,
+    /// Bytes per second that a client must acknowledge while an answer waits to be sent to it; a slower one loses its
+    /// connection. 0 allows any rate.
+    pub min_send_rate: u64,
+    /// How long a client may acknowledge less than that.
+    pub send_window: Duration,
     /// How long the server keeps answering after it is told to stop, with `/readyz` at 503, so that a load
     /// balancer stops sending requests.
     pub drain_time: Duration,
@@ -99,9 +105,10 @@ impl ServerLimits {
         ServerLimits {
             connections: self.connections.min(Limits::CONCURRENT_MAX),
             header_time: self.header_time.min(Limits::TIME_MAX),
-            write_time: self.write_time.min(Limits::TIME_MAX),
+            send_window: self.send_window.min(Limits::TIME_MAX),
             drain_time: self.drain_time.min(Limits::TIME_MAX),
             shutdown_time: self.shutdown_time.min(Limits::TIME_MAX),
+            ..self
         }
     }
 }
@@ -118,6 +125,7 @@ impl Default for Limits {
             exports: 32,
             kept_bytes_per_key: 1_000_000_000,
             kept_bytes: 8_000_000_000,
+            unsent_bytes: 256 << 20,
             slow_query_time: Duration::from_millis(10),
             mcp: true,
             show_parameters: false,
@@ -140,12 +148,23 @@ fn spare_cores() -> usize {
     cores.map_or(1, |cores| cores.get().saturating_sub(1).max(1))
 }
 
+impl ServerLimits {
+    /// The minimum rate of clients, if there is one.
+    pub(super) fn send_rate(&self) -> Option<SendRate> {
+        (self.min_send_rate > 0).then_some(SendRate {
+            bytes: self.min_send_rate,
+            window: self.send_window,
+        })
+    }
+}
+
 impl Default for ServerLimits {
     fn default() -> ServerLimits {
         ServerLimits {
             connections: 1024,
             header_time: Duration::from_secs(15),
-            write_time: Duration::from_secs(15),
+            min_send_rate: 1024,
+            send_window: Duration::from_secs(30),
             drain_time: Duration::ZERO,
             shutdown_time: Duration::from_secs(10),
         }

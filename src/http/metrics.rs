@@ -55,6 +55,9 @@ pub(crate) struct Metrics {
     pub(crate) in_flight: Gauge,
     pub(crate) connections: Gauge,
     pub(crate) connections_refused: Counter,
+    pub(crate) connections_too_slow: Counter,
+    pub(crate) unsent_bytes: Gauge<u64, AtomicU64>,
+    pub(crate) unsent_refused: Counter,
     pub(crate) charge_queue: Gauge,
     pub(crate) charge_thread_failures: Counter,
     kept_bytes: Gauge<u64, AtomicU64>,
@@ -95,6 +98,9 @@ impl Metrics {
             in_flight: Gauge::default(),
             connections: Gauge::default(),
             connections_refused: Counter::default(),
+            connections_too_slow: Counter::default(),
+            unsent_bytes: Gauge::default(),
+            unsent_refused: Counter::default(),
             charge_queue: Gauge::default(),
             charge_thread_failures: Counter::default(),
             kept_bytes: Gauge::default(),
@@ -158,6 +164,21 @@ impl Metrics {
             "connections_refused",
             "Connections over the bound",
             self.connections_refused.clone(),
+        );
+        registry.register(
+            "connections_too_slow",
+            "Connections ended because their clients read too slowly",
+            self.connections_too_slow.clone(),
+        );
+        registry.register(
+            "unsent_bytes",
+            "Bytes of answers that are not sent yet",
+            self.unsent_bytes.clone(),
+        );
+        registry.register(
+            "unsent_refused",
+            "Answers refused because too many bytes are not sent yet",
+            self.unsent_refused.clone(),
         );
     }
 

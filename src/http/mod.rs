@@ -44,6 +44,7 @@ mod metering;
 mod metrics;
 mod openapi;
 mod options;
+mod pace;
 mod pages;
 mod principal;
 mod problem;
@@ -60,6 +61,7 @@ mod service;
 mod slow;
 mod state;
 mod stream;
+mod unsent;
 
 pub use admin::{Admin, AdminSettings, AdminToken, serve_admin};
 pub use cors::{AllowedOrigin, InvalidOrigin};

@@ -14,6 +14,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
     let free = charging::take_free(call).await?;
     let view = call.service.corpus.trusted_view()?;
     let body = body(&asking::facets(call, &view, &query).await?, &query)?;
+    let body = call.service.room_for(body.len())?.hold(body);
     charging::count_free(call, free);
     Ok(Answer::json(body).with(axum::http::header::CACHE_CONTROL, "private, no-cache"))
 }

@@ -241,6 +241,12 @@ impl Problem {
     }
 }
 
+impl From<ParameterError> for Problem {
+    fn from(error: ParameterError) -> Problem {
+        Problem::of_errors(vec![error])
+    }
+}
+
 impl From<InvalidQuery> for Problem {
     fn from(invalid: InvalidQuery) -> Problem {
         Problem::of_errors(invalid.errors().to_vec())

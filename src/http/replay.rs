@@ -12,7 +12,7 @@ use super::call::Call;
 use super::problem::{Code, Problem};
 use super::search::{CHARGED, tagged};
 use super::service::Shared;
-use super::state::{ExportName, KeptFull, NewReplay, StateError, StoredReplay};
+use super::state::{ExportName, KeptFull, NewReplay, StoredReplay};
 use super::{charging, etag};
 use crate::query::{ErrorCode, ParameterError};
 
@@ -124,7 +124,8 @@ impl Replay {
         let answer = if etag::is_current(&call.parts.headers, &stored.etag) {
             Answer::not_modified()
         } else {
-            Answer::json(stored.body)
+            let room = call.service.room_for(stored.body.len())?;
+            Answer::json(room.hold(stored.body))
         };
         Ok(Attempt::Repeated(
             tagged(answer, &stored.etag)

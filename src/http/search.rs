@@ -13,10 +13,12 @@ use super::metering::Counter;
 use super::problem::Problem;
 use super::replay::{self, Attempt, IdempotencyGuard, Replay};
 use super::state::{Charged, NewReplay};
+use super::unsent::Room;
 use crate::Query;
 use crate::corpus::{CorpusView, RenderedPage};
-use crate::json::{Data, SearchData};
-use crate::query::Cursor;
+use crate::json::{Data, Rendering, SearchData};
+use crate::query::limits::PAGE_BYTES_MAX;
+use crate::query::{Cursor, ErrorCode, Parameter, ParameterError, Start};
 
 pub(super) const CHARGED: HeaderName = HeaderName::from_static("x-usage-charged");
 pub(super) const REMAINING: HeaderName = HeaderName::from_static("x-usage-remaining");
@@ -41,6 +43,7 @@ struct Search<'a> {
     call: &'a Call<'a>,
     view: &'a Arc<CorpusView>,
     query: &'a Query,
+    rendering: Rendering,
 }
 
 pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
@@ -56,10 +59,16 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
         },
     };
     let view = call.service.corpus.trusted_view()?;
+    // A kept answer is repeated to whoever asks by its name, so it is whole.
+    let rendering = match replay {
+        Some(_) => Rendering::Whole,
+        None => call.rendering,
+    };
     let search = Search {
         call,
         view: &view,
         query: &query,
+        rendering,
     };
     match prepare(&search).await? {
         Outcome::NotModified(tag) => Ok(tagged(Answer::not_modified(), &tag).with(CHARGED, 0)),
@@ -80,8 +89,9 @@ async fn deliver(
         if let Some(left) = charging::left(call, Counter::Signals).await? {
             page.cut(search, left);
         }
-        return Ok(page.into_answer().with(CHARGED, 0));
+        return Ok(page.into_answer(None).with(CHARGED, 0));
     }
+    let room = call.service.room_for(page.found.answer.byte_count())?;
     // The loop ends because each attempt charges fewer units than the previous one.
     loop {
         let units = page.units();
@@ -92,7 +102,7 @@ async fn deliver(
         let charge = charging::charge(call, Counter::Signals, units, kept, guard.as_ref());
         match charge.await {
             Ok(charged) => {
-                let answer = page.into_answer();
+                let answer = page.into_answer(Some(room));
                 return Ok(priced(call, answer, Counter::Signals, units, charged));
             }
             Err(Refusal::Left(_, _, left)) if left > 0 => page.cut(search, left),
@@ -112,21 +122,52 @@ impl Page {
         if shown >= self.found.ids.len() {
             return;
         }
-        self.found.ids.truncate(shown);
-        self.found.answer.truncate(shown);
+        let Search { call, query, .. } = search;
+        self.found.truncate(shown, query, call.today);
         self.tag = tag(search, Some(shown));
-        if let Some(&last) = self.found.ids.last() {
-            self.found.next_cursor = Some(search.query.cursor_after(last, search.call.today));
-        }
     }
 
-    fn into_answer(self) -> Answer {
-        tagged(Answer::json(body(self.found)), &self.tag)
+    /// The answer, in its room if its body is sent.
+    fn into_answer(self, room: Option<Room>) -> Answer {
+        let body = body(self.found);
+        let answer = match room {
+            Some(room) => Answer::json(room.hold(body)),
+            None => Answer::json(body),
+        };
+        tagged(answer, &self.tag)
     }
 
     /// The answer to store under an idempotency key.
     fn kept(&self, replay: &Replay) -> Result<NewReplay, Problem> {
         replay.keep(&self.tag, &body(self.found.clone()))
+    }
+}
+
+/// The page, unless it is a numbered one that has ended early.
+///
+/// # Errors
+/// It is such a page.
+pub(super) fn without_gap(
+    found: RenderedPage,
+    query: &Query,
+) -> Result<RenderedPage, ParameterError> {
+    match query.start() {
+        Start::Page(_) if found.ends_early => Err(too_large(found.ids.len())),
+        _ => Ok(found),
+    }
+}
+
+/// The error of a numbered page of which only some signals fit: the next number would skip the others.
+pub(super) fn too_large(fitting: usize) -> ParameterError {
+    let message = format!(
+        "limit has to be at most {fitting} for this page, which would have more than {} MiB; without page, such a \
+         page ends early and its cursor goes on",
+        PAGE_BYTES_MAX >> 20,
+    );
+    ParameterError {
+        parameter: Parameter::Limit.name().to_owned(),
+        code: ErrorCode::InvalidValue,
+        message,
     }
 }
 
@@ -170,13 +211,16 @@ async fn prepare(search: &Search<'_>) -> Result<Outcome, Problem> {
         return Ok(Outcome::Count(count(search).await?, tag));
     }
     call.expect_charge();
-    let found = asking::page(call, search.view, query).await?;
+    let found = asking::page(call, search.view, query, search.rendering).await?;
+    let found = without_gap(found, query)?;
     call.service.metrics.rows_checked.inc_by(found.rows_checked);
     Ok(Outcome::Page(Page { found, tag }))
 }
 
 async fn count(search: &Search<'_>) -> Result<Vec<u8>, Problem> {
-    let Search { call, view, query } = search;
+    let Search {
+        call, view, query, ..
+    } = search;
     let free = charging::take_free(call).await?;
     let body = count_body(asking::count(call, view, query.filter()).await?)?;
     charging::count_free(call, free);

@@ -4,6 +4,7 @@
 //! their answers, and oversized requests are refused before they are read. When told to stop, the server
 //! closes idle connections, finishes requests in progress, and returns when their charges are durable.
 
+use std::error::Error;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -26,8 +27,9 @@ use super::admin_host;
 use super::free_answers;
 use super::keyring::FOLLOW_INTERVAL;
 use super::limits::{HEAD_BYTES_MAX, ServerLimits};
+use super::pace::TooSlow;
 use super::service::Service;
-use super::stream::TimedStream;
+use super::stream::PacedStream;
 
 /// Pause after `accept` fails, for example for lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -35,7 +37,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 const REFUSAL_TIME: Duration = Duration::from_millis(100);
 /// Connections to the admin listener: a few people and a metrics scraper.
 const OWN_CONNECTIONS: usize = 64;
-/// How long an admin connection may be idle or leave an answer unread.
+/// How long an admin connection may be idle.
 const OWN_TIME: Duration = Duration::from_secs(15);
 /// The answer to a connection over the limit.
 const REFUSAL: &[u8] =
@@ -138,7 +140,7 @@ impl Server {
             tokio::spawn(refuse(socket));
             return;
         };
-        let io = TokioIo::new(TimedStream::new(socket, self.limits.write_time));
+        let io = TokioIo::new(PacedStream::new(socket, self.limits.send_rate()));
         let router = TowerToHyperService::new(self.routes.clone());
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -171,10 +173,22 @@ async fn hold(
     _permit: OwnedSemaphorePermit,
 ) {
     service.0.metrics.connections.inc();
-    if let Err(error) = connection.await {
-        tracing::debug!(%error, "a connection has ended early");
+    match connection.await {
+        Err(error) if is_too_slow(&error) => {
+            service.0.metrics.connections_too_slow.inc();
+            tracing::warn!(reason = %TooSlow, "a connection was ended");
+        }
+        Err(error) => tracing::debug!(%error, "a connection has ended early"),
+        Ok(()) => {}
     }
     service.0.metrics.connections.dec();
+}
+
+/// Whether a connection has ended because its client reads too slowly.
+fn is_too_slow(error: &hyper::Error) -> bool {
+    let cause = error.source().and_then(|cause| cause.downcast_ref());
+    let reason = cause.and_then(io::Error::get_ref);
+    reason.is_some_and(|reason| reason.is::<TooSlow>())
 }
 
 async fn refuse(mut socket: TcpStream) {
@@ -218,6 +232,7 @@ pub(super) fn metrics_routes(service: Service) -> Router {
 /// Serves routes for trusted clients; connections over the limit wait.
 pub(super) async fn serve_routes(listener: TcpListener, routes: Router) {
     let permits = Arc::new(Semaphore::new(OWN_CONNECTIONS));
+    let rate = ServerLimits::default().send_rate();
     loop {
         // The semaphore is never closed, so the permit always comes.
         let permit = Arc::clone(&permits).acquire_owned().await;
@@ -232,7 +247,7 @@ pub(super) async fn serve_routes(listener: TcpListener, routes: Router) {
         let routes = TowerToHyperService::new(routes.clone());
         tokio::spawn(async move {
             let _permit = permit;
-            let io = TokioIo::new(TimedStream::new(socket, OWN_TIME));
+            let io = TokioIo::new(PacedStream::new(socket, rate));
             let mut builder = http1::Builder::new();
             let connection = builder
                 .timer(TokioTimer::new())

@@ -22,6 +22,7 @@ use super::query_pool::QueryPool;
 use super::replay::KeysInUse;
 use super::slow::SlowQueries;
 use super::state::{Readers, State, StateError, Writer};
+use super::unsent::Unsent;
 use crate::corpus::{Corpus, LocalCorpus};
 use crate::{Error, Index, Refreshed};
 
@@ -67,6 +68,7 @@ pub(super) struct Shared {
     pub(super) activity: Activity,
     pub(super) free_answers: FreeAnswers,
     pub(super) exports: Slots,
+    pub(super) unsent: Unsent,
     pub(super) query_pool: QueryPool,
     pub(super) following: ArcSwapOption<Reported>,
     /// The last error of following the index.
@@ -117,6 +119,7 @@ impl Service {
             idempotency_keys: KeysInUse::default(),
             free_answers: FreeAnswers::default(),
             exports: Slots::new(limits.exports),
+            unsent: Unsent::new(limits.unsent_bytes),
             slow_queries: SlowQueries::over(limits.slow_query_time),
             activity: Activity::new(limits.show_parameters),
             query_pool: QueryPool::new(
@@ -265,6 +268,7 @@ impl Service {
             .set(i64::try_from(shared.exports.count()).unwrap_or(i64::MAX));
         let is_damaged = shared.corpus.is_damaged();
         shared.metrics.index_damaged.set(is_damaged.into());
+        shared.metrics.unsent_bytes.set(shared.unsent.bytes());
         if let Some(cluster) = shared.corpus.cluster() {
             shared.metrics.of_cluster(&cluster);
         }

@@ -1,4 +1,4 @@
-//! A socket with a write time-out and bounded request targets.
+//! A socket that fails when its client reads too slowly, with bounded request targets.
 
 use std::io;
 use std::pin::Pin;
@@ -9,51 +9,85 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
+use super::pace::{Pace, SendRate, acknowledged};
 use super::request_target::TargetBound;
 
-/// A socket that fails if the client reads nothing for some time while data is waiting to be sent.
-/// Without it, clients that stop reading would keep answers in memory for ever.
-pub(super) struct TimedStream {
+/// A socket that fails if the client reads more slowly than the minimum rate while data is waiting to be
+/// sent. Without it, clients that stop reading would keep answers in memory for ever.
+pub(super) struct PacedStream {
     socket: TcpStream,
-    write_timeout: Duration,
-    /// Runs while a write is pending.
-    deadline: Pin<Box<Sleep>>,
-    is_waiting: bool,
+    /// `None` if clients may read as slowly as they want.
+    pace: Option<Pace>,
+    /// When to look at the client again, while a write is pending.
+    next_look: Pin<Box<Sleep>>,
+    /// When a write began to be pending, or was last looked at.
+    waiting_since: Option<Instant>,
+    /// Bytes that the kernel has accepted.
+    accepted: u64,
     target_bound: TargetBound,
 }
 
-impl TimedStream {
-    pub(super) fn new(socket: TcpStream, write_timeout: Duration) -> TimedStream {
-        TimedStream {
+impl PacedStream {
+    /// Wraps a socket; clients must read at `rate`, if there is one.
+    pub(super) fn new(socket: TcpStream, rate: Option<SendRate>) -> PacedStream {
+        PacedStream {
             socket,
-            write_timeout,
-            deadline: Box::pin(sleep(write_timeout)),
-            is_waiting: false,
+            pace: rate.map(Pace::new),
+            next_look: Box::pin(sleep(rate.map_or(Duration::ZERO, |rate| rate.window))),
+            waiting_since: None,
+            accepted: 0,
             target_bound: TargetBound::new(),
         }
     }
 
-    /// Returns a finished write; makes a pending one fail after the time-out.
-    fn watch<T>(
+    /// Returns a finished write; makes a pending one fail when the client is too slow.
+    fn watch(
         &mut self,
         context: &mut Context<'_>,
-        poll: Poll<io::Result<T>>,
-    ) -> Poll<io::Result<T>> {
-        if poll.is_ready() {
-            self.is_waiting = false;
-            return poll;
+        poll: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(written) = poll {
+            self.accepted += *written.as_ref().unwrap_or(&0) as u64;
+            // The client has just made progress, however slow it is.
+            let _ = self.look();
+            self.waiting_since = None;
+            return Poll::Ready(written);
         }
-        if !self.is_waiting {
-            self.is_waiting = true;
-            let deadline = Instant::now() + self.write_timeout;
-            self.deadline.as_mut().reset(deadline);
+        let Some(pace) = &self.pace else {
+            return Poll::Pending;
+        };
+        if self.waiting_since.is_none() {
+            let now = Instant::now();
+            self.waiting_since = Some(now);
+            self.next_look.as_mut().reset(now + pace.next_look());
         }
-        ready!(self.deadline.as_mut().poll(context));
-        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+        // Each turn sets the timer anew, so the last one leaves it running.
+        loop {
+            ready!(self.next_look.as_mut().poll(context));
+            if let Err(error) = self.look() {
+                // Otherwise the kernel would keep megabytes for the client.
+                let _ = self.socket.set_zero_linger();
+                return Poll::Ready(Err(error));
+            }
+        }
+    }
+
+    /// Looks at what the client has acknowledged while a write was pending.
+    fn look(&mut self) -> io::Result<()> {
+        let (Some(pace), Some(since)) = (&mut self.pace, self.waiting_since) else {
+            return Ok(());
+        };
+        let now = Instant::now();
+        let acknowledged = acknowledged(&self.socket, self.accepted)?;
+        pace.note(now - since, acknowledged)
+            .map_err(io::Error::from)?;
+        self.waiting_since = Some(now);
+        self.next_look.as_mut().reset(now + pace.next_look());
+        Ok(())
     }
 }
 
-impl AsyncRead for TimedStream {
+impl AsyncRead for PacedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -74,7 +108,7 @@ impl AsyncRead for TimedStream {
     }
 }
 
-impl AsyncWrite for TimedStream {
+impl AsyncWrite for PacedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -98,8 +132,7 @@ impl AsyncWrite for TimedStream {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let poll = Pin::new(&mut self.socket).poll_flush(context);
-        self.watch(context, poll)
+        Pin::new(&mut self.socket).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -92,9 +92,15 @@ impl Snapshot {
         segments.try_for_each(|live| live.segment.ensure_trusted())
     }
 
-    /// Whether a file was overwritten, or a query or a check has met damage in one.
-    #[cfg(any(feature = "http", feature = "replicate"))]
-    pub(crate) fn is_damaged(&self) -> bool {
+    /// Whether a file was overwritten, or a query or a check has met damage in one: what a service tells its monitoring.
+    /// Queries that need nothing of that file are still answered.
+    ///
+    /// ```
+    /// let index = signaldex::Index::in_memory()?;
+    /// assert!(!index.snapshot().is_damaged());
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    pub fn is_damaged(&self) -> bool {
         self.segments.iter().any(|live| live.segment.is_damaged())
     }
 

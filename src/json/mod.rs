@@ -30,6 +30,8 @@ mod fields;
 mod input;
 mod item;
 mod item_csv;
+#[cfg(feature = "http")]
+mod items;
 mod lines;
 mod load;
 mod object;
@@ -39,6 +41,8 @@ mod page;
 mod read_ahead;
 mod records;
 mod rename;
+#[cfg(feature = "http")]
+mod rendering;
 mod text_encoding;
 mod value;
 mod write;
@@ -62,5 +66,7 @@ pub use output::{CompanyDetail, Data, FilterOptions, SearchData, SignalDetail, S
 pub(crate) use page::search_item;
 #[cfg(feature = "http")]
 pub(crate) use page::{SearchAnswer, write_item_line};
+#[cfg(feature = "http")]
+pub(crate) use rendering::{Rendering, text_bytes};
 pub use value::FIELD_BYTES_MAX;
 pub use write::{write_company, write_signal};

@@ -9,12 +9,11 @@ use std::convert::Infallible;
 use serde::Serialize;
 
 use super::item::{FundingMember, Member, visit_funding, visit_members};
+use super::items::Items;
+use super::rendering::{Rendering, shortened, start, text_bytes};
 use super::text_encoding::{self, Text, is_plain};
 use super::written::AmountNumber;
 use crate::signal::{Funding, Signal};
-
-/// Bytes of the answer without items: envelope and cursor.
-const ENVELOPE_BYTES: usize = 256;
 
 /// Expected bytes of an item: most of the generated corpus have fewer.
 const ITEM_BYTES: usize = 900;
@@ -26,65 +25,81 @@ const START: &[u8] = br#"{"data":{"items":["#;
 /// sent.
 #[derive(Clone, Debug)]
 pub(crate) struct SearchAnswer {
-    bytes: Vec<u8>,
-    /// The end offset of each item.
-    ends: Vec<usize>,
+    items: Items,
+    rendering: Rendering,
 }
 
 impl SearchAnswer {
     /// Creates an empty answer with capacity for `items` items of typical size.
-    pub(crate) fn with_capacity(items: usize) -> SearchAnswer {
-        let mut bytes = Vec::with_capacity(ENVELOPE_BYTES + items * ITEM_BYTES);
-        bytes.extend_from_slice(START);
+    pub(crate) fn with_capacity(items: usize, rendering: Rendering) -> SearchAnswer {
         SearchAnswer {
-            bytes,
-            ends: Vec::with_capacity(items),
+            items: Items::after(START, items, ITEM_BYTES),
+            rendering,
         }
     }
 
-    /// Adds a signal.
-    pub(crate) fn push(&mut self, signal: &Signal<'_>, company_name: &str) {
-        self.separate();
-        write_item(&mut self.bytes, signal, company_name);
-        self.ends.push(self.bytes.len());
+    /// Adds a signal, unless the answer would then have more than
+    /// [`PAGE_BYTES_MAX`](crate::query::limits::PAGE_BYTES_MAX) bytes; the first is always added. Returns whether it was.
+    pub(crate) fn push(&mut self, signal: &Signal<'_>, company_name: &str) -> bool {
+        match self.rendering {
+            Rendering::Whole => self.items.add(text_bytes(signal), |bytes| {
+                write_item(bytes, signal, company_name)
+            }),
+            Rendering::Short => self
+                .items
+                .add(0, |bytes| write_short_item(bytes, signal, company_name)),
+        }
     }
 
-    /// Adds an item that [`search_item`] has written.
+    /// As [`push`](Self::push), for an item that [`search_item`] has written.
     #[cfg(feature = "cluster")]
-    pub(crate) fn push_written(&mut self, item: &[u8]) {
-        self.separate();
-        self.bytes.extend_from_slice(item);
-        self.ends.push(self.bytes.len());
+    pub(crate) fn push_written(&mut self, item: &[u8]) -> bool {
+        let write = |bytes: &mut Vec<u8>| bytes.extend_from_slice(item);
+        self.items.add(item.len(), write)
+    }
+
+    /// The number of items.
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// The bytes of the answer, without the cursor of the next page.
+    pub(crate) fn byte_count(&self) -> usize {
+        self.items.byte_count()
     }
 
     /// Keeps the first items.
     pub(crate) fn truncate(&mut self, items: usize) {
-        self.ends.truncate(items);
-        let end = self.ends.last().copied().unwrap_or(START.len());
-        self.bytes.truncate(end);
+        self.items.truncate(items);
     }
 
     /// Completes the answer with the cursor of the next page.
-    pub(crate) fn finish(mut self, next_cursor: Option<&str>) -> Vec<u8> {
-        self.bytes.extend_from_slice(br#"],"nextCursor":"#);
-        write_value(&mut self.bytes, &next_cursor);
-        self.bytes.extend_from_slice(b"}}");
-        self.bytes
-    }
-
-    fn separate(&mut self) {
-        if !self.ends.is_empty() {
-            self.bytes.push(b',');
-        }
+    pub(crate) fn finish(self, next_cursor: Option<&str>) -> Vec<u8> {
+        let mut bytes = self.items.into_bytes();
+        bytes.extend_from_slice(br#"],"nextCursor":"#);
+        write_value(&mut bytes, &next_cursor);
+        bytes.extend_from_slice(b"}}");
+        bytes
     }
 }
 
 /// Writes one item of such an answer.
 #[cfg(feature = "cluster")]
-pub(crate) fn search_item(signal: &Signal<'_>, company_name: &str) -> Vec<u8> {
+pub(crate) fn search_item(
+    signal: &Signal<'_>,
+    company_name: &str,
+    rendering: Rendering,
+) -> Vec<u8> {
     let mut output = Vec::with_capacity(ITEM_BYTES);
-    write_item(&mut output, signal, company_name);
+    match rendering {
+        Rendering::Whole => write_item(&mut output, signal, company_name),
+        Rendering::Short => write_short_item(&mut output, signal, company_name),
+    }
     output
+}
+
+fn write_short_item(output: &mut Vec<u8>, signal: &Signal<'_>, company_name: &str) {
+    write_item(output, &shortened(signal), start(company_name));
 }
 
 /// Appends a signal as a search item on a line of its own.

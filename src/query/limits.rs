@@ -31,6 +31,10 @@ pub const PAGE_MAX: u16 = 100;
 /// Characters of `cursor`.
 pub const CURSOR_CHARS_MAX: usize = 512;
 
+/// Bytes of a page or of a batch of changes. One with more ends early, with the cursor or position after its last
+/// item; it has at least one.
+pub const PAGE_BYTES_MAX: usize = 8 << 20;
+
 /// Bytes of a query string: eight times the longest realistic request.
 pub const QUERY_STRING_BYTES_MAX: usize = 64 * 1024;
 

@@ -231,8 +231,34 @@ impl Query {
         }
     }
 
-    /// The cursor after a page that ends with this signal.
-    pub(crate) fn cursor_after(&self, last: SignalId, today: Date) -> Cursor {
+    /// The cursor after a signal of this query's result, for a page that is to end with it: one that is shortened
+    /// to a number of bytes, for example. The next page starts with the first match after the signal.
+    ///
+    /// ```
+    /// use signaldex::{Company, IndexBuilder, Query, Signal, SignalId};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut builder = IndexBuilder::in_memory();
+    /// builder.add_company(&Company::new("acme", "Acme"))?;
+    /// for id in 1..=9 {
+    ///     let id = SignalId::new(id).ok_or("an id")?;
+    ///     builder.add_signal(&Signal::new(id, "acme", "Acme hires"))?;
+    /// }
+    /// let snapshot = builder.finish()?.snapshot();
+    /// let today = time::macros::date!(2026 - 06 - 30);
+    ///
+    /// let query = Query::parse("q=hires&limit=5")?;
+    /// let page = snapshot.search(&query, today);
+    /// // There is room for three of the five.
+    /// let last = page.ids().nth(2).ok_or("three signals")?;
+    /// let cursor = query.cursor_after(last, today);
+    /// let next = query.into_builder().cursor(cursor.to_string()).build()?;
+    /// let next = snapshot.search(&next, today);
+    /// assert_eq!(next.ids().next().map(SignalId::get), Some(6));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn cursor_after(&self, last: SignalId, today: Date) -> Cursor {
         let filter = self.filter_fingerprint();
         Cursor::new(filter, self.order, self.day(today), last)
     }

@@ -119,16 +119,18 @@ fn text_of_word(phrase: &Phrase) -> String {
     format!("{WORD_QUOTE}{}{WORD_QUOTE}", phrase.joined(" "))
 }
 
-/// Percent-encodes a value, with `+` for spaces.
+/// Percent-encodes a value, with `+` for single spaces: `++` could be read as two plus signs.
 fn write_encoded(f: &mut fmt::Formatter<'_>, value: &str) -> fmt::Result {
+    let mut before = b' ';
     for byte in value.bytes() {
         match byte {
-            b' ' => f.write_char('+')?,
+            b' ' if before != b' ' => f.write_char('+')?,
             b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'.' | b'_' | b'~' | b',' => {
                 f.write_char(char::from(byte))?;
             }
             _ => write!(f, "%{byte:02X}")?,
         }
+        before = byte;
     }
     Ok(())
 }

@@ -169,7 +169,7 @@ fn words_are_searched_for_and_signs_stand_for_themselves() {
     assert_eq!(count(&["AT&T"]), count(&["q=AT%26T"]));
     assert_eq!(count(&["C++"]), count(&["q=C%2B%2B"]));
     assert_eq!(count(&["q=C++"]), count(&["q=C%2B%2B"]));
-    assert!(count(&["q=C++"]) < count(&["q=C"]) || count(&["q=C"]) == 0);
+    assert_ne!(count(&["q=C++"]), count(&["q=C"]));
     assert_eq!(
         count(&["series", "country=Germany"]),
         count(&["q=series&country=Germany"])

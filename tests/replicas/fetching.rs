@@ -162,11 +162,13 @@ fn a_restart_after_a_refused_generation_still_knows_what_it_has() {
     let body = format!(
         "{{\"index\":\"{}\",\"generation\":2,\
          \"history\":{{\"lastCommit\":2,\"rememberedCommits\":9}},\"segments\":[{{\"sha256\":\"{}\",\"length\":{},\
-         \"table\":\"{}\",\"deleted\":null}}]}}",
+         \"table\":\"{}\",\"deleted\":null}}],\"chain\":{{\"newest\":\"{}\",\"recent\":[\"{}\"],\"files\":[]}}}}",
         "0".repeat(32),
         sha256(object),
         object.len(),
         sha256(b"a table"),
+        "2".repeat(32),
+        "1".repeat(32),
     );
     let manifest = format!("signaldex-manifest 1 {}\n{body}", sha256(body.as_bytes()));
     let path = fixture.path("store/manifests/00000000000000000002");

@@ -49,7 +49,7 @@ impl Dashboard {
         Dashboard::over(index, session_time, limits, prepare)
     }
 
-    fn over(
+    pub(crate) fn over(
         index: Index,
         session_time: Duration,
         limits: Limits,

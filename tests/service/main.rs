@@ -32,9 +32,12 @@ mod kept;
 #[cfg(feature = "cli")]
 mod key_commands;
 mod key_pages;
+mod large_pages;
 #[cfg(feature = "cli")]
 mod logs;
 mod mcp;
+#[cfg(all(target_os = "linux", feature = "cli"))]
+mod memory;
 mod metering;
 mod metrics;
 mod mistakes;
@@ -52,5 +55,8 @@ mod reference;
 #[cfg(feature = "cli")]
 mod replaced;
 #[cfg(all(target_os = "linux", feature = "cli"))]
+mod slow_readers;
+#[cfg(all(target_os = "linux", feature = "cli"))]
 mod stalled;
 mod state_layouts;
+mod unsent;

@@ -128,7 +128,8 @@ fn charges_over_the_bound_of_the_queue_are_refused_at_once() {
 fn a_client_that_does_not_read_is_left() {
     const REQUESTS: usize = 500;
     let server = ServerLimits {
-        write_time: Duration::from_millis(400),
+        min_send_rate: 1 << 20,
+        send_window: Duration::from_millis(400),
         header_time: Duration::from_secs(20),
         ..ServerLimits::default()
     };

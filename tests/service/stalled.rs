@@ -162,6 +162,9 @@ fn ask(address: SocketAddr, target: &str, headers: &[(&str, &str)]) -> (Response
     (answer, started.elapsed())
 }
 
+/// A request that reads the state: an address, a target and headers.
+type Read<'a> = (SocketAddr, &'a str, Vec<(&'a str, &'a str)>);
+
 #[test]
 fn a_stalled_volume_holds_up_only_what_reads_the_state() {
     let stalling = Stalling::start();
@@ -175,7 +178,7 @@ fn a_stalled_volume_holds_up_only_what_reads_the_state() {
     let names = ["stalled-0", "stalled-1", "stalled-2", "stalled-3"];
     let unknown = "Bearer sdx_0000000000000000000000000000000000000000000";
     // Of each kind of read as many as there are threads for reading.
-    let kinds = |name| -> [(SocketAddr, &str, Vec<(&str, &str)>); 5] {
+    let kinds = |name| -> [Read<'_>; 5] {
         let export = "/api/v1/export?q=raises";
         let named = vec![("authorization", free), ("idempotency-key", name)];
         [

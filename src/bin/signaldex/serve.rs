@@ -1,5 +1,6 @@
 //! `signaldex serve`: the HTTP service.
 
+use std::hint::black_box;
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -136,9 +137,13 @@ struct Bounds {
     /// Seconds to wait for a request's headers, and so for an idle connection
     #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = parse_seconds, env = "SIGNALDEX_HEADER_TIMEOUT")]
     header_timeout: Duration,
-    /// Seconds that a client may stop reading an answer
-    #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = parse_seconds, env = "SIGNALDEX_WRITE_TIMEOUT")]
-    write_timeout: Duration,
+    /// Maximum bytes of answers that are not sent yet; further answers are 503
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().unsent_bytes, env = "SIGNALDEX_MAX_UNSENT_BYTES")]
+    max_unsent_bytes: u64,
+    /// Bytes a second, over 30 seconds, below which a client that reads an answer loses its connection; 0 for
+    /// no such limit
+    #[arg(long, value_name = "BYTES", default_value_t = ServerLimits::default().min_send_rate, env = "SIGNALDEX_MIN_SEND_RATE")]
+    min_send_rate: u64,
     /// Seconds that a request may take
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds, env = "SIGNALDEX_REQUEST_TIMEOUT")]
     request_timeout: Duration,
@@ -234,8 +239,10 @@ impl Serve {
             .hurry(signalled(signals.clone(), 2));
         let admin = Admin::new(service, self.admin.settings(address));
         let admin = tokio::spawn(serve_admin(admin_listener, admin));
+        let memory = tokio::spawn(give_back_memory());
         let outcome = run(server, listener, signalled(signals, 1), source).await;
         admin.abort();
+        memory.abort();
         outcome
     }
 
@@ -315,6 +322,7 @@ impl Bounds {
             exports: self.max_exports,
             kept_bytes_per_key: self.max_kept_bytes_per_key,
             kept_bytes: self.max_kept_bytes,
+            unsent_bytes: self.max_unsent_bytes,
             charge_queue: self.max_charge_queue,
             request_time: self.request_timeout,
             cheap_query_cost: self.cheap_query_cost,
@@ -330,9 +338,10 @@ impl Bounds {
         ServerLimits {
             connections: self.max_connections,
             header_time: self.header_timeout,
-            write_time: self.write_timeout,
+            min_send_rate: self.min_send_rate,
             drain_time: self.drain_time.unwrap_or_default(),
             shutdown_time: self.shutdown_timeout,
+            ..ServerLimits::default()
         }
     }
 }
@@ -450,6 +459,18 @@ fn parse_seconds_from(min: f64, text: &str) -> Result<Duration, String> {
     seconds
         .map(Duration::from_secs_f64)
         .ok_or_else(|| format!("a number of seconds from {min} to {max} is needed"))
+}
+
+/// Makes the allocator return memory to the kernel that has been free for a second. It does that only when it
+/// allocates or frees large blocks, so a process without requests would keep what it needed at its busiest.
+async fn give_back_memory() {
+    const INTERVAL: Duration = Duration::from_secs(1);
+    /// More than the allocator keeps for the next allocation of its size.
+    const BLOCK_BYTES: usize = 1 << 20;
+    loop {
+        tokio::time::sleep(INTERVAL).await;
+        drop(black_box(Vec::<u8>::with_capacity(BLOCK_BYTES)));
+    }
 }
 
 /// Backs the heap with small pages from here on. The allocator advises the kernel to use huge pages, with

@@ -1,5 +1,6 @@
 //! White-box tests of `cluster/answer.rs`.
 
+use crate::json::Rendering;
 use proptest::prelude::*;
 use time::macros::date;
 
@@ -91,7 +92,7 @@ fn wanted_rows(query: &str) -> Wanted {
     Wanted::Rows {
         query: Box::new(builder.build().expect("a query")),
         today: date!(2026 - 06 - 30),
-        with_items: true,
+        rendering: Some(Rendering::Whole),
     }
 }
 

@@ -20,7 +20,7 @@ fn rows(query: &str) -> Question {
         wanted: Arc::new(Wanted::Rows {
             query: Box::new(query),
             today: date!(2026 - 06 - 30),
-            with_items: true,
+            rendering: Some(Rendering::Short),
         }),
     }
 }
@@ -36,7 +36,7 @@ fn questions_are_read_as_they_were_written() {
     let many = Wanted::Rows {
         query: Box::new(query.expect("a query").part(Start::First, ROWS_MAX)),
         today: date!(2026 - 06 - 30),
-        with_items: false,
+        rendering: None,
     };
     let facets = Wanted::Facets {
         query: Box::new(FacetQuery {

@@ -101,11 +101,11 @@ fn refusals_and_failures_leave_the_times_alone() {
                 status,
                 ..answered(1, 5 + number % 2)
             };
-            activity.note_at(refused, instant(0));
+            activity.note(refused, instant(0));
         }
     }
     assert_eq!(activity.times_of(instant(0).date()), None);
-    activity.note_at(answered(1, 400), instant(0));
+    activity.note(answered(1, 400), instant(0));
     let times = activity.times_of(instant(0).date()).expect("times");
     assert!(times.median > Duration::from_micros(400), "{times:?}");
 }

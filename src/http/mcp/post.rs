@@ -29,6 +29,7 @@ use crate::http::router::{Handled, Note};
 use crate::http::search::{CHARGED, REMAINING};
 use crate::http::service::Shared;
 use crate::http::{changes, charging, details, options, request, search};
+use crate::json::Rendering;
 
 /// The endpoint in metrics, the log and the dashboard if no tool is called.
 const ENDPOINT: &str = "mcp";
@@ -58,7 +59,7 @@ pub(in crate::http) async fn answer(
         // A client that is still sending would miss the answer if the connection were closed now.
         let _ = tokio::time::timeout(MCP_DRAIN_TIME, drain(&mut body)).await;
     }
-    reply.into_handled(is_body_read)
+    reply.into_handled(service, is_body_read)
 }
 
 async fn reply(
@@ -266,7 +267,8 @@ async fn call_tool(
 async fn ask(call: Call<'_>, tool: Tool, target: &Target) -> Result<(Outcome, Headers), Problem> {
     call.check_scope(tool.scope())?;
     let parts = target.parts(tool)?;
-    let call = call.with_parts(&parts);
+    let mut call = call.with_parts(&parts);
+    call.rendering = Rendering::Short;
     let answer = match tool {
         Tool::Search | Tool::Count => search::answer(&call).await,
         Tool::Options => options::answer(&call).await,
@@ -337,9 +339,9 @@ impl Reply {
         reply
     }
 
-    fn into_handled(self, is_body_read: bool) -> Handled<'static> {
+    fn into_handled(self, service: &Shared, is_body_read: bool) -> Handled<'static> {
         let has_body = !self.body.is_empty();
-        let mut response = Response::new(Body::from(self.body));
+        let mut response = Response::new(Body::from(service.unsent.hold(self.body)));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.extend(

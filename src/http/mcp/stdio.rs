@@ -11,11 +11,12 @@ use super::message::{self, INVALID_REQUEST, Message, Request, RpcError};
 use super::outcome::Outcome;
 use super::protocol::{self, Era, Transport, Wanted};
 use super::tools::Tool;
-use crate::corpus::{Corpus, CorpusFuture, LocalCorpus};
+use crate::corpus::{ChangesRequest, Corpus, CorpusFuture, LocalCorpus};
 use crate::http::limits::MCP_MESSAGE_BYTES_MAX;
 use crate::http::problem::Problem;
 use crate::http::service::Today;
 use crate::http::{changes, details, options, search};
+use crate::json::Rendering;
 use crate::{FacetQuery, Index, Query};
 
 /// Answers messages of the Model Context Protocol, one per line, until the input ends: the tools of
@@ -136,7 +137,8 @@ impl Stdio {
         match tool {
             Tool::Search => {
                 let query = Query::parse(&target.query)?;
-                Ok(search::body(now(self.corpus.page(&view, &query, today))?))
+                let page = self.corpus.page(&view, &query, today, Rendering::Short);
+                Ok(search::body(search::without_gap(now(page)?, &query)?))
             }
             Tool::Count => {
                 let query = Query::parse(&target.query)?;
@@ -155,7 +157,10 @@ impl Stdio {
                 now(self.corpus.company(&view, &slug))?.ok_or_else(details::no_company)
             }
             Tool::Changes => {
-                let request = changes::parse(&target.query)?;
+                let request = ChangesRequest {
+                    rendering: Rendering::Short,
+                    ..changes::parse(&target.query)?
+                };
                 let found = now(self.corpus.changes(&view, &request, today))?;
                 Ok(found.map_err(changes::refused)?.body)
             }

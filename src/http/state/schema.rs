@@ -208,7 +208,10 @@ pub(super) fn open_same(path: &Path, database: FileId) -> Result<Connection, Sta
 /// # Errors
 /// The file has more than one hard link.
 pub(super) fn refuse_links(path: &Path) -> Result<(), StateError> {
-    let links = std::fs::metadata(path).map_or(1, |metadata| metadata.nlink());
+    let metadata = std::fs::metadata(path).ok();
+    // What is no regular file is refused elsewhere: a folder has a link for each of its own folders.
+    let metadata = metadata.filter(|metadata| metadata.is_file());
+    let links = metadata.map_or(1, |metadata| metadata.nlink());
     if links < 2 {
         return Ok(());
     }

@@ -119,7 +119,12 @@ impl<'t> UsageBatch<'t> {
              signals = excluded.signals, activities = excluded.activities, \
              companies = excluded.companies, free_answers = excluded.free_answers",
         )?;
-        for ((key, month), [signals, activities, companies, free]) in self.rows {
+        // What was refused, or free of charge, leaves no row of zeros.
+        let is_used = |counts: &Counts| counts.iter().any(|&count| count > 0);
+        let rows = self.rows.into_iter();
+        for ((key, month), [signals, activities, companies, free]) in
+            rows.filter(|(_, counts)| is_used(counts))
+        {
             let month = month.number();
             statement.execute(params![key, month, signals, activities, companies, free])?;
         }
@@ -129,7 +134,10 @@ impl<'t> UsageBatch<'t> {
              companies = companies + excluded.companies, \
              free_answers = free_answers + excluded.free_answers",
         )?;
-        for ((key, day), [signals, activities, companies, free]) in self.days {
+        let days = self.days.into_iter();
+        for ((key, day), [signals, activities, companies, free]) in
+            days.filter(|(_, counts)| is_used(counts))
+        {
             let day = day.to_julian_day();
             statement.execute(params![day, key, signals, activities, companies, free])?;
         }

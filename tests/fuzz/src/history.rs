@@ -112,7 +112,7 @@ fn change(writer: &mut Writer, corpus: Corpus, number: usize) {
             _ => {}
         }
     }
-    if number % 3 == 0 {
+    if number.is_multiple_of(3) {
         let mut company = corpus.companies().next().expect("a company");
         company.name = format!("Acme {number}").into();
         company.employees = [Some(10), Some(1000)][number % 2];

@@ -64,8 +64,16 @@ pub(super) struct Corpus {
     rows: BTreeMap<u64, Row>,
     /// The name of each company.
     companies: [usize; COMPANIES.len()],
-    /// A digest of each commit and of all before it.
-    chain: Vec<u64>,
+    chain: Vec<Link>,
+}
+
+/// A commit of an index.
+#[derive(Clone, Copy, Debug, Default)]
+struct Link {
+    /// Its number among all commits of all branches.
+    serial: usize,
+    /// A digest of what it and all before it wrote.
+    digest: u64,
 }
 
 /// A position of the feed, with what the snapshot that gave it had last committed.
@@ -73,7 +81,7 @@ pub(super) struct Corpus {
 pub(super) struct Position {
     pub(super) text: String,
     place: Place,
-    seen: (usize, u64),
+    seen: (usize, Link),
 }
 
 /// How a position stands to an index.
@@ -83,6 +91,8 @@ pub(super) enum Standing {
     Ahead,
     /// Of a history that the index does not have.
     Lost,
+    /// Of another branch that wrote the same, so that either answer is right.
+    Twin,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -117,7 +127,7 @@ impl Position {
         Position {
             text: "start".to_owned(),
             place: (0, 0),
-            seen: (0, 0),
+            seen: (0, Link::default()),
         }
     }
 }
@@ -148,7 +158,8 @@ impl Corpus {
             .collect()
     }
 
-    pub(super) fn commit(&mut self, writes: &Writes) {
+    /// Commits, as that many commits of all branches have before.
+    pub(super) fn commit(&mut self, serial: usize, writes: &Writes) {
         let number = self.chain.len() + 1;
         for (&id, &record) in &writes.signals {
             let row = self.rows.entry(id).or_insert(Row {
@@ -165,8 +176,10 @@ impl Corpus {
             rows.for_each(|row| row.changed = number);
         }
         let mut digest = DefaultHasher::new();
-        (self.chain.last(), &writes.signals, &writes.companies).hash(&mut digest);
-        self.chain.push(digest.finish());
+        let before = self.chain.last().map(|link| link.digest);
+        (before, &writes.signals, &writes.companies).hash(&mut digest);
+        let digest = digest.finish();
+        self.chain.push(Link { serial, digest });
     }
 
     /// The position after all changes.
@@ -175,7 +188,7 @@ impl Corpus {
         Position {
             text: String::new(),
             place: (number, u64::MAX),
-            seen: (number, self.chain.last().copied().unwrap_or(0)),
+            seen: (number, self.chain.last().copied().unwrap_or_default()),
         }
     }
 
@@ -249,12 +262,15 @@ impl Corpus {
     }
 
     pub(super) fn standing(&self, position: &Position) -> Standing {
-        let (number, digest) = position.seen;
-        match number {
-            0 => Standing::Known,
-            _ if number > self.chain.len() => Standing::Ahead,
-            _ if self.chain[number - 1] == digest => Standing::Known,
-            _ => Standing::Lost,
+        let (number, seen) = position.seen;
+        if number == 0 {
+            return Standing::Known;
+        }
+        match self.chain.get(number - 1) {
+            None => Standing::Ahead,
+            Some(own) if own.serial == seen.serial => Standing::Known,
+            Some(own) if own.digest == seen.digest => Standing::Twin,
+            Some(_) => Standing::Lost,
         }
     }
 }

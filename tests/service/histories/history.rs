@@ -37,6 +37,8 @@ struct History {
     subject: Subject,
     fault: Option<Fault>,
     copies: [Copy; COPIES],
+    /// Commits of all branches so far.
+    commits: usize,
     /// The records and the past that the backup has.
     backup: Option<Corpus>,
     asked: Vec<Request>,
@@ -52,6 +54,7 @@ pub(super) fn run(steps: &[Step], fault: Option<Fault>) -> Result<(), String> {
         subject: Subject::new(start),
         fault,
         copies: Default::default(),
+        commits: 0,
         backup: None,
         asked: Vec::new(),
         exported: None,
@@ -127,7 +130,8 @@ impl History {
         }
         if !writes.signals.is_empty() || !writes.companies.is_empty() {
             self.subject.commit(&writes);
-            self.model.corpus.commit(&writes);
+            self.commits += 1;
+            self.model.corpus.commit(self.commits, &writes);
         }
     }
 
@@ -251,7 +255,7 @@ impl History {
         let (request, _) = self.request(asked);
         self.asked.push(request.clone());
         // Before the client reads, the first slice of an export is charged.
-        self.send(&request, asked.by_tool, Some(0))?;
+        let _ = self.send(&request, asked.by_tool, Some(0))?;
         let state = match self.fault {
             Some(Fault::LostCharge) => uncharged,
             _ => self.subject.copy_state(),
@@ -269,7 +273,7 @@ impl History {
     ) -> Result<(Told, Option<Position>), String> {
         let question = &request.question;
         let name = request.name.map(|name| REQUEST_NAMES[usize::from(name)]);
-        let mut answer = if by_tool && question.has_tool(name) {
+        let answer = if by_tool && question.has_tool(name) {
             question.read_result(&self.subject.ask(question.call(name), usize::MAX))
         } else if let Question::Export { .. } = question {
             let before = self.units();
@@ -311,9 +315,11 @@ impl History {
             };
             let answered = self.subject.ask_free(question.request(None));
             let body = match (self.model.standing(&since), question.read(&answered).body) {
-                (Standing::Known, Ok(body)) => body,
+                (Standing::Known | Standing::Twin, Ok(body)) => body,
                 (Standing::Ahead, Err(code)) if code == "invalid_request" => return Ok(()),
-                (Standing::Lost, Err(code)) if code == "position_expired" => return Ok(()),
+                (Standing::Lost | Standing::Twin, Err(code)) if code == "position_expired" => {
+                    return Ok(());
+                }
                 (standing, body) => {
                     return Err(format!("a copy of {filter:?} is {standing:?}: {body:?}"));
                 }

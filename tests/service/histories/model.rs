@@ -278,10 +278,12 @@ impl Model {
     ) -> Checked {
         let end = self.corpus.end();
         let since = since.unwrap_or(&end);
+        let is_refused = answer.body == Err("position_expired".to_owned());
         let refusal = match self.standing(since) {
             Standing::Known => None,
+            Standing::Twin if !is_refused => None,
             Standing::Ahead => Some("invalid_request"),
-            Standing::Lost => Some("position_expired"),
+            Standing::Lost | Standing::Twin => Some("position_expired"),
         };
         if let Some(code) = refusal {
             return self.check_refusal(answer, code);

@@ -95,13 +95,14 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::BackUp),
         2 => Just(Step::Restore),
         1 => Just(Step::Merge),
-        16 => asked().prop_map(Step::Ask),
+        16 => asked(what()).prop_map(Step::Ask),
         4 => (0..4_usize, any::<bool>()).prop_map(|(back, by_tool)| Step::Repeat { back, by_tool }),
         2 => read().prop_map(|read| Step::Resume { read }),
         2 => option::of(0..9_usize).prop_map(Step::Quota),
         2 => prop::sample::select(waits).prop_map(Step::Wait),
         1 => any::<bool>().prop_map(|is_over| Step::TurnOfMonth { is_over }),
-        2 => asked().prop_map(Step::Crash),
+        // A free answer of the last second may be lost.
+        2 => asked(charged()).prop_map(Step::Crash),
     ]
 }
 
@@ -123,9 +124,9 @@ fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-fn asked() -> impl Strategy<Value = Asked> {
+fn asked(what: impl Strategy<Value = What>) -> impl Strategy<Value = Asked> {
     let name = option::weighted(0.6, 0..3_u8);
-    (what(), name, any::<bool>()).prop_map(|(what, name, by_tool)| Asked {
+    (what, name, any::<bool>()).prop_map(|(what, name, by_tool)| Asked {
         what,
         name,
         by_tool,
@@ -135,6 +136,12 @@ fn asked() -> impl Strategy<Value = Asked> {
 fn what() -> impl Strategy<Value = What> {
     prop_oneof![
         1 => filter().prop_map(What::Count),
+        15 => charged(),
+    ]
+}
+
+fn charged() -> impl Strategy<Value = What> {
+    prop_oneof![
         3 => (filter(), limit()).prop_map(|(filter, limit)| What::Search(filter, limit)),
         5 => (0..COPIES, limit()).prop_map(|(copy, limit)| What::Follow { copy, limit }),
         2 => (0..COPIES).prop_map(|copy| What::Take { copy }),

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::{Request, Response};
+use axum::http::{HeaderValue, Request, Response};
 use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
 use signaldex::http::{Counter, Limits, NewKey, Principal, Service, State, Today};
@@ -218,7 +218,9 @@ impl Subject {
         self.send(request, usize::MAX)
     }
 
-    fn send(&mut self, request: Request<Body>, parts_max: usize) -> Answered {
+    fn send(&mut self, mut request: Request<Body>, parts_max: usize) -> Answered {
+        let host = HeaderValue::from_static("localhost");
+        request.headers_mut().insert("host", host);
         let routes = self.running().routes.clone();
         self.runtime.block_on(async {
             let answer = routes.call(request).await;

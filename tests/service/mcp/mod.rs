@@ -61,7 +61,7 @@ impl Fixture {
     }
 
     /// Calls a tool and returns its result.
-    fn call(&self, tool: &str, arguments: Value) -> Value {
+    pub(crate) fn call(&self, tool: &str, arguments: Value) -> Value {
         let answer = self.send_message(&call(tool, arguments));
         assert_eq!(
             answer.status,
@@ -74,7 +74,7 @@ impl Fixture {
 }
 
 /// What a successful call answered, which text and structured content say alike.
-fn content(result: &Value) -> Value {
+pub(crate) fn content(result: &Value) -> Value {
     assert_eq!(result["isError"], false, "{result}");
     let text = result["content"][0]["text"].as_str().expect("a text");
     let content: Value = serde_json::from_str(text).expect("JSON");

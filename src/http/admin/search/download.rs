@@ -3,37 +3,34 @@
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use time::Date;
 use tokio::sync::mpsc;
 
-use crate::corpus::{ExportRequest, export_header, export_slice};
+use crate::corpus::{self, ExportRequest, export_header, export_slice};
 use crate::http::admin::guard::Visit;
 use crate::http::admin::layout::{self, Failed};
 use crate::http::admin::{Admin, Answer};
 use crate::http::export::{self, ExportBody, Part};
-use crate::json::{Data, SearchData, SignalItem};
+use crate::http::search;
+use crate::json::Rendering;
 use crate::query::ExportFormat;
 use crate::{Query, Snapshot};
 
 /// The page, as answered by the API.
 pub(in crate::http::admin) fn as_json(admin: &Admin, visit: &Visit) -> Answer {
     found(admin, visit, |snapshot, query, today| {
-        let page = snapshot.search(query, today);
-        let records = snapshot.records(&page)?;
-        let items: Vec<SignalItem<'_>> = records.iter().map(SignalItem::from).collect();
-        let next_cursor = page.next_cursor().map(|cursor| cursor.to_string());
-        let count = query
-            .count_only()
-            .then(|| snapshot.count(query.filter(), today));
-        let data = SearchData {
-            items: if query.count_only() { &[] } else { &items },
-            next_cursor: next_cursor.as_deref().filter(|_| !query.count_only()),
-            count,
+        let body = if query.count_only() {
+            let count = snapshot.count(query.filter(), today);
+            search::count_body(count).map_err(|problem| Failed::of(&problem.detail))?
+        } else {
+            let page = corpus::page(snapshot, query, today, Rendering::Whole)?;
+            match search::without_gap(page, query) {
+                Ok(page) => search::body(page),
+                Err(error) => return super::invalid(visit, &error.message),
+            }
         };
-        let body = serde_json::to_vec(&Data { data }).map_err(|error| Failed::of(&error))?;
         Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
     })
 }
@@ -103,9 +100,6 @@ fn found(
     };
     match Query::parse(&visit.query) {
         Ok(query) => answer(&index.snapshot(), &query, service.today()),
-        Err(invalid) => {
-            let text = invalid.to_string();
-            layout::message_of(visit, StatusCode::BAD_REQUEST, "Invalid search", &text)
-        }
+        Err(invalid) => super::invalid(visit, &invalid.to_string()),
     }
 }

@@ -37,11 +37,17 @@ use super::form::Form;
 use super::guard::Visit;
 use super::layout::{self, PageLayout};
 use super::{Admin, Answer};
-use crate::query::{Parameter, Start};
+use crate::http::search;
+use crate::json::text_bytes;
+use crate::query::limits::PAGE_BYTES_MAX;
+use crate::query::{Parameter, ParameterError, Start};
 use crate::{Filter, Query, Snapshot};
 
 /// The path of the page.
 const PATH: &str = "/search";
+
+/// Bytes of texts on a page, which ends early with more: half of a page of the API, because HTML takes more.
+const CARDS_BYTES_MAX: usize = PAGE_BYTES_MAX / 2;
 
 /// Default number of signals on a page.
 const DEFAULT_LIMIT: &str = "10";
@@ -107,7 +113,10 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
         .map_or_else(Filter::default, |query| query.filter().clone());
     let facets = snapshot.facets(&filter, today);
     let found = match &query {
-        Some(query) => Some(find(&snapshot, query, &text, today)?),
+        Some(query) => match find(&snapshot, query, &text, today)? {
+            Ok(found) => Some(found),
+            Err(error) => return invalid(visit, &error.message),
+        },
         None => None,
     };
     let form = Form::parse(visit.query.as_bytes());
@@ -133,9 +142,18 @@ fn find(
     query: &Query,
     text: &QueryText,
     today: Date,
-) -> Result<Found, crate::Error> {
+) -> Result<Result<Found, ParameterError>, crate::Error> {
     let page = snapshot.search(query, today);
-    let next_page = page.next_cursor().map(|cursor| {
+    let cards = cards_of(snapshot, &page, query.filter())?;
+    let mut next_cursor = page.next_cursor().cloned();
+    if cards.len() < page.len() {
+        if let Start::Page(_) = query.start() {
+            return Ok(Err(search::too_large(cards.len())));
+        }
+        let last = page.ids().nth(cards.len().saturating_sub(1));
+        next_cursor = last.map(|last| query.cursor_after(last, today));
+    }
+    let next_page = next_cursor.map(|cursor| {
         text.without("page")
             .with("cursor", &cursor.to_string())
             .link()
@@ -146,29 +164,50 @@ fn find(
     };
     let explanation = snapshot.explain(query, today);
     let unknown = explanation.unknown.iter();
-    Ok(Found {
+    Ok(Ok(Found {
         unknown: unknown.map(ToString::to_string).collect(),
-        cards: cards_of(snapshot, &page, query.filter())?,
         count: figures::grouped(explanation.matches),
-        shown: page.len(),
+        shown: cards.len(),
+        cards,
         query: text.to_string(),
         news: news::link(text, &snapshot.position()),
         first_page,
         next_page,
         plan: Plan::of(&explanation),
-    })
+    }))
 }
 
-/// The signals of a page with their companies. The API omits company details, but on a page for people
-/// they are worth another look-up.
+/// The signals of a page with their companies, as many as there is room for. The API omits company details, but
+/// on a page for people they are worth another look-up.
 fn cards_of(
     snapshot: &Snapshot,
     page: &crate::Page,
     filter: &Filter,
 ) -> Result<Vec<Card>, crate::Error> {
-    let signals = page.ids().map(|id| snapshot.signal(id));
-    let signals = signals.filter_map(Result::transpose);
-    signals.map(|found| Ok(Card::of(&found?, filter))).collect()
+    let mut cards = Vec::with_capacity(page.len());
+    let mut room = CARDS_BYTES_MAX;
+    for id in page.ids() {
+        let Some(found) = snapshot.signal(id)? else {
+            continue;
+        };
+        if !take_room(&mut room, &found, cards.is_empty()) {
+            break;
+        }
+        cards.push(Card::of(&found, filter));
+    }
+    Ok(cards)
+}
+
+/// Takes the room of a signal's texts; the first always has room.
+fn take_room(room: &mut usize, found: &crate::Found<'_>, is_first: bool) -> bool {
+    let bytes = text_bytes(&found.signal);
+    let has_room = is_first || bytes <= *room;
+    *room = room.saturating_sub(bytes);
+    has_room
+}
+
+fn invalid(visit: &Visit, text: &str) -> Answer {
+    layout::message_of(visit, StatusCode::BAD_REQUEST, "Invalid search", text)
 }
 
 /// The page of a cluster node, which has only part of the corpus.

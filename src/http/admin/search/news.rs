@@ -7,7 +7,7 @@ use axum::response::IntoResponse;
 use time::Date;
 
 use super::cards::Card;
-use super::{Chip, QueryText, chips, no_index};
+use super::{CARDS_BYTES_MAX, Chip, QueryText, chips, no_index, take_room};
 use crate::http::admin::form::Form;
 use crate::http::admin::guard::Visit;
 use crate::http::admin::layout::{self, PageLayout};
@@ -111,13 +111,22 @@ fn find(
         Ok(changes) => changes,
         Err(error) => return Ok(Err(error)),
     };
-    let (mut changed, mut removed) = (Vec::new(), 0);
+    let (mut changed, mut removed, mut room) = (Vec::new(), 0, CARDS_BYTES_MAX);
     while changed.len() < SHOWN_MAX {
+        let before = changes.position();
         match changes.next().transpose()? {
             None => break,
             Some(Change::Remove { .. }) => removed += 1,
             Some(Change::Upsert { item, is_new }) => {
                 if let Some(found) = snapshot.signal(item.signal.id)? {
+                    if !take_room(&mut room, &found, changed.is_empty()) {
+                        return Ok(Ok(News {
+                            has_more: true,
+                            position: before,
+                            changed,
+                            removed,
+                        }));
+                    }
                     let card = Card::of(&found, filter);
                     changed.push(ChangedCard { card, is_new });
                 }

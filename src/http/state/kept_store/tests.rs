@@ -211,6 +211,9 @@ fn changes_of_a_batch_count_before_they_are_written() {
 type Step = (i64, usize, usize, i64);
 
 proptest! {
+    // Each step is a commit with an fsync.
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
     /// Whatever is kept, overwritten after it has expired, and removed: the totals are those of the rows, and
     /// nothing is left of a total whose rows are gone.
     #[test]
