@@ -30,6 +30,15 @@ const DOCUMENTS: [&str; 23] = [
     "docs/testing.md",
 ];
 
+/// All documents: those above, and the pages of decisions.
+fn documents() -> Vec<String> {
+    let pages = fs::read_dir(root().join("docs/decisions")).expect("a readable folder");
+    let names = pages.map(|page| page.expect("a page").file_name());
+    let decisions = names.map(|name| format!("docs/decisions/{}", name.to_string_lossy()));
+    let listed = DOCUMENTS.iter().map(ToString::to_string);
+    listed.chain(decisions).collect()
+}
+
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -49,8 +58,8 @@ pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn every_path_of_the_documents_exists() {
-    for document in DOCUMENTS {
-        let text = fs::read_to_string(root().join(document)).expect("a readable document");
+    for document in documents() {
+        let text = fs::read_to_string(root().join(&document)).expect("a readable document");
         let quoted = text.split('`').skip(1).step_by(2);
         let is_path = |text: &&str| {
             ["src/", "tests/", "benches/", "bindings/", "data/", "docs/"]
@@ -66,8 +75,8 @@ fn every_path_of_the_documents_exists() {
 
 #[test]
 fn every_link_of_the_documents_leads_somewhere() {
-    for document in DOCUMENTS {
-        let path = root().join(document);
+    for document in documents() {
+        let path = root().join(&document);
         let text = fs::read_to_string(&path).expect("a readable document");
         let folder = path.parent().expect("a folder");
         let links = text
@@ -78,6 +87,33 @@ fn every_link_of_the_documents_leads_somewhere() {
             let file = link.split('#').next().unwrap_or_default();
             assert!(folder.join(file).exists(), "{document} links to {link}");
         }
+    }
+}
+
+/// The pages of decisions have the same four headings, and are short enough to be read.
+#[test]
+fn every_decision_says_why_what_else_and_what_follows() {
+    let folder = root().join("docs/decisions");
+    let pages = fs::read_dir(&folder).expect("a readable folder");
+    let pages: Vec<PathBuf> = pages.map(|page| page.expect("a page").path()).collect();
+    assert!(pages.len() > 5, "{} pages", pages.len());
+    for page in pages {
+        let text = fs::read_to_string(&page).expect("a readable document");
+        let headings: Vec<&str> = text
+            .lines()
+            .filter(|line| line.starts_with("## "))
+            .collect();
+        let expected = ["## Why", "## Alternatives", "## Figures", "## Consequences"];
+        assert_eq!(headings, expected, "{}", page.display());
+        let words = text.split_whitespace().count();
+        assert!(words <= 400, "{} has {words} words", page.display());
+        let architecture = fs::read_to_string(root().join("ARCHITECTURE.md"));
+        let name = page.file_name().expect("a name").to_string_lossy();
+        let link = format!("](docs/decisions/{name})");
+        assert!(
+            architecture.expect("a readable document").contains(&link),
+            "ARCHITECTURE.md does not link to {name}"
+        );
     }
 }
 
@@ -95,8 +131,8 @@ fn anchor(heading: &str) -> String {
 
 #[test]
 fn every_link_to_a_heading_leads_to_one() {
-    for document in DOCUMENTS {
-        let path = root().join(document);
+    for document in documents() {
+        let path = root().join(&document);
         let text = fs::read_to_string(&path).expect("a readable document");
         let links = text
             .split("](")
