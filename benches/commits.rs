@@ -1,7 +1,7 @@
 //! Commits of one signal, and opening, of an index that has had many commits.
 //!
 //! usage: `cargo bench --bench commits --features synthetic -- prepare DIRECTORY COMMITS`, then
-//! `-- measure DIRECTORY COMMITS`, which makes so many more and prints commits a second and the median time of opening.
+//! `-- measure DIRECTORY COMMITS`, which makes COMMITS more and prints commits a second and the median time of opening.
 //! To compare two builds, give each a copy of the directory and let them measure in turns.
 
 use std::error::Error;

@@ -48,7 +48,7 @@ pub(crate) fn draw(
     draw_each(snapshot, statistics, today, QUERIES)
 }
 
-/// As [`draw`], with up to so many queries of each class.
+/// As [`draw`], with up to `queries` queries of each class.
 ///
 /// # Errors
 /// A record of the corpus is corrupt.

@@ -6,7 +6,7 @@ use crate::pace::{MOST, Measured, STEPS, Turn};
 
 /// One more connection has at least this part of the throughput; so has a change at many connections.
 const RATIO_MIN: f64 = 0.95;
-/// The median time at a number of connections is at most so many times that at [`BASE`].
+/// The median time at a number of connections is at most this many times that at [`BASE`].
 const TIMES_MAX: [(usize, f64); 2] = [(8, 2.0), (16, 3.0)];
 const BASE: usize = 4;
 /// Where a change must not cost throughput.

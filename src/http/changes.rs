@@ -34,7 +34,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
         },
     };
     let view = call.service.corpus.trusted_view()?;
-    // A kept answer is repeated to whoever asks by its name, so it is whole.
+    // A kept answer is repeated to any client that sends its name, so it is whole.
     if replay.is_none() {
         request.rendering = call.rendering;
     }

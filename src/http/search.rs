@@ -59,7 +59,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
         },
     };
     let view = call.service.corpus.trusted_view()?;
-    // A kept answer is repeated to whoever asks by its name, so it is whole.
+    // A kept answer is repeated to any client that sends its name, so it is whole.
     let rendering = match replay {
         Some(_) => Rendering::Whole,
         None => call.rendering,

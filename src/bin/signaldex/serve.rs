@@ -416,7 +416,7 @@ fn count_signals() -> Result<watch::Receiver<u32>, Failure> {
     Ok(counted)
 }
 
-/// Ready when the process has been asked to stop so many times.
+/// Ready when the process has been asked to stop this often.
 async fn signalled(mut signals: watch::Receiver<u32>, times: u32) {
     // The counter only ends with the runtime.
     let _ = signals.wait_for(|&count| count >= times).await;

@@ -11,7 +11,7 @@ use super::model::DAY;
 pub(super) const COPIES: usize = 2;
 /// The greatest id of a signal.
 const ID_MAX: u64 = 12;
-/// One id in so many may have a large signal.
+/// One id in this many may have a large signal.
 const LARGE_IDS: u64 = 6;
 /// The most steps of a history.
 const STEPS_MAX: usize = 40;

@@ -203,7 +203,7 @@ impl Subject {
         self.start();
     }
 
-    /// Sends a request of the key, and reads at most so many parts of its body.
+    /// Sends a request of the key, and reads at most `parts_max` parts of its body.
     pub(super) fn ask(&mut self, request: Request<Body>, parts_max: usize) -> Answered {
         let (mut head, body) = request.into_parts();
         let authorization = self.authorization.parse().expect("a header");
