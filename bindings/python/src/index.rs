@@ -83,7 +83,7 @@ impl PyIndex {
         Ok(PyWriter(Shared::new(writer)))
     }
 
-    /// Follows what other processes committed. Cost: a small read where nothing has changed.
+    /// Follows what other processes committed. Raises ``CorruptIndex`` while a file of the index is another than it should be. Cost: a small read where nothing has changed.
     fn refresh(&self, py: Python<'_>) -> PyResult<&'static str> {
         let refreshed = py.detach(|| self.0.refresh());
         match refreshed.map_err(|error| errors::of_library(py, &error))? {
