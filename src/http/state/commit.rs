@@ -333,9 +333,15 @@ impl<'t> Recording<'t> {
         Ok(outcomes)
     }
 
+    /// Removes expired answers when the commit adds some. Else the thread does so once a second.
     fn remove_expired(&mut self, taken: &[Taken]) -> rusqlite::Result<()> {
+        let kept = taken.iter().filter_map(|taken| taken.charge.kept.as_ref());
+        let mut kept = kept.peekable();
+        if kept.peek().is_none() {
+            return Ok(());
+        }
         let mut removal = REMOVED_BESIDES;
-        for kept in taken.iter().filter_map(|taken| taken.charge.kept.as_ref()) {
+        for kept in kept {
             removal.count_max += 2;
             removal.bytes_max += 2 * kept.bytes_max();
         }

@@ -151,6 +151,9 @@ impl<'t> KeptBatch<'t> {
     }
 
     pub(super) fn write(self) -> rusqlite::Result<()> {
+        if self.changes.is_empty() {
+            return Ok(());
+        }
         let mut add = self.connection.prepare_cached(
             "INSERT INTO kept_bytes VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET \
              bytes = bytes + excluded.bytes",
