@@ -135,7 +135,8 @@ async fn run(mut connection: Connection, mut schedule: Schedule) -> Outcome {
         }
         match connection.ask().await {
             Ok(_) => outcome.latencies.push(started.elapsed()),
-            Err(_) => {
+            Err(error) => {
+                eprintln!("{error}");
                 outcome.errors += 1;
                 return outcome;
             }
@@ -168,7 +169,7 @@ impl Connection {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             if wanted.is_none() {
-                wanted = head(&self.buffer)?;
+                wanted = head(&self.buffer).map_err(|answer| refused(request, &answer))?;
             }
             if let Some((head, body)) = wanted
                 && self.buffer.len() >= head + body
@@ -179,8 +180,14 @@ impl Connection {
     }
 }
 
-/// The lengths of head and body, once the head is there.
-fn head(bytes: &[u8]) -> io::Result<Option<(usize, usize)>> {
+fn refused(request: &[u8], answer: &str) -> io::Error {
+    let request = String::from_utf8_lossy(request);
+    let line = request.lines().next().unwrap_or_default();
+    io::Error::other(format!("{line}: {answer}"))
+}
+
+/// The lengths of head and body, once the head is there; the head of any answer but a 200.
+fn head(bytes: &[u8]) -> Result<Option<(usize, usize)>, String> {
     let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else {
         return Ok(None);
     };
@@ -192,6 +199,6 @@ fn head(bytes: &[u8]) -> io::Result<Option<(usize, usize)>> {
     let length = length.and_then(|length| length.parse().ok());
     match length {
         Some(length) if head.starts_with("http/1.1 200") => Ok(Some((end + 4, length))),
-        _ => Err(io::ErrorKind::InvalidData.into()),
+        _ => Err(head),
     }
 }

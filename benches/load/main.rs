@@ -55,16 +55,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         .collect();
     let settings = pace::Settings::take(&mut arguments)?;
     let corpus = arguments.first().ok_or("usage: load CORPUS [SECONDS]")?;
+    let corpus = Path::new(corpus);
     let seconds: u64 = arguments.get(1).map_or(Ok(60), |text| text.parse())?;
     let directory = tempfile::tempdir_in(".")?;
     let index = directory.path().join("index");
     let is_plain = arguments.iter().any(|argument| argument == "plain");
-    build(Path::new(corpus), &index, is_plain)?;
+    build(corpus, &index, is_plain)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
     if let Some(settings) = settings {
-        return runtime.block_on(pace::measure(&index, directory.path(), &settings));
+        return runtime.block_on(pace::measure(&index, corpus, directory.path(), &settings));
     }
     runtime.block_on(measure(
         &index,

@@ -9,7 +9,7 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 
-use signaldex::{Index, Snapshot, sample};
+use signaldex::{Index, Query, Snapshot, sample};
 
 use crate::classes::{self, Statistics, random::Random};
 use crate::client::{self, Outcome, Target};
@@ -89,10 +89,15 @@ impl Settings {
 ///
 /// # Errors
 /// A program does not start or a request fails; with `--check`, also a goal that is missed.
-pub(crate) async fn measure(index: &Path, folder: &Path, settings: &Settings) -> Result<()> {
+pub(crate) async fn measure(
+    index: &Path,
+    corpus: &Path,
+    folder: &Path,
+    settings: &Settings,
+) -> Result<()> {
     let mix = mix(&Index::open(index)?.snapshot())?;
     let start = |(number, path): (usize, &String)| {
-        Program::start(path, index, &folder.join(format!("state-{number}.db")))
+        Program::start(path, corpus, &folder.join(format!("program-{number}")))
     };
     let programs = settings.programs.iter().enumerate().map(start);
     let programs: Vec<Program> = programs.collect::<Result<_>>()?;
@@ -130,7 +135,7 @@ fn mix(snapshot: &Snapshot) -> Result<Vec<String>> {
     let classes = classes::draw_each(snapshot, &statistics, sample::AS_OF, OF_CLASS)?;
     let queries = classes.iter().flat_map(|class| &class.queries);
     let mut queries: Vec<String> = queries
-        .map(|wanted| wanted.query(sample::AS_OF).to_string())
+        .map(|wanted| without_limit(&wanted.query(sample::AS_OF)))
         .collect();
     let mut random = Random::named("load");
     for place in (1..queries.len()).rev() {
@@ -143,6 +148,13 @@ fn mix(snapshot: &Snapshot) -> Result<Vec<String>> {
         classes.len()
     );
     Ok(queries)
+}
+
+/// The text of a query, whose length of pages the paths choose.
+fn without_limit(query: &Query) -> String {
+    let text = query.to_string();
+    let rest = text.split('&').filter(|part| !part.starts_with("limit="));
+    rest.collect::<Vec<_>>().join("&")
 }
 
 async fn compare(programs: &[Program], paths: &[String], settings: &Settings) -> Result<Measured> {

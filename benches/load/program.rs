@@ -1,4 +1,4 @@
-//! A program under test: `signaldex serve` over an index, with a key and a state of its own.
+//! A program under test: `signaldex serve` with an index, a key and a state of its own.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader};
@@ -17,13 +17,32 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Starts a program with a new state in a folder.
-    pub(crate) fn start(path: &str, index: &Path, state: &Path) -> Result<Program, Box<dyn Error>> {
+    /// Builds an index of the corpus in a new folder, in the program's own format, and serves it.
+    pub(crate) fn start(
+        path: &str,
+        corpus: &Path,
+        folder: &Path,
+    ) -> Result<Program, Box<dyn Error>> {
+        std::fs::create_dir(folder)?;
+        let (index, state) = (folder.join("index"), folder.join("state.db"));
+        let built = Command::new(path)
+            .arg("build")
+            .arg("--companies")
+            .arg(corpus.join("companies.jsonl.zst"))
+            .arg("--signals")
+            .arg(corpus.join("signals.jsonl.zst"))
+            .arg("--out")
+            .arg(&index)
+            .stdout(Stdio::null())
+            .status()?;
+        if !built.success() {
+            return Err(format!("{path} builds no index: {built}").into());
+        }
         let rate = u32::MAX.to_string();
         let created = Command::new(path)
             .args(["keys", "create", "--name", "load", "--rate", &rate])
             .args(["--burst", &rate, "--state"])
-            .arg(state)
+            .arg(&state)
             .output()?;
         let created: serde_json::Value = serde_json::from_slice(&created.stdout)?;
         let key = created["key"]
@@ -31,11 +50,11 @@ impl Program {
             .ok_or("the program creates no key")?;
         let mut child = Command::new(path)
             .arg("serve")
-            .arg(index)
+            .arg(&index)
             .args(["--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0"])
             .args(["--log", "off", "--as-of", &sample::AS_OF.to_string()])
             .arg("--state")
-            .arg(state)
+            .arg(&state)
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()?;
