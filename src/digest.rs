@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::Sha256;
 
 /// A SHA-256 digest: 64 lower-case hexadecimal digits as text, 32 bytes in a binary file.
@@ -53,32 +51,7 @@ impl fmt::Display for Digest {
     }
 }
 
-impl fmt::Debug for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl Serialize for Digest {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if serializer.is_human_readable() {
-            serializer.collect_str(self)
-        } else {
-            self.0.serialize(serializer)
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Digest {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Digest, D::Error> {
-        if !deserializer.is_human_readable() {
-            return Deserialize::deserialize(deserializer).map(Digest);
-        }
-        let text = String::deserialize(deserializer)?;
-        let malformed = || D::Error::custom("a checksum is 64 lower-case hexadecimal digits");
-        Digest::parse(&text).ok_or_else(malformed)
-    }
-}
+serde_as_digits!(Digest, "a checksum is 64 lower-case hexadecimal digits");
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Macros for types with a text form: their parse errors, and serde through `Display` and `FromStr`.
+//! Macros for types with a text form: their parse errors, and serde through it.
 
 /// Defines the parse error of a type. By convention it is named `Parse...Error`, its `Display` says what
 /// is allowed, and it repeats none of the input.
@@ -39,5 +39,37 @@ macro_rules! serde_as_text {
                 }
             }
         )+
+    };
+}
+
+/// Serialises types as the digits of their text form, and as the value within in binary formats. Needs `Display` and
+/// `parse`; `Debug` is the text form, too.
+macro_rules! serde_as_digits {
+    ($name:ident, $malformed:literal) => {
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(self, f)
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                if serializer.is_human_readable() {
+                    serializer.collect_str(self)
+                } else {
+                    self.0.serialize(serializer)
+                }
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                if !deserializer.is_human_readable() {
+                    return serde::Deserialize::deserialize(deserializer).map($name);
+                }
+                let text = String::deserialize(deserializer)?;
+                $name::parse(&text).ok_or_else(|| serde::de::Error::custom($malformed))
+            }
+        }
     };
 }

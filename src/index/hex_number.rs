@@ -2,9 +2,6 @@
 
 use std::fmt;
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 /// A number of 128 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct HexNumber(u128);
@@ -37,32 +34,7 @@ impl fmt::Display for HexNumber {
     }
 }
 
-impl fmt::Debug for HexNumber {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl Serialize for HexNumber {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if serializer.is_human_readable() {
-            serializer.collect_str(self)
-        } else {
-            self.0.serialize(serializer)
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for HexNumber {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<HexNumber, D::Error> {
-        if !deserializer.is_human_readable() {
-            return Deserialize::deserialize(deserializer).map(HexNumber);
-        }
-        let text = String::deserialize(deserializer)?;
-        let malformed = || D::Error::custom("32 lower-case hexadecimal digits are needed");
-        HexNumber::parse(&text).ok_or_else(malformed)
-    }
-}
+serde_as_digits!(HexNumber, "32 lower-case hexadecimal digits are needed");
 
 #[cfg(test)]
 mod tests;
