@@ -15,6 +15,7 @@ use super::metering::Month;
 use super::pages;
 use super::principal::Principal;
 use super::problem::{Code, Problem};
+use super::replay::Replay;
 use super::service::Shared;
 use super::state::Arrival;
 use crate::json::Rendering;
@@ -47,7 +48,8 @@ pub(super) struct Call<'a> {
     pub(super) today: Date,
     /// Set while commits wait for the charge of this request.
     arrival: Mutex<Option<Arrival>>,
-    pub(super) rendering: Rendering,
+    /// How the caller wants signals to be written.
+    pub(super) wanted_rendering: Rendering,
 }
 
 impl<'a> Call<'a> {
@@ -102,7 +104,7 @@ impl<'a> Call<'a> {
             deadline,
             today: service.today_at(now),
             arrival: Mutex::default(),
-            rendering: Rendering::Whole,
+            wanted_rendering: Rendering::Whole,
         })
     }
 
@@ -140,6 +142,15 @@ impl<'a> Call<'a> {
 
     fn arrival(&self) -> MutexGuard<'_, Option<Arrival>> {
         self.arrival.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How signals are written. A kept answer is repeated to any client that sends its idempotency key, so it is
+    /// whole.
+    pub(super) fn rendering(&self, replay: Option<&Replay>) -> Rendering {
+        match replay {
+            Some(_) => Rendering::Whole,
+            None => self.wanted_rendering,
+        }
     }
 
     pub(super) fn is_head(&self) -> bool {

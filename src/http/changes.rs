@@ -34,10 +34,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
         },
     };
     let view = call.service.corpus.trusted_view()?;
-    // A kept answer is repeated to any client that sends its name, so it is whole.
-    if replay.is_none() {
-        request.rendering = call.rendering;
-    }
+    request.rendering = call.rendering(replay.as_ref());
     let mut poll = Poll {
         call,
         view: &view,

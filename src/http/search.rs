@@ -59,16 +59,11 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
         },
     };
     let view = call.service.corpus.trusted_view()?;
-    // A kept answer is repeated to any client that sends its name, so it is whole.
-    let rendering = match replay {
-        Some(_) => Rendering::Whole,
-        None => call.rendering,
-    };
     let search = Search {
         call,
         view: &view,
         query: &query,
-        rendering,
+        rendering: call.rendering(replay.as_ref()),
     };
     match prepare(&search).await? {
         Outcome::NotModified(tag) => Ok(tagged(Answer::not_modified(), &tag).with(CHARGED, 0)),

@@ -268,7 +268,7 @@ async fn ask(call: Call<'_>, tool: Tool, target: &Target) -> Result<(Outcome, He
     call.check_scope(tool.scope())?;
     let parts = target.parts(tool)?;
     let mut call = call.with_parts(&parts);
-    call.rendering = Rendering::Short;
+    call.wanted_rendering = Rendering::Short;
     let answer = match tool {
         Tool::Search | Tool::Count => search::answer(&call).await,
         Tool::Options => options::answer(&call).await,
