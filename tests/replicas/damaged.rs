@@ -13,7 +13,7 @@ use crate::fixture::{Fixture, TODAY, change, titles};
 use crate::served::{answer, metric, report, service};
 
 /// How long a test waits for what comes by itself.
-const PATIENCE: Duration = Duration::from_secs(20);
+const WAIT_MAX: Duration = Duration::from_secs(20);
 
 /// The largest segment of a directory.
 fn segment(directory: &Path) -> PathBuf {
@@ -195,11 +195,11 @@ fn a_follower_repairs_at_once_and_not_at_its_next_look_at_the_store() {
         overwrite(&fixture.path("cache"));
         let damaged = Instant::now();
         while path.exists() {
-            assert!(damaged.elapsed() < PATIENCE, "it is not fetched");
+            assert!(damaged.elapsed() < WAIT_MAX, "it is not fetched");
             std::thread::sleep(Duration::from_millis(5));
         }
         while fails(&index) {
-            assert!(damaged.elapsed() < PATIENCE, "it is not loaded");
+            assert!(damaged.elapsed() < WAIT_MAX, "it is not loaded");
             std::thread::sleep(Duration::from_millis(5));
         }
         assert_eq!(titles(&index.snapshot()), fixture.published());

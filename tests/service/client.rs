@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// Longer than any time-out that a test sets.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a test waits for an answer, or for what comes by itself: longer than any time-out that it sets.
+pub(crate) const WAIT_MAX: Duration = Duration::from_secs(20);
 
 /// An answer.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl Response {
 
 pub(crate) fn connect(address: SocketAddr) -> TcpStream {
     let socket = TcpStream::connect(address).expect("a connection");
-    socket.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+    socket.set_read_timeout(Some(WAIT_MAX)).expect("a time-out");
     socket
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn try_request(
     headers: &[(&str, &str)],
 ) -> Option<Response> {
     let mut socket = TcpStream::connect(address).ok()?;
-    socket.set_read_timeout(Some(PATIENCE)).ok()?;
+    socket.set_read_timeout(Some(WAIT_MAX)).ok()?;
     socket
         .write_all(&text_of(address, method, target, headers))
         .ok()?;

@@ -17,7 +17,7 @@ use crate::program::{launch, program};
 
 const MEBIBYTE: u64 = 1 << 20;
 /// How long the process may take to give memory back.
-const PATIENCE: Duration = Duration::from_secs(20);
+const RETURNED_MAX: Duration = Duration::from_secs(20);
 
 /// A service over an index on disk, as a process of its own.
 pub(crate) struct Service {
@@ -124,7 +124,7 @@ impl Service {
                 return;
             }
             assert!(
-                started.elapsed() < PATIENCE,
+                started.elapsed() < RETURNED_MAX,
                 "{} MiB are kept",
                 kept / MEBIBYTE
             );

@@ -9,12 +9,11 @@ use std::time::{Duration, Instant};
 use signaldex::http::{Limits, Service, State, Today};
 use signaldex::{Company, Index, IndexBuilder, Signal, SignalId, sample};
 
+use crate::client::WAIT_MAX;
 use crate::fixture::{Fixture, Settings};
 
 /// The time within which an overwritten file is noticed.
 const NOTICED_MAX: Duration = Duration::from_millis(500);
-/// How long a test waits for what comes by itself.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// An index of one signal, whose files are as long as those of any other title of the same length.
 fn build(directory: &Path, title: &str) {
@@ -83,7 +82,7 @@ impl Served {
                 Ok(title) => assert_eq!(title, "alpha"),
                 Err(status) => assert_eq!(status, 500),
             }
-            assert!(since.elapsed() < PATIENCE, "{wanted} is not served");
+            assert!(since.elapsed() < WAIT_MAX, "{wanted} is not served");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -321,7 +320,7 @@ fn damage_that_a_request_met_ends_with_a_whole_copy() {
     fs::rename(beside, path).expect("renamed");
     let since = Instant::now();
     while fixture.get("/readyz").json().get("damaged").is_some() {
-        assert!(since.elapsed() < PATIENCE, "the copy is not loaded");
+        assert!(since.elapsed() < WAIT_MAX, "the copy is not loaded");
         std::thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(fixture.search("q=alpha").items(), ["1"]);
