@@ -1,5 +1,6 @@
 //! The writer: collects upserts and deletions, and commits them together.
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -65,6 +66,31 @@ impl Writer {
         Ok(())
     }
 
+    /// Adds or replaces several signals.
+    ///
+    /// ```
+    /// use signaldex::{Company, Index, Signal, SignalId};
+    ///
+    /// let index = Index::in_memory()?;
+    /// let mut writer = index.writer()?;
+    /// writer.upsert_companies([&Company::new("acme", "Acme GmbH")])?;
+    /// let ids = (1..=3).filter_map(SignalId::new);
+    /// writer.upsert_signals(ids.map(|id| Signal::new(id, "acme", "Acme hires")))?;
+    /// assert_eq!(writer.commit()?.signals_written, 3);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`upsert_signal`](Self::upsert_signal), at the first record that is refused; those before it stay pending.
+    pub fn upsert_signals<'r, S: Borrow<Signal<'r>>>(
+        &mut self,
+        signals: impl IntoIterator<Item = S>,
+    ) -> Result<()> {
+        signals
+            .into_iter()
+            .try_for_each(|signal| self.upsert_signal(signal.borrow()))
+    }
+
     /// Deletes a signal. Returns whether it existed.
     pub fn delete_signal(&mut self, id: SignalId) -> bool {
         let existed = self.has_signal(id);
@@ -86,6 +112,20 @@ impl Writer {
             .companies
             .insert(company.slug.to_string(), Some(company.clone().into_owned()));
         Ok(())
+    }
+
+    /// Adds or replaces several companies.
+    ///
+    /// # Errors
+    /// As [`upsert_company`](Self::upsert_company), at the first record that is refused; those before it stay
+    /// pending.
+    pub fn upsert_companies<'r, C: Borrow<Company<'r>>>(
+        &mut self,
+        companies: impl IntoIterator<Item = C>,
+    ) -> Result<()> {
+        companies
+            .into_iter()
+            .try_for_each(|company| self.upsert_company(company.borrow()))
     }
 
     /// Deletes a company. Returns whether it existed.

@@ -52,6 +52,23 @@ impl fmt::Display for SignalId {
     }
 }
 
+impl TryFrom<u64> for SignalId {
+    type Error = ParseIdError;
+
+    /// As [`new`](Self::new), for code that converts with `?`.
+    ///
+    /// ```
+    /// use signaldex::SignalId;
+    ///
+    /// assert_eq!(SignalId::try_from(7)?, "7".parse()?);
+    /// assert!(SignalId::try_from(0).is_err());
+    /// # Ok::<(), signaldex::ParseIdError>(())
+    /// ```
+    fn try_from(number: u64) -> Result<SignalId, ParseIdError> {
+        SignalId::new(number).ok_or(ParseIdError)
+    }
+}
+
 impl FromStr for SignalId {
     type Err = ParseIdError;
 
