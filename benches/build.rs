@@ -32,7 +32,7 @@ fn open(criterion: &mut Criterion) {
     let path = folder.path().join("index");
     let builder = IndexBuilder::in_directory(&path).expect("a folder to write to");
     source.build(builder).expect("a corpus without errors");
-    let query = Query::parse("all=series a&country=Germany").expect("a valid query");
+    let query = Query::from_query_string("all=series a&country=Germany").expect("a valid query");
     criterion.bench_function("open", |bencher| {
         bencher.iter(|| {
             let snapshot = Index::open(&path).expect(WHOLE).snapshot();

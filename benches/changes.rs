@@ -90,7 +90,7 @@ fn report_changes(
     today: Date,
 ) -> Outcome<()> {
     for text in FILTERS {
-        let filter = Filter::parse(text)?;
+        let filter = Filter::from_query_string(text)?;
         let changes = || snapshot.changes(&filter, today, since);
         let count = changes()?.count();
         let found = mean_time(|| _ = black_box(changes().map(Iterator::count)));
@@ -100,7 +100,7 @@ fn report_changes(
         });
         println!("| {name} | `{text}` | {count} | {found:.1?} | {read:.1?} |");
     }
-    let filter = Filter::parse("")?;
+    let filter = Filter::from_query_string("")?;
     let started = Instant::now();
     let all = snapshot.matches(&filter, today, Order::OldestFirst);
     let count = all.map(black_box).count();
@@ -113,7 +113,7 @@ fn report_changes(
 fn report_poll(snapshot: &Snapshot, today: Date) -> Outcome<()> {
     let position = snapshot.position();
     for text in FILTERS {
-        let filter = Filter::parse(text)?;
+        let filter = Filter::from_query_string(text)?;
         let time = mean_time(|| {
             let changes = snapshot.changes(&filter, today, &position);
             drop(black_box(changes.map(|mut changes| changes.next())));

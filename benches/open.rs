@@ -44,8 +44,8 @@ fn open(directory: &Path) -> Result<(), Box<dyn Error>> {
     let index = Index::open(directory)?;
     report("open", started);
     let snapshot = index.snapshot();
-    let query = Query::parse("q=robotics&country=Germany")?;
-    let filter = Filter::parse("q=series&days=90")?;
+    let query = Query::from_query_string("q=robotics&country=Germany")?;
+    let filter = Filter::from_query_string("q=series&days=90")?;
     for step in ["first page", "next page"] {
         timed(step, || {
             snapshot

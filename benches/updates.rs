@@ -247,17 +247,17 @@ fn compare(updated: &Snapshot, fresh: &Snapshot, today: Date) {
 }
 
 fn page(snapshot: &Snapshot, text: &str, today: Date) -> f64 {
-    let query = Query::parse(text).expect("a valid query");
+    let query = Query::from_query_string(text).expect("a valid query");
     median(|| snapshot.search(&query, today))
 }
 
 fn count(snapshot: &Snapshot, text: &str, today: Date) -> f64 {
-    let query = Query::parse(text).expect("a valid query");
+    let query = Query::from_query_string(text).expect("a valid query");
     median(|| snapshot.count(query.filter(), today))
 }
 
 fn facets(snapshot: &Snapshot, text: &str, today: Date) -> f64 {
-    let query = Query::parse(text).expect("a valid query");
+    let query = Query::from_query_string(text).expect("a valid query");
     median(|| snapshot.facets(query.filter(), today))
 }
 

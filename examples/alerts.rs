@@ -198,7 +198,7 @@ fn read_searches(path: &Path, searches: &mut SavedSearches) -> Outcome<()> {
         let (Some(name), Some(query)) = (line["name"].as_str(), line["query"].as_str()) else {
             return Err("a search has a name and a query".into());
         };
-        searches.insert(name, Filter::parse(query)?);
+        searches.insert(name, Filter::from_query_string(query)?);
     }
     Ok(())
 }
@@ -214,8 +214,11 @@ fn demonstrate() -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let index = Index::in_memory()?;
     let mut searches = SavedSearches::new();
-    searches.insert("jobs in Berlin", Filter::parse("q=hires+berlin")?);
-    searches.insert("rounds", Filter::parse("q=\"series a\"")?);
+    searches.insert(
+        "jobs in Berlin",
+        Filter::from_query_string("q=hires+berlin")?,
+    );
+    searches.insert("rounds", Filter::from_query_string("q=\"series a\"")?);
     let alerts = Alerts {
         searches,
         endpoint,

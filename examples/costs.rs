@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let index = builder.finish()?;
     let today = corpus.as_of();
     let text = "q=raises&country=germany";
-    let query = Query::parse(text)?;
+    let query = Query::from_query_string(text)?;
     let filter = query.filter();
     let snapshot = index.snapshot();
     let page = snapshot.search(&query, today);
@@ -37,7 +37,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         snapshot.count(filter, today)
     );
 
-    measure("Query::parse", || Query::parse(text));
+    measure("Query::from_query_string", || {
+        Query::from_query_string(text)
+    });
     measure("Index::snapshot", || index.snapshot());
     measure("Index::refresh", || index.refresh().is_ok());
     measure("Snapshot::search", || snapshot.search(&query, today));

@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "any=robotics \"head of\"&days=30",
         "country=Germny",
     ] {
-        let page = search(&snapshot, &Query::parse(text)?, sample::AS_OF);
+        let page = search(&snapshot, &Query::from_query_string(text)?, sample::AS_OF);
         println!("{text}: {} signals", page.len());
     }
     Ok(())

@@ -85,7 +85,7 @@ fn feed(index: &Index, corpus: &Corpus, is_done: &AtomicBool) -> signaldex::Resu
 
 /// Asks for pages with their records, one after the other, and says what each took.
 fn ask(index: &Index, today: Date, time: Duration) -> signaldex::Result<Vec<Duration>> {
-    let queries = QUERIES.map(|text| Query::parse(text).expect("a valid query"));
+    let queries = QUERIES.map(|text| Query::from_query_string(text).expect("a valid query"));
     let started = Instant::now();
     let mut times = Vec::new();
     while started.elapsed() < time {

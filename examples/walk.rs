@@ -10,7 +10,7 @@ use signaldex::{Filter, Query, sample};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let index = sample::index()?;
     let snapshot = index.snapshot();
-    let filter = Filter::parse("q=raises")?;
+    let filter = Filter::from_query_string("q=raises")?;
 
     // An export: an iterator that holds at most 1,000 signals, however many match.
     let mut output = BufWriter::new(io::stdout().lock());

@@ -15,19 +15,17 @@ use std::sync::Arc;
 use arc_swap::ArcSwapOption;
 use time::Date;
 
-use crate::digest::Digest;
 use crate::json::{ChangesAnswer, CompanyDetail, Data, Rendering, SearchAnswer, SignalDetail};
-use crate::plan::Cost;
 use crate::query::{Cursor, Facet};
 use crate::{
-    Change, Error, FacetQuery, Facets, Filter, Index, Position, PositionError, Query, Result,
+    Change, Cost, Error, FacetQuery, Facets, Filter, Index, Position, PositionError, Query, Result,
     SignalId, Snapshot, catch_damage,
 };
 
 #[cfg_attr(not(feature = "cluster"), allow(unused_imports))]
 pub(crate) use cluster::{ClusterStatus, NodeStatus, ShardStatus};
 pub(crate) use export::{
-    ExportRequest, ExportSlice, header as export_header, slice as export_slice,
+    ExportFormat, ExportRequest, ExportSlice, header as export_header, slice as export_slice,
 };
 
 /// The kind of a query to a corpus.
@@ -261,10 +259,10 @@ pub(crate) struct LocalCorpus {
 impl CorpusView {
     /// A view of one generation. `revision` is a checksum of the identity and the entire content, so
     /// different contents never share an entity tag.
-    pub(crate) fn of(generation: u64, revision: Digest) -> CorpusView {
+    pub(crate) fn of(generation: u64, revision: [u8; 32]) -> CorpusView {
         CorpusView {
             generation,
-            tag_seed: *revision.bytes(),
+            tag_seed: revision,
             snapshot: None,
         }
     }

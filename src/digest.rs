@@ -5,17 +5,24 @@ use std::fmt;
 use sha2::Sha256;
 
 /// A SHA-256 digest: 64 lower-case hexadecimal digits as text, 32 bytes in a binary file.
+///
+/// ```
+/// use signaldex::Digest;
+///
+/// let digest = Digest::of(b"a file");
+/// assert_eq!(Digest::parse(&digest.to_string()), Some(digest));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Digest([u8; 32]);
+pub struct Digest([u8; 32]);
 
 impl Digest {
     /// Hashes bytes in memory.
-    pub(crate) fn of(bytes: &[u8]) -> Digest {
+    pub fn of(bytes: &[u8]) -> Digest {
         Digest(<Sha256 as sha2::Digest>::digest(bytes).into())
     }
 
     /// The 32 bytes of the digest.
-    pub(crate) fn bytes(&self) -> &[u8; 32] {
+    pub fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
@@ -25,7 +32,7 @@ impl Digest {
     }
 
     /// Reads what [`Display`](fmt::Display) writes, and nothing else.
-    pub(crate) fn parse(text: &str) -> Option<Digest> {
+    pub fn parse(text: &str) -> Option<Digest> {
         let mut bytes = [0; 32];
         if text.len() != 2 * bytes.len() {
             return None;
@@ -34,6 +41,12 @@ impl Digest {
             *byte = 16 * nibble(pair[0])? + nibble(pair[1])?;
         }
         Some(Digest(bytes))
+    }
+}
+
+impl From<[u8; 32]> for Digest {
+    fn from(bytes: [u8; 32]) -> Digest {
+        Digest(bytes)
     }
 }
 

@@ -8,6 +8,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::text::quoted;
+
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -40,7 +42,6 @@ enum Kind {
     Poisoned,
     #[cfg_attr(not(feature = "replicate"), allow(dead_code))]
     Store,
-    #[cfg_attr(not(feature = "replicate"), allow(dead_code))]
     Taken,
 }
 
@@ -116,7 +117,7 @@ impl Error {
     }
 
     /// An error of the operating system; `doing` completes "cannot ...".
-    pub(crate) fn io(doing: &str, source: io::Error) -> Error {
+    pub fn io(doing: &str, source: io::Error) -> Error {
         Error(Box::new(Inner {
             kind: Kind::Io,
             reason: format!("cannot {doing}"),
@@ -125,23 +126,37 @@ impl Error {
         }))
     }
 
-    pub(crate) fn missing(reason: impl Into<String>) -> Error {
+    /// Something that was asked for is not there: [`is_missing`](Self::is_missing).
+    pub fn missing(reason: impl Into<String>) -> Error {
         Error::new(Kind::Missing, reason)
     }
 
-    pub(crate) fn foreign(reason: impl Into<String>) -> Error {
+    /// A file that something else wrote: [`is_foreign`](Self::is_foreign).
+    pub fn foreign(reason: impl Into<String>) -> Error {
         Error::new(Kind::Foreign, reason)
     }
 
-    pub(crate) fn newer(reason: impl Into<String>) -> Error {
+    /// A file of a later release: [`is_newer_format`](Self::is_newer_format).
+    pub fn newer(reason: impl Into<String>) -> Error {
         Error::new(Kind::Newer, reason)
     }
 
-    pub(crate) fn corrupt(reason: impl Into<String>) -> Error {
+    /// Damage: [`is_corrupt`](Self::is_corrupt).
+    pub fn corrupt(reason: impl Into<String>) -> Error {
         Error::new(Kind::Corrupt, reason)
     }
 
-    pub(crate) fn invalid(reason: impl Into<String>) -> Error {
+    /// A record or an argument that breaks a rule: [`is_invalid`](Self::is_invalid). A target of records of
+    /// your own (`json::Sink`) makes such errors, for example.
+    ///
+    /// ```
+    /// use signaldex::Error;
+    ///
+    /// let error = Error::invalid("shards: 0 is not allowed; 1 to 4096 are").at("corpus.jsonl".as_ref());
+    /// assert!(error.is_invalid());
+    /// assert_eq!(error.to_string(), "corpus.jsonl: shards: 0 is not allowed; 1 to 4096 are");
+    /// ```
+    pub fn invalid(reason: impl Into<String>) -> Error {
         Error::new(Kind::Invalid, reason)
     }
 
@@ -155,7 +170,8 @@ impl Error {
         Error::new(Kind::Locked, "another writer holds the index")
     }
 
-    pub(crate) fn full(reason: impl Into<String>) -> Error {
+    /// A limit was reached: [`is_full`](Self::is_full).
+    pub fn full(reason: impl Into<String>) -> Error {
         Error::new(Kind::Full, reason)
     }
 
@@ -182,14 +198,13 @@ impl Error {
         Error::new(Kind::Locked, reason)
     }
 
-    #[cfg(feature = "replicate")]
-    pub(crate) fn taken(reason: impl Into<String>) -> Error {
+    /// What is to be published exists with other content: [`is_taken`](Self::is_taken).
+    pub fn taken(reason: impl Into<String>) -> Error {
         Error::new(Kind::Taken, reason)
     }
 
-    /// Adds the name of the object in the store.
-    #[cfg(feature = "replicate")]
-    pub(crate) fn about(mut self, name: &str) -> Error {
+    /// Adds what the error is about, such as the name of an object in a store, before the reason.
+    pub fn about(mut self, name: &str) -> Error {
         self.0.reason = format!("{name}: {}", self.0.reason);
         self
     }
@@ -209,7 +224,7 @@ impl Error {
     }
 
     /// Adds the file, unless a lower layer has already done so.
-    pub(crate) fn at(mut self, path: &Path) -> Error {
+    pub fn at(mut self, path: &Path) -> Error {
         self.0.path.get_or_insert_with(|| path.to_owned());
         self
     }
@@ -261,31 +276,6 @@ impl std::error::Error for Error {
         let source = self.0.source.as_deref()?;
         Some(source)
     }
-}
-
-/// The maximum number of input characters that a message repeats.
-pub(crate) const ECHO_CHARS_MAX: usize = 64;
-
-/// Makes input safe to repeat in a message: at most 64 characters, without control characters.
-pub(crate) fn echo(input: &str) -> String {
-    let visible = |letter: char| {
-        if letter.is_control() {
-            char::REPLACEMENT_CHARACTER
-        } else {
-            letter
-        }
-    };
-    let mut letters = input.chars();
-    let mut shown: String = letters.by_ref().take(ECHO_CHARS_MAX).map(visible).collect();
-    if letters.next().is_some() {
-        shown.push('…');
-    }
-    shown
-}
-
-/// As [`echo`], in quotes.
-pub(crate) fn quoted(input: &str) -> String {
-    format!("\"{}\"", echo(input))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@
 //! builder.add_signal(&round)?;
 //! let index = builder.finish()?;
 //!
-//! let query = Query::parse(r#"q="series a"&country=germany&days=30&limit=10"#)?;
+//! let query = Query::from_query_string(r#"q="series a"&country=germany&days=30&limit=10"#)?;
 //! let today = date!(2026 - 06 - 30);
 //! let snapshot = index.snapshot();
 //! let page = snapshot.search(&query, today);
@@ -118,6 +118,7 @@ pub mod text;
 #[doc = include_str!("../docs/entry-points.md")]
 pub mod choosing_an_entry_point {}
 
+pub use digest::Digest;
 pub use error::{Error, Result};
 pub use index::{
     Change, Changes, CommitReport, CompanyDeletion, FacetCount, Facets, Found, Ids, Index,
@@ -127,8 +128,10 @@ pub use index::{
 #[cfg(feature = "__strategies")]
 #[doc(hidden)]
 pub use plan::Strategies;
-pub use plan::{Estimate, ExecutionExplanation, Explanation, SegmentExplanation, StepExplanation};
-pub use query::{Facet, FacetQuery, Filter, Query, UnknownValue, nearest_name};
+pub use plan::{
+    Cost, Estimate, ExecutionExplanation, Explanation, SegmentExplanation, StepExplanation,
+};
+pub use query::{Facet, FacetQuery, Filter, Query, UnknownValue};
 pub use saved::{MatchedSignal, MatchedSignals, SavedSearches};
 pub use segment::Added;
 pub use signal::{

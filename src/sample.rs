@@ -6,7 +6,7 @@
 //! use signaldex::{Query, sample};
 //!
 //! let index = sample::index()?;
-//! let query = Query::parse(r#"q="series a"&country=Germany"#)?;
+//! let query = Query::from_query_string(r#"q="series a"&country=Germany"#)?;
 //! assert!(!index.snapshot().search(&query, sample::AS_OF).is_empty());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

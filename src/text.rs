@@ -31,7 +31,13 @@ use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation;
 
 mod latin;
+mod nearest;
+mod quoting;
 mod words;
+
+pub(crate) use nearest::did_you_mean;
+pub use nearest::nearest_name;
+pub use quoting::{QUOTED_CHARS_MAX, quoted, shortened};
 
 use words::{LatinWords, Word};
 

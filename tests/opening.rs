@@ -55,7 +55,7 @@ fn touched(directory: &Path) -> usize {
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "reads /proc")]
 fn opening_reads_little_and_a_question_what_it_needs() {
-    let query = Query::parse("q=robotics").expect("a query");
+    let query = Query::from_query_string("q=robotics").expect("a query");
     let today = time::macros::date!(2026 - 06 - 30);
     let [small, large] = [SIGNALS / 4, SIGNALS].map(|signals| {
         let directory = TempDir::new().expect("a temporary directory");

@@ -35,7 +35,7 @@ fn main() -> Outcome<()> {
     let today = corpus.as_of();
 
     let searches = Searches::new(old, &companies).take(search_count as usize);
-    let filters = searches.map(|search| Filter::parse(&search.query_string()));
+    let filters = searches.map(|search| Filter::from_query_string(&search.query_string()));
     let filters: Vec<Filter> = filters.collect::<Result<_, _>>()?;
     let started = Instant::now();
     let mut sampled = SavedSearches::for_index(&index.snapshot(), today)?;

@@ -64,7 +64,7 @@ impl Coordinator {
     /// The shards that can hold matches: one, where the filter names a company, and none that is empty.
     fn shards(&self, at: &CorpusView, filter: &Filter) -> Vec<u32> {
         let mut shards = self.members().shards_with_signals(at.generation);
-        if let Some(slug) = &filter.company_slug {
+        if let Some(slug) = filter.company_slug() {
             let of_company = shard_of(slug, self.members().shard_count(at.generation));
             shards.retain(|&shard| shard == of_company);
         }
@@ -190,10 +190,7 @@ impl Coordinator {
         let view = self.members().view();
         let shards = self.shards(&view, filter);
         let wanted = Wanted::Facets {
-            query: Box::new(FacetQuery {
-                filter: filter.clone(),
-                facets: Facet::ALL.to_vec(),
-            }),
+            query: Box::new(FacetQuery::new(filter.clone(), Facet::ALL)),
             today,
         };
         self.explain_wanted(&view, &shards, &wanted)

@@ -12,10 +12,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::digest::Digest;
-use crate::replicate::publication::{open_seal, seal};
-use crate::replicate::{CLUSTER, CLUSTER_MAGIC, Store, shard_folder};
-use crate::{Error, Result};
+use crate::replicate::{CLUSTER, CLUSTER_MAGIC, Store, open_seal, seal, shard_folder};
+use crate::{Digest, Error, Result};
 
 /// Maximum number of shards.
 pub(super) const SHARDS_MAX: u32 = 4_096;

@@ -17,7 +17,6 @@ use super::answer::Held;
 use super::generation::ClusterGeneration;
 use super::loaded_shards::LoadedShards;
 use crate::corpus::CorpusView;
-use crate::digest::Digest;
 
 /// Consecutive missed health checks after which a node counts as dead. Under load, one may be late.
 const MISSED_LOOKS_MAX: u32 = 3;
@@ -92,7 +91,7 @@ impl Members {
     /// The view of the served generation.
     pub(super) fn view(&self) -> Arc<CorpusView> {
         let view = self.view.load_full();
-        view.unwrap_or_else(|| Arc::new(CorpusView::of(0, Digest::of(b""))))
+        view.unwrap_or_else(|| Arc::new(CorpusView::of(0, [0; 32])))
     }
 
     /// The index of this node.
@@ -172,7 +171,7 @@ impl Members {
         {
             let manifest = &chosen.manifest;
             tracing::info!(generation = manifest.generation, "a generation is served");
-            let view = CorpusView::of(manifest.generation, manifest.revision());
+            let view = CorpusView::of(manifest.generation, *manifest.revision().bytes());
             self.view.store(Some(Arc::new(view)));
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::generation::{ClusterGeneration, PublishedShard, manifests, shard_store};
 use super::split::shard_folder;
 use crate::replicate::{Newest, PublishOptions, Store, publish_after, refuse_older};
-use crate::{Error, Index, Result};
+use crate::{Digest, Error, Index, Result};
 
 /// What was published.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,7 +117,7 @@ fn describe(directory: &Path, generation: u64) -> Result<PublishedShard> {
         generation,
         signals: snapshot.signal_count(),
         bytes: snapshot.file_bytes(),
-        revision: snapshot.revision(),
+        revision: Digest::from(snapshot.revision()),
     })
 }
 

@@ -16,7 +16,6 @@ use time::Date;
 use super::answer::Row;
 use super::generation::SHARDS_MAX;
 use crate::json::Rendering;
-use crate::query::dates::{day_number, day_of_number};
 use crate::query::limits::WRITTEN_BYTES_MAX;
 use crate::query::{Facet, InvalidQuery, Order, Start};
 use crate::{Error, FacetQuery, Filter, Query, Result, SignalId};
@@ -253,17 +252,17 @@ impl WantedText {
                 // A placeholder: the real limit may exceed that of a page.
                 query: query.part(query.start().clone(), 1).to_string(),
                 limit: query.limit(),
-                today: day_number(*today),
+                today: today.to_julian_day(),
                 rendering: *rendering,
             },
             Wanted::Count { filter, today } => WantedText::Count {
                 filter: filter.to_string(),
-                today: day_number(*today),
+                today: today.to_julian_day(),
             },
             Wanted::Facets { query, today } => WantedText::Facets {
                 filter: query.filter.to_string(),
                 facets: query.facets.iter().map(|&facet| facet as u8).collect(),
-                today: day_number(*today),
+                today: today.to_julian_day(),
             },
             Wanted::Signal(id) => WantedText::Signal(id.get()),
             Wanted::Company(slug) => WantedText::Company(slug.clone()),
@@ -295,10 +294,10 @@ impl WantedText {
                 facets,
                 today,
             } => Wanted::Facets {
-                query: Box::new(FacetQuery {
-                    filter: filter.parse().map_err(malformed)?,
-                    facets: facets_of(&facets)?,
-                }),
+                query: Box::new(FacetQuery::new(
+                    filter.parse().map_err(malformed)?,
+                    facets_of(&facets)?,
+                )),
                 today: day(today)?,
             },
             WantedText::Signal(id) => {
@@ -328,7 +327,7 @@ fn malformed(invalid: InvalidQuery) -> Error {
 }
 
 fn day(number: i32) -> Result<Date> {
-    day_of_number(number).ok_or_else(|| Error::corrupt("the question has no valid day"))
+    Date::from_julian_day(number).map_err(|_| Error::corrupt("the question has no valid day"))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use rustls::server::danger::ClientCertVerifier;
 use rustls::{CertificateError, ClientConfig, RootCertStore, ServerConfig};
 use time::OffsetDateTime;
 
-use crate::error::quoted;
+use crate::text::quoted;
 use crate::{Error, Result};
 
 /// The ALPN protocol between nodes.

@@ -17,7 +17,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::placement;
-use crate::error::quoted;
+use crate::text::quoted;
 use crate::{Error, Result};
 
 /// Maximum number of nodes, because each checks every other one.

@@ -54,8 +54,6 @@ impl Splitter {
     }
 }
 
-impl crate::json::sealed::Sealed for Splitter {}
-
 impl Sink for Splitter {
     fn add_company(&mut self, company: &Company<'_>) -> Result<Added> {
         self.builder_of(&company.slug).1.add_company(company)

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use time::Date;
 
-use crate::json::{write_csv_header, write_csv_signal, write_item_line};
-use crate::query::{ExportFormat, Order, Start};
+use crate::json::{write_csv_header, write_csv_item, write_item_line};
+use crate::query::{Order, Start};
 use crate::{Filter, Query, Result, SignalId, Snapshot, catch_damage};
 
 /// Maximum number of signals in a slice, which is charged before it is sent.
@@ -14,6 +14,20 @@ pub(crate) const SLICE_SIGNALS_MAX: u64 = 1000;
 /// Bytes after which a slice ends: about 1,000 typical signals, so that large signals take no more memory. A slice
 /// exceeds it by at most one signal.
 const SLICE_BYTES: usize = 1 << 20;
+
+/// The format of an export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExportFormat {
+    /// One JSON object per line.
+    Ndjson,
+    /// One row per signal (RFC 4180).
+    Csv,
+}
+
+impl ExportFormat {
+    /// The names of the formats, in their order.
+    pub(crate) const NAMES: [&str; 2] = ["ndjson", "csv"];
+}
 
 /// A request for a slice.
 #[derive(Clone, Debug)]
@@ -81,7 +95,7 @@ pub(crate) fn slice(
     let page = catch_damage(|| snapshot.search(&query, today))?;
     let write = match request.format {
         ExportFormat::Ndjson => write_item_line,
-        ExportFormat::Csv => write_csv_signal,
+        ExportFormat::Csv => write_csv_item,
     };
     let mut ids = Vec::with_capacity(page.len());
     let mut body = Vec::with_capacity(SLICE_BYTES.min(page.len() << 10));

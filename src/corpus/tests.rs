@@ -1,10 +1,16 @@
 //! White-box tests of `corpus.rs`.
 
 use super::*;
-use crate::fixtures;
+use crate::{Company, IndexBuilder, Signal, SignalId};
 
 fn tag_seed(title: &str) -> Vec<u8> {
-    let corpus = LocalCorpus::new(fixtures::index([title]));
+    let mut builder = IndexBuilder::in_memory();
+    builder
+        .add_company(&Company::new("acme", "Acme"))
+        .expect("a company");
+    let signal = Signal::new(SignalId::MIN, "acme", title);
+    builder.add_signal(&signal).expect("a signal");
+    let corpus = LocalCorpus::new(builder.finish().expect("an index"));
     corpus.view().tag_seed.to_vec()
 }
 

@@ -3,12 +3,6 @@
 use super::*;
 
 #[test]
-fn an_echo_has_at_most_64_characters_and_says_where_it_was_cut() {
-    assert_eq!(echo(&"é".repeat(64)), "é".repeat(64));
-    assert_eq!(echo(&"é".repeat(65)), format!("{}…", "é".repeat(64)));
-}
-
-#[test]
 fn an_error_and_its_source_say_different_things() {
     use std::error::Error as _;
 
@@ -72,9 +66,4 @@ fn untrusted_clients_read_no_path() {
         Error::full("too many rows").public_reason(),
         "too many rows"
     );
-}
-
-#[test]
-fn an_echo_cannot_steer_a_terminal() {
-    assert_eq!(echo("a\u{1b}[2Jb\u{9b}"), "a\u{fffd}[2Jb\u{fffd}");
 }

@@ -250,7 +250,6 @@ impl<'a> LiveSegment<'a> {
     }
 
     /// The maximum cost of visiting all matches and adding each to the counts of `facets` facets.
-    #[cfg(feature = "http")]
     pub(crate) fn cost(self, request: &Request<'_>, facets: usize) -> crate::plan::Cost {
         let mut storage = PlanStorage::new();
         let plan = self.plan_without_company_sets(&mut storage, request, None);

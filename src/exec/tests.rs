@@ -187,7 +187,7 @@ fn executions_agree_with_the_plain_executor_and_with_themselves_when_observed() 
     let strategies: Vec<_> = Strategies::each_off().collect();
     let mut answered = 0;
     for (number, text) in filters(&corpus).enumerate() {
-        let Ok(filter) = Filter::parse(&text) else {
+        let Ok(filter) = Filter::from_query_string(&text) else {
             continue;
         };
         for (_, strategies) in [&strategies[0], &strategies[number % strategies.len()]] {

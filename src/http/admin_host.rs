@@ -14,7 +14,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 
 use super::service::Service;
-use crate::error::quoted;
+use crate::text::quoted;
 
 /// Adds the check to routes. A request without the header comes from no browser, and passes.
 pub(super) fn guarded(routes: Router, service: Service) -> Router {

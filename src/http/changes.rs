@@ -13,8 +13,13 @@ use super::replay::{self, Attempt, IdempotencyGuard, Replay};
 use super::search::{CHARGED, priced, tagged};
 use crate::corpus::{ChangesRequest, CorpusView, RenderedChanges};
 use crate::json::Rendering;
-use crate::query::{ChangesQuery, ErrorCode, ParameterError, SINCE};
-use crate::{ParsePositionError, Position, PositionError};
+use crate::query::{
+    ErrorCode, InvalidQuery, Parameter, ParameterError, ParameterSet, QueryBuilder,
+};
+use crate::{Position, PositionError};
+
+/// The name of the parameter for the position.
+pub(super) const SINCE: &str = "since";
 
 /// A request for changes, with its answer.
 struct Poll<'a> {
@@ -97,15 +102,20 @@ impl Poll<'_> {
     }
 }
 
-pub(super) fn parse(text: &str) -> Result<ChangesRequest, Problem> {
-    let query = ChangesQuery::parse(text);
-    let since = query.as_ref().ok().and_then(|query| query.since.as_deref());
-    let since = since.map(Position::parse).transpose();
-    let query = query?;
+/// Parses the filters of a query string, `limit` and `since`.
+pub(super) fn parse(text: &str) -> Result<ChangesRequest, InvalidQuery> {
+    let accepted = ParameterSet::FILTERS.with(Parameter::Limit);
+    let (mut builder, [since]) = QueryBuilder::from_query_string(text, accepted, [SINCE]);
+    let since = since.map(|since| Position::parse(&since)).transpose();
+    let since = since.unwrap_or_else(|error| {
+        builder.add_error(position_error(&format!("{SINCE} {error}")));
+        None
+    });
+    let query = builder.build()?;
     Ok(ChangesRequest {
-        filter: query.filter,
-        limit: query.limit,
-        since: since.map_err(invalid_position)?,
+        filter: query.filter().clone(),
+        limit: query.limit(),
+        since,
         upserts_max: usize::MAX,
         rendering: Rendering::Whole,
     })
@@ -122,26 +132,17 @@ fn parameters_of(request: &ChangesRequest) -> [u8; 32] {
     ])
 }
 
-fn invalid_position(error: ParsePositionError) -> Problem {
-    position_problem(&format!("{SINCE} {error}"))
-}
-
 /// The problem for a position that cannot be used.
 pub(super) fn refused(error: PositionError) -> Problem {
     match error {
-        PositionError::Ahead => position_problem(&format!(
+        PositionError::Ahead => Problem::of_errors(vec![position_error(&format!(
             "{SINCE} is ahead of this service, which may be a replica that is behind; try again later"
-        )),
-        PositionError::OtherIndex | PositionError::Expired | PositionError::Diverged => {
-            Problem::new(Code::PositionExpired, format!("The position {error}."))
-        }
+        ))]),
+        // Of another index or branch, or too old: the client copies again.
+        _ => Problem::new(Code::PositionExpired, format!("The position {error}.")),
     }
 }
 
-fn position_problem(message: &str) -> Problem {
-    Problem::of_errors(vec![ParameterError {
-        parameter: SINCE.to_owned(),
-        code: ErrorCode::InvalidPosition,
-        message: message.to_owned(),
-    }])
+fn position_error(message: &str) -> ParameterError {
+    ParameterError::new(SINCE, ErrorCode::InvalidPosition, message)
 }

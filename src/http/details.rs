@@ -82,11 +82,10 @@ pub(super) fn no_company() -> Problem {
 pub(super) fn parse_id(segment: &str) -> Result<SignalId, Problem> {
     let id = request::decode_segment(segment)?.parse();
     id.map_err(|_| {
-        Problem::of_errors(vec![ParameterError {
-            parameter: "id".to_owned(),
-            code: ErrorCode::InvalidValue,
-            message: "id has to be a whole number of 1 to 19 digits without a leading zero"
-                .to_owned(),
-        }])
+        Problem::of_errors(vec![ParameterError::new(
+            "id",
+            ErrorCode::InvalidValue,
+            "id has to be a whole number of 1 to 19 digits without a leading zero",
+        )])
     })
 }

@@ -6,6 +6,7 @@
 
 mod body;
 mod format;
+mod query;
 mod slots;
 
 use std::sync::Arc;
@@ -20,6 +21,8 @@ use tokio::time::Instant;
 
 pub(super) use self::body::{ExportBody, Part};
 pub(super) use self::format::content_type;
+pub(super) use self::query::EXPORT_NAMES;
+use self::query::ExportQuery;
 use self::slots::Slot;
 pub(super) use self::slots::Slots;
 use super::answer::Answer;
@@ -35,8 +38,9 @@ use super::replay::{self, IdempotencyGuard, Replay};
 use super::service::Shared;
 use super::state::{Charged, ExportCharge, ExportName, Kept, KeptFull};
 use super::unsent::Room;
-use crate::corpus::{CorpusView, ExportRequest, ExportSlice, Unanswered, export_header};
-use crate::query::{ExportFormat, ExportQuery};
+use crate::corpus::{
+    CorpusView, ExportFormat, ExportRequest, ExportSlice, Unanswered, export_header,
+};
 use crate::{Filter, SignalId};
 
 /// Ids whose price is looked up at a time: half a megabyte.

@@ -135,11 +135,18 @@ impl Month {
     }
 }
 
-parse_error!(
-    ParseMonthError,
-    "A text is not a month.",
-    "a month is written as YYYY-MM"
-);
+/// A text is not a month.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct ParseMonthError;
+
+impl std::fmt::Display for ParseMonthError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a month is written as YYYY-MM")
+    }
+}
+
+impl std::error::Error for ParseMonthError {}
 
 impl std::str::FromStr for Month {
     type Err = ParseMonthError;

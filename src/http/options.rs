@@ -6,11 +6,12 @@ use super::call::Call;
 use super::charging;
 use super::problem::Problem;
 use crate::json::{Data, FilterOptions};
+use crate::query::ParameterSet;
 use crate::{FacetQuery, Facets};
 
 pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
     // Filtering by id is refused: the counts would reveal a record's fields for free.
-    let query = FacetQuery::parse_without_ids(call.query())?;
+    let query = FacetQuery::from_query_string(call.query(), ParameterSet::FILTERS_WITHOUT_IDS)?;
     let free = charging::take_free(call).await?;
     let view = call.service.corpus.trusted_view()?;
     let body = body(&asking::facets(call, &view, &query).await?, &query)?;

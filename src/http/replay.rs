@@ -56,11 +56,7 @@ pub(crate) fn name_of(headers: &HeaderMap) -> Result<Option<String>, Problem> {
 
 fn error(code: ErrorCode, what: &str) -> Problem {
     let message = format!("{SHOWN_NAME} {what}");
-    Problem::of_errors(vec![ParameterError {
-        parameter: SHOWN_NAME.to_owned(),
-        code,
-        message,
-    }])
+    Problem::of_errors(vec![ParameterError::new(SHOWN_NAME, code, message)])
 }
 
 /// A hash that is equal for equal requests, from all parts that distinguish them.

@@ -13,8 +13,6 @@ use super::problem::{Code, Problem};
 use crate::query::limits::ERRORS_MAX;
 use crate::query::{ErrorCode, ParameterError};
 
-/// Maximum number of input characters that a message repeats.
-const ECHO_CHARS_MAX: usize = 64;
 /// Maximum bytes of host and port; DNS names have at most 253.
 const HOST_BYTES_MAX: usize = 261;
 
@@ -115,17 +113,11 @@ pub(crate) fn refuse_parameters(query: Option<&str>) -> Result<(), Problem> {
         .take(ERRORS_MAX)
     {
         let name = pair.split('=').next().unwrap_or_default().replace('+', " ");
-        let name: String = percent_decode_str(&name)
-            .decode_utf8_lossy()
-            .chars()
-            .take(ECHO_CHARS_MAX)
-            .collect();
-        let message = "there is no such parameter; this endpoint takes none".to_owned();
-        errors.push(ParameterError {
-            parameter: name,
-            code: ErrorCode::UnknownParameter,
-            message,
-        });
+        errors.push(ParameterError::new(
+            percent_decode_str(&name).decode_utf8_lossy(),
+            ErrorCode::UnknownParameter,
+            "there is no such parameter; this endpoint takes none",
+        ));
     }
     if errors.is_empty() {
         Ok(())

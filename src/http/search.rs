@@ -47,7 +47,7 @@ struct Search<'a> {
 }
 
 pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
-    let query = Query::parse(call.query())?;
+    let query = Query::from_query_string(call.query())?;
     let replay = Replay::of(call, || {
         replay::parameters_of(&[query.fingerprint().as_bytes()])
     })?;
@@ -159,11 +159,7 @@ pub(super) fn too_large(fitting: usize) -> ParameterError {
          page ends early and its cursor goes on",
         PAGE_BYTES_MAX >> 20,
     );
-    ParameterError {
-        parameter: Parameter::Limit.name().to_owned(),
-        code: ErrorCode::InvalidValue,
-        message,
-    }
+    ParameterError::new(Parameter::Limit.name(), ErrorCode::InvalidValue, message)
 }
 
 pub(super) fn body(found: RenderedPage) -> Vec<u8> {

@@ -184,7 +184,8 @@ impl Service {
             Ok(Refreshed::Reloaded) => {
                 tracing::info!("files of the index have changed, were read again and are whole");
             }
-            Ok(Refreshed::Unchanged) | Err(_) => {}
+            // Nothing has changed, or the error is logged below.
+            _ => {}
         }
         self.log_index_error(refreshed.err());
     }

@@ -27,11 +27,9 @@ const FIRST_LENGTH: usize = 1 << 14;
 const LENGTH_MAX: usize = 1 << 17;
 
 /// Changed signals in the first batch for a caller that takes fifty changes.
-#[cfg(feature = "http")]
 const BOUNDED_LENGTH: usize = 1 << 10;
 
 /// Maximum number of batches of a bounded caller: 15,360 changed signals take a millisecond.
-#[cfg(feature = "http")]
 pub(super) const BOUNDED_PASSES: u32 = 4;
 
 /// The change of a signal after a position.
@@ -94,7 +92,7 @@ impl Snapshot {
     ///
     /// let snapshot = index.snapshot();
     /// let today = time::macros::date!(2026 - 06 - 30);
-    /// let filter = Filter::parse("q=hires")?;
+    /// let filter = Filter::from_query_string("q=hires")?;
     /// let mut changes = snapshot.changes(&filter, today, &since)?;
     /// let first = changes.next().transpose()?;
     /// assert!(matches!(first, Some(Change::Upsert { is_new: true, .. })));
@@ -191,10 +189,21 @@ enum State {
 }
 
 impl<'a> Changes<'a> {
-    /// The same with bounded work: after some thousands of changed signals without a match it stops with more
-    /// left, so that a caller can continue from its position later.
-    #[cfg(feature = "http")]
-    pub(crate) fn bounded(self) -> Changes<'a> {
+    /// The same with bounded work: after some thousands of changed signals without a match it stops, and
+    /// [`has_more`](Self::has_more) is true. A caller that answers requests goes on from its position with the next
+    /// one.
+    ///
+    /// ```
+    /// use signaldex::{Filter, sample};
+    ///
+    /// let index = sample::index()?;
+    /// let snapshot = index.snapshot();
+    /// let since = snapshot.position();
+    /// let mut changes = snapshot.changes(&Filter::default(), sample::AS_OF, &since)?.bounded();
+    /// assert!(changes.next().is_none() && !changes.has_more());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn bounded(self) -> Changes<'a> {
         Changes {
             length: BOUNDED_LENGTH,
             passes: BOUNDED_PASSES,

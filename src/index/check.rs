@@ -20,7 +20,7 @@ use crate::{Result, segment};
 /// # builder.add_company(&Company::new("acme", "Acme"))?;
 /// # builder.add_signal(&Signal::new(SignalId::MIN, "acme", "Acme hires"))?;
 /// # let snapshot = builder.finish()?.snapshot();
-/// # let query = Query::parse("q=hires").expect("a query");
+/// # let query = Query::from_query_string("q=hires").expect("a query");
 /// # let today = time::macros::date!(2026 - 06 - 30);
 /// let page = signaldex::catch_damage(|| snapshot.search(&query, today))?;
 /// assert_eq!(page.len(), 1);
@@ -85,9 +85,20 @@ impl Snapshot {
             .try_fold(false, |healed, read| Ok(healed | read?))
     }
 
+    /// Whether nothing is known against any file, so that a kept answer of this snapshot may be repeated: an entity tag
+    /// is not to be confirmed, nor an answer sent that was found while a file was being overwritten.
+    ///
     /// # Errors
-    /// A file was overwritten, so that no query may read it.
-    pub(crate) fn ensure_trusted(&self) -> Result<()> {
+    /// Another program has overwritten a file, so that no query may read it.
+    ///
+    /// Cost: a look at a flag per segment.
+    ///
+    /// ```
+    /// let snapshot = signaldex::sample::index()?.snapshot();
+    /// snapshot.ensure_trusted()?;
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    pub fn ensure_trusted(&self) -> Result<()> {
         let mut segments = self.segments.iter();
         segments.try_for_each(|live| live.segment.ensure_trusted())
     }

@@ -10,11 +10,27 @@ use crate::plan::{Cost, cost};
 use crate::query::{Facet, Filter};
 
 impl Snapshot {
-    /// The maximum cost of visiting all matches of a filter.
+    /// An upper bound of the work of visiting all matches of a filter, found without visiting any: a page or a count
+    /// never takes more. Use it to refuse a query, or to run it elsewhere, before it starts.
     ///
-    /// Cost: an addition per word if that shows that the result is at most `cheap`; else that of planning without
-    /// sets of companies, which would visit rows.
-    pub(crate) fn cost(&self, filter: &Filter, today: Date, cheap: Cost) -> Cost {
+    /// The unit is one comparison of a title with a phrase, 20 to 50 nanoseconds. If a first, rough bound is at most
+    /// `cheap`, that is returned; so any result up to `cheap` means only that the query is cheap.
+    ///
+    /// Cost: an addition per word if the rough bound suffices; else that of planning without sets of companies,
+    /// which would visit rows.
+    ///
+    /// ```
+    /// use signaldex::{Filter, sample};
+    ///
+    /// let index = sample::index()?;
+    /// let snapshot = index.snapshot();
+    /// let rare = Filter::from_query_string("q=\"series a\"")?;
+    /// let wide = Filter::from_query_string("any=\"series a\" \"series b\" \"series c\"")?;
+    /// let cost = |filter| snapshot.cost(filter, sample::AS_OF, 0);
+    /// assert!(cost(&rare) <= cost(&wide));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn cost(&self, filter: &Filter, today: Date, cheap: Cost) -> Cost {
         let bound: Cost = self.rows().map(|rows| cost::bound(filter, rows)).sum();
         if bound <= cheap {
             return bound;
@@ -22,9 +38,16 @@ impl Snapshot {
         self.cost_of(filter, today, 0)
     }
 
-    /// The maximum cost of finding changes after a position: a few passes over the commits of all rows of changed
-    /// segments.
-    pub(crate) fn changes_cost(&self, since: &Position) -> Cost {
+    /// An upper bound of the work of finding [bounded](crate::Changes::bounded) changes after a position, in the unit
+    /// of [`cost`](Self::cost): a few passes over the commits of all rows of changed segments.
+    ///
+    /// ```
+    /// let index = signaldex::sample::index()?;
+    /// let snapshot = index.snapshot();
+    /// assert_eq!(snapshot.changes_cost(&snapshot.position()), 0);
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    pub fn changes_cost(&self, since: &Position) -> Cost {
         let has_changed = |live: &&SegmentHandle| live.segment.has_changed_since(since.offset());
         let changed = self.segments.iter().filter(has_changed);
         let rows: u64 = changed
@@ -35,14 +58,18 @@ impl Snapshot {
         u64::from(BOUNDED_PASSES) * cost::of_rows(rows)
     }
 
-    /// The maximum cost of counting facets; otherwise as [`cost`](Self::cost).
-    pub(crate) fn facets_cost(
-        &self,
-        filter: &Filter,
-        facets: &[Facet],
-        today: Date,
-        cheap: Cost,
-    ) -> Cost {
+    /// An upper bound of the work of counting facets; otherwise as [`cost`](Self::cost).
+    ///
+    /// ```
+    /// use signaldex::{Facet, Filter, sample};
+    ///
+    /// let index = sample::index()?;
+    /// let (snapshot, filter) = (index.snapshot(), Filter::from_query_string("q=robotics")?);
+    /// let cost = |facets| snapshot.facets_cost(&filter, facets, sample::AS_OF, 0);
+    /// assert!(cost(&[Facet::Country]) <= cost(&Facet::ALL));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn facets_cost(&self, filter: &Filter, facets: &[Facet], today: Date, cheap: Cost) -> Cost {
         let is_filtered = |facet: &&Facet| !filter.value_keys(**facet).is_empty();
         let filtered: Vec<&Facet> = facets.iter().filter(is_filtered).collect();
         let runs = 1 + filtered.len() as u64;

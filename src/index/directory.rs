@@ -259,7 +259,7 @@ pub(super) fn read(
 /// segments.
 pub(super) fn read_changed(storage: &dyn Storage, current: &Snapshot) -> Result<Option<Snapshot>> {
     let manifest = read_manifest(storage)?;
-    if manifest.revision() == current.revision() && has_files_of(current, &manifest) {
+    if *manifest.revision().bytes() == current.revision() && has_files_of(current, &manifest) {
         return Ok(None);
     }
     read(storage, Some(current)).map(|(_, snapshot)| Some(snapshot))

@@ -106,8 +106,17 @@ impl Facets {
     }
 
     /// Sets the values of a facet from labels with counts. Labels with the same key are added up.
-    #[cfg(any(feature = "cluster", all(test, feature = "json")))]
-    pub(crate) fn set(&mut self, facet: Facet, counts: impl IntoIterator<Item = (String, u64)>) {
+    ///
+    /// ```
+    /// use signaldex::{Facet, Facets};
+    ///
+    /// let mut facets = Facets::default();
+    /// let shards = [("Germany", 2), ("France", 3), ("GERMANY", 2)];
+    /// facets.set(Facet::Country, shards.map(|(label, count)| (label.to_owned(), count)));
+    /// let countries = facets.values(Facet::Country);
+    /// assert_eq!((countries[0].label(), countries[0].count()), ("GERMANY", 4));
+    /// ```
+    pub fn set(&mut self, facet: Facet, counts: impl IntoIterator<Item = (String, u64)>) {
         let counts = counts.into_iter().map(|(label, count)| ValueCount {
             key: facet.key(&label).into_owned().into(),
             label: label.into(),

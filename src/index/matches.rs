@@ -38,7 +38,7 @@ impl Snapshot {
     /// }
     /// let snapshot = builder.finish()?.snapshot();
     /// let today = time::macros::date!(2026 - 06 - 30);
-    /// let filter = Filter::parse("q=hires")?;
+    /// let filter = Filter::from_query_string("q=hires")?;
     /// let all = snapshot.matches(&filter, today, Order::OldestFirst);
     /// assert_eq!(all.count(), 120);
     /// let last = SignalId::new(100).expect("an id");
@@ -75,7 +75,7 @@ impl Snapshot {
     /// # }
     /// # let snapshot = builder.finish()?.snapshot();
     /// # let today = time::macros::date!(2026 - 06 - 30);
-    /// let query = Query::parse("q=hires&limit=50")?;
+    /// let query = Query::from_query_string("q=hires&limit=50")?;
     /// let lengths: Vec<usize> = snapshot.pages(&query, today).map(|page| page.len()).collect();
     /// assert_eq!(lengths, [50, 50, 20]);
     /// # Ok(())

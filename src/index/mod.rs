@@ -9,7 +9,6 @@ mod chain;
 mod changes;
 mod check;
 mod commit;
-#[cfg(feature = "http")]
 mod cost;
 mod debug;
 mod directory;
@@ -178,7 +177,7 @@ impl Index {
     /// use signaldex::{Refreshed, catch_damage};
     ///
     /// let index = Index::open(&directory)?;
-    /// let query = Query::parse("q=hires")?;
+    /// let query = Query::from_query_string("q=hires")?;
     /// # std::thread::sleep(std::time::Duration::from_millis(20)); // a tick of the clock that stamps files
     /// overwrite(&vec![0; whole.len()])?; // as `rsync --inplace` of another index does
     ///
@@ -253,8 +252,15 @@ impl Index {
     ///
     /// # Errors
     /// The operating system does not tell.
-    #[cfg(any(feature = "http", feature = "replicate"))]
-    pub(crate) fn look(&self) -> Result<()> {
+    ///
+    /// Cost: one call of `fstat` per segment.
+    ///
+    /// ```
+    /// let index = signaldex::sample::index()?;
+    /// index.look()?;
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    pub fn look(&self) -> Result<()> {
         self.snapshot().look()
     }
 

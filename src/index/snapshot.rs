@@ -1,6 +1,5 @@
 //! Snapshots: an immutable state of an index, and all queries on it.
 
-#[cfg(feature = "http")]
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -114,9 +113,17 @@ impl Snapshot {
         self.identity
     }
 
-    /// A digest of everything that determines results: snapshots with the same revision return the same results.
-    pub(crate) fn revision(&self) -> Digest {
-        self.revision
+    /// A digest of everything that determines answers: identity, generation and content. Snapshots of equal revisions
+    /// answer equally, in any process and on any replica, so an entity tag may be a hash of the revision, the query
+    /// and the date.
+    ///
+    /// ```
+    /// let index = signaldex::sample::index()?;
+    /// assert_eq!(index.snapshot().revision(), index.snapshot().revision());
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    pub fn revision(&self) -> [u8; 32] {
+        *self.revision.bytes()
     }
 
     /// The generation of the snapshot; later ones have larger generations.
@@ -198,8 +205,24 @@ impl Snapshot {
     /// A record is corrupt.
     ///
     /// Cost: that of [`records`](Self::records) without its allocations.
-    #[cfg(feature = "http")]
-    pub(crate) fn visit_records(
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    ///
+    /// use signaldex::{Query, sample};
+    ///
+    /// let index = sample::index()?;
+    /// let snapshot = index.snapshot();
+    /// let page = snapshot.search(&Query::from_query_string("q=robotics")?, sample::AS_OF);
+    /// let mut titles = Vec::new();
+    /// snapshot.visit_records(&page, |signal, company_name| {
+    ///     titles.push(format!("{company_name}: {}", signal.title));
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// assert_eq!(titles.len(), page.len());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn visit_records(
         &self,
         page: &Page,
         mut visit: impl FnMut(&Signal<'_>, &str) -> ControlFlow<()>,
@@ -414,8 +437,10 @@ impl Snapshot {
         }
     }
 
-    /// Bytes of all segment files.
-    pub(crate) fn file_bytes(&self) -> u64 {
+    /// Bytes of all segment files, as in [`statistics`](Self::statistics).
+    ///
+    /// Cost: one addition per segment.
+    pub fn file_bytes(&self) -> u64 {
         let files = self.segments.iter();
         files.map(|live| live.segment.file_size()).sum()
     }

@@ -15,7 +15,7 @@ impl Snapshot {
     /// use signaldex::{Filter, IndexBuilder};
     ///
     /// let snapshot = IndexBuilder::in_memory().finish()?.snapshot();
-    /// let unknown = snapshot.unknown_values(&Filter::parse("country=Germny")?);
+    /// let unknown = snapshot.unknown_values(&Filter::from_query_string("country=Germny")?);
     /// assert_eq!(unknown[0].to_string(), "no signal has country \"germny\"");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

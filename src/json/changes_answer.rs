@@ -10,16 +10,34 @@ use crate::signal::Item;
 /// The start of the answer.
 const START: &[u8] = br#"{"data":{"changes":["#;
 
-/// An answer `{"data": …}` under construction.
+/// An answer of the changes feed under construction: `{"data":{"changes":[…],"next":…,"more":…}}`.
+///
+/// ```
+/// use signaldex::json::{ChangesAnswer, Rendering};
+/// use signaldex::{Filter, sample};
+///
+/// let index = sample::index()?;
+/// let snapshot = index.snapshot();
+/// let since = snapshot.position();
+/// let mut changes = snapshot.changes(&Filter::default(), sample::AS_OF, &since)?.bounded();
+/// let mut answer = ChangesAnswer::new(Rendering::Whole);
+/// for change in changes.by_ref().take(50) {
+///     answer.push(&change?);
+/// }
+/// let more = changes.has_more();
+/// let body = answer.finish(&changes.position().to_string(), more);
+/// assert!(body.starts_with(br#"{"data":{"changes":[],"next":""#));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
-pub(crate) struct ChangesAnswer {
+pub struct ChangesAnswer {
     items: Items,
     rendering: Rendering,
 }
 
 impl ChangesAnswer {
     /// An answer without changes.
-    pub(crate) fn new(rendering: Rendering) -> ChangesAnswer {
+    pub fn new(rendering: Rendering) -> ChangesAnswer {
         ChangesAnswer {
             items: Items::after(START, 0, 0),
             rendering,
@@ -28,7 +46,7 @@ impl ChangesAnswer {
 
     /// Adds a change, unless the answer would then have more than
     /// [`PAGE_BYTES_MAX`](crate::query::limits::PAGE_BYTES_MAX) bytes; the first is always added. Returns whether it was.
-    pub(crate) fn push(&mut self, change: &Change<'_>) -> bool {
+    pub fn push(&mut self, change: &Change<'_>) -> bool {
         match (change, self.rendering) {
             (Change::Upsert { item, is_new }, Rendering::Short) => {
                 let item = Item {
@@ -52,7 +70,7 @@ impl ChangesAnswer {
     }
 
     /// Completes the answer with the position after its changes and whether there are more.
-    pub(crate) fn finish(self, next: &str, more: bool) -> Vec<u8> {
+    pub fn finish(self, next: &str, more: bool) -> Vec<u8> {
         let mut bytes = self.items.into_bytes();
         bytes.extend_from_slice(br#"],"next":"#);
         write_value(&mut bytes, &next);

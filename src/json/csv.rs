@@ -9,7 +9,7 @@ use super::error::RecordError;
 use super::fields::RecordKind;
 use super::lines::{LINE_BYTES_MAX, Lines};
 use super::rename::{ObjectWriter, Renames, write_text};
-use crate::error::quoted;
+use crate::text::quoted;
 use crate::{Error, Result};
 
 /// Maximum number of columns.

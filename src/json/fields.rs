@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{echo, quoted};
-use crate::query::nearest_name;
+use crate::text::{nearest_name, quoted, shortened};
 
 /// A kind of input record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -145,7 +144,7 @@ impl UnknownFields {
         match self {
             UnknownFields::Ignored => Ok(()),
             UnknownFields::Counted(_, counts) => {
-                let name = echo(&path());
+                let name = shortened(&path());
                 let is_known = counts.contains_key(&name);
                 let name = if is_known || counts.len() < NAMES_MAX {
                     name

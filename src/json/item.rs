@@ -5,14 +5,12 @@ use time::{Date, UtcDateTime};
 use crate::signal::{Currency, Funding, Signal, SignalId};
 
 /// Bytes of the longest name with its separators. Copying 16 bytes takes one load and one store.
-#[cfg(feature = "http")]
 const SEPARATED_BYTES_MAX: usize = 16;
 
 /// The name of a member, and its form within an object: `,"name":`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MemberName {
     name: &'static str,
-    #[cfg(feature = "http")]
     separated: [u8; SEPARATED_BYTES_MAX],
 }
 
@@ -21,13 +19,11 @@ impl MemberName {
     const fn new(name: &'static str) -> MemberName {
         MemberName {
             name,
-            #[cfg(feature = "http")]
             separated: separated(name.as_bytes()),
         }
     }
 
     /// Writes the name with the comma before it and the colon after it.
-    #[cfg(feature = "http")]
     pub(super) fn write_separated(self, output: &mut Vec<u8>) {
         let end = output.len() + self.name.len() + 4;
         output.extend_from_slice(&self.separated);
@@ -40,7 +36,6 @@ impl MemberName {
     }
 }
 
-#[cfg(feature = "http")]
 const fn separated(name: &[u8]) -> [u8; SEPARATED_BYTES_MAX] {
     let mut bytes = [0; SEPARATED_BYTES_MAX];
     let (before, after) = (br#",""#, br#"":"#);

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use super::item::{FundingMember, Member, visit_funding, visit_members};
 use super::text_encoding;
-use crate::signal::{Funding, Item, Signal};
+use crate::signal::{Funding, Signal};
 
 /// The columns in order: the members of a search item.
 pub const CSV_COLUMNS: [&str; 17] = [
@@ -36,12 +36,15 @@ pub fn write_csv_header(output: &mut Vec<u8>) {
 
 /// Appends the row of a signal (RFC 4180). A text that a spreadsheet would evaluate as a formula is
 /// prefixed with an apostrophe, the spreadsheet's own escape.
-pub fn write_csv_item(output: &mut Vec<u8>, item: &Item<'_>) {
-    write_csv_signal(output, &item.signal, &item.company_name);
-}
-
-/// As [`write_csv_item`], from a signal and the name of its company.
-pub(crate) fn write_csv_signal(output: &mut Vec<u8>, signal: &Signal<'_>, company_name: &str) {
+///
+/// ```
+/// use signaldex::{Signal, SignalId, json};
+///
+/// let mut row = Vec::new();
+/// json::write_csv_item(&mut row, &Signal::new(SignalId::MIN, "acme", "=1+1"), "Acme GmbH");
+/// assert_eq!(row, b"1,,\"'=1+1\",,,,,,acme,Acme GmbH,,,,,,,\r\n");
+/// ```
+pub fn write_csv_item(output: &mut Vec<u8>, signal: &Signal<'_>, company_name: &str) {
     let mut cells: Vec<Cow<'_, str>> = Vec::with_capacity(CSV_COLUMNS.len());
     let Ok(()) = visit_members(signal, |_, member| {
         match member {
@@ -95,8 +98,14 @@ fn push_funding<'s>(cells: &mut Vec<Cow<'s, str>>, funding: Option<&'s Funding<'
 /// East Asian versions read the full-width signs as the ASCII ones.
 const FORMULA_STARTS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\0', '＝', '＋', '－', '＠'];
 
-/// Appends a cell, quoted if necessary.
-pub(crate) fn write_csv_cell(output: &mut Vec<u8>, cell: &str) {
+/// Appends a cell, quoted if necessary, for rows with columns of your own.
+///
+/// ```
+/// let mut row = Vec::new();
+/// signaldex::json::write_csv_cell(&mut row, "Series A, led by Acme");
+/// assert_eq!(row, b"\"Series A, led by Acme\"");
+/// ```
+pub fn write_csv_cell(output: &mut Vec<u8>, cell: &str) {
     let is_formula = cell.starts_with(FORMULA_STARTS);
     let is_quoted = is_formula || cell.contains(['"', ',', '\n', '\r']);
     if !is_quoted {

@@ -12,14 +12,13 @@ use super::input::{parse_company_noting, parse_signal_noting};
 use super::read_ahead;
 use super::records::Records;
 use super::rename::Renames;
-use crate::error::echo;
 use crate::signal::{Company, Signal};
+use crate::text::shortened;
 use crate::{Added, Error, IndexBuilder, Result, Writer};
 
 /// The target of a load: an [`IndexBuilder`] or a [`Writer`].
-///
-/// The trait is sealed, because only this crate can create the [`Error`] that it returns.
-pub trait Sink: sealed::Sealed {
+/// Implement it for a target of your own, such as several indexes.
+pub trait Sink {
     /// Adds a company; a later one with the same slug replaces it.
     ///
     /// # Errors
@@ -32,16 +31,6 @@ pub trait Sink: sealed::Sealed {
     /// [`is_unknown_company`](Error::is_unknown_company), which rejects only this record, or an error that does
     /// not concern this record alone and ends the load.
     fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added>;
-}
-
-pub(crate) mod sealed {
-    //! Keeps [`Sink`](super::Sink) to this crate.
-
-    pub trait Sealed {}
-
-    impl Sealed for crate::IndexBuilder {}
-
-    impl Sealed for crate::Writer {}
 }
 
 impl Sink for IndexBuilder {
@@ -348,7 +337,7 @@ impl fmt::Debug for Loader<'_> {
 }
 
 fn unknown_company(signal: &Signal<'_>) -> RecordError {
-    let slug = echo(&signal.company_slug);
+    let slug = shortened(&signal.company_slug);
     RecordError::of_field(
         "companySlug",
         format!("there is no company \"{slug}\"; companies are loaded before their signals"),

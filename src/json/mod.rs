@@ -22,7 +22,6 @@
 //! ```
 
 mod change;
-#[cfg(feature = "http")]
 mod changes_answer;
 mod csv;
 mod error;
@@ -30,18 +29,15 @@ mod fields;
 mod input;
 mod item;
 mod item_csv;
-#[cfg(feature = "http")]
 mod items;
 mod lines;
 mod load;
 mod object;
 mod output;
-#[cfg(feature = "http")]
 mod page;
 mod read_ahead;
 mod records;
 mod rename;
-#[cfg(feature = "http")]
 mod rendering;
 mod text_encoding;
 mod value;
@@ -49,24 +45,15 @@ mod write;
 mod written;
 
 pub use change::ChangeItem;
-#[cfg(feature = "http")]
-pub(crate) use changes_answer::ChangesAnswer;
+pub use changes_answer::ChangesAnswer;
 pub use error::RecordError;
 pub use fields::{RecordKind, UnknownField};
 pub use input::{parse_company, parse_signal};
-pub use item_csv::{CSV_COLUMNS, write_csv_header, write_csv_item};
-#[cfg(feature = "http")]
-pub(crate) use item_csv::{write_csv_cell, write_csv_signal};
+pub use item_csv::{CSV_COLUMNS, write_csv_cell, write_csv_header, write_csv_item};
 pub use lines::{LINE_BYTES_MAX, Line, Lines};
-#[cfg(feature = "cluster")]
-pub(crate) use load::sealed;
 pub use load::{LoadReport, Loader, OnInvalid, Progress, Rejected, Sink, load};
 pub use output::{CompanyDetail, Data, FilterOptions, SearchData, SignalDetail, SignalItem};
-#[cfg(feature = "cluster")]
-pub(crate) use page::search_item;
-#[cfg(feature = "http")]
-pub(crate) use page::{SearchAnswer, write_item_line};
-#[cfg(feature = "http")]
-pub(crate) use rendering::{Rendering, text_bytes};
+pub use page::{SearchAnswer, search_item, write_item, write_item_line};
+pub use rendering::{Rendering, text_bytes};
 pub use value::FIELD_BYTES_MAX;
 pub use write::{write_company, write_signal};

@@ -12,7 +12,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 
 use super::error::RecordError;
 use super::fields::UnknownFields;
-use crate::error::echo;
+use crate::text::shortened;
 
 /// A member that may not have been met yet, and may have been null when it was.
 pub(super) type Slot<T> = Option<Option<T>>;
@@ -83,7 +83,7 @@ pub(super) struct Context {
 impl Context {
     /// Records that a value, given as written, is not as expected.
     pub(super) fn refuse<E: serde::de::Error>(&mut self, shown: &str) -> E {
-        self.fail(format!("{} is not {}", echo(shown), self.expected))
+        self.fail(format!("{} is not {}", shortened(shown), self.expected))
     }
 
     /// Records an error of the current field.

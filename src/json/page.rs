@@ -21,17 +21,44 @@ const ITEM_BYTES: usize = 900;
 /// The start of the answer.
 const START: &[u8] = br#"{"data":{"items":["#;
 
-/// A search answer `{"data": …}` under construction. Items are written directly to the buffer that is
-/// sent.
+/// A search answer `{"data":{"items":[…],"nextCursor":…}}` under construction, byte by byte what the service sends.
+/// Items are written directly to the buffer that is sent.
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use signaldex::json::{Rendering, SearchAnswer};
+/// use signaldex::{Query, sample};
+///
+/// let index = sample::index()?;
+/// let snapshot = index.snapshot();
+/// let query = Query::from_query_string("q=robotics&limit=2")?;
+/// let page = snapshot.search(&query, sample::AS_OF);
+/// let mut answer = SearchAnswer::with_capacity(page.len(), Rendering::Whole);
+/// let (mut full, mut last) = (false, None);
+/// snapshot.visit_records(&page, |signal, company_name| {
+///     full = !answer.push(signal, company_name);
+///     if full {
+///         return ControlFlow::Break(());
+///     }
+///     last = Some(signal.id);
+///     ControlFlow::Continue(())
+/// })?;
+/// let cut = last.filter(|_| full).map(|last| query.cursor_after(last, sample::AS_OF));
+/// let cursor = cut.as_ref().or(page.next_cursor()).map(ToString::to_string);
+/// let body = answer.finish(cursor.as_deref());
+/// assert!(body.starts_with(br#"{"data":{"items":[{"id":""#));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
-pub(crate) struct SearchAnswer {
+pub struct SearchAnswer {
     items: Items,
     rendering: Rendering,
 }
 
 impl SearchAnswer {
     /// Creates an empty answer with capacity for `items` items of typical size.
-    pub(crate) fn with_capacity(items: usize, rendering: Rendering) -> SearchAnswer {
+    pub fn with_capacity(items: usize, rendering: Rendering) -> SearchAnswer {
         SearchAnswer {
             items: Items::after(START, items, ITEM_BYTES),
             rendering,
@@ -40,7 +67,7 @@ impl SearchAnswer {
 
     /// Adds a signal, unless the answer would then have more than
     /// [`PAGE_BYTES_MAX`](crate::query::limits::PAGE_BYTES_MAX) bytes; the first is always added. Returns whether it was.
-    pub(crate) fn push(&mut self, signal: &Signal<'_>, company_name: &str) -> bool {
+    pub fn push(&mut self, signal: &Signal<'_>, company_name: &str) -> bool {
         match self.rendering {
             Rendering::Whole => self.items.add(text_bytes(signal), |bytes| {
                 write_item(bytes, signal, company_name)
@@ -52,29 +79,33 @@ impl SearchAnswer {
     }
 
     /// As [`push`](Self::push), for an item that [`search_item`] has written.
-    #[cfg(feature = "cluster")]
-    pub(crate) fn push_written(&mut self, item: &[u8]) -> bool {
+    pub fn push_written(&mut self, item: &[u8]) -> bool {
         let write = |bytes: &mut Vec<u8>| bytes.extend_from_slice(item);
         self.items.add(item.len(), write)
     }
 
     /// The number of items.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.items.len()
     }
 
+    /// Whether there is no item yet.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The bytes of the answer, without the cursor of the next page.
-    pub(crate) fn byte_count(&self) -> usize {
+    pub fn byte_count(&self) -> usize {
         self.items.byte_count()
     }
 
-    /// Keeps the first items.
-    pub(crate) fn truncate(&mut self, items: usize) {
+    /// Keeps the first `items` items: for a client that may have no more of them.
+    pub fn truncate(&mut self, items: usize) {
         self.items.truncate(items);
     }
 
     /// Completes the answer with the cursor of the next page.
-    pub(crate) fn finish(self, next_cursor: Option<&str>) -> Vec<u8> {
+    pub fn finish(self, next_cursor: Option<&str>) -> Vec<u8> {
         let mut bytes = self.items.into_bytes();
         bytes.extend_from_slice(br#"],"nextCursor":"#);
         write_value(&mut bytes, &next_cursor);
@@ -83,13 +114,18 @@ impl SearchAnswer {
     }
 }
 
-/// Writes one item of such an answer.
-#[cfg(feature = "cluster")]
-pub(crate) fn search_item(
-    signal: &Signal<'_>,
-    company_name: &str,
-    rendering: Rendering,
-) -> Vec<u8> {
+/// Writes one item of a [`SearchAnswer`], for [`push_written`](SearchAnswer::push_written).
+///
+/// ```
+/// use signaldex::json::{Rendering, SearchAnswer, search_item};
+/// use signaldex::{Signal, SignalId};
+///
+/// let signal = Signal::new(SignalId::MIN, "acme", "Acme hires");
+/// let item = search_item(&signal, "Acme GmbH", Rendering::Whole);
+/// let mut answer = SearchAnswer::with_capacity(1, Rendering::Whole);
+/// assert!(answer.push_written(&item) && answer.len() == 1);
+/// ```
+pub fn search_item(signal: &Signal<'_>, company_name: &str, rendering: Rendering) -> Vec<u8> {
     let mut output = Vec::with_capacity(ITEM_BYTES);
     match rendering {
         Rendering::Whole => write_item(&mut output, signal, company_name),
@@ -102,13 +138,30 @@ fn write_short_item(output: &mut Vec<u8>, signal: &Signal<'_>, company_name: &st
     write_item(output, &shortened(signal), start(company_name));
 }
 
-/// Appends a signal as a search item on a line of its own.
-pub(crate) fn write_item_line(output: &mut Vec<u8>, signal: &Signal<'_>, company_name: &str) {
+/// Appends a signal as a search item on a line of its own, the form of exports.
+///
+/// ```
+/// use signaldex::{Signal, SignalId, json};
+///
+/// let mut line = Vec::new();
+/// json::write_item_line(&mut line, &Signal::new(SignalId::MIN, "acme", "Acme hires"), "Acme GmbH");
+/// assert!(line.starts_with(br#"{"id":"1","#) && line.ends_with(b"}\n"));
+/// ```
+pub fn write_item_line(output: &mut Vec<u8>, signal: &Signal<'_>, company_name: &str) {
     write_item(output, signal, company_name);
     output.push(b'\n');
 }
 
-fn write_item(output: &mut Vec<u8>, signal: &Signal<'_>, company_name: &str) {
+/// Appends a signal as a search item.
+///
+/// ```
+/// use signaldex::{Signal, SignalId, json};
+///
+/// let mut item = Vec::new();
+/// json::write_item(&mut item, &Signal::new(SignalId::MIN, "acme", "Acme hires"), "Acme GmbH");
+/// assert!(item.starts_with(br#"{"id":"1","#) && item.ends_with(b"}"));
+/// ```
+pub fn write_item(output: &mut Vec<u8>, signal: &Signal<'_>, company_name: &str) {
     let first = output.len();
     let Ok(()) = visit_members(signal, |name, member| {
         name.write_separated(output);

@@ -6,8 +6,8 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::fields::RecordKind;
-use crate::error::quoted;
-use crate::query::nearest_name;
+use crate::text::nearest_name;
+use crate::text::quoted;
 use crate::{Error, Result};
 
 /// Pairs of field names, theirs and ours.

@@ -8,14 +8,25 @@ use crate::signal::{Funding, Signal};
 
 /// Bytes from which on a text is shortened. A summary shows less of each, so it cannot tell where the text
 /// went on.
-pub(crate) const SHORT_TEXT_BYTES: usize = 2048;
+const SHORT_TEXT_BYTES: usize = 2048;
 
-/// How signals are written.
+/// How much of a signal [`SearchAnswer`](super::SearchAnswer) and [`ChangesAnswer`](super::ChangesAnswer) write.
+///
+/// ```
+/// use signaldex::json::{Rendering, search_item};
+/// use signaldex::{Signal, SignalId};
+///
+/// let title = "hires ".repeat(1000);
+/// let signal = Signal::new(SignalId::MIN, "acme", title.as_str());
+/// let item = |rendering| search_item(&signal, "Acme", rendering);
+/// assert!(item(Rendering::Whole).len() > 6000);
+/// assert!(item(Rendering::Short).len() < 3000);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Rendering {
+pub enum Rendering {
     /// As they are.
     Whole,
-    /// With the start of each text, for an answer that shows no more of it.
+    /// With the first 2 KiB of each text, for an answer that shows no more of it.
     Short,
 }
 
@@ -45,8 +56,16 @@ pub(super) fn shortened<'a>(signal: &'a Signal<'_>) -> Signal<'a> {
     }
 }
 
-/// Bytes of the texts of a signal that may be long: most of what it takes, and never more.
-pub(crate) fn text_bytes(signal: &Signal<'_>) -> usize {
+/// Bytes of the texts of a signal that may be long: most of what its item takes, and never more. For a page of your own
+/// that is bounded in bytes.
+///
+/// ```
+/// use signaldex::{Signal, SignalId, json};
+///
+/// let signal = Signal::new(SignalId::MIN, "acme", "Acme hires");
+/// assert_eq!(json::text_bytes(&signal), "Acme hires".len());
+/// ```
+pub fn text_bytes(signal: &Signal<'_>) -> usize {
     signal.title.len() + signal.evidence.as_ref().map_or(0, |text| text.len())
 }
 

@@ -58,7 +58,6 @@ pub(crate) fn whole(amount: f64) -> Option<u64> {
 }
 
 /// Whether a text needs no escapes in JSON.
-#[cfg(any(feature = "http", test))]
 pub(crate) fn is_plain(text: &[u8]) -> bool {
     match text.last_chunk() {
         // Checking the last 16 bytes again is faster than checking fewer.
@@ -71,7 +70,6 @@ pub(crate) fn is_plain(text: &[u8]) -> bool {
 }
 
 /// Non-zero if any byte needs an escape. Without branches, it compiles to a few vector instructions.
-#[cfg(any(feature = "http", test))]
 fn special_bytes<'c>(chunks: impl Iterator<Item = &'c [u8; 16]>) -> u8 {
     let mut found = [0; 16];
     for chunk in chunks {
@@ -82,7 +80,6 @@ fn special_bytes<'c>(chunks: impl Iterator<Item = &'c [u8; 16]>) -> u8 {
     found.iter().fold(0, |any, &found| any | found)
 }
 
-#[cfg(any(feature = "http", test))]
 fn is_special(byte: u8) -> bool {
     (byte < b' ') | (byte == b'"') | (byte == b'\\')
 }
@@ -98,7 +95,6 @@ impl Text {
     }
 
     /// Writes the text in quotes. Copies unused bytes, too, and truncates: a copy of fixed length is inlined.
-    #[cfg(feature = "http")]
     pub(crate) fn write_quoted(&self, output: &mut Vec<u8>) {
         output.push(b'"');
         let end = output.len() + self.length;

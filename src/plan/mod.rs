@@ -7,7 +7,6 @@
 //! words and a check.
 
 mod companies;
-#[cfg(feature = "http")]
 pub(crate) mod cost;
 mod estimate;
 mod explain;
@@ -29,8 +28,7 @@ use smol_str::SmolStr;
 use time::Date;
 
 pub(crate) use companies::CompanyFacet;
-#[cfg(feature = "http")]
-pub(crate) use cost::Cost;
+pub use cost::Cost;
 pub use estimate::Estimate;
 pub use explain::{ExecutionExplanation, Explanation, SegmentExplanation, StepExplanation};
 pub(crate) use explain::{Part, StepActual};

@@ -139,7 +139,7 @@ fn fake() -> FakeStatistics {
 
 /// The plan of a query string, a line a step, as strategy, clause and estimate.
 fn planned(text: &str, strategies: &Strategies) -> Vec<String> {
-    let filter = Filter::parse(text).expect("a valid filter");
+    let filter = Filter::from_query_string(text).expect("a valid filter");
     let mut storage = PlanStorage::new();
     let wanted = Wanted {
         filter: &filter,
@@ -271,7 +271,8 @@ fn rows_of_companies_are_looked_up_in_sets_of_many_sources_last() {
 
 #[test]
 fn a_page_that_ends_early_goes_block_by_block() {
-    let filter = Filter::parse("country=iceland&industry=building").expect("a valid filter");
+    let filter =
+        Filter::from_query_string("country=iceland&industry=building").expect("a valid filter");
     let leads_with_companies = |matches| {
         let mut storage = PlanStorage::new();
         let wanted = Wanted {

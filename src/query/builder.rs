@@ -13,14 +13,17 @@ use super::error::{InvalidQuery, ParameterError};
 use super::keywords::Keywords;
 use super::limits::{ERRORS_MAX, LIMIT_MAX};
 use super::parameter::Parameter;
+use super::params;
 use super::values::{self, Origin, ValueError, sorted};
-use super::{Cursor, DateRange, Days, Facet, Filter, OptionalText, Order, Phrase, Query, Start};
+use super::{
+    Cursor, DateRange, Days, Facet, Filter, OptionalText, Order, ParameterSet, Phrase, Query, Start,
+};
 use crate::signal::{Currency, SignalId, SizeBucket};
 
 /// Builds a query parameter by parameter. [`build`](Self::build) reports all errors together.
 ///
-/// Setting a parameter again replaces its value, including lists. `None` and an empty list mean "no
-/// filter", so optional inputs can be passed directly. The limits of the HTTP API on lengths and
+/// Setting a parameter again replaces its value, including lists. `None`, a blank text and an empty list mean "no
+/// filter", so the fields of a form can be passed directly. The limits of the HTTP API on lengths and
 /// numbers of items do not apply here.
 ///
 /// ```
@@ -34,7 +37,7 @@ use crate::signal::{Currency, SignalId, SizeBucket};
 ///     .order(Order::OldestFirst)
 ///     .limit(20)
 ///     .build()?;
-/// assert_eq!(query.filter(), Query::parse("q=\"series a\"&country=germany&categories=funding")?.filter());
+/// assert_eq!(query.filter(), Query::from_query_string("q=\"series a\"&country=germany&categories=funding")?.filter());
 ///
 /// let (country, categories): (Option<&str>, Vec<String>) = (None, Vec::new());
 /// let query = Query::builder().country(country).categories(categories).build()?;
@@ -59,6 +62,32 @@ pub struct QueryBuilder {
 }
 
 impl QueryBuilder {
+    /// Parses a query string into a builder that has collected every error of it, which [`build`](Self::build)
+    /// reports. `accepted` are the parameters that the request takes; another one is an error, as is one that is
+    /// repeated. `own_names` are parameters of the request's own; their decoded values are returned, `None` for each
+    /// that is not given, and the request checks them ([`add_error`](Self::add_error)).
+    ///
+    /// The query string is still percent-encoded and without its `?`. Spaces and other characters that people type
+    /// need no encoding.
+    ///
+    /// ```
+    /// use signaldex::query::{Parameter, ParameterSet, QueryBuilder};
+    ///
+    /// let accepted = ParameterSet::FILTERS.with(Parameter::Limit);
+    /// let (builder, [since]) =
+    ///     QueryBuilder::from_query_string("country=Germany&limit=10&since=a%2Bb", accepted, ["since"]);
+    /// assert_eq!(since.as_deref(), Some("a+b"));
+    /// assert_eq!(builder.build()?.limit(), 10);
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
+    pub fn from_query_string<const N: usize>(
+        query_string: &str,
+        accepted: ParameterSet,
+        own_names: [&'static str; N],
+    ) -> (QueryBuilder, [Option<String>; N]) {
+        params::parse(query_string, accepted, own_names, Origin::Typed)
+    }
+
     /// `q`: words and quoted phrases of the title; a `-` before one excludes it.
     pub fn keywords(self, text: impl OptionalText) -> Self {
         self.with(Parameter::Q, text)
@@ -106,12 +135,12 @@ impl QueryBuilder {
 
     /// `country`: the country of the company.
     pub fn country(self, country: impl OptionalText) -> Self {
-        self.facet(Facet::Country, country.text())
+        self.facet(Facet::Country, given(&country))
     }
 
     /// `industry`: the industry of the company.
     pub fn industry(self, industry: impl OptionalText) -> Self {
-        self.facet(Facet::Industry, industry.text())
+        self.facet(Facet::Industry, given(&industry))
     }
 
     /// `size`: the size of the company.
@@ -184,7 +213,7 @@ impl QueryBuilder {
 
     /// `fundingStage`: the stage of the funding.
     pub fn funding_stage(self, stage: impl OptionalText) -> Self {
-        self.facet(Facet::FundingStage, stage.text())
+        self.facet(Facet::FundingStage, given(&stage))
     }
 
     /// `fundingCurrency`: USD, EUR or GBP.
@@ -248,11 +277,18 @@ impl QueryBuilder {
         self
     }
 
-    /// `limit`: the page size, 1 to 50.
+    /// The number of signals on a page, 1 to 100,000. The API's bound of 50 applies to query strings only.
+    ///
+    /// ```
+    /// let query = signaldex::Query::builder().limit(100_000).build()?;
+    /// assert_eq!(query.limit(), 100_000);
+    /// assert!(signaldex::Query::from_query_string("limit=51").is_err());
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
     pub fn limit(mut self, limit: usize) -> Self {
         self.forget_errors(Parameter::Limit);
         match values::number_of(Parameter::Limit, limit) {
-            Ok(limit) => self.limit = Some(limit.into()),
+            Ok(limit) => self.limit = Some(limit as usize),
             Err(error) => self.value_error(Parameter::Limit, error),
         }
         self
@@ -275,7 +311,7 @@ impl QueryBuilder {
     pub fn page(mut self, number: u16) -> Self {
         self.forget_errors(Parameter::Page);
         match values::number_of(Parameter::Page, number.into()) {
-            Ok(number) => self.page = Some(number),
+            Ok(number) => self.page = Some(number as u16),
             Err(error) => self.value_error(Parameter::Page, error),
         }
         self
@@ -328,10 +364,10 @@ impl QueryBuilder {
         filter.none = sorted(joined([&mut keywords.none, exclude]));
     }
 
-    /// A builder for the text form of a valid query.
-    pub(super) fn of_written_text() -> QueryBuilder {
+    /// An empty builder for texts of an origin.
+    pub(super) fn of_origin(origin: Origin) -> QueryBuilder {
         QueryBuilder {
-            origin: Origin::Written,
+            origin,
             ..QueryBuilder::default()
         }
     }
@@ -345,30 +381,35 @@ impl QueryBuilder {
         self.errors.len() < ERRORS_MAX
     }
 
-    /// Records an error, up to [`ERRORS_MAX`].
-    pub(super) fn error(&mut self, error: ParameterError) {
+    /// Adds an error, which [`build`](Self::build) reports with all others: how a request that has parameters of
+    /// its own reports their errors together with those of the filters. At most
+    /// [`ERRORS_MAX`] are kept.
+    ///
+    /// ```
+    /// use signaldex::query::{ParameterError, ParameterSet, QueryBuilder};
+    ///
+    /// let (mut builder, [format]) =
+    ///     QueryBuilder::from_query_string("days=8&format=xml", ParameterSet::FILTERS, ["format"]);
+    /// if format.as_deref() != Some("csv") {
+    ///     builder.add_error(ParameterError::invalid("format", "xml", "csv"));
+    /// }
+    /// let invalid = builder.build().unwrap_err();
+    /// assert_eq!(invalid.errors().len(), 2);
+    /// ```
+    pub fn add_error(&mut self, error: ParameterError) {
         if self.takes_errors() {
             self.errors.push(error);
         }
     }
 
     pub(super) fn value_error(&mut self, parameter: Parameter, error: ValueError) {
-        self.error_of(parameter.name(), error);
-    }
-
-    /// Records the error of a value of a parameter.
-    pub(super) fn error_of(&mut self, name: &str, (code, error): ValueError) {
-        self.error(ParameterError {
-            parameter: name.into(),
-            code,
-            message: format!("{name} {error}"),
-        });
+        self.add_error(ParameterError::of_value(parameter.name(), error));
     }
 
     /// Sets a parameter from text; `None` removes the filter.
     fn with(mut self, parameter: Parameter, text: impl OptionalText) -> Self {
         self.forget_errors(parameter);
-        match text.text() {
+        match given(&text) {
             Some(text) => self.set_from(parameter, text, Origin::Host),
             None => self.clear(parameter),
         }
@@ -406,6 +447,11 @@ fn joined<const N: usize>(lists: [&mut Vec<Phrase>; N]) -> Vec<Phrase> {
         }
     }
     joined
+}
+
+/// The text, unless it is blank.
+fn given(text: &impl OptionalText) -> Option<&str> {
+    text.text().filter(|text| !text.trim().is_empty())
 }
 
 fn strings<T: AsRef<str>>(values: impl IntoIterator<Item = T>) -> Vec<Cow<'static, str>> {

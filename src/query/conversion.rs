@@ -61,9 +61,11 @@ impl QueryBuilder {
                 self.exact = searchable(Phrase::new(text).into_iter().collect(), text)?;
             }
             Parameter::Exclude => self.exclude = searchable(keywords::phrases(text), text)?,
-            Parameter::Limit => self.limit = Some(values::number(parameter, text)?.into()),
+            Parameter::Limit => {
+                self.limit = Some(values::number(parameter, text, origin)? as usize);
+            }
             Parameter::Cursor => self.cursor = Some(values::cursor(text)?),
-            Parameter::Page => self.page = Some(values::number(parameter, text)?),
+            Parameter::Page => self.page = Some(values::number(parameter, text, origin)? as u16),
             Parameter::CountOnly => self.count_only = values::flag(text)?,
             _ => convert_filter(&mut self.filter, parameter, text, origin)?,
         }
@@ -80,7 +82,7 @@ impl QueryBuilder {
             let fingerprint = derived.filter_fingerprint(&self.filter);
             found.extend(conflicts::of_cursor(cursor, self.order, fingerprint));
         }
-        found.into_iter().for_each(|error| self.error(error));
+        found.into_iter().for_each(|error| self.add_error(error));
     }
 }
 

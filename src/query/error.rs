@@ -2,7 +2,20 @@
 
 use std::fmt;
 
+use super::values::{self, ValueError};
+use crate::text::{QUOTED_CHARS_MAX, did_you_mean, quoted};
+
 /// An invalid query, with all its errors.
+///
+/// [`QueryBuilder::build`](super::QueryBuilder::build) makes it; a request that checks more adds its errors with
+/// [`QueryBuilder::add_error`](super::QueryBuilder::add_error), or converts one:
+///
+/// ```
+/// use signaldex::query::{InvalidQuery, ParameterError};
+///
+/// let invalid = InvalidQuery::from(ParameterError::empty("format"));
+/// assert_eq!(invalid.errors().len(), 1);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidQuery {
     errors: Vec<ParameterError>,
@@ -77,6 +90,105 @@ impl ErrorCode {
 impl fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+impl ParameterError {
+    /// An error of a request's own parameters. Only the first 64 characters of the name are kept; quote input in the
+    /// message with [`text::quoted`](crate::text::quoted), which bounds it likewise.
+    ///
+    /// ```
+    /// use signaldex::query::{ErrorCode, ParameterError};
+    ///
+    /// let error = ParameterError::new("since", ErrorCode::InvalidPosition, "since is too old; copy again");
+    /// assert_eq!(error.code.as_str(), "invalid_position");
+    /// ```
+    pub fn new(
+        parameter: impl AsRef<str>,
+        code: ErrorCode,
+        message: impl Into<String>,
+    ) -> ParameterError {
+        ParameterError {
+            parameter: parameter.as_ref().chars().take(QUOTED_CHARS_MAX).collect(),
+            code,
+            message: message.into(),
+        }
+    }
+
+    /// A parameter without a value.
+    ///
+    /// ```
+    /// use signaldex::query::ParameterError;
+    ///
+    /// let error = ParameterError::empty("after");
+    /// assert_eq!(error.message, "after is empty; give it a value or leave it out");
+    /// ```
+    pub fn empty(parameter: &str) -> ParameterError {
+        ParameterError::of_value(parameter, values::empty())
+    }
+
+    /// A value that is not allowed; `allowed` says what is.
+    ///
+    /// ```
+    /// use signaldex::query::ParameterError;
+    ///
+    /// let error = ParameterError::invalid("maxItems", "0", "whole numbers from 1");
+    /// assert_eq!(error.message, "maxItems is \"0\"; allowed are whole numbers from 1");
+    /// ```
+    pub fn invalid(parameter: &str, value: &str, allowed: &str) -> ParameterError {
+        let message = format!("{parameter} is {}; allowed are {allowed}", quoted(value));
+        ParameterError::new(parameter, ErrorCode::InvalidValue, message)
+    }
+
+    /// A value that is none of the choices, with the most similar one.
+    ///
+    /// ```
+    /// use signaldex::query::ParameterError;
+    ///
+    /// let error = ParameterError::not_a_choice("format", "cvs", &["ndjson", "csv"]);
+    /// assert_eq!(error.message, "format is \"cvs\" (did you mean csv?); allowed are ndjson, csv");
+    /// ```
+    pub fn not_a_choice(parameter: &str, value: &str, choices: &[&str]) -> ParameterError {
+        ParameterError::of_value(parameter, values::not_a_choice(value, choices))
+    }
+
+    /// A parameter that the request does not have, with the most similar known one.
+    ///
+    /// ```
+    /// use signaldex::query::ParameterError;
+    ///
+    /// let error = ParameterError::unknown("contry", &["country", "limit"]);
+    /// assert!(error.message.contains("(did you mean country?); allowed are country, limit"));
+    /// ```
+    pub fn unknown(name: &str, known: &[&str]) -> ParameterError {
+        ParameterError::unknown_or(name, known, "")
+    }
+
+    /// As [`unknown`](Self::unknown), with another hint where no known name is similar.
+    pub(super) fn unknown_or(name: &str, known: &[&str], otherwise: &str) -> ParameterError {
+        let similar = did_you_mean(name, known);
+        let hint = if similar.is_empty() {
+            otherwise
+        } else {
+            &similar
+        };
+        let message = format!(
+            "{} is not a parameter here{hint}; allowed are {}",
+            quoted(name),
+            known.join(", ")
+        );
+        ParameterError::new(name, ErrorCode::UnknownParameter, message)
+    }
+
+    /// The error of a value.
+    pub(super) fn of_value(parameter: &str, (code, error): ValueError) -> ParameterError {
+        ParameterError::new(parameter, code, format!("{parameter} {error}"))
+    }
+}
+
+impl From<ParameterError> for InvalidQuery {
+    fn from(error: ParameterError) -> InvalidQuery {
+        InvalidQuery::new(vec![error])
     }
 }
 

@@ -248,7 +248,7 @@ impl Facet {
     };
 
     /// The names of the lists in `filter-options`, in that order.
-    pub(crate) const LIST_NAMES: [&str; FACETS.len()] = {
+    pub const LIST_NAMES: [&str; FACETS.len()] = {
         let mut names = [""; FACETS.len()];
         let mut number = 0;
         // `names[..number]` are set.
@@ -302,8 +302,7 @@ impl Facet {
     }
 
     /// Whether the facet is a hiring attribute.
-    #[cfg(feature = "http")]
-    pub(crate) fn is_of_hiring(self) -> bool {
+    pub fn is_of_hiring(self) -> bool {
         self.description().group == FacetGroup::Hiring
     }
 

@@ -15,7 +15,7 @@ use crate::text;
 /// ```
 /// use signaldex::Filter;
 ///
-/// let filter = Filter::parse(r#"q="Series A" -crypto&country=Germany&size=501%2B"#)?;
+/// let filter = Filter::from_query_string(r#"q="Series A" -crypto&country=Germany&size=501%2B"#)?;
 /// let text = filter.to_string();
 /// assert_eq!(text, "all=%22series+a%22&exclude=crypto&country=germany&size=501%2B");
 /// assert_eq!(text.parse::<Filter>()?, filter);
@@ -124,8 +124,8 @@ impl Filter {
     /// let acme = Company::new("acme", "Acme GmbH");
     /// let signal = Signal::new(SignalId::MIN, "acme", "Acme raises Series A");
     /// let today = time::macros::date!(2026 - 06 - 30);
-    /// assert!(Filter::parse("exact=series a&exclude=b")?.matches(&signal, &acme, today));
-    /// assert!(!Filter::parse("exact=a series")?.matches(&signal, &acme, today));
+    /// assert!(Filter::from_query_string("exact=series a&exclude=b")?.matches(&signal, &acme, today));
+    /// assert!(!Filter::from_query_string("exact=a series")?.matches(&signal, &acme, today));
     /// # Ok::<(), signaldex::query::InvalidQuery>(())
     /// ```
     pub fn matches(&self, signal: &Signal<'_>, company: &Company<'_>, today: Date) -> bool {
@@ -158,6 +158,17 @@ impl Filter {
         *self == Filter::default()
     }
 
+    /// The slug of the one company whose signals can match, if the filter names it.
+    ///
+    /// ```
+    /// let filter = signaldex::Filter::from_query_string("companySlug=acme")?;
+    /// assert_eq!(filter.company_slug(), Some("acme"));
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
+    pub fn company_slug(&self) -> Option<&str> {
+        self.company_slug.as_deref()
+    }
+
     /// The filter without the condition on a facet.
     pub fn without(&self, facet: Facet) -> Filter {
         let mut rest = self.clone();
@@ -169,6 +180,19 @@ impl Filter {
     #[inline]
     pub(crate) fn filtered_facets(&self) -> impl Iterator<Item = Facet> + use<'_> {
         self.facets.0.iter().map(|(facet, _)| *facet)
+    }
+
+    /// The values of a facet that the filter chooses, as [`Facet::key`] compares them, sorted.
+    ///
+    /// ```
+    /// use signaldex::{Facet, Filter};
+    ///
+    /// let filter = Filter::from_query_string("country=Germany")?;
+    /// assert!(filter.chosen(Facet::Country).eq([Facet::Country.key("GERMANY")]));
+    /// # Ok::<(), signaldex::query::InvalidQuery>(())
+    /// ```
+    pub fn chosen(&self, facet: Facet) -> impl Iterator<Item = &str> {
+        self.value_keys(facet).iter().map(SmolStr::as_str)
     }
 
     /// The keys of a facet of which a signal must have one, sorted; empty if the facet is not filtered on.

@@ -22,8 +22,12 @@ pub const DATE_RANGES_MAX: usize = 4;
 /// Items of `ids` and `activityIds`.
 pub const IDS_MAX: usize = 50;
 
-/// Maximum and default number of signals on a page.
+/// Maximum number of signals on a page of the API, and the default everywhere.
 pub const LIMIT_MAX: usize = 50;
+
+/// Maximum number of signals on a page of a query that [`QueryBuilder`](super::QueryBuilder) makes: a host pays for
+/// its pages itself.
+pub const HOST_LIMIT_MAX: usize = 100_000;
 
 /// The largest number of a page.
 pub const PAGE_MAX: u16 = 100;

@@ -1,11 +1,22 @@
 //! Lists as text: items separated by commas, ignoring white space around them. Items with a comma or with
 //! white space at their ends are in double quotes, and quotes within are doubled.
+//!
+//! ```
+//! use signaldex::query::list;
+//!
+//! let items = list::split(r#"acme, "Smith, Jones" "#)?;
+//! assert_eq!(items, ["acme", "Smith, Jones"]);
+//! assert_eq!(list::join(items), r#"acme,"Smith, Jones""#);
+//! # Ok::<(), list::ListError>(())
+//! ```
 
 use std::borrow::Cow;
+use std::fmt;
 
 /// Why a text is not a valid list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ListError {
+#[non_exhaustive]
+pub enum ListError {
     /// The item of this number, from 1 on, is empty.
     EmptyItem(usize),
     /// The quotes of the item of this number are not closed.
@@ -14,8 +25,25 @@ pub(crate) enum ListError {
     AfterQuote(usize),
 }
 
-/// The items of a list.
-pub(crate) fn split(text: &str) -> Result<Vec<Cow<'_, str>>, ListError> {
+impl fmt::Display for ListError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ListError::EmptyItem(number) => write!(f, "item {number} is empty"),
+            ListError::OpenQuote(number) => write!(f, "the quotes of item {number} are not closed"),
+            ListError::AfterQuote(number) => {
+                write!(f, "a comma is missing after the quotes of item {number}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ListError {}
+
+/// The items of a list, at least one.
+///
+/// # Errors
+/// An item is empty, or its quotes are not closed or not at its ends.
+pub fn split(text: &str) -> Result<Vec<Cow<'_, str>>, ListError> {
     let mut items = Vec::new();
     let mut rest = text;
     // Each iteration consumes one item and the comma after it.
@@ -44,8 +72,8 @@ pub(crate) fn split(text: &str) -> Result<Vec<Cow<'_, str>>, ListError> {
     }
 }
 
-/// Writes a list.
-pub(crate) fn join<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String {
+/// Writes a list, which [`split`] reads back if no item is empty.
+pub fn join<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String {
     let mut text = String::new();
     for (position, item) in items.into_iter().enumerate() {
         if position > 0 {

@@ -13,7 +13,7 @@ impl Filter {
     ///
     /// ```
     /// # use signaldex::Filter;
-    /// let filter = Filter::parse("q=\"series a\"")?;
+    /// let filter = Filter::from_query_string("q=\"series a\"")?;
     /// assert_eq!(filter.matched_words("Acme: Series A"), [6..12, 13..14]);
     /// # Ok::<(), signaldex::query::InvalidQuery>(())
     /// ```

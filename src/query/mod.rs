@@ -1,7 +1,7 @@
 //! Queries, filters, and their meaning.
 //!
 //! This module does not depend on the index. A [`Query`] is valid by construction: it is created by
-//! [`Query::parse`] (from a query string) or [`QueryBuilder`] (in Rust), which report all errors
+//! [`Query::from_query_string`] (from a query string) or [`QueryBuilder`] (in Rust), which report all errors
 //! together, and is not validated again.
 //!
 //! ```text
@@ -14,26 +14,22 @@
 
 mod builder;
 mod canonical;
-#[cfg(feature = "http")]
-mod changes_query;
 mod conflicts;
 mod conversion;
 mod cursor;
 pub(crate) mod dates;
 mod derived;
 mod error;
-#[cfg(feature = "http")]
-mod export_query;
 mod facet;
 mod facet_query;
 mod filter;
 mod keywords;
 pub mod limits;
-mod list;
+pub mod list;
 mod matched_words;
-mod nearest;
 mod optional_text;
 mod parameter;
+mod parameter_set;
 mod params;
 mod phrase;
 mod unknown;
@@ -49,11 +45,10 @@ pub use error::{ErrorCode, InvalidQuery, ParameterError};
 pub use facet::{Facet, FacetDescription, FacetGroup};
 pub use facet_query::FacetQuery;
 pub use filter::{DateRange, Days, Filter, ParseDateRangeError, ParseDaysError};
-#[cfg(feature = "http")]
-pub(crate) use nearest::did_you_mean;
-pub use nearest::nearest_name;
 pub use optional_text::OptionalText;
 pub use parameter::{PARAMETERS, Parameter, ParameterDescription, ParameterKind};
+pub use parameter_set::ParameterSet;
+pub use params::{DecodeError, decode};
 pub use phrase::Phrase;
 pub use unknown::UnknownValue;
 
@@ -62,21 +57,13 @@ use crate::signal::SignalId;
 use derived::Derived;
 use filter::Part;
 
-#[cfg(feature = "http")]
-pub(crate) use changes_query::{ChangesQuery, SINCE};
-#[cfg(feature = "http")]
-pub(crate) use export_query::{ExportFormat, ExportQuery};
 pub(crate) use filter::CompanyReference;
-#[cfg(feature = "http")]
-pub(crate) use list::{join as join_list, split as split_list};
-#[cfg(feature = "http")]
-pub(crate) use params::{EXPORT_NAMES, decode};
 
 /// A query: a filter, an order, and the part of the result to return.
 ///
-/// `Display` writes a query string that [`FromStr`](std::str::FromStr) parses to an equal query.
-/// `FromStr` accepts everything that [`Query::parse`] accepts and also `order=oldest` and values of any
-/// length, because folding may lengthen a text.
+/// `Display` writes a text that [`FromStr`](std::str::FromStr) reads back to an equal query: the form for programs.
+/// It has an order, and values of any length, because folding may lengthen a text. What people and clients of the
+/// API type is read by [`from_query_string`](Query::from_query_string).
 ///
 /// ```
 /// use signaldex::Query;
@@ -141,36 +128,60 @@ impl Query {
     /// ```
     /// use signaldex::Query;
     ///
-    /// let query = Query::parse(r#"q="series a"&country=Germany&limit=10"#)?;
+    /// let query = Query::from_query_string(r#"q="series a"&country=Germany&limit=10"#)?;
     /// assert_eq!(query.limit(), 10);
-    /// let invalid = Query::parse("contry=Germany&limit=0").unwrap_err();
+    /// let invalid = Query::from_query_string("contry=Germany&limit=0").unwrap_err();
     /// assert_eq!(invalid.errors().len(), 2);
     /// # Ok::<(), signaldex::query::InvalidQuery>(())
     /// ```
     ///
     /// # Errors
     /// All errors of the query string, in its order, then conflicts between parameters.
-    pub fn parse(query_string: &str) -> Result<Query, InvalidQuery> {
-        params::parse(query_string, params::Accepted::All).build()
+    pub fn from_query_string(query_string: &str) -> Result<Query, InvalidQuery> {
+        QueryBuilder::from_query_string(query_string, ParameterSet::SEARCH, [])
+            .0
+            .build()
     }
 
-    /// A query for all matches of a filter, in pages of `limit` signals.
-    pub(crate) fn of_filter(filter: Filter, order: Order, limit: usize) -> Query {
+    /// A query for all matches of a filter, in pages of `limit` signals, at most 100,000.
+    ///
+    /// ```
+    /// use signaldex::query::Order;
+    /// use signaldex::{Filter, Query, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let all = Query::of_filter(Filter::default(), Order::NewestFirst, 100_000);
+    /// assert_eq!(snapshot.search(&all, sample::AS_OF).len() as u64, snapshot.signal_count());
+    /// # Ok::<(), signaldex::Error>(())
+    /// ```
+    pub fn of_filter(filter: Filter, order: Order, limit: usize) -> Query {
         Query {
             filter,
             order,
-            limit,
+            limit: limit.min(limits::HOST_LIMIT_MAX),
             start: Start::First,
             count_only: false,
             derived: Derived::default(),
         }
     }
 
-    /// Another page of the same result, of any length.
-    pub(crate) fn part(&self, start: Start, limit: usize) -> Query {
+    /// Another page of the same result, of `limit` signals, at most 100,000.
+    ///
+    /// ```
+    /// use signaldex::query::Start;
+    /// use signaldex::{Query, sample};
+    ///
+    /// let snapshot = sample::index()?.snapshot();
+    /// let query = Query::from_query_string("q=robotics&limit=2")?;
+    /// let first: Vec<_> = snapshot.search(&query, sample::AS_OF).ids().collect();
+    /// let rest = query.part(Start::After(query.cursor_after(first[0], sample::AS_OF)), 1000);
+    /// assert_eq!(snapshot.search(&rest, sample::AS_OF).ids().next(), Some(first[1]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn part(&self, start: Start, limit: usize) -> Query {
         Query {
             start,
-            limit,
+            limit: limit.min(limits::HOST_LIMIT_MAX),
             filter: self.filter.clone(),
             order: self.order,
             count_only: false,
@@ -231,32 +242,19 @@ impl Query {
         }
     }
 
-    /// The cursor after a signal of this query's result, for a page that is to end with it: one that is shortened
-    /// to a number of bytes, for example. The next page starts with the first match after the signal.
+    /// The cursor with which a walk goes on after a signal: for a page that you cut short, to a number of bytes for
+    /// example. `today` is the date of the page.
     ///
     /// ```
-    /// use signaldex::{Company, IndexBuilder, Query, Signal, SignalId};
+    /// use signaldex::{Query, sample};
     ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let mut builder = IndexBuilder::in_memory();
-    /// builder.add_company(&Company::new("acme", "Acme"))?;
-    /// for id in 1..=9 {
-    ///     let id = SignalId::new(id).ok_or("an id")?;
-    ///     builder.add_signal(&Signal::new(id, "acme", "Acme hires"))?;
-    /// }
-    /// let snapshot = builder.finish()?.snapshot();
-    /// let today = time::macros::date!(2026 - 06 - 30);
-    ///
-    /// let query = Query::parse("q=hires&limit=5")?;
-    /// let page = snapshot.search(&query, today);
-    /// // There is room for three of the five.
-    /// let last = page.ids().nth(2).ok_or("three signals")?;
-    /// let cursor = query.cursor_after(last, today);
-    /// let next = query.into_builder().cursor(cursor.to_string()).build()?;
-    /// let next = snapshot.search(&next, today);
-    /// assert_eq!(next.ids().next().map(SignalId::get), Some(6));
-    /// # Ok(())
-    /// # }
+    /// let index = sample::index()?;
+    /// let (snapshot, query) = (index.snapshot(), Query::from_query_string("q=robotics&limit=4")?);
+    /// let page: Vec<_> = snapshot.search(&query, sample::AS_OF).ids().collect();
+    /// let cursor = query.cursor_after(page[1], sample::AS_OF);
+    /// let rest = query.into_builder().after(&cursor).build()?;
+    /// assert!(snapshot.search(&rest, sample::AS_OF).ids().take(2).eq(page[2..].iter().copied()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn cursor_after(&self, last: SignalId, today: Date) -> Cursor {
         let filter = self.filter_fingerprint();
@@ -270,8 +268,9 @@ impl Filter {
     ///
     /// # Errors
     /// All errors of the query string, in its order, then conflicts between parameters.
-    pub fn parse(query_string: &str) -> Result<Filter, InvalidQuery> {
-        let builder = params::parse(query_string, params::Accepted::Filters);
+    pub fn from_query_string(query_string: &str) -> Result<Filter, InvalidQuery> {
+        let (builder, []) =
+            QueryBuilder::from_query_string(query_string, ParameterSet::FILTERS, []);
         builder.build().map(|query| query.filter)
     }
 

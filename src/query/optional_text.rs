@@ -10,7 +10,7 @@ use std::borrow::Cow;
 ///
 /// let (keywords, country): (String, Option<String>) = ("robots".into(), None);
 /// let query = Query::builder().keywords(&keywords).country(country).build()?;
-/// assert_eq!(query.filter(), Query::parse("q=robots")?.filter());
+/// assert_eq!(query.filter(), Query::from_query_string("q=robots")?.filter());
 /// # Ok::<(), signaldex::query::InvalidQuery>(())
 /// ```
 pub trait OptionalText: sealed::Sealed {

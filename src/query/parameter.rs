@@ -62,9 +62,9 @@ pub struct ParameterDescription {
     pub example: &'static str,
 }
 
-/// The form of a parameter's values. Lengths are in characters.
+/// The form of a parameter's values. Lengths are in characters. A new form is a breaking change, so that who describes
+/// or renders parameters misses none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum ParameterKind {
     /// Text of at most this many characters.
     Text(usize),

@@ -12,13 +12,12 @@ use time::Date;
 use super::dates::calendar_date;
 use super::error::ErrorCode;
 use super::filter::Keys;
+use super::limits::HOST_LIMIT_MAX;
 use super::list::{self, ListError};
-use super::nearest::did_you_mean;
 use super::parameter::{Parameter, ParameterKind};
 use super::{CompanyReference, Cursor, DateRange, Days, Facet, ParseCursorError, Phrase};
-use crate::error::quoted;
 use crate::signal::SignalId;
-use crate::text;
+use crate::text::{self, did_you_mean, quoted};
 
 /// The kind of error of a value, and its message without the parameter's name.
 pub(super) type ValueError = (ErrorCode, String);
@@ -180,13 +179,6 @@ pub(super) fn not_allowed(parameter: Parameter, text: &str) -> ValueError {
     match parameter.description().kind {
         ParameterKind::Choice(choices) | ParameterKind::ChoiceList { choices, .. } => {
             not_a_choice(text, choices)
-        }
-        ParameterKind::Number(max) => {
-            let error = format!(
-                "is {}; allowed are whole numbers from 1 to {max}",
-                quoted(text)
-            );
-            (ErrorCode::InvalidValue, error)
         }
         _ => (ErrorCode::InvalidValue, format!("is {}", quoted(text))),
     }
@@ -389,7 +381,7 @@ pub(super) fn ids(items: Vec<Cow<'_, str>>) -> Result<Vec<SignalId>, ValueError>
     items.iter().map(id).collect::<Result<_, _>>().map(sorted)
 }
 
-pub(super) fn id(text: &str) -> Result<SignalId, ValueError> {
+fn id(text: &str) -> Result<SignalId, ValueError> {
     text.parse().map_err(|_| {
         let error = format!(
             "is {}; allowed are whole numbers of 1 to 19 digits without a leading zero",
@@ -399,38 +391,40 @@ pub(super) fn id(text: &str) -> Result<SignalId, ValueError> {
     })
 }
 
-/// Parses a number of signals without an upper limit.
-#[cfg(feature = "http")]
-pub(super) fn count(text: &str) -> Result<u64, ValueError> {
-    let is_number = text.bytes().all(|byte| byte.is_ascii_digit()) && !has_leading_zero(text);
-    let count = is_number.then(|| text.parse().ok()).flatten();
-    count.filter(|&count| count > 0).ok_or_else(|| {
-        let error = format!("is {}; allowed are whole numbers from 1", quoted(text));
-        (ErrorCode::InvalidValue, error)
-    })
-}
-
-pub(super) fn number(parameter: Parameter, text: &str) -> Result<u16, ValueError> {
+/// Parses a number of the API, or of the text form of a valid query.
+pub(super) fn number(parameter: Parameter, text: &str, origin: Origin) -> Result<u32, ValueError> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit()) && !has_leading_zero(text);
     let number = is_number.then(|| text.parse().ok()).flatten();
+    let max = number_max(parameter, origin);
     number
-        .filter(|&number| is_in_range(parameter, number))
-        .ok_or_else(|| not_allowed(parameter, text))
+        .filter(|number| (1..=max).contains(number))
+        .ok_or_else(|| not_a_number(text, max))
 }
 
-/// Checks a number.
-pub(super) fn number_of(parameter: Parameter, number: usize) -> Result<u16, ValueError> {
-    u16::try_from(number)
+/// Checks a number given by the host.
+pub(super) fn number_of(parameter: Parameter, number: usize) -> Result<u32, ValueError> {
+    let max = number_max(parameter, Origin::Host);
+    u32::try_from(number)
         .ok()
-        .filter(|&number| is_in_range(parameter, number))
-        .ok_or_else(|| not_allowed(parameter, &number.to_string()))
+        .filter(|number| (1..=max).contains(number))
+        .ok_or_else(|| not_a_number(&number.to_string(), max))
 }
 
-fn is_in_range(parameter: Parameter, number: u16) -> bool {
+/// The largest number: a page that is not sent over HTTP may be longer.
+fn number_max(parameter: Parameter, origin: Origin) -> u32 {
     match parameter.description().kind {
-        ParameterKind::Number(max) => (1..=max).contains(&u32::from(number)),
-        _ => false,
+        ParameterKind::Number(_) if parameter == Parameter::Limit && origin != Origin::Typed => {
+            HOST_LIMIT_MAX as u32
+        }
+        ParameterKind::Number(max) => max,
+        _ => 0,
     }
+}
+
+fn not_a_number(text: &str, max: u32) -> ValueError {
+    let text = quoted(text);
+    let error = format!("is {text}; allowed are whole numbers from 1 to {max}");
+    (ErrorCode::InvalidValue, error)
 }
 
 pub(super) fn flag(text: &str) -> Result<bool, ValueError> {

@@ -7,8 +7,8 @@
 use std::fmt::{self, Write};
 use std::str::FromStr;
 
-use super::params::{self, Accepted};
-use super::{Filter, InvalidQuery, Order, Part, Phrase, Query, Start, list};
+use super::values::Origin;
+use super::{Filter, InvalidQuery, Order, ParameterSet, Part, Phrase, Query, Start, list, params};
 
 /// The pair for oldest first, which is not a parameter of the API; newest first has no pair.
 const OLDEST_FIRST: &str = "order=oldest";
@@ -46,9 +46,11 @@ impl fmt::Display for Query {
 impl FromStr for Query {
     type Err = InvalidQuery;
 
-    /// Reads what `Display` writes, and any query string.
+    /// Reads what `Display` writes. What clients type goes to [`Query::from_query_string`].
     fn from_str(text: &str) -> Result<Query, InvalidQuery> {
-        params::parse(text, Accepted::Written).build()
+        params::parse(text, ParameterSet::SEARCH, [], Origin::Written)
+            .0
+            .build()
     }
 }
 
@@ -67,10 +69,10 @@ impl fmt::Display for Filter {
 impl FromStr for Filter {
     type Err = InvalidQuery;
 
-    /// Reads what `Display` writes, and any query string of filters.
+    /// Reads what `Display` writes. What clients type goes to [`Filter::from_query_string`].
     fn from_str(text: &str) -> Result<Filter, InvalidQuery> {
-        let query = params::parse(text, Accepted::WrittenFilters).build()?;
-        Ok(query.filter)
+        let (builder, []) = params::parse(text, ParameterSet::FILTERS, [], Origin::Written);
+        builder.build().map(|query| query.filter)
     }
 }
 

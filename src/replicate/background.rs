@@ -7,8 +7,18 @@ use std::thread::{self, JoinHandle};
 use tokio::sync::oneshot;
 
 /// A background thread, stopped on drop.
+///
+/// ```
+/// use signaldex::replicate::Background;
+///
+/// let (told, heard) = std::sync::mpsc::channel();
+/// let thread = Background::start("example", async move { told.send(7).unwrap_or_default() })?;
+/// assert_eq!(heard.recv()?, 7);
+/// drop(thread);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
-pub(crate) struct Background {
+pub struct Background {
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -18,7 +28,7 @@ impl Background {
     ///
     /// # Errors
     /// The thread cannot be started.
-    pub(crate) fn start(
+    pub fn start(
         name: &str,
         work: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<Background> {

@@ -11,17 +11,21 @@ use super::publication::open_seal;
 use super::store::Store;
 use crate::{Error, Result};
 
-/// The folder of a cluster's manifests.
-pub(crate) const CLUSTER: &str = "cluster";
+/// The folder of a cluster's manifests in its store. [`prune`](fn@super::prune) keeps what they name.
+pub const CLUSTER: &str = "cluster";
 
 /// The folder of all shards.
 pub(super) const SHARDS: &str = "shards";
 
-/// The first word of a cluster's manifest.
-pub(crate) const CLUSTER_MAGIC: &str = "signaldex-cluster";
+/// The first word of a cluster's manifest, which [`seal`](super::seal) writes.
+pub const CLUSTER_MAGIC: &str = "signaldex-cluster";
 
-/// The folder of a shard.
-pub(crate) fn shard_folder(shard: u32, shards: u32) -> String {
+/// The folder of a shard in a cluster's store.
+///
+/// ```
+/// assert_eq!(signaldex::replicate::shard_folder(3, 16), "shards/16/3");
+/// ```
+pub fn shard_folder(shard: u32, shards: u32) -> String {
     format!("{SHARDS}/{shards}/{shard}")
 }
 

@@ -79,8 +79,20 @@ async fn wait(pause: Duration, replica: &Replica) -> bool {
     }
 }
 
-/// Exponential back-off for failing generations.
-pub(crate) struct RetryDelay {
+/// Exponential back-off for failing generations: one interval after an error, then twice as long, up to a minute.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use signaldex::replicate::RetryDelay;
+///
+/// let mut delay = RetryDelay::new(Duration::from_secs(5), None);
+/// assert_eq!(delay.pausing_over(), None);
+/// delay.note(Some(7));
+/// assert_eq!(delay.pausing_over(), Some(7));
+/// ```
+#[derive(Debug)]
+pub struct RetryDelay {
     interval: Duration,
     pause: Duration,
     since: Instant,
@@ -89,7 +101,8 @@ pub(crate) struct RetryDelay {
 }
 
 impl RetryDelay {
-    pub(crate) fn new(interval: Duration, faulty: Option<u64>) -> RetryDelay {
+    /// A delay that retries after `interval` first; `faulty` is the newest generation if loading it has just failed.
+    pub fn new(interval: Duration, faulty: Option<u64>) -> RetryDelay {
         RetryDelay {
             interval,
             pause: interval,
@@ -99,12 +112,12 @@ impl RetryDelay {
     }
 
     /// The generation that failed recently; without a newer one, there is nothing to do.
-    pub(crate) fn pausing_over(&self) -> Option<u64> {
+    pub fn pausing_over(&self) -> Option<u64> {
         self.faulty.filter(|_| self.since.elapsed() < self.pause)
     }
 
     /// Records an attempt, with the newest generation if it failed.
-    pub(crate) fn note(&mut self, now_failing: Option<u64>) {
+    pub fn note(&mut self, now_failing: Option<u64>) {
         self.pause = if now_failing.is_some() && now_failing == self.faulty {
             (self.pause * 2).min(PAUSE_MAX.max(self.interval))
         } else {

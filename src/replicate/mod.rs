@@ -34,6 +34,10 @@
 //! # }
 //! ```
 //!
+//! A corpus of several shards is built from the same parts: each shard is published in a [folder](Store::folder) of one
+//! store, and a manifest of your own, [sealed](seal) and [created](Store::create_manifest) once, names the generation of
+//! each, which [`Replica::prefetch`] and [`Replica::sync_to`] load exactly.
+//!
 //! Objects are named by their content, so generations with common segments share objects. [`prune`]
 //! removes old generations. `docs/replicas.md` describes how to run replicas, and their limits.
 
@@ -43,25 +47,18 @@ mod follow;
 mod mark;
 mod origin;
 mod prune;
-pub(crate) mod publication;
+mod publication;
 mod publish;
 mod replica;
 mod store;
 
 pub use object_store;
 
-#[cfg(feature = "cluster")]
-pub(crate) use background::Background;
-#[cfg(feature = "cluster")]
-pub(crate) use cluster_manifest::{CLUSTER, CLUSTER_MAGIC, shard_folder};
-pub use follow::Follower;
-#[cfg(feature = "cluster")]
-pub(crate) use follow::RetryDelay;
+pub use background::Background;
+pub use cluster_manifest::{CLUSTER, CLUSTER_MAGIC, shard_folder};
+pub use follow::{Follower, RetryDelay};
 pub use prune::{PruneOptions, Pruned, PrunedFile, PrunedKind, prune};
-#[cfg(feature = "cluster")]
-pub(crate) use publish::{Newest, publish_after, refuse_older};
-pub use publish::{PublishOptions, Published, publish};
-#[cfg(feature = "cluster")]
-pub(crate) use replica::Wanted;
-pub use replica::{Progress, Replica};
+pub use publication::{open_seal, seal};
+pub use publish::{Newest, PublishOptions, Published, publish, publish_after, refuse_older};
+pub use replica::{Progress, Replica, Wanted};
 pub use store::Store;

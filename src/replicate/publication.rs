@@ -94,8 +94,20 @@ impl Publication {
     }
 }
 
-/// A value as JSON, after a line with its checksum.
-pub(crate) fn seal(magic: &str, value: &impl Serialize) -> Result<Vec<u8>> {
+/// A value as JSON, after a line with its checksum: how manifests are stored.
+///
+/// ```
+/// use signaldex::replicate::{open_seal, seal};
+///
+/// let sealed = seal("my-manifest", &[1, 2])?;
+/// assert_eq!(open_seal::<Vec<u64>>("my-manifest", &sealed)?, [1, 2]);
+/// assert!(open_seal::<Vec<u64>>("other", &sealed).is_err_and(|error| error.is_foreign()));
+/// # Ok::<(), signaldex::Error>(())
+/// ```
+///
+/// # Errors
+/// [`is_full`](Error::is_full) if the value cannot be written as JSON.
+pub fn seal(magic: &str, value: &impl Serialize) -> Result<Vec<u8>> {
     let body = serde_json::to_vec(value)
         .map_err(|error| Error::full(format!("the manifest cannot be written: {error}")))?;
     let mut bytes = format!("{magic} {VERSION} {}\n", Digest::of(&body)).into_bytes();
@@ -104,7 +116,10 @@ pub(crate) fn seal(magic: &str, value: &impl Serialize) -> Result<Vec<u8>> {
 }
 
 /// Reads what [`seal`] wrote.
-pub(crate) fn open_seal<T: DeserializeOwned>(magic: &str, bytes: &[u8]) -> Result<T> {
+///
+/// # Errors
+/// [`is_foreign`](Error::is_foreign), `is_newer_format` or `is_corrupt`.
+pub fn open_seal<T: DeserializeOwned>(magic: &str, bytes: &[u8]) -> Result<T> {
     let foreign = || Error::foreign(format!("this is not a {magic}"));
     let rest = bytes.strip_prefix(magic.as_bytes()).ok_or_else(foreign)?;
     let rest = rest.strip_prefix(b" ").ok_or_else(foreign)?;

@@ -71,16 +71,18 @@ pub async fn publish(
 
 /// Whether the objects of a store's newest generation are kept while publishing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Newest {
+pub enum Newest {
     /// They are kept by every prune.
     Stays,
     /// It belongs to a former number of shards, and a prune may remove it.
-    #[cfg_attr(not(feature = "cluster"), allow(dead_code))]
     MayGo,
 }
 
 /// As [`publish`], for a newest generation that a prune may remove.
-pub(crate) async fn publish_after(
+///
+/// # Errors
+/// As [`publish`].
+pub async fn publish_after(
     directory: &Path,
     store: &Store,
     options: PublishOptions,
@@ -128,7 +130,10 @@ fn check_generation(generation: u64) -> Result<()> {
 }
 
 /// Refuses a generation older than the newest: no replica would load it.
-pub(crate) async fn refuse_older(store: &Store, generation: u64) -> Result<()> {
+///
+/// # Errors
+/// [`is_taken`](Error::is_taken) if a later one is published; [`is_store`](Error::is_store) if the store refuses.
+pub async fn refuse_older(store: &Store, generation: u64) -> Result<()> {
     match store.generations_above(generation).await?.last() {
         None => Ok(()),
         Some(newest) => Err(Error::taken(format!(

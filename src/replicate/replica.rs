@@ -53,11 +53,10 @@ pub struct Progress {
 
 /// The generation to load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub enum Wanted {
     /// The newest that can be loaded.
     Newest,
     /// Only this one.
-    #[cfg_attr(not(feature = "cluster"), allow(dead_code))]
     Exactly(u64),
 }
 
@@ -107,7 +106,10 @@ impl Replica {
     }
 
     /// As [`open`](Self::open), for a specific generation.
-    pub(crate) async fn open_at(store: Store, directory: &Path, wanted: Wanted) -> Result<Replica> {
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub async fn open_at(store: Store, directory: &Path, wanted: Wanted) -> Result<Replica> {
         let mut mirror = Mirror::lock(directory)?;
         let mut files = recover(&store, &mut mirror).map_err(|error| error.at(directory))?;
         let mut opening = Progress::default();
@@ -170,9 +172,9 @@ impl Replica {
         self.sync_to(Wanted::Newest).await
     }
 
-    /// Fetches and verifies the objects of a generation, which can then be installed without the store.
-    #[cfg(feature = "cluster")]
-    pub(crate) async fn prefetch(&mut self, generation: u64) -> (Progress, Result<()>) {
+    /// Fetches and verifies the objects of a generation, which can then be installed without the store. The result
+    /// says what was fetched and whether all is there.
+    pub async fn prefetch(&mut self, generation: u64) -> (Progress, Result<()>) {
         let mut progress = Progress::default();
         let mut copying = Copying {
             store: &self.store,
@@ -184,7 +186,7 @@ impl Replica {
     }
 
     /// As [`sync`](Self::sync), for a specific generation.
-    pub(crate) async fn sync_to(&mut self, wanted: Wanted) -> Progress {
+    pub async fn sync_to(&mut self, wanted: Wanted) -> Progress {
         let mut progress = Progress::default();
         let copying = Copying {
             store: &self.store,

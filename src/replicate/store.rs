@@ -14,7 +14,7 @@ use url::Url;
 
 use super::publication::{MANIFEST_BYTES_MAX, Publication};
 use crate::digest::Digest;
-use crate::error::quoted;
+use crate::text::quoted;
 use crate::{Error, Result};
 
 mod listing;
@@ -109,7 +109,21 @@ impl Store {
     }
 
     /// A folder of the store as a store of its own.
-    pub(crate) fn folder(&self, name: &str) -> Store {
+    ///
+    /// ```
+    /// use signaldex::replicate::Store;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> signaldex::Result<()> {
+    /// let shard = Store::in_memory().folder("shards/4/0");
+    /// assert!(shard.create_manifest(1, b"a manifest".to_vec()).await?);
+    /// assert!(!shard.create_manifest(1, b"another".to_vec()).await?);
+    /// assert_eq!(shard.generations_above(0).await?, [1]);
+    /// assert_eq!(shard.manifest(1).await?, Some(b"a manifest".to_vec()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn folder(&self, name: &str) -> Store {
         let names = name.split('/');
         Store {
             objects: Arc::clone(&self.objects),
@@ -140,7 +154,10 @@ impl Store {
     }
 
     /// The published generations above a number, ascending.
-    pub(crate) async fn generations_above(&self, generation: u64) -> Result<Vec<u64>> {
+    ///
+    /// # Errors
+    /// [`is_store`](Error::is_store) if the store refuses or does not answer.
+    pub async fn generations_above(&self, generation: u64) -> Result<Vec<u64>> {
         let folder = self.prefix.clone().join(MANIFESTS);
         let last = self.manifest_path(generation);
         let mut listed = self.objects.list_with_offset(Some(&folder), &last);
@@ -157,7 +174,11 @@ impl Store {
     }
 
     /// The bytes of a manifest; `None` if the generation is not published.
-    pub(crate) async fn manifest(&self, generation: u64) -> Result<Option<Vec<u8>>> {
+    ///
+    /// # Errors
+    /// [`is_store`](Error::is_store) as for [`generations_above`](Self::generations_above), or
+    /// [`is_corrupt`](Error::is_corrupt) if it has more than 4 MiB.
+    pub async fn manifest(&self, generation: u64) -> Result<Option<Vec<u8>>> {
         let doing = format!("read {}", manifest_name(generation));
         let path = self.manifest_path(generation);
         let found = self.objects.get(&path);
@@ -192,7 +213,10 @@ impl Store {
     }
 
     /// Creates a manifest unless it exists. Returns whether it was created.
-    pub(crate) async fn create_manifest(&self, generation: u64, bytes: Vec<u8>) -> Result<bool> {
+    ///
+    /// # Errors
+    /// [`is_store`](Error::is_store) as for [`generations_above`](Self::generations_above).
+    pub async fn create_manifest(&self, generation: u64, bytes: Vec<u8>) -> Result<bool> {
         let doing = format!("create {}", manifest_name(generation));
         let path = self.manifest_path(generation);
         let options = PutOptions::from(PutMode::Create);

@@ -45,8 +45,8 @@ impl SavedSearches {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let index = Index::in_memory()?;
     /// let mut searches = SavedSearches::new();
-    /// searches.insert("jobs", Filter::parse("q=hires -intern")?);
-    /// searches.insert("money", Filter::parse("q=raises")?);
+    /// searches.insert("jobs", Filter::from_query_string("q=hires -intern")?);
+    /// searches.insert("money", Filter::from_query_string("q=raises")?);
     /// let since = index.snapshot().position();
     ///
     /// let mut writer = index.writer()?;

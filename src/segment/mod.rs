@@ -308,7 +308,6 @@ impl Segment {
     ///
     /// # Errors
     /// The record is corrupt.
-    #[cfg(any(feature = "http", test))]
     pub(crate) fn signal_in<'b>(&'b self, row: Row, buffer: &'b mut Vec<u8>) -> Result<Signal<'b>> {
         self.ensure(SIGNAL_PARTS)?;
         let index = self.views().signal_records.get(row.index());

@@ -88,7 +88,6 @@ impl<'a> Records<'a> {
     ///
     /// # Errors
     /// As for [`signal`](Self::signal).
-    #[cfg(any(feature = "http", test))]
     pub(super) fn signal_in<'b>(
         self,
         record: usize,

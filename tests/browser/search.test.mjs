@@ -112,7 +112,7 @@ test("what is copied does what is seen", async () => {
   assert.deepEqual(JSON.parse(answer).data.items.map((item) => item.id), seen);
   await page.getByRole("button", { name: "Copy Rust code" }).click();
   const rust = await page.evaluate(() => navigator.clipboard.readText());
-  const query = rust.match(/Query::parse\("([^"]*)"\)/)[1];
+  const query = rust.match(/Query::from_query_string\("([^"]*)"\)/)[1];
   assert.deepEqual((await api(`signals?${query}`)).items.map((item) => item.id), seen);
   page.assertClean();
 });

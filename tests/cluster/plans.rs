@@ -79,7 +79,8 @@ fn lines(plan: &str) -> (&str, Vec<&str>) {
 async fn filter_order_and_limit_are_applied_at_the_nodes_and_sums_begin_there() {
     let nodes = Nodes::start(1).await;
     let node = &nodes.nodes[0];
-    let query = Query::parse("q=raises \"series a\"&country=germany&limit=7").expect("a query");
+    let query =
+        Query::from_query_string("q=raises \"series a\"&country=germany&limit=7").expect("a query");
     let plan = node.explain(&query, TODAY).expect("a plan");
     let (merging, asked) = lines(&plan);
     assert!(
@@ -91,9 +92,9 @@ async fn filter_order_and_limit_are_applied_at_the_nodes_and_sums_begin_there() 
         let rows = "rows, filter=[all=raises,series a&country=germany], limit=8";
         assert!(line.ends_with(rows), "{plan}");
     }
-    let count = Query::parse("q=raises&countOnly=true").expect("a query");
+    let count = Query::from_query_string("q=raises&countOnly=true").expect("a query");
     let count = node.explain(&count, TODAY).expect("a plan");
-    let filter = Filter::parse("q=raises").expect("a filter");
+    let filter = Filter::from_query_string("q=raises").expect("a filter");
     let facets = node.explain_facets(&filter, TODAY).expect("a plan");
     for (plan, sum, part) in [
         (count, "sum ", "count, filter=[all=raises]"),
@@ -112,12 +113,12 @@ async fn only_nodes_that_have_to_be_asked_are() {
     let snapshot = index.snapshot();
     let company = snapshot.scan_companies().next().expect("a company");
     let slug = company.expect("a company").slug.into_owned();
-    let query = Query::parse(&format!("companySlug={slug}")).expect("a query");
+    let query = Query::from_query_string(&format!("companySlug={slug}")).expect("a query");
     let plan = nodes.nodes[0].explain(&query, TODAY).expect("a plan");
     let (_, asked) = lines(&plan);
     let shard = format!("shards [{}]:", shard_of(&slug, SHARDS));
     assert!(asked.len() == 1 && asked[0].contains(&shard), "{plan}");
-    let all = Query::parse("limit=50").expect("a query");
+    let all = Query::from_query_string("limit=50").expect("a query");
     // With as many replicas as nodes, nothing has to be asked elsewhere.
     let nodes = Nodes::start(NAMES.len()).await;
     let plan = nodes.nodes[0].explain(&all, TODAY);

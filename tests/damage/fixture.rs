@@ -117,7 +117,7 @@ fn answers(directory: &Path, today: Date) -> Result<Answers> {
 }
 
 fn ask(snapshot: &Snapshot, today: Date) -> Result<Answers> {
-    let queries = QUERIES.map(|text| Query::parse(text).expect("a valid query"));
+    let queries = QUERIES.map(|text| Query::from_query_string(text).expect("a valid query"));
     let page = |query: &Query| snapshot.search(query, today).ids().collect();
     let filters = || queries.iter().map(Query::filter);
     let mut record_bytes = 0;

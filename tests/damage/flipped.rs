@@ -188,7 +188,7 @@ fn a_question_that_is_not_asked_in_catch_damage_panics_and_names_the_file() {
     let snapshot = Index::open(whole.path())
         .expect("opening reads no ids")
         .snapshot();
-    let query = Query::parse("q=series").expect("a query");
+    let query = Query::from_query_string("q=series").expect("a query");
     let today = time::macros::date!(2026 - 06 - 30);
     let search = || snapshot.search(&query, today);
     let error = catch_damage(search).expect_err("damage");

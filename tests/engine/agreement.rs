@@ -27,7 +27,7 @@ pub(crate) fn compare(index: &Index, today: Date, queries: usize, seed: u64) -> 
     let mut answered = 0;
     for number in 0..queries {
         let text = questions.filter();
-        let Ok(filter) = Filter::parse(&text) else {
+        let Ok(filter) = Filter::from_query_string(&text) else {
             continue;
         };
         let matches = oracle.matches(&filter, today);
@@ -186,7 +186,7 @@ fn compare_facets(
 }
 
 fn builder(text: &str) -> QueryBuilder {
-    Query::parse(text)
+    Query::from_query_string(text)
         .expect("the text was parsed before")
         .into_builder()
 }
@@ -247,7 +247,7 @@ fn an_empty_index_answers_everything_with_nothing() {
         "country=Germany",
         "fundingMin=1",
     ] {
-        let query = Query::parse(text).expect("a valid query");
+        let query = Query::from_query_string(text).expect("a valid query");
         let page = snapshot.search(&query, corpus.as_of());
         assert!(page.is_empty() && page.next_cursor().is_none(), "{text}");
         assert_eq!(snapshot.count(query.filter(), corpus.as_of()), 0, "{text}");

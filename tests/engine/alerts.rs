@@ -88,7 +88,7 @@ fn every_event_arrives_under_one_id_whatever_fails() {
         ("everything", ""),
         ("moves", "q=moves"),
     ] {
-        searches.insert(name, Filter::parse(query).expect("valid"));
+        searches.insert(name, Filter::from_query_string(query).expect("valid"));
     }
     let alerts = example::Alerts {
         searches,

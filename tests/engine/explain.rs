@@ -26,7 +26,7 @@ fn compare(index: &Index, today: Date, queries: usize, seed: u64) -> usize {
     let mut answered = 0;
     for number in 0..queries {
         let text = questions.filter();
-        let Ok(query) = Query::parse(&text) else {
+        let Ok(query) = Query::from_query_string(&text) else {
             continue;
         };
         let order = [Order::NewestFirst, Order::OldestFirst][questions.random.below(2)];
@@ -143,7 +143,7 @@ fn every_step_that_excludes_says_that_it_drops_rows() {
         "days=7&exclude=a",
         &format!("ids={}&exclude=series", ids.join(",")),
     ] {
-        let query = Query::parse(text).expect("a valid query");
+        let query = Query::from_query_string(text).expect("a valid query");
         let explained =
             [&small, &large].map(|index| index.snapshot().explain(&query, corpus.as_of()));
         let segments = explained.iter().flat_map(|explained| &explained.segments);

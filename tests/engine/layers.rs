@@ -11,11 +11,11 @@ use crate::house::{root, sources};
 /// `src/`; the program in `src/bin/` stands above them all.
 const LAYERS: &str = "
 text_form:
-error:
 text:
+error: text
 digest:
 signal:
-query: error signal text
+query: signal text
 kernels:
 encoding: error kernels
 segment: digest encoding error kernels query signal text
@@ -23,13 +23,13 @@ plan: encoding kernels query segment signal
 exec: encoding kernels plan query segment signal
 index: digest encoding error exec plan query segment signal
 saved: error index query signal text
-json: error index query segment signal
+json: error index query segment signal text
 synthetic: error signal
 sample: error index json
-replicate: digest error index
-corpus: digest error index json plan query signal
-http: corpus encoding error index json plan query signal
-cluster: corpus digest error http index json query replicate segment signal
+replicate: digest error index text
+corpus: error index json plan query signal
+http: corpus error index json plan query signal text
+cluster: corpus digest error http index json query replicate segment signal text
 ";
 
 /// The rows of the table: a layer, and the layers that it may import.
@@ -158,6 +158,99 @@ fn every_import_leads_to_a_layer_below() {
             );
         }
     }
+}
+
+/// The layers that stand on the library and make do with what any host can use.
+const PRODUCTS: [&str; 3] = ["corpus", "http", "cluster"];
+
+/// The paths behind `crate::`, in imports and in full, with groups written out.
+fn paths_behind_crate(code: &str) -> BTreeSet<String> {
+    let mut paths = BTreeSet::new();
+    for rest in code.split("crate::").skip(1) {
+        let is_part = |letter: char| letter.is_alphanumeric() || "_:".contains(letter);
+        let end = rest.find(|letter| !is_part(letter)).unwrap_or(rest.len());
+        let path = &rest[..end];
+        match rest[end..].strip_prefix('{') {
+            Some(group) if path.is_empty() || path.ends_with("::") => {
+                let heads = heads_of_group(group);
+                paths.extend(heads.into_iter().map(|head| format!("{path}{head}")));
+            }
+            _ => paths.extend([path.to_owned()]),
+        }
+    }
+    paths
+}
+
+/// Whether a file makes a name public: by its definition or by passing it on.
+fn is_public(code: &str, name: &str) -> bool {
+    let kinds = [
+        "mod", "fn", "async fn", "struct", "enum", "trait", "const", "type",
+    ];
+    let is_defined = kinds.iter().any(|kind| {
+        let definition = format!("pub {kind} {name}");
+        let mut found = code.match_indices(&definition);
+        found.any(|(at, _)| {
+            let next = code[at + definition.len()..].chars().next();
+            next.is_some_and(|next| !next.is_alphanumeric() && next != '_')
+        })
+    });
+    is_defined
+        || code.split("pub use ").skip(1).any(|import| {
+            let import = import.split(';').next().unwrap_or_default();
+            let (_, names) = import.rsplit_once("::").unwrap_or_default();
+            let mut names = names.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+            names.any(|passed_on| passed_on == name)
+        })
+}
+
+/// Whether a path from the root of the crate leads through public modules to a public name. What follows a type or a
+/// function, such as a variant, is as public as the compiler says.
+fn is_reachable(path: &str) -> bool {
+    let (mut file, mut folder) = (root().join("src/lib.rs"), root().join("src"));
+    for name in path.split("::").filter(|name| !name.is_empty()) {
+        let code = code_of(&file);
+        if !is_public(&code, name) {
+            return false;
+        }
+        if !code.contains(&format!("pub mod {name};")) {
+            return true;
+        }
+        folder.push(name);
+        file = [folder.join("mod.rs"), folder.with_extension("rs")]
+            .into_iter()
+            .find(|file| file.exists())
+            .expect("a module has a file");
+    }
+    true
+}
+
+/// The service and the cluster use nothing of the library that a host of its own cannot use, and the library does not
+/// know of them.
+#[test]
+fn products_use_only_what_is_public() {
+    let mut faults = Vec::new();
+    for file in sources(&root().join("src")) {
+        let layer = layer_of(&file);
+        let is_product = PRODUCTS.contains(&layer.as_str());
+        if is_test(&file) || matches!(layer.as_str(), "lib" | "bin") {
+            continue;
+        }
+        let code = code_of(&file);
+        if !is_product {
+            let products = ["http", "cluster", "local", "cli"];
+            let known = products.map(|product| format!("feature = \"{product}\""));
+            let known = known.iter().filter(|known| code.contains(known.as_str()));
+            faults.extend(known.map(|known| format!("{} asks for {known}", file.display())));
+            continue;
+        }
+        for path in paths_behind_crate(&code) {
+            let is_own = PRODUCTS.contains(&identifier(&path).as_str());
+            if !is_own && !is_reachable(&path) {
+                faults.push(format!("{} uses the private crate::{path}", file.display()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn a_value_replaces_the_one_before_and_what_was_wrong_with_it() {
     let query = Query::builder()
         .keywords("robots")
         .categories(["funding"])
-        .country("")
+        .country("Italy")
         .ids([SignalId::MIN])
         .limit(0);
     let query = query
@@ -73,13 +73,50 @@ fn a_value_replaces_the_one_before_and_what_was_wrong_with_it() {
         .country("France")
         .ids([])
         .limit(5);
-    let expected = Query::parse("q=series&categories=hiring&country=france&limit=5");
+    let expected = Query::from_query_string("q=series&categories=hiring&country=france&limit=5");
     assert_eq!(query.build(), expected);
     let lifted = Query::builder()
         .country("France")
         .country(None::<&str>)
         .build();
     assert!(lifted.expect("a query").filter().is_empty());
+}
+
+#[test]
+fn blank_texts_are_no_filter() {
+    for blank in ["", " ", "\t\n", "\u{3000}"] {
+        let query = Query::builder()
+            .keywords(blank)
+            .all(blank)
+            .exact(blank)
+            .any(blank)
+            .exclude(blank)
+            .company(blank)
+            .company_slug(blank)
+            .country(blank)
+            .industry(blank)
+            .funding_stage(blank)
+            .cursor(blank)
+            .build();
+        let query = query.expect("a query without filters");
+        assert_eq!(query, Query::from_query_string("").expect("a query"));
+    }
+}
+
+#[test]
+fn a_page_of_the_library_has_up_to_100_000_signals() {
+    let index = corpus();
+    let snapshot = index.snapshot();
+    let query = Query::builder().limit(100_000).build().expect("a query");
+    let page = snapshot.search(&query, TODAY);
+    assert_eq!(page.len() as u64, snapshot.signal_count());
+    assert_eq!(query.to_string().parse(), Ok(query));
+    let refused = Query::builder().limit(100_001).build();
+    let message = refused.expect_err("one too many").to_string();
+    assert_eq!(
+        message,
+        "limit is \"100001\"; allowed are whole numbers from 1 to 100000"
+    );
 }
 
 #[test]
@@ -160,7 +197,8 @@ fn values_are_serialised_and_read_back() {
     for found in snapshot.scan() {
         round_trip(&found.expect("a record").into_owned());
     }
-    let query = Query::parse("q=\"series a\"&country=france&days=30&fundingMin=0.1&limit=3");
+    let query =
+        Query::from_query_string("q=\"series a\"&country=france&days=30&fundingMin=0.1&limit=3");
     let query = query.expect("a query");
     round_trip(&query);
     round_trip(query.filter());

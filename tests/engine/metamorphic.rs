@@ -34,7 +34,7 @@ impl Fixture {
     }
 
     fn count(&self, text: &str) -> u64 {
-        let filter = Filter::parse(text).expect("a valid filter");
+        let filter = Filter::from_query_string(text).expect("a valid filter");
         self.index.snapshot().count(&filter, self.today)
     }
 
@@ -43,7 +43,9 @@ impl Fixture {
         let mut ids = Vec::new();
         let mut cursor: Option<String> = None;
         loop {
-            let builder = Query::parse(text).expect("a valid query").into_builder();
+            let builder = Query::from_query_string(text)
+                .expect("a valid query")
+                .into_builder();
             let builder = builder.order(order).limit(limit);
             let query = match &cursor {
                 Some(cursor) => builder.cursor(cursor).build(),
@@ -73,7 +75,7 @@ proptest! {
         let (first, second) = (questions.filter(), questions.filter());
         let both = format!("{first}&{second}");
         // Two random filters may name one parameter twice, which is no query.
-        if Filter::parse(&both).is_ok() {
+        if Filter::from_query_string(&both).is_ok() {
             let (first, second, both) = (FIXTURE.count(&first), FIXTURE.count(&second), FIXTURE.count(&both));
             prop_assert!(both <= first.min(second));
         }
@@ -85,7 +87,7 @@ proptest! {
         let (signal, _) = questions.random.pick(&FIXTURE.oracle.records);
         let words: Vec<&str> = signal.title.split_whitespace().collect();
         let word = encoded(questions.random.word(&words));
-        if Filter::parse(&format!("all={word}")).is_ok() {
+        if Filter::from_query_string(&format!("all={word}")).is_ok() {
             let with = FIXTURE.count(&format!("all={word}"));
             let without = FIXTURE.count(&format!("exclude={word}"));
             prop_assert_eq!(with + without, FIXTURE.index.snapshot().signal_count());
@@ -95,7 +97,7 @@ proptest! {
     #[test]
     fn facet_counts_are_the_counts_of_their_values(seed in any::<u64>()) {
         let text = FIXTURE.questions(seed).filter();
-        let Ok(filter) = Filter::parse(&text) else { return Ok(()) };
+        let Ok(filter) = Filter::from_query_string(&text) else { return Ok(()) };
         let snapshot = FIXTURE.index.snapshot();
         let facets = snapshot.facets(&filter, FIXTURE.today);
         for (facet, parameter) in [
@@ -119,7 +121,7 @@ proptest! {
     fn walks_of_any_page_size_see_the_same(seed in any::<u64>(), limit in 1_usize..=50) {
         let mut questions = FIXTURE.questions(seed);
         let text = questions.filter();
-        let Ok(filter) = Filter::parse(&text) else { return Ok(()) };
+        let Ok(filter) = Filter::from_query_string(&text) else { return Ok(()) };
         let snapshot = FIXTURE.index.snapshot();
         if snapshot.count(&filter, FIXTURE.today) > 3_000 {
             return Ok(());

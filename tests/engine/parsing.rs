@@ -54,8 +54,8 @@ proptest! {
     #[test]
     fn any_text_is_read_or_refused_with_reasons(text in prop_oneof![any::<String>(), near_misses()]) {
         for errors in [
-            Query::parse(&text).err(),
-            Filter::parse(&text).err(),
+            Query::from_query_string(&text).err(),
+            Filter::from_query_string(&text).err(),
         ].into_iter().flatten() {
             prop_assert!(!errors.errors().is_empty());
             for error in errors.errors() {
@@ -69,11 +69,11 @@ proptest! {
     #[test]
     fn what_is_valid_means_the_same_in_any_order(seed in any::<u64>(), rotation in 0_usize..8) {
         let text = Questions::new(&RECORDS, date!(2026 - 06 - 30), seed).filter();
-        if let Ok(filter) = Filter::parse(&text) {
+        if let Ok(filter) = Filter::from_query_string(&text) {
             let mut pairs: Vec<&str> = text.split('&').collect();
             let middle = rotation % pairs.len();
             pairs.rotate_left(middle);
-            let other = Filter::parse(&pairs.join("&")).expect("the same parameters");
+            let other = Filter::from_query_string(&pairs.join("&")).expect("the same parameters");
             prop_assert_eq!(&filter, &other);
             prop_assert_eq!(filter.fingerprint(), other.fingerprint());
             prop_assert_eq!(filter.canonical(), other.canonical());
@@ -82,7 +82,7 @@ proptest! {
 
     #[test]
     fn different_filters_have_different_fingerprints(one in any::<u64>(), other in any::<u64>()) {
-        let filter = |seed| Filter::parse(&Questions::new(&RECORDS, date!(2026 - 06 - 30), seed).filter());
+        let filter = |seed| Filter::from_query_string(&Questions::new(&RECORDS, date!(2026 - 06 - 30), seed).filter());
         if let (Ok(one), Ok(other)) = (filter(one), filter(other)) {
             prop_assert_eq!(one == other, one.fingerprint() == other.fingerprint());
         }
@@ -93,7 +93,7 @@ proptest! {
         let questions = Questions::new(&RECORDS, date!(2026 - 06 - 30), seed).filter();
         let order = if oldest_first { Order::OldestFirst } else { Order::NewestFirst };
         for text in [text, questions] {
-            let Ok(query) = Query::parse(&text) else { continue };
+            let Ok(query) = Query::from_query_string(&text) else { continue };
             let query = query.into_builder().order(order).build().expect("no cursor");
             prop_assert_eq!(query.to_string().parse::<Query>(), Ok(query.clone()), "{}", query);
             let filter = query.filter();
@@ -178,7 +178,7 @@ fn the_builder_says_what_a_query_string_says() {
         .page(3)
         .build()
         .expect("a valid query");
-    let parsed = Query::parse(
+    let parsed = Query::from_query_string(
         "q=robots -toys&all=a+b&exact=head of&any=x \"y z\"&exclude=intern&company=labs&companySlug=acme\
          &companies=acme,\"Example, Inc.\"&country=germany&industry=robotics&size=501%2B&days=30\
          &dateRanges=7,older&dateFrom=2026-01-01&dateTo=2026-06-30&categories=hiring,funding\
@@ -209,14 +209,17 @@ fn folded_text_is_read_back_though_it_is_longer_than_may_be_typed() {
         .build()
         .expect("a query");
     let text = query.to_string();
-    assert!(Query::parse(&text).is_err(), "too long to be typed");
+    assert!(
+        Query::from_query_string(&text).is_err(),
+        "too long to be typed"
+    );
     assert_eq!(text.parse(), Ok(query));
 }
 
 #[cfg(feature = "json")]
 #[test]
 fn a_cursor_is_read_back_with_its_query() {
-    let query = Query::parse("country=germany&limit=7").expect("a query");
+    let query = Query::from_query_string("country=germany&limit=7").expect("a query");
     let snapshot = signaldex::sample::index().expect("the sample").snapshot();
     let page = snapshot.search(&query, date!(2026 - 06 - 30));
     let next = query
@@ -253,7 +256,7 @@ fn the_longest_query_is_read_back() {
 #[test]
 fn the_builder_reports_what_is_wrong_as_the_query_string_does() {
     let built = Query::builder()
-        .country("")
+        .exact("…")
         .limit(0)
         .funding_min(f64::NAN)
         .categories(["a", ""])
@@ -264,7 +267,7 @@ fn the_builder_reports_what_is_wrong_as_the_query_string_does() {
         .iter()
         .map(|error| error.parameter.as_str())
         .collect();
-    assert_eq!(names, ["country", "limit", "fundingMin", "categories"]);
+    assert_eq!(names, ["exact", "limit", "fundingMin", "categories"]);
     let oldest = Query::builder()
         .order(Order::OldestFirst)
         .build()
@@ -272,13 +275,15 @@ fn the_builder_reports_what_is_wrong_as_the_query_string_does() {
     assert_eq!(oldest.order(), Order::OldestFirst);
     assert_ne!(
         oldest.fingerprint(),
-        Query::parse("").expect("a valid query").fingerprint()
+        Query::from_query_string("")
+            .expect("a valid query")
+            .fingerprint()
     );
 }
 
 /// The parameters that are wrong.
 fn wrong_parameters(text: &str) -> Vec<String> {
-    let Err(invalid) = Query::parse(text) else {
+    let Err(invalid) = Query::from_query_string(text) else {
         return Vec::new();
     };
     let errors = invalid.errors().iter();
@@ -311,7 +316,7 @@ fn numbers_are_written_as_json_writes_them() {
         assert!(wrong_parameters(text).is_empty(), "{text}");
     }
     let built = Query::builder().funding_min(-0.0).build();
-    assert_eq!(built, Query::parse("fundingMin=0"));
+    assert_eq!(built, Query::from_query_string("fundingMin=0"));
 }
 
 #[test]
@@ -326,19 +331,23 @@ fn white_space_around_an_item_is_not_part_of_it() {
         ("dateRanges=7, older", "dateRanges=7,older"),
         ("seniority= senior", "seniority=senior"),
     ] {
-        assert_eq!(Query::parse(spaced), Query::parse(plain), "{spaced}");
+        assert_eq!(
+            Query::from_query_string(spaced),
+            Query::from_query_string(plain),
+            "{spaced}"
+        );
     }
     assert_eq!(wrong_parameters("categories=a, ,b"), ["categories"]);
     let built = Query::builder()
         .companies([" a slug, with spaces "])
         .build();
-    let kept = Query::parse("companies=\" a slug, with spaces \"");
+    let kept = Query::from_query_string("companies=\" a slug, with spaces \"");
     assert_eq!(built, kept, "quotes keep white space");
 }
 
 #[test]
 fn a_count_takes_the_limit_that_generated_clients_send() {
-    let query = Query::parse("countOnly=true&limit=50").expect("no conflict");
+    let query = Query::from_query_string("countOnly=true&limit=50").expect("no conflict");
     assert!(query.count_only());
     assert_eq!(wrong_parameters("countOnly=true&limit=51"), ["limit"]);
     assert_eq!(wrong_parameters("countOnly=true&page=1"), ["page"]);
@@ -369,7 +378,7 @@ fn values_fold_as_titles_do() -> Result<(), Box<dyn std::error::Error>> {
         "categories=FUNDING,hiring",
         "seniority=SENIOR",
     ] {
-        let filter = Filter::parse(text)?;
+        let filter = Filter::from_query_string(text)?;
         assert!(filter.matches(&signal, &company, today), "{text}");
         assert_eq!(snapshot.count(&filter, today), 1, "{text}");
         let facets = snapshot.facets(&filter, today);
@@ -380,7 +389,7 @@ fn values_fold_as_titles_do() -> Result<(), Box<dyn std::error::Error>> {
         );
     }
     assert_eq!(
-        snapshot.count(&Filter::parse("companies=CACAO")?, today),
+        snapshot.count(&Filter::from_query_string("companies=CACAO")?, today),
         0,
         "slugs are exact"
     );

@@ -29,7 +29,7 @@ fn random_searches(records: &[Record], count: usize, seed: u64) -> BTreeMap<Stri
     let mut questions = Questions::new(records, TODAY, seed);
     let mut searches = BTreeMap::new();
     while searches.len() < count {
-        if let Ok(filter) = Filter::parse(&questions.filter()) {
+        if let Ok(filter) = Filter::from_query_string(&questions.filter()) {
             searches.insert(format!("search {:06}", searches.len()), filter);
         }
     }
@@ -93,7 +93,7 @@ fn what_requires_nothing_or_the_impossible_is_decided_too() {
         "categories=hiring,funding,product,people&hiringType=new%20hire&size=1-49",
         "country=united states&categories=hiring,funding",
     ];
-    let filters = queries.map(|query| Filter::parse(query).expect(query));
+    let filters = queries.map(|query| Filter::from_query_string(query).expect(query));
     let searches = queries
         .map(str::to_owned)
         .into_iter()
@@ -249,7 +249,10 @@ fn a_changed_company_has_its_signals_matched() {
     writer.upsert_signal(&signal).expect("a known company");
     writer.commit().expect("committed");
     let mut saved = SavedSearches::new();
-    saved.insert("germans", Filter::parse("country=Germany").expect("valid"));
+    saved.insert(
+        "germans",
+        Filter::from_query_string("country=Germany").expect("valid"),
+    );
     let before = index.snapshot();
     company.country = Some("Germany".into());
     writer.upsert_company(&company).expect("a slug");
@@ -326,7 +329,7 @@ fn the_command_line_prints_matches_and_the_next_position() {
 
     let printed = lines(&run_match(&directory, &file, &["--since", "start"]));
     for (name, query) in queries {
-        let filter = Filter::parse(query).expect("valid");
+        let filter = Filter::from_query_string(query).expect("valid");
         let found = printed.iter().filter(|line| line["search"] == name);
         let count = index.snapshot().count(&filter, TODAY);
         assert_eq!(found.clone().count() as u64, count, "{name}");
@@ -404,7 +407,7 @@ fn a_position_that_a_restored_backup_lost_is_refused() {
     let restored = Restored::new();
     let snapshot = restored.index.snapshot();
     let mut saved = SavedSearches::new();
-    let filter = Filter::parse("q=moves").expect("valid");
+    let filter = Filter::from_query_string("q=moves").expect("valid");
     saved.insert("moves", filter);
     let searches = r#"{"name":"moves","query":"q=moves"}"#;
     for lost in &restored.lost {

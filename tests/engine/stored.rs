@@ -62,7 +62,7 @@ fn described(snapshot: &Snapshot) -> String {
         "fundingMin=1000000&fundingCurrency=USD",
         "days=90",
     ] {
-        let parsed = Query::parse(query).expect("a valid query");
+        let parsed = Query::from_query_string(query).expect("a valid query");
         let page = snapshot.search(&parsed, TODAY);
         let count = snapshot.count(parsed.filter(), TODAY);
         let ids: Vec<u64> = page.ids().map(|id| id.get()).take(12).collect();

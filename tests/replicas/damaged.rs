@@ -38,7 +38,7 @@ fn overwrite(cache: &Path) {
 
 fn fails(index: &Index) -> bool {
     let snapshot = index.snapshot();
-    let query = Query::parse("q=ships").expect("a query");
+    let query = Query::from_query_string("q=ships").expect("a query");
     catch_damage(|| snapshot.search(&query, TODAY)).is_err()
 }
 

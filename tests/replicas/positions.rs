@@ -90,7 +90,7 @@ fn saved_searches_match_the_same_at_a_replica() {
     fixture.publish();
     fixture.sync(&mut replica);
     let mut searches = SavedSearches::new();
-    let filter = Filter::parse("q=changed").expect("a valid filter");
+    let filter = Filter::from_query_string("q=changed").expect("a valid filter");
     searches.insert("changed", filter);
     let snapshot = replica.index().snapshot();
     let matching = searches.matching(&snapshot, &since, TODAY);

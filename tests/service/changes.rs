@@ -342,7 +342,7 @@ fn the_client_of_the_guide_survives_being_killed_anywhere() {
         client.wait().expect("it has ended");
     }
     let snapshot = index.snapshot();
-    let filter = signaldex::Filter::parse("q=hires").expect("a filter");
+    let filter = signaldex::Filter::from_query_string("q=hires").expect("a filter");
     let today = time::macros::date!(2026 - 06 - 30);
     let matches = snapshot.matches(&filter, today, signaldex::query::Order::OldestFirst);
     let expected: Vec<String> = matches

@@ -78,7 +78,7 @@ fn filter_options_take_no_ids() {
     assert!(parameters.iter().any(|known| known["name"] == "country"));
     let is_of_ids = |known: &Value| known["name"] == "ids" || known["name"] == "activityIds";
     assert!(!parameters.iter().any(is_of_ids));
-    let filter = signaldex::Filter::parse("ids=1").expect("the library keeps them");
+    let filter = signaldex::Filter::from_query_string("ids=1").expect("the library keeps them");
     assert!(!filter.is_empty());
 }
 
@@ -167,7 +167,7 @@ fn every_parameter_is_served_as_the_library_understands_it() {
                 .replace(' ', "%20")
                 .replace('"', "%22")
         );
-        let wanted = Query::parse(&query).expect("a valid example");
+        let wanted = Query::from_query_string(&query).expect("a valid example");
         let page = snapshot.search(&wanted, sample::AS_OF);
         let expected: Vec<String> = page.ids().map(|id| id.to_string()).collect();
         let answer = fixture.search(&query);

@@ -80,7 +80,7 @@ pub(crate) fn id_of(line: &str) -> u64 {
 
 /// The ids that a query matches, newest first.
 fn matching(index: &Index, query: &str) -> Vec<u64> {
-    let filter = Filter::parse(query).expect("a valid query");
+    let filter = Filter::from_query_string(query).expect("a valid query");
     let (snapshot, today) = (index.snapshot(), date!(2026 - 06 - 30));
     let matches = snapshot.matches(&filter, today, Order::NewestFirst);
     matches.ids().map(SignalId::get).collect()
@@ -120,13 +120,14 @@ fn an_export_has_the_items_of_all_pages() {
 #[test]
 fn an_export_as_csv_has_a_row_for_each_match() {
     let (fixture, index) = exporting(None);
-    let filter = Filter::parse("q=hires").expect("a valid query");
+    let filter = Filter::from_query_string("q=hires").expect("a valid query");
     let (snapshot, today) = (index.snapshot(), date!(2026 - 06 - 30));
     let mut expected = Vec::new();
     json::write_csv_header(&mut expected);
     let header = expected.len();
     for item in snapshot.matches(&filter, today, Order::NewestFirst) {
-        json::write_csv_item(&mut expected, &item.expect("a record"));
+        let item = item.expect("a record");
+        json::write_csv_item(&mut expected, &item.signal, &item.company_name);
     }
     let accepting = [("accept", "text/csv")];
     for (query, headers) in [("q=hires&format=csv", &[][..]), ("q=hires", &accepting)] {

@@ -7,7 +7,8 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use signaldex::query::{DateRange, Days, QueryBuilder};
-use signaldex::{Currency, SignalId, SizeBucket, nearest_name};
+use signaldex::text::nearest_name;
+use signaldex::{Currency, SignalId, SizeBucket};
 use time::Date;
 
 use crate::errors::{self, QueryError};

@@ -330,11 +330,11 @@ fn hash(fingerprint: &[u8; 16]) -> u64 {
 }
 
 fn parse_query(py: Python<'_>, text: &str) -> PyResult<Query> {
-    valid(py, Query::parse(text))
+    valid(py, Query::from_query_string(text))
 }
 
 fn parse_filter(py: Python<'_>, text: &str) -> PyResult<Filter> {
-    valid(py, Filter::parse(text))
+    valid(py, Filter::from_query_string(text))
 }
 
 fn valid<T>(py: Python<'_>, parsed: Result<T, InvalidQuery>) -> PyResult<T> {

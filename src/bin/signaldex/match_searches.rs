@@ -89,7 +89,7 @@ impl Match {
             if line.name.is_empty() {
                 return Err(failed(&"the name is empty; every search needs one").into());
             }
-            let filter = Filter::parse(&line.query).map_err(|error| failed(&error))?;
+            let filter = Filter::from_query_string(&line.query).map_err(|error| failed(&error))?;
             if searches.insert(&line.name, filter).is_some() {
                 let fault = format!("the name {:?} is given twice", line.name);
                 return Err(failed(&fault).into());

@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use signaldex::query::InvalidQuery;
-use signaldex::{Facet, FacetQuery, Filter, Query, Snapshot, nearest_name};
+use signaldex::query::ParameterSet;
+use signaldex::text::nearest_name;
+use signaldex::{Facet, FacetQuery, Filter, Query, Snapshot};
 use time::Date;
 
 use crate::stderr::say;
@@ -69,7 +71,7 @@ impl Question {
     /// # Errors
     /// All errors of the query.
     pub(crate) fn query(&self) -> Result<Query, Failure> {
-        self.parsed(Query::parse)
+        self.parsed(Query::from_query_string)
     }
 
     /// The filter, for commands without pages.
@@ -77,7 +79,7 @@ impl Question {
     /// # Errors
     /// As [`query`](Self::query).
     pub(crate) fn filter(&self) -> Result<Filter, Failure> {
-        self.parsed(Filter::parse)
+        self.parsed(Filter::from_query_string)
     }
 
     /// The filter and the facets of `options`.
@@ -85,7 +87,7 @@ impl Question {
     /// # Errors
     /// As [`query`](Self::query).
     pub(crate) fn facet_query(&self) -> Result<FacetQuery, Failure> {
-        self.parsed(FacetQuery::parse)
+        self.parsed(|text| FacetQuery::from_query_string(text, ParameterSet::FILTERS))
     }
 
     fn parsed<T>(&self, parse: impl Fn(&str) -> Result<T, InvalidQuery>) -> Result<T, Failure> {
@@ -130,7 +132,7 @@ fn warn_of_plus(text: &str) {
     for pair in text.split('&').filter(|pair| pair.ends_with('+')) {
         let typed = pair.trim_end_matches('+');
         let meant = format!("{typed}{}", "%2B".repeat(pair.len() - typed.len()));
-        let filter = |text: &str| Filter::parse(text).ok();
+        let filter = |text: &str| Filter::from_query_string(text).ok();
         if filter(pair) != filter(&meant) {
             say(format_args!(
                 "note: + is a space in {pair}; for a plus sign write {meant}"

@@ -149,7 +149,7 @@ fn write_items<'i>(
 /// Appends the line of a signal.
 fn write_item(line: &mut Vec<u8>, item: &Item<'_>, format: Format) -> Result<(), Failure> {
     match format {
-        Format::Csv => write_csv_item(line, item),
+        Format::Csv => write_csv_item(line, &item.signal, &item.company_name),
         Format::Ids => writeln!(line, "{}", item.signal.id)?,
         Format::Json | Format::Ndjson | Format::Table => {
             serde_json::to_writer(&mut *line, &SignalItem::from(item))?;

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use serde::Serialize;
 use signaldex::json::Data;
-use signaldex::{Index, nearest_name, sample};
+use signaldex::text::nearest_name;
+use signaldex::{Index, sample};
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 use time::{Date, UtcDateTime};

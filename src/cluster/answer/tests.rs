@@ -83,7 +83,9 @@ fn wanted_rows(query: &str) -> Wanted {
         Some(query) => (query, true),
         None => (query, false),
     };
-    let builder = Query::parse(query).expect("a query").into_builder();
+    let builder = Query::from_query_string(query)
+        .expect("a query")
+        .into_builder();
     let builder = if is_ascending {
         builder.order(crate::query::Order::OldestFirst)
     } else {
@@ -98,7 +100,7 @@ fn wanted_rows(query: &str) -> Wanted {
 
 #[test]
 fn counts_and_values_are_summed_and_other_answers_refused() {
-    let filter = Filter::parse("q=raises").expect("a filter");
+    let filter = Filter::from_query_string("q=raises").expect("a filter");
     let count = Wanted::Count {
         filter: Box::new(filter.clone()),
         today: date!(2026 - 06 - 30),

@@ -1,6 +1,7 @@
 //! White-box tests of `cluster/members.rs`.
 
 use super::*;
+use crate::Digest;
 use crate::cluster::generation::PublishedShard;
 use crate::cluster::loaded_shards::LoadedGeneration;
 

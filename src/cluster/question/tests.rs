@@ -13,7 +13,7 @@ const QUERY: &str = "q=raises \"series a\" -intern&any=b \"c d\"&exclude=e&compa
                      fundingMax=2e9&ids=1,2&activityIds=3&companies=acme,globex&limit=7";
 
 fn rows(query: &str) -> Question {
-    let query = Query::parse(query).expect("a query");
+    let query = Query::from_query_string(query).expect("a query");
     Question {
         generation: 7,
         shards: vec![2, 0],
@@ -28,10 +28,10 @@ fn rows(query: &str) -> Question {
 #[test]
 fn questions_are_read_as_they_were_written() {
     let count = Wanted::Count {
-        filter: Box::new(Filter::parse("companySlug=acme").expect("a filter")),
+        filter: Box::new(Filter::from_query_string("companySlug=acme").expect("a filter")),
         today: date!(2026 - 06 - 30),
     };
-    let query = Query::parse("q=a&limit=50").expect("a query");
+    let query = Query::from_query_string("q=a&limit=50").expect("a query");
     let query = query.into_builder().order(Order::OldestFirst).build();
     let many = Wanted::Rows {
         query: Box::new(query.expect("a query").part(Start::First, ROWS_MAX)),
@@ -40,7 +40,7 @@ fn questions_are_read_as_they_were_written() {
     };
     let facets = Wanted::Facets {
         query: Box::new(FacetQuery {
-            filter: Filter::parse("q=raises").expect("a filter"),
+            filter: Filter::from_query_string("q=raises").expect("a filter"),
             facets: Facet::ALL.to_vec(),
         }),
         today: date!(2026 - 06 - 30),

@@ -78,7 +78,7 @@ fn line(rank: usize, query: &SlowQuery, key: String, shown: Option<usize>) -> Li
 
 /// The plan of a query as the index is now.
 fn plan(admin: &Admin, query: &SlowQuery) -> Result<Option<Plan>, crate::Error> {
-    let Ok(query) = Query::parse(&query.text) else {
+    let Ok(query) = Query::from_query_string(&query.text) else {
         return Ok(None);
     };
     let service = &admin.0.service.0;

@@ -3,7 +3,7 @@
 use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
 
-use crate::query::ExportFormat;
+use crate::corpus::ExportFormat;
 
 pub(in crate::http) const fn content_type(format: ExportFormat) -> &'static str {
     match format {

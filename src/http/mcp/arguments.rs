@@ -10,13 +10,13 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 
 use super::tools::{IDEMPOTENCY_KEY, Tool};
-use crate::error::{ECHO_CHARS_MAX, quoted};
 use crate::http::changes;
 use crate::http::limits::URI_BYTES_MAX;
 use crate::http::problem::Problem;
 use crate::http::replay;
 use crate::query::limits::ERRORS_MAX;
-use crate::query::{ErrorCode, ParameterError, did_you_mean, join_list};
+use crate::query::{ErrorCode, ParameterError, ParameterSet, list};
+use crate::text::{nearest_name, quoted};
 use crate::{FacetQuery, Query, SignalId};
 
 /// The largest integer that every JSON parser keeps exact.
@@ -69,14 +69,14 @@ impl Target {
 }
 
 fn too_long(bytes: usize) -> Problem {
-    Problem::of_errors(vec![ParameterError {
-        parameter: String::new(),
-        code: ErrorCode::TooLong,
-        message: format!(
+    Problem::of_errors(vec![ParameterError::new(
+        "",
+        ErrorCode::TooLong,
+        format!(
             "the arguments take {bytes} bytes as a percent-encoded query; at most {URI_BYTES_MAX} are \
              allowed; shorten the lists"
         ),
-    }])
+    )])
 }
 
 /// Creates the request of a tool from its arguments.
@@ -155,11 +155,8 @@ impl Reader {
     }
 
     fn refuse(&mut self, name: &str, code: ErrorCode, what: &str) {
-        self.errors.push(ParameterError {
-            parameter: name.to_owned(),
-            code,
-            message: format!("{name} {what}"),
-        });
+        self.errors
+            .push(ParameterError::new(name, code, format!("{name} {what}")));
     }
 
     fn finish(mut self, arguments: &Map<String, Value>) -> Result<Target, Problem> {
@@ -187,33 +184,34 @@ impl Reader {
 /// The errors that the endpoint of a tool reports for a query string.
 fn errors_of(tool: Tool, query: &str) -> Vec<ParameterError> {
     let invalid = match tool {
-        Tool::Search | Tool::Count => Query::parse(query).err(),
-        Tool::Options => FacetQuery::parse_without_ids(query).err(),
-        Tool::Changes => {
-            return changes::parse(query).map_or_else(|problem| problem.errors, |_| Vec::new());
+        Tool::Search | Tool::Count => Query::from_query_string(query).err(),
+        Tool::Options => {
+            FacetQuery::from_query_string(query, ParameterSet::FILTERS_WITHOUT_IDS).err()
         }
+        Tool::Changes => changes::parse(query).err(),
         Tool::Signal | Tool::Company => None,
     };
     invalid.map_or(Vec::new(), |invalid| invalid.errors().to_vec())
 }
 
 fn unknown(tool: Tool, name: &str, lists_names: bool) -> ParameterError {
-    let names: Vec<&str> = tool.arguments().keys().map(String::as_str).collect();
+    let arguments = tool.arguments();
+    let names = || arguments.keys().map(String::as_str);
+    let nearest = nearest_name(name, names());
+    let hint = nearest.map_or(String::new(), |nearest| {
+        format!(" (did you mean {nearest}?)")
+    });
     let allowed = if lists_names {
-        format!("; allowed are {}", names.join(", "))
+        format!("; allowed are {}", names().collect::<Vec<_>>().join(", "))
     } else {
         String::new()
     };
-    ParameterError {
-        parameter: name.chars().take(ECHO_CHARS_MAX).collect(),
-        code: ErrorCode::UnknownParameter,
-        message: format!(
-            "{} is not an argument of {}{}{allowed}",
-            quoted(name),
-            tool.name(),
-            did_you_mean(name, &names),
-        ),
-    }
+    let message = format!(
+        "{} is not an argument of {}{hint}{allowed}",
+        quoted(name),
+        tool.name(),
+    );
+    ParameterError::new(name, ErrorCode::UnknownParameter, message)
 }
 
 /// The text of a value in a query string, or the expected type. A list may also be given as
@@ -223,7 +221,7 @@ fn text_of(value: &Value, is_list: bool) -> Result<String, &'static str> {
         Value::Array(items) if is_list => {
             let items: Option<Vec<String>> = items.iter().map(text_of_one).collect();
             let items = items.ok_or("has to be a list of texts")?;
-            Ok(join_list(items))
+            Ok(list::join(items))
         }
         _ => text_of_one(value).ok_or(if is_list {
             "has to be a list of texts"

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::message::{INVALID_PARAMS, METHOD_NOT_FOUND, Request, RpcError};
 use super::tools::{self, Tool};
-use crate::error::quoted;
+use crate::text::quoted;
 
 /// The revision in which every request names its revision.
 const CURRENT: &str = "2026-07-28";
@@ -167,7 +167,10 @@ fn mismatch(message: String) -> RpcError {
 }
 
 fn unsupported(version: &str) -> RpcError {
-    let requested: String = version.chars().take(crate::error::ECHO_CHARS_MAX).collect();
+    let requested: String = version
+        .chars()
+        .take(crate::text::QUOTED_CHARS_MAX)
+        .collect();
     RpcError {
         data: Some(json!({"supported": supported(), "requested": requested})),
         ..RpcError::new(UNSUPPORTED_VERSION, "Unsupported protocol version")

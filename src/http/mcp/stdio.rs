@@ -17,6 +17,7 @@ use crate::http::problem::Problem;
 use crate::http::service::Today;
 use crate::http::{changes, details, options, search};
 use crate::json::Rendering;
+use crate::query::ParameterSet;
 use crate::{FacetQuery, Index, Query};
 
 /// Answers messages of the Model Context Protocol, one per line, until the input ends: the tools of
@@ -136,16 +137,19 @@ impl Stdio {
         let today = self.today();
         match tool {
             Tool::Search => {
-                let query = Query::parse(&target.query)?;
+                let query = Query::from_query_string(&target.query)?;
                 let page = self.corpus.page(&view, &query, today, Rendering::Short);
                 Ok(search::body(search::without_gap(now(page)?, &query)?))
             }
             Tool::Count => {
-                let query = Query::parse(&target.query)?;
+                let query = Query::from_query_string(&target.query)?;
                 search::count_body(now(self.corpus.count(&view, query.filter(), today))?)
             }
             Tool::Options => {
-                let query = FacetQuery::parse_without_ids(&target.query)?;
+                let query = FacetQuery::from_query_string(
+                    &target.query,
+                    ParameterSet::FILTERS_WITHOUT_IDS,
+                )?;
                 options::body(&now(self.corpus.facets(&view, &query, today))?, &query)
             }
             Tool::Signal => {

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::super::changes;
+use super::super::export::EXPORT_NAMES;
 use super::{ID_PATTERN, NOT_EMPTY};
-use crate::query::{
-    self, ExportFormat, Facet, PARAMETERS, Parameter, ParameterDescription, ParameterKind,
-    join_list, split_list,
-};
+use crate::corpus::ExportFormat;
+use crate::query::{Facet, PARAMETERS, Parameter, ParameterDescription, ParameterKind, list};
 
 /// The search parameters.
 pub(super) fn of_search() -> Vec<Value> {
@@ -40,7 +40,7 @@ pub(in crate::http) fn is_of_changes(known: &ParameterDescription) -> bool {
 
 /// The parameter for the position in the changes feed: name, bounds, meaning and example.
 pub(in crate::http) const SINCE: [&str; 4] = [
-    query::SINCE,
+    changes::SINCE,
     "A position",
     "The `next` of an earlier answer, or `start` for everything that matches; without it, only the present position is returned",
     "start",
@@ -81,19 +81,19 @@ pub(super) fn of_export() -> Vec<Value> {
 /// The parameters that only an export has: name, bounds, meaning and example.
 pub(in crate::http) const EXPORT: [[&str; 4]; 3] = [
     [
-        query::EXPORT_NAMES[0],
+        EXPORT_NAMES[0],
         "A signal id",
         "Begins after that signal, which need not match any more",
         "7471864829972502442",
     ],
     [
-        query::EXPORT_NAMES[1],
+        EXPORT_NAMES[1],
         "A whole number from 1",
         "Ends after so many signals",
         "10000",
     ],
     [
-        query::EXPORT_NAMES[2],
+        EXPORT_NAMES[2],
         "ndjson or csv",
         "The form of the answer; without it, the `Accept` header says it, and NDJSON is the default",
         "csv",
@@ -205,8 +205,8 @@ fn example(known: &ParameterDescription) -> Value {
 
 /// The items of an example list, quoted if they contain a comma.
 fn example_items(list: &str) -> Value {
-    let items = split_list(list).unwrap_or_default();
-    items.iter().map(|item| join_list([item])).collect()
+    let items = list::split(list).unwrap_or_default();
+    items.iter().map(|item| list::join([item])).collect()
 }
 
 fn schema(known: &ParameterDescription) -> Value {

@@ -9,7 +9,7 @@ use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
 
 fn note(queries: &SlowQueries, text: &str, microseconds: u64) {
-    let filter = Filter::parse(text).expect("a filter");
+    let filter = Filter::from_query_string(text).expect("a filter");
     let time = Duration::from_micros(microseconds);
     queries.note(QueryKind::Page, text, &filter, "key", time);
 }
@@ -53,7 +53,7 @@ fn the_recorded_time_of_a_query_includes_its_work() {
     let index = heavy_index();
     let snapshot = index.snapshot();
     let query = heavy_query();
-    let filter = Filter::parse(&query).expect("a filter");
+    let filter = Filter::from_query_string(&query).expect("a filter");
     let count = || {
         let started = std::time::Instant::now();
         snapshot.count(&filter, today);

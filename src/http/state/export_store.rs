@@ -12,10 +12,10 @@ use rusqlite::{Connection, params};
 use sha2::{Digest, Sha256};
 
 use super::kept_store::{KeptBatch, row_bytes};
+use super::leb128;
 use super::replay_store::{self, LIFETIME_SECONDS};
 use super::{ChargeError, NewReplay, State, StateError};
 use crate::SignalId;
-use crate::encoding::varint;
 
 /// An idempotency key of an export.
 #[derive(Clone, Debug)]
@@ -203,7 +203,7 @@ impl Slice {
         let (&oldest, &newest) = (ids.first()?, ids.last()?);
         let mut deltas = Vec::with_capacity(2 * ids.len());
         for pair in ids.windows(2) {
-            varint::push(&mut deltas, pair[1] - pair[0]);
+            leb128::push(&mut deltas, pair[1] - pair[0]);
         }
         Some(Slice {
             oldest,
@@ -222,7 +222,7 @@ impl Slice {
         let mut rest = self.deltas.as_slice();
         let (mut last, mut ids) = (self.oldest, vec![self.oldest]);
         while !rest.is_empty() {
-            last = last.checked_add(varint::take(&mut rest)?)?;
+            last = last.checked_add(leb128::take(&mut rest)?)?;
             ids.push(last);
         }
         (last == self.newest).then_some(ids)

@@ -13,6 +13,7 @@ mod files;
 mod kept_store;
 mod key_pages;
 mod key_store;
+mod leb128;
 mod pace;
 mod readers;
 mod replay_store;

@@ -26,7 +26,7 @@ fn figures_are_shown_on_one_line_and_contents_are_not() {
     let (index, writer) = index();
     let snapshot = index.snapshot();
     let today = time::macros::date!(2026 - 06 - 30);
-    let query = Query::parse("q=secret&limit=2").expect("a query");
+    let query = Query::from_query_string("q=secret&limit=2").expect("a query");
     let page = snapshot.search(&query, today);
     let matches = snapshot.matches(&Filter::default(), today, crate::query::Order::NewestFirst);
     let bytes = snapshot.file_bytes();

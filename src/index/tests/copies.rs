@@ -98,7 +98,7 @@ impl Follower {
             0 => String::new(),
             _ => random_query(random),
         };
-        let filter = Filter::parse(&query).expect("a valid filter");
+        let filter = Filter::from_query_string(&query).expect("a valid filter");
         let is_whole = random.below(2) == 0;
         let (items, position) = if is_whole {
             let items = scan(followed.committed, &filter);

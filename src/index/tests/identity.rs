@@ -47,7 +47,7 @@ fn swap(from: &Path, to: &Path) {
 
 fn titles(index: &Index) -> Vec<String> {
     let snapshot = index.snapshot();
-    let query = Query::parse("").expect("a valid query");
+    let query = Query::from_query_string("").expect("a valid query");
     let page = snapshot.search(&query, TODAY);
     let items = snapshot.records(&page).expect("whole records");
     let titles = items.iter().map(|item| item.signal.title.to_string());

@@ -102,7 +102,7 @@ impl Model {
         );
         let text = random_query(random);
         let context = format!("{context}, query {text}");
-        let filter = Filter::parse(&text).expect("a valid filter");
+        let filter = Filter::from_query_string(&text).expect("a valid filter");
         let matches = self.matches(&filter);
         let count = snapshot.count(&filter, TODAY);
         assert_eq!(count, matches.len() as u64, "{context}");
@@ -130,7 +130,9 @@ impl Model {
         let mut ids = Vec::new();
         let mut cursor = None;
         loop {
-            let builder = Query::parse(text).expect("a valid query").into_builder();
+            let builder = Query::from_query_string(text)
+                .expect("a valid query")
+                .into_builder();
             let builder = builder.order(order).limit(limit);
             let query = match &cursor {
                 Some(cursor) => builder.after(cursor).build(),
@@ -178,7 +180,9 @@ pub(super) fn answers(snapshot: &Snapshot, random: &mut Random) -> String {
     let text = random_query(random);
     let limit = 1 + random.below(20) as usize;
     let order = *random.pick(&[Order::NewestFirst, Order::OldestFirst]);
-    let builder = Query::parse(&text).expect("a valid query").into_builder();
+    let builder = Query::from_query_string(&text)
+        .expect("a valid query")
+        .into_builder();
     let query = builder.order(order).limit(limit).build();
     let query = query.expect("a valid query");
     let page = snapshot.search(&query, TODAY);

@@ -177,7 +177,7 @@ impl Model {
         }
         let snapshot = self.index.snapshot();
         let titles = catch_damage(|| {
-            let query = Query::parse("q=alpha").expect("a query");
+            let query = Query::from_query_string("q=alpha").expect("a query");
             let page = snapshot.search(&query, date!(2026 - 06 - 30));
             let items = snapshot.records(&page);
             items.map(|items| {
@@ -253,7 +253,7 @@ fn a_facet_is_not_looked_up_in_an_overwritten_file() {
         "days=30",
         "sort=oldest",
     ] {
-        let Ok(query) = Query::parse(query) else {
+        let Ok(query) = Query::from_query_string(query) else {
             continue;
         };
         let found = catch_damage(|| snapshot.search(&query, date!(2026 - 06 - 30)));

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::json::parse_signal;
+use crate::signal::Item;
 use crate::signal::{Signal, SignalId};
 
 #[test]
@@ -13,7 +14,7 @@ fn a_row_has_every_column_and_no_formula() {
         company_name: "A\nB".into(),
     };
     let mut row = Vec::new();
-    write_csv_item(&mut row, &item);
+    write_csv_item(&mut row, &item.signal, &item.company_name);
     assert_eq!(
         String::from_utf8(row).expect("text"),
         "7,s,\"'=1+1, \"\"x\"\"\",,,2026-06-12,2026-06-12T00:00:00Z,,\"'-c\",\"A\nB\",,,,,Seed,1500000.5,EUR\r\n"

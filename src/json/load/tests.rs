@@ -16,8 +16,6 @@ struct Kept {
     signals: BTreeMap<SignalId, Signal<'static>>,
 }
 
-impl sealed::Sealed for Kept {}
-
 impl Sink for Kept {
     fn add_company(&mut self, company: &Company<'_>) -> Result<Added> {
         let former = self
@@ -295,8 +293,6 @@ fn records_before_a_damaged_place_are_loaded() {
 
 /// Fails at its third record.
 struct Failing(u32);
-
-impl sealed::Sealed for Failing {}
 
 impl Sink for Failing {
     fn add_company(&mut self, _: &Company<'_>) -> Result<Added> {

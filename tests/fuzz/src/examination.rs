@@ -45,7 +45,7 @@ static QUERIES: LazyLock<Vec<Query>> = LazyLock::new(|| {
         "employmentType=full-time&workArrangement=remote",
         "ids=1,2,3,4,5,6,7,8,9&activityIds=2,3",
     ];
-    let parsed = texts.map(|text| Query::parse(text).expect("a valid query"));
+    let parsed = texts.map(|text| Query::from_query_string(text).expect("a valid query"));
     let oldest_first = parsed.clone().into_iter().take(3).map(|query| {
         let builder = query.into_builder().order(Order::OldestFirst);
         builder.build().expect("a valid query")
@@ -66,7 +66,7 @@ pub fn examine(index: &Index, turn: usize) -> Result<()> {
             tolerate(|| ask(&snapshot, query))?;
         }
     }
-    let all = Query::parse("limit=7").expect("a valid query");
+    let all = Query::from_query_string("limit=7").expect("a valid query");
     tolerate(|| walk(&snapshot, &all))?;
     for found in snapshot.scan() {
         if let Some(found) = tolerate(|| found)? {

@@ -71,7 +71,7 @@ impl History {
 
 impl Followed {
     fn of(text: &str, snapshots: &[Arc<Snapshot>]) -> Followed {
-        let filter = Filter::parse(text).expect("a valid filter");
+        let filter = Filter::from_query_string(text).expect("a valid filter");
         let held = snapshots.iter();
         let held = held.map(|snapshot| held_in(snapshot, &filter)).collect();
         Followed { filter, held }

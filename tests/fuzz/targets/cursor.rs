@@ -52,7 +52,7 @@ fn cursor_of(kind: u8, bytes: &[u8]) -> String {
     covered.resize(COVERED_BYTES, 0);
     // Half of them fit one of the filters, which only a hash could hit otherwise.
     if let Some(text) = FILTERS.get(usize::from(kind % 8)) {
-        let filter = Filter::parse(text).expect("a valid filter");
+        let filter = Filter::from_query_string(text).expect("a valid filter");
         covered[FINGERPRINT].copy_from_slice(filter.fingerprint().as_bytes());
     }
     let checksum = crc32c::crc32c(&covered);
@@ -63,7 +63,7 @@ fn cursor_of(kind: u8, bytes: &[u8]) -> String {
 fn check(text: &str, index: &Index) {
     let Ok(cursor) = Cursor::parse(text) else {
         let query = format!("cursor={}", text.replace(['%', '+', '&'], "_"));
-        assert!(Query::parse(&query).is_err());
+        assert!(Query::from_query_string(&query).is_err());
         return;
     };
     assert_eq!(cursor.to_string(), text);
@@ -97,7 +97,7 @@ fn check_alterations(text: &str) {
 /// A query takes the cursor if it was made for its filters, and goes on behind it.
 fn ask(filter: &str, cursor: &Cursor, index: &Index) {
     let ampersand = if filter.is_empty() { "" } else { "&" };
-    match Query::parse(&format!("{filter}{ampersand}cursor={cursor}")) {
+    match Query::from_query_string(&format!("{filter}{ampersand}cursor={cursor}")) {
         Ok(query) => {
             assert_eq!(*query.start(), Start::After(cursor.clone()));
             let page = index.snapshot().search(&query, TODAY);

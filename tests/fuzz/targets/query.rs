@@ -45,10 +45,10 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn check(text: &str, known: &Known) {
-    for refused in [Query::parse(text).err(), Filter::parse(text).err()] {
+    for refused in [Query::from_query_string(text).err(), Filter::from_query_string(text).err()] {
         refused.iter().for_each(check_faults);
     }
-    if let Ok(query) = Query::parse(text) {
+    if let Ok(query) = Query::from_query_string(text) {
         check_canonical(&query);
         check_answers(&query, known);
     }
@@ -81,7 +81,7 @@ fn check_canonical(query: &Query) {
     let Some(text) = query_string(&canonical) else {
         return;
     };
-    match Filter::parse(&text) {
+    match Filter::from_query_string(&text) {
         Ok(again) => {
             assert_eq!(again.canonical(), canonical, "{text}");
             assert_eq!(again.fingerprint(), query.filter().fingerprint());

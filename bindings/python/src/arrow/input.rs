@@ -13,7 +13,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use signaldex::json::Sink;
-use signaldex::{Company, Funding, Hiring, Signal, nearest_name};
+use signaldex::text::nearest_name;
+use signaldex::{Company, Funding, Hiring, Signal};
 
 use super::output::CAPSULE_NAME;
 use super::values::Column;

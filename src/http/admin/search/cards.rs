@@ -4,7 +4,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::marked::{self, Piece};
 use crate::http::admin::figures;
-use crate::signal::{Company, Funding, Signal};
+use crate::{Company, Funding, Signal};
 use crate::{Filter, Found};
 
 /// A found signal.
@@ -30,7 +30,9 @@ pub(super) struct Card {
 impl Card {
     /// The card of a signal, with the words of the filter highlighted.
     pub(super) fn of(found: &Found<'_>, filter: &Filter) -> Card {
-        let Found { signal, company } = found;
+        let Found {
+            signal, company, ..
+        } = found;
         Card {
             id: signal.id.to_string(),
             title: marked::pieces(&signal.title, filter),

@@ -2,7 +2,7 @@
 
 use crate::http::admin::figures;
 use crate::http::admin::form::Form;
-use crate::query::{Facet, FacetDescription, FacetGroup, ParameterKind, join_list};
+use crate::query::{Facet, FacetDescription, FacetGroup, ParameterKind, list};
 use crate::{Facets, Filter};
 
 /// A value of a group.
@@ -104,7 +104,7 @@ fn group(facet: Facet, facets: &Facets, filter: &Filter, form: &Form) -> Group {
         parameter, label, ..
     } = *facet.description();
     let kind = parameter.description().kind;
-    let chosen = filter.value_keys(facet);
+    let chosen: Vec<&str> = filter.chosen(facet).collect();
     let mut choices: Vec<Choice> = facets
         .values(facet)
         .iter()
@@ -113,18 +113,15 @@ fn group(facet: Facet, facets: &Facets, filter: &Filter, form: &Form) -> Group {
             value: sent(kind, value.label()),
             label: value.label().to_owned(),
             count: Some(figures::grouped(value.count())),
-            is_chosen: chosen.iter().any(|key| **key == *facet.key(value.label())),
+            is_chosen: chosen.iter().any(|key| *key == facet.key(value.label())),
         })
         .collect();
     // Chosen values without signals stay visible, so that they can be deselected.
     for key in chosen {
-        if choices
-            .iter()
-            .all(|choice| *facet.key(&choice.label) != **key)
-        {
+        if choices.iter().all(|choice| facet.key(&choice.label) != key) {
             let typed = form
                 .values(parameter.name())
-                .find(|typed| *facet.key(typed) == **key);
+                .find(|typed| facet.key(typed) == key);
             let label = typed.unwrap_or(key);
             choices.push(Choice {
                 value: sent(kind, label),
@@ -155,7 +152,7 @@ fn is_allowed(kind: ParameterKind, label: &str) -> bool {
 /// The value that the form sends: values with commas are quoted if the parameter is a list.
 fn sent(kind: ParameterKind, label: &str) -> String {
     match kind {
-        ParameterKind::List { .. } | ParameterKind::AttributeList(_) => join_list([label]),
+        ParameterKind::List { .. } | ParameterKind::AttributeList(_) => list::join([label]),
         _ => label.to_owned(),
     }
 }

@@ -8,14 +8,13 @@ use axum::response::IntoResponse;
 use time::Date;
 use tokio::sync::mpsc;
 
-use crate::corpus::{self, ExportRequest, export_header, export_slice};
+use crate::corpus::{self, ExportFormat, ExportRequest, export_header, export_slice};
 use crate::http::admin::guard::Visit;
 use crate::http::admin::layout::{self, Failed};
 use crate::http::admin::{Admin, Answer};
 use crate::http::export::{self, ExportBody, Part};
 use crate::http::search;
 use crate::json::Rendering;
-use crate::query::ExportFormat;
 use crate::{Query, Snapshot};
 
 /// The page, as answered by the API.
@@ -98,7 +97,7 @@ fn found(
     let Some(index) = service.corpus.index() else {
         return super::no_index(visit, "Search");
     };
-    match Query::parse(&visit.query) {
+    match Query::from_query_string(&visit.query) {
         Ok(query) => answer(&index.snapshot(), &query, service.today()),
         Err(invalid) => super::invalid(visit, &invalid.to_string()),
     }

@@ -96,7 +96,7 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
     if text.to_string() != visit.query {
         return Ok((StatusCode::SEE_OTHER, [(LOCATION, text.link())]).into_response());
     }
-    let (query, errors) = match Query::parse(&visit.query) {
+    let (query, errors) = match Query::from_query_string(&visit.query) {
         Ok(query) => (Some(query), Vec::new()),
         Err(invalid) => {
             let errors = invalid.errors().iter().map(WordedFault::of);

@@ -59,7 +59,7 @@ pub(in crate::http::admin) fn show(admin: &Admin, visit: &Visit) -> Answer {
     let text = OTHERS
         .iter()
         .fold(QueryText::of(&form), |text, name| text.without(name));
-    let filter = match Filter::parse(&text.to_string()) {
+    let filter = match Filter::from_query_string(&text.to_string()) {
         Ok(filter) => filter,
         Err(invalid) => return invalid_page(visit, &invalid.to_string()),
     };
@@ -116,7 +116,6 @@ fn find(
         let before = changes.position();
         match changes.next().transpose()? {
             None => break,
-            Some(Change::Remove { .. }) => removed += 1,
             Some(Change::Upsert { item, is_new }) => {
                 if let Some(found) = snapshot.signal(item.signal.id)? {
                     if !take_room(&mut room, &found, changed.is_empty()) {
@@ -131,6 +130,7 @@ fn find(
                     changed.push(ChangedCard { card, is_new });
                 }
             }
+            Some(_) => removed += 1,
         }
     }
     Ok(Ok(News {

@@ -10,7 +10,7 @@ use crate::http::admin::figures;
 use crate::http::admin::guard::Visit;
 use crate::http::admin::layout::{self, PageLayout};
 use crate::http::admin::{Admin, Answer};
-use crate::signal::{Company, CompanyProfile, Signal};
+use crate::{Company, CompanyProfile, Signal};
 use crate::{Found, Query, SignalId};
 
 /// Number of signals listed on the page of a company.
@@ -58,7 +58,10 @@ pub(in crate::http::admin) fn signal(admin: &Admin, visit: &Visit) -> Answer {
     let id: Option<SignalId> = last_segment(visit).parse().ok();
     let snapshot = index.snapshot();
     let found = id.map(|id| snapshot.signal(id)).transpose()?.flatten();
-    let Some(Found { signal, company }) = &found else {
+    let Some(Found {
+        signal, company, ..
+    }) = &found
+    else {
         return not_found(visit, "There is no signal of this id.");
     };
     let page = SignalPage {
@@ -88,7 +91,7 @@ pub(in crate::http::admin) fn company(admin: &Admin, visit: &Visit) -> Answer {
     let of_company = QueryText::default()
         .with("companySlug", &slug)
         .with("limit", LISTED);
-    let signals = match Query::parse(&of_company.to_string()) {
+    let signals = match Query::from_query_string(&of_company.to_string()) {
         Ok(query) => {
             let page = snapshot.search(&query, today);
             super::cards_of(&snapshot, &page, query.filter())?

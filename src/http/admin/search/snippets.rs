@@ -12,7 +12,7 @@ pub(super) fn curl(public_url: &str, text: &QueryText) -> String {
 /// Rust code.
 pub(super) fn rust(text: &QueryText) -> String {
     format!(
-        "let query = Query::parse(\"{text}\")?;\n\
+        "let query = Query::from_query_string(\"{text}\")?;\n\
          let snapshot = index.snapshot();\n\
          let page = snapshot.search(&query, today);\n\
          for item in snapshot.records(&page)? {{\n    \

@@ -6,7 +6,7 @@ use crate::query::PARAMETERS;
 use crate::{Filter, Query};
 
 fn marks(title: &str, query: &str) -> String {
-    let filter = Filter::parse(query).expect("a filter");
+    let filter = Filter::from_query_string(query).expect("a filter");
     let pieces = marked::pieces(title, &filter);
     let text = |piece: &marked::Piece| match piece.is_match {
         true => format!("[{}]", piece.text),
@@ -42,7 +42,7 @@ fn words_that_were_searched_for_are_marked_as_they_are_written() {
 }
 
 fn errors(query: &str) -> Vec<WordedFault> {
-    let invalid = Query::parse(query).expect_err("errors");
+    let invalid = Query::from_query_string(query).expect_err("errors");
     invalid.errors().iter().map(WordedFault::of).collect()
 }
 
@@ -125,11 +125,11 @@ fn errors_are_worded_for_people() {
 fn every_field_of_the_form_has_a_label() {
     let template = include_str!("../templates/search.html");
     for known in PARAMETERS {
-        let error = WordedFault::of(&crate::query::ParameterError {
-            parameter: known.name.to_owned(),
-            code: crate::query::ErrorCode::TooLong,
-            message: String::new(),
-        });
+        let error = WordedFault::of(&crate::query::ParameterError::new(
+            known.name,
+            crate::query::ErrorCode::TooLong,
+            "",
+        ));
         let is_in_form = !["cursor", "page", "countOnly", "order"].contains(&known.name);
         assert_eq!(error.label.is_some(), is_in_form, "{}", known.name);
     }

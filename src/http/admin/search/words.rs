@@ -1,6 +1,7 @@
 //! Error messages of the search form.
 
-use crate::query::{ErrorCode, Facet, Parameter, ParameterError, ParameterKind, nearest_name};
+use crate::query::{ErrorCode, Facet, Parameter, ParameterError, ParameterKind};
+use crate::text::nearest_name;
 
 /// An error message next to a field.
 pub(super) struct WordedFault {
@@ -40,9 +41,8 @@ fn text(error: &ParameterError, parameter: Option<Parameter>) -> String {
             "This page belongs to another search; search again.".to_owned()
         }
         ErrorCode::InvalidPosition => "This is no position of the index.".to_owned(),
-        ErrorCode::MalformedQuery => {
-            "The address is damaged: a value is not percent-encoded UTF-8.".to_owned()
-        }
+        // A malformed query string.
+        _ => "The address is damaged: a value is not percent-encoded UTF-8.".to_owned(),
     }
 }
 

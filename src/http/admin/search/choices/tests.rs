@@ -4,7 +4,7 @@ use super::*;
 
 fn choices(query: &str) -> Choices {
     let index = crate::sample::index().expect("the sample corpus");
-    let filter = Filter::parse(query).expect("a filter");
+    let filter = Filter::from_query_string(query).expect("a filter");
     let facets = index.snapshot().facets(&filter, crate::sample::AS_OF);
     Choices::of(&facets, &filter, &Form::parse(query.as_bytes()))
 }

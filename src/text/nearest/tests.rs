@@ -1,4 +1,4 @@
-//! White-box tests of `query/nearest.rs`.
+//! White-box tests of `text/nearest.rs`.
 
 use super::*;
 

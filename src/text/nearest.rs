@@ -8,9 +8,9 @@
 ///
 /// ```
 /// let names = ["country", "companySlug", "funding.stage"];
-/// assert_eq!(signaldex::nearest_name("contry", names), Some("country"));
-/// assert_eq!(signaldex::nearest_name("company_slug", names), Some("companySlug"));
-/// assert_eq!(signaldex::nearest_name("colour", names), None);
+/// assert_eq!(signaldex::text::nearest_name("contry", names), Some("country"));
+/// assert_eq!(signaldex::text::nearest_name("company_slug", names), Some("companySlug"));
+/// assert_eq!(signaldex::text::nearest_name("colour", names), None);
 /// ```
 ///
 /// Cost: the product of the lengths, for each known name. Only 64 characters of `name` are compared.
