@@ -77,7 +77,7 @@ fn ask(index: &Index) -> Outcome {
         3
     );
     assert_eq!(snapshot.explain(&query, TODAY).matches, 3);
-    let invalid = Query::parse("limit=0&contry=x").expect_err("two errors");
+    let invalid = Query::from_query_string("limit=0&contry=x").expect_err("two errors");
     assert_eq!(invalid.errors().len(), 2);
     Ok(())
 }
@@ -99,7 +99,7 @@ fn keep(index: &Index) -> Outcome {
 
 #[cfg(feature = "serde")]
 fn serialised(index: &Index) -> Outcome {
-    let query = Query::parse("q=series&days=30")?;
+    let query = Query::from_query_string("q=series&days=30")?;
     let text = serde_json::to_string(&query)?;
     assert_eq!(serde_json::from_str::<Query>(&text)?, query);
     let facets = index.snapshot().facets(query.filter(), TODAY);
