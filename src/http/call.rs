@@ -53,11 +53,11 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// Authenticates a request, and checks the key's rate limit and scope.
+    /// Authenticates a request, and checks the key's rate limit and the scope that it needs, if any.
     pub(super) async fn authorize(
         service: &'a Arc<Shared>,
         parts: &'a Parts,
-        scope: Scope,
+        scope: Option<Scope>,
         caller: &mut Caller,
         deadline: &'a Deadline,
     ) -> Result<Call<'a>, Problem> {
@@ -117,10 +117,11 @@ impl<'a> Call<'a> {
         Call { parts, ..call }
     }
 
-    pub(super) fn check_scope(&self, scope: Scope) -> Result<(), Problem> {
-        if self.key.record.settings.scopes.contains(scope) {
+    pub(super) fn check_scope(&self, scope: Option<Scope>) -> Result<(), Problem> {
+        let scopes = self.key.record.settings.scopes;
+        let Some(scope) = scope.filter(|&scope| !scopes.contains(scope)) else {
             return Ok(());
-        }
+        };
         let detail = format!(
             "The key lacks the scope {}; ask the operator for a key that has it.",
             scope.as_str()

@@ -6,6 +6,7 @@ use super::answer::Answer;
 use super::asking;
 use super::call::Call;
 use super::charging::{self, Refusal};
+use super::endpoint::Endpoint;
 use super::etag;
 use super::metering::Counter;
 use super::problem::{Code, Problem};
@@ -13,9 +14,7 @@ use super::replay::{self, Attempt, IdempotencyGuard, Replay};
 use super::search::{CHARGED, priced, tagged};
 use crate::corpus::{ChangesRequest, CorpusView, RenderedChanges};
 use crate::json::Rendering;
-use crate::query::{
-    ErrorCode, InvalidQuery, Parameter, ParameterError, ParameterSet, QueryBuilder,
-};
+use crate::query::{ErrorCode, InvalidQuery, ParameterError, QueryBuilder};
 use crate::{Position, PositionError};
 
 /// The name of the parameter for the position.
@@ -104,7 +103,7 @@ impl Poll<'_> {
 
 /// Parses the filters of a query string, `limit` and `since`.
 pub(super) fn parse(text: &str) -> Result<ChangesRequest, InvalidQuery> {
-    let accepted = ParameterSet::FILTERS.with(Parameter::Limit);
+    let accepted = Endpoint::Changes.description().search;
     let (mut builder, [since]) = QueryBuilder::from_query_string(text, accepted, [SINCE]);
     let since = since.map(|since| Position::parse(&since)).transpose();
     let since = since.unwrap_or_else(|error| {

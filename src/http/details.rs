@@ -3,8 +3,8 @@
 use super::answer::Answer;
 use super::call::Call;
 use super::charging;
+use super::endpoint::Endpoint;
 use super::etag;
-use super::metering::Counter;
 use super::problem::{Code, Problem};
 use super::request;
 use super::search::{CHARGED, priced, tagged};
@@ -20,17 +20,18 @@ struct Record {
 pub(super) async fn signal(call: &Call<'_>, segment: &str) -> Result<Answer, Problem> {
     request::refuse_parameters(call.parts.uri.query())?;
     let record = find_signal(call, parse_id(segment)?).await?;
-    deliver(call, Counter::Activities, record).await
+    deliver(call, Endpoint::Signal, record).await
 }
 
 pub(super) async fn company(call: &Call<'_>, segment: &str) -> Result<Answer, Problem> {
     request::refuse_parameters(call.parts.uri.query())?;
     let slug = request::decode_segment(segment)?;
     let record = find_company(call, &slug).await?;
-    deliver(call, Counter::Companies, record).await
+    deliver(call, Endpoint::Company, record).await
 }
 
-async fn deliver(call: &Call<'_>, counter: Counter, record: Record) -> Result<Answer, Problem> {
+async fn deliver(call: &Call<'_>, endpoint: Endpoint, record: Record) -> Result<Answer, Problem> {
+    let counter = endpoint.description().counter;
     if etag::is_current(&call.parts.headers, &record.tag) {
         let answer = tagged(Answer::not_modified(), &record.tag);
         return Ok(answer.with(CHARGED, 0));

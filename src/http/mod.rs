@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! server    sockets, time-outs, connections     limits for untrusted clients
+//! endpoint  each endpoint, described once       read by router, OpenAPI, reference, tools and metrics
 //! router    path, method, key, rate limit       -> one answer for every request
 //! search, details, options, changes, export     the endpoints
 //! mcp       the endpoints as tools for agents   one message per request or line
@@ -31,6 +32,7 @@ mod charging;
 mod cors;
 mod deadline;
 mod details;
+mod endpoint;
 mod etag;
 mod export;
 mod following;
@@ -46,6 +48,7 @@ mod openapi;
 mod options;
 mod pace;
 mod pages;
+mod parameters;
 mod principal;
 mod problem;
 mod query_pool;

@@ -20,8 +20,8 @@ use super::activity::Answered;
 use super::answer::Answer;
 use super::call::{Call, Caller};
 use super::deadline::Deadline;
+use super::endpoint::{Description, ENDPOINTS, Endpoint};
 use super::keyring::Rate;
-use super::keys::Scope;
 use super::problem::{Code, Problem};
 use super::service::{Service, Shared};
 use super::{changes, cors, details, export, mcp, options, pages, reference, request, search};
@@ -29,40 +29,8 @@ use super::{changes, cors, details, export, mcp, options, pages, reference, requ
 /// The `Allow` header of every endpoint.
 const ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD");
 
-/// Path patterns of the router, except `/`. [`Endpoint::of`] matches the path again.
-const PATHS: [&str; 11] = [
-    "/api/v1/signals",
-    "/api/v1/signals/{id}",
-    "/api/v1/companies/{slug}",
-    "/api/v1/filter-options",
-    "/api/v1/changes",
-    "/api/v1/export",
-    "/healthz",
-    "/readyz",
-    "/openapi.json",
-    "/docs",
-    "/docs/{page}",
-];
-
-/// The path of the tools for agents.
-const MCP_PATH: &str = "/mcp";
-
-/// The endpoint of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Endpoint<'p> {
-    Signals,
-    Signal(&'p str),
-    Company(&'p str),
-    FilterOptions,
-    Changes,
-    Export,
-    Health,
-    Ready,
-    OpenApi,
-    Root,
-    /// A page of the API reference.
-    Docs(&'static str),
-}
+/// What a request asks for: an endpoint, and the variable segment of its path.
+type Asked<'p> = (&'static Description, &'p str);
 
 /// An answered request.
 pub(super) struct Handled<'p> {
@@ -100,12 +68,15 @@ impl Service {
     /// not have parameters. A host that authenticates requests itself inserts a
     /// [`Principal`](super::Principal) into the extensions of each.
     pub fn router(&self) -> Router {
-        let mcp = self.0.limits.mcp.then_some(MCP_PATH);
-        let endpoints = PATHS.into_iter().chain(mcp);
-        let endpoints = endpoints.fold(Router::new(), |router, path| {
-            router.route(path, any(answer))
+        let endpoints = ENDPOINTS.iter().filter(|known| match known.endpoint {
+            Endpoint::Root => false,
+            Endpoint::Mcp => self.0.limits.mcp,
+            _ => true,
         });
-        endpoints.with_state(self.clone())
+        let router = endpoints.fold(Router::new(), |router, known| {
+            router.route(known.path, any(answer))
+        });
+        router.with_state(self.clone())
     }
 
     /// A router for a service with an address of its own: as [`router`](Self::router), but `/` redirects to
@@ -120,8 +91,8 @@ async fn answer(State(service): State<Service>, request: Request) -> Response {
     let started = Instant::now();
     let (parts, body) = request.into_parts();
     let shared = &service.0;
-    let endpoint = Endpoint::of(parts.uri.path());
-    let is_mcp = shared.limits.mcp && parts.uri.path() == MCP_PATH;
+    let asked = asked(shared, parts.uri.path());
+    let is_mcp = asked.is_some_and(|(known, _)| known.endpoint == Endpoint::Mcp);
     shared.metrics.in_flight.inc();
     let mut caller = Caller {
         request_id: request_id(),
@@ -130,7 +101,7 @@ async fn answer(State(service): State<Service>, request: Request) -> Response {
     let handled = if is_mcp {
         mcp::answer(shared, &parts, body, &mut caller).await
     } else {
-        handle(shared, &parts, endpoint, &mut caller).await
+        handle(shared, &parts, asked, &mut caller).await
     };
     shared.metrics.in_flight.dec();
     let Handled {
@@ -144,7 +115,7 @@ async fn answer(State(service): State<Service>, request: Request) -> Response {
     }
     let time = started.elapsed();
     log(shared, &parts, &caller, &note, time);
-    if is_mcp || endpoint.is_some_and(Endpoint::needs_key) {
+    if is_mcp || asked.is_some_and(|(known, _)| known.scope.is_some()) {
         let answered = Answered {
             key: caller.key.as_ref().map_or(0, |key| key.record.number),
             request_id: caller.request_id,
@@ -158,6 +129,12 @@ async fn answer(State(service): State<Service>, request: Request) -> Response {
         shared.activity.note(answered, shared.state.now());
     }
     response
+}
+
+/// The endpoint of a path, if this service has it.
+fn asked<'p>(service: &Shared, path: &'p str) -> Option<Asked<'p>> {
+    let is_served = |known: &Description| known.endpoint != Endpoint::Mcp || service.limits.mcp;
+    Endpoint::of(path).filter(|(known, _)| is_served(known))
 }
 
 /// Counts an answer in the metrics and logs it.
@@ -188,17 +165,17 @@ fn units_charged(response: &Response) -> u64 {
 async fn handle<'p>(
     service: &Arc<Shared>,
     parts: &'p Parts,
-    endpoint: Option<Endpoint<'p>>,
+    asked: Option<Asked<'p>>,
     caller: &mut Caller,
 ) -> Handled<'p> {
-    let result = answer_in_time(service, parts, endpoint, caller).await;
+    let result = answer_in_time(service, parts, asked, caller).await;
     let code = result.as_ref().err().map(|problem| problem.code.as_str());
     let response = match result {
         Ok(answer) => response_of(answer),
         Err(problem) => response_of_problem(&problem, parts, &caller.request_id),
     };
     let note = Note {
-        endpoint: endpoint.map_or("unknown", Endpoint::name),
+        endpoint: asked.map_or("unknown", |(known, _)| known.name),
         status: response.status(),
         code,
         query: parts.uri.query().map(Cow::from),
@@ -213,15 +190,11 @@ async fn handle<'p>(
 async fn answer_in_time(
     service: &Arc<Shared>,
     parts: &Parts,
-    endpoint: Option<Endpoint<'_>>,
+    asked: Option<Asked<'_>>,
     caller: &mut Caller,
 ) -> Result<Answer, Problem> {
     request::check(parts)?;
-    let endpoint = endpoint.ok_or_else(|| {
-        let base = request::base(parts);
-        let detail = format!("There is no such path; {base}/docs lists those that there are.");
-        Problem::new(Code::NotFound, detail)
-    })?;
+    let (known, segment) = asked.ok_or_else(|| no_such_path(parts))?;
     let origins = service.origins.get();
     if let Some(answer) = origins.and_then(|origins| origins.preflight(parts, &cors::API)) {
         return Ok(answer);
@@ -236,7 +209,7 @@ async fn answer_in_time(
         return Err(Problem::new(Code::InvalidRequest, "A request has no body."));
     }
     // Health checks are never refused for load: a supervisor would take the process for a broken one.
-    let permit = match endpoint {
+    let permit = match known.endpoint {
         Endpoint::Health | Endpoint::Ready => None,
         _ => Some(service.in_flight.try_acquire()),
     };
@@ -244,90 +217,45 @@ async fn answer_in_time(
         return Err(Problem::too_many_requests());
     };
     let deadline = Deadline::after(service.limits.request_time);
-    let answer = endpoint.answer(service, parts, caller, &deadline);
+    let answer = ask(service, parts, (known, segment), caller, &deadline);
     deadline.bound(answer).await
 }
 
-impl<'p> Endpoint<'p> {
-    fn of(path: &'p str) -> Option<Endpoint<'p>> {
-        let segment = |text: &'p str| (!text.is_empty() && !text.contains('/')).then_some(text);
-        match path {
-            "/api/v1/signals" => Some(Endpoint::Signals),
-            "/api/v1/filter-options" => Some(Endpoint::FilterOptions),
-            "/api/v1/changes" => Some(Endpoint::Changes),
-            "/api/v1/export" => Some(Endpoint::Export),
-            "/healthz" => Some(Endpoint::Health),
-            "/readyz" => Some(Endpoint::Ready),
-            "/openapi.json" => Some(Endpoint::OpenApi),
-            "/" => Some(Endpoint::Root),
-            "/docs" => Some(Endpoint::Docs(reference::index())),
-            _ => {
-                if let Some(id) = path.strip_prefix("/api/v1/signals/") {
-                    segment(id).map(Endpoint::Signal)
-                } else if let Some(slug) = path.strip_prefix("/api/v1/companies/") {
-                    segment(slug).map(Endpoint::Company)
-                } else {
-                    let slug = path.strip_prefix("/docs/")?;
-                    reference::page(slug).map(Endpoint::Docs)
-                }
-            }
+async fn ask(
+    service: &Arc<Shared>,
+    parts: &Parts,
+    (known, segment): Asked<'_>,
+    caller: &mut Caller,
+    deadline: &Deadline,
+) -> Result<Answer, Problem> {
+    let mut call = async || Call::authorize(service, parts, known.scope, caller, deadline).await;
+    match known.endpoint {
+        Endpoint::Signals => search::answer(&call().await?).await,
+        Endpoint::Signal => details::signal(&call().await?, segment).await,
+        Endpoint::Company => details::company(&call().await?, segment).await,
+        Endpoint::FilterOptions => options::answer(&call().await?).await,
+        Endpoint::Changes => changes::answer(&call().await?).await,
+        Endpoint::Export => export::answer(&call().await?).await,
+        Endpoint::Health => pages::health(parts),
+        Endpoint::Ready => pages::ready(service, parts).await,
+        Endpoint::OpenApi => pages::openapi(parts),
+        Endpoint::Root => pages::root(parts),
+        Endpoint::Docs => pages::docs(service, parts, reference::index()),
+        Endpoint::DocsPage => {
+            let page = reference::page(segment).ok_or_else(|| no_such_path(parts))?;
+            pages::docs(service, parts, page)
         }
+        // Answered before, since its errors are messages of its protocol.
+        Endpoint::Mcp => Err(no_such_path(parts)),
     }
+}
 
-    /// Whether the endpoint needs a key.
-    fn needs_key(self) -> bool {
-        matches!(
-            self,
-            Endpoint::Signals
-                | Endpoint::Signal(_)
-                | Endpoint::Company(_)
-                | Endpoint::FilterOptions
-                | Endpoint::Changes
-                | Endpoint::Export
-        )
-    }
-
-    /// The name of the endpoint in metrics and logs.
-    fn name(self) -> &'static str {
-        match self {
-            Endpoint::Signals => "search",
-            Endpoint::Signal(_) => "signal",
-            Endpoint::Company(_) => "company",
-            Endpoint::FilterOptions => "filter-options",
-            Endpoint::Changes => "changes",
-            Endpoint::Export => "export",
-            Endpoint::Health => "health",
-            Endpoint::Ready => "ready",
-            Endpoint::OpenApi => "openapi",
-            Endpoint::Root => "root",
-            Endpoint::Docs(_) => "docs",
-        }
-    }
-
-    async fn answer(
-        self,
-        service: &Arc<Shared>,
-        parts: &Parts,
-        caller: &mut Caller,
-        deadline: &Deadline,
-    ) -> Result<Answer, Problem> {
-        let mut call = async |scope| Call::authorize(service, parts, scope, caller, deadline).await;
-        match self {
-            Endpoint::Signals => search::answer(&call(Scope::SignalsRead).await?).await,
-            Endpoint::Signal(id) => details::signal(&call(Scope::SignalsRead).await?, id).await,
-            Endpoint::Company(slug) => {
-                details::company(&call(Scope::CompaniesRead).await?, slug).await
-            }
-            Endpoint::FilterOptions => options::answer(&call(Scope::SignalsRead).await?).await,
-            Endpoint::Changes => changes::answer(&call(Scope::SignalsRead).await?).await,
-            Endpoint::Export => export::answer(&call(Scope::SignalsRead).await?).await,
-            Endpoint::Health => pages::health(parts),
-            Endpoint::Ready => pages::ready(service, parts).await,
-            Endpoint::OpenApi => pages::openapi(parts),
-            Endpoint::Root => pages::root(parts),
-            Endpoint::Docs(html) => pages::docs(service, parts, html),
-        }
-    }
+fn no_such_path(parts: &Parts) -> Problem {
+    let detail = format!(
+        "This path does not exist; {}/docs lists the paths.",
+        request::base(parts)
+    );
+    Problem::new(Code::NotFound, detail)
 }
 
 fn response_of(answer: Answer) -> Response {

@@ -1,7 +1,8 @@
 //! The query of an export: a filter, a start, a length and a format.
 
 use crate::corpus::ExportFormat;
-use crate::query::{InvalidQuery, ParameterError, ParameterSet, QueryBuilder};
+use crate::http::endpoint::Endpoint;
+use crate::query::{InvalidQuery, ParameterError, QueryBuilder};
 use crate::{Filter, SignalId};
 
 /// The names of the parameters that only exports have.
@@ -25,8 +26,9 @@ impl ExportQuery {
     /// All errors of the query string.
     pub(super) fn parse(query_string: &str) -> Result<ExportQuery, InvalidQuery> {
         let [after_name, max_items_name, format_name] = EXPORT_NAMES;
+        let accepted = Endpoint::Export.description().search;
         let (mut builder, [after, max_items, format]) =
-            QueryBuilder::from_query_string(query_string, ParameterSet::FILTERS, EXPORT_NAMES);
+            QueryBuilder::from_query_string(query_string, accepted, EXPORT_NAMES);
         let after = value(&mut builder, after_name, after, id);
         let max_items = value(&mut builder, max_items_name, max_items, count);
         let format = value(&mut builder, format_name, format, format_of);

@@ -12,12 +12,13 @@ use serde_json::{Map, Value};
 use super::tools::{IDEMPOTENCY_KEY, Tool};
 use crate::http::changes;
 use crate::http::limits::URI_BYTES_MAX;
+use crate::http::options;
 use crate::http::problem::Problem;
 use crate::http::replay;
 use crate::query::limits::ERRORS_MAX;
-use crate::query::{ErrorCode, ParameterError, ParameterSet, list};
+use crate::query::{ErrorCode, ParameterError, list};
 use crate::text::{nearest_name, quoted};
-use crate::{FacetQuery, Query, SignalId};
+use crate::{Query, SignalId};
 
 /// The largest integer that every JSON parser keeps exact.
 const EXACT_INTEGER_MAX: f64 = 9_007_199_254_740_992.0;
@@ -45,13 +46,7 @@ impl Target {
     /// # Errors
     /// The query string is too long.
     pub(super) fn parts(&self, tool: Tool) -> Result<Parts, Problem> {
-        let path = match tool {
-            Tool::Search | Tool::Count => "/api/v1/signals",
-            Tool::Options => "/api/v1/filter-options",
-            Tool::Signal => "/api/v1/signals/",
-            Tool::Company => "/api/v1/companies/",
-            Tool::Changes => "/api/v1/changes",
-        };
+        let path = tool.endpoint().path_start();
         let separator = if self.query.is_empty() { "" } else { "?" };
         let target = format!("{path}{}{separator}{}", self.segment, self.query);
         if target.len() > URI_BYTES_MAX {
@@ -185,9 +180,7 @@ impl Reader {
 fn errors_of(tool: Tool, query: &str) -> Vec<ParameterError> {
     let invalid = match tool {
         Tool::Search | Tool::Count => Query::from_query_string(query).err(),
-        Tool::Options => {
-            FacetQuery::from_query_string(query, ParameterSet::FILTERS_WITHOUT_IDS).err()
-        }
+        Tool::Options => options::parse(query).err(),
         Tool::Changes => changes::parse(query).err(),
         Tool::Signal | Tool::Company => None,
     };

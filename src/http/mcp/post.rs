@@ -22,6 +22,7 @@ use super::tools::Tool;
 use crate::http::call::{Call, Caller};
 use crate::http::cors;
 use crate::http::deadline::Deadline;
+use crate::http::endpoint::Endpoint;
 use crate::http::limits::{MCP_DRAIN_TIME, MCP_DRAINED_BYTES_MAX, MCP_MESSAGE_BYTES_MAX};
 use crate::http::problem::Problem;
 use crate::http::replay::REPLAYED;
@@ -30,9 +31,6 @@ use crate::http::search::{CHARGED, REMAINING};
 use crate::http::service::Shared;
 use crate::http::{changes, charging, details, options, request, search};
 use crate::json::Rendering;
-
-/// The endpoint in metrics, the log and the dashboard if no tool is called.
-const ENDPOINT: &str = "mcp";
 
 type Headers = Vec<(HeaderName, HeaderValue)>;
 
@@ -242,7 +240,7 @@ async fn call_tool(
         Err(problem) => Err(problem.clone()),
     };
     let mut note = Note {
-        endpoint: tool.endpoint(),
+        endpoint: tool.recorded_name(),
         query: query.map(Into::into),
         ..Note::of_status(StatusCode::OK)
     };
@@ -265,7 +263,7 @@ async fn call_tool(
 
 /// Calls the endpoint of a tool, as a client of the API would.
 async fn ask(call: Call<'_>, tool: Tool, target: &Target) -> Result<(Outcome, Headers), Problem> {
-    call.check_scope(tool.scope())?;
+    call.check_scope(tool.endpoint().scope)?;
     let parts = target.parts(tool)?;
     let mut call = call.with_parts(&parts);
     call.wanted_rendering = Rendering::Short;
@@ -309,7 +307,7 @@ impl Reply {
             headers,
             body: Vec::new(),
             note: Note {
-                endpoint: ENDPOINT,
+                endpoint: Endpoint::Mcp.description().name,
                 ..Note::of_status(status)
             },
         }

@@ -17,8 +17,7 @@ use crate::http::problem::Problem;
 use crate::http::service::Today;
 use crate::http::{changes, details, options, search};
 use crate::json::Rendering;
-use crate::query::ParameterSet;
-use crate::{FacetQuery, Index, Query};
+use crate::{Index, Query};
 
 /// Answers messages of the Model Context Protocol, one per line, until the input ends: the tools of
 /// `POST /mcp` over an index, without keys or metering. Commits by other processes to the index's
@@ -146,10 +145,7 @@ impl Stdio {
                 search::count_body(now(self.corpus.count(&view, query.filter(), today))?)
             }
             Tool::Options => {
-                let query = FacetQuery::from_query_string(
-                    &target.query,
-                    ParameterSet::FILTERS_WITHOUT_IDS,
-                )?;
+                let query = options::parse(&target.query)?;
                 options::body(&now(self.corpus.facets(&view, &query, today))?, &query)
             }
             Tool::Signal => {

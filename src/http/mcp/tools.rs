@@ -1,16 +1,13 @@
-//! The tools: names, arguments and prices.
-//!
-//! The schemas come from the same table as the query parser and the parameters of the OpenAPI document; a
-//! test compares the two.
+//! The tools: names, arguments and prices. Scopes, counters and parameters are those of their endpoints.
 
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
-use crate::http::keys::Scope;
+use crate::http::endpoint::{self, Endpoint};
 use crate::http::metering::Counter;
-use crate::http::openapi::{FACETS, FACETS_KIND, ID_PATTERN, SINCE, is_of_changes};
-use crate::query::{PARAMETERS, Parameter, ParameterDescription, ParameterKind};
+use crate::http::parameters::{self, EndpointParameter, Location};
+use crate::query::Parameter;
 
 /// The argument that makes a repeated call free.
 pub(super) const IDEMPOTENCY_KEY: &str = "idempotencyKey";
@@ -29,73 +26,65 @@ pub(super) enum Tool {
 /// The description of a tool.
 struct Description {
     name: &'static str,
+    endpoint: Endpoint,
     /// The name in metrics, the log and the dashboard.
-    endpoint: &'static str,
+    recorded_name: &'static str,
     title: &'static str,
     text: &'static str,
-    scope: Scope,
-    /// The counter that it is charged to; for a free tool, that of the tools used next.
-    counter: Counter,
 }
 
 const DESCRIPTIONS: [Description; Tool::ALL.len()] = [
     Description {
         name: "search",
-        endpoint: "mcp search",
+        endpoint: Endpoint::Signals,
+        recorded_name: "mcp search",
         title: "Search signals",
         text: "Searches dated activities of companies, newest first. Filters are combined with AND; words \
             match exactly, without stemming. Costs one signals unit for each signal returned, so set limit \
             to what you need and call count first, which is free. Long texts are cut, and cut names them; \
             the tool signal has them whole. nextCursor is the cursor of the next page; without it there is \
             none.",
-        scope: Scope::SignalsRead,
-        counter: Counter::Signals,
     },
     Description {
         name: "count",
-        endpoint: "mcp count",
+        endpoint: Endpoint::Signals,
+        recorded_name: "mcp count",
         title: "Count signals",
         text: "The exact number of signals that match all filters, which are those of search. Free.",
-        scope: Scope::SignalsRead,
-        counter: Counter::Signals,
     },
     Description {
         name: "options",
-        endpoint: "mcp options",
+        endpoint: Endpoint::FilterOptions,
+        recorded_name: "mcp options",
         title: "List filter values",
         text: "The values that filters can take, with the number of signals that match the other filters. \
             Use it before you guess a country, an industry or a category. Name the lists that you need in \
             facets: a list named there is shown longer. Free.",
-        scope: Scope::SignalsRead,
-        counter: Counter::Signals,
     },
     Description {
         name: "signal",
-        endpoint: "mcp signal",
+        endpoint: Endpoint::Signal,
+        recorded_name: "mcp signal",
         title: "Read a signal",
         text: "One signal with its whole evidence and its company. Costs one activities unit.",
-        scope: Scope::SignalsRead,
-        counter: Counter::Activities,
     },
     Description {
         name: "company",
-        endpoint: "mcp company",
+        endpoint: Endpoint::Company,
+        recorded_name: "mcp company",
         title: "Read a company",
         text: "One company: what it does, where it is, how large it is and how many signals it has. Costs \
             one companies unit.",
-        scope: Scope::CompaniesRead,
-        counter: Counter::Companies,
     },
     Description {
         name: "changes",
-        endpoint: "mcp changes",
+        endpoint: Endpoint::Changes,
+        recorded_name: "mcp changes",
         title: "Follow changes",
         text: "What has changed since a position, under the filters of search. Without since it returns the \
             present position as next, for free; keep that and pass it as since later. Costs one signals unit \
             for each signal that was added or changed; removals are free. more says that there is more \
             already.",
-        scope: Scope::SignalsRead,
-        counter: Counter::Signals,
     },
 ];
 
@@ -131,16 +120,17 @@ impl Tool {
     }
 
     /// The name in metrics, the log and the dashboard.
-    pub(super) fn endpoint(self) -> &'static str {
-        self.description().endpoint
+    pub(super) fn recorded_name(self) -> &'static str {
+        self.description().recorded_name
     }
 
-    pub(super) fn scope(self) -> Scope {
-        self.description().scope
+    pub(super) fn endpoint(self) -> &'static endpoint::Description {
+        self.description().endpoint.description()
     }
 
+    /// The counter that it is charged to; of a free tool, that of the tools used next.
     pub(super) fn counter(self) -> Counter {
-        self.description().counter
+        self.endpoint().counter
     }
 
     /// Whether answers have texts of records, which others have written.
@@ -150,11 +140,9 @@ impl Tool {
 
     /// The required argument, if any.
     pub(super) fn required(self) -> Option<&'static str> {
-        match self {
-            Tool::Signal => Some("id"),
-            Tool::Company => Some("slug"),
-            _ => None,
-        }
+        let mut own = self.endpoint().own.iter();
+        own.find(|own| own.location == Location::Path)
+            .map(|own| own.name)
     }
 
     /// The schema of each argument, by name.
@@ -164,16 +152,16 @@ impl Tool {
         &ARGUMENTS[self as usize]
     }
 
-    /// Whether the tool takes a search parameter.
-    fn takes(self, known: &ParameterDescription) -> bool {
-        let parameter = known.parameter;
-        match self {
-            // Counting is a separate tool.
-            Tool::Search => parameter != Parameter::CountOnly,
-            Tool::Count => parameter.is_filter(),
-            Tool::Options => parameter.is_filter() && !parameter.is_of_ids(),
-            Tool::Changes => is_of_changes(known),
-            Tool::Signal | Tool::Company => false,
+    /// Whether the tool takes a parameter of its endpoint.
+    fn takes(self, parameter: EndpointParameter) -> bool {
+        match (self, parameter) {
+            (_, EndpointParameter::Own(own)) if own.location == Location::Header => {
+                own.name == parameters::REPEATED_KEY.name && self != Tool::Count
+            }
+            (Tool::Count, EndpointParameter::Search(known)) => known.parameter.is_filter(),
+            // Counting is a tool of its own.
+            (_, EndpointParameter::Search(known)) => known.parameter != Parameter::CountOnly,
+            (_, EndpointParameter::Own(_)) => true,
         }
     }
 }
@@ -201,75 +189,25 @@ pub(super) fn list() -> Value {
 }
 
 fn arguments_of(tool: Tool) -> Map<String, Value> {
-    let known = PARAMETERS.iter().filter(|known| tool.takes(known));
-    let mut arguments: Map<String, Value> = known
-        .map(|known| (known.name.to_owned(), schema(known.kind, known.description)))
-        .collect();
-    let mut add = |name: &str, schema: Value| {
-        arguments.insert(name.to_owned(), schema);
-    };
-    match tool {
-        Tool::Search => add(IDEMPOTENCY_KEY, idempotency_key()),
-        Tool::Count => {}
-        Tool::Options => {
-            let [name, meaning, _] = FACETS;
-            add(name, schema(FACETS_KIND, &format!("{meaning}.")));
-        }
-        Tool::Signal => add(
-            "id",
-            json!({"type": "string", "pattern": ID_PATTERN, "description": "The id of the signal, a text."}),
-        ),
-        Tool::Company => add(
-            "slug",
-            json!({"type": "string", "minLength": 1, "description": "The companySlug of a signal."}),
-        ),
-        Tool::Changes => {
-            let [name, _, meaning, _] = SINCE;
-            let meaning = meaning.replace('`', "");
-            add(
-                name,
-                json!({"type": "string", "minLength": 1, "description": format!("{meaning}.")}),
-            );
-            add(IDEMPOTENCY_KEY, idempotency_key());
-        }
-    }
-    arguments
+    let taken = tool.endpoint().parameters();
+    let taken = taken.filter(|&parameter| tool.takes(parameter));
+    taken
+        .map(|parameter| {
+            if parameter.location() == Location::Header {
+                return (IDEMPOTENCY_KEY.to_owned(), idempotency_key());
+            }
+            let mut schema = match parameter {
+                EndpointParameter::Search(known) => parameters::schema(known.kind),
+                EndpointParameter::Own(own) => own.values.schema(),
+            };
+            schema["description"] = json!(parameter.meaning().replace('`', ""));
+            (parameter.name().to_owned(), schema)
+        })
+        .collect()
 }
 
 fn idempotency_key() -> Value {
-    json!({
-        "type": "string", "minLength": 8, "maxLength": 128, "pattern": "^[!-~]+$",
-        "description": IDEMPOTENCY_TEXT
-    })
-}
-
-/// The schema of a parameter's values.
-fn schema(kind: ParameterKind, description: &str) -> Value {
-    let list = |items_max: Option<usize>, item: Value| {
-        let mut list = json!({"type": "array", "minItems": 1, "items": item});
-        if let Some(items) = items_max {
-            list["maxItems"] = json!(items);
-        }
-        list
-    };
-    let text = |chars: usize| json!({"type": "string", "minLength": 1, "maxLength": chars});
-    let mut schema = match kind {
-        ParameterKind::Text(chars) | ParameterKind::Cursor(chars) => text(chars),
-        ParameterKind::List { items, chars } => list(Some(items), text(chars)),
-        ParameterKind::AttributeList(chars) => list(None, text(chars)),
-        ParameterKind::IdList(items) => list(
-            Some(items),
-            json!({"type": "string", "pattern": ID_PATTERN}),
-        ),
-        ParameterKind::Choice(choices) => json!({"type": "string", "enum": choices}),
-        ParameterKind::ChoiceList { items, choices } => {
-            list(Some(items), json!({"type": "string", "enum": choices}))
-        }
-        ParameterKind::Date => json!({"type": "string", "format": "date"}),
-        ParameterKind::Amount => json!({"type": "number", "minimum": 0}),
-        ParameterKind::Number(max) => json!({"type": "integer", "minimum": 1, "maximum": max}),
-        ParameterKind::Flag => json!({"type": "boolean"}),
-    };
-    schema["description"] = json!(description.replace('`', ""));
+    let mut schema = parameters::REPEATED_KEY.values.schema();
+    schema["description"] = json!(IDEMPOTENCY_TEXT);
     schema
 }

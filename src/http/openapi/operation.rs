@@ -3,125 +3,75 @@
 use serde_json::{Map, Value, json};
 
 use super::responses;
-use crate::http::problem::Code;
+use crate::http::endpoint::{Description, Example};
+use crate::http::keys::Scope;
+use crate::http::parameters::EndpointParameter;
 
-/// One endpoint, read with GET.
-pub(super) struct Operation {
-    /// The name of the function in generated clients.
-    pub(super) id: &'static str,
-    pub(super) tag: &'static str,
-    pub(super) summary: &'static str,
-    pub(super) description: String,
-    pub(super) parameters: Vec<Value>,
-    /// The component that describes the answer.
-    pub(super) schema: &'static str,
-    pub(super) media_type: &'static str,
-    /// Other media types of the same content.
-    pub(super) other_media_types: &'static [&'static str],
-    pub(super) examples: &'static [Example],
-    /// Errors in addition to those of every endpoint that needs a key.
-    pub(super) errors: &'static [Code],
-    /// Whether the answer is metered; it then has an `ETag` and headers with the charge.
-    pub(super) is_metered: bool,
-    pub(super) needs_key: bool,
+/// The operation of an endpoint, which is read with GET.
+pub(super) fn document(endpoint: &Description, base: &str) -> Value {
+    let tag = match endpoint.scope {
+        Some(Scope::SignalsRead) => "Signals",
+        Some(Scope::CompaniesRead) => "Companies",
+        None => "Service",
+    };
+    let description = match endpoint.scope {
+        Some(_) => format!("{} Cost: {}", endpoint.description, endpoint.cost),
+        None => endpoint.description.replace("{base}", base),
+    };
+    let mut operation = json!({
+        "operationId": endpoint.operation,
+        "tags": [tag],
+        "summary": endpoint.summary,
+        "description": description,
+        "responses": responses_of(endpoint)
+    });
+    if endpoint.scope.is_none() {
+        operation["security"] = json!([]);
+    }
+    let parameters: Vec<Value> = endpoint
+        .parameters()
+        .map(EndpointParameter::document)
+        .collect();
+    if !parameters.is_empty() {
+        operation["parameters"] = Value::Array(parameters);
+    }
+    operation
 }
 
-/// A request to the sample corpus, and its answer.
-pub(super) struct Example {
-    pub(super) name: &'static str,
-    pub(super) request: &'static str,
-    pub(super) answer: &'static str,
+fn responses_of(endpoint: &Description) -> Map<String, Value> {
+    let errors = endpoint.all_errors().map(responses::reference);
+    let mut responses: Map<String, Value> = errors.collect();
+    responses.insert("200".into(), answer(endpoint));
+    if endpoint.is_revalidated() {
+        let description = "The stored answer is current; nothing is charged.";
+        responses.insert("304".into(), json!({ "description": description }));
+    }
+    responses
 }
 
-/// The errors of every endpoint that needs a key.
-const KEYED_ERRORS: [Code; 5] = [
-    Code::Unauthorized,
-    Code::Forbidden,
-    Code::RateLimited,
-    Code::Internal,
-    Code::Overloaded,
-];
-
-impl Operation {
-    /// An endpoint that needs a key.
-    pub(super) fn keyed(id: &'static str) -> Operation {
-        Operation {
-            id,
-            tag: "Service",
-            summary: "",
-            description: String::new(),
-            parameters: Vec::new(),
-            schema: "",
-            media_type: "application/json",
-            other_media_types: &[],
-            examples: &[],
-            errors: &[Code::InvalidRequest],
-            is_metered: false,
-            needs_key: true,
-        }
+fn answer(endpoint: &Description) -> Value {
+    let schema = format!("#/components/schemas/{}", endpoint.schema);
+    let mut content = json!({"schema": {"$ref": schema}});
+    if !endpoint.examples.is_empty() {
+        let examples = endpoint.examples.iter().map(example);
+        content["examples"] = Value::Object(examples.collect());
     }
-
-    /// An endpoint without a key.
-    pub(super) fn open(id: &'static str) -> Operation {
-        Operation {
-            needs_key: false,
-            ..Operation::keyed(id)
-        }
-    }
-
-    pub(super) fn document(self) -> Value {
-        let mut operation = json!({
-            "operationId": self.id,
-            "tags": [self.tag],
-            "summary": self.summary,
-            "description": self.description,
-            "responses": self.responses()
-        });
-        if !self.needs_key {
-            operation["security"] = json!([]);
-        }
-        if !self.parameters.is_empty() {
-            operation["parameters"] = Value::Array(self.parameters);
-        }
-        operation
-    }
-
-    fn responses(&self) -> Map<String, Value> {
-        let keyed_errors = KEYED_ERRORS.iter().filter(|_| self.needs_key);
-        let codes = self.errors.iter().chain(keyed_errors);
-        let mut responses: Map<String, Value> = codes.map(responses::reference).collect();
-        responses.insert("200".into(), self.answer());
-        if self.is_metered {
-            let description = "The stored answer is current; nothing is charged.";
-            responses.insert("304".into(), json!({ "description": description }));
-        }
-        responses
-    }
-
-    fn answer(&self) -> Value {
-        let schema = format!("#/components/schemas/{}", self.schema);
-        let mut content = json!({"schema": {"$ref": schema}});
-        if !self.examples.is_empty() {
-            let examples = self.examples.iter().map(Example::document);
-            content["examples"] = Value::Object(examples.collect());
-        }
-        let mut contents = json!({ self.media_type: content });
-        for media_type in self.other_media_types {
-            contents[*media_type] = json!({"schema": {"type": "string"}});
-        }
-        json!({
-            "description": "The answer.",
-            "headers": responses::answer_headers(self.needs_key, self.is_metered),
-            "content": contents
-        })
-    }
+    let same = std::iter::repeat(json!({"schema": {"type": "string"}}));
+    let contents = std::iter::once(content).chain(same);
+    let media_types = endpoint.media_types.iter().map(|&name| name.to_owned());
+    let contents: Map<String, Value> = media_types.zip(contents).collect();
+    let needs_key = endpoint.scope.is_some();
+    json!({
+        "description": "The answer.",
+        "headers": responses::answer_headers(needs_key, endpoint.is_revalidated()),
+        "content": contents
+    })
 }
 
-impl Example {
-    fn document(&self) -> (String, Value) {
-        // A test compares each with what the service answers.
-        let answer: Value = serde_json::from_str(self.answer).unwrap_or_default();
-        let example = json!({"summary": format!("GET {}", self.request), "value": answer});
-        (self.name.to_owned(), example)
-    }
+/// A test compares each with what the service answers.
+fn example(example: &Example) -> (String, Value) {
+    let answer: Value = serde_json::from_str(example.answer).unwrap_or_default();
+    let summary = format!("GET {}", example.request);
+    let document = json!({"summary": summary, "value": answer});
+    (example.name.to_owned(), document)
 }

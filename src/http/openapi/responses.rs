@@ -9,7 +9,7 @@ use crate::http::problem::Code;
 const EXAMPLES: &str = include_str!("problems.json");
 
 /// The entry of an error in the responses of an operation.
-pub(super) fn reference(code: &Code) -> (String, Value) {
+pub(super) fn reference(code: Code) -> (String, Value) {
     let status = code.status().as_str().to_owned();
     let component = format!("#/components/responses/Problem{status}");
     (status, json!({ "$ref": component }))

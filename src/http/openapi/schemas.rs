@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::ID_PATTERN;
+use crate::http::parameters::ID_PATTERN;
 use crate::http::problem::Code;
 use crate::query::{ErrorCode, Facet, Parameter, ParameterKind};
 

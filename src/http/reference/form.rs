@@ -3,6 +3,7 @@
 //! A script sends it, since a form alone cannot send a key in a header. Without scripts it stays hidden,
 //! and the lines to copy are what a reader has.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use base64::Engine;
@@ -10,6 +11,8 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
 use super::escape;
+use crate::http::endpoint::Description;
+use crate::http::parameters::{EndpointParameter, Location};
 
 /// The script of every page with a form.
 const SCRIPT: &str = include_str!("try.js");
@@ -25,18 +28,27 @@ pub(in crate::http) static CONTENT_POLICY: LazyLock<String> = LazyLock::new(|| {
 
 /// A value of a request that a reader may type.
 pub(super) struct Field {
-    pub(super) name: &'static str,
-    pub(super) location: Location,
-    pub(super) value: String,
-    pub(super) example: &'static str,
+    parameter: EndpointParameter,
+    value: String,
 }
 
-/// Where a request has a value.
-#[derive(Clone, Copy)]
-pub(super) enum Location {
-    Path,
-    Query,
-    Header,
+/// The fields of an endpoint's form, with the values of an example.
+pub(super) fn fields(endpoint: &Description, request: &str) -> Vec<Field> {
+    let (path, query) = request.split_once('?').unwrap_or((request, ""));
+    let field = |parameter: EndpointParameter| {
+        let value = match parameter.location() {
+            Location::Path => path.strip_prefix(endpoint.path_start()).map(Cow::from),
+            Location::Query => form_urlencoded::parse(query.as_bytes())
+                .find(|(name, _)| name == parameter.name())
+                .map(|(_, value)| value),
+            Location::Header => None,
+        };
+        Field {
+            parameter,
+            value: value.unwrap_or_default().into_owned(),
+        }
+    };
+    endpoint.parameters().map(field).collect()
 }
 
 /// The form of an endpoint, whose path is relative to the page. Fields without a value are folded away.
@@ -69,24 +81,17 @@ pub(super) fn html(path: &str, fields: &[Field]) -> String {
 }
 
 fn input(field: &Field) -> String {
-    let (name, location) = (field.name, field.location.as_str());
-    let required = match field.location {
-        Location::Path => " required",
-        Location::Query | Location::Header => "",
+    let parameter = field.parameter;
+    let (name, location) = (parameter.name(), parameter.location());
+    let required = if location == Location::Path {
+        " required"
+    } else {
+        ""
     };
     format!(
-        "<label>{name} <input name=\"{name}\" data-in=\"{location}\" value=\"{}\" placeholder=\"{}\"{required}></label>\n",
+        "<label>{name} <input name=\"{name}\" data-in=\"{}\" value=\"{}\" placeholder=\"{}\"{required}></label>\n",
+        location.as_str(),
         escape(&field.value),
-        escape(field.example)
+        escape(parameter.example())
     )
-}
-
-impl Location {
-    fn as_str(self) -> &'static str {
-        match self {
-            Location::Path => "path",
-            Location::Query => "query",
-            Location::Header => "header",
-        }
-    }
 }

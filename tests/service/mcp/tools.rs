@@ -1,8 +1,6 @@
 //! The tools: their schemas are those of the API, their answers short, their errors complete, and the
 //! dashboard names them.
 
-use std::collections::BTreeSet;
-
 use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
@@ -17,72 +15,30 @@ use crate::fixture::{Fixture, Settings};
 /// Bytes of a compact signal: 400 tokens at 3.2 bytes each.
 const SIGNAL_BYTES_MAX: usize = 1_280;
 
-/// The names of a tool's arguments, by the list of tools.
-fn arguments(fixture: &Fixture, tool: &str) -> BTreeSet<String> {
-    let list = fixture
-        .send_message(&message("tools/list", json!({})))
-        .json();
-    let tools = list["result"]["tools"].as_array().expect("tools").clone();
-    let tool = tools
-        .into_iter()
-        .find(|known| known["name"] == tool)
-        .expect("the tool");
-    assert_eq!(tool["inputSchema"]["additionalProperties"], false);
-    let properties = tool["inputSchema"]["properties"]
-        .as_object()
-        .expect("properties");
-    for (name, schema) in properties {
-        assert!(schema["description"].is_string(), "{name}");
-    }
-    properties.keys().cloned().collect()
-}
-
-/// The names of an endpoint's parameters, by the OpenAPI document; those of headers as tools name them.
-fn parameters(document: &Value, path: &str) -> BTreeSet<String> {
-    let parameters = document["paths"][path]["get"]["parameters"]
-        .as_array()
-        .expect("parameters");
-    let names = parameters
-        .iter()
-        .map(|parameter| parameter["name"].as_str().expect("a name"));
-    let names = names.filter(|&name| name != "If-None-Match");
-    let names = names.map(|name| {
-        if name == "Idempotency-Key" {
-            "idempotencyKey"
-        } else {
-            name
-        }
-    });
-    names.map(str::to_owned).collect()
-}
-
-#[test]
-fn tools_take_what_their_endpoints_take() {
-    let fixture = Fixture::start();
-    let document = signaldex::http::openapi_document();
-    let of_page = ["limit", "cursor", "page", "countOnly", "idempotencyKey"];
-    for (tool, path, without) in [
-        ("search", "/api/v1/signals", ["countOnly"].as_slice()),
-        ("count", "/api/v1/signals", &of_page),
-        ("options", "/api/v1/filter-options", &[]),
-        ("signal", "/api/v1/signals/{id}", &[]),
-        ("company", "/api/v1/companies/{slug}", &[]),
-        ("changes", "/api/v1/changes", &[]),
-    ] {
-        let mut expected = parameters(&document, path);
-        for name in without {
-            assert!(expected.remove(*name), "{name}");
-        }
-        assert_eq!(arguments(&fixture, tool), expected, "{tool}");
-    }
-}
-
 /// What models read of the tools is paid for in each conversation.
 #[test]
-fn the_list_of_tools_is_bounded() {
+fn the_list_of_tools_is_bounded_and_describes_each_argument() {
     let fixture = Fixture::start();
     let list = fixture.send_message(&message("tools/list", json!({})));
     assert!(list.body.len() < 24_000, "{} bytes", list.body.len());
+    let tools = list.json()["result"]["tools"].clone();
+    for (tool, expected) in tools.as_array().expect("tools").iter().zip([
+        (31, "limit"),
+        (27, "q"),
+        (26, "facets"),
+        (1, "id"),
+        (1, "slug"),
+        (30, "since"),
+    ]) {
+        let schema = &tool["inputSchema"];
+        assert_eq!(schema["additionalProperties"], false);
+        let arguments = schema["properties"].as_object().expect("arguments");
+        assert_eq!(arguments.len(), expected.0, "{}", tool["name"]);
+        assert!(arguments.contains_key(expected.1), "{}", tool["name"]);
+        for (name, schema) in arguments {
+            assert!(schema["description"].is_string(), "{name}");
+        }
+    }
 }
 
 #[test]
