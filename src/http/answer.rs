@@ -1,14 +1,51 @@
-//! A successful response before it is sent: status, body and headers.
+//! A successful response before it is sent: status, body, headers and price.
 
 use axum::body::Body;
-use axum::http::StatusCode;
-use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LOCATION, VARY,
+};
+use axum::http::{HeaderMap, StatusCode};
 
 /// A successful response.
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) body: Body,
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+    /// `None` where an answer does not say what it costs.
+    pub(super) price: Option<Price>,
+}
+
+/// What an answer was charged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Price {
+    pub(super) charged: u64,
+    /// Units left this month after the charge, if the key has a quota.
+    pub(super) remaining: Option<u64>,
+    /// Whether the answer repeats an earlier one.
+    pub(super) is_replayed: bool,
+}
+
+impl Price {
+    pub(super) const FREE: Price = Price {
+        charged: 0,
+        remaining: None,
+        is_replayed: false,
+    };
+
+    /// Adds the headers with the price.
+    pub(super) fn write(self, headers: &mut HeaderMap) {
+        let numbers = [
+            ("x-usage-charged", Some(self.charged)),
+            ("x-usage-remaining", self.remaining),
+        ];
+        for (name, number) in numbers {
+            headers.extend(number.map(|number| (HeaderName::from_static(name), number.into())));
+        }
+        if self.is_replayed {
+            let name = HeaderName::from_static("idempotency-replayed");
+            headers.insert(name, HeaderValue::from_static("true"));
+        }
+    }
 }
 
 impl Answer {
@@ -18,6 +55,7 @@ impl Answer {
             status: StatusCode::OK,
             body: body.into(),
             headers,
+            price: None,
         }
     }
 
@@ -31,6 +69,7 @@ impl Answer {
             status: StatusCode::NOT_MODIFIED,
             body: Body::empty(),
             headers: Vec::new(),
+            price: None,
         }
     }
 
@@ -57,5 +96,19 @@ impl Answer {
             self.headers.push((name, value));
         }
         self
+    }
+    /// Adds the entity tag, with which a client can revalidate the answer for free. Answers belong to one key,
+    /// so shared caches must not store them.
+    pub(super) fn tagged(self, tag: &str) -> Answer {
+        self.with(ETAG, tag)
+            .with(CACHE_CONTROL, "private, no-cache")
+            .with(VARY, "Authorization")
+    }
+
+    pub(super) fn priced(self, price: Price) -> Answer {
+        Answer {
+            price: Some(price),
+            ..self
+        }
     }
 }

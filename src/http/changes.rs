@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::answer::Answer;
+use super::answer::{Answer, Price};
 use super::asking;
 use super::call::Call;
 use super::charging::{self, Refusal};
@@ -11,7 +11,6 @@ use super::etag;
 use super::metering::Counter;
 use super::problem::{Code, Problem};
 use super::replay::{self, Attempt, IdempotencyGuard, Replay};
-use super::search::{CHARGED, priced, tagged};
 use crate::corpus::{ChangesRequest, CorpusView, RenderedChanges};
 use crate::json::Rendering;
 use crate::query::{ErrorCode, InvalidQuery, ParameterError, QueryBuilder};
@@ -45,7 +44,9 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
         request,
     };
     if etag::is_current(&call.parts.headers, &poll.tag()) {
-        return Ok(tagged(Answer::not_modified(), &poll.tag()).with(CHARGED, 0));
+        return Ok(Answer::not_modified()
+            .tagged(&poll.tag())
+            .priced(Price::FREE));
     }
     poll.deliver(replay, guard).await
 }
@@ -64,7 +65,7 @@ impl Poll<'_> {
             let found = self.find().await?;
             let (units, tag) = (found.upserts, self.tag());
             if call.is_head() || units == 0 {
-                return Ok(tagged(Answer::json(found.body), &tag).with(CHARGED, 0));
+                return Ok(Answer::json(found.body).tagged(&tag).priced(Price::FREE));
             }
             let room = call.service.room_for(found.body.len())?;
             let kept = replay.as_ref().map(|replay| replay.keep(&tag, &found.body));
@@ -72,8 +73,9 @@ impl Poll<'_> {
             let charge = charging::charge(call, Counter::Signals, units, kept, guard.as_ref());
             match charge.await {
                 Ok(charged) => {
-                    let answer = tagged(Answer::json(room.hold(found.body)), &tag);
-                    return Ok(priced(call, answer, Counter::Signals, units, charged));
+                    let price = charging::price(call, Counter::Signals, units, charged);
+                    let body = room.hold(found.body);
+                    return Ok(Answer::json(body).tagged(&tag).priced(price));
                 }
                 Err(Refusal::Left(_, _, left)) if left > 0 => {
                     self.request.upserts_max = usize::try_from(left).unwrap_or(usize::MAX);

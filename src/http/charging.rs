@@ -9,6 +9,7 @@ use std::sync::Arc;
 use time::UtcDateTime;
 use tokio::time::Instant;
 
+use super::answer::Price;
 use super::call::Call;
 use super::free_answers::FreeAnswer;
 use super::keyring::Key;
@@ -104,6 +105,16 @@ pub(super) async fn charge(
     };
     let deadline = call.deadline.of_charge();
     record(call.service, charge, guard, deadline).await
+}
+
+/// The price of an answer that was charged.
+pub(super) fn price(call: &Call<'_>, counter: Counter, units: u64, charged: Charged) -> Price {
+    let quota = call.key.record.quota(counter);
+    Price {
+        charged: if call.key.is_metered { units } else { 0 },
+        remaining: quota.map(|quota| quota.saturating_sub(charged.total)),
+        is_replayed: false,
+    }
 }
 
 /// Units to charge to a key, with the answer to keep if the request has an idempotency key.

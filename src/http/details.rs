@@ -1,13 +1,12 @@
 //! `GET /api/v1/signals/{id}` and `GET /api/v1/companies/{slug}`: one record, one unit.
 
-use super::answer::Answer;
+use super::answer::{Answer, Price};
 use super::call::Call;
 use super::charging;
 use super::endpoint::Endpoint;
 use super::etag;
 use super::problem::{Code, Problem};
 use super::request;
-use super::search::{CHARGED, priced, tagged};
 use crate::SignalId;
 use crate::query::{ErrorCode, ParameterError};
 
@@ -33,18 +32,18 @@ pub(super) async fn company(call: &Call<'_>, segment: &str) -> Result<Answer, Pr
 async fn deliver(call: &Call<'_>, endpoint: Endpoint, record: Record) -> Result<Answer, Problem> {
     let counter = endpoint.description().counter;
     if etag::is_current(&call.parts.headers, &record.tag) {
-        let answer = tagged(Answer::not_modified(), &record.tag);
-        return Ok(answer.with(CHARGED, 0));
+        let answer = Answer::not_modified().tagged(&record.tag);
+        return Ok(answer.priced(Price::FREE));
     }
     if call.is_head() {
         charging::left(call, counter).await?;
-        let answer = tagged(Answer::json(record.body), &record.tag);
-        return Ok(answer.with(CHARGED, 0));
+        let answer = Answer::json(record.body).tagged(&record.tag);
+        return Ok(answer.priced(Price::FREE));
     }
     let room = call.service.room_for(record.body.len())?;
-    let answer = tagged(Answer::json(room.hold(record.body)), &record.tag);
     let charged = charging::charge(call, counter, 1, None, None).await?;
-    Ok(priced(call, answer, counter, 1, charged))
+    let answer = Answer::json(room.hold(record.body)).tagged(&record.tag);
+    Ok(answer.priced(charging::price(call, counter, 1, charged)))
 }
 
 async fn find_signal(call: &Call<'_>, id: SignalId) -> Result<Record, Problem> {

@@ -4,13 +4,11 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::HeaderMap;
-use axum::http::header::HeaderName;
 use sha2::{Digest, Sha256};
 
-use super::answer::Answer;
+use super::answer::{Answer, Price};
 use super::call::Call;
 use super::problem::{Code, Problem};
-use super::search::{CHARGED, tagged};
 use super::service::Shared;
 use super::state::{ExportName, KeptFull, NewReplay, StoredReplay};
 use super::{charging, etag};
@@ -20,8 +18,6 @@ use crate::query::{ErrorCode, ParameterError};
 pub(crate) const HEADER: &str = "idempotency-key";
 /// The name of the header in messages.
 pub(super) const SHOWN_NAME: &str = "Idempotency-Key";
-/// Marks an answer as a repetition.
-pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 const KEY_REUSED: &str = "This Idempotency-Key was used with other parameters within the last 24 hours; choose a new one.";
 /// Length of an idempotency key, in characters.
 const LENGTHS: std::ops::RangeInclusive<usize> = 8..=128;
@@ -123,11 +119,11 @@ impl Replay {
             let room = call.service.room_for(stored.body.len())?;
             Answer::json(room.hold(stored.body))
         };
-        Ok(Attempt::Repeated(
-            tagged(answer, &stored.etag)
-                .with(CHARGED, 0)
-                .with(REPLAYED, "true"),
-        ))
+        let price = Price {
+            is_replayed: true,
+            ..Price::FREE
+        };
+        Ok(Attempt::Repeated(answer.tagged(&stored.etag).priced(price)))
     }
 
     /// Reserves the idempotency key of an export. Also returns why nothing more can be kept, if so, unless nothing

@@ -47,6 +47,8 @@ pub(super) struct Note<'p> {
     /// The problem code, if the request was refused.
     pub(super) code: Option<&'static str>,
     pub(super) query: Option<Cow<'p, str>>,
+    /// Units charged before the first byte.
+    pub(super) charged: u64,
 }
 
 impl Note<'_> {
@@ -56,6 +58,7 @@ impl Note<'_> {
             status,
             code: None,
             query: None,
+            charged: 0,
         }
     }
 }
@@ -123,7 +126,7 @@ async fn answer(State(service): State<Service>, request: Request) -> Response {
             status: note.status.as_u16(),
             code: note.code,
             time,
-            charged: units_charged(&response),
+            charged: note.charged,
             query: note.query.as_deref(),
         };
         shared.activity.note(answered, shared.state.now());
@@ -154,13 +157,6 @@ fn log(service: &Shared, parts: &Parts, caller: &Caller, note: &Note<'_>, time: 
     );
 }
 
-/// The units charged for an answer, from its headers.
-fn units_charged(response: &Response) -> u64 {
-    let units = response.headers().get(search::CHARGED);
-    let units = units.and_then(|units| units.to_str().ok());
-    units.and_then(|units| units.parse().ok()).unwrap_or(0)
-}
-
 /// Answers a request to any endpoint of the API.
 async fn handle<'p>(
     service: &Arc<Shared>,
@@ -170,6 +166,7 @@ async fn handle<'p>(
 ) -> Handled<'p> {
     let result = answer_in_time(service, parts, asked, caller).await;
     let code = result.as_ref().err().map(|problem| problem.code.as_str());
+    let price = result.as_ref().ok().and_then(|answer| answer.price);
     let response = match result {
         Ok(answer) => response_of(answer),
         Err(problem) => response_of_problem(&problem, parts, &caller.request_id),
@@ -179,6 +176,7 @@ async fn handle<'p>(
         status: response.status(),
         code,
         query: parts.uri.query().map(Cow::from),
+        charged: price.map_or(0, |price| price.charged),
     };
     Handled {
         response,
@@ -262,6 +260,9 @@ fn response_of(answer: Answer) -> Response {
     let mut response = Response::new(answer.body);
     *response.status_mut() = answer.status;
     response.headers_mut().extend(answer.headers);
+    if let Some(price) = answer.price {
+        price.write(response.headers_mut());
+    }
     response
 }
 

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::http::header::{CACHE_CONTROL, ETAG, HeaderName, VARY};
-
-use super::answer::Answer;
+use super::answer::{Answer, Price};
 use super::asking;
 use super::call::Call;
 use super::charging::{self, Refusal};
@@ -12,16 +10,13 @@ use super::etag;
 use super::metering::Counter;
 use super::problem::Problem;
 use super::replay::{self, Attempt, IdempotencyGuard, Replay};
-use super::state::{Charged, NewReplay};
+use super::state::NewReplay;
 use super::unsent::Room;
-use crate::Query;
 use crate::corpus::{CorpusView, RenderedPage};
 use crate::json::{Data, Rendering, SearchData};
 use crate::query::limits::PAGE_BYTES_MAX;
 use crate::query::{Cursor, ErrorCode, Parameter, ParameterError, Start};
-
-pub(super) const CHARGED: HeaderName = HeaderName::from_static("x-usage-charged");
-pub(super) const REMAINING: HeaderName = HeaderName::from_static("x-usage-remaining");
+use crate::{Filter, Query};
 
 /// A page before it is charged.
 struct Page {
@@ -66,8 +61,8 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
         rendering: call.rendering(replay.as_ref()),
     };
     match prepare(&search).await? {
-        Outcome::NotModified(tag) => Ok(tagged(Answer::not_modified(), &tag).with(CHARGED, 0)),
-        Outcome::Count(body, tag) => Ok(tagged(Answer::json(body), &tag).with(CHARGED, 0)),
+        Outcome::NotModified(tag) => Ok(Answer::not_modified().tagged(&tag).priced(Price::FREE)),
+        Outcome::Count(body, tag) => Ok(Answer::json(body).tagged(&tag).priced(Price::FREE)),
         Outcome::Page(page) => deliver(&search, page, replay, guard.map(Arc::new)).await,
     }
 }
@@ -84,7 +79,7 @@ async fn deliver(
         if let Some(left) = charging::left(call, Counter::Signals).await? {
             page.cut(search, left);
         }
-        return Ok(page.into_answer(None).with(CHARGED, 0));
+        return Ok(page.into_answer(None).priced(Price::FREE));
     }
     let room = call.service.room_for(page.found.answer.byte_count())?;
     // The loop ends because each attempt charges fewer units than the previous one.
@@ -98,7 +93,7 @@ async fn deliver(
         match charge.await {
             Ok(charged) => {
                 let answer = page.into_answer(Some(room));
-                return Ok(priced(call, answer, Counter::Signals, units, charged));
+                return Ok(answer.priced(charging::price(call, Counter::Signals, units, charged)));
             }
             Err(Refusal::Left(_, _, left)) if left > 0 => page.cut(search, left),
             Err(refusal) => return Err(refusal.into()),
@@ -129,7 +124,7 @@ impl Page {
             Some(room) => Answer::json(room.hold(body)),
             None => Answer::json(body),
         };
-        tagged(answer, &self.tag)
+        answer.tagged(&self.tag)
     }
 
     /// The answer to store under an idempotency key.
@@ -167,31 +162,6 @@ pub(super) fn body(found: RenderedPage) -> Vec<u8> {
     found.answer.finish(next_cursor.as_deref())
 }
 
-/// Adds the headers with the charge.
-pub(super) fn priced(
-    call: &Call<'_>,
-    answer: Answer,
-    counter: Counter,
-    units: u64,
-    charged: Charged,
-) -> Answer {
-    let units = if call.key.is_metered { units } else { 0 };
-    let answer = answer.with(CHARGED, units);
-    match call.key.record.quota(counter) {
-        Some(quota) => answer.with(REMAINING, quota.saturating_sub(charged.total)),
-        None => answer,
-    }
-}
-
-/// Adds the entity tag, with which a client can revalidate the answer for free. Answers belong to one key, so
-/// shared caches must not store them.
-pub(super) fn tagged(answer: Answer, tag: &str) -> Answer {
-    answer
-        .with(ETAG, tag)
-        .with(CACHE_CONTROL, "private, no-cache")
-        .with(VARY, "Authorization")
-}
-
 async fn prepare(search: &Search<'_>) -> Result<Outcome, Problem> {
     let (call, query) = (search.call, search.query);
     let tag = tag(search, None);
@@ -199,7 +169,8 @@ async fn prepare(search: &Search<'_>) -> Result<Outcome, Problem> {
         return Ok(Outcome::NotModified(tag));
     }
     if query.count_only() {
-        return Ok(Outcome::Count(count(search).await?, tag));
+        let count = count(call, search.view, query.filter()).await?;
+        return Ok(Outcome::Count(count_body(count)?, tag));
     }
     call.expect_charge();
     let found = asking::page(call, search.view, query, search.rendering).await?;
@@ -208,14 +179,16 @@ async fn prepare(search: &Search<'_>) -> Result<Outcome, Problem> {
     Ok(Outcome::Page(Page { found, tag }))
 }
 
-async fn count(search: &Search<'_>) -> Result<Vec<u8>, Problem> {
-    let Search {
-        call, view, query, ..
-    } = search;
+/// The number of matches, which is a free answer.
+pub(super) async fn count(
+    call: &Call<'_>,
+    view: &Arc<CorpusView>,
+    filter: &Filter,
+) -> Result<u64, Problem> {
     let free = charging::take_free(call).await?;
-    let body = count_body(asking::count(call, view, query.filter()).await?)?;
+    let count = asking::count(call, view, filter).await?;
     charging::count_free(call, free);
-    Ok(body)
+    Ok(count)
 }
 
 pub(super) fn count_body(count: u64) -> Result<Vec<u8>, Problem> {

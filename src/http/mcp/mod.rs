@@ -2,7 +2,7 @@
 //! input and output.
 //!
 //! A tool call uses the same endpoints as the API. Its arguments become an API request, which the
-//! endpoint answers under the caller's key, with the same scopes, limits and charges; the body is then
+//! endpoint answers under the caller's key, with the same scopes, limits and charges; what it found is then
 //! shortened for a model.
 //!
 //! ```text
@@ -12,7 +12,7 @@
 //! arguments  arguments -> request of the endpoint
 //! post       POST /mcp                             keys, limits, one answer for each message
 //! stdio      lines over an index of this process   unmetered
-//! compact    body of the endpoint -> short answer
+//! compact    what the endpoint found -> short answer
 //! outcome    answer or problem -> result of a call
 //! ```
 //!

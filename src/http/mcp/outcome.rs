@@ -5,7 +5,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use super::arguments::Target;
-use super::compact::{self, Usage, json_bytes};
+use super::compact::{self, Found, Usage, json_bytes};
 use super::protocol::{Era, complete};
 use super::tools::{IDEMPOTENCY_KEY, Tool};
 use crate::http::problem::{Code, Problem};
@@ -32,14 +32,14 @@ impl Outcome {
     /// The outcome of a successful answer.
     ///
     /// # Errors
-    /// The body does not have the form of the endpoint's answers.
-    pub(super) fn of_body(
+    /// As [`compact::answer`].
+    pub(super) fn of_found(
         tool: Tool,
         target: &Target,
-        body: &[u8],
+        found: &Found,
         usage: Option<Usage>,
     ) -> Result<Outcome, Problem> {
-        let text = compact::answer(tool, body, target.names_lists(), usage);
+        let text = compact::answer(tool, found, target.names_lists(), usage);
         let text = text.map_err(|error| Problem::internal(&error))?;
         let structured = RawValue::from_string(text.clone());
         Ok(Outcome {

@@ -14,20 +14,20 @@ use axum::response::Response;
 use serde_json::{Map, Value};
 
 use super::arguments::{self, Target};
-use super::compact::Usage;
+use super::compact::{Found, Usage};
 use super::message::{self, Message, Request, RpcError};
 use super::outcome::Outcome;
 use super::protocol::{self, Era, Transport, Wanted};
 use super::tools::Tool;
+use crate::Query;
+use crate::http::answer::Price;
 use crate::http::call::{Call, Caller};
 use crate::http::cors;
 use crate::http::deadline::Deadline;
 use crate::http::endpoint::Endpoint;
 use crate::http::limits::{MCP_DRAIN_TIME, MCP_DRAINED_BYTES_MAX, MCP_MESSAGE_BYTES_MAX};
 use crate::http::problem::Problem;
-use crate::http::replay::REPLAYED;
 use crate::http::router::{Handled, Note};
-use crate::http::search::{CHARGED, REMAINING};
 use crate::http::service::Shared;
 use crate::http::{changes, charging, details, options, request, search};
 use crate::json::Rendering;
@@ -38,6 +38,7 @@ type Headers = Vec<(HeaderName, HeaderValue)>;
 struct Reply {
     status: StatusCode,
     headers: Headers,
+    price: Option<Price>,
     body: Vec<u8>,
     note: Note<'static>,
 }
@@ -244,59 +245,75 @@ async fn call_tool(
         query: query.map(Into::into),
         ..Note::of_status(StatusCode::OK)
     };
-    let (outcome, headers) = match asked {
-        Ok((outcome, headers)) => (outcome, headers),
+    let (outcome, price) = match asked {
+        Ok((outcome, price)) => (outcome, Some(price)),
         Err(problem) => {
             note.status = problem.code.status();
             note.code = Some(problem.code.as_str());
             let logged = note.status.is_server_error().then_some(request_id.as_str());
-            (Outcome::of_problem(&problem, logged), Vec::new())
+            (Outcome::of_problem(&problem, logged), None)
         }
     };
+    note.charged = price.map_or(0, |price| price.charged);
     let reply = Reply::of_result(message::result_message(id, &outcome.result(era)));
     Reply {
-        headers,
+        price,
         note,
         ..reply
     }
 }
 
 /// Calls the endpoint of a tool, as a client of the API would.
-async fn ask(call: Call<'_>, tool: Tool, target: &Target) -> Result<(Outcome, Headers), Problem> {
+async fn ask(call: Call<'_>, tool: Tool, target: &Target) -> Result<(Outcome, Price), Problem> {
     call.check_scope(tool.endpoint().scope)?;
     let parts = target.parts(tool)?;
     let mut call = call.with_parts(&parts);
     call.wanted_rendering = Rendering::Short;
-    let answer = match tool {
-        Tool::Search | Tool::Count => search::answer(&call).await,
-        Tool::Options => options::answer(&call).await,
-        Tool::Signal => details::signal(&call, &target.segment).await,
-        Tool::Company => details::company(&call, &target.segment).await,
-        Tool::Changes => changes::answer(&call).await,
-    }?;
-    let usage = usage(&call, tool, &answer.headers).await;
-    let body = to_bytes(answer.body, usize::MAX).await;
-    let body = body.map_err(|error| Problem::internal(&error))?;
-    let outcome = Outcome::of_body(tool, target, &body, Some(usage))?;
-    let mut headers = answer.headers;
-    headers.retain(|(name, _)| [CHARGED, REMAINING, REPLAYED].contains(name));
-    Ok((outcome, headers))
+    let (found, price) = find(&call, tool, target).await?;
+    let usage = usage(&call, tool, price).await;
+    let outcome = Outcome::of_found(tool, target, &found, Some(usage))?;
+    Ok((outcome, price))
 }
 
-/// The charge for an answer, from its headers, and the units left of the key's quota.
-async fn usage(call: &Call<'_>, tool: Tool, headers: &Headers) -> Usage {
-    let find = |name: HeaderName| headers.iter().find(|(known, _)| *known == name);
-    let number = |name| find(name)?.1.to_str().ok()?.parse().ok();
-    let remaining = match number(REMAINING) {
+/// What the endpoint of a tool finds, and what it charges.
+async fn find(call: &Call<'_>, tool: Tool, target: &Target) -> Result<(Found, Price), Problem> {
+    let answer = match tool {
+        Tool::Search => search::answer(call).await,
+        Tool::Count => {
+            let query = Query::from_query_string(call.query())?;
+            let view = call.service.corpus.trusted_view()?;
+            let count = search::count(call, &view, query.filter()).await?;
+            return Ok((Found::Count(count), Price::FREE));
+        }
+        Tool::Options => {
+            let (options, free) = options::find(call).await?;
+            charging::count_free(call, free);
+            return Ok((Found::Options(Box::new(options)), Price::FREE));
+        }
+        Tool::Signal => details::signal(call, &target.segment).await,
+        Tool::Company => details::company(call, &target.segment).await,
+        Tool::Changes => changes::answer(call).await,
+    }?;
+    let body = to_bytes(answer.body, usize::MAX).await;
+    let body = body.map_err(|error| Problem::internal(&error))?;
+    Ok((
+        Found::Body(body.into()),
+        answer.price.unwrap_or(Price::FREE),
+    ))
+}
+
+/// The usage of a call: its price, and the units left of the key's quota.
+async fn usage(call: &Call<'_>, tool: Tool, price: Price) -> Usage {
+    let remaining = match price.remaining {
         Some(remaining) => Some(remaining),
         // The answer may already be paid for, so failing to read the quota is not an error.
         None => charging::unused(call, tool.counter()).await.ok().flatten(),
     };
     Usage {
-        charged: number(CHARGED).unwrap_or(0),
+        charged: price.charged,
         unit: tool.counter().as_str(),
         remaining,
-        replayed: find(REPLAYED).is_some(),
+        replayed: price.is_replayed,
     }
 }
 
@@ -305,6 +322,7 @@ impl Reply {
         Reply {
             status,
             headers,
+            price: None,
             body: Vec::new(),
             note: Note {
                 endpoint: Endpoint::Mcp.description().name,
@@ -347,6 +365,9 @@ impl Reply {
                 .into_iter()
                 .map(|(name, value)| (Some(name), value)),
         );
+        if let Some(price) = self.price {
+            price.write(headers);
+        }
         if has_body {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }

@@ -7,12 +7,14 @@ use std::task::{Context, Poll, Waker};
 use time::{Date, UtcDateTime};
 
 use super::arguments::{self, Target};
+use super::compact::Found;
 use super::message::{self, INVALID_REQUEST, Message, Request, RpcError};
 use super::outcome::Outcome;
 use super::protocol::{self, Era, Transport, Wanted};
 use super::tools::Tool;
 use crate::corpus::{ChangesRequest, Corpus, CorpusFuture, LocalCorpus};
 use crate::http::limits::MCP_MESSAGE_BYTES_MAX;
+use crate::http::options::Options;
 use crate::http::problem::Problem;
 use crate::http::service::Today;
 use crate::http::{changes, details, options, search};
@@ -126,35 +128,38 @@ impl Stdio {
                 "the index cannot be followed"
             );
         }
-        let body = self.ask(tool, &target)?;
-        Outcome::of_body(tool, &target, &body, None)
+        Outcome::of_found(tool, &target, &self.ask(tool, &target)?, None)
     }
 
-    /// The body of the answer of the tool's endpoint.
-    fn ask(&self, tool: Tool, target: &Target) -> Result<Vec<u8>, Problem> {
+    /// What the tool's endpoint would find.
+    fn ask(&self, tool: Tool, target: &Target) -> Result<Found, Problem> {
         let view = self.corpus.trusted_view()?;
         let today = self.today();
-        match tool {
+        let body = match tool {
             Tool::Search => {
                 let query = Query::from_query_string(&target.query)?;
                 let page = self.corpus.page(&view, &query, today, Rendering::Short);
-                Ok(search::body(search::without_gap(now(page)?, &query)?))
+                search::body(search::without_gap(now(page)?, &query)?)
             }
             Tool::Count => {
                 let query = Query::from_query_string(&target.query)?;
-                search::count_body(now(self.corpus.count(&view, query.filter(), today))?)
+                let count = now(self.corpus.count(&view, query.filter(), today))?;
+                return Ok(Found::Count(count));
             }
             Tool::Options => {
                 let query = options::parse(&target.query)?;
-                options::body(&now(self.corpus.facets(&view, &query, today))?, &query)
+                let counts = now(self.corpus.facets(&view, &query, today))?;
+                let facets = query.facets;
+                let options = Box::new(Options { counts, facets });
+                return Ok(Found::Options(options));
             }
             Tool::Signal => {
                 let id = details::parse_id(&target.segment)?;
-                now(self.corpus.signal(&view, id))?.ok_or_else(details::no_signal)
+                now(self.corpus.signal(&view, id))?.ok_or_else(details::no_signal)?
             }
             Tool::Company => {
                 let slug = crate::http::request::decode_segment(&target.segment)?;
-                now(self.corpus.company(&view, &slug))?.ok_or_else(details::no_company)
+                now(self.corpus.company(&view, &slug))?.ok_or_else(details::no_company)?
             }
             Tool::Changes => {
                 let request = ChangesRequest {
@@ -162,9 +167,10 @@ impl Stdio {
                     ..changes::parse(&target.query)?
                 };
                 let found = now(self.corpus.changes(&view, &request, today))?;
-                Ok(found.map_err(changes::refused)?.body)
+                found.map_err(changes::refused)?.body
             }
-        }
+        };
+        Ok(Found::Body(body))
     }
 
     fn today(&self) -> Date {

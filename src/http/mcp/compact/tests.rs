@@ -4,11 +4,16 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::http::options;
+use crate::{Company, IndexBuilder, Signal, SignalId};
+
+const URL_BYTES_MAX: usize = 250;
 
 /// The answer of a search that found this signal.
 fn compacted(signal: &Value) -> Value {
     let body = json!({"data": {"items": [signal], "nextCursor": null}}).to_string();
-    let answer = answer(Tool::Search, body.as_bytes(), false, None).expect("a page");
+    let found = Found::Body(body.into_bytes());
+    let answer = answer(Tool::Search, &found, false, None).expect("a page");
     serde_json::from_str(&answer).expect("JSON")
 }
 
@@ -53,7 +58,7 @@ fn long_evidence_is_cut_and_says_so() {
 
 #[test]
 fn addresses_are_whole_or_left_out() {
-    for (length, is_shown) in [(ADDRESS_BYTES_MAX, true), (ADDRESS_BYTES_MAX + 1, false)] {
+    for (length, is_shown) in [(URL_BYTES_MAX, true), (URL_BYTES_MAX + 1, false)] {
         let mut signal = signal();
         signal["activityUrl"] = json!("u".repeat(length));
         let shown = &compacted(&signal)["signals"][0];
@@ -62,25 +67,41 @@ fn addresses_are_whole_or_left_out() {
     }
 }
 
+/// The options of an index whose companies are each in a country of its own, the first one twice.
+fn options(countries: usize, names_lists: bool) -> String {
+    let mut builder = IndexBuilder::in_memory();
+    for number in 0..countries {
+        let slug = format!("company-{number}");
+        let mut company = Company::new(&*slug, "Acme");
+        company.country = Some(format!("Country {number:04}").into());
+        builder.add_company(&company).expect("added");
+        let copies = if number == 0 { 2 } else { 1 };
+        for copy in 0..copies {
+            let id = SignalId::new((2 * number + copy + 1) as u64).expect("in range");
+            let signal = Signal::new(id, &*slug, "Acme hires");
+            builder.add_signal(&signal).expect("added");
+        }
+    }
+    let index = builder.finish().expect("an index");
+    let query = options::parse("facets=countries").expect("a query");
+    let today = crate::sample::AS_OF;
+    let counts = index
+        .snapshot()
+        .facets_of(&query.filter, today, &query.facets);
+    let found = Found::Options(Box::new(Options {
+        counts,
+        facets: query.facets,
+    }));
+    answer(Tool::Options, &found, names_lists, None).expect("options")
+}
+
 #[test]
 fn lists_of_options_are_cut_where_they_are_long() {
-    let values = |n: usize| -> Vec<Value> {
-        (0..n)
-            .map(|n| json!({"value": format!("v{n:04}"), "count": 9_000 - n}))
-            .collect()
-    };
     for (names_lists, max) in [(false, VALUES_MAX), (true, NAMED_VALUES_MAX)] {
         for (n, more) in [(max, json!({})), (max + 1, json!({"countries": 1}))] {
-            let body = json!({"data": {"countries": values(n)}}).to_string();
-            let answer =
-                answer(Tool::Options, body.as_bytes(), names_lists, None).expect("options");
-            let answer: Value = serde_json::from_str(&answer).expect("JSON");
-            assert_eq!(
-                answer["options"]["countries"]
-                    .as_object()
-                    .map(|list| list.len()),
-                Some(max)
-            );
+            let answer: Value = serde_json::from_str(&options(n, names_lists)).expect("JSON");
+            let countries = answer["options"]["countries"].as_object();
+            assert_eq!(countries.map(|list| list.len()), Some(max));
             assert_eq!(answer["more"], more);
         }
     }
@@ -88,11 +109,9 @@ fn lists_of_options_are_cut_where_they_are_long() {
 
 #[test]
 fn options_keep_their_order() {
-    let body = br#"{"data":{"categories":[{"id":"b","count":9},{"id":"a","count":2}]}}"#;
-    let answer = answer(Tool::Options, body, true, None).expect("options");
     assert_eq!(
-        answer,
-        r#"{"options":{"categories":{"b":9,"a":2}},"more":{}}"#
+        options(2, true),
+        r#"{"options":{"countries":{"Country 0000":2,"Country 0001":1}},"more":{}}"#
     );
 }
 
