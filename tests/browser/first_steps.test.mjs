@@ -43,9 +43,10 @@ test("first start, first key, first answer, revoked", async () => {
   assert.equal((await answer.json()).data.items.length, 7);
 
   await page.getByRole("link", { name: "Usage" }).click();
-  assert.match(await page.locator(".legend").innerText(), /First client <b> 7/);
-  assert.equal(await page.locator(".chart .wide svg rect").count(), 1);
-  assert.match(await page.locator("tbody").first().innerText(), /First client <b>[\s\S]*7/);
+  const months = page.getByRole("region", { name: "Table of usage" }).locator("tbody tr");
+  assert.equal(await months.count(), 12);
+  assert.match(await months.first().innerText(), /^\d{4}-\d{2}\s+7/);
+  assert.match(await page.locator("details tbody").first().innerText(), /First client <b>[\s\S]*7/);
   await assertAccessible(page, "usage");
 
   await page.getByRole("link", { name: "Slow queries" }).click();

@@ -19,6 +19,12 @@ pub(super) fn grouped(number: u64) -> String {
     text
 }
 
+/// A part in percent of a whole, at most 100.
+pub(super) fn percent(part: u64, whole: u64) -> u64 {
+    let percent = u128::from(part) * 100 / u128::from(whole.max(1));
+    percent.min(100) as u64
+}
+
 /// An amount of money, with decimals only if it has a fraction.
 pub(super) fn amount(amount: f64) -> String {
     let whole = amount.trunc();

@@ -7,14 +7,12 @@
 //! overview  keys  usage  requests                pages over the state and recent activity
 //! slow  storage                                  pages over the index
 //! search    every filter, results, records       searches the index directly, unmetered
-//! chart     bar charts as SVG
 //! layout    shared layout                        templates/ and assets/, embedded
 //! ```
 //!
 //! Pages are rendered on the threads for blocking work, so that they never delay a client's request.
 
 mod assets;
-mod chart;
 mod figures;
 mod form;
 mod guard;

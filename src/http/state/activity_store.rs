@@ -3,6 +3,7 @@
 use rusqlite::params;
 use time::{Date, Duration};
 
+use super::number::{Number, number};
 use super::{State, StateError};
 
 /// Retention: a year and a month, so that a month can be compared with the same month of the previous
@@ -52,7 +53,13 @@ impl State {
             )?;
             for NewRequests { by, requests } in requests {
                 let day = by.day.to_julian_day();
-                add.execute(params![day, by.key, by.endpoint, by.status, requests])?;
+                add.execute(params![
+                    day,
+                    by.key,
+                    by.endpoint,
+                    by.status,
+                    Number(*requests)
+                ])?;
             }
             drop(add);
             let oldest = today.saturating_sub(DAYS_KEPT).to_julian_day();
@@ -77,7 +84,7 @@ impl State {
                     key: id.zip(name),
                     endpoint: row.get(3)?,
                     status: row.get(4)?,
-                    requests: row.get(5)?,
+                    requests: number(row, 5)?,
                 })
             })?;
             Ok(lines.collect::<rusqlite::Result<_>>()?)

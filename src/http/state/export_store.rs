@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::kept_store::{KeptBatch, row_bytes};
 use super::leb128;
+use super::number::Number;
 use super::replay_store::{self, LIFETIME_SECONDS};
 use super::{ChargeError, NewReplay, State, StateError};
 use crate::SignalId;
@@ -164,7 +165,7 @@ impl ExportCharge {
             stored(slice.oldest),
             key,
             now,
-            bytes,
+            Number(bytes),
             slice.deltas
         ])?;
         kept.add(*key, now, bytes);

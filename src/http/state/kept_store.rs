@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, params};
 
+use super::number::{Number, number};
 use super::replay_store::LIFETIME_SECONDS;
 use super::{State, StateError};
 
@@ -197,12 +198,15 @@ pub(super) fn remove_expired(
 ) -> rusqlite::Result<bool> {
     for (find, delete) in EXPIRIES {
         let mut oldest = connection.prepare_cached(find)?;
-        let mut rows = oldest.query(params![now - LIFETIME_SECONDS, removal.count_max as u64])?;
+        let mut rows = oldest.query(params![
+            now - LIFETIME_SECONDS,
+            Number(removal.count_max as u64)
+        ])?;
         let mut expired = Vec::new();
         while removal.bytes_max > 0
             && let Some(row) = rows.next()?
         {
-            let bytes: u64 = row.get(3)?;
+            let bytes = number(row, 3)?;
             kept.subtract(row.get(1)?, row.get(2)?, bytes);
             expired.push(row.get::<_, i64>(0)?);
             removal.count_max -= 1;

@@ -5,6 +5,7 @@ use rusqlite::{Connection, named_params};
 use time::UtcDateTime;
 
 use super::key_store::{COLUMNS, read};
+use super::number::{counts, number};
 use super::{State, StateError};
 use crate::http::keys::{KeyRecord, KeyStatus};
 use crate::http::metering::{Counter, Counts, Month};
@@ -108,8 +109,8 @@ impl State {
             let sql = format!(
                 "{WANTED} SELECT (SELECT count(*) FROM wanted), (SELECT count(*) FROM keys)"
             );
-            let (count, all): (u64, u64) =
-                connection.query_row(&sql, known, |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let (count, all) =
+                connection.query_row(&sql, known, |row| Ok((number(row, 0)?, number(row, 1)?)))?;
             let last = count.div_ceil(wanted.rows).max(1);
             let page = wanted.page.clamp(1, last);
             let sql = format!(
@@ -122,8 +123,7 @@ impl State {
             let mut statement = connection.prepare(&sql)?;
             let keys = statement.query_map(known, |row| {
                 let (_, key) = self.with_trial(read(row)?);
-                let counts = [row.get(15)?, row.get(16)?, row.get(17)?, row.get(18)?];
-                Ok((key, counts))
+                Ok((key, counts(row, 15)?))
             })?;
             Ok(KeyPage {
                 keys: keys.collect::<rusqlite::Result<_>>()?,

@@ -6,6 +6,7 @@ use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, Transaction, params, params_from_iter};
 use time::UtcDateTime;
 
+use super::number::number;
 use super::{State, StateError};
 use crate::http::keys::{self, ApiKey, KeyHash, KeyRecord, NewKey, Scopes};
 use crate::http::metering::Quotas;
@@ -51,7 +52,7 @@ impl State {
         self.with(|connection| {
             let change = self.begin(connection)?;
             let others = "SELECT count(*) FROM keys WHERE id <> ?1";
-            let others: u64 = change.query_row(others, [TRIAL_ID], |row| row.get(0))?;
+            let others = change.query_row(others, [TRIAL_ID], |row| number(row, 0))?;
             if others > 0 {
                 return Err(StateError::invalid(format!(
                     "the state file {path} has other keys, and the sample is not served to them: \

@@ -14,6 +14,7 @@ mod kept_store;
 mod key_pages;
 mod key_store;
 mod leb128;
+mod number;
 mod pace;
 mod readers;
 mod replay_store;

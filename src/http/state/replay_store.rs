@@ -10,6 +10,7 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::kept_store::{KeptBatch, row_bytes};
+use super::number::{Number, number};
 use super::{ChargeError, State, StateError};
 
 /// How long an answer can be repeated, in seconds.
@@ -123,9 +124,9 @@ impl NewReplay {
             self.parameters,
             now,
             self.etag,
-            self.length,
+            Number(self.length),
             self.body,
-            self.bytes
+            Number(self.bytes)
         ];
         Ok(statement.execute(values)? == 1)
     }
@@ -157,7 +158,7 @@ pub(super) fn find(
     let oldest = now - LIFETIME_SECONDS;
     let stored = statement.query_row(params![key, name, oldest], |row| {
         let compressed: Vec<u8> = row.get(3)?;
-        let body = decompress(&compressed, row.get(2)?).ok_or_else(|| damaged("answer"))?;
+        let body = decompress(&compressed, number(row, 2)?).ok_or_else(|| damaged("answer"))?;
         Ok(StoredReplay {
             parameters: row.get(0)?,
             etag: row.get(1)?,
@@ -196,7 +197,7 @@ fn remove_if_expired(
     )?;
     let expired = now - LIFETIME_SECONDS;
     let removed = statement.query_row(params![key, name, expired], |row| {
-        Ok((row.get(0)?, row.get(1)?))
+        Ok((row.get(0)?, number(row, 1)?))
     });
     let removed: Option<(i64, u64)> = removed.optional()?;
     if let Some((answered_at, bytes)) = removed {

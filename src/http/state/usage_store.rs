@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use time::Date;
 
+use super::number::{Number, counts};
 use super::{State, StateError};
 use crate::http::metering::{Counter, Counts, Month};
 
@@ -49,7 +50,7 @@ impl State {
                     key_id: row.get(0)?,
                     name: row.get(1)?,
                     month: Month::of_number(row.get(2)?),
-                    counts: [row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?],
+                    counts: counts(row, 3)?,
                 })
             })?;
             Ok(lines.collect::<rusqlite::Result<_>>()?)
@@ -68,7 +69,7 @@ impl State {
                     key_id: row.get(0)?,
                     name: row.get(1)?,
                     day: super::day_of(row.get(2)?),
-                    counts: [row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?],
+                    counts: counts(row, 3)?,
                 })
             })?;
             Ok(lines.collect::<rusqlite::Result<_>>()?)
@@ -122,10 +123,9 @@ impl<'t> UsageBatch<'t> {
         // What was refused, or free of charge, leaves no row of zeros.
         let is_used = |counts: &Counts| counts.iter().any(|&count| count > 0);
         let rows = self.rows.into_iter();
-        for ((key, month), [signals, activities, companies, free]) in
-            rows.filter(|(_, counts)| is_used(counts))
-        {
+        for ((key, month), counts) in rows.filter(|(_, counts)| is_used(counts)) {
             let month = month.number();
+            let [signals, activities, companies, free] = counts.map(Number);
             statement.execute(params![key, month, signals, activities, companies, free])?;
         }
         let mut statement = self.transaction.prepare_cached(
@@ -135,10 +135,9 @@ impl<'t> UsageBatch<'t> {
              free_answers = free_answers + excluded.free_answers",
         )?;
         let days = self.days.into_iter();
-        for ((key, day), [signals, activities, companies, free]) in
-            days.filter(|(_, counts)| is_used(counts))
-        {
+        for ((key, day), counts) in days.filter(|(_, counts)| is_used(counts)) {
             let day = day.to_julian_day();
+            let [signals, activities, companies, free] = counts.map(Number);
             statement.execute(params![day, key, signals, activities, companies, free])?;
         }
         Ok(())
@@ -151,9 +150,7 @@ fn read(connection: &Connection, key: i64, month: Month) -> rusqlite::Result<Cou
          WHERE key = ?1 AND month = ?2",
     )?;
     let counts = statement
-        .query_row(params![key, month.number()], |row| {
-            Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?])
-        })
+        .query_row(params![key, month.number()], |row| counts(row, 0))
         .optional()?;
     Ok(counts.unwrap_or_default())
 }

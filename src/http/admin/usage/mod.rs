@@ -14,9 +14,8 @@ use axum::http::StatusCode;
 
 pub(super) use download::{requests as download_requests, usage as download};
 
-use self::periods::{Period, Slot, Usage};
+use self::periods::{Period, Usage};
 use self::requests::Requests;
-use super::chart::{self, Bar, ChartSize, SERIES_MAX};
 use super::figures;
 use super::form::{Choice, Form};
 use super::guard::Visit;
@@ -27,11 +26,10 @@ use crate::http::keys::KeyRecord;
 use crate::http::metering::{Counter, Counts, Month};
 use crate::http::state::StateError;
 
-/// The label of the keys without a colour of their own.
-const OTHERS: &str = "all other keys";
-/// A quota line is drawn if it is at most this many times as high as the highest bar. With a higher one, the
-/// bars would be unreadable.
-const QUOTA_HEIGHT_MAX: u64 = 4;
+/// Keys with a row of their own among those with the most usage.
+const TOP_KEYS: usize = 5;
+/// The label of the other keys.
+const OTHERS: &str = "All other keys";
 
 #[derive(Template)]
 #[template(path = "usage.html", config = "src/http/admin/askama.toml")]
@@ -44,20 +42,20 @@ struct Page<'a> {
     key: &'a str,
     counter: &'static str,
     caption: String,
-    is_empty: bool,
-    wide: String,
-    narrow: String,
-    series: Vec<Series>,
+    by_period: Vec<Bar>,
+    by_key: Vec<Bar>,
     quotas: Vec<QuotaLine>,
     month: String,
     requests: Requests,
     tables: Vec<PeriodTable>,
 }
 
-/// A key in the legend.
-struct Series {
-    name: String,
+/// A row of a table with bars.
+struct Bar {
+    label: String,
     total: String,
+    /// Percentage of the longest bar.
+    share: u64,
 }
 
 /// The used part of a quota this month.
@@ -91,15 +89,12 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
     let (period, key) = (Period::of_name(form.value("by")), form.value("key"));
     let state = &admin.0.service.0.state;
     let now = state.now();
-    let (slots, from) = period.slots(now.date());
+    let (periods_shown, from) = period.shown(now.date());
     let all = period.usage(state, from)?;
     let is_wanted = |line: &&Usage| key.is_empty() || line.key_id == key;
     let lines: Vec<&Usage> = all.iter().filter(is_wanted).collect();
-    let ranked = ranked(&lines, &slots, counter);
-    let bars = bars(&lines, &slots, counter, &ranked);
     let records = state.keys()?;
     let quota = quota(&records, key, counter).filter(|_| period == Period::Month);
-    let line = quota.filter(|&quota| is_within_reach(quota, &bars));
     admin.0.service.record_requests();
     let page = Page {
         layout: PageLayout::of(visit, "Usage"),
@@ -109,11 +104,9 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
         period,
         key,
         counter: name_of(counter),
-        caption: caption(&slots, quota),
-        is_empty: ranked.is_empty(),
-        wide: chart::draw(&bars, ChartSize::Wide, line)?,
-        narrow: chart::draw(&bars, ChartSize::Narrow, line)?,
-        series: series(&ranked),
+        caption: caption(&periods_shown, quota),
+        by_period: bars(by_period(&lines, &periods_shown, counter)),
+        by_key: bars(by_key(&lines, &periods_shown, counter)),
         quotas: quotas(admin, &records, key, Month::of(now))?,
         month: Month::of(now).to_string(),
         requests: Requests::of(&state.requests(from)?, key),
@@ -131,9 +124,9 @@ impl Page<'_> {
     }
 }
 
-fn caption(slots: &[Slot], quota: Option<u64>) -> String {
-    let ends = slots.first().zip(slots.last());
-    let ends = ends.map(|(first, last)| format!("{} to {}", first.period, last.period));
+fn caption(periods: &[String], quota: Option<u64>) -> String {
+    let ends = periods.last().zip(periods.first());
+    let ends = ends.map(|(first, last)| format!("{first} to {last}"));
     let ends = ends.unwrap_or_default();
     match quota {
         Some(quota) => format!("{ends}, quota {} a month", figures::grouped(quota)),
@@ -145,11 +138,6 @@ fn caption(slots: &[Slot], quota: Option<u64>) -> String {
 fn quota(keys: &[KeyRecord], wanted: &str, counter: Counter) -> Option<u64> {
     let key = keys.iter().find(|key| key.id == wanted)?;
     key.quota(counter)
-}
-
-fn is_within_reach(quota: u64, bars: &[Bar]) -> bool {
-    let max = bars.iter().map(|bar| bar.parts.iter().sum()).max();
-    quota <= max.unwrap_or(0_u64).saturating_mul(QUOTA_HEIGHT_MAX)
 }
 
 /// The quotas of valid keys with the used part, largest share first.
@@ -179,7 +167,7 @@ fn quotas(
                 counter: name_of(counter),
                 used: figures::grouped(used),
                 quota: figures::grouped(quota),
-                share: (used.saturating_mul(100) / quota.max(1)).min(100),
+                share: figures::percent(used, quota),
             });
         }
     }
@@ -187,60 +175,54 @@ fn quotas(
     Ok(lines)
 }
 
-/// The keys with usage in these slots, largest first.
-fn ranked<'a>(lines: &[&'a Usage], slots: &[Slot], counter: Counter) -> Vec<(&'a Usage, u64)> {
-    let mut totals: BTreeMap<&str, (&Usage, u64)> = BTreeMap::new();
-    let is_shown = |line: &&&'a Usage| slots.iter().any(|slot| slot.period == line.period);
-    for line in lines.iter().filter(is_shown) {
-        let total = &mut totals.entry(&line.key_id).or_insert((line, 0)).1;
-        *total += line.counts[counter.index()];
+/// The usage of each period; none if there is none in all of them.
+fn by_period(lines: &[&Usage], periods: &[String], counter: Counter) -> Vec<(String, u64)> {
+    let mut totals: Vec<(String, u64)> = periods.iter().map(|name| (name.clone(), 0)).collect();
+    for line in lines {
+        if let Some((_, total)) = totals.iter_mut().find(|(name, _)| *name == line.period) {
+            *total = total.saturating_add(line.counts[counter.index()]);
+        }
     }
-    let mut ranked: Vec<_> = totals
+    if totals.iter().all(|(_, total)| *total == 0) {
+        totals.clear();
+    }
+    totals
+}
+
+/// The keys with the most usage in these periods, largest first, and all others as one.
+fn by_key(lines: &[&Usage], periods: &[String], counter: Counter) -> Vec<(String, u64)> {
+    let mut totals: BTreeMap<&str, (String, u64)> = BTreeMap::new();
+    for line in lines.iter().filter(|line| periods.contains(&line.period)) {
+        let name = || (figures::key_name(&line.key_id, &line.name), 0);
+        let total = &mut totals.entry(&line.key_id).or_insert_with(name).1;
+        *total = total.saturating_add(line.counts[counter.index()]);
+    }
+    let mut totals: Vec<_> = totals
         .into_values()
         .filter(|(_, total)| *total > 0)
         .collect();
-    ranked.sort_by_key(|(_, total)| std::cmp::Reverse(*total));
-    ranked
-}
-
-fn bars(lines: &[&Usage], slots: &[Slot], counter: Counter, ranked: &[(&Usage, u64)]) -> Vec<Bar> {
-    let bar = |slot: &Slot| {
-        let mut parts = vec![0; SERIES_MAX];
-        for line in lines.iter().filter(|line| line.period == slot.period) {
-            let is_same = |(known, _): &(&Usage, u64)| known.key_id == line.key_id;
-            let rank = ranked.iter().position(is_same).unwrap_or(SERIES_MAX);
-            parts[rank.min(SERIES_MAX - 1)] += line.counts[counter.index()];
-        }
-        Bar {
-            label: slot.label.clone(),
-            parts,
-        }
-    };
-    slots.iter().map(bar).collect()
-}
-
-/// The legend: a colour per key, and one for all others.
-fn series(ranked: &[(&Usage, u64)]) -> Vec<Series> {
-    let alone = if ranked.len() <= SERIES_MAX {
-        ranked.len()
-    } else {
-        SERIES_MAX - 1
-    };
-    let mut series: Vec<Series> = ranked[..alone]
-        .iter()
-        .map(|(line, total)| Series {
-            name: figures::key_name(&line.key_id, &line.name),
-            total: figures::grouped(*total),
-        })
-        .collect();
-    if alone < ranked.len() {
-        let rest = ranked[alone..].iter().map(|(_, total)| total).sum();
-        series.push(Series {
-            name: OTHERS.to_owned(),
-            total: figures::grouped(rest),
-        });
+    totals.sort_by_key(|(_, total)| std::cmp::Reverse(*total));
+    if totals.len() > TOP_KEYS + 1 {
+        let others = totals.split_off(TOP_KEYS).into_iter();
+        let others = others.fold(0, |sum: u64, (_, total)| sum.saturating_add(total));
+        totals.push((OTHERS.to_owned(), others));
     }
-    series
+    totals
+}
+
+fn bars(totals: Vec<(String, u64)>) -> Vec<Bar> {
+    let max = totals
+        .iter()
+        .map(|(_, total)| *total)
+        .max()
+        .unwrap_or(0)
+        .max(1);
+    let bar = |(label, total): (String, u64)| Bar {
+        label,
+        total: figures::grouped(total),
+        share: figures::percent(total, max),
+    };
+    totals.into_iter().map(bar).collect()
 }
 
 /// A table per month or day, latest first.

@@ -1,20 +1,14 @@
-//! Usage by month or by day, in one form for chart, tables and download.
+//! Usage by month or by day, in one form for the page and its download.
 
 use time::{Date, UtcDateTime};
 
 use crate::http::metering::{Counts, Month};
 use crate::http::state::{State, StateError};
 
-/// Months in the chart: a year.
+/// Months on the page: a year.
 pub(super) const MONTHS: usize = 12;
-/// Days in the chart.
+/// Days on the page.
 pub(super) const DAYS: usize = 30;
-/// Every nth day has a label; more labels would overlap on a phone.
-const LABELLED: usize = 6;
-
-const MONTH_NAMES: [&str; 12] = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-];
 
 /// The period over which usage is added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,18 +17,10 @@ pub(super) enum Period {
     Day,
 }
 
-/// A month or a day of the chart.
-#[derive(Debug)]
-pub(super) struct Slot {
-    /// `2026-11` or `2026-11-23`.
-    pub(super) period: String,
-    /// The label in the chart; empty if there is no room.
-    pub(super) label: String,
-}
-
 /// The usage of a key in a month or on a day.
 #[derive(Clone, Debug)]
 pub(super) struct Usage {
+    /// `2026-11` or `2026-11-23`.
     pub(super) period: String,
     pub(super) key_id: String,
     pub(super) name: String,
@@ -59,15 +45,26 @@ impl Period {
         }
     }
 
-    /// The slots of a chart that ends today, and the first day of the first slot.
-    pub(super) fn slots(self, today: Date) -> (Vec<Slot>, Date) {
+    /// The months or days of the page, newest first, and the first day of the oldest one.
+    pub(super) fn shown(self, today: Date) -> (Vec<String>, Date) {
         match self {
-            Period::Month => months(today),
-            Period::Day => days(today),
+            Period::Month => {
+                let month = Month::of(UtcDateTime::new(today, time::Time::MIDNIGHT));
+                let months = std::iter::successors(Some(month), |month| Some(month.before()));
+                let months: Vec<Month> = months.take(MONTHS).collect();
+                let first = months.last().and_then(|month| month.first_day());
+                let names = months.iter().map(Month::to_string).collect();
+                (names, first.unwrap_or(Date::MIN))
+            }
+            Period::Day => {
+                let day = |ago: usize| today.saturating_sub(time::Duration::days(ago as i64));
+                let names = (0..DAYS).map(|ago| day(ago).to_string()).collect();
+                (names, day(DAYS - 1))
+            }
         }
     }
 
-    /// Usage of all keys, oldest first: of all months, or of the days of the chart.
+    /// Usage of all keys, oldest first: of all months, or of the days of the page.
     pub(super) fn usage(self, state: &State, from: Date) -> Result<Vec<Usage>, StateError> {
         Ok(match self {
             Period::Month => {
@@ -92,37 +89,4 @@ impl Period {
             }
         })
     }
-}
-
-/// Twelve months ending with the current one.
-fn months(today: Date) -> (Vec<Slot>, Date) {
-    let mut months = vec![Month::of(UtcDateTime::new(today, time::Time::MIDNIGHT))];
-    while months.len() < MONTHS {
-        months.push(months[months.len() - 1].before());
-    }
-    months.reverse();
-    let slot = |month: &Month| Slot {
-        period: month.to_string(),
-        label: MONTH_NAMES[month.in_year() - 1].to_owned(),
-    };
-    let first = months[0].first_day().unwrap_or(Date::MIN);
-    (months.iter().map(slot).collect(), first)
-}
-
-/// The days ending with today.
-fn days(today: Date) -> (Vec<Slot>, Date) {
-    let day = |ago: usize| today.saturating_sub(time::Duration::days(ago as i64));
-    let slot = |ago: usize| {
-        let day = day(ago);
-        let month = MONTH_NAMES[usize::from(u8::from(day.month())) - 1];
-        let label = if ago.is_multiple_of(LABELLED) {
-            format!("{} {month}", day.day())
-        } else {
-            String::new()
-        };
-        let period = day.to_string();
-        Slot { period, label }
-    };
-    let slots = (0..DAYS).rev().map(slot).collect();
-    (slots, day(DAYS - 1))
 }

@@ -1,4 +1,4 @@
-//! Usage in slots of months and days, in the colours of keys, and by endpoint.
+//! Usage by months, days and keys, with bars, and by endpoint.
 
 use time::macros::date;
 
@@ -14,48 +14,73 @@ fn line(key: &str, period: &str, signals: u64) -> Usage {
     }
 }
 
-fn slots(period: Period) -> Vec<Slot> {
-    period.slots(date!(2026 - 03 - 05)).0
-}
+const TODAY: time::Date = date!(2026 - 03 - 05);
 
 #[test]
 fn a_year_ends_with_this_month() {
-    let slots = slots(Period::Month);
-    let texts: Vec<&str> = slots.iter().map(|slot| slot.period.as_str()).collect();
-    assert_eq!((texts.len(), texts[0]), (periods::MONTHS, "2025-04"));
-    assert_eq!(texts[8..], ["2025-12", "2026-01", "2026-02", "2026-03"]);
-    assert_eq!(slots[11].label, "Mar");
-    let (_, first) = Period::Month.slots(date!(2026 - 03 - 05));
-    assert_eq!(first, date!(2025 - 04 - 01));
+    let (months, first) = Period::Month.shown(TODAY);
+    assert_eq!(months.len(), periods::MONTHS);
+    assert_eq!(months[..4], ["2026-03", "2026-02", "2026-01", "2025-12"]);
+    assert_eq!(
+        (months[11].as_str(), first),
+        ("2025-04", date!(2025 - 04 - 01))
+    );
 }
 
 #[test]
 fn thirty_days_end_with_today() {
-    let slots = slots(Period::Day);
-    assert_eq!(slots.len(), periods::DAYS);
-    assert_eq!(slots[29].period, "2026-03-05");
-    assert_eq!(slots[29].label, "5 Mar");
-    assert_eq!(slots[0].period, "2026-02-04");
-    let (_, first) = Period::Day.slots(date!(2026 - 03 - 05));
-    assert_eq!(first, date!(2026 - 02 - 04));
+    let (days, first) = Period::Day.shown(TODAY);
+    assert_eq!(
+        (days.len(), days[0].as_str()),
+        (periods::DAYS, "2026-03-05")
+    );
+    assert_eq!(
+        (days[29].as_str(), first),
+        ("2026-02-04", date!(2026 - 02 - 04))
+    );
 }
 
 #[test]
-fn keys_beyond_the_colours_share_the_last_one() {
+fn the_longest_bar_is_that_of_the_greatest_number() {
+    let all = [
+        line("a", "2026-03", 400),
+        line("b", "2026-03", 600),
+        line("a", "2026-01", 250),
+        line("a", "2024-01", 9_000),
+    ];
+    let lines: Vec<&Usage> = all.iter().collect();
+    let (months, _) = Period::Month.shown(TODAY);
+    let bars = bars(by_period(&lines, &months, Counter::Signals));
+    let shown: Vec<_> = bars
+        .iter()
+        .map(|bar| (bar.total.as_str(), bar.share))
+        .collect();
+    assert_eq!(
+        shown[..4],
+        [("1,000", 100), ("0", 0), ("250", 25), ("0", 0)]
+    );
+    assert!(by_period(&lines, &months, Counter::Companies).is_empty());
+}
+
+#[test]
+fn keys_beyond_the_first_share_a_row() {
     let all: Vec<Usage> = (1..=8)
         .map(|number| line(&format!("key{number}"), "2026-03", number))
         .collect();
     let lines: Vec<&Usage> = all.iter().collect();
-    let slots = slots(Period::Month);
-    let ranked = ranked(&lines, &slots, Counter::Signals);
-    assert_eq!(ranked[0].0.key_id, "key8");
-    let bars = bars(&lines, &slots, Counter::Signals, &ranked);
-    assert_eq!(bars[11].parts, [8, 7, 6, 5, 4, 3 + 2 + 1]);
-    assert_eq!(bars[10].parts.iter().sum::<u64>(), 0);
-    let series = series(&ranked);
-    assert_eq!((series.len(), series[5].name.as_str()), (6, OTHERS));
-    assert_eq!(series[5].total, "6");
-    assert!(is_within_reach(144, &bars) && !is_within_reach(145, &bars));
+    let (months, _) = Period::Month.shown(TODAY);
+    let keys = by_key(&lines, &months, Counter::Signals);
+    let totals: Vec<u64> = keys.iter().map(|(_, total)| *total).collect();
+    assert_eq!(
+        (totals, keys[5].0.as_str()),
+        (vec![8, 7, 6, 5, 4, 3 + 2 + 1], OTHERS)
+    );
+    let six = by_key(&lines[..6], &months, Counter::Signals);
+    assert!(six.iter().all(|(name, _)| name != OTHERS));
+    let huge = line("key9", "2026-03", u64::MAX);
+    let with_huge = [&lines[..], &[&huge, &huge]].concat();
+    let bars = bars(by_key(&with_huge, &months, Counter::Signals));
+    assert_eq!((bars[0].share, bars[1].share), (100, 0));
 }
 
 #[test]
