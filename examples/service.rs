@@ -67,7 +67,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let listener = tokio::net::TcpListener::bind(address).await?;
     println!("listening on http://{}", listener.local_addr()?);
-    // Any server of axum's routers will do; this one also follows the index and closes the service.
+    // Any server of axum's routers will do. This one maintains the service; with another, keep the guard of
+    // `service.maintain()` until it ends.
     let stop = async { tokio::signal::ctrl_c().await.unwrap_or(()) };
     let server = Server::new(service, ServerLimits::default()).routes(routes);
     server.run(listener, stop).await?;

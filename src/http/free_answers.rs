@@ -5,18 +5,13 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use tokio::sync::oneshot;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::Instant;
 
 use super::metering::{Counter, Month};
 use super::service::Service;
 use super::state::{Charge, ChargeError};
-
-/// How often the counts are recorded.
-const RECORD_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The number of a key, and a month.
 type KeyMonth = (i64, Month);
@@ -109,8 +104,8 @@ impl FreeAnswers {
 impl Service {
     /// Records the free answers (counts, filter options) of every key since the last call. Returns when
     /// they are durable, or keeps them for the next call if the state cannot be written. Every five
-    /// seconds it also records the numbers of requests. Call it once a second, and before
-    /// [`close`](Service::close); [`Server`](super::Server) does both.
+    /// seconds it also records the numbers of requests. [`maintain`](Service::maintain) calls it once a second, and
+    /// before [`close`](Service::close).
     ///
     /// Cost: a commit shared with concurrent charges, or nothing if there is nothing new. Needs a tokio
     /// runtime.
@@ -150,20 +145,6 @@ impl Service {
                 self.0.free_answers.keep(of, answers);
             }
         }
-    }
-}
-
-/// Records free answers once a second, and once more when `stop` is sent or dropped.
-pub(super) async fn record_all(service: Service, mut stop: oneshot::Receiver<()>) {
-    let mut tick = tokio::time::interval(RECORD_INTERVAL);
-    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut is_over = false;
-    while !is_over {
-        tokio::select! {
-            _ = tick.tick() => {}
-            _ = &mut stop => is_over = true,
-        }
-        service.record_free_answers().await;
     }
 }
 

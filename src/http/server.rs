@@ -21,11 +21,9 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::admin_host;
-use super::free_answers;
-use super::keyring::FOLLOW_INTERVAL;
 use super::limits::{HEAD_BYTES_MAX, ServerLimits};
 use super::pace::TooSlow;
 use super::service::Service;
@@ -82,7 +80,7 @@ impl Server {
     /// is durable.
     ///
     /// # Errors
-    /// None currently; connections may fail without the server failing.
+    /// The thread that [maintains](Service::maintain) the service cannot be started.
     pub async fn run(
         mut self,
         listener: TcpListener,
@@ -90,11 +88,7 @@ impl Server {
     ) -> io::Result<()> {
         let connections = GracefulShutdown::new();
         let permits = Arc::new(Semaphore::new(self.limits.connections));
-        // Neither a large index nor a slow disk of the state holds up the look at the files.
-        let followers = [Service::follow_state, Service::look, Service::follow_index]
-            .map(|work| tokio::spawn(follow(self.service.clone(), work)));
-        let (stop_recording, is_over) = oneshot::channel();
-        let recorder = tokio::spawn(free_answers::record_all(self.service.clone(), is_over));
+        let maintenance = self.service.maintain()?;
         let (service, drain_time) = (self.service.clone(), self.limits.drain_time);
         let hurry = std::mem::replace(&mut self.hurry, Box::pin(std::future::pending()));
         let mut stop = std::pin::pin!(async move {
@@ -115,7 +109,6 @@ impl Server {
             }
         }
         drop(listener);
-        followers.iter().for_each(tokio::task::JoinHandle::abort);
         tracing::info!("stopping");
         if tokio::time::timeout(self.limits.shutdown_time, connections.shutdown())
             .await
@@ -123,12 +116,8 @@ impl Server {
         {
             tracing::warn!("some requests did not finish in time");
         }
-        drop(stop_recording);
-        // A failed join would mean that recording has panicked, which the log then shows.
-        let _ = recorder.await;
-        let service = self.service.clone();
         // A failed join would mean that closing has panicked, which the log then shows.
-        let _ = tokio::task::spawn_blocking(move || service.close()).await;
+        let _ = tokio::task::spawn_blocking(move || drop(maintenance)).await;
         Ok(())
     }
 
@@ -195,22 +184,6 @@ async fn refuse(mut socket: TcpStream) {
     use tokio::io::AsyncWriteExt;
     // If the client does not read the refusal in time, it gets none.
     let _ = tokio::time::timeout(REFUSAL_TIME, socket.write_all(REFUSAL)).await;
-}
-
-/// Follows changes of the index or the state by other processes.
-async fn follow(service: Service, work: fn(&Service)) {
-    let mut tick = tokio::time::interval(FOLLOW_INTERVAL);
-    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
-        tick.tick().await;
-        let service = service.clone();
-        if tokio::task::spawn_blocking(move || work(&service))
-            .await
-            .is_err()
-        {
-            tracing::error!("following other processes has failed");
-        }
-    }
 }
 
 /// Serves `/metrics` on a listener of its own; never expose it to untrusted clients. Requests to foreign hosts

@@ -142,16 +142,16 @@ impl Service {
     /// state still exist and that those of the index were not overwritten.
     ///
     /// Cost: two small reads and some calls of `stat` if nothing has changed; else that of [`Index::refresh`]. Blocks,
-    /// so do not call it on an async worker.
+    /// so do not call it on an async worker. [`maintain`](Self::maintain) does this four times a second.
     pub fn follow(&self) {
         self.follow_state();
+        self.follow_kept();
         self.follow_index();
     }
 
     /// Reloads the keys, and checks the files of the state.
     pub(super) fn follow_state(&self) {
         self.follow_keys();
-        self.follow_kept();
         // Errors are logged there, and stop requests.
         let _ = self.0.state.check_files();
         self.0.writer.log_failures();
@@ -204,7 +204,7 @@ impl Service {
     }
 
     /// Reads how many bytes are kept, for the metrics, which must not wait for the state.
-    fn follow_kept(&self) {
+    pub(super) fn follow_kept(&self) {
         match self.0.state.kept_bytes() {
             Ok(bytes) => self.0.metrics.set_kept(bytes, self.0.limits.kept_bytes),
             Err(error) => tracing::error!(

@@ -1,15 +1,25 @@
 //! The service inside a host: below any path, beside other routes, with the host's own authentication.
 
+use std::time::{Duration, Instant};
+
 use axum::Router;
+use axum::body::Body;
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use axum::routing::get;
+use hyper::service::Service as _;
+use hyper_util::service::TowerToHyperService;
 use serde_json::{Value, json};
-use signaldex::http::{Principal, Quotas, Scopes, Service};
+use signaldex::http::{
+    ApiKey, Counter, Limits, NewKey, Principal, Quotas, Scopes, Service, State, Today,
+};
 
 use crate::client;
 use crate::fixture::{Fixture, Settings};
+
+/// How long a test waits for what happens within a second.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn hosted(host: fn(&Service) -> Router) -> Fixture {
     Fixture::with(Settings {
@@ -221,4 +231,48 @@ fn a_principal_has_no_key_that_lets_anybody_in() {
         .expect("a row");
     assert!(key.revoked_at.is_some() && key.hint.is_none());
     assert!(!fixture.state().revoke_key("host:customer").expect("asked"));
+}
+
+/// Asks a mounted service as a client does.
+fn status_of(service: &Service, key: &ApiKey, target: &str) -> u16 {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let router = TowerToHyperService::new(service.router());
+    let request = Request::get(target)
+        .header("host", "test")
+        .header("authorization", format!("Bearer {}", key.as_str()))
+        .body(Body::empty())
+        .expect("a request");
+    let response = runtime.block_on(router.call(request)).expect("an answer");
+    response.status().as_u16()
+}
+
+#[test]
+fn a_mounted_service_is_maintained_until_its_guard_is_dropped() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let open = || State::open(directory.path().join("state.db")).expect("a state");
+    let (record, key) = open().create_key(&NewKey::named("host")).expect("a key");
+    let index = signaldex::sample::index().expect("the sample");
+    let service = Service::new(index, open(), Today::Clock, Limits::default()).expect("a service");
+    let maintenance = service.maintain().expect("a thread");
+    for _ in 0..5 {
+        let count = "/api/v1/signals?countOnly=true";
+        assert_eq!(status_of(&service, &key, count), 200);
+    }
+    let search = "/api/v1/signals?limit=1";
+    assert_eq!(status_of(&service, &key, search), 200);
+    // As another process does.
+    assert!(open().revoke_key(&record.id).expect("revoked"));
+    let started = Instant::now();
+    while status_of(&service, &key, search) != 401 {
+        assert!(started.elapsed() < PATIENCE, "the key is not followed");
+    }
+    drop(maintenance);
+    let usage = open().usage(None).expect("usage");
+    assert_eq!(usage[0].counts[Counter::FreeAnswers as usize], 5);
+    let (_, other) = open().create_key(&NewKey::named("late")).expect("a key");
+    assert_eq!(
+        status_of(&service, &other, search),
+        503,
+        "the service is closed"
+    );
 }
