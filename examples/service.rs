@@ -56,6 +56,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let state = http::State::open(words.next().unwrap_or("host.db".into()))?;
     let (index, today) = (sample::index()?, Today::Fixed(sample::AS_OF));
     let service = Service::new(index, state, today, Limits::default())?;
+    service.set_sign_in("Cookie: session=");
 
     let sessions = Sessions::default();
     let identified = from_fn_with_state(sessions.clone(), identify);

@@ -113,7 +113,8 @@ pub(super) fn docs(service: &Shared, parts: &Parts, html: &str) -> Result<Answer
         Some(url) => Cow::from(url),
         None => Cow::from(request::url(parts)),
     };
-    let html = reference::addressed(html, &url);
+    let sign_in = service.sign_in.get().map(String::as_str);
+    let html = reference::addressed(html, &url, sign_in);
     let answer = Answer::new("text/html; charset=utf-8", html);
     Ok(answer.with(CONTENT_SECURITY_POLICY, reference::CONTENT_POLICY.as_str()))
 }

@@ -17,9 +17,12 @@ pub(super) use form::CONTENT_POLICY;
 /// The head of every page, with `TITLE` for its title.
 const HEAD: &str = include_str!("reference/head.html");
 
-/// How to send a request, with `SERVICE_URL` for the address; the first section of every page.
-const SETUP: &str = "<p>The examples read the address of the service and an API key from two variables:</p>\n\
-     <pre>export SIGNALDEX_URL=SERVICE_URL\nexport SIGNALDEX_KEY=sdx_…</pre>\n";
+/// How to send a request; the first section of every page. [`addressed`] fills in the names in capitals.
+const SETUP: &str = "<p>The examples read the address of the service and CREDENTIAL_NAME from two variables:</p>\n\
+     <pre>export SIGNALDEX_URL=SERVICE_URL\nexport SIGNALDEX_KEY=CREDENTIAL_START…</pre>\n";
+
+/// The header of requests with an API key, up to the key.
+const API_KEY_HEADER: &str = "Authorization: Bearer ";
 
 static INDEX: LazyLock<String> = LazyLock::new(index_html);
 static PAGES: LazyLock<Vec<Page>> = LazyLock::new(|| keyed().map(Page::of).collect());
@@ -55,9 +58,28 @@ pub(super) fn page(slug: &str) -> Option<&'static str> {
     Some(&page.html)
 }
 
-/// A page as it is sent, with the address of the service.
-pub(super) fn addressed(page: &str, url: &str) -> String {
-    page.replacen("SERVICE_URL", &escape(url), 1)
+/// A page as it is sent: with the address of the service, and the header that signs in, up to its secret. By
+/// default, that is an API key's.
+pub(super) fn addressed(page: &str, url: &str, sign_in: Option<&str>) -> String {
+    let header = sign_in.unwrap_or(API_KEY_HEADER);
+    let (header_name, header_start) = header.split_once(':').unwrap_or((header, ""));
+    let (credential, credential_label, credential_start) = match sign_in {
+        Some(_) => ("your credential", "Credential", ""),
+        None => ("an API key", "API key", "sdx_"),
+    };
+    let values = [
+        ("SERVICE_URL", url),
+        ("HEADER_NAME", header_name),
+        ("HEADER_START", header_start.trim_start()),
+        ("CREDENTIAL_NAME", credential),
+        ("CREDENTIAL_LABEL", credential_label),
+        ("CREDENTIAL_START", credential_start),
+    ];
+    values
+        .into_iter()
+        .fold(page.to_owned(), |page, (name, value)| {
+            page.replace(name, &escape(value))
+        })
 }
 
 fn index_html() -> String {
@@ -77,7 +99,7 @@ fn index_html() -> String {
     });
     [
         head("API reference"),
-        "<p>Send <code>Authorization: Bearer …</code> with an API key in every request below \
+        "<p>Send <code>HEADER_NAME: HEADER_START…</code> with CREDENTIAL_NAME in every request below \
          <code>/api/v1</code>. <a href=\"openapi.json\">/openapi.json</a> describes the API for \
          programs.</p>\n"
             .to_owned(),
@@ -176,7 +198,7 @@ fn python(request: &str, has_lines: bool) -> String {
         "import json, os, urllib.request\n\n\
          request = urllib.request.Request(\n    \
              os.environ[\"SIGNALDEX_URL\"] + \"{request}\",\n    \
-             headers={{\"Authorization\": \"Bearer \" + os.environ[\"SIGNALDEX_KEY\"]}},\n\
+             headers={{\"HEADER_NAME\": \"HEADER_START\" + os.environ[\"SIGNALDEX_KEY\"]}},\n\
          )\n\
          with urllib.request.urlopen(request) as response:\n    \
              {read}"
@@ -203,7 +225,7 @@ fn javascript(request: &str, has_lines: bool) -> String {
     };
     format!(
         "{imports}const response = await fetch(`${{process.env.SIGNALDEX_URL}}{request}`, {{\n  \
-             headers: {{ Authorization: `Bearer ${{process.env.SIGNALDEX_KEY}}` }},\n\
+             headers: {{ \"HEADER_NAME\": `HEADER_START${{process.env.SIGNALDEX_KEY}}` }},\n\
          }});\n\
          {read}"
     )
@@ -265,7 +287,7 @@ fn error_rows(codes: impl IntoIterator<Item = Code>, is_index: bool) -> Vec<Stri
 }
 
 fn curl(request: &str) -> String {
-    format!("curl -H \"Authorization: Bearer $SIGNALDEX_KEY\" \\\n  \"$SIGNALDEX_URL{request}\"")
+    format!("curl -H \"HEADER_NAME: HEADER_START$SIGNALDEX_KEY\" \\\n  \"$SIGNALDEX_URL{request}\"")
 }
 
 fn head(title: &str) -> String {

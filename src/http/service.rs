@@ -77,6 +77,7 @@ pub(super) struct Shared {
     pub(super) origins: OnceLock<AllowedOrigins>,
     pub(super) admin_hosts: OnceLock<Vec<String>>,
     pub(super) public_url: OnceLock<String>,
+    pub(super) sign_in: OnceLock<String>,
     /// Whether the server has been told to stop and waits for the load balancer to notice.
     pub(super) is_draining: AtomicBool,
 }
@@ -134,6 +135,7 @@ impl Service {
             origins: OnceLock::new(),
             admin_hosts: OnceLock::new(),
             public_url: OnceLock::new(),
+            sign_in: OnceLock::new(),
             is_draining: AtomicBool::new(false),
         })))
     }
@@ -246,6 +248,12 @@ impl Service {
     /// names. By default, it names the address that was asked. Only the first call has an effect.
     pub fn set_public_url(&self, url: impl Into<String>) {
         let _ = self.0.public_url.set(url.into());
+    }
+
+    /// Sets the header with which clients of the host sign in, up to its secret, such as `Cookie: session=`. The
+    /// API reference then shows it in place of an API key. Only the first call has an effect.
+    pub fn set_sign_in(&self, header: impl Into<String>) {
+        let _ = self.0.sign_in.set(header.into());
     }
 
     /// The metrics in the text format of Prometheus.

@@ -2,10 +2,12 @@
 
 use std::process::Command;
 
+use axum::Router;
 use serde_json::Value;
+use signaldex::http::Service;
 
 use crate::client;
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, Settings};
 
 /// Path of a page, its endpoint in the OpenAPI document, and the request of its example.
 const PAGES: [[&str; 3]; 6] = [
@@ -209,4 +211,39 @@ fn the_reference_names_the_address_that_was_asked() {
     for odd in ["$(reboot)", "a;reboot", "a&b", "'x'"] {
         assert_eq!(named(&[host(odd)]), "http://127.0.0.1:8080", "{odd}");
     }
+}
+
+#[test]
+fn the_reference_of_a_host_shows_its_address_and_its_way_to_sign_in() {
+    fn host(service: &Service) -> Router {
+        service.set_public_url("https://host.example/signals");
+        service.set_sign_in("Cookie: session=");
+        Router::new().nest("/signals", service.router())
+    }
+    let fixture = Fixture::with(Settings {
+        host: Some(host),
+        ..Settings::default()
+    });
+    for path in ["/signals/docs", "/signals/docs/get-signal"] {
+        let page = page(&fixture, path);
+        assert!(
+            page.contains("export SIGNALDEX_URL=https://host.example/signals\n"),
+            "{path}"
+        );
+        assert!(
+            page.contains("curl -H &quot;Cookie: session=$SIGNALDEX_KEY&quot;"),
+            "{path}"
+        );
+        for other in ["Bearer", "sdx_", "HEADER_", "CREDENTIAL_"] {
+            assert!(!page.contains(other), "{path}: {other}");
+        }
+    }
+    let page = page(&fixture, "/signals/docs/get-signal");
+    for (language, expected) in [
+        ("Python", "{\"Cookie\": \"session=\" + os.environ"),
+        ("JavaScript", "{ \"Cookie\": `session=${process.env"),
+    ] {
+        assert!(code(&page, language).contains(expected), "{language}");
+    }
+    assert!(page.contains("data-header=\"Cookie\" data-start=\"session=\""));
 }

@@ -67,9 +67,9 @@ pub(super) fn html(path: &str, fields: &[Field]) -> String {
     };
     format!(
         "<section id=\"try\" hidden>\n<h2>Try it</h2>\n\
-         <form data-path=\"{}\">\n\
-         <label for=\"try-key\">API key</label> \
-         <input id=\"try-key\" type=\"password\" autocomplete=\"off\" placeholder=\"sdx_…\" required>\n\
+         <form data-path=\"{}\" data-header=\"HEADER_NAME\" data-start=\"HEADER_START\">\n\
+         <label for=\"try-key\">CREDENTIAL_LABEL</label> \
+         <input id=\"try-key\" type=\"password\" autocomplete=\"off\" placeholder=\"CREDENTIAL_START…\">\n\
          <div class=\"fields\">\n{}</div>\n{more}<button>Send</button>\n</form>\n\
          <div class=\"answer\" hidden>\n<p role=\"status\" class=\"status\"></p>\n\
          <pre class=\"curl\"></pre>\n<pre class=\"headers\"></pre>\n\

@@ -24,7 +24,8 @@ function request() {
 function curl({ url, headers }) {
   const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
   const given = Object.entries(headers).map(([name, value]) => ` \\\n  -H ${quoted(`${name}: ${value}`)}`);
-  return `curl -H "Authorization: Bearer $SIGNALDEX_KEY"${given.join("")} \\\n  ${quoted(url.href)}`;
+  const { header, start } = form.dataset;
+  return `curl -H "${header}: ${start}$SIGNALDEX_KEY"${given.join("")} \\\n  ${quoted(url.href)}`;
 }
 
 function indented(text) {
@@ -51,7 +52,9 @@ form.addEventListener("submit", async (event) => {
   answer.hidden = false;
   show("Sending …", "", "");
   try {
-    const headers = { ...asked.headers, Authorization: `Bearer ${key}` };
+    // Without a key, the browser signs in with the cookies of this site.
+    const { header, start } = form.dataset;
+    const headers = key === "" ? asked.headers : { ...asked.headers, [header]: `${start}${key}` };
     // Without the browser's cache, so that a 304 is shown as one.
     const response = await fetch(asked.url, { headers, cache: "no-store" });
     const lines = [...response.headers].map(([name, value]) => `${name}: ${value}`);
