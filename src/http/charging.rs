@@ -52,16 +52,6 @@ pub(super) async fn unused(call: &Call<'_>, counter: Counter) -> Result<Option<u
     Ok(Some(quota.saturating_sub(used[counter.index()])))
 }
 
-/// Why nothing more can be kept under idempotency keys, if so.
-///
-/// # Errors
-/// The state cannot be read in time.
-pub(super) async fn kept_full(call: &Call<'_>) -> Result<Option<KeptFull>, Problem> {
-    let (key, now) = (call.key.record.number, call.now.unix_timestamp());
-    let full = move |service: &Shared| service.state.kept_full(key, service.limits.kept(), now);
-    call.service.read(call.deadline.at(), full).await
-}
-
 /// Reserves one free answer of the key's quota before the query runs.
 ///
 /// # Errors

@@ -68,6 +68,9 @@ pub(super) struct Replay {
     pub(super) parameters: [u8; 32],
 }
 
+/// A reserved idempotency key, what is kept under it, and why nothing more can be kept.
+type Reserved = (IdempotencyGuard, Option<StoredReplay>, Option<KeptFull>);
+
 /// The outcome of reserving an idempotency key.
 pub(super) enum Attempt {
     First(IdempotencyGuard),
@@ -105,9 +108,9 @@ impl Replay {
     /// # Errors
     /// It is in use or bound to other parameters, or nothing more can be kept.
     pub(super) async fn begin(&self, call: &Call<'_>) -> Result<Attempt, Problem> {
-        let (guard, stored) = self.reserve(call).await?;
+        let (guard, stored, full) = self.reserve(call).await?;
         let Some(stored) = stored else {
-            return match charging::kept_full(call).await? {
+            return match full {
                 Some(full) => Err(charging::no_room(full)),
                 None => Ok(Attempt::First(guard)),
             };
@@ -135,10 +138,9 @@ impl Replay {
         &self,
         call: &Call<'_>,
     ) -> Result<(IdempotencyGuard, Option<KeptFull>), Problem> {
-        let (guard, stored) = self.reserve(call).await?;
-        match (charging::kept_full(call).await?, stored) {
-            (Some(full), None) => Err(charging::no_room(full)),
-            (full, _) => Ok((guard, full)),
+        match self.reserve(call).await? {
+            (_, None, Some(full)) => Err(charging::no_room(full)),
+            (guard, _, full) => Ok((guard, full)),
         }
     }
 
@@ -151,21 +153,23 @@ impl Replay {
         }
     }
 
-    /// Reserves the idempotency key, and returns what is kept under it for the same parameters.
-    async fn reserve(
-        &self,
-        call: &Call<'_>,
-    ) -> Result<(IdempotencyGuard, Option<StoredReplay>), Problem> {
+    /// Reserves the idempotency key, and returns what is kept under it for the same parameters, and why nothing
+    /// more can be kept, if so.
+    async fn reserve(&self, call: &Call<'_>) -> Result<Reserved, Problem> {
         let key = call.key.record.number;
         let guard = call.service.idempotency_keys.claim(key, &self.name);
         let guard = guard.ok_or_else(charging::in_progress)?;
         let (name, now) = (self.name.clone(), call.now.unix_timestamp());
-        let find = move |service: &Shared| service.state.replay(key, &name, now);
+        let find = move |service: &Shared| {
+            let stored = service.state.replay(key, &name, now)?;
+            let full = service.state.kept_full(key, service.limits.kept(), now)?;
+            Ok((stored, full))
+        };
         match call.service.read(call.deadline.at(), find).await? {
-            Some(stored) if stored.parameters != self.parameters => {
+            (Some(stored), _) if stored.parameters != self.parameters => {
                 Err(Problem::new(Code::IdempotencyKeyReused, KEY_REUSED))
             }
-            stored => Ok((guard, stored)),
+            (stored, full) => Ok((guard, stored, full)),
         }
     }
 }

@@ -31,7 +31,7 @@ pub(super) struct Room {
 
 /// The bytes of an answer in their room.
 struct Held {
-    body: Vec<u8>,
+    body: Bytes,
     _room: Room,
 }
 
@@ -60,7 +60,7 @@ impl Unsent {
     }
 
     /// An answer that can no longer be refused.
-    pub(super) fn hold(&self, body: Vec<u8>) -> Bytes {
+    pub(super) fn hold(&self, body: impl Into<Bytes>) -> Bytes {
         let room = Room {
             unsent: self.clone(),
             bytes: 0,
@@ -77,7 +77,8 @@ impl Unsent {
 impl Room {
     /// The answer, which keeps as much of the room as it needs, even if that is more, until it is sent or
     /// dropped.
-    pub(super) fn hold(mut self, body: Vec<u8>) -> Bytes {
+    pub(super) fn hold(mut self, body: impl Into<Bytes>) -> Bytes {
+        let body = body.into();
         let needed = body.len() as u64;
         let total = &self.unsent.0.bytes;
         total.fetch_add(needed, Ordering::Relaxed);

@@ -130,7 +130,7 @@ impl Admin {
             .fallback(layout::not_found);
         guarded
             .merge(open)
-            .layer(middleware::from_fn(seal::seal))
+            .layer(middleware::from_fn_with_state(self.clone(), seal::seal))
             .with_state(self.clone())
             .merge(metrics_routes(self.0.service.clone()))
     }

@@ -1,8 +1,13 @@
 //! White-box tests of `http/unsent.rs`.
 
+use axum::body::{Body, HttpBody};
+use axum::http::Request;
+use hyper::service::Service as _;
+use hyper_util::service::TowerToHyperService;
 use proptest::prelude::*;
 
 use super::*;
+use crate::http::{Admin, AdminSettings, Limits, Service, State, Today};
 
 const BYTES_MAX: u64 = 1000;
 
@@ -22,6 +27,24 @@ fn answers_have_room_up_to_the_bound_and_give_it_back() {
     assert_eq!(unsent.bytes(), 500);
     drop(rest);
     assert_eq!(unsent.bytes(), 0);
+}
+
+#[test]
+fn pages_of_the_dashboard_are_counted() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = State::open(directory.path().join("state.db")).expect("a state");
+    let index = crate::sample::index().expect("the sample corpus");
+    let service = Service::new(index, state, Today::Clock, Limits::default()).expect("a service");
+    let admin = Admin::new(service.clone(), AdminSettings::default()).router();
+    let request = Request::get("/sign-in").body(Body::empty());
+    let answer = TowerToHyperService::new(admin).call(request.expect("a request"));
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let answer = runtime.block_on(answer).expect("an answer");
+    let length = answer.body().size_hint().exact().expect("a length");
+    assert!(length > 500, "{length}");
+    assert_eq!(service.0.unsent.bytes(), length);
+    drop(answer);
+    assert_eq!(service.0.unsent.bytes(), 0);
 }
 
 #[test]
