@@ -69,3 +69,27 @@ fn pages_lead_to_each_other_and_keep_what_was_asked() {
     assert!(last.contains("Previous") && !last.contains("Next</a>"));
     assert!(page("find=nobody").contains("0 of 250 keys"));
 }
+
+#[test]
+fn other_pages_list_the_newest_keys_and_the_chosen_one() {
+    let dashboard = dashboard();
+    let session = dashboard.sign_in();
+    let oldest = dashboard.state().keys().expect("keys")[0].id.clone();
+    let visit = |path: &str| text(&dashboard.visit(&session, path));
+    for path in ["/requests", "/usage"] {
+        let options = |page: &str| {
+            let list = page.split("<select id=\"key\"").nth(1).expect("a list");
+            let list = list.split("</select>").next().expect("its end");
+            list.matches("<option ").count() - 1
+        };
+        let all = visit(path);
+        assert_eq!(options(&all), 100, "{path}");
+        assert!(all.contains("find 150 more"), "{path}");
+        let chosen = visit(&format!("{path}?key={oldest}"));
+        assert_eq!(options(&chosen), 101, "{path}");
+        let option = format!("<option value=\"{oldest}\" selected>");
+        assert_eq!(chosen.matches(&option).count(), 1, "{path}");
+        assert!(chosen.contains("find 149 more"), "{path}");
+    }
+    assert!(visit("/").contains("<dt>Active keys</dt><dd>250"));
+}

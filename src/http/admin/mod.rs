@@ -16,6 +16,7 @@ mod assets;
 mod figures;
 mod form;
 mod guard;
+mod key_choices;
 mod keys;
 mod layout;
 mod overview;

@@ -13,9 +13,10 @@ use super::guard::Visit;
 use super::layout::{self, Fact, PageLayout};
 use super::{Admin, Answer};
 use crate::http::activity::TodaysTimes;
+use crate::http::keys::KeyStatus;
 use crate::http::metering::{Counter, Counts, Month};
 use crate::http::pages;
-use crate::http::state::RequestLine;
+use crate::http::state::{KeysWanted, RequestLine};
 
 /// Number of keys shown in the list of the most active ones.
 const TOP_KEYS: usize = 5;
@@ -70,8 +71,11 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
     let todays = sum(todays.into_iter().map(|line| line.counts));
     let totals = service.0.state.usage(Some(Month::of(now)))?;
     let totals = sum(totals.into_iter().map(|line| line.counts));
-    let keys = service.0.state.keys()?;
-    let active_keys = keys.iter().filter(|key| key.is_valid_at(now)).count();
+    let active_keys = service.0.state.key_page(&KeysWanted {
+        status: Some(KeyStatus::Active),
+        ..KeysWanted::first(1, now)
+    })?;
+    let active_keys = active_keys.wanted;
     let is_new = requests.is_empty() && totals.iter().all(|&total| total == 0);
     let page = Overview {
         layout: PageLayout::of(visit, "Overview"),
@@ -100,12 +104,7 @@ pub(super) fn sum(lines: impl Iterator<Item = Counts>) -> Counts {
     totals
 }
 
-fn facts(
-    admin: &Admin,
-    requests: &[RequestLine],
-    active_keys: usize,
-    now: UtcDateTime,
-) -> Vec<Fact> {
+fn facts(admin: &Admin, requests: &[RequestLine], active_keys: u64, now: UtcDateTime) -> Vec<Fact> {
     let service = &admin.0.service.0;
     let health = match pages::error(service) {
         None => Fact::new("Health", "ready", "answers requests with a key"),
@@ -117,7 +116,7 @@ fn facts(
         None => "–".to_owned(),
     };
     let uptime = figures::uptime(service.activity.uptime());
-    let keys = figures::grouped(active_keys as u64);
+    let keys = figures::grouped(active_keys);
     vec![
         health,
         requests_fact(requests),

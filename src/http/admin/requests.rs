@@ -1,6 +1,7 @@
 //! The page of recent requests by key, with their request ids.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -8,6 +9,7 @@ use axum::http::StatusCode;
 use super::figures;
 use super::form::{Choice, Form};
 use super::guard::Visit;
+use super::key_choices::KeyChoices;
 use super::layout::{self, PageLayout};
 use super::{Admin, Answer};
 use crate::http::activity::{KEPT_MAX, RecentRequest};
@@ -20,7 +22,7 @@ const SHOWN_MAX: usize = 200;
 #[template(path = "requests.html", config = "src/http/admin/askama.toml")]
 struct Page<'a> {
     layout: PageLayout<'a>,
-    keys: Vec<Choice>,
+    keys: KeyChoices,
     outcomes: Vec<Choice>,
     find: &'a str,
     lines: Vec<Line>,
@@ -46,8 +48,8 @@ struct Line {
 pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
     let service = &admin.0.service.0;
     let form = Form::parse(visit.query.as_bytes());
-    let keys = service.state.keys()?;
-    let wanted = keys.iter().find(|key| key.id == form.value("key"));
+    let keys = KeyChoices::read(&service.state, form.value("key"))?;
+    let wanted = keys.chosen.as_ref().map(|key| key.number);
     let (outcome, find) = (form.value("outcome"), form.value("find"));
     let is_wanted = |request: &RecentRequest| {
         let is_error = request.status >= 400;
@@ -55,20 +57,19 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
             && (outcome != "answered" || !is_error)
             && (find.is_empty() || request.request_id == find)
     };
-    let by_number: HashMap<i64, &KeyRecord> = keys.iter().map(|key| (key.number, key)).collect();
-    let recent = service.activity.recent(wanted.map(|key| key.number));
+    let recent = service.activity.recent(wanted);
     let recent = recent.iter().filter(|request| is_wanted(request));
+    let recent: Vec<&RecentRequest> = recent.take(SHOWN_MAX).collect();
+    let mut by_number = HashMap::new();
+    for request in &recent {
+        if let Entry::Vacant(unknown) = by_number.entry(request.key) {
+            unknown.insert(service.state.key_of_number(request.key)?);
+        }
+    }
+    let key_of = |request: &RecentRequest| by_number.get(&request.key)?.as_ref();
     let page = Page {
         layout: PageLayout::of(visit, "Recent requests"),
-        keys: keys
-            .iter()
-            .rev()
-            .map(|key| Choice {
-                label: figures::key_name(&key.id, &key.settings.name),
-                is_chosen: wanted.is_some_and(|wanted| wanted.id == key.id),
-                value: key.id.clone(),
-            })
-            .collect(),
+        keys,
         outcomes: [("answered", "Answered"), ("errors", "Errors")]
             .map(|(value, label)| Choice {
                 value: value.to_owned(),
@@ -78,8 +79,8 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
             .into(),
         find,
         lines: recent
-            .take(SHOWN_MAX)
-            .map(|request| Line::new(request, by_number.get(&request.key).copied()))
+            .iter()
+            .map(|request| Line::new(request, key_of(request)))
             .collect(),
         kept_max: KEPT_MAX,
         shows_parameters: service.activity.shows_parameters(),

@@ -62,6 +62,19 @@ const WANTED: &str = "
     )";
 
 impl KeysWanted<'_> {
+    /// The first page of all keys, by status.
+    pub(crate) fn first(rows: u64, now: UtcDateTime) -> KeysWanted<'static> {
+        KeysWanted {
+            status: None,
+            find: "",
+            sort: "",
+            is_descending: false,
+            page: 1,
+            rows,
+            now,
+        }
+    }
+
     /// The terms of `ORDER BY`.
     fn order(&self) -> String {
         let mut counters = Counter::ALL.into_iter();

@@ -3,7 +3,7 @@
 use std::sync::{MutexGuard, PoisonError};
 
 use rusqlite::types::Value;
-use rusqlite::{OptionalExtension, Row, Transaction, params, params_from_iter};
+use rusqlite::{OptionalExtension, Row, ToSql, Transaction, params, params_from_iter};
 use time::UtcDateTime;
 
 use super::number::number;
@@ -295,10 +295,19 @@ impl State {
 
     /// The key of an id.
     pub(crate) fn key(&self, id: &str) -> Result<Option<KeyRecord>, StateError> {
+        self.key_where("id", id)
+    }
+
+    /// The key of a number.
+    pub(crate) fn key_of_number(&self, number: i64) -> Result<Option<KeyRecord>, StateError> {
+        self.key_where("number", number)
+    }
+
+    fn key_where(&self, column: &str, value: impl ToSql) -> Result<Option<KeyRecord>, StateError> {
         self.with(|connection| {
-            let sql = format!("SELECT {COLUMNS} FROM keys WHERE id = ?1");
+            let sql = format!("SELECT {COLUMNS} FROM keys WHERE {column} = ?1");
             let mut statement = connection.prepare_cached(&sql)?;
-            let row = statement.query_row([id], read).optional()?;
+            let row = statement.query_row([value], read).optional()?;
             Ok(row.map(|row| self.with_trial(row).1))
         })
     }

@@ -191,11 +191,10 @@ impl Row {
 
 impl Used {
     fn new(count: u64, quota: Option<u64>) -> Used {
-        let share = quota.map_or(0, |quota| count.saturating_mul(100) / quota.max(1));
         Used {
             count: figures::grouped(count),
             quota: quota.map(figures::grouped),
-            share: share.min(100),
+            share: quota.map_or(0, |quota| figures::percent(count, quota)),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::json::write_csv_cell;
 pub(in crate::http::admin) fn usage(admin: &Admin, visit: &Visit) -> Answer {
     let form = Form::parse(visit.query.as_bytes());
     let (period, key) = (Period::of_name(form.value("by")), form.value("key"));
-    let (_, from) = period.slots(admin.0.service.0.state.now().date());
+    let (_, from) = period.shown(admin.0.service.0.state.now().date());
     let mut text = Vec::new();
     let counters = Counter::ALL.map(Counter::as_str);
     let names = [period.as_str(), "keyId", "name"].into_iter();
@@ -33,7 +33,7 @@ pub(in crate::http::admin) fn usage(admin: &Admin, visit: &Visit) -> Answer {
 pub(in crate::http::admin) fn requests(admin: &Admin, visit: &Visit) -> Answer {
     let form = Form::parse(visit.query.as_bytes());
     let (period, key) = (Period::of_name(form.value("by")), form.value("key"));
-    let (_, from) = period.slots(admin.0.service.0.state.now().date());
+    let (_, from) = period.shown(admin.0.service.0.state.now().date());
     admin.0.service.record_requests();
     let mut text = Vec::new();
     let names = ["day", "keyId", "name", "endpoint", "status", "requests"];

@@ -19,15 +19,18 @@ use self::requests::Requests;
 use super::figures;
 use super::form::{Choice, Form};
 use super::guard::Visit;
+use super::key_choices::KeyChoices;
 use super::layout::{self, PageLayout};
 use super::overview::{name_of, sum};
 use super::{Admin, Answer};
 use crate::http::keys::KeyRecord;
 use crate::http::metering::{Counter, Counts, Month};
-use crate::http::state::StateError;
+use crate::http::state::{KeysWanted, State, StateError};
 
 /// Keys with a row of their own among those with the most usage.
 const TOP_KEYS: usize = 5;
+/// Rows of a table of keys. The downloads have all.
+const ROWS_MAX: usize = 100;
 /// The label of the other keys.
 const OTHERS: &str = "All other keys";
 
@@ -37,7 +40,7 @@ struct Page<'a> {
     layout: PageLayout<'a>,
     periods: Vec<Choice>,
     counters: Vec<Choice>,
-    keys: Vec<Choice>,
+    keys: KeyChoices,
     period: Period,
     key: &'a str,
     counter: &'static str,
@@ -73,6 +76,8 @@ struct PeriodTable {
     period: String,
     lines: Vec<Line>,
     totals: Vec<String>,
+    /// How many keys are only in the download; empty if none.
+    others: String,
 }
 
 struct Line {
@@ -93,24 +98,25 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
     let all = period.usage(state, from)?;
     let is_wanted = |line: &&Usage| key.is_empty() || line.key_id == key;
     let lines: Vec<&Usage> = all.iter().filter(is_wanted).collect();
-    let records = state.keys()?;
-    let quota = quota(&records, key, counter).filter(|_| period == Period::Month);
+    let keys = KeyChoices::read(state, key)?;
+    let quota = keys.chosen.as_ref().and_then(|key| key.quota(counter));
+    let quota = quota.filter(|_| period == Period::Month);
     admin.0.service.record_requests();
     let page = Page {
         layout: PageLayout::of(visit, "Usage"),
         periods: periods(period),
         counters: counter_choices(counter),
-        keys: key_choices(&records, key),
+        keys,
         period,
         key,
         counter: name_of(counter),
         caption: caption(&periods_shown, quota),
         by_period: bars(by_period(&lines, &periods_shown, counter)),
         by_key: bars(by_key(&lines, &periods_shown, counter)),
-        quotas: quotas(admin, &records, key, Month::of(now))?,
+        quotas: quotas(state, key, counter)?,
         month: Month::of(now).to_string(),
         requests: Requests::of(&state.requests(from)?, key),
-        tables: tables(&lines),
+        tables: tables(&lines, counter),
     };
     layout::render(StatusCode::OK, &page)
 }
@@ -134,29 +140,18 @@ fn caption(periods: &[String], quota: Option<u64>) -> String {
     }
 }
 
-/// The quota of the selected key.
-fn quota(keys: &[KeyRecord], wanted: &str, counter: Counter) -> Option<u64> {
-    let key = keys.iter().find(|key| key.id == wanted)?;
-    key.quota(counter)
-}
-
-/// The quotas of valid keys with the used part, largest share first.
-fn quotas(
-    admin: &Admin,
-    keys: &[KeyRecord],
-    wanted: &str,
-    month: Month,
-) -> Result<Vec<QuotaLine>, StateError> {
-    let usage = admin.0.service.0.state.usage(Some(month))?;
+/// The quotas of the valid keys with the most usage this month, largest used part first.
+fn quotas(state: &State, wanted: &str, counter: Counter) -> Result<Vec<QuotaLine>, StateError> {
+    let found = state.key_page(&KeysWanted {
+        find: wanted,
+        sort: counter.as_str(),
+        is_descending: true,
+        ..KeysWanted::first(ROWS_MAX as u64, state.now())
+    })?;
     let mut lines = Vec::new();
-    let is_wanted = |key: &&KeyRecord| wanted.is_empty() || key.id == wanted;
-    for key in keys
-        .iter()
-        .filter(is_wanted)
-        .filter(|key| key.revoked_at.is_none())
-    {
-        let counts = usage.iter().find(|line| line.key_id == key.id);
-        let counts = counts.map_or(Counts::default(), |line| line.counts);
+    let is_shown =
+        |key: &KeyRecord| key.revoked_at.is_none() && (wanted.is_empty() || key.id == wanted);
+    for (key, counts) in found.keys.iter().filter(|(key, _)| is_shown(key)) {
         for counter in Counter::ALL {
             let Some(quota) = key.quota(counter) else {
                 continue;
@@ -225,14 +220,18 @@ fn bars(totals: Vec<(String, u64)>) -> Vec<Bar> {
     totals.into_iter().map(bar).collect()
 }
 
-/// A table per month or day, latest first.
-fn tables(lines: &[&Usage]) -> Vec<PeriodTable> {
+/// A table per month or day, latest first, of the keys with the most usage.
+fn tables(lines: &[&Usage], counter: Counter) -> Vec<PeriodTable> {
     let mut by_period: BTreeMap<&str, Vec<&Usage>> = BTreeMap::new();
     for line in lines {
         by_period.entry(&line.period).or_default().push(line);
     }
     let texts = |counts: Counts| counts.map(figures::grouped).into();
-    let table = |(period, lines): (&str, Vec<&Usage>)| {
+    let table = |(period, mut lines): (&str, Vec<&Usage>)| {
+        let totals = texts(sum(lines.iter().map(|line| line.counts)));
+        lines.sort_by_key(|line| std::cmp::Reverse(line.counts[counter.index()]));
+        let others = lines.len().saturating_sub(ROWS_MAX);
+        lines.truncate(ROWS_MAX);
         let line = |line: &&Usage| Line {
             name: figures::key_name(&line.key_id, &line.name),
             key_id: line.key_id.clone(),
@@ -240,8 +239,12 @@ fn tables(lines: &[&Usage]) -> Vec<PeriodTable> {
         };
         PeriodTable {
             period: period.to_owned(),
-            totals: texts(sum(lines.iter().map(|line| line.counts))),
+            totals,
             lines: lines.iter().map(line).collect(),
+            others: match others {
+                0 => String::new(),
+                _ => figures::grouped(others as u64),
+            },
         }
     };
     by_period.into_iter().rev().map(table).collect()
@@ -263,18 +266,4 @@ fn counter_choices(chosen: Counter) -> Vec<Choice> {
         is_chosen: counter == chosen,
     };
     Counter::ALL.map(choice).into()
-}
-
-/// Every key, newest first, including revoked ones, which still have usage to show.
-fn key_choices(keys: &[KeyRecord], wanted: &str) -> Vec<Choice> {
-    let choice = |key: &KeyRecord| {
-        let name = figures::key_name(&key.id, &key.settings.name);
-        let hint = key.hint.as_ref().unwrap_or(&key.id);
-        Choice {
-            label: format!("{name} ({hint})"),
-            is_chosen: key.id == wanted,
-            value: key.id.clone(),
-        }
-    };
-    keys.iter().rev().map(choice).collect()
 }

@@ -84,6 +84,21 @@ fn keys_beyond_the_first_share_a_row() {
 }
 
 #[test]
+fn a_table_has_a_hundred_keys_and_the_totals_of_all() {
+    let all: Vec<Usage> = (1..=150)
+        .map(|number| line(&format!("key{number}"), "2026-03", number))
+        .collect();
+    let lines: Vec<&Usage> = all.iter().collect();
+    let tables = tables(&lines, Counter::Signals);
+    assert_eq!((tables.len(), tables[0].lines.len()), (1, ROWS_MAX));
+    assert_eq!(tables[0].lines[0].counts[0], "150");
+    assert_eq!(
+        (tables[0].totals[0].as_str(), tables[0].others.as_str()),
+        ("11,325", "50")
+    );
+}
+
+#[test]
 fn requests_are_added_up_by_endpoint_and_status() {
     let line = |key: Option<&str>, endpoint: &str, status: u16, requests: u64| RequestLine {
         day: date!(2026 - 03 - 05),
