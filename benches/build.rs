@@ -36,7 +36,10 @@ fn open(criterion: &mut Criterion) {
     criterion.bench_function("open", |bencher| {
         bencher.iter(|| {
             let snapshot = Index::open(&path).expect(WHOLE).snapshot();
-            snapshot.search(&query, sample::AS_OF).len()
+            snapshot
+                .search(&query, sample::AS_OF)
+                .expect("a whole index")
+                .len()
         });
     });
 }

@@ -72,7 +72,7 @@ fn build(path: &Path, corpus: &Corpus) -> Outcome<()> {
 }
 
 fn report_bytes(snapshot: &Snapshot) {
-    let statistics = snapshot.statistics();
+    let statistics = snapshot.statistics().expect("a whole index");
     let is_of_commits = |name: &str| name.starts_with("Packed") || name.starts_with("Tombstones");
     let sections = statistics.sections.iter();
     let bytes: u64 = sections

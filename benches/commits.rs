@@ -39,7 +39,7 @@ fn prepare(directory: &Path, commits: u64) -> Result<(), Box<dyn Error>> {
     }
     let mut writer = builder.finish()?.writer()?;
     for _ in 0..commits {
-        writer.delete_signal(SignalId::MIN);
+        writer.delete_signal(SignalId::MIN).expect("a whole index");
         writer.commit()?;
     }
     Ok(())

@@ -44,7 +44,11 @@ fn bench_pages(
     statistics: &Statistics,
     class: &Class,
 ) {
-    let search = |query: &Query| snapshot.search(query, sample::AS_OF);
+    let search = |query: &Query| {
+        snapshot
+            .search(query, sample::AS_OF)
+            .expect("a whole index")
+    };
     let first = first_pages(class);
     let middle: Vec<Query> = class
         .queries
@@ -66,10 +70,14 @@ fn bench_pages(
 fn bench_counts(group: &mut BenchmarkGroup<'_, WallTime>, snapshot: &Snapshot, class: &Class) {
     let first = first_pages(class);
     bench(group, "count", &first, |query| {
-        snapshot.count(query.filter(), sample::AS_OF)
+        snapshot
+            .count(query.filter(), sample::AS_OF)
+            .expect("a whole index")
     });
     bench(group, "facets", &first, |query| {
-        snapshot.facets(query.filter(), sample::AS_OF)
+        snapshot
+            .facets(query.filter(), sample::AS_OF)
+            .expect("a whole index")
     });
 }
 

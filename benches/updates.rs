@@ -157,15 +157,21 @@ fn report_asked_meanwhile(
         let batch = numbers.flat_map(|number| [new_signal(signals, number), replaced(number)]);
         upsert_all(&mut writer, &batch.collect::<Vec<_>>())?;
         let updated = index.snapshot();
-        segments.push(updated.statistics().segments);
+        segments.push(updated.statistics().expect("a whole index").segments);
         // Each of the two comes first every other time.
         let mut snapshots = [(&*updated, 0), (&*one_segment, 1)];
         snapshots.rotate_left(commit % 2);
         for (query, times) in queries.iter().zip(&mut times) {
             for (snapshot, column) in snapshots.repeat(ASKED_TIMES) {
                 let today = corpus.as_of();
-                times[column].push(time_of(|| snapshot.search(query, today)));
-                times[column + 2].push(time_of(|| snapshot.count(query.filter(), today)));
+                times[column].push(time_of(|| {
+                    snapshot.search(query, today).expect("a whole index")
+                }));
+                times[column + 2].push(time_of(|| {
+                    snapshot
+                        .count(query.filter(), today)
+                        .expect("a whole index")
+                }));
             }
         }
     }
@@ -198,7 +204,13 @@ fn report_small_commits(directory: &Path, corpus: &Corpus, signals: &[Signal<'_>
         let batch = [new_signal(signals, commit), replaced.clone()];
         debug_assert_eq!(batch.len(), SMALL_BATCH);
         upsert_all(&mut writer, &batch)?;
-        most = most.max(index.snapshot().statistics().segments);
+        most = most.max(
+            index
+                .snapshot()
+                .statistics()
+                .expect("a whole index")
+                .segments,
+        );
     }
     let time = started.elapsed().as_secs_f64();
     writer.wait_for_merges();
@@ -224,7 +236,7 @@ fn report_small_commits(directory: &Path, corpus: &Corpus, signals: &[Signal<'_>
 
 /// Prints how much longer queries take on one snapshot than on the other.
 fn compare(updated: &Snapshot, fresh: &Snapshot, today: Date) {
-    let figures = updated.statistics();
+    let figures = updated.statistics().expect("a whole index");
     println!(
         "\n{} segments, {} of {} rows deleted",
         figures.segments,
@@ -248,17 +260,25 @@ fn compare(updated: &Snapshot, fresh: &Snapshot, today: Date) {
 
 fn page(snapshot: &Snapshot, text: &str, today: Date) -> f64 {
     let query = Query::from_query_string(text).expect("a valid query");
-    median(|| snapshot.search(&query, today))
+    median(|| snapshot.search(&query, today).expect("a whole index"))
 }
 
 fn count(snapshot: &Snapshot, text: &str, today: Date) -> f64 {
     let query = Query::from_query_string(text).expect("a valid query");
-    median(|| snapshot.count(query.filter(), today))
+    median(|| {
+        snapshot
+            .count(query.filter(), today)
+            .expect("a whole index")
+    })
 }
 
 fn facets(snapshot: &Snapshot, text: &str, today: Date) -> f64 {
     let query = Query::from_query_string(text).expect("a valid query");
-    median(|| snapshot.facets(query.filter(), today))
+    median(|| {
+        snapshot
+            .facets(query.filter(), today)
+            .expect("a whole index")
+    })
 }
 
 /// The median time of a call, in microseconds.

@@ -28,13 +28,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let query = Query::from_query_string(text)?;
     let filter = query.filter();
     let snapshot = index.snapshot();
-    let page = snapshot.search(&query, today);
+    let page = snapshot.search(&query, today)?;
     let id = page.ids().next().unwrap_or(SignalId::MIN);
     let item = snapshot.records(&page)?.swap_remove(0);
     let slug = item.signal.company_slug.clone();
     println!(
         "{index:?}\n{text}: {} matches",
-        snapshot.count(filter, today)
+        snapshot.count(filter, today)?
     );
 
     measure("Query::from_query_string", || {

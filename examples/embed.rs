@@ -26,21 +26,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .build()?;
     let today = date!(2026 - 06 - 30);
     let before = index.snapshot();
-    let page = before.search(&query, today);
+    let page = before.search(&query, today)?;
     for item in before.records(&page)? {
         println!("{} by {}", item.signal.title, item.company_name);
     }
-    println!("{} in all", before.count(query.filter(), today));
+    println!("{} in all", before.count(query.filter(), today)?);
 
     // Change. The next snapshot sees a commit; snapshots taken before stay as they are.
     let mut writer = index.writer()?;
     let second = SignalId::new(2).ok_or("an id is at least 1")?;
     writer.upsert_signal(&Signal::new(second, "acme", "Acme extends its Series A"))?;
-    writer.delete_signal(SignalId::MIN);
+    writer.delete_signal(SignalId::MIN)?;
     let report = writer.commit()?;
     println!("{} written", report.signals_written);
     let after = index.snapshot();
-    assert!(after.search(&query, today).ids().eq([second]));
-    assert!(before.search(&query, today).ids().eq([SignalId::MIN]));
+    assert!(after.search(&query, today)?.ids().eq([second]));
+    assert!(before.search(&query, today)?.ids().eq([SignalId::MIN]));
     Ok(())
 }

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use signaldex::{Page, Query, Snapshot, sample};
+use signaldex::{Page, Query, Result, Snapshot, sample};
 use time::Date;
 
 /// Searches that take at least this long are slow: some milliseconds in a real service, all of them here.
@@ -18,20 +18,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "any=robotics \"head of\"&days=30",
         "country=Germny",
     ] {
-        let page = search(&snapshot, &Query::from_query_string(text)?, sample::AS_OF);
+        let page = search(&snapshot, &Query::from_query_string(text)?, sample::AS_OF)?;
         println!("{text}: {} signals", page.len());
     }
     Ok(())
 }
 
 /// Like [`Snapshot::search`], but a slow search is explained and its plan is logged.
-fn search(snapshot: &Snapshot, query: &Query, today: Date) -> Page {
+fn search(snapshot: &Snapshot, query: &Query, today: Date) -> Result<Page> {
     let started = Instant::now();
-    let page = snapshot.search(query, today);
+    let page = snapshot.search(query, today)?;
     let took = started.elapsed();
     if took >= SLOW {
         // Explaining costs several times the search itself, so only slow searches are explained.
-        let plan = snapshot.explain(query, today);
+        let plan = snapshot.explain(query, today)?;
         let (rows, blocks) = (page.rows_checked(), page.blocks_visited());
         let filter = query.filter().canonical();
         tracing::warn!(filter, ?took, rows, blocks, %plan, "slow search");
@@ -39,5 +39,5 @@ fn search(snapshot: &Snapshot, query: &Query, today: Date) -> Page {
             tracing::warn!("{value}");
         }
     }
-    page
+    Ok(page)
 }

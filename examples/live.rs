@@ -91,7 +91,7 @@ fn ask(index: &Index, today: Date, time: Duration) -> signaldex::Result<Vec<Dura
     while started.elapsed() < time {
         for query in &queries {
             let (asked, snapshot) = (Instant::now(), index.snapshot());
-            let page = snapshot.search(query, today);
+            let page = snapshot.search(query, today)?;
             black_box(snapshot.records(&page)?);
             times.push(asked.elapsed());
         }

@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         writeln!(output, "{}\t{}", item.signal.id, item.signal.title)?;
         exported += 1;
     }
-    assert_eq!(exported, snapshot.count(&filter, sample::AS_OF));
+    assert_eq!(exported, snapshot.count(&filter, sample::AS_OF)?);
 
     // Pages: each request passes the previous cursor and is answered from the newest snapshot.
     // A signal that matches throughout is returned exactly once, whatever is committed in between.
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .keywords("raises")
             .cursor(&cursor)
             .build()?;
-        let page = index.snapshot().search(&query, sample::AS_OF);
+        let page = index.snapshot().search(&query, sample::AS_OF)?;
         seen += page.len() as u64;
         cursor = page.next_cursor().map(ToString::to_string);
         if cursor.is_none() {

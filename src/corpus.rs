@@ -19,7 +19,7 @@ use crate::json::{ChangesAnswer, CompanyDetail, Data, Rendering, SearchAnswer, S
 use crate::query::{Cursor, Facet};
 use crate::{
     Change, Cost, Error, FacetQuery, Facets, Filter, Index, Position, PositionError, Query, Result,
-    SignalId, Snapshot, catch_damage,
+    SignalId, Snapshot,
 };
 
 #[cfg_attr(not(feature = "cluster"), allow(unused_imports))]
@@ -329,7 +329,7 @@ impl Corpus for LocalCorpus {
         filter: &'a Filter,
         today: Date,
     ) -> CorpusFuture<'a, u64> {
-        at_once(at, move |snapshot| Ok(snapshot.count(filter, today)))
+        at_once(at, move |snapshot| snapshot.count(filter, today))
     }
 
     fn facets<'a>(
@@ -339,7 +339,7 @@ impl Corpus for LocalCorpus {
         today: Date,
     ) -> CorpusFuture<'a, Facets> {
         at_once(at, move |snapshot| {
-            Ok(snapshot.facets_of(&query.filter, today, &query.facets))
+            snapshot.facets_of(&query.filter, today, &query.facets)
         })
     }
 
@@ -381,13 +381,13 @@ impl Corpus for LocalCorpus {
         today: Date,
     ) -> CorpusFuture<'a, Vec<SignalId>> {
         at_once(at, move |snapshot| {
-            Ok(export::ids(snapshot, request, max, today))
+            export::ids(snapshot, request, max, today)
         })
     }
 
     fn changes_cost(&self, at: &CorpusView, request: &ChangesRequest) -> Cost {
         match (&at.snapshot, &request.since) {
-            (Some(snapshot), Some(since)) => cost(|| snapshot.changes_cost(since)),
+            (Some(snapshot), Some(since)) => or_zero(snapshot.changes_cost(since)),
             _ => 0,
         }
     }
@@ -403,7 +403,7 @@ impl Corpus for LocalCorpus {
         let Some(snapshot) = &at.snapshot else {
             return 0;
         };
-        cost(|| match facets {
+        or_zero(match facets {
             [] => snapshot.cost(filter, today, cheap),
             _ => snapshot.facets_cost(filter, facets, today, cheap),
         })
@@ -425,7 +425,7 @@ fn at_once<'a, T: Send + 'a>(
     ask: impl FnOnce(&'a Snapshot) -> Result<T> + Send + 'a,
 ) -> CorpusFuture<'a, T> {
     Box::pin(async move {
-        let answer = catch_damage(|| ask(at.snapshot()?)).flatten();
+        let answer = at.snapshot().and_then(ask);
         // What was read while a file was being overwritten may be anything.
         answer
             .and_then(|answer| at.snapshot().map(|_| answer))
@@ -434,8 +434,8 @@ fn at_once<'a, T: Send + 'a>(
 }
 
 /// The cost of a query, or zero if estimating it meets damage: running the query reports that.
-fn cost(of: impl FnOnce() -> Cost) -> Cost {
-    catch_damage(of).unwrap_or(0)
+fn or_zero(cost: Result<Cost>) -> Cost {
+    cost.unwrap_or(0)
 }
 
 /// As [`Corpus::page`], of a local index.
@@ -445,7 +445,7 @@ pub(crate) fn page(
     today: Date,
     rendering: Rendering,
 ) -> Result<RenderedPage> {
-    let page = snapshot.search(query, today);
+    let page = snapshot.search(query, today)?;
     let mut answer = SearchAnswer::with_capacity(page.len(), rendering);
     snapshot.visit_records(&page, |signal, company_name| {
         if answer.push(signal, company_name) {
@@ -498,7 +498,7 @@ fn changes(
             break;
         }
     }
-    let more = changes.has_more();
+    let more = changes.has_more()?;
     Ok(Ok(RenderedChanges {
         body: answer.finish(&changes.position().to_string(), more),
         upserts: upserts as u64,

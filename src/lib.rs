@@ -19,12 +19,12 @@
 //! let query = Query::from_query_string(r#"q="series a"&country=germany&days=30&limit=10"#)?;
 //! let today = date!(2026 - 06 - 30);
 //! let snapshot = index.snapshot();
-//! let page = snapshot.search(&query, today);
+//! let page = snapshot.search(&query, today)?;
 //! for item in snapshot.records(&page)? {
 //!     println!("{} {}", item.signal.id, item.signal.title);
 //! }
 //! assert_eq!(page.len(), 1);
-//! assert_eq!(snapshot.count(query.filter(), today), 1);
+//! assert_eq!(snapshot.count(query.filter(), today)?, 1);
 //! assert!(page.next_cursor().is_none());
 //! # Ok(())
 //! # }
@@ -69,7 +69,7 @@
 //! A page of a common query takes a few microseconds, and a count grows with the blocks of 65,536
 //! signals that may hold matches, at some hundred nanoseconds each. A snapshot is one atomic load.
 //! Opening maps the files and reads some hundred kilobytes of them; what a question needs is checked
-//! against its checksums the first time ([`catch_damage`]). Each method says its own cost.
+//! against its checksums the first time, and damage is an error. Each method says its own cost.
 //!
 //! # Features
 //!
@@ -123,7 +123,7 @@ pub use error::{Error, Result};
 pub use index::{
     Change, Changes, CommitReport, CompanyDeletion, FacetCount, Facets, Found, Ids, Index,
     IndexBuilder, IndexId, IndexStatistics, Matches, Page, Pages, ParsePositionError, Position,
-    PositionError, Refreshed, Snapshot, Writer, catch_damage,
+    PositionError, Refreshed, Snapshot, Writer,
 };
 #[cfg(feature = "__strategies")]
 #[doc(hidden)]

@@ -7,7 +7,7 @@
 //!
 //! let index = sample::index()?;
 //! let query = Query::from_query_string(r#"q="series a"&country=Germany"#)?;
-//! assert!(!index.snapshot().search(&query, sample::AS_OF).is_empty());
+//! assert!(!index.snapshot().search(&query, sample::AS_OF)?.is_empty());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -41,7 +41,7 @@ fn write_epoch(writer: &mut Writer, epoch: u64) -> signaldex::Result<()> {
 /// One read: a page with its records, and a count of what they say. All of one epoch.
 fn read(index: &Index, everything: &Query) {
     let snapshot = index.snapshot();
-    let page = snapshot.search(everything, TODAY);
+    let page = snapshot.search(everything, TODAY).expect("a whole index");
     let items = snapshot.records(&page).expect("whole records");
     assert_eq!(items.len() as u64, ROWS);
     let first = &items[0].signal;
@@ -50,7 +50,9 @@ fn read(index: &Index, everything: &Query) {
     let category = first.category.as_deref().unwrap_or_default();
     let query = Query::builder().categories([category]).build();
     let query = query.expect("a valid query");
-    let count = snapshot.count(query.filter(), TODAY);
+    let count = snapshot
+        .count(query.filter(), TODAY)
+        .expect("a whole index");
     assert_eq!(count, ROWS);
 }
 

@@ -53,7 +53,7 @@ fn paged(directory: &Path) -> usize {
 
 fn read(index: &Index, query: &Query, today: time::Date) {
     let snapshot = index.snapshot();
-    let page = snapshot.search(query, today);
+    let page = snapshot.search(query, today).expect("a whole index");
     assert_eq!(snapshot.records(&page).expect("whole records").len(), 50);
 }
 

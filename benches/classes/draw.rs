@@ -234,7 +234,10 @@ impl<'a> Draw<'a> {
             return Ok(None);
         };
         let query = wanted.query(self.today);
-        let count = self.snapshot.count(query.filter(), self.today);
+        let count = self
+            .snapshot
+            .count(query.filter(), self.today)
+            .expect("a whole index");
         Ok((count == 0).then_some(wanted))
     }
 

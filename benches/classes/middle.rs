@@ -40,8 +40,8 @@ impl Wanted {
         today: Date,
     ) -> Result<usize> {
         let one_oldest = self.builder().order(Order::OldestFirst).limit(1);
-        let oldest = snapshot.search(&super::wanted::built(one_oldest), today);
-        let newest = snapshot.search(&self.query(today), today);
+        let oldest = snapshot.search(&super::wanted::built(one_oldest), today)?;
+        let newest = snapshot.search(&self.query(today), today)?;
         Ok(match (newest.ids().next(), oldest.ids().next()) {
             (Some(newest), Some(oldest)) => {
                 let rank = |id: u64| statistics.rank_below(id);

@@ -80,7 +80,7 @@ fn build_updated(folder: &Path) -> Result<()> {
     let mut writer = index.writer()?;
     for updates in UPDATES {
         for id in ids.by_ref().take(updates) {
-            let found = fresh.signal(id)?.ok_or("a listed signal is there")?;
+            let found = fresh.signal(id?)?.ok_or("a listed signal is there")?;
             writer.upsert_signal(&found.signal)?;
         }
         writer.commit()?;
@@ -95,7 +95,7 @@ fn build_committed(folder: &Path) -> Result<()> {
     let fresh = index.snapshot();
     let newest = fresh.matches(&Filter::default(), sample::AS_OF, Order::NewestFirst);
     // The newest signal has the highest possible id.
-    let mut next_id = newest.ids().nth(1).ok_or("there are signals")?.get();
+    let mut next_id = newest.ids().nth(1).ok_or("there are signals")??.get();
     let mut new = fresh.scan();
     let mut updated = fresh.scan().step_by(UPDATED_ONE_IN / 4);
     let mut writer = index.writer()?;
@@ -158,7 +158,11 @@ fn run_class(
     let page = |query: &Query| ask_page(snapshot, query);
     let count = |query: &Query| ask_count(snapshot, query);
     let facets = |query: &Query| {
-        black_box(snapshot.facets(query.filter(), sample::AS_OF));
+        black_box(
+            snapshot
+                .facets(query.filter(), sample::AS_OF)
+                .expect("a whole index"),
+        );
     };
     let tasks: [Task<'_>; 4] = [
         ("page", queries, &page),
@@ -192,11 +196,19 @@ fn run_pages_and_counts(
 
 /// Without the records: moving them costs more or less with where the stack happens to lie.
 fn ask_page(snapshot: &Snapshot, query: &Query) {
-    black_box(snapshot.search(query, sample::AS_OF));
+    black_box(
+        snapshot
+            .search(query, sample::AS_OF)
+            .expect("a whole index"),
+    );
 }
 
 fn ask_count(snapshot: &Snapshot, query: &Query) {
-    black_box(snapshot.count(query.filter(), sample::AS_OF));
+    black_box(
+        snapshot
+            .count(query.filter(), sample::AS_OF)
+            .expect("a whole index"),
+    );
 }
 
 /// Hands on each task with a name, after what only the first query of a thread does.

@@ -53,12 +53,22 @@ fn main() -> Result<()> {
 }
 
 fn page_time(snapshot: &Snapshot, query: &Query) -> Duration {
-    least(|| drop(black_box(snapshot.search(query, sample::AS_OF))))
+    least(|| {
+        drop(black_box(
+            snapshot
+                .search(query, sample::AS_OF)
+                .expect("a whole index"),
+        ))
+    })
 }
 
 fn count_time(snapshot: &Snapshot, query: &Query) -> Duration {
     least(|| {
-        black_box(snapshot.count(query.filter(), sample::AS_OF));
+        black_box(
+            snapshot
+                .count(query.filter(), sample::AS_OF)
+                .expect("a whole index"),
+        );
     })
 }
 

@@ -10,7 +10,7 @@ use super::question::Wanted;
 use crate::corpus::{company_answer, signal_answer};
 use crate::json::search_item;
 use crate::query::limits::PAGE_BYTES_MAX;
-use crate::{Page, Result, Snapshot, catch_damage};
+use crate::{Page, Result, Snapshot};
 
 /// The result of one shard.
 pub(super) enum Found {
@@ -25,26 +25,22 @@ pub(super) enum Found {
 /// # Errors
 /// The shard is damaged.
 pub(super) fn find(shard: &Snapshot, wanted: &Wanted) -> Result<Found> {
-    catch_damage(|| search(shard, wanted))?
-}
-
-fn search(shard: &Snapshot, wanted: &Wanted) -> Result<Found> {
     let answer = match wanted {
         Wanted::Rows {
             query,
             today,
             rendering,
         } => {
-            let page = shard.search(query, *today);
+            let page = shard.search(query, *today)?;
             if rendering.is_some() {
                 return Ok(Found::Page(page));
             }
             let ids = page.ids().map(|id| row(id.get(), Vec::new()));
             Answer::Rows(ids.collect())
         }
-        Wanted::Count { filter, today } => Answer::Count(shard.count(filter, *today)),
+        Wanted::Count { filter, today } => Answer::Count(shard.count(filter, *today)?),
         Wanted::Facets { query, today } => {
-            let facets = shard.facets_of(&query.filter, *today, &query.facets);
+            let facets = shard.facets_of(&query.filter, *today, &query.facets)?;
             Answer::Facets(values_of(&facets))
         }
         Wanted::Signal(id) => lone(id.get(), signal_answer(shard, *id)?),
@@ -80,7 +76,7 @@ pub(super) fn merged(
         }
     }
     if !pages.is_empty() {
-        answers.push(catch_damage(|| rendered(wanted, shards, &pages))??);
+        answers.push(rendered(wanted, shards, &pages)?);
     }
     Answer::merge(wanted, answers)
 }

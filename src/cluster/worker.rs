@@ -21,7 +21,7 @@ use super::question::{self, Question, Wanted};
 use super::security::Security;
 use super::shard_answers::{Found, find, merged};
 use crate::query::Facet;
-use crate::{Error, Result, Snapshot, catch_damage};
+use crate::{Error, Result, Snapshot};
 
 /// The cost up to which a question is answered on the receiving thread, in the unit of `--cheap-query-cost`.
 const CHEAP_COST: u64 = 20_000;
@@ -81,8 +81,8 @@ impl Worker {
             .loaded
             .snapshots(question.generation, &question.shards)
             .map_err(|error| Refusal::of(Status::Missing, &error))?;
-        let is_cheap = catch_damage(|| is_cheap(&snapshots, wanted));
-        let is_cheap = is_cheap.map_err(|error| Refusal::of(Status::Failed, &error))?;
+        let is_cheap =
+            is_cheap(&snapshots, wanted).map_err(|error| Refusal::of(Status::Failed, &error))?;
         let found: Result<Vec<Found>> = if is_cheap {
             let found = snapshots.iter().map(|snapshot| find(snapshot, wanted));
             found.collect()
@@ -179,7 +179,7 @@ impl Refusal {
 }
 
 /// Whether answering a question is faster than switching threads.
-fn is_cheap(snapshots: &[Arc<Snapshot>], wanted: &Wanted) -> bool {
+fn is_cheap(snapshots: &[Arc<Snapshot>], wanted: &Wanted) -> Result<bool> {
     let cost = |snapshot: &Arc<Snapshot>| match wanted {
         Wanted::Rows { query, today, .. } => snapshot.cost(query.filter(), *today, CHEAP_COST),
         Wanted::Count { filter, today } => snapshot.cost(filter, *today, CHEAP_COST),
@@ -187,9 +187,9 @@ fn is_cheap(snapshots: &[Arc<Snapshot>], wanted: &Wanted) -> bool {
             let facets: &[Facet] = &query.facets;
             snapshot.facets_cost(&query.filter, facets, *today, CHEAP_COST)
         }
-        Wanted::Signal(_) | Wanted::Company(_) | Wanted::LoadedShards => 0,
+        Wanted::Signal(_) | Wanted::Company(_) | Wanted::LoadedShards => Ok(0),
     };
-    snapshots.iter().map(cost).sum::<u64>() <= CHEAP_COST
+    Ok(snapshots.iter().map(cost).sum::<Result<u64>>()? <= CHEAP_COST)
 }
 
 async fn find_on_thread(

@@ -6,7 +6,7 @@ use time::Date;
 
 use crate::json::{write_csv_header, write_csv_item, write_item_line};
 use crate::query::{Order, Start};
-use crate::{Filter, Query, Result, SignalId, Snapshot, catch_damage};
+use crate::{Filter, Query, Result, SignalId, Snapshot};
 
 /// Maximum number of signals in a slice, which is charged before it is sent.
 pub(crate) const SLICE_SIGNALS_MAX: u64 = 1000;
@@ -92,7 +92,7 @@ pub(crate) fn slice(
         None => query,
         Some(id) => query.part(Start::After(query.cursor_after(id, today)), length),
     };
-    let page = catch_damage(|| snapshot.search(&query, today))?;
+    let page = snapshot.search(&query, today)?;
     let write = match request.format {
         ExportFormat::Ndjson => write_item_line,
         ExportFormat::Csv => write_csv_item,
@@ -120,7 +120,7 @@ pub(super) fn ids(
     request: &ExportRequest,
     max: usize,
     today: Date,
-) -> Vec<SignalId> {
+) -> Result<Vec<SignalId>> {
     let matches = snapshot.matches(&request.filter, today, Order::NewestFirst);
     let matches = match request.after {
         None => matches,

@@ -12,6 +12,7 @@ use super::buffer_pool::PooledCandidates;
 use super::observer::{Method, Observer, StepKey};
 use super::operand::Operand;
 use super::row_window::RowWindow;
+use crate::Result;
 use crate::encoding::posting::PostingId;
 use crate::encoding::row::{CompanyNumber, Row};
 use crate::kernels::retain::retain_where;
@@ -20,21 +21,30 @@ use crate::segment::Segment;
 /// The rows of the companies in the intersection of several unions of postings, company by company; `None` if
 /// there are more than `max` rows. The first set leads.
 ///
+/// # Errors
+/// A posting, or the rows of companies, are damaged.
+///
 /// Cost: that of a conjunction of companies, and of listing their rows.
 pub(super) fn rows_of_companies(
     segment: &Segment,
     sets: &[SmallVec<[PostingId; 4]>],
     max: usize,
-) -> Option<Vec<u32>> {
-    let bound = sets.iter().map(|set| match set.as_slice() {
-        [one] => Operand::One(segment.posting(*one)),
-        any => Operand::Union(any.iter().map(|&id| segment.posting(id)).collect()),
-    });
-    let sets: SmallVec<[Operand<'_>; 3]> = bound.collect();
-    let [lead, others @ ..] = sets.as_slice() else {
+) -> Result<Option<Vec<u32>>> {
+    let mut bound: SmallVec<[Operand<'_>; 3]> = SmallVec::new();
+    for set in sets {
+        bound.push(match set.as_slice() {
+            [one] => Operand::One(segment.posting(*one)?),
+            any => Operand::Union(
+                any.iter()
+                    .map(|&id| segment.posting(id))
+                    .collect::<Result<_>>()?,
+            ),
+        });
+    }
+    let [lead, others @ ..] = bound.as_slice() else {
         unreachable!("companies are looked for where several facets are filtered on");
     };
-    let of_company = segment.rows_by_company();
+    let of_company = segment.rows_by_company()?;
     let mut candidates = PooledCandidates::take();
     candidates.allow_lists(true);
     let mut companies: SmallVec<[CompanyNumber; 64]> = SmallVec::new();
@@ -54,7 +64,7 @@ pub(super) fn rows_of_companies(
             .map(|&company| of_company.get(company).len());
         total += rows.sum::<usize>();
         if total > max {
-            return None;
+            return Ok(None);
         }
         next = lead.next_block(block + 1);
     }
@@ -62,7 +72,7 @@ pub(super) fn rows_of_companies(
     for &company in &companies {
         rows.extend_from_slice(Row::numbers(of_company.get(company)));
     }
-    Some(rows)
+    Ok(Some(rows))
 }
 
 /// Keeps the rows that are in a range and in all of several sets, the rarest first, and sorts them. Sorting

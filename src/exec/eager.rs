@@ -17,12 +17,12 @@ use super::operand::{BoundCheck, Operand};
 use super::output::OutputBuffer;
 use super::remaining::Remaining;
 use super::row_window::RowWindow;
+use crate::Result;
 use crate::encoding::row::Row;
 use crate::encoding::zone_map::Overlap;
 use crate::kernels::block::BLOCK_ROWS;
 use crate::plan::{
-    self, Clause, Estimate, NoMatch, Part, PhraseStep, Planned, RangeStep, Step, StepSink,
-    Strategies,
+    self, Clause, Estimate, Part, PhraseStep, Planned, RangeStep, Step, StepSink, Stop, Strategies,
 };
 use crate::query::Filter;
 use crate::segment::Segment;
@@ -77,32 +77,39 @@ pub(crate) struct Evaluated<'q, O> {
 
 impl<'a> LiveSegment<'a> {
     /// Applies a filter to a range of rows, and collects the phrases that are left to check.
+    ///
+    /// # Errors
+    /// A part of the segment that the filter needs is damaged.
     pub(crate) fn evaluate<'q, O: Observer>(
         self,
         phrases: &mut PhraseSteps<'q>,
         request: &Request<'q>,
         rows: &Range<u32>,
-    ) -> Evaluated<'q, O> {
+    ) -> Result<Evaluated<'q, O>> {
         let mut evaluation = Evaluation::new(self, request, rows, phrases);
         let visited = evaluation.visit(request);
         evaluation.finish(visited)
     }
 
     /// The number of live matches, by eager evaluation.
-    pub(super) fn count_eagerly<O: Observer>(self, request: &Request<'_>) -> (u64, O::Explained) {
+    pub(super) fn count_eagerly<O: Observer>(
+        self,
+        request: &Request<'_>,
+    ) -> Result<(u64, O::Explained)> {
         let mut phrases = PhraseSteps::new();
         let mut evaluation = Evaluation::<O>::new(self, request, &self.rows(), &mut phrases);
         let visited = evaluation.visit(request);
         if visited.is_ok() && request.strategies.stored_counts && evaluation.is_everything() {
             let run = Run::without_visits(Strategy::StoredCount);
             let explained = evaluation.observer.explain_eager(run, None, &[]);
-            return (self.live_rows(), explained);
+            return Ok((self.live_rows(), explained));
         }
-        let evaluated = evaluation.finish(visited);
+        let evaluated = evaluation.finish(visited)?;
         if evaluated.no_match.is_some() {
-            return (0, evaluated.explain_no_match());
+            return Ok((0, evaluated.explain_no_match()));
         }
-        evaluated.count(self.segment, &phrases)
+        let checks = bind_all(self.segment, &phrases)?;
+        Ok(evaluated.count(&phrases, &checks))
     }
 }
 
@@ -114,15 +121,18 @@ impl<O: Observer> Evaluated<'_, O> {
     }
 
     /// The number of rows with all phrases.
-    fn count(mut self, segment: &Segment, phrases: &[PhraseStep<'_>]) -> (u64, O::Explained) {
+    fn count(
+        mut self,
+        phrases: &[PhraseStep<'_>],
+        checks: &[BoundCheck<'_>],
+    ) -> (u64, O::Explained) {
         let mut counters = Counters {
             blocks_visited: 1,
             ..Counters::default()
         };
         let block = self.window.block();
-        for phrase in phrases {
+        for (phrase, check) in phrases.iter().zip(checks) {
             let started = O::now();
-            let check = BoundCheck::bind(segment, &phrase.check);
             self.candidates.retain(|offset| {
                 counters.rows_checked += 1;
                 check.passes(Row::of(block, offset))
@@ -198,14 +208,14 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
     }
 
     /// Applies the steps that are left unless no row is left, and returns what was found.
-    fn finish(mut self, visited: Planned<'q>) -> Evaluated<'q, O> {
+    fn finish(mut self, visited: Planned<'q>) -> Result<Evaluated<'q, O>> {
         let applied = visited.and_then(|()| self.apply_rest());
-        Evaluated {
+        Ok(Evaluated {
+            no_match: Stop::no_match(applied)?,
             candidates: self.candidates,
             window: self.window,
-            no_match: applied.err().map(|NoMatch(clause)| clause),
             observer: self.observer,
-        }
+        })
     }
 
     /// Applies the conditions on columns, and leaves out deleted rows.
@@ -226,7 +236,7 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
         self.form()?;
         for step in std::mem::take(&mut self.ranges) {
             let started = O::now();
-            let range = BoundRange::bind(self.live.segment, &step);
+            let range = BoundRange::bind(self.live.segment, &step)?;
             range.narrow(&mut self.candidates);
             self.applied(Part::kept(step.clause, step.estimate), started)?;
         }
@@ -267,7 +277,7 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
         how: impl FnOnce(&mut Self, &Operand<'_>),
     ) -> Planned<'q> {
         let started = O::now();
-        how(self, &Operand::bind(self.live.segment, step, false));
+        how(self, &Operand::bind(self.live.segment, step, false)?);
         self.applied(part, started)
     }
 
@@ -282,7 +292,7 @@ impl<'a, 'e, 'q, O: Observer> Evaluation<'a, 'e, 'q, O> {
         let left = || self.candidates.count().into();
         self.observer.applied(part, started, left);
         if self.candidates.are_none() {
-            return Err(NoMatch(part.clause));
+            return Err(Stop::NoMatch(part.clause));
         }
         Ok(())
     }
@@ -311,9 +321,9 @@ impl<'q, O: Observer> StepSink<'q> for Evaluation<'_, '_, 'q, O> {
     }
 
     fn limit(&mut self, step: RangeStep<'q>) -> Planned<'q> {
-        let range = BoundRange::bind(self.live.segment, &step);
+        let range = BoundRange::bind(self.live.segment, &step)?;
         match range.classify(self.window.block()) {
-            Overlap::None => return Err(NoMatch(step.clause)),
+            Overlap::None => return Err(Stop::NoMatch(step.clause)),
             Overlap::Some => self.ranges.push(step),
             Overlap::All => {}
         }
@@ -335,25 +345,39 @@ impl<'q, O: Observer> StepSink<'q> for Evaluation<'_, '_, 'q, O> {
 
 /// The matches of an eager evaluation.
 pub(super) struct EagerMatches<'a, 'q, O> {
-    segment: &'a Segment,
     evaluated: Evaluated<'q, O>,
-    phrases: &'a [PhraseStep<'q>],
+    phrases: BoundChecks<'a>,
     /// The rows that have not been read.
     remaining: Remaining,
     output: OutputBuffer,
     rows_checked: u64,
 }
 
+/// Phrases, bound to their segment.
+pub(super) type BoundChecks<'a> = SmallVec<[BoundCheck<'a>; 1]>;
+
+/// Binds the phrases of an evaluation.
+///
+/// # Errors
+/// The texts that they are looked for in are damaged.
+pub(super) fn bind_all<'a>(
+    segment: &'a Segment,
+    phrases: &'a [PhraseStep<'_>],
+) -> Result<BoundChecks<'a>> {
+    let checks = phrases.iter().map(|phrase| &phrase.check);
+    checks
+        .map(|check| BoundCheck::bind(segment, check))
+        .collect()
+}
+
 impl<'a, 'q, O: Observer> EagerMatches<'a, 'q, O> {
     #[inline(always)]
     pub(super) fn new(
-        segment: &'a Segment,
         evaluated: Evaluated<'q, O>,
-        phrases: &'a [PhraseStep<'q>],
+        phrases: BoundChecks<'a>,
         remaining: Remaining,
     ) -> Self {
         EagerMatches {
-            segment,
             evaluated,
             phrases,
             remaining,
@@ -364,9 +388,8 @@ impl<'a, 'q, O: Observer> EagerMatches<'a, 'q, O> {
 
     /// Keeps the rows with all phrases.
     fn check_phrases(&mut self) {
-        for phrase in self.phrases {
+        for check in &self.phrases {
             self.rows_checked += self.output.rows().len() as u64;
-            let check = BoundCheck::bind(self.segment, &phrase.check);
             self.output.retain(|row| check.passes(row));
         }
     }

@@ -9,6 +9,7 @@ use super::observer::{Observer, Run, Strategy};
 use super::output::OutputBuffer;
 use super::remaining::Remaining;
 use super::row_window::{RowWindow, WindowSize};
+use crate::Result;
 use crate::plan::Plan;
 use crate::query::Order;
 
@@ -28,22 +29,26 @@ pub(super) struct ExecutedMatches<'a, O> {
 }
 
 impl<'a, O: Observer> ExecutedMatches<'a, O> {
-    /// The matches of a plan within a range of rows.
+    /// Matches of no plan yet within a range of rows: see [`bind`](Self::bind).
     #[inline(always)]
-    pub(super) fn new(
-        live: LiveSegment<'a>,
-        plan: &'a Plan<'_>,
-        request: &Request<'a>,
-        rows: Range<u32>,
-    ) -> Self {
+    pub(super) fn unbound(live: LiveSegment<'a>, request: &Request<'a>, rows: Range<u32>) -> Self {
         ExecutedMatches {
-            execution: Execution::new(live, plan, request.strategies, &rows),
+            execution: Execution::unbound(live, request.strategies),
             are_few: are_few(&rows, request.strategies),
             remaining: Remaining::new(request.order, rows),
             window: None,
             next_size: None,
             output: OutputBuffer::new(),
         }
+    }
+
+    /// Binds a plan that may have matches.
+    ///
+    /// # Errors
+    /// As [`Execution::bind`].
+    #[inline(always)]
+    pub(super) fn bind(&mut self, live: LiveSegment<'a>, plan: &'a Plan<'_>) -> Result<()> {
+        self.execution.bind(live, plan, &self.remaining.rows())
     }
 
     /// Takes the matches from few rows.

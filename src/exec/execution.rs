@@ -15,6 +15,7 @@ use super::observer::{Counters, Method, Observer, Run, StepKey, Strategy};
 use super::operand::{BoundCheck, Operand};
 use super::output::OutputBuffer;
 use super::row_window::RowWindow;
+use crate::Result;
 use crate::encoding::posting::Posting;
 use crate::encoding::row::Row;
 use crate::encoding::zone_map::{OrderedColumn, Overlap};
@@ -81,15 +82,10 @@ pub(super) struct BoundRange<'a> {
 }
 
 impl<'a, O: Observer> Execution<'a, O> {
-    /// Binds a plan that may have matches, for a range of rows.
+    /// An execution of no plan yet: see [`bind`](Self::bind).
     #[inline(always)]
-    pub(super) fn new(
-        live: LiveSegment<'a>,
-        plan: &'a Plan<'_>,
-        strategies: &'a Strategies,
-        rows: &Range<u32>,
-    ) -> Execution<'a, O> {
-        let mut execution = Execution {
+    pub(super) fn unbound(live: LiveSegment<'a>, strategies: &'a Strategies) -> Execution<'a, O> {
+        Execution {
             segment: live.segment,
             required: SmallVec::new(),
             steps: SmallVec::new(),
@@ -105,57 +101,74 @@ impl<'a, O: Observer> Execution<'a, O> {
             permuted: PermutedRange::Unknown,
             counters: Counters::default(),
             observer: O::default(),
-        };
-        execution.bind(plan, rows, live.deleted.posting());
-        execution
+        }
     }
 
-    /// Binds a plan in place, because moving the result takes as long as binding.
-    fn bind(&mut self, plan: &'a Plan<'_>, rows: &Range<u32>, deleted: Option<Posting<'a>>) {
+    /// Binds a plan that may have matches, for a range of rows, in place, because moving the result takes as long as
+    /// binding. What is bound has been checked, so that running it cannot fail.
+    ///
+    /// # Errors
+    /// A set, column or token stream that the plan needs is damaged.
+    pub(super) fn bind(
+        &mut self,
+        live: LiveSegment<'a>,
+        plan: &'a Plan<'_>,
+        rows: &Range<u32>,
+    ) -> Result<()> {
         let (segment, strategies) = (self.segment, self.strategies);
         let merges_unions = strategies.merged_unions && !are_few(rows, strategies);
         self.expected_share = plan.expected_share(segment.row_count());
         self.candidates.allow_lists(strategies.candidate_lists);
-        self.bind_required(&plan.required, rows, merges_unions);
+        self.bind_required(&plan.required, rows, merges_unions)?;
         self.read_titles_last();
         for step in &plan.excluded {
-            let operand = Operand::bind(segment, step, merges_unions);
+            let operand = Operand::bind(segment, step, merges_unions)?;
             self.excluded.push(operand);
         }
-        if let Some(deleted) = deleted {
+        if let Some(deleted) = live.deleted.posting() {
             self.excluded.push(Operand::One(deleted));
         }
         for step in &plan.ranges {
-            self.ranges.push(BoundRange::bind(segment, step));
+            self.ranges.push(BoundRange::bind(segment, step)?);
         }
         for step in &plan.phrases {
-            self.phrases.push(BoundCheck::bind(segment, &step.check));
+            self.phrases.push(BoundCheck::bind(segment, &step.check)?);
         }
+        Ok(())
     }
 
     /// Binds the required sets. If rows of companies lead, they are immediately intersected with the following
     /// sets up to the first one with many sources, and form one set with these.
     #[inline(always)]
-    fn bind_required(&mut self, steps: &'a [Step<'_>], range: &Range<u32>, merges_unions: bool) {
+    fn bind_required(
+        &mut self,
+        steps: &'a [Step<'_>],
+        range: &Range<u32>,
+        merges_unions: bool,
+    ) -> Result<()> {
         let operand = |step: &'a Step<'_>| Operand::bind(self.segment, step, merges_unions);
         if let Some((lead, others)) = steps.split_first()
             && let Access::OfCompanies(rows) = &lead.access
         {
             let looked_up = others.iter().position(Step::has_many_sources);
             let (looked_up, combined) = others.split_at(looked_up.unwrap_or(others.len()));
-            let sets: SmallVec<[Operand<'_>; 2]> = looked_up.iter().map(operand).collect();
-            let combined: SmallVec<[Operand<'_>; 2]> = combined.iter().map(operand).collect();
+            let sets: SmallVec<[Operand<'_>; 2]> =
+                looked_up.iter().map(operand).collect::<Result<_>>()?;
+            let combined: SmallVec<[Operand<'_>; 2]> =
+                combined.iter().map(operand).collect::<Result<_>>()?;
             self.counters.rows_checked += rows.len() as u64;
             let rows = companies::narrowed(rows, range, &sets, &mut self.observer);
             self.steps.push(0);
             self.steps.extend(looked_up.len() + 1..steps.len());
             self.required.push(Operand::Merged(rows));
-            return self.required.extend(combined);
+            self.required.extend(combined);
+            return Ok(());
         }
         self.steps.extend(0..steps.len());
         for step in steps {
-            self.required.push(operand(step));
+            self.required.push(operand(step)?);
         }
+        Ok(())
     }
 
     /// Returns a summary of the run, and its observer, which is replaced by a new one.
@@ -357,15 +370,15 @@ impl<'e> Residual<'e, '_> {
 }
 
 impl<'a> BoundRange<'a> {
-    pub(super) fn bind(segment: &'a Segment, step: &'a RangeStep<'_>) -> BoundRange<'a> {
+    pub(super) fn bind(segment: &'a Segment, step: &'a RangeStep<'_>) -> Result<BoundRange<'a>> {
         let ordered = match step.column {
-            RangeColumn::Date => segment.day_column(),
-            RangeColumn::Amount => segment.amount_column(),
+            RangeColumn::Date => segment.day_column()?,
+            RangeColumn::Amount => segment.amount_column()?,
         };
-        BoundRange {
+        Ok(BoundRange {
             ordered,
             codes: &step.codes,
-        }
+        })
     }
 
     pub(super) fn classify(&self, block: u32) -> Overlap {

@@ -7,6 +7,7 @@ use super::candidates::count_set;
 use super::execution::Execution;
 use super::live::LiveSegment;
 use super::observer::Observer;
+use crate::Result;
 use crate::encoding::column::Column;
 use crate::encoding::nibbles::{FacetColumn, NIBBLE_CODES, NibbleColumn};
 use crate::encoding::posting::BlockRows;
@@ -51,21 +52,27 @@ struct FacetCodes<'a> {
 }
 
 impl<'a> FacetCodes<'a> {
-    fn of(segment: &'a Segment, facet: Facet) -> FacetCodes<'a> {
-        FacetCodes {
+    fn of(segment: &'a Segment, facet: Facet) -> Result<FacetCodes<'a>> {
+        Ok(FacetCodes {
             values: segment.facet(facet),
-            column: segment.facet_column(facet),
-        }
+            column: segment.facet_column(facet)?,
+        })
+    }
+
+    fn of_all(segment: &'a Segment, facets: &[Facet]) -> Result<Vec<FacetCodes<'a>>> {
+        let of = |&facet: &Facet| FacetCodes::of(segment, facet);
+        facets.iter().map(of).collect()
     }
 }
 
 /// The stored cardinalities of a facet's postings, less the deleted rows.
-pub(super) fn stored(live: LiveSegment<'_>, facet: Facet) -> FacetTally {
+pub(super) fn stored(live: LiveSegment<'_>, facet: Facet) -> Result<FacetTally> {
     let view = live.segment.facet(facet);
-    let count = |value| u64::from(live.segment.cardinality(view.posting(value)));
+    let entries = live.segment.posting_entries()?;
+    let count = |value| u64::from(entries.cardinality(view.posting(value)));
     let mut counts: Vec<u64> = (0..view.len()).map(count).collect();
     if live.deleted.row_count() > 0 {
-        let column = live.segment.facet_column(facet);
+        let column = live.segment.facet_column(facet)?;
         for row in live.deleted.rows() {
             if let Some(value) = column.get(Row(row)).checked_sub(1) {
                 let count = &mut counts[value as usize];
@@ -73,7 +80,7 @@ pub(super) fn stored(live: LiveSegment<'_>, facet: Facet) -> FacetTally {
             }
         }
     }
-    counted(&counts)
+    Ok(counted(&counts))
 }
 
 /// Counts the values of several facets among the rows of companies, returning a tally per facet. Facets of a
@@ -82,10 +89,12 @@ pub(super) fn tally_companies(
     live: LiveSegment<'_>,
     companies: &[CompanyNumber],
     facets: &[Facet],
-) -> Vec<FacetTally> {
+) -> Result<Vec<FacetTally>> {
+    let views = FacetCodes::of_all(live.segment, facets)?;
+    let by_company = live.segment.rows_by_company()?;
     let deleted = live.deleted.posting();
     let is_live = |row: &&Row| deleted.is_none_or(|deleted| !deleted.contains(**row));
-    let rows_of = |&company: &CompanyNumber| live.segment.company_rows(company);
+    let rows_of = |&company: &CompanyNumber| by_company.get(company);
     let stored = companies.iter().map(|company| rows_of(company).len()).sum();
     let mut rows: Vec<Row> = Vec::with_capacity(stored);
     // The first row of each company with rows, and the number of its rows.
@@ -96,16 +105,15 @@ pub(super) fn tally_companies(
         let first = rows.get(before).copied();
         firsts.extend(first.map(|first| (first, (rows.len() - before) as u64)));
     }
-    let tally = |&facet: &Facet| {
-        let view = FacetCodes::of(live.segment, facet);
+    let tally = |(view, &facet): (&FacetCodes<'_>, &Facet)| {
         if facet.is_of_company() {
             let codes = firsts.iter().map(|&(row, n)| (view.column.get(row), n));
             tally_codes(view.values.len(), codes)
         } else {
-            tally_rows(&view, &rows)
+            tally_rows(view, &rows)
         }
     };
-    facets.iter().map(tally).collect()
+    Ok(views.iter().zip(facets).map(tally).collect())
 }
 
 /// Counts the values of several facets among the live ones of the listed rows, returning a tally per facet.
@@ -113,27 +121,30 @@ pub(super) fn tally_listed(
     live: LiveSegment<'_>,
     listed: &[u32],
     facets: &[Facet],
-) -> Vec<FacetTally> {
+) -> Result<Vec<FacetTally>> {
     let deleted = live.deleted.posting();
     let rows = listed.iter().map(|&row| Row(row));
     let rows = rows.filter(|&row| deleted.is_none_or(|deleted| !deleted.contains(row)));
     let rows: SmallVec<[Row; SORTED_CODES_MAX]> = rows.collect();
-    let tally = |&facet: &Facet| tally_rows(&FacetCodes::of(live.segment, facet), &rows);
-    facets.iter().map(tally).collect()
+    let views = FacetCodes::of_all(live.segment, facets)?;
+    Ok(views.iter().map(|view| tally_rows(view, &rows)).collect())
 }
 
-/// Counts the values of several facets among an execution's matches, returning a tally per facet.
+/// Counts the values of several facets among an execution's matches, returning a tally per facet. The sets of values
+/// are checked as blocks need them: most blocks read columns instead, and a facet may have many values.
+///
+/// # Errors
+/// A column or a set of the facets is damaged.
 pub(super) fn tally<O: Observer>(
     mut execution: Execution<'_, O>,
     facets: &[Facet],
     intersect: bool,
-) -> Vec<FacetTally> {
+) -> Result<Vec<FacetTally>> {
     let segment = execution.segment();
-    let views = facets.iter().map(|&facet| FacetCodes::of(segment, facet));
-    let views: Vec<FacetCodes<'_>> = views.collect();
+    let views = FacetCodes::of_all(segment, facets)?;
     let mut rows: Vec<Row> = Vec::new();
     if execution.visit_listed(|row| rows.push(row)) {
-        return views.iter().map(|view| tally_rows(view, &rows)).collect();
+        return Ok(views.iter().map(|view| tally_rows(view, &rows)).collect());
     }
     // Code 0 (no value) is counted, too, and dropped at the end, which saves a branch per row.
     let mut by_code: Vec<Vec<u64>> = views
@@ -153,11 +164,12 @@ pub(super) fn tally<O: Observer>(
         execution.evaluate_residual();
         block_tally.start(execution.candidate_count());
         for (view, counts) in views.iter().zip(&mut by_code) {
-            block_tally.count(view, block, execution.candidates(), counts);
+            block_tally.count(view, block, execution.candidates(), counts)?;
         }
         next = execution.block_at_or_after(block + 1);
     }
-    by_code.iter().map(|counts| counted(&counts[1..])).collect()
+    let counted = |counts: &Vec<u64>| counted(&counts[1..]);
+    Ok(by_code.iter().map(counted).collect())
 }
 
 /// Counts the values of a facet among some rows. Each width of codes has a loop of its own, which takes a
@@ -232,14 +244,17 @@ impl BlockTally<'_> {
         block: u32,
         candidates: CandidateRows<'_>,
         counts: &mut [u64],
-    ) {
+    ) -> Result<()> {
         let (first_word, words) = match candidates {
-            CandidateRows::List(list) => return count_by_column(&view.column, block, list, counts),
+            CandidateRows::List(list) => {
+                count_by_column(&view.column, block, list, counts);
+                return Ok(());
+            }
             CandidateRows::Bits { first_word, words } => (first_word, words),
         };
         if self.intersect
             && let Ok(set) = <&BlockBits>::try_from(words)
-            && self.is_intersection_cheaper(view.values, block)
+            && self.is_intersection_cheaper(view.values, block)?
         {
             return count_by_intersection(view.values, self.segment, block, set, counts);
         }
@@ -247,30 +262,29 @@ impl BlockTally<'_> {
             bits::list(first_word, words, &mut self.listed);
         }
         count_by_column(&view.column, block, &self.listed, counts);
+        Ok(())
     }
 
     /// Whether intersecting all values of a facet with the candidates is cheaper than reading codes from the
     /// column. A row of a list takes three quarters of the time of a candidate.
-    fn is_intersection_cheaper(&self, view: &FacetView<'_>, block: u32) -> bool {
+    fn is_intersection_cheaper(&self, view: &FacetView<'_>, block: u32) -> Result<bool> {
         if self.candidates < WEIGHED_CANDIDATES_MIN {
-            return false;
+            return Ok(false);
         }
-        let cost_of = |value| match self
-            .segment
-            .posting(view.posting(value))
-            .block(block)
-            .listed()
-        {
-            None => BITSET_COST,
-            Some(rows) => rows as u32 * 3 / 4,
-        };
         let cost_max = self.candidates + self.candidates / 2;
         let mut cost = 0;
         // Looking up the values is expensive, too, so stop when their cost exceeds the limit.
-        (0..view.len()).all(|value| {
-            cost += cost_of(value);
-            cost < cost_max
-        })
+        for value in 0..view.len() {
+            let rows = self.segment.posting(view.posting(value))?.block(block);
+            cost += match rows.listed() {
+                None => BITSET_COST,
+                Some(rows) => rows as u32 * 3 / 4,
+            };
+            if cost >= cost_max {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 
@@ -280,14 +294,15 @@ fn count_by_intersection(
     block: u32,
     set: &BlockBits,
     counts: &mut [u64],
-) {
+) -> Result<()> {
     for value in 0..view.len() {
-        let count = match segment.posting(view.posting(value)).block(block) {
+        let count = match segment.posting(view.posting(value))?.block(block) {
             BlockRows::Bits(other) => u64::from(popcount::count_both(set, other)),
             rows => u64::from(count_set(set, rows)),
         };
         counts[value + 1] += count;
     }
+    Ok(())
 }
 
 fn count_by_column(column: &FacetColumn<'_>, block: u32, offsets: &[u16], counts: &mut [u64]) {

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use time::Date;
 
-use super::eager::{EagerMatches, Evaluated};
+use super::eager::{EagerMatches, Evaluated, bind_all};
 use super::executed_matches::ExecutedMatches;
 use super::execution::{Execution, are_few};
 use super::facets::{self, FacetTally};
@@ -16,6 +16,7 @@ use super::observer::{Observer, Run, Strategy, Unobserved};
 use super::operand::rows_of;
 use super::remaining::Remaining;
 use super::scan::{Scan, ScanSource};
+use crate::Result;
 use crate::encoding::posting::Posting;
 use crate::encoding::row::{CompanyNumber, Row};
 use crate::plan::{Access, PhraseStep, Plan, PlanStorage, Strategies, Wanted};
@@ -54,15 +55,15 @@ impl<'a> LiveSegment<'a> {
     }
 
     /// The live row of an id.
-    pub(crate) fn row(self, id: SignalId) -> Option<Row> {
-        let row = self.segment.row(id);
-        row.filter(|&row| !self.deleted.contains(row))
+    pub(crate) fn row(self, id: SignalId) -> Result<Option<Row>> {
+        let row = self.segment.row(id)?;
+        Ok(row.filter(|&row| !self.deleted.contains(row)))
     }
 
     /// The live company with a slug, by number.
-    pub(crate) fn company_by_slug(self, slug: &str) -> Option<CompanyNumber> {
-        let company = self.segment.company_keys().by_slug(slug)?;
-        (!self.deleted.contains_company(company)).then_some(company)
+    pub(crate) fn company_by_slug(self, slug: &str) -> Result<Option<CompanyNumber>> {
+        let company = self.segment.company_keys()?.by_slug(slug);
+        Ok(company.filter(|&company| !self.deleted.contains_company(company)))
     }
 
     /// Plans a request for `wanted` matches, or all; as [`Plan::new_in`].
@@ -72,7 +73,7 @@ impl<'a> LiveSegment<'a> {
         storage: &'s mut PlanStorage<'q>,
         request: &Request<'q>,
         wanted: Option<usize>,
-    ) -> &'s Plan<'q> {
+    ) -> Result<&'s Plan<'q>> {
         self.plan_by(request.strategies, storage, request, wanted)
     }
 
@@ -84,7 +85,7 @@ impl<'a> LiveSegment<'a> {
         request: &Request<'q>,
         rows: &Range<u32>,
         wanted: usize,
-    ) -> &'s Plan<'q> {
+    ) -> Result<&'s Plan<'q>> {
         if are_few(rows, request.strategies) {
             self.plan_without_company_sets(storage, request, Some(wanted))
         } else {
@@ -99,7 +100,7 @@ impl<'a> LiveSegment<'a> {
         storage: &'s mut PlanStorage<'q>,
         request: &Request<'q>,
         wanted: Option<usize>,
-    ) -> &'s Plan<'q> {
+    ) -> Result<&'s Plan<'q>> {
         let strategies = request.strategies.without_company_sets();
         self.plan_by(&strategies, storage, request, wanted)
     }
@@ -112,7 +113,7 @@ impl<'a> LiveSegment<'a> {
         storage: &'s mut PlanStorage<'q>,
         request: &Request<'q>,
         wanted: Option<usize>,
-    ) -> &'s Plan<'q> {
+    ) -> Result<&'s Plan<'q>> {
         let wanted = Wanted {
             filter: request.filter,
             today: request.today,
@@ -129,6 +130,9 @@ impl<'a> LiveSegment<'a> {
     }
 
     /// Passes the matches of a plan within a range of rows to a consumer, in the request's order.
+    ///
+    /// # Errors
+    /// A part of the segment that the plan needs is damaged. Finding matches cannot fail after that.
     #[inline(always)]
     pub(crate) fn search<O: Observer + 'a, C: Consumer<'a, O>>(
         self,
@@ -136,18 +140,25 @@ impl<'a> LiveSegment<'a> {
         request: &Request<'a>,
         rows: Range<u32>,
         consumer: C,
-    ) -> C::Output {
-        match self.scan_source(plan, request, &rows) {
+    ) -> Result<C::Output> {
+        Ok(match self.scan_source(plan, request, &rows)? {
             Some(source) => {
                 let deleted = self.deleted.posting();
                 consumer.consume(Scan::<O>::new(source, deleted, request.order, rows))
             }
-            None => consumer.consume(ExecutedMatches::<O>::new(self, plan, request, rows)),
-        }
+            None => {
+                let mut matches = ExecutedMatches::<O>::unbound(self, request, rows);
+                matches.bind(self, plan)?;
+                consumer.consume(matches)
+            }
+        })
     }
 
     /// Passes the matches of an eager evaluation of a range of rows to a consumer, in the request's order. `phrases`
     /// are those of the evaluation.
+    ///
+    /// # Errors
+    /// The texts that phrases are looked for in are damaged.
     #[inline(always)]
     pub(crate) fn search_evaluated<O: Observer + 'a, C: Consumer<'a, O>>(
         self,
@@ -156,10 +167,11 @@ impl<'a> LiveSegment<'a> {
         order: Order,
         rows: Range<u32>,
         consumer: C,
-    ) -> C::Output {
+    ) -> Result<C::Output> {
         let remaining = Remaining::new(order, rows);
-        let matches = EagerMatches::new(self.segment, evaluated, phrases, remaining);
-        consumer.consume(matches)
+        let checks = bind_all(self.segment, phrases)?;
+        let matches = EagerMatches::new(evaluated, checks, remaining);
+        Ok(consumer.consume(matches))
     }
 
     /// The set whose rows are the matches, if there is one that can be scanned.
@@ -169,55 +181,68 @@ impl<'a> LiveSegment<'a> {
         plan: &'a Plan<'_>,
         request: &Request<'_>,
         rows: &Range<u32>,
-    ) -> Option<ScanSource<'a>> {
+    ) -> Result<Option<ScanSource<'a>>> {
         if plan.no_match.is_some() {
-            return Some(ScanSource::Nothing);
+            Ok(Some(ScanSource::Nothing))
+        } else if request.strategies.direct_scans {
+            ScanSource::of(plan, self.segment, request.order, rows)
+        } else {
+            Ok(None)
         }
-        let scans = request.strategies.direct_scans;
-        scans
-            .then(|| ScanSource::of(plan, self.segment, request.order, rows))
-            .flatten()
     }
 
     /// The number of live matches, and the observer's explanation of the run.
-    pub(crate) fn count<O: Observer>(self, request: &Request<'_>) -> (u64, O::Explained) {
+    ///
+    /// # Errors
+    /// A part of the segment that the request needs is damaged.
+    pub(crate) fn count<O: Observer>(self, request: &Request<'_>) -> Result<(u64, O::Explained)> {
         if request.is_eager(&self.rows()) {
             return self.count_eagerly::<O>(request);
         }
         let mut storage = PlanStorage::new();
-        let plan = self.plan(&mut storage, request, None);
+        let plan = self.plan(&mut storage, request, None)?;
         if plan.no_match.is_some() {
-            return (0, self.explain_no_match::<O>(plan));
+            return Ok((0, self.explain_no_match::<O>(plan)));
         }
-        if let Some(count) = self.stored_count(plan, request.strategies) {
+        if let Some(count) = self.stored_count(plan, request.strategies)? {
             let run = Run::without_visits(Strategy::StoredCount);
-            return (count, O::default().explain(run, plan, self));
+            return Ok((count, O::default().explain(run, plan, self)));
         }
-        let mut execution = self.execution::<O>(plan, request.strategies);
+        let mut execution = Execution::<O>::unbound(self, request.strategies);
+        execution.bind(self, plan, &self.rows())?;
         let count = execution.count();
         let (run, observer) = execution.finish();
-        (count, observer.explain(run, plan, self))
+        Ok((count, observer.explain(run, plan, self)))
     }
 
     /// Keeps the live matches among rows in any order.
     ///
+    /// # Errors
+    /// A part of the segment that the request needs is damaged.
+    ///
     /// Cost: planning, and looking up each row in the sets of the plan.
-    pub(crate) fn retain_matches(self, request: &Request<'_>, rows: &mut Vec<Row>) {
+    pub(crate) fn retain_matches(self, request: &Request<'_>, rows: &mut Vec<Row>) -> Result<()> {
         let mut storage = PlanStorage::new();
-        let plan = self.plan_without_company_sets(&mut storage, request, None);
+        let plan = self.plan_without_company_sets(&mut storage, request, None)?;
         if plan.no_match.is_some() {
-            return rows.clear();
+            rows.clear();
+            return Ok(());
         }
-        let mut execution = self.execution::<Unobserved>(plan, request.strategies);
+        let mut execution = Execution::<Unobserved>::unbound(self, request.strategies);
+        execution.bind(self, plan, &self.rows())?;
         execution.retain(rows);
+        Ok(())
     }
 
     /// Counts the values of facets among the matches, returning a tally per facet.
-    pub(crate) fn facets(self, request: &Request<'_>, facets: &[Facet]) -> Vec<FacetTally> {
+    ///
+    /// # Errors
+    /// A part of the segment that the request or the facets need is damaged.
+    pub(crate) fn facets(self, request: &Request<'_>, facets: &[Facet]) -> Result<Vec<FacetTally>> {
         let mut storage = PlanStorage::new();
-        let plan = self.plan(&mut storage, request, None);
+        let plan = self.plan(&mut storage, request, None)?;
         if plan.no_match.is_some() {
-            return vec![FacetTally::new(); facets.len()];
+            return Ok(vec![FacetTally::new(); facets.len()]);
         }
         let strategies = request.strategies;
         if strategies.stored_counts && plan.is_everything() {
@@ -230,40 +255,31 @@ impl<'a> LiveSegment<'a> {
             return facets::tally_companies(self, &companies, facets);
         }
         if strategies.scanned_lists
-            && let Some(rows) = self.only_listed(plan)
+            && let Some(rows) = self.only_listed(plan)?
         {
             return facets::tally_listed(self, rows, facets);
         }
-        let execution = self.execution::<Unobserved>(plan, strategies);
+        let mut execution = Execution::<Unobserved>::unbound(self, strategies);
+        execution.bind(self, plan, &self.rows())?;
         facets::tally(execution, facets, strategies.intersected_facets)
     }
 
     /// The rows of the only set of a plan, if they are listed and all live ones match.
-    fn only_listed(self, plan: &'a Plan<'_>) -> Option<&'a [u32]> {
-        let Access::One(source) = plan.only_step()?.access else {
-            return None;
+    fn only_listed(self, plan: &'a Plan<'_>) -> Result<Option<&'a [u32]>> {
+        let Some(&Access::One(source)) = plan.only_step().map(|step| &step.access) else {
+            return Ok(None);
         };
-        match rows_of(self.segment, source) {
+        Ok(match rows_of(self.segment, source)? {
             Posting::List(rows) => Some(rows),
             Posting::Blocks { .. } | Posting::Dense(_) => None,
-        }
+        })
     }
 
     /// The maximum cost of visiting all matches and adding each to the counts of `facets` facets.
-    pub(crate) fn cost(self, request: &Request<'_>, facets: usize) -> crate::plan::Cost {
+    pub(crate) fn cost(self, request: &Request<'_>, facets: usize) -> Result<crate::plan::Cost> {
         let mut storage = PlanStorage::new();
-        let plan = self.plan_without_company_sets(&mut storage, request, None);
+        let plan = self.plan_without_company_sets(&mut storage, request, None)?;
         let rows = u64::from(self.segment.row_count());
-        plan.cost(rows) + plan.tally_cost(rows, facets)
-    }
-
-    /// Binds a plan to all rows of the segment.
-    #[inline(always)]
-    fn execution<O: Observer>(
-        self,
-        plan: &'a Plan<'_>,
-        strategies: &'a Strategies,
-    ) -> Execution<'a, O> {
-        Execution::new(self, plan, strategies, &self.rows())
+        Ok(plan.cost(rows) + plan.tally_cost(rows, facets))
     }
 }

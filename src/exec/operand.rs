@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::candidates::Candidates;
+use crate::Result;
 use crate::encoding::column::Column;
 use crate::encoding::posting::Posting;
 use crate::encoding::row::{CompanyNumber, Row};
@@ -60,21 +61,23 @@ pub(super) struct BoundCheck<'a> {
 
 impl<'a> Operand<'a> {
     /// Binds a step. `merges_unions` allows merging short unions into a list.
+    ///
+    /// # Errors
+    /// A set that the step needs is damaged.
     pub(super) fn bind(
         segment: &'a Segment,
         step: &'a Step<'_>,
         merges_unions: bool,
-    ) -> Operand<'a> {
-        match &step.access {
-            Access::One(source) => Operand::One(rows_of(segment, *source)),
+    ) -> Result<Operand<'a>> {
+        Ok(match &step.access {
+            Access::One(source) => Operand::One(rows_of(segment, *source)?),
             Access::Rows(rows) => Operand::One(Posting::List(rows)),
             Access::OfCompanies(rows) => Operand::Merged(sorted(rows)),
             Access::AnyPhrase(any) => {
-                Operand::AnyPhrase(Box::new(BoundPhrases::bind(segment, any)))
+                Operand::AnyPhrase(Box::new(BoundPhrases::bind(segment, any)?))
             }
             Access::Union(sources) => {
-                let postings = sources.iter().map(|&source| rows_of(segment, source));
-                let postings: Vec<Posting<'a>> = postings.collect();
+                let postings = all_rows_of(segment, sources)?;
                 let is_short = step.estimate.max <= MERGED_UNION_ROWS_MAX;
                 if merges_unions && is_short {
                     Operand::Merged(merge(&postings))
@@ -82,7 +85,7 @@ impl<'a> Operand<'a> {
                     Operand::Union(postings)
                 }
             }
-        }
+        })
     }
 
     pub(super) fn load_into(&self, candidates: &mut Candidates, block: u32) {
@@ -207,20 +210,23 @@ impl<'a> Operand<'a> {
 }
 
 impl<'a> BoundPhrases<'a> {
-    fn bind(segment: &'a Segment, any: &'a AnyPhrase) -> BoundPhrases<'a> {
-        let bound = |&source: &Source| rows_of(segment, source);
-        let stored: Vec<Posting<'a>> = any.stored.iter().map(bound).collect();
-        let checked = any.checked.iter().map(|phrase| BoundPhrase {
-            sources: phrase.sources.iter().map(bound).collect(),
-            check: BoundCheck::bind(segment, &phrase.check),
-        });
-        let checked: Vec<BoundPhrase<'a>> = checked.collect();
+    fn bind(segment: &'a Segment, any: &'a AnyPhrase) -> Result<BoundPhrases<'a>> {
+        let stored = all_rows_of(segment, &any.stored)?;
+        let mut checked: Vec<BoundPhrase<'a>> = Vec::with_capacity(any.checked.len());
+        for phrase in &any.checked {
+            let sources = phrase.sources.iter();
+            let sources = sources.map(|&source| rows_of(segment, source));
+            checked.push(BoundPhrase {
+                sources: sources.collect::<Result<_>>()?,
+                check: BoundCheck::bind(segment, &phrase.check)?,
+            });
+        }
         let rarest = checked.iter().map(|phrase| phrase.sources[0]);
-        BoundPhrases {
+        Ok(BoundPhrases {
             leads: stored.iter().copied().chain(rarest).collect(),
             stored,
             checked,
-        }
+        })
     }
 
     fn contains(&self, row: Row) -> bool {
@@ -247,16 +253,16 @@ fn subtract_all(candidates: &mut Candidates, postings: &[Posting<'_>], block: u3
 }
 
 impl<'a> BoundCheck<'a> {
-    pub(super) fn bind(segment: &'a Segment, check: &'a PhraseCheck) -> BoundCheck<'a> {
+    pub(super) fn bind(segment: &'a Segment, check: &'a PhraseCheck) -> Result<BoundCheck<'a>> {
         let companies = match check.field {
             TextField::Title => None,
-            TextField::Name => Some(segment.company_column()),
+            TextField::Name => Some(segment.company_column()?),
         };
-        BoundCheck {
+        Ok(BoundCheck {
             check,
-            streams: segment.tokens(check.field),
+            streams: segment.tokens(check.field)?,
             companies,
-        }
+        })
     }
 
     pub(super) fn passes(&self, row: Row) -> bool {
@@ -276,11 +282,24 @@ fn sorted(rows: &[u32]) -> Vec<u32> {
 
 /// The rows of a source.
 #[inline(always)]
-pub(super) fn rows_of(segment: &Segment, source: Source) -> Posting<'_> {
+pub(super) fn rows_of(segment: &Segment, source: Source) -> Result<Posting<'_>> {
     match source {
         Source::Posting(id) => segment.posting(id),
-        Source::Company(company) => Posting::List(Row::numbers(segment.company_rows(company))),
+        Source::Company(company) => {
+            let rows = segment.company_rows(company)?;
+            Ok(Posting::List(Row::numbers(rows)))
+        }
     }
+}
+
+/// The rows of each of some sources.
+fn all_rows_of<'a>(segment: &'a Segment, sources: &[Source]) -> Result<Vec<Posting<'a>>> {
+    // Collecting results would not know their number, and grow the vector.
+    let mut postings = Vec::with_capacity(sources.len());
+    for &source in sources {
+        postings.push(rows_of(segment, source)?);
+    }
+    Ok(postings)
 }
 
 fn merge(postings: &[Posting<'_>]) -> Vec<u32> {

@@ -12,6 +12,9 @@ use crate::plan::{Access, PhraseCheck, Plan, RangeColumn, RangeStep};
 use crate::segment::TextField;
 
 /// The rows that match, ascending.
+///
+/// # Panics
+/// If the segment is damaged.
 pub(super) fn matches(live: LiveSegment<'_>, plan: &Plan<'_>) -> Vec<u32> {
     if plan.no_match.is_some() {
         return Vec::new();
@@ -36,7 +39,10 @@ pub(super) fn matches(live: LiveSegment<'_>, plan: &Plan<'_>) -> Vec<u32> {
 
 /// The rows of a step.
 fn rows(live: LiveSegment<'_>, access: &Access) -> BTreeSet<u32> {
-    let of_source = |source| rows_of(live.segment, source).rows().map(|row| row.0);
+    let of_source = |source| {
+        let rows = rows_of(live.segment, source).expect("a whole segment");
+        rows.rows().map(|row| row.0)
+    };
     match access {
         Access::One(source) => of_source(*source).collect(),
         Access::Union(sources) => sources
@@ -60,15 +66,18 @@ fn is_in(live: LiveSegment<'_>, step: &RangeStep<'_>, row: Row) -> bool {
         RangeColumn::Date => live.segment.day_column(),
         RangeColumn::Amount => live.segment.amount_column(),
     };
-    let code = column.column.get(row);
+    let code = column.expect("a whole segment").column.get(row);
     step.codes.iter().any(|codes| codes.contains(&code))
 }
 
 fn occurs(live: LiveSegment<'_>, check: &PhraseCheck, row: Row) -> bool {
     let index = match check.field {
         TextField::Title => row.index(),
-        TextField::Name => live.segment.company_of(row).index(),
+        TextField::Name => {
+            let company = live.segment.company_of(row);
+            company.expect("a whole segment").index()
+        }
     };
-    let streams = live.segment.tokens(check.field);
+    let streams = live.segment.tokens(check.field).expect("a whole segment");
     check.phrase.occurs(&streams, index)
 }

@@ -13,6 +13,7 @@ use super::output::OutputBuffer;
 use super::remaining::Remaining;
 use super::row_window::RowWindow;
 use super::union::ListUnion;
+use crate::Result;
 use crate::encoding::posting::{BlockRows, Posting};
 use crate::encoding::row::Row;
 use crate::kernels::bits;
@@ -49,27 +50,36 @@ pub(super) struct Scan<'a, O> {
 
 impl<'a> ScanSource<'a> {
     /// A scan for the matches of a plan within a range of rows, if the plan allows it.
+    ///
+    /// # Errors
+    /// A set of the plan is damaged.
     #[inline(always)]
     pub(super) fn of(
         plan: &'a Plan<'_>,
         segment: &'a Segment,
         order: Order,
         rows: &Range<u32>,
-    ) -> Option<ScanSource<'a>> {
+    ) -> Result<Option<ScanSource<'a>>> {
         if plan.is_everything() {
-            return Some(ScanSource::Everything);
+            return Ok(Some(ScanSource::Everything));
         }
-        match &plan.only_step()?.access {
-            Access::One(source) => Some(ScanSource::Posting(rows_of(segment, *source))),
+        let Some(step) = plan.only_step() else {
+            return Ok(None);
+        };
+        Ok(match &step.access {
+            Access::One(source) => Some(ScanSource::Posting(rows_of(segment, *source)?)),
             Access::Rows(listed) => Some(ScanSource::Posting(Posting::List(listed))),
-            Access::Union(_) => {
-                let companies = plan.only_companies()?;
-                let rows_of = |&company| Row::numbers(segment.company_rows(company));
-                let lists = companies.iter().map(rows_of).collect();
-                Some(ScanSource::Companies(ListUnion::new(lists, rows, order)))
-            }
+            Access::Union(_) => match plan.only_companies() {
+                None => None,
+                Some(companies) => {
+                    let by_company = segment.rows_by_company()?;
+                    let rows_of = |&company| Row::numbers(by_company.get(company));
+                    let lists = companies.iter().map(rows_of).collect();
+                    Some(ScanSource::Companies(ListUnion::new(lists, rows, order)))
+                }
+            },
             Access::OfCompanies(_) | Access::AnyPhrase(_) => None,
-        }
+        })
     }
 
     fn strategy(&self) -> Strategy {

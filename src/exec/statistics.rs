@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use super::companies::rows_of_companies;
 use super::live::LiveSegment;
+use crate::Result;
 use crate::encoding::pairs::is_frequent;
 use crate::encoding::posting::PostingId;
 use crate::encoding::row::CompanyNumber;
@@ -20,11 +21,12 @@ use crate::segment::TextField;
 use crate::signal::SignalId;
 
 impl LiveSegment<'_> {
-    fn posting(&self, posting: PostingId) -> SourceStatistics {
-        SourceStatistics {
+    #[inline(always)]
+    fn posting(&self, posting: PostingId) -> Result<SourceStatistics> {
+        Ok(SourceStatistics {
             source: Source::Posting(posting),
-            rows: self.segment.cardinality(posting).into(),
-        }
+            rows: self.segment.cardinality(posting)?.into(),
+        })
     }
 }
 
@@ -34,44 +36,57 @@ impl Statistics for LiveSegment<'_> {
     }
 
     #[inline(always)]
-    fn term(&self, field: TextField, term: &str) -> Option<TermStatistics> {
-        let (posting, number) = self.segment.term(field, term)?;
-        Some(TermStatistics {
-            source: self.posting(posting),
+    fn term(&self, field: TextField, term: &str) -> Result<Option<TermStatistics>> {
+        let Some((posting, number)) = self.segment.term(field, term)? else {
+            return Ok(None);
+        };
+        Ok(Some(TermStatistics {
+            source: self.posting(posting)?,
             number,
-        })
+        }))
     }
 
-    fn title_pair(&self, first: &TermStatistics, second: &TermStatistics) -> Pair {
+    fn title_pair(&self, first: &TermStatistics, second: &TermStatistics) -> Result<Pair> {
         let rows = self.segment.row_count();
         if ![first, second]
             .iter()
             .all(|term| is_frequent(term.source.rows, rows))
         {
-            return Pair::NotKept;
+            return Ok(Pair::NotKept);
         }
-        match self.segment.title_pair(first.number, second.number) {
-            Some(posting) => Pair::Stored(self.posting(posting)),
+        let pairs = self.segment.title_pairs()?;
+        Ok(match pairs.find(first.number, second.number) {
+            Some(posting) => Pair::Stored(self.posting(posting)?),
             None => Pair::Absent,
-        }
-    }
-
-    #[inline(always)]
-    fn facet_values(&self, facet: Facet, key: &str) -> impl Iterator<Item = SourceStatistics> {
-        let postings = self.segment.facet_postings(facet, key);
-        postings.map(|posting| self.posting(posting))
-    }
-
-    fn company(&self, slug: &str) -> Option<SourceStatistics> {
-        let company = self.company_by_slug(slug)?;
-        Some(SourceStatistics {
-            source: Source::Company(company),
-            rows: self.segment.company_rows(company).len() as u64,
         })
     }
 
-    fn companies(&self, references: &[CompanyReference]) -> Vec<SourceStatistics> {
-        let keys = self.segment.company_keys();
+    #[inline(always)]
+    fn facet_values(
+        &self,
+        facet: Facet,
+        key: &str,
+    ) -> Result<impl Iterator<Item = SourceStatistics>> {
+        let postings = self.segment.facet_postings(facet, key)?;
+        let entries = self.segment.posting_entries()?;
+        Ok(postings.map(|posting| SourceStatistics {
+            source: Source::Posting(posting),
+            rows: entries.cardinality(posting).into(),
+        }))
+    }
+
+    fn company(&self, slug: &str) -> Result<Option<SourceStatistics>> {
+        let Some(company) = self.company_by_slug(slug)? else {
+            return Ok(None);
+        };
+        Ok(Some(SourceStatistics {
+            source: Source::Company(company),
+            rows: self.segment.company_rows(company)?.len() as u64,
+        }))
+    }
+
+    fn companies(&self, references: &[CompanyReference]) -> Result<Vec<SourceStatistics>> {
+        let keys = self.segment.company_keys()?;
         let mut found = Vec::with_capacity(2 * references.len());
         let is_live = |&company: &CompanyNumber| !self.deleted.contains_company(company);
         let given = references.iter().map(|reference| &*reference.slug);
@@ -82,15 +97,15 @@ impl Statistics for LiveSegment<'_> {
         found.retain(is_live);
         found.sort_unstable();
         found.dedup();
-        let rows = self.segment.rows_by_company();
+        let rows = self.segment.rows_by_company()?;
         let describe = |company| SourceStatistics {
             source: Source::Company(company),
             rows: rows.get(company).len() as u64,
         };
-        found.into_iter().map(describe).collect()
+        Ok(found.into_iter().map(describe).collect())
     }
 
-    fn rows_of_companies(&self, facets: &[CompanyFacet], max: usize) -> Option<Vec<u32>> {
+    fn rows_of_companies(&self, facets: &[CompanyFacet], max: usize) -> Result<Option<Vec<u32>>> {
         let of_companies = |facet: Facet, source: &Source| match source {
             Source::Posting(posting) => self.segment.company_posting(facet, *posting),
             Source::Company(_) => None,
@@ -99,41 +114,40 @@ impl Statistics for LiveSegment<'_> {
             let postings = sources.iter().map(|source| of_companies(*facet, source));
             postings.collect::<Option<_>>()
         });
-        let sets: SmallVec<[_; 3]> = sets.collect::<Option<_>>()?;
-        rows_of_companies(self.segment, &sets, max)
+        let sets: Option<SmallVec<[_; 3]>> = sets.collect();
+        sets.map_or(Ok(None), |sets| rows_of_companies(self.segment, &sets, max))
     }
 
-    fn rows_of_ids(&self, ids: &[SignalId]) -> Vec<u32> {
-        let mut rows: Vec<u32> = ids
-            .iter()
-            .filter_map(|&id| self.row(id))
-            .map(|row| row.0)
-            .collect();
+    fn rows_of_ids(&self, ids: &[SignalId]) -> Result<Vec<u32>> {
+        let mut rows: Vec<u32> = Vec::with_capacity(ids.len());
+        for &id in ids {
+            rows.extend(self.row(id)?.map(|row| row.0));
+        }
         rows.sort_unstable();
-        rows
+        Ok(rows)
     }
 
-    fn day_codes(&self, days: &RangeInclusive<i32>) -> Option<CodeRange> {
-        let values = self.segment.days();
+    fn day_codes(&self, days: &RangeInclusive<i32>) -> Result<Option<CodeRange>> {
+        let values = self.segment.days()?;
         let first = values.partition_point(|day| day < days.start());
         let end = values.partition_point(|day| day <= days.end());
-        codes_of_indexes(first, end)
+        Ok(codes_of_indexes(first, end))
     }
 
-    fn amount_codes(&self, min: Option<f64>, max: Option<f64>) -> Option<CodeRange> {
-        let values = self.segment.amounts();
+    fn amount_codes(&self, min: Option<f64>, max: Option<f64>) -> Result<Option<CodeRange>> {
+        let values = self.segment.amounts()?;
         let first = min.map_or(0, |min| values.partition_point(|&amount| amount < min));
         let end = max.map_or(values.len(), |max| {
             values.partition_point(|&amount| amount <= max)
         });
-        codes_of_indexes(first, end)
+        Ok(codes_of_indexes(first, end))
     }
 
     /// Estimated from the blocks' zone maps: blocks inside the ranges count fully, blocks at the edge by half.
-    fn rows_in_ranges(&self, column: RangeColumn, codes: &[CodeRange]) -> Estimate {
+    fn rows_in_ranges(&self, column: RangeColumn, codes: &[CodeRange]) -> Result<Estimate> {
         let ordered = match column {
-            RangeColumn::Date => self.segment.day_column(),
-            RangeColumn::Amount => self.segment.amount_column(),
+            RangeColumn::Date => self.segment.day_column()?,
+            RangeColumn::Amount => self.segment.amount_column()?,
         };
         let (mut min, mut max) = (0, 0);
         let mut rest = u64::from(self.segment.row_count());
@@ -144,11 +158,11 @@ impl Statistics for LiveSegment<'_> {
             min += if overlap == Overlap::All { rows } else { 0 };
             max += if overlap == Overlap::None { 0 } else { rows };
         }
-        Estimate {
+        Ok(Estimate {
             min,
             expected: min + (max - min) / 2,
             max,
-        }
+        })
     }
 }
 

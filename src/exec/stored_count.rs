@@ -1,40 +1,53 @@
 //! Counts without visiting matches: stored counts minus deleted rows.
 
 use super::live::LiveSegment;
+use crate::Result;
 use crate::encoding::row::Row;
 use crate::plan::{Access, Plan, Source, Strategies};
 
 impl LiveSegment<'_> {
     /// The number of live matches, if it is known without visiting them.
     ///
+    /// # Errors
+    /// The parts of the segment that tell which of its deleted rows match are damaged.
+    ///
     /// Cost: a look-up per source, or per row found while planning.
-    pub(super) fn stored_count(self, plan: &Plan<'_>, strategies: &Strategies) -> Option<u64> {
+    pub(super) fn stored_count(
+        self,
+        plan: &Plan<'_>,
+        strategies: &Strategies,
+    ) -> Result<Option<u64>> {
         if !strategies.stored_counts {
-            return None;
+            return Ok(None);
         }
         if plan.is_everything() {
-            return Some(self.live_rows());
+            return Ok(Some(self.live_rows()));
         }
-        let stored = plan.stored_count()?;
+        let Some(stored) = plan.stored_count() else {
+            return Ok(None);
+        };
         if self.deleted.row_count() == 0 {
-            return Some(stored);
+            return Ok(Some(stored));
         }
         let deleted = self.deleted_matches(plan)?;
-        Some(stored.saturating_sub(deleted))
+        Ok(deleted.map(|deleted| stored.saturating_sub(deleted)))
     }
 
     /// The number of deleted rows among the stored matches, if known.
-    fn deleted_matches(self, plan: &Plan<'_>) -> Option<u64> {
-        let access = &plan.only_step()?.access;
-        if let Access::OfCompanies(rows) = access {
-            return Some(self.deleted_among(rows));
-        }
-        let tally = self.deleted.tally(self.segment)?;
+    fn deleted_matches(self, plan: &Plan<'_>) -> Result<Option<u64>> {
+        let sources = match plan.only_step().map(|step| &step.access) {
+            Some(Access::OfCompanies(rows)) => return Ok(Some(self.deleted_among(rows))),
+            Some(access) => access.sources(),
+            None => None,
+        };
+        let (Some(sources), Some(tally)) = (sources, self.deleted.tally(self.segment)?) else {
+            return Ok(None);
+        };
         let deleted_of = |source: &Source| match source {
             Source::Posting(posting) => tally.of_posting(*posting),
             Source::Company(company) => tally.of_company(*company),
         };
-        Some(access.sources()?.iter().map(deleted_of).sum())
+        Ok(Some(sources.iter().map(deleted_of).sum()))
     }
 
     /// The number of deleted rows among these rows.

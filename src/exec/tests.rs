@@ -18,6 +18,8 @@ use crate::synthetic::Corpus;
 /// Enough for several blocks would take too long here; `tests/engine/agreement.rs` has them.
 const SIGNALS: u64 = 4_000;
 const FILTERS: usize = 600;
+/// What no question to these segments can fail with.
+const WHOLE: &str = "a whole segment";
 
 /// Tells what the run was, and is as blind to its steps as a search.
 #[derive(Debug, Default)]
@@ -113,7 +115,8 @@ fn check(live: LiveSegment<'_>, filter: &Filter, today: Date, strategies: &Strat
     let oldest_first = request(Order::OldestFirst);
     let expected = plain::matches(
         live,
-        live.plan(&mut PlanStorage::new(), &oldest_first, None),
+        live.plan(&mut PlanStorage::new(), &oldest_first, None)
+            .expect(WHOLE),
     );
     let all = 0..live.segment.row_count();
     let part = all.end / 3..all.end / 2;
@@ -130,8 +133,8 @@ fn check(live: LiveSegment<'_>, filter: &Filter, today: Date, strategies: &Strat
         assert_eq!(found_eagerly(live, &eager(&oldest_first), &rows), inside);
     }
     for request in [oldest_first, eager(&oldest_first)] {
-        let (count, run) = live.count::<RunOnly>(&request);
-        let (counted, explained) = live.count::<Counting>(&request);
+        let (count, run) = live.count::<RunOnly>(&request).expect(WHOLE);
+        let (counted, explained) = live.count::<Counting>(&request).expect(WHOLE);
         assert_eq!((count, counted), (expected.len() as u64, count));
         assert_eq!(run.strategy.to_string(), explained.strategy);
         assert_eq!(run.counters.rows_checked, explained.rows_checked);
@@ -154,10 +157,12 @@ fn found_eagerly(live: LiveSegment<'_>, request: &Request<'_>, rows: &Range<u32>
     assert!(request.is_eager(rows), "rows are few here");
     let mut phrases = PhraseSteps::new();
     let evaluated = live.evaluate::<RunOnly>(&mut phrases, request, rows);
+    let evaluated = evaluated.expect(WHOLE);
     if evaluated.no_match.is_some() {
         return Vec::new();
     }
     live.search_evaluated(evaluated, &phrases, request.order, rows.clone(), All)
+        .expect(WHOLE)
         .0
 }
 
@@ -165,8 +170,13 @@ fn found_eagerly(live: LiveSegment<'_>, request: &Request<'_>, rows: &Range<u32>
 fn found(live: LiveSegment<'_>, request: &Request<'_>, rows: &Range<u32>) -> Vec<u32> {
     let mut storage = PlanStorage::new();
     let plan = live.plan_among(&mut storage, request, rows, 20);
-    let (found, run) = live.search::<RunOnly, _>(plan, request, rows.clone(), All);
-    let (observed, observed_run) = live.search::<Counting, _>(plan, request, rows.clone(), All);
+    let plan = plan.expect(WHOLE);
+    let (found, run) = live
+        .search::<RunOnly, _>(plan, request, rows.clone(), All)
+        .expect(WHOLE);
+    let (observed, observed_run) = live
+        .search::<Counting, _>(plan, request, rows.clone(), All)
+        .expect(WHOLE);
     assert_eq!(found, observed);
     assert_eq!(run.strategy, observed_run.strategy);
     assert_eq!(run.counters, observed_run.counters);

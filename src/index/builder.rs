@@ -28,7 +28,7 @@ use crate::{Error, Result};
 /// let index = builder.finish()?;
 ///
 /// let today = time::macros::date!(2026 - 06 - 30);
-/// let page = index.snapshot().search(&Query::from_query_string("q=\"series a\"")?, today);
+/// let page = index.snapshot().search(&Query::from_query_string("q=\"series a\"")?, today)?;
 /// assert!(page.ids().eq([id]));
 /// # Ok(())
 /// # }

@@ -29,7 +29,7 @@ use super::manifest::{FileLine, REMEMBERED_COMMITS};
 use super::storage::Storage;
 use crate::digest::Digest;
 use crate::encoding::bytes::Bytes;
-use crate::segment::{Segment, end_question};
+use crate::segment::Segment;
 use crate::{Error, Result};
 
 /// Bytes of a digest in a file.
@@ -190,28 +190,30 @@ impl Chain {
 
     /// The digest of the commit before which there are `later` ones; `None` if it is forgotten.
     ///
-    /// # Panics
-    /// If a file is damaged and was not checked before: see [`catch_damage`](crate::catch_damage).
-    pub(crate) fn digest(&self, later: u64) -> Option<CommitDigest> {
-        let mut later = usize::try_from(later).ok()?;
+    /// # Errors
+    /// The file with the digest is damaged.
+    pub(crate) fn digest(&self, later: u64) -> Result<Option<CommitDigest>> {
+        let Ok(mut later) = usize::try_from(later) else {
+            return Ok(None);
+        };
         if later == 0 {
-            return Some(self.newest);
+            return Ok(Some(self.newest));
         }
         later -= 1;
         if let Some(at) = self.recent.len().checked_sub(1 + later) {
-            return Some(self.recent[at]);
+            return Ok(Some(self.recent[at]));
         }
         later -= self.recent.len();
         // The commit is `later` before the last one of the files that are left.
         for file in self.files.iter().rev() {
             let digests = file.digests();
             if let Some(at) = digests.len().checked_sub(1 + later) {
-                file.check().unwrap_or_else(|error| end_question(error));
-                return Some(CommitDigest::from_bytes(digests[at]));
+                file.check()?;
+                return Ok(Some(CommitDigest::from_bytes(digests[at])));
             }
             later -= digests.len();
         }
-        None
+        Ok(None)
     }
 
     /// The chain after another commit. `remembered` is for how many commits deletions are.

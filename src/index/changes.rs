@@ -13,11 +13,11 @@ use time::Date;
 use super::Snapshot;
 use super::position::{LastCommit, Position, PositionError, Since};
 use super::result_page::RowAddress;
-use crate::Result;
 use crate::encoding::row::Row;
 use crate::query::Filter;
-use crate::segment::{ChangeOffset, catch_damage};
+use crate::segment::ChangeOffset;
 use crate::signal::{Item, SignalId};
+use crate::{Error, Result};
 
 /// Changed signals in the first batch: enough for most polls without a second pass over the segments
 /// (`benches/changes.rs`), in one megabyte.
@@ -73,7 +73,7 @@ impl Snapshot {
     /// position. A copy collected from several snapshots, such as pages of a service while it is updated, has no
     /// position and may keep deleted signals.
     ///
-    /// The iterator is lazy: it reads a record when it yields it. It ends after an error. Pass
+    /// The iterator is lazy: it reads a record when it yields it. It ends after an error, such as that of a damaged file. Pass
     /// [`Changes::position`] to the next call, at the end or at any point before it.
     ///
     /// Days and date ranges of the filter are relative to `today`; a signal that leaves such a range as time
@@ -107,10 +107,6 @@ impl Snapshot {
     /// ([`PositionError::Diverged`]), or is so old that later deletions have been forgotten
     /// ([`IndexBuilder::remember_deletions`](crate::IndexBuilder::remember_deletions)).
     ///
-    /// # Panics
-    /// If the file with the digest of an old commit is damaged and was not checked before: see
-    /// [`catch_damage`](crate::catch_damage).
-    ///
     /// Cost: a comparison per segment if nothing has changed. Otherwise a nanosecond or two per 64 rows of segments
     /// with changes, tens of nanoseconds per change, and that of [`records`](Self::records).
     pub fn changes<'a>(
@@ -119,7 +115,12 @@ impl Snapshot {
         today: Date,
         since: &Position,
     ) -> Result<Changes<'a>, PositionError> {
-        let since = since.in_index(self.identity(), self.history, &self.chain)?;
+        // Damage is no fault of the position: the first item says it.
+        let (since, damage) = match since.in_index(self.identity(), self.history, &self.chain) {
+            Ok(since) => (since?, None),
+            Err(error) => (since.unchecked(), Some((error, *since))),
+        };
+        let (damage, unchecked) = damage.unzip();
         Ok(Changes {
             snapshot: self,
             filter,
@@ -130,6 +131,8 @@ impl Snapshot {
             found: Vec::new().into_iter(),
             length: FIRST_LENGTH,
             passes: u32::MAX,
+            damage,
+            unchecked,
             has_failed: false,
         })
     }
@@ -165,6 +168,10 @@ pub struct Changes<'a> {
     length: usize,
     /// The number of remaining batches.
     passes: u32,
+    /// Why there are no changes to search for, before the caller is told.
+    damage: Option<Error>,
+    /// The caller's position, if damage kept it from being compared with the history.
+    unchecked: Option<Position>,
     has_failed: bool,
 }
 
@@ -213,6 +220,9 @@ impl<'a> Changes<'a> {
 
     /// The position after the changes returned so far; that of the snapshot if there are no more.
     pub fn position(&self) -> Position {
+        if let Some(unchecked) = self.unchecked {
+            return unchecked;
+        }
         if self.given == self.snapshot.end() {
             return self.snapshot.position();
         }
@@ -220,9 +230,12 @@ impl<'a> Changes<'a> {
     }
 
     /// Whether there are more changes. Searches for the next one if necessary.
-    pub fn has_more(&mut self) -> bool {
-        self.find();
-        !self.found.as_slice().is_empty() || self.searched < self.snapshot.end()
+    ///
+    /// # Errors
+    /// A file that the changes are found by is damaged. The iterator ends.
+    pub fn has_more(&mut self) -> Result<bool> {
+        self.find()?;
+        Ok(!self.found.as_slice().is_empty() || self.searched < self.snapshot.end())
     }
 
     /// Records that a change has been returned.
@@ -234,33 +247,42 @@ impl<'a> Changes<'a> {
         };
     }
 
-    /// Searches for changes, unless found ones are left.
-    fn find(&mut self) {
+    /// Searches for changes, unless found ones are left or an error was returned.
+    fn find(&mut self) -> Result<()> {
         if self.has_failed {
-            return;
+            return Ok(());
         }
+        let found = self.damage.take().map_or(Ok(()), Err);
+        let found = found.and_then(|()| self.search());
+        self.has_failed = found.is_err();
+        found
+    }
+
+    fn search(&mut self) -> Result<()> {
         let end = self.snapshot.end();
         while self.found.as_slice().is_empty() && self.searched < end && self.passes > 0 {
             self.passes -= 1;
-            let candidates = self.next_candidates(self.length);
+            let candidates = self.next_candidates(self.length)?;
             // The batch is full, so there may be more.
             let last = candidates
                 .last()
                 .filter(|_| candidates.len() == self.length);
+            let found = self.decide(&candidates)?;
             self.searched = last.map_or(end, |last| last.offset);
-            self.found = self.decide(&candidates).into_iter();
+            self.found = found.into_iter();
             self.length = (2 * self.length).min(LENGTH_MAX);
         }
         if self.found.as_slice().is_empty() {
             self.given = self.searched;
         }
+        Ok(())
     }
 
     /// The next `length` signals that were changed or deleted.
-    fn next_candidates(&self, length: usize) -> Vec<Candidate> {
+    fn next_candidates(&self, length: usize) -> Result<Vec<Candidate>> {
         let mut first = FirstCandidates::new(length, self.snapshot.end());
         for (index, live) in (0..).zip(&self.snapshot.segments) {
-            if !live.segment.has_changed_since(self.searched) {
+            if !live.segment.has_changed_since(self.searched)? {
                 continue;
             }
             live.segment
@@ -273,8 +295,8 @@ impl<'a> Changes<'a> {
                         first.add(offset, State::Live(address));
                     }
                     first.bound
-                });
-            for tombstone in live.segment.tombstones() {
+                })?;
+            for tombstone in live.segment.tombstones()? {
                 let offset = tombstone.offset();
                 if offset > self.searched && offset.commit > self.since.held_since {
                     let first_commit = tombstone.first_commit;
@@ -282,18 +304,18 @@ impl<'a> Changes<'a> {
                 }
             }
         }
-        first.into_sorted()
+        Ok(first.into_sorted())
     }
 
     /// Decides which changes the candidates are.
-    fn decide(&self, candidates: &[Candidate]) -> Vec<(ChangeOffset, Found)> {
-        let matches = self.matches(candidates);
+    fn decide(&self, candidates: &[Candidate]) -> Result<Vec<(ChangeOffset, Found)>> {
+        let matches = self.matches(candidates)?;
         let is_before = |commit: u64, offset: ChangeOffset| {
             let first = ChangeOffset { commit, ..offset };
             first <= self.since.offset
         };
-        let change = |candidate: &Candidate| {
-            let Candidate { offset, state } = *candidate;
+        let mut changes = Vec::with_capacity(candidates.len());
+        for &Candidate { offset, state } in candidates {
             let found = match state {
                 State::Deleted { first_commit } => {
                     is_before(first_commit, offset).then_some(Found::Remove)
@@ -301,7 +323,7 @@ impl<'a> Changes<'a> {
                 State::Live(address) => {
                     let RowAddress { segment, row } = address;
                     let live = &self.snapshot.segments[segment as usize];
-                    let is_new = !is_before(live.segment.commits(row).first, offset);
+                    let is_new = !is_before(live.segment.commits(row)?.first, offset);
                     if matches[&segment].binary_search(&row).is_ok() {
                         Some(Found::Upsert { address, is_new })
                     } else {
@@ -311,13 +333,13 @@ impl<'a> Changes<'a> {
                     }
                 }
             };
-            found.map(|found| (offset, found))
-        };
-        candidates.iter().filter_map(change).collect()
+            changes.extend(found.map(|found| (offset, found)));
+        }
+        Ok(changes)
     }
 
     /// The matching rows of the candidates by segment, ascending.
-    fn matches(&self, candidates: &[Candidate]) -> BTreeMap<u32, Vec<Row>> {
+    fn matches(&self, candidates: &[Candidate]) -> Result<BTreeMap<u32, Vec<Row>>> {
         let mut rows: BTreeMap<u32, Vec<Row>> = BTreeMap::new();
         for candidate in candidates {
             if let State::Live(address) = candidate.state {
@@ -328,9 +350,9 @@ impl<'a> Changes<'a> {
         for (&segment, rows) in &mut rows {
             rows.sort_unstable();
             let live = self.snapshot.segments[segment as usize].live();
-            live.retain_matches(&request, rows);
+            live.retain_matches(&request, rows)?;
         }
-        rows
+        Ok(rows)
     }
 }
 
@@ -338,8 +360,7 @@ impl<'a> Iterator for Changes<'a> {
     type Item = Result<Change<'a>>;
 
     fn next(&mut self) -> Option<Result<Change<'a>>> {
-        if let Err(error) = catch_damage(|| self.find()) {
-            self.has_failed = true;
+        if let Err(error) = self.find() {
             return Some(Err(error));
         }
         let (offset, found) = self.found.next()?;
@@ -363,16 +384,17 @@ impl<'a> Iterator for Changes<'a> {
         Some(Ok(change))
     }
 
-    /// Counts without reading records.
+    /// Counts without reading records. An error at the end counts as one item, as it does for every iterator.
     fn count(mut self) -> usize {
         let mut count = 0;
-        self.find();
-        while !self.found.as_slice().is_empty() {
-            count += self.found.len();
-            self.found = Vec::new().into_iter();
-            self.find();
+        // Invariant: `count` is the number of changes in the batches that have been taken.
+        loop {
+            match self.find() {
+                Err(_) => return count + 1,
+                Ok(()) if self.found.as_slice().is_empty() => return count,
+                Ok(()) => count += std::mem::take(&mut self.found).len(),
+            }
         }
-        count
     }
 }
 

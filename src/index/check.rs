@@ -4,43 +4,12 @@ use std::sync::Arc;
 
 use super::Snapshot;
 use super::live::SegmentHandle;
-use crate::{Result, segment};
-
-/// Runs `ask` and returns its result, or an error if it meets damage in the files of an index.
-///
-/// Opening an index reads little of its files. Each part is checked against its checksum before it is first
-/// used. If that check fails, methods that return no `Result`, such as [`Snapshot::search`], panic unless they
-/// run inside this function. After a successful [`Snapshot::check`] only records can still turn out to be
-/// damaged, and the methods that read them return a `Result`; unless another program overwrites a file, which
-/// [`Index::refresh`](crate::Index::refresh) notices.
-///
-/// ```
-/// # use signaldex::{Company, IndexBuilder, Query, Signal, SignalId};
-/// # let mut builder = IndexBuilder::in_memory();
-/// # builder.add_company(&Company::new("acme", "Acme"))?;
-/// # builder.add_signal(&Signal::new(SignalId::MIN, "acme", "Acme hires"))?;
-/// # let snapshot = builder.finish()?.snapshot();
-/// # let query = Query::from_query_string("q=hires").expect("a query");
-/// # let today = time::macros::date!(2026 - 06 - 30);
-/// let page = signaldex::catch_damage(|| snapshot.search(&query, today))?;
-/// assert_eq!(page.len(), 1);
-/// # Ok::<(), signaldex::Error>(())
-/// ```
-///
-/// # Errors
-/// [`is_corrupt`](crate::Error::is_corrupt): the first damage that `ask` met. The error names the file.
-///
-/// # Panics
-/// If `ask` panics for another reason. A program compiled with `panic = "abort"` ends when it meets damage: call
-/// [`Snapshot::check`] after opening instead.
-pub fn catch_damage<T>(ask: impl FnOnce() -> T) -> Result<T> {
-    segment::catch_damage(ask)
-}
+use crate::Result;
 
 impl Snapshot {
     /// Checks everything but records now, rather than each part before its first use. Records are checked as
-    /// they are read. After this, methods that return no `Result` cannot meet damage, unless another program
-    /// overwrites a file: see [`catch_damage`].
+    /// they are read. After this, other methods meet no damage, unless another program overwrites a file, which
+    /// [`Index::refresh`](crate::Index::refresh) notices.
     ///
     /// # Errors
     /// [`is_corrupt`](crate::Error::is_corrupt): the first damage; the error names the file and the section.

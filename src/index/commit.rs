@@ -20,7 +20,6 @@ use super::removals::{Removals, Removed};
 use super::snapshot::Snapshot;
 use super::storage::Storage;
 use super::{Found, Shared};
-use crate::segment::catch_damage;
 use crate::signal::{Company, Signal, SignalId};
 use crate::{Error, Result};
 
@@ -182,10 +181,6 @@ impl Committer {
 
     /// Commits changes, which are durable and visible when this returns.
     pub(super) fn commit(&self, changes: &Changes) -> Result<CommitReport> {
-        catch_damage(|| self.write_commit(changes))?
-    }
-
-    fn write_commit(&self, changes: &Changes) -> Result<CommitReport> {
         let mut state = self.lock()?;
         let snapshot = self.snapshot();
         if changes.signals.is_empty() && changes.companies.is_empty() {
@@ -196,7 +191,7 @@ impl Committer {
         }
         let reindexed = reindexed_signals(&snapshot, changes)?;
         let history = state.manifest.history.next();
-        let removals = Removals::of(&snapshot, changes, &reindexed, history.last_commit);
+        let removals = Removals::of(&snapshot, changes, &reindexed, history.last_commit)?;
         let mut new_files = NewFiles::new(&self.storage);
         let upserted = changes.signals.values().flatten();
         let content = NewContent {
@@ -227,7 +222,7 @@ impl Committer {
             new.as_ref(),
         )?;
         segments.extend(new.map(|live| (live, None)));
-        let mut report = removals.report(&snapshot, changes, &reindexed);
+        let mut report = removals.report(&snapshot, changes, &reindexed)?;
         report.generation = self.publish(&mut state, new_files, segments, (history, chain))?;
         Ok(report)
     }
@@ -251,7 +246,7 @@ impl Committer {
         };
         let mut kept = segments.len() - taken;
         let new = create(new_files)?;
-        let mut filled = catch_damage(|| content.fill(new, kept)).flatten();
+        let mut filled = content.fill(new, kept);
         // A damaged segment may fail merges but must not fail commits.
         if taken > 0 && filled.as_ref().is_err_and(Error::is_corrupt) {
             *new_files = NewFiles::new(&self.storage);
@@ -302,7 +297,7 @@ impl Committer {
         rows: &RoaringBitmap,
         companies: &RoaringBitmap,
     ) -> Result<(SegmentHandle, Option<FileLine>)> {
-        let deleted = live.deleted.with(rows, companies, &live.segment);
+        let deleted = live.deleted.with(rows, companies, &live.segment)?;
         let line = new_files
             .write(
                 FileKind::Deleted,
@@ -337,7 +332,7 @@ fn reindexed_signals<'s>(snapshot: &'s Snapshot, changes: &Changes) -> Result<Ve
         .filter(|(_, pending)| pending.is_some())
         .map(|(slug, _)| slug)
     {
-        for id in snapshot.signals_of(slug) {
+        for id in snapshot.signals_of(slug)? {
             if !changes.signals.contains_key(&id) {
                 reindexed.extend(snapshot.signal(id)?);
             }
@@ -374,7 +369,7 @@ impl NewContent<'_> {
             .map(|(live, removed)| MergeInput { live, removed })
             .collect();
         merge::copy(&mut new, &taken, &|| false)?;
-        merge::copy_tombstones(&mut new, &taken, self.remembered_from);
+        merge::copy_tombstones(&mut new, &taken, self.remembered_from)?;
         for company in self.changes.companies.values().flatten() {
             new.builder.add_company(company)?;
         }

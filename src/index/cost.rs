@@ -6,6 +6,7 @@ use super::changes::BOUNDED_PASSES;
 use super::live::SegmentHandle;
 use super::position::Position;
 use super::snapshot::Snapshot;
+use crate::Result;
 use crate::plan::{Cost, cost};
 use crate::query::{Facet, Filter};
 
@@ -27,13 +28,16 @@ impl Snapshot {
     /// let rare = Filter::from_query_string("q=\"series a\"")?;
     /// let wide = Filter::from_query_string("any=\"series a\" \"series b\" \"series c\"")?;
     /// let cost = |filter| snapshot.cost(filter, sample::AS_OF, 0);
-    /// assert!(cost(&rare) <= cost(&wide));
+    /// assert!(cost(&rare)? <= cost(&wide)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn cost(&self, filter: &Filter, today: Date, cheap: Cost) -> Cost {
+    ///
+    /// # Errors
+    /// A part of a file that the plan needs is damaged.
+    pub fn cost(&self, filter: &Filter, today: Date, cheap: Cost) -> Result<Cost> {
         let bound: Cost = self.rows().map(|rows| cost::bound(filter, rows)).sum();
         if bound <= cheap {
-            return bound;
+            return Ok(bound);
         }
         self.cost_of(filter, today, 0)
     }
@@ -44,18 +48,20 @@ impl Snapshot {
     /// ```
     /// let index = signaldex::sample::index()?;
     /// let snapshot = index.snapshot();
-    /// assert_eq!(snapshot.changes_cost(&snapshot.position()), 0);
+    /// assert_eq!(snapshot.changes_cost(&snapshot.position())?, 0);
     /// # Ok::<(), signaldex::Error>(())
     /// ```
-    pub fn changes_cost(&self, since: &Position) -> Cost {
-        let has_changed = |live: &&SegmentHandle| live.segment.has_changed_since(since.offset());
-        let changed = self.segments.iter().filter(has_changed);
-        let rows: u64 = changed
-            .map(|live| {
-                u64::from(live.segment.row_count()) + live.segment.tombstones().len() as u64
-            })
-            .sum();
-        u64::from(BOUNDED_PASSES) * cost::of_rows(rows)
+    ///
+    /// # Errors
+    /// The commits of a file are damaged.
+    pub fn changes_cost(&self, since: &Position) -> Result<Cost> {
+        let mut rows = 0;
+        for SegmentHandle { segment, .. } in &self.segments {
+            if segment.has_changed_since(since.offset())? {
+                rows += u64::from(segment.row_count()) + segment.tombstone_count() as u64;
+            }
+        }
+        Ok(u64::from(BOUNDED_PASSES) * cost::of_rows(rows))
     }
 
     /// An upper bound of the work of counting facets; otherwise as [`cost`](Self::cost).
@@ -66,10 +72,19 @@ impl Snapshot {
     /// let index = sample::index()?;
     /// let (snapshot, filter) = (index.snapshot(), Filter::from_query_string("q=robotics")?);
     /// let cost = |facets| snapshot.facets_cost(&filter, facets, sample::AS_OF, 0);
-    /// assert!(cost(&[Facet::Country]) <= cost(&Facet::ALL));
+    /// assert!(cost(&[Facet::Country])? <= cost(&Facet::ALL)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn facets_cost(&self, filter: &Filter, facets: &[Facet], today: Date, cheap: Cost) -> Cost {
+    ///
+    /// # Errors
+    /// As [`cost`](Self::cost).
+    pub fn facets_cost(
+        &self,
+        filter: &Filter,
+        facets: &[Facet],
+        today: Date,
+        cheap: Cost,
+    ) -> Result<Cost> {
         let is_filtered = |facet: &&Facet| !filter.value_keys(**facet).is_empty();
         let filtered: Vec<&Facet> = facets.iter().filter(is_filtered).collect();
         let runs = 1 + filtered.len() as u64;
@@ -78,18 +93,18 @@ impl Snapshot {
             .map(|rows| runs * cost::bound(filter, rows) + cost::tally_bound(rows, facets.len()))
             .sum();
         if bound <= cheap {
-            return bound;
+            return Ok(bound);
         }
         let free = facets.len() - filtered.len();
-        let lifted = filtered.iter();
-        let lifted: Cost = lifted
-            .map(|&&facet| self.cost_of(&filter.without(facet), today, 1))
-            .sum();
-        self.cost_of(filter, today, free) + lifted
+        let mut cost = self.cost_of(filter, today, free)?;
+        for &&facet in &filtered {
+            cost += self.cost_of(&filter.without(facet), today, 1)?;
+        }
+        Ok(cost)
     }
 
     /// The maximum cost of visiting all matches and counting facets.
-    fn cost_of(&self, filter: &Filter, today: Date, facets: usize) -> Cost {
+    fn cost_of(&self, filter: &Filter, today: Date, facets: usize) -> Result<Cost> {
         let request = self.request(filter, today);
         let segments = self.segments.iter();
         segments

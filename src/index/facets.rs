@@ -9,6 +9,7 @@ use smol_str::SmolStr;
 use time::Date;
 
 use super::live::SegmentHandle;
+use crate::Result;
 use crate::exec::{FacetTally, Request};
 use crate::query::{Facet, Filter};
 use crate::segment::FacetView;
@@ -155,7 +156,14 @@ fn sorted(mut list: Vec<FacetCount>) -> Vec<FacetCount> {
 
 /// Counts facets of a request. Cost: one run for all facets without their own filter, and one for each facet
 /// with a filter.
-pub(super) fn count(segments: &[SegmentHandle], request: &Request<'_>, asked: &[Facet]) -> Facets {
+///
+/// # Errors
+/// A part of a segment that the request or the facets need is damaged.
+pub(super) fn count(
+    segments: &[SegmentHandle],
+    request: &Request<'_>,
+    asked: &[Facet],
+) -> Result<Facets> {
     let filter = request.filter;
     type Group = SmallVec<[Facet; Facet::ALL.len()]>;
     let asked = asked.iter().copied();
@@ -163,14 +171,14 @@ pub(super) fn count(segments: &[SegmentHandle], request: &Request<'_>, asked: &[
         asked.partition(|&facet| !filter.value_keys(facet).is_empty());
     let mut facets = Facets::default();
     if !free.is_empty() {
-        count_group(&mut facets, segments, request, &free);
+        count_group(&mut facets, segments, request, &free)?;
     }
     for facet in filtered {
         let filter = &filter.without(facet);
         let lifted = Request { filter, ..*request };
-        count_group(&mut facets, segments, &lifted, &[facet]);
+        count_group(&mut facets, segments, &lifted, &[facet])?;
     }
-    facets
+    Ok(facets)
 }
 
 /// Counts facets under one filter.
@@ -179,23 +187,24 @@ fn count_group(
     segments: &[SegmentHandle],
     request: &Request<'_>,
     group: &[Facet],
-) {
+) -> Result<()> {
     let tallies = |handle: &SegmentHandle| handle.live().facets(request, group);
     if let [only] = segments {
-        for (&facet, tally) in group.iter().zip(tallies(only)) {
+        for (&facet, tally) in group.iter().zip(tallies(only)?) {
             facets.lists[facet as usize] = listed(only.segment.facet(facet), tally);
         }
-        return;
+        return Ok(());
     }
     let mut counts: Vec<Vec<ValueCount<'_>>> = group.iter().map(|_| Vec::new()).collect();
     for handle in segments {
-        for ((&facet, counts), tally) in group.iter().zip(&mut counts).zip(tallies(handle)) {
+        for ((&facet, counts), tally) in group.iter().zip(&mut counts).zip(tallies(handle)?) {
             counts.extend(value_counts(handle.segment.facet(facet), tally));
         }
     }
     for (&facet, counts) in group.iter().zip(counts) {
         facets.lists[facet as usize] = merged(counts);
     }
+    Ok(())
 }
 
 /// The values of a facet of an index with a single segment.

@@ -37,7 +37,7 @@ impl SegmentHandle {
     /// file.
     pub(crate) fn verify(&self, last_commit: u64) -> Result<()> {
         let verified = self.segment.verify().and_then(|()| {
-            if self.segment.last_commit() <= last_commit {
+            if self.segment.last_commit()? <= last_commit {
                 Ok(())
             } else {
                 Err(Error::corrupt("a row is of a commit to come"))
@@ -70,23 +70,27 @@ impl SegmentHandle {
     }
 
     /// Whether a row exists, is live, and has an id.
-    pub(crate) fn has(&self, row: Row, id: SignalId) -> bool {
-        self.segment.is_of(row, id) && !(self.deleted.is_some() && self.deleted.contains(row))
+    pub(crate) fn has(&self, row: Row, id: SignalId) -> Result<bool> {
+        let is_of = self.segment.is_of(row, id)?;
+        Ok(is_of && !(self.deleted.is_some() && self.deleted.contains(row)))
     }
 
     /// The live row of an id.
-    pub(crate) fn row(&self, id: SignalId) -> Option<Row> {
+    pub(crate) fn row(&self, id: SignalId) -> Result<Option<Row>> {
         self.live().row(id)
     }
 
     /// The live rows of a company, ascending.
-    pub(crate) fn company_rows(&self, company: CompanyNumber) -> impl Iterator<Item = Row> + '_ {
-        let rows = self.segment.company_rows(company).iter().copied();
-        rows.filter(|&row| !self.deleted.contains(row))
+    pub(crate) fn company_rows(
+        &self,
+        company: CompanyNumber,
+    ) -> Result<impl Iterator<Item = Row> + '_> {
+        let rows = self.segment.company_rows(company)?.iter().copied();
+        Ok(rows.filter(|&row| !self.deleted.contains(row)))
     }
 
     /// The live company with a slug.
-    pub(crate) fn company_by_slug(&self, slug: &str) -> Option<CompanyNumber> {
+    pub(crate) fn company_by_slug(&self, slug: &str) -> Result<Option<CompanyNumber>> {
         self.live().company_by_slug(slug)
     }
 }

@@ -9,7 +9,6 @@ use super::result_page::RowAddress;
 use super::{Page, Snapshot};
 use crate::Result;
 use crate::query::{Filter, Order, Query, Start};
-use crate::segment::catch_damage;
 use crate::signal::{Item, SignalId};
 
 /// Signals in the first batch: a caller that takes few pays for no more than a page.
@@ -60,7 +59,8 @@ impl Snapshot {
         }
     }
 
-    /// The pages of a query, from the requested one to the last. A query without matches has one empty page.
+    /// The pages of a query, from the requested one to the last. A query without matches has one empty page. The
+    /// iterator ends after an error.
     ///
     /// ```
     /// use signaldex::query::Order;
@@ -76,7 +76,10 @@ impl Snapshot {
     /// # let snapshot = builder.finish()?.snapshot();
     /// # let today = time::macros::date!(2026 - 06 - 30);
     /// let query = Query::from_query_string("q=hires&limit=50")?;
-    /// let lengths: Vec<usize> = snapshot.pages(&query, today).map(|page| page.len()).collect();
+    /// let lengths: Vec<usize> = snapshot
+    ///     .pages(&query, today)
+    ///     .map(|page| Ok(page?.len()))
+    ///     .collect::<signaldex::Result<_>>()?;
     /// assert_eq!(lengths, [50, 50, 20]);
     /// # Ok(())
     /// # }
@@ -114,31 +117,38 @@ impl<'s> Matches<'s> {
     }
 
     /// The ids of the matches, without reading records.
-    pub fn ids(mut self) -> impl FusedIterator<Item = SignalId> + 's {
-        std::iter::from_fn(move || self.next_address().map(|(id, _)| id)).fuse()
+    pub fn ids(mut self) -> impl FusedIterator<Item = Result<SignalId>> + 's {
+        let next = move || Some(self.next_address().transpose()?.map(|(id, _)| id));
+        std::iter::from_fn(next).fuse()
     }
 
-    fn next_address(&mut self) -> Option<(SignalId, RowAddress)> {
+    /// The next match. There is none after an error: the next batch, which failed, has been taken.
+    fn next_address(&mut self) -> Result<Option<(SignalId, RowAddress)>> {
         if let Some(address) = self.slice.next() {
-            return Some(address);
+            return Ok(Some(address));
         }
         // The batch is exhausted, and an empty one has no successor.
-        let start = self.next.take()?;
+        let Some(start) = self.next.take() else {
+            return Ok(None);
+        };
         let length = std::mem::replace(&mut self.next_length, SLICE_MAX);
         self.query = self.query.part(start, length);
-        let page = self.snapshot.search(&self.query, self.today);
+        let page = self.snapshot.search(&self.query, self.today)?;
         self.slice = page.addresses().collect::<Vec<_>>().into_iter();
         self.next = page.next_cursor().cloned().map(Start::After);
-        self.slice.next()
+        Ok(self.slice.next())
     }
 
-    fn item(&mut self, (id, address): (SignalId, RowAddress)) -> Option<Result<Item<'s>>> {
-        let item = self.snapshot.item_at(id, address)?;
+    fn next_item(&mut self) -> Result<Option<Item<'s>>> {
+        let Some((id, address)) = self.next_address()? else {
+            return Ok(None);
+        };
+        let item = self.snapshot.item_at(id, address);
         if item.is_err() {
             self.next = None;
             self.slice = Vec::new().into_iter();
         }
-        Some(item)
+        item
     }
 }
 
@@ -146,22 +156,21 @@ impl<'s> Iterator for Matches<'s> {
     type Item = Result<Item<'s>>;
 
     fn next(&mut self) -> Option<Result<Item<'s>>> {
-        let next = catch_damage(|| {
-            let address = self.next_address()?;
-            self.item(address)
-        });
-        next.unwrap_or_else(|error| Some(Err(error)))
+        self.next_item().transpose()
     }
 
     /// Does not read skipped records.
     fn nth(&mut self, n: usize) -> Option<Result<Item<'s>>> {
         for _ in 0..n {
-            self.next_address()?;
+            match self.next_address().transpose()? {
+                Ok(_) => {}
+                Err(error) => return Some(Err(error)),
+            }
         }
         self.next()
     }
 
-    /// Counts without reading records.
+    /// Counts without reading records. An error at the end counts as one item, as it does for every iterator.
     fn count(self) -> usize {
         self.ids().count()
     }
@@ -178,12 +187,12 @@ pub struct Pages<'s> {
 }
 
 impl Iterator for Pages<'_> {
-    type Item = Page;
+    type Item = Result<Page>;
 
-    fn next(&mut self) -> Option<Page> {
+    fn next(&mut self) -> Option<Result<Page>> {
         let query = self.next.take()?;
         let page = self.snapshot.search(&query, self.today);
-        let cursor = page.next_cursor().cloned();
+        let cursor = page.as_ref().ok().and_then(Page::next_cursor).cloned();
         self.next = cursor.map(|cursor| query.part(Start::After(cursor), query.limit()));
         Some(page)
     }

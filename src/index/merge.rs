@@ -38,7 +38,7 @@ use super::live::SegmentHandle;
 use super::removals::Removed;
 use crate::Result;
 use crate::encoding::row::{CompanyNumber, Row};
-use crate::segment::{Segment, catch_damage, encoder_for};
+use crate::segment::{Segment, encoder_for};
 
 /// Minimum ratio between the size of a segment and that of all segments after it. Eight needs half the merge
 /// work of sixteen; an additional segment costs a page less than a microsecond (`benches/updates.rs`).
@@ -185,14 +185,6 @@ pub(super) fn merge(
     inputs: &[SegmentHandle],
     is_given_up: &dyn Fn() -> bool,
 ) -> Result<()> {
-    catch_damage(|| write_merge(core, inputs, is_given_up))?
-}
-
-fn write_merge(
-    core: &Committer,
-    inputs: &[SegmentHandle],
-    is_given_up: &dyn Fn() -> bool,
-) -> Result<()> {
     let mut new_files = NewFiles::new(&core.storage);
     let Some(_claim) = core.claim(inputs)? else {
         return Ok(());
@@ -219,7 +211,7 @@ fn write_merge(
     let Some(chosen) = find(inputs, &now.segments) else {
         return Ok(());
     };
-    let (rows, companies) = deleted_since(&merged, inputs, &now.segments[chosen.clone()]);
+    let (rows, companies) = deleted_since(&merged, inputs, &now.segments[chosen.clone()])?;
     let merged = if rows.is_empty() && companies.is_empty() {
         (merged, None)
     } else {
@@ -274,7 +266,7 @@ fn write_merged(
         return Ok(None);
     }
     let remembered_from = core.lock()?.manifest.history.remembered_from();
-    copy_tombstones(&mut output, &inputs, remembered_from);
+    copy_tombstones(&mut output, &inputs, remembered_from)?;
     output.finish(&*core.storage).map(Some)
 }
 
@@ -308,10 +300,11 @@ pub(super) fn copy(
     inputs: &[MergeInput<'_>],
     is_given_up: &dyn Fn() -> bool,
 ) -> Result<bool> {
-    let mut sources: Vec<_> = inputs
-        .iter()
-        .map(|&input| (input, output.builder.copy_source(&input.live.segment)))
-        .collect();
+    let mut sources = Vec::with_capacity(inputs.len());
+    for &input in inputs {
+        let source = output.builder.copy_source(&input.live.segment)?;
+        sources.push((input, source));
+    }
     for (input, source) in &mut sources {
         // A later segment's record of a company replaces an earlier one's.
         for company in input.companies() {
@@ -334,13 +327,14 @@ pub(super) fn copy_tombstones(
     output: &mut FileBuilder,
     inputs: &[MergeInput<'_>],
     remembered_from: u64,
-) {
-    let all = inputs
-        .iter()
-        .flat_map(|input| input.live.segment.tombstones());
-    for &tombstone in all.filter(|tombstone| tombstone.commit >= remembered_from) {
-        output.builder.add_tombstone(tombstone);
+) -> Result<()> {
+    for input in inputs {
+        let all = input.live.segment.tombstones()?.iter();
+        for &tombstone in all.filter(|tombstone| tombstone.commit >= remembered_from) {
+            output.builder.add_tombstone(tombstone);
+        }
     }
+    Ok(())
 }
 
 /// The rows and companies of the merged segment that were deleted while it was being written.
@@ -348,23 +342,19 @@ fn deleted_since(
     merged: &SegmentHandle,
     inputs: &[SegmentHandle],
     current: &[SegmentHandle],
-) -> (RoaringBitmap, RoaringBitmap) {
+) -> Result<(RoaringBitmap, RoaringBitmap)> {
     let mut rows = RoaringBitmap::new();
     let mut companies = BTreeSet::new();
     for (input, current) in inputs.iter().zip(current) {
         for row in current.deleted.rows() - input.deleted.rows() {
-            rows.extend(
-                merged
-                    .segment
-                    .row(input.segment.id(Row(row)))
-                    .map(|row| row.0),
-            );
+            let id = input.segment.id(Row(row))?;
+            rows.extend(merged.segment.row(id)?.map(|row| row.0));
         }
         for company in current.deleted.companies() - input.deleted.companies() {
-            let slug = input.segment.company_keys().slug(CompanyNumber(company));
-            let company = merged.segment.company_keys().by_slug(slug);
+            let slug = input.segment.company_keys()?.slug(CompanyNumber(company));
+            let company = merged.segment.company_keys()?.by_slug(slug);
             companies.extend(company.map(|company| company.0));
         }
     }
-    (rows, companies.into_iter().collect())
+    Ok((rows, companies.into_iter().collect()))
 }

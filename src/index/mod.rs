@@ -47,7 +47,6 @@ pub use builder::IndexBuilder;
 #[cfg(feature = "replicate")]
 pub(crate) use chain::ChainLine;
 pub use changes::{Change, Changes};
-pub use check::catch_damage;
 pub use commit::CommitReport;
 #[cfg(feature = "replicate")]
 pub(crate) use directory::FileKind;
@@ -119,7 +118,7 @@ impl Index {
     /// `is_corrupt` if the files cannot be used. The error names the file.
     ///
     /// Cost: less than a millisecond per segment to map it and check its section table. Other parts are checked
-    /// before their first use: see [`catch_damage`](crate::catch_damage).
+    /// before their first use: see [`Snapshot`].
     pub fn open(directory: impl AsRef<Path>) -> Result<Index> {
         Index::from_storage(Arc::new(Directory::new(directory.as_ref())))
     }
@@ -155,7 +154,7 @@ impl Index {
     /// every commit.
     ///
     /// Each call compares inode, length and times of the mapped files. If the length or the time of the last change
-    /// differs, every query on a snapshot with that file fails from then on ([`catch_damage`]) until the file has been
+    /// differs, every query on a snapshot with that file fails from then on until the file has been
     /// read again and is what the manifest names. If only the time of the inode differs, as after a hard link, the
     /// file is read again while queries go on. A whole copy that is renamed into the place of a file is opened.
     ///
@@ -174,7 +173,7 @@ impl Index {
     /// #     std::fs::OpenOptions::new().write(true).open(&segment)?.write_all(bytes)
     /// # };
     /// # let today = time::macros::date!(2026 - 06 - 30);
-    /// use signaldex::{Refreshed, catch_damage};
+    /// use signaldex::Refreshed;
     ///
     /// let index = Index::open(&directory)?;
     /// let query = Query::from_query_string("q=hires")?;
@@ -184,11 +183,11 @@ impl Index {
     /// let error = index.refresh().expect_err("the file is another");
     /// assert!(error.is_corrupt() && error.path() == Some(&segment));
     /// let snapshot = index.snapshot();
-    /// assert!(catch_damage(|| snapshot.search(&query, today)).is_err());
+    /// assert!(snapshot.search(&query, today).is_err());
     ///
     /// overwrite(&whole)?;
     /// assert_eq!(index.refresh()?, Refreshed::Reloaded);
-    /// assert_eq!(snapshot.search(&query, today).len(), 1);
+    /// assert_eq!(snapshot.search(&query, today)?.len(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -10,6 +10,7 @@ use time::Date;
 
 use super::live::SegmentHandle;
 use super::result_page::{Hit, Page, RowAddress};
+use crate::Result;
 use crate::encoding::frame_of_reference::FrameOfReference;
 use crate::encoding::row::Row;
 use crate::exec::{Consumer, Counters, Counting, MatchRun, Matches, Observer, Run};
@@ -20,12 +21,15 @@ use crate::segment::Segment;
 use crate::signal::SignalId;
 
 /// Finds a page, with `day` as today.
+///
+/// # Errors
+/// A part of a segment that the query needs is damaged.
 pub(super) fn search(
     segments: &[SegmentHandle],
     query: &Query,
     day: Date,
     strategies: &Strategies,
-) -> Page {
+) -> Result<Page> {
     run::<Unobserved>(segments, query, day, strategies, |_, ()| {})
 }
 
@@ -35,12 +39,12 @@ pub(super) fn explain(
     query: &Query,
     day: Date,
     strategies: &Strategies,
-) -> Vec<Option<ExecutionExplanation>> {
+) -> Result<Vec<Option<ExecutionExplanation>>> {
     let mut explained: Vec<_> = segments.iter().map(|_| None).collect();
     run::<Counting>(segments, query, day, strategies, |segment, explanation| {
         explained[segment] = Some(explanation);
-    });
-    explained
+    })?;
+    Ok(explained)
 }
 
 /// Finds a page, and passes the observations of each searched segment, with its index, to `explained`.
@@ -51,7 +55,7 @@ fn run<O: Observer>(
     day: Date,
     strategies: &Strategies,
     explained: impl FnMut(usize, O::Explained),
-) -> Page {
+) -> Result<Page> {
     let request = Request {
         filter: query.filter(),
         today: day,
@@ -61,10 +65,10 @@ fn run<O: Observer>(
     };
     let mut page = Collected::new(query);
     let counters = match segments {
-        [only] => search_one::<O>(only.live(), query, &request, &mut page, explained),
-        _ => search_all::<O>(segments, query, &request, &mut page, explained),
+        [only] => search_one::<O>(only.live(), query, &request, &mut page, explained)?,
+        _ => search_all::<O>(segments, query, &request, &mut page, explained)?,
     };
-    page.into_page(query, day, counters)
+    Ok(page.into_page(query, day, counters))
 }
 
 /// Collects the matches of the only segment, without reading those that the page skips.
@@ -75,11 +79,11 @@ fn search_one<O: Observer>(
     request: &Request<'_>,
     page: &mut Collected,
     mut explained: impl FnMut(usize, O::Explained),
-) -> Counters {
-    let rows = rows_after_cursor(live.segment, query);
-    let (counters, explanation) = collect::<O>((live, 0), rows, request, page);
+) -> Result<Counters> {
+    let rows = rows_after_cursor(live.segment, query)?;
+    let (counters, explanation) = collect::<O>((live, 0), rows, request, page)?;
     explained(0, explanation);
-    counters
+    Ok(counters)
 }
 
 /// Collects the matches of several segments.
@@ -89,30 +93,31 @@ fn search_all<O: Observer>(
     request: &Request<'_>,
     page: &mut Collected,
     mut explained: impl FnMut(usize, O::Explained),
-) -> Counters {
+) -> Result<Counters> {
     let to_skip = std::mem::take(&mut page.to_skip);
     let wanted = to_skip + page.room;
-    let parts = segments.iter().zip(0..);
-    let parts = parts.map(|(handle, index)| Part::new(handle, index, query, wanted));
-    let mut parts: SmallVec<[Part<'_>; 4]> = parts.collect();
+    let mut parts: SmallVec<[Part<'_>; 4]> = SmallVec::with_capacity(segments.len());
+    for (handle, index) in segments.iter().zip(0..) {
+        parts.push(Part::new(handle, index, query, wanted)?);
+    }
     parts.sort_unstable_by_key(|part| part.filled_at);
     let mut total = Counters::default();
     // Invariant: the page has the first matches of the previous parts, as many as needed.
     for part in parts {
-        let (rows, needed) = part.remaining(&page.hits, wanted, request);
+        let (rows, needed) = part.remaining(&page.hits, wanted, request)?;
         if rows.is_empty() {
             continue;
         }
         let before = page.hits.len();
         page.room = needed;
-        let (counters, explanation) = collect::<O>((part.live, part.index), rows, request, page);
+        let (counters, explanation) = collect::<O>((part.live, part.index), rows, request, page)?;
         total += counters;
         explained(part.index as usize, explanation);
         merge(&mut page.hits, before, request.order);
         page.hits.truncate(wanted);
     }
     page.hits.drain(..to_skip.min(page.hits.len()));
-    total
+    Ok(total)
 }
 
 /// Collects the matches of a range of rows of a segment, given its index in the snapshot.
@@ -122,11 +127,11 @@ fn collect<O: Observer>(
     rows: Range<u32>,
     request: &Request<'_>,
     page: &mut Collected,
-) -> (Counters, O::Explained) {
+) -> Result<(Counters, O::Explained)> {
     let collector = Collector {
         page,
         index,
-        ids: live.segment.ids(),
+        ids: live.segment.ids()?,
         early_stop: request.strategies.early_stop,
     };
     if request.is_eager(&rows) {
@@ -134,12 +139,12 @@ fn collect<O: Observer>(
     }
     let mut storage = PlanStorage::new();
     let wanted = collector.page.wanted();
-    let plan = live.plan_among(&mut storage, request, &rows, wanted);
+    let plan = live.plan_among(&mut storage, request, &rows, wanted)?;
     if plan.no_match.is_some() {
-        return (Counters::default(), live.explain_no_match::<O>(plan));
+        return Ok((Counters::default(), live.explain_no_match::<O>(plan)));
     }
-    let (run, observer) = live.search::<O, _>(plan, request, rows, collector);
-    (run.counters, observer.explain(run, plan, live))
+    let (run, observer) = live.search::<O, _>(plan, request, rows, collector)?;
+    Ok((run.counters, observer.explain(run, plan, live)))
 }
 
 /// Collects the matches of few rows, without a plan.
@@ -148,15 +153,15 @@ fn collect_eagerly<O: Observer>(
     rows: Range<u32>,
     request: &Request<'_>,
     collector: Collector<'_, '_>,
-) -> (Counters, O::Explained) {
+) -> Result<(Counters, O::Explained)> {
     let mut phrases = PhraseSteps::new();
-    let evaluated = live.evaluate::<O>(&mut phrases, request, &rows);
+    let evaluated = live.evaluate::<O>(&mut phrases, request, &rows)?;
     if evaluated.no_match.is_some() {
-        return (Counters::default(), evaluated.explain_no_match());
+        return Ok((Counters::default(), evaluated.explain_no_match()));
     }
     let order = request.order;
-    let (run, observer) = live.search_evaluated(evaluated, &phrases, order, rows, collector);
-    (run.counters, observer.explain_eager(run, None, &phrases))
+    let (run, observer) = live.search_evaluated(evaluated, &phrases, order, rows, collector)?;
+    Ok((run.counters, observer.explain_eager(run, None, &phrases)))
 }
 
 /// A segment's part of a page.
@@ -171,38 +176,51 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn new(handle: &'a SegmentHandle, index: u32, query: &Query, wanted: usize) -> Part<'a> {
-        let rows = rows_after_cursor(&handle.segment, query);
+    fn new(
+        handle: &'a SegmentHandle,
+        index: u32,
+        query: &Query,
+        wanted: usize,
+    ) -> Result<Part<'a>> {
+        let rows = rows_after_cursor(&handle.segment, query)?;
         let filled_at = if rows.len() < wanted {
             u64::MAX
         } else {
             match query.order() {
-                Order::OldestFirst => handle.segment.id(Row(rows.start + wanted as u32 - 1)).get(),
-                Order::NewestFirst => !handle.segment.id(Row(rows.end - wanted as u32)).get(),
+                Order::OldestFirst => handle
+                    .segment
+                    .id(Row(rows.start + wanted as u32 - 1))?
+                    .get(),
+                Order::NewestFirst => !handle.segment.id(Row(rows.end - wanted as u32))?.get(),
             }
         };
-        Part {
+        Ok(Part {
             live: handle.live(),
             index,
             rows,
             filled_at,
-        }
+        })
     }
 
     /// The rows that may still belong to the page, given its hits, and the maximum number of their matches.
-    fn remaining(&self, hits: &[Hit], wanted: usize, request: &Request<'_>) -> (Range<u32>, usize) {
+    fn remaining(
+        &self,
+        hits: &[Hit],
+        wanted: usize,
+        request: &Request<'_>,
+    ) -> Result<(Range<u32>, usize)> {
         let (order, rows) = (request.order, self.rows.clone());
-        let Some(first) = first_id(self.live.segment, &rows, order) else {
-            return (rows, 0);
+        let Some(first) = first_id(self.live.segment, &rows, order)? else {
+            return Ok((rows, 0));
         };
         let ahead = hits.partition_point(|hit| order.puts_first(hit.id, first));
         let last = hits.last().filter(|_| hits.len() == wanted);
         let rows = match last.map(|hit| hit.id.get()) {
             Some(last) if request.strategies.early_stop => {
                 if ahead == wanted {
-                    return (0..0, 0);
+                    return Ok((0..0, 0));
                 }
-                let ids = self.live.segment.ids();
+                let ids = self.live.segment.ids()?;
                 match order {
                     Order::OldestFirst => rows.start..ids.count_below(last) as u32,
                     Order::NewestFirst => ids.count_below(last + 1) as u32..rows.end,
@@ -210,7 +228,7 @@ impl<'a> Part<'a> {
             }
             _ => rows,
         };
-        (rows, wanted - ahead)
+        Ok((rows, wanted - ahead))
     }
 }
 
@@ -375,25 +393,28 @@ impl Collected {
 }
 
 /// The id of the first row of a range in an order.
-fn first_id(segment: &Segment, rows: &Range<u32>, order: Order) -> Option<SignalId> {
+fn first_id(segment: &Segment, rows: &Range<u32>, order: Order) -> Result<Option<SignalId>> {
     let row = match order {
         Order::OldestFirst => Row(rows.start),
         Order::NewestFirst => Row(rows.end.wrapping_sub(1)),
     };
-    (!rows.is_empty()).then(|| segment.id(row))
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    segment.id(row).map(Some)
 }
 
 /// The rows after the query's cursor.
-fn rows_after_cursor(segment: &Segment, query: &Query) -> Range<u32> {
+fn rows_after_cursor(segment: &Segment, query: &Query) -> Result<Range<u32>> {
     let rows = segment.row_count();
     let Start::After(cursor) = query.start() else {
-        return 0..rows;
+        return Ok(0..rows);
     };
-    let (ids, last) = (segment.ids(), cursor.last_id().get());
-    match query.order() {
+    let (ids, last) = (segment.ids()?, cursor.last_id().get());
+    Ok(match query.order() {
         Order::NewestFirst => 0..ids.count_below(last) as u32,
         Order::OldestFirst => ids.count_below(last + 1) as u32..rows,
-    }
+    })
 }
 
 #[cfg(test)]

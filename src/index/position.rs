@@ -148,20 +148,21 @@ impl Position {
 
     /// The state of a copy in an index, from a position.
     ///
-    /// # Panics
-    /// If a file of digests is damaged and was not checked before: see [`catch_damage`](crate::catch_damage).
+    /// # Errors
+    /// The file with the digest of an old commit is damaged; inside, why the position has no place in the index.
     pub(super) fn in_index(
         &self,
         index: IndexId,
         history: History,
         chain: &Chain,
-    ) -> Result<Since, PositionError> {
-        let offset = self.offset();
+    ) -> crate::Result<Result<Since, PositionError>> {
         let latest = self.commit.max(self.held_since).max(self.last.number);
-        if *self == Position::START {
+        Ok(if *self == Position::START {
             // The copy is empty, so everything it will hold is current.
-            let held_since = history.last_commit;
-            Ok(Since { offset, held_since })
+            Ok(Since {
+                held_since: history.last_commit,
+                ..self.unchecked()
+            })
         } else if self.index != index {
             Err(PositionError::OtherIndex)
         } else if latest > history.last_commit {
@@ -169,12 +170,19 @@ impl Position {
         } else if self.held_since < history.remembered_from() {
             Err(PositionError::Expired)
         } else {
-            let held_since = self.held_since;
-            match chain.digest(history.last_commit - self.last.number) {
-                Some(digest) if digest == self.last.digest => Ok(Since { offset, held_since }),
+            match chain.digest(history.last_commit - self.last.number)? {
+                Some(digest) if digest == self.last.digest => Ok(self.unchecked()),
                 Some(_) => Err(PositionError::Diverged),
                 None => Err(PositionError::Expired),
             }
+        })
+    }
+
+    /// The state of a copy, whether or not the position is in the history of an index.
+    pub(super) fn unchecked(&self) -> Since {
+        Since {
+            offset: self.offset(),
+            held_since: self.held_since,
         }
     }
 

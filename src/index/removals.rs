@@ -7,6 +7,7 @@ use super::Found;
 use super::commit::{Changes, CommitReport};
 use super::live::SegmentHandle;
 use super::snapshot::Snapshot;
+use crate::Result;
 use crate::segment::{Commits, Tombstone};
 use crate::signal::SignalId;
 
@@ -36,7 +37,7 @@ impl Removals {
         changes: &Changes,
         reindexed: &[Found<'_>],
         commit: u64,
-    ) -> Removals {
+    ) -> Result<Removals> {
         let mut removals = Removals {
             commit,
             of_segments: Vec::with_capacity(snapshot.segments.len()),
@@ -46,23 +47,31 @@ impl Removals {
         for live in &snapshot.segments {
             let mut rows = RoaringBitmap::new();
             for (&id, pending) in &changes.signals {
-                rows.extend(removals.remove(live, id, pending.is_some()));
+                rows.extend(removals.remove(live, id, pending.is_some())?);
             }
             for found in reindexed {
-                rows.extend(removals.remove(live, found.signal.id, true));
+                rows.extend(removals.remove(live, found.signal.id, true)?);
             }
-            let deleted = changes.companies.iter().filter(|(_, new)| new.is_none());
-            let companies = deleted.filter_map(|(slug, _)| Some(live.company_by_slug(slug)?.0));
-            let companies = companies.collect();
+            let mut companies = RoaringBitmap::new();
+            for (slug, _) in changes.companies.iter().filter(|(_, new)| new.is_none()) {
+                companies.extend(live.company_by_slug(slug)?.map(|company| company.0));
+            }
             removals.of_segments.push(Removed { rows, companies });
         }
-        removals
+        Ok(removals)
     }
 
     /// Removes a signal from a segment. Returns its row.
-    fn remove(&mut self, live: &SegmentHandle, id: SignalId, is_written: bool) -> Option<u32> {
-        let row = live.row(id)?;
-        let first_commit = live.segment.commits(row).first;
+    fn remove(
+        &mut self,
+        live: &SegmentHandle,
+        id: SignalId,
+        is_written: bool,
+    ) -> Result<Option<u32>> {
+        let Some(row) = live.row(id)? else {
+            return Ok(None);
+        };
+        let first_commit = live.segment.commits(row)?.first;
         if is_written {
             self.first_commits.insert(id, first_commit);
         } else {
@@ -72,7 +81,7 @@ impl Removals {
                 first_commit,
             });
         }
-        Some(row.0)
+        Ok(Some(row.0))
     }
 
     /// The report of the commit, without its generation.
@@ -81,17 +90,19 @@ impl Removals {
         snapshot: &Snapshot,
         changes: &Changes,
         reindexed: &[Found<'_>],
-    ) -> CommitReport {
+    ) -> Result<CommitReport> {
         let upserted = changes.signals.values().flatten().count();
-        let is_deleted =
-            |(slug, new): &(&String, &Option<_>)| new.is_none() && snapshot.has_company(slug);
-        CommitReport {
+        let mut companies_deleted = 0;
+        for (slug, _) in changes.companies.iter().filter(|(_, new)| new.is_none()) {
+            companies_deleted += u64::from(snapshot.has_company(slug)?);
+        }
+        Ok(CommitReport {
             generation: 0,
             signals_written: (upserted + reindexed.len()) as u64,
             signals_deleted: self.tombstones.len() as u64,
             companies_written: changes.companies.values().flatten().count() as u64,
-            companies_deleted: changes.companies.iter().filter(is_deleted).count() as u64,
-        }
+            companies_deleted,
+        })
     }
 
     /// The commits of a written signal.

@@ -1,6 +1,7 @@
 //! Snapshots: an immutable state of an index, and all queries on it.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Instant;
 
 use time::Date;
@@ -19,14 +20,13 @@ use crate::exec::{Counting, Request, Unobserved, may_be_eager};
 use crate::plan::{Explanation, SegmentExplanation, Strategies};
 use crate::query::dates::day_of_number;
 use crate::query::{Facet, Filter, Order, Query};
-use crate::segment::catch_damage;
 use crate::signal::{Company, CompanyProfile, Item, Signal, SignalId};
 
 /// An immutable state of an index. Searches need no locks and allocate little.
 ///
-/// Parts of the files are checked before their first use, so damage never changes an answer. A method that
-/// meets damage and returns no `Result` panics; run it in [`catch_damage`](crate::catch_damage) to get an
-/// error, or [`check`](Self::check) the snapshot first.
+/// Parts of the files are checked before their first use, so damage never changes an answer: a method that needs a
+/// damaged part returns an error ([`is_corrupt`](crate::Error::is_corrupt)) that names the file and the section.
+/// Methods that need none of it still answer. [`check`](Self::check) checks everything at once.
 #[derive(Clone)]
 pub struct Snapshot {
     identity: IndexId,
@@ -132,26 +132,32 @@ impl Snapshot {
     }
 
     /// Whether a signal with this id exists. Cost: a binary search per segment.
-    pub fn contains(&self, id: SignalId) -> bool {
-        self.segments.iter().any(|live| live.row(id).is_some())
+    ///
+    /// # Errors
+    /// The ids of a file are damaged.
+    pub fn contains(&self, id: SignalId) -> Result<bool> {
+        Ok(self.address(id)?.is_some())
     }
 
     /// Whether a company with this slug exists. Cost: a look-up per segment.
-    pub fn has_company(&self, slug: &str) -> bool {
-        self.segments
-            .iter()
-            .any(|live| live.company_by_slug(slug).is_some())
+    ///
+    /// # Errors
+    /// The keys of companies of a file are damaged.
+    pub fn has_company(&self, slug: &str) -> Result<bool> {
+        Ok(self.company_address(slug)?.is_some())
     }
 
     /// The ids of a company's live signals, in no particular order.
-    pub(super) fn signals_of(&self, slug: &str) -> Vec<SignalId> {
-        let mut ids = Vec::new();
+    pub(super) fn signals_of(&self, slug: &str) -> Result<Vec<SignalId>> {
+        let mut found = Vec::new();
         for live in &self.segments {
-            if let Some(company) = live.segment.company_keys().by_slug(slug) {
-                ids.extend(live.company_rows(company).map(|row| live.segment.id(row)));
+            if let Some(company) = live.segment.company_keys()?.by_slug(slug) {
+                let ids = live.segment.ids()?;
+                let id = |row: Row| SignalId::of_checked(ids.get(row.index()));
+                found.extend(live.company_rows(company)?.map(id));
             }
         }
-        ids
+        Ok(found)
     }
 
     /// The number of live signals. Cost: one addition per segment.
@@ -163,8 +169,11 @@ impl Snapshot {
     }
 
     /// The number of live companies. Cost: a look-up per company if there is more than one segment.
-    pub fn company_count(&self) -> u64 {
-        self.live_companies().count() as u64
+    ///
+    /// # Errors
+    /// The keys of companies of a file are damaged.
+    pub fn company_count(&self) -> Result<u64> {
+        Ok(self.live_companies()?.count() as u64)
     }
 
     /// Finds the requested page of a query: ids and the cursor of the next page.
@@ -172,12 +181,12 @@ impl Snapshot {
     /// `today` is the UTC date. If the query has a cursor, the date of the first page is used instead, so that
     /// all pages of a result use the same range of dates.
     ///
-    /// # Panics
-    /// If a file is damaged and was not checked before: see [`catch_damage`](crate::catch_damage).
+    /// # Errors
+    /// A part of a file that the query needs is damaged.
     ///
     /// Cost: grows with the rows visited until the page is full; a few microseconds if matches are common; never
     /// more than [`count`](Self::count).
-    pub fn search(&self, query: &Query, today: Date) -> Page {
+    pub fn search(&self, query: &Query, today: Date) -> Result<Page> {
         let day = query.day(today);
         page::search(&self.segments, query, day, &self.strategies)
     }
@@ -192,10 +201,11 @@ impl Snapshot {
     /// Cost: one or two random memory accesses per signal and, if records are compressed, an allocation per text:
     /// 0.15 to 0.5 microseconds per signal.
     pub fn records(&self, page: &Page) -> Result<Vec<Item<'_>>> {
-        catch_damage(|| {
-            let rows = self.rows_of(page);
-            rows.map(|(live, row)| live.segment.item(row)).collect()
-        })?
+        let mut items = Vec::with_capacity(page.len());
+        for (id, address) in page.addresses() {
+            items.extend(self.item_at(id, address)?);
+        }
+        Ok(items)
     }
 
     /// Calls `visit` with each signal of a page, in its order, and the name of its company, until it returns
@@ -227,73 +237,69 @@ impl Snapshot {
         page: &Page,
         mut visit: impl FnMut(&Signal<'_>, &str) -> ControlFlow<()>,
     ) -> Result<()> {
-        catch_damage(|| {
-            let mut buffer = Vec::new();
-            for (live, row) in self.rows_of(page) {
-                let signal = live.segment.signal_in(row, &mut buffer)?;
-                let company_name = live.segment.company_name(live.segment.company_of(row));
-                if visit(&signal, company_name).is_break() {
-                    break;
-                }
+        let mut buffer = Vec::new();
+        for (id, address) in page.addresses() {
+            let Some((live, row)) = self.live_row(id, address)? else {
+                continue;
+            };
+            let company_name = live.segment.company_name(live.segment.company_of(row)?)?;
+            let signal = live.segment.signal_in(row, &mut buffer)?;
+            if visit(&signal, company_name).is_break() {
+                break;
             }
-            Ok(())
-        })?
+        }
+        Ok(())
     }
 
     /// Reads the record of a match.
-    pub(super) fn item_at(&self, id: SignalId, address: RowAddress) -> Option<Result<Item<'_>>> {
-        let (live, row) = self.live_row(id, address)?;
-        Some(live.segment.item(row))
-    }
-
-    /// The segments and rows of a page's live signals. The addresses in the page are valid unless it comes from
-    /// another snapshot.
-    fn rows_of(&self, page: &Page) -> impl Iterator<Item = (&SegmentHandle, Row)> {
-        page.addresses()
-            .filter_map(|(id, address)| self.live_row(id, address))
+    pub(super) fn item_at(&self, id: SignalId, address: RowAddress) -> Result<Option<Item<'_>>> {
+        let found = self.live_row(id, address)?;
+        found.map(|(live, row)| live.segment.item(row)).transpose()
     }
 
     /// The segment and row of a live signal: those of the address, unless it comes from another snapshot.
-    fn live_row(&self, id: SignalId, address: RowAddress) -> Option<(&SegmentHandle, Row)> {
+    fn live_row(&self, id: SignalId, address: RowAddress) -> Result<Option<(&SegmentHandle, Row)>> {
         let RowAddress { segment, row } = address;
-        let remembered = self.segments.get(segment as usize);
-        remembered
-            .filter(|live| live.has(row, id))
-            .map(|live| (live, row))
-            .or_else(|| self.address(id))
+        match self.segments.get(segment as usize) {
+            Some(live) if live.has(row, id)? => Ok(Some((live, row))),
+            _ => self.address(id),
+        }
     }
 
     /// The exact number of signals that match.
     ///
-    /// # Panics
-    /// If a file is damaged and was not checked before: see [`catch_damage`](crate::catch_damage).
+    /// # Errors
+    /// A part of a file that the filter needs is damaged.
     ///
     /// Cost: about a hundred nanoseconds per block that may have matches. The count of a single value is stored.
-    pub fn count(&self, filter: &Filter, today: Date) -> u64 {
+    pub fn count(&self, filter: &Filter, today: Date) -> Result<u64> {
         let request = self.request(filter, today);
-        let count = |handle: &SegmentHandle| handle.live().count::<Unobserved>(&request).0;
-        self.segments.iter().map(count).sum()
+        let mut total = 0;
+        for handle in &self.segments {
+            total += handle.live().count::<Unobserved>(&request)?.0;
+        }
+        Ok(total)
     }
 
     /// The values of all facets with their counts. Each facet is counted without its own filter.
     ///
-    /// # Panics
-    /// If a file is damaged and was not checked before: see [`catch_damage`](crate::catch_damage).
+    /// # Errors
+    /// A part of a file that the filter or the facets need is damaged.
     ///
     /// Cost: as [`count`](Self::count), plus once more for each facet that is filtered on, plus one addition per
     /// match and facet.
-    pub fn facets(&self, filter: &Filter, today: Date) -> Facets {
+    pub fn facets(&self, filter: &Filter, today: Date) -> Result<Facets> {
         self.facets_of(filter, today, &Facet::ALL)
     }
 
     /// The values of the given facets with their counts. Each facet is counted without its own filter. The lists of
     /// all other facets are empty.
     ///
-    /// # Panics
-    /// If a file is damaged and was not checked before: see [`catch_damage`](crate::catch_damage).
+    /// # Errors
+    /// As [`facets`](Self::facets).
     ///
     /// Cost: as [`facets`](Self::facets), for the given facets.
-    pub fn facets_of(&self, filter: &Filter, today: Date, facets: &[Facet]) -> Facets {
+    pub fn facets_of(&self, filter: &Filter, today: Date, facets: &[Facet]) -> Result<Facets> {
         facets::count(&self.segments, &self.request(filter, today), facets)
     }
 
@@ -304,16 +310,18 @@ impl Snapshot {
     ///
     /// Cost: a binary search per segment.
     pub fn signal(&self, id: SignalId) -> Result<Option<Found<'_>>> {
-        catch_damage(|| {
-            let address = self.address(id);
-            address.map(|(live, row)| found(live, row)).transpose()
-        })?
+        let address = self.address(id)?;
+        address.map(|(live, row)| found(live, row)).transpose()
     }
 
     /// The segment and row of a live signal.
-    fn address(&self, id: SignalId) -> Option<(&SegmentHandle, Row)> {
-        let mut newest_first = self.segments.iter().rev();
-        newest_first.find_map(|live| live.row(id).map(|row| (live, row)))
+    fn address(&self, id: SignalId) -> Result<Option<(&SegmentHandle, Row)>> {
+        for live in self.segments.iter().rev() {
+            if let Some(row) = live.row(id)? {
+                return Ok(Some((live, row)));
+            }
+        }
+        Ok(None)
     }
 
     /// Reads the company with a slug, with a summary of its live signals.
@@ -323,20 +331,16 @@ impl Snapshot {
     ///
     /// Cost: a look-up per segment, and per signal of the company.
     pub fn company(&self, slug: &str) -> Result<Option<CompanyProfile<'_>>> {
-        catch_damage(|| self.company_profile(slug))?
-    }
-
-    fn company_profile(&self, slug: &str) -> Result<Option<CompanyProfile<'_>>> {
         let Some(company) = self.company_record(slug)? else {
             return Ok(None);
         };
         let (mut signal_count, mut latest) = (0, None);
         for live in &self.segments {
-            let Some(number) = live.segment.company_keys().by_slug(slug) else {
+            let Some(number) = live.segment.company_keys()?.by_slug(slug) else {
                 continue;
             };
-            let (days, column) = (live.segment.days(), live.segment.day_column().column);
-            for row in live.company_rows(number) {
+            let (days, column) = (live.segment.days()?, live.segment.day_column()?.column);
+            for row in live.company_rows(number)? {
                 signal_count += 1;
                 let index = column.get(row).checked_sub(1);
                 latest = latest.max(index.map(|index| days[index as usize]));
@@ -364,77 +368,89 @@ impl Snapshot {
     ///
     /// Cost: reads every record; meant for tests, exports and checks.
     pub fn scan_companies(&self) -> impl Iterator<Item = Result<Company<'_>>> + '_ {
-        let mut companies = self.live_companies().fuse();
-        let next = move || {
-            let found = catch_damage(|| companies.next()).transpose()?;
-            Some(found.and_then(|(live, company)| live.segment.company(company)))
+        let (companies, damage) = match self.live_companies() {
+            Ok(companies) => (Some(companies), None),
+            Err(error) => (None, Some(Err(error))),
         };
-        std::iter::from_fn(next)
+        let companies = companies.into_iter().flatten();
+        let records = companies.map(|(live, company)| live.segment.company(company));
+        damage.into_iter().chain(records)
     }
 
-    /// The latest segment and the number of each live company.
-    fn live_companies(&self) -> impl Iterator<Item = (&SegmentHandle, CompanyNumber)> + '_ {
-        let segments = self.segments.iter().enumerate();
-        segments.flat_map(|(index, live)| {
-            let newer = &self.segments[index + 1..];
-            let keys = live.segment.company_keys();
-            let companies = live.segment.companies();
-            companies
-                .filter(move |&company| {
-                    let slug = keys.slug(company);
-                    !live.deleted.contains_company(company)
-                        && newer
-                            .iter()
-                            .all(|newer| newer.company_by_slug(slug).is_none())
-                })
-                .map(move |company| (live, company))
-        })
+    /// The latest segment and the number of each live company. Checks the keys of all segments first.
+    fn live_companies(&self) -> Result<impl Iterator<Item = (&SegmentHandle, CompanyNumber)> + '_> {
+        let segments = self.segments.iter();
+        let keys = segments.map(|live| Ok((live, live.segment.company_keys()?)));
+        let keys: Arc<[_]> = keys.collect::<Result<_>>()?;
+        Ok((0..keys.len()).flat_map(move |index| {
+            let (all, (live, own)) = (Arc::clone(&keys), keys[index]);
+            let is_live = move |&company: &CompanyNumber| {
+                let slug = own.slug(company);
+                let mut newer = all[index + 1..].iter();
+                !live.deleted.contains_company(company)
+                    && newer.all(|(newer, keys)| {
+                        let company = keys.by_slug(slug);
+                        company.is_none_or(|company| newer.deleted.contains_company(company))
+                    })
+            };
+            let companies = live.segment.companies().filter(is_live);
+            companies.map(move |company| (live, company))
+        }))
     }
 
     /// Reads the record of a company, without the summary of its signals.
     pub(crate) fn company_record(&self, slug: &str) -> Result<Option<Company<'_>>> {
-        let mut newest_first = self.segments.iter().rev();
-        let found = newest_first.find_map(|live| Some((live, live.company_by_slug(slug)?)));
+        let found = self.company_address(slug)?;
         found
             .map(|(live, company)| live.segment.company(company))
             .transpose()
     }
 
+    /// The latest segment and the number of a live company.
+    fn company_address(&self, slug: &str) -> Result<Option<(&SegmentHandle, CompanyNumber)>> {
+        for live in self.segments.iter().rev() {
+            if let Some(company) = live.company_by_slug(slug)? {
+                return Ok(Some((live, company)));
+            }
+        }
+        Ok(None)
+    }
+
     /// Explains how a query is answered: runs the page and the count as [`search`](Self::search) and
     /// [`count`](Self::count) do, and again with observed steps.
     ///
-    /// # Panics
-    /// If a file is damaged and was not checked before: see [`catch_damage`](crate::catch_damage).
+    /// # Errors
+    /// As [`search`](Self::search) and [`count`](Self::count).
     ///
     /// Cost: several times that of [`count`](Self::count).
-    pub fn explain(&self, query: &Query, today: Date) -> Explanation {
+    pub fn explain(&self, query: &Query, today: Date) -> Result<Explanation> {
         let day = query.day(today);
         let started = Instant::now();
-        let page = page::search(&self.segments, query, day, &self.strategies);
+        let page = page::search(&self.segments, query, day, &self.strategies)?;
         let page_time = started.elapsed();
         let started = Instant::now();
-        let matches = self.count(query.filter(), day);
+        let matches = self.count(query.filter(), day)?;
         let count_time = started.elapsed();
-        let pages = page::explain(&self.segments, query, day, &self.strategies);
+        let pages = page::explain(&self.segments, query, day, &self.strategies)?;
         let request = self.request(query.filter(), day);
         let segments = self.segments.iter().zip(pages).map(|(handle, page)| {
-            let (matches, count) = handle.live().count::<Counting>(&request);
-            SegmentExplanation {
+            let (matches, count) = handle.live().count::<Counting>(&request)?;
+            Ok(SegmentExplanation {
                 rows: u64::from(handle.segment.row_count()),
                 matches,
                 page,
                 count,
-            }
+            })
         });
-        Explanation {
+        Ok(Explanation {
             query: query.filter().canonical(),
-            unknown: self.unknown_values(query.filter()),
-            segments: segments.collect(),
+            unknown: self.unknown_values(query.filter())?,
+            segments: segments.collect::<Result<_>>()?,
             matches,
             page_length: page.len(),
             page_time,
             count_time,
-        }
+        })
     }
 
     /// Bytes of all segment files, as in [`statistics`](Self::statistics).
@@ -446,11 +462,14 @@ impl Snapshot {
     }
 
     /// Statistics of segments, rows and bytes.
-    pub fn statistics(&self) -> IndexStatistics {
+    ///
+    /// # Errors
+    /// As [`company_count`](Self::company_count).
+    pub fn statistics(&self) -> Result<IndexStatistics> {
         let segments = self.segments.iter();
         let mut sections = added_up(segments.flat_map(|live| live.segment.section_sizes()));
         sections.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        IndexStatistics {
+        Ok(IndexStatistics {
             identity: self.identity,
             generation: self.generation,
             signals: self.signal_count(),
@@ -459,11 +478,11 @@ impl Snapshot {
                 .iter()
                 .map(|live| live.deleted.row_count())
                 .sum(),
-            companies: self.company_count(),
+            companies: self.company_count()?,
             segments: self.segments.len() as u64,
             bytes: self.file_bytes(),
             sections,
-        }
+        })
     }
 
     /// The entropy bound of each section: the bytes that it would take if each symbol, or each set of rows,
@@ -498,7 +517,7 @@ impl Snapshot {
 fn found(live: &SegmentHandle, row: Row) -> Result<Found<'_>> {
     Ok(Found {
         signal: live.segment.signal(row)?,
-        company: live.segment.company(live.segment.company_of(row))?,
+        company: live.segment.company(live.segment.company_of(row)?)?,
     })
 }
 

@@ -9,7 +9,7 @@ use super::commit::{Changes, CommitReport, Committer};
 use super::directory;
 use super::merge;
 use super::merge_threads::MergeThreads;
-use crate::segment::{self, catch_damage};
+use crate::segment;
 use crate::signal::{Company, Signal, SignalId};
 use crate::{Error, Result};
 
@@ -54,9 +54,9 @@ impl Writer {
     ///
     /// # Errors
     /// [`is_unknown_company`](Error::is_unknown_company); [`is_invalid`](Error::is_invalid) if its texts have more
-    /// than 16 MiB.
+    /// than 16 MiB; as [`has_company`](Self::has_company).
     pub fn upsert_signal(&mut self, signal: &Signal<'_>) -> Result<()> {
-        if !catch_damage(|| self.has_company(&signal.company_slug))? {
+        if !self.has_company(&signal.company_slug)? {
             return Err(Error::unknown_company(&signal.company_slug));
         }
         segment::check_signal(signal)?;
@@ -92,10 +92,13 @@ impl Writer {
     }
 
     /// Deletes a signal. Returns whether it existed.
-    pub fn delete_signal(&mut self, id: SignalId) -> bool {
-        let existed = self.has_signal(id);
+    ///
+    /// # Errors
+    /// As [`has_signal`](Self::has_signal); then nothing is pending.
+    pub fn delete_signal(&mut self, id: SignalId) -> Result<bool> {
+        let existed = self.has_signal(id)?;
         self.pending.signals.insert(id, None);
-        existed
+        Ok(existed)
     }
 
     /// Adds a company, or replaces the one with its slug. Its signals are found by its new fields after the
@@ -135,7 +138,7 @@ impl Writer {
     ///
     /// Cost: visits each signal of the company and each pending signal.
     pub fn delete_company(&mut self, slug: &str, deletion: CompanyDeletion) -> Result<bool> {
-        let (existed, ids) = catch_damage(|| (self.has_company(slug), self.live_signals_of(slug)))?;
+        let (existed, ids) = (self.has_company(slug)?, self.live_signals_of(slug)?);
         if deletion == CompanyDeletion::Restrict && !ids.is_empty() {
             let shown: String = slug.chars().take(64).collect();
             return Err(Error::invalid(format!(
@@ -151,17 +154,23 @@ impl Writer {
     }
 
     /// Whether a company exists, including pending changes.
-    pub fn has_company(&self, slug: &str) -> bool {
+    ///
+    /// # Errors
+    /// As [`Snapshot::has_company`](super::Snapshot::has_company).
+    pub fn has_company(&self, slug: &str) -> Result<bool> {
         match self.pending.companies.get(slug) {
-            Some(pending) => pending.is_some(),
+            Some(pending) => Ok(pending.is_some()),
             None => self.core.snapshot().has_company(slug),
         }
     }
 
     /// Whether a signal with this id exists, including pending changes.
-    pub fn has_signal(&self, id: SignalId) -> bool {
+    ///
+    /// # Errors
+    /// As [`Snapshot::contains`](super::Snapshot::contains).
+    pub fn has_signal(&self, id: SignalId) -> Result<bool> {
         match self.pending.signals.get(&id) {
-            Some(pending) => pending.is_some(),
+            Some(pending) => Ok(pending.is_some()),
             None => self.core.snapshot().contains(id),
         }
     }
@@ -205,8 +214,8 @@ impl Writer {
     }
 
     /// The ids of a company's signals, including pending changes.
-    fn live_signals_of(&self, slug: &str) -> Vec<SignalId> {
-        let stored = self.core.snapshot().signals_of(slug);
+    fn live_signals_of(&self, slug: &str) -> Result<Vec<SignalId>> {
+        let stored = self.core.snapshot().signals_of(slug)?;
         let mut ids: BTreeSet<SignalId> = stored.into_iter().collect();
         for (id, pending) in &self.pending.signals {
             match pending {
@@ -214,6 +223,6 @@ impl Writer {
                 _ => ids.remove(id),
             };
         }
-        ids.into_iter().collect()
+        Ok(ids.into_iter().collect())
     }
 }

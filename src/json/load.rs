@@ -45,7 +45,7 @@ impl Sink for IndexBuilder {
 
 impl Sink for Writer {
     fn add_company(&mut self, company: &Company<'_>) -> Result<Added> {
-        let added = if self.has_company(&company.slug) {
+        let added = if self.has_company(&company.slug)? {
             Added::Replaced
         } else {
             Added::New
@@ -54,7 +54,7 @@ impl Sink for Writer {
     }
 
     fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
-        let added = if self.has_signal(signal.id) {
+        let added = if self.has_signal(signal.id)? {
             Added::Replaced
         } else {
             Added::New

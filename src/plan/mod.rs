@@ -36,12 +36,13 @@ pub(crate) use planner::visit_steps;
 pub(crate) use statistics::{
     CodeRange, Pair, Source, SourceStatistics, Statistics, TermStatistics,
 };
-pub(crate) use step_sink::{NoMatch, Planned, StepSink};
+pub(crate) use step_sink::{Planned, StepSink, Stop};
 #[cfg(not(feature = "__strategies"))]
 pub(crate) use strategies::Strategies;
 #[cfg(feature = "__strategies")]
 pub use strategies::Strategies;
 
+use crate::Result;
 use crate::encoding::row::CompanyNumber;
 use crate::encoding::tokens::EncodedPhrase;
 use crate::query::{Facet, Filter, Phrase};
@@ -240,15 +241,18 @@ pub(crate) struct Wanted<'q, 's> {
 
 impl<'q> Plan<'q> {
     /// Plans in the storage, because moving a plan takes as long as planning a short filter. See [`planner`].
+    ///
+    /// # Errors
+    /// A part of the segment that the filter needs is damaged.
     #[inline(always)]
     pub(crate) fn new_in<'s>(
         storage: &'s mut PlanStorage<'q>,
         wanted: &Wanted<'q, '_>,
         statistics: &impl Statistics,
-    ) -> &'s Plan<'q> {
+    ) -> Result<&'s Plan<'q>> {
         let PlanStorage(plan) = storage;
-        planner::plan(plan, wanted, statistics);
-        plan
+        planner::plan(plan, wanted, statistics)?;
+        Ok(plan)
     }
 
     /// The number of matches including deleted rows, if it is known without execution: for one source, for

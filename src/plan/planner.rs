@@ -3,11 +3,12 @@
 use smallvec::SmallVec;
 use time::Date;
 
-use super::step_sink::{NoMatch, Planned, StepSink};
+use super::step_sink::{Planned, StepSink, Stop};
 use super::{
     Access, AnyPhrase, CheckedPhrase, Clause, Estimate, Pair, PhraseCheck, PhraseStep, Plan,
     RangeColumn, RangeStep, SourceStatistics, Statistics, Step, Strategies, TermStatistics, Wanted,
 };
+use crate::Result;
 use crate::encoding::tokens::EncodedPhrase;
 use crate::query::{Facet, Filter, Phrase};
 use crate::segment::TextField;
@@ -15,11 +16,14 @@ use crate::signal::SignalId;
 
 /// Adds steps for each part of the filter to an empty plan, then orders them by cost. Stops at the first
 /// part that matches nothing.
+///
+/// # Errors
+/// A part of the segment that the filter needs is damaged.
 pub(super) fn plan<'q, S: Statistics>(
     plan: &mut Plan<'q>,
     wanted: &Wanted<'q, '_>,
     statistics: &S,
-) {
+) -> Result<()> {
     let Wanted {
         filter,
         today,
@@ -35,9 +39,7 @@ pub(super) fn plan<'q, S: Statistics>(
     if strategies.company_sets {
         added = added.and_then(|()| planner.lead_by_companies(filter, matches));
     }
-    if let Err(NoMatch(clause)) = added {
-        planner.sink.no_match = Some(clause);
-    }
+    planner.sink.no_match = Stop::no_match(added)?;
     if strategies.cost_order {
         let required = &mut planner.sink.required;
         required.sort_by_key(|step| step.estimate.expected);
@@ -47,6 +49,7 @@ pub(super) fn plan<'q, S: Statistics>(
             others.sort_by_key(Step::has_many_sources);
         }
     }
+    Ok(())
 }
 
 /// Passes the steps of a filter to a sink as they are found, in the order of [`Planner::add_all`]. Stops at the first
@@ -101,7 +104,7 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
 
     fn add_ids(&mut self, ids: Option<&'q [SignalId]>) -> Planned<'q> {
         let Some(ids) = ids else { return Ok(()) };
-        let rows = self.statistics.rows_of_ids(ids);
+        let rows = self.statistics.rows_of_ids(ids)?;
         let clause = Clause::Ids(ids.len());
         let estimate = Estimate::exact(rows.len() as u64);
         self.require(clause, Access::Rows(rows), estimate)
@@ -109,11 +112,11 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
 
     fn add_companies(&mut self, filter: &'q Filter) -> Planned<'q> {
         if let Some(slug) = &filter.company_slug {
-            let company = self.statistics.company(slug);
+            let company = self.statistics.company(slug)?;
             self.require_any(Clause::CompanySlug(slug), company.as_slice())?;
         }
         if !filter.companies.is_empty() {
-            let companies = self.statistics.companies(&filter.companies);
+            let companies = self.statistics.companies(&filter.companies)?;
             self.require_any(Clause::Companies(filter.companies.len()), &companies)?;
         }
         Ok(())
@@ -127,7 +130,7 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
         let mut values: SmallVec<[SourceStatistics; 4]> = SmallVec::new();
         for key in keys {
             // `extend` takes up to 1.12 times the instructions of a count (`benches/instructions`, many categories).
-            for value in self.statistics.facet_values(facet, key) {
+            for value in self.statistics.facet_values(facet, key)? {
                 values.push(value);
             }
         }
@@ -146,8 +149,8 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
             TextField::Name => Clause::NameWord(word),
         };
         let term = |word: &'q str| {
-            let term = self.statistics.term(field, word);
-            term.ok_or(NoMatch(word_clause(word)))
+            let term = self.statistics.term(field, word)?;
+            term.ok_or(Stop::NoMatch(word_clause(word)))
         };
         if let [word] = phrase.as_slice() {
             let source = term(word)?.source;
@@ -157,8 +160,8 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
         for word in phrase.terms() {
             terms.push(term(word)?);
         }
-        let sources = self.phrase_sources(field, &terms);
-        let sources = sources.ok_or(NoMatch(clause))?;
+        let sources = self.phrase_sources(field, &terms)?;
+        let sources = sources.ok_or(Stop::NoMatch(clause))?;
         let words = phrase.as_slice();
         for (part, source) in &sources.sources {
             let clause = match *part {
@@ -186,7 +189,7 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
         let mut stored: SmallVec<[SourceStatistics; 6]> = SmallVec::new();
         let mut checked: Vec<CheckedPhrase> = Vec::new();
         for phrase in alternatives {
-            match self.rows_of_phrase(phrase) {
+            match self.rows_of_phrase(phrase)? {
                 None => {}
                 Some(PhraseRows::Stored(source)) => stored.push(source),
                 Some(PhraseRows::Checked(phrase)) => checked.push(phrase),
@@ -210,10 +213,10 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
         let Some(intervals) = filter.date_intervals(today) else {
             return Ok(());
         };
-        let codes = intervals
-            .iter()
-            .filter_map(|days| self.statistics.day_codes(days))
-            .collect();
+        let mut codes = SmallVec::new();
+        for days in &intervals {
+            codes.extend(self.statistics.day_codes(days)?);
+        }
         self.add_range(Clause::Dates, RangeColumn::Date, codes)
     }
 
@@ -222,7 +225,8 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
         if min.is_none() && max.is_none() {
             return Ok(());
         }
-        let codes = self.statistics.amount_codes(min, max).into_iter().collect();
+        let codes = self.statistics.amount_codes(min, max)?;
+        let codes = codes.into_iter().collect();
         self.add_range(Clause::Amounts(min, max), RangeColumn::Amount, codes)
     }
 
@@ -233,9 +237,9 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
         codes: SmallVec<[super::CodeRange; 2]>,
     ) -> Planned<'q> {
         if codes.is_empty() {
-            return Err(NoMatch(clause));
+            return Err(Stop::NoMatch(clause));
         }
-        let estimate = self.statistics.rows_in_ranges(column, &codes);
+        let estimate = self.statistics.rows_in_ranges(column, &codes)?;
         self.sink.limit(RangeStep {
             clause,
             column,
@@ -246,7 +250,7 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
 
     /// Adds the exclusion of a phrase, unless the phrase occurs nowhere.
     fn exclude_phrase(&mut self, phrase: &'q Phrase) -> Planned<'q> {
-        let (access, estimate) = match self.rows_of_phrase(phrase) {
+        let (access, estimate) = match self.rows_of_phrase(phrase)? {
             None => return Ok(()),
             Some(PhraseRows::Stored(rows)) => {
                 (Access::One(rows.source), Estimate::exact(rows.rows))
@@ -269,32 +273,37 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
 
     /// The rows of a title phrase, unless it is known to occur nowhere. Most phrases are single words, which need
     /// no more than a source.
-    fn rows_of_phrase(&self, phrase: &Phrase) -> Option<PhraseRows> {
+    fn rows_of_phrase(&self, phrase: &Phrase) -> Result<Option<PhraseRows>> {
         if let [word] = phrase.as_slice() {
             let term = self.statistics.term(TextField::Title, word)?;
-            return Some(PhraseRows::Stored(term.source));
+            return Ok(term.map(|term| PhraseRows::Stored(term.source)));
         }
-        let (terms, sources) = self.title_phrase(phrase)?;
-        Some(if sources.needs_check {
+        let Some((terms, sources)) = self.title_phrase(phrase)? else {
+            return Ok(None);
+        };
+        Ok(Some(if sources.needs_check {
             PhraseRows::Checked(sources.checked(&terms))
         } else {
             PhraseRows::Stored(sources.rarest())
-        })
+        }))
     }
 
     /// The terms and sources of a title phrase, unless it is known to occur nowhere.
-    fn title_phrase(&self, phrase: &Phrase) -> Option<(Terms, PhraseSources)> {
+    fn title_phrase(&self, phrase: &Phrase) -> Result<Option<(Terms, PhraseSources)>> {
         let mut terms = Terms::new();
         for word in phrase.terms() {
-            terms.push(self.statistics.term(TextField::Title, word)?);
+            match self.statistics.term(TextField::Title, word)? {
+                Some(term) => terms.push(term),
+                None => return Ok(None),
+            }
         }
         let sources = self.phrase_sources(TextField::Title, &terms)?;
-        Some((terms, sources))
+        Ok(sources.map(|sources| (terms, sources)))
     }
 
     /// The sources of a phrase: stored pairs of neighbouring words, and words that are in no such pair. `None`
     /// if a pair of frequent neighbours does not occur.
-    fn phrase_sources(&self, field: TextField, terms: &Terms) -> Option<PhraseSources> {
+    fn phrase_sources(&self, field: TextField, terms: &Terms) -> Result<Option<PhraseSources>> {
         let mut sources: SmallVec<[(PhrasePart, SourceStatistics); 4]> = SmallVec::new();
         let mut add = |part, source| {
             if !sources.iter().any(|(_, known)| *known == source) {
@@ -305,12 +314,12 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
         for (word, term) in terms.iter().enumerate() {
             let pair = match terms.get(word + 1) {
                 Some(next) if self.stored_pairs && field == TextField::Title => {
-                    self.statistics.title_pair(term, next)
+                    self.statistics.title_pair(term, next)?
                 }
                 _ => Pair::NotKept,
             };
             match pair {
-                Pair::Absent => return None,
+                Pair::Absent => return Ok(None),
                 Pair::Stored(source) => {
                     add(PhrasePart::Pair(word), source);
                     covered = word + 2;
@@ -325,10 +334,10 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
             2 => covered == 0,
             _ => true,
         };
-        Some(PhraseSources {
+        Ok(Some(PhraseSources {
             sources,
             needs_check,
-        })
+        }))
     }
 
     fn require_source(&mut self, clause: Clause<'q>, source: SourceStatistics) -> Planned<'q> {
@@ -351,7 +360,7 @@ impl<'q, S: Statistics, K: StepSink<'q>> Planner<'_, S, K> {
 
     fn require(&mut self, clause: Clause<'q>, access: Access, estimate: Estimate) -> Planned<'q> {
         if estimate.max == 0 {
-            return Err(NoMatch(clause));
+            return Err(Stop::NoMatch(clause));
         }
         self.sink.require(Step {
             clause,
@@ -368,7 +377,7 @@ impl<'q, S: Statistics> Planner<'_, S, Plan<'q>> {
         let Some((facets, most)) = self.sink.company_facets(row_count, wanted) else {
             return Ok(());
         };
-        let Some(rows) = self.statistics.rows_of_companies(&facets, most) else {
+        let Some(rows) = self.statistics.rows_of_companies(&facets, most)? else {
             return Ok(());
         };
         self.sink.required.retain(|step| !step.is_of_companies());

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::{CompanyFacet, Estimate, RangeColumn};
+use crate::Result;
 use crate::encoding::posting::PostingId;
 use crate::encoding::row::CompanyNumber;
 use crate::encoding::tokens::TermNumber;
@@ -47,38 +48,43 @@ pub(crate) enum Pair {
     NotKept,
 }
 
-/// Statistics of a segment, available without visiting rows.
+/// Statistics of a segment, available without visiting rows. Each fails if a part of the segment that it reads is
+/// damaged.
 pub(crate) trait Statistics {
     /// The number of rows.
     fn row_count(&self) -> u64;
 
     /// The statistics of a term, if it occurs in a text field.
-    fn term(&self, field: TextField, term: &str) -> Option<TermStatistics>;
+    fn term(&self, field: TextField, term: &str) -> Result<Option<TermStatistics>>;
 
     /// The rows with two neighbouring words in their titles.
-    fn title_pair(&self, first: &TermStatistics, second: &TermStatistics) -> Pair;
+    fn title_pair(&self, first: &TermStatistics, second: &TermStatistics) -> Result<Pair>;
 
     /// The values of a facet with a key; several if labels differ in spelling.
-    fn facet_values(&self, facet: Facet, key: &str) -> impl Iterator<Item = SourceStatistics>;
+    fn facet_values(
+        &self,
+        facet: Facet,
+        key: &str,
+    ) -> Result<impl Iterator<Item = SourceStatistics>>;
 
     /// The company with a slug.
-    fn company(&self, slug: &str) -> Option<SourceStatistics>;
+    fn company(&self, slug: &str) -> Result<Option<SourceStatistics>>;
 
     /// The distinct companies with any of these slugs or folded names.
-    fn companies(&self, references: &[CompanyReference]) -> Vec<SourceStatistics>;
+    fn companies(&self, references: &[CompanyReference]) -> Result<Vec<SourceStatistics>>;
 
     /// The rows of the companies that have a value of each facet. `None` if there are more than `max` rows.
-    fn rows_of_companies(&self, facets: &[CompanyFacet], max: usize) -> Option<Vec<u32>>;
+    fn rows_of_companies(&self, facets: &[CompanyFacet], max: usize) -> Result<Option<Vec<u32>>>;
 
     /// The rows of ids, ascending.
-    fn rows_of_ids(&self, ids: &[SignalId]) -> Vec<u32>;
+    fn rows_of_ids(&self, ids: &[SignalId]) -> Result<Vec<u32>>;
 
     /// The codes of days; `None` if the segment has none of these days.
-    fn day_codes(&self, days: &RangeInclusive<i32>) -> Option<CodeRange>;
+    fn day_codes(&self, days: &RangeInclusive<i32>) -> Result<Option<CodeRange>>;
 
     /// The codes of amounts; `None` if the segment has none of these amounts.
-    fn amount_codes(&self, min: Option<f64>, max: Option<f64>) -> Option<CodeRange>;
+    fn amount_codes(&self, min: Option<f64>, max: Option<f64>) -> Result<Option<CodeRange>>;
 
     /// The estimated number of rows with these codes.
-    fn rows_in_ranges(&self, column: RangeColumn, codes: &[CodeRange]) -> Estimate;
+    fn rows_in_ranges(&self, column: RangeColumn, codes: &[CodeRange]) -> Result<Estimate>;
 }

@@ -1,12 +1,39 @@
 //! What receives the steps of a filter: a plan, or an evaluation that applies them at once.
 
 use super::{Clause, PhraseStep, Plan, RangeStep, Step};
+use crate::Error;
 
-/// A clause that matches no row of the segment, or none of those that the clauses before it left.
+/// Why planning stops before the end of a filter.
 #[derive(Debug)]
-pub(crate) struct NoMatch<'q>(pub(crate) Clause<'q>);
+pub(crate) enum Stop<'q> {
+    /// The clause matches no row of the segment, or none of those that the clauses before it left.
+    NoMatch(Clause<'q>),
+    /// A part of the segment that the filter needs is damaged.
+    Damaged(Error),
+}
 
-pub(crate) type Planned<'q> = Result<(), NoMatch<'q>>;
+pub(crate) type Planned<'q> = Result<(), Stop<'q>>;
+
+impl From<Error> for Stop<'_> {
+    fn from(error: Error) -> Self {
+        Stop::Damaged(error)
+    }
+}
+
+impl<'q> Stop<'q> {
+    /// The clause that matches nothing, if any, of a filter whose planning went like this.
+    ///
+    /// # Errors
+    /// Planning stopped because of damage.
+    #[inline(always)]
+    pub(crate) fn no_match(planned: Planned<'q>) -> crate::Result<Option<Clause<'q>>> {
+        match planned {
+            Ok(()) => Ok(None),
+            Err(Stop::NoMatch(clause)) => Ok(Some(clause)),
+            Err(Stop::Damaged(error)) => Err(error),
+        }
+    }
+}
 
 /// A consumer of steps.
 pub(crate) trait StepSink<'q> {

@@ -28,79 +28,85 @@ impl Statistics for FakeStatistics {
         1_000_000
     }
 
-    fn term(&self, _field: TextField, term: &str) -> Option<TermStatistics> {
-        let index = self.terms.keys().position(|other| *other == term)? as u32;
+    fn term(&self, _field: TextField, term: &str) -> Result<Option<TermStatistics>> {
+        let Some(index) = self.terms.keys().position(|other| *other == term) else {
+            return Ok(None);
+        };
+        let index = index as u32;
         let source = Source::Posting(PostingId(index));
         let source = SourceStatistics {
             source,
             rows: self.terms[term],
         };
-        Some(TermStatistics {
+        Ok(Some(TermStatistics {
             source,
             number: TermNumber(index),
-        })
+        }))
     }
 
-    fn title_pair(&self, first: &TermStatistics, second: &TermStatistics) -> Pair {
+    fn title_pair(&self, first: &TermStatistics, second: &TermStatistics) -> Result<Pair> {
         let index = |term: &TermStatistics| self.terms.keys().nth(term.number.0 as usize).copied();
         let (Some(first), Some(second)) = (index(first), index(second)) else {
-            return Pair::NotKept;
+            return Ok(Pair::NotKept);
         };
-        match self.pairs.get(&[first, second]) {
+        Ok(match self.pairs.get(&[first, second]) {
             None => Pair::NotKept,
             Some(0) => Pair::Absent,
             Some(&rows) => Pair::Stored(SourceStatistics {
                 source: Source::Posting(PostingId(500)),
                 rows,
             }),
-        }
+        })
     }
 
-    fn facet_values(&self, facet: Facet, key: &str) -> impl Iterator<Item = SourceStatistics> {
+    fn facet_values(
+        &self,
+        facet: Facet,
+        key: &str,
+    ) -> Result<impl Iterator<Item = SourceStatistics>> {
         let mut values = self.values.iter();
         let found = values.find(|((f, k), _)| *f == facet && *k == key);
         let rows = found.map_or(&[][..], |(_, rows)| rows).iter().enumerate();
-        rows.map(move |(index, &rows)| {
+        Ok(rows.map(move |(index, &rows)| {
             let source = Source::Posting(PostingId(1_000 * (facet as u32 + 1) + index as u32));
             SourceStatistics { source, rows }
-        })
+        }))
     }
 
-    fn company(&self, slug: &str) -> Option<SourceStatistics> {
-        let index = self.companies.keys().position(|other| *other == slug)? as u32;
-        Some(SourceStatistics {
-            source: Source::Company(CompanyNumber(index)),
+    fn company(&self, slug: &str) -> Result<Option<SourceStatistics>> {
+        let index = self.companies.keys().position(|other| *other == slug);
+        Ok(index.map(|index| SourceStatistics {
+            source: Source::Company(CompanyNumber(index as u32)),
             rows: self.companies[slug],
-        })
+        }))
     }
 
-    fn companies(&self, references: &[CompanyReference]) -> Vec<SourceStatistics> {
-        let found = references.iter().filter_map(|one| self.company(&one.slug));
+    fn companies(&self, references: &[CompanyReference]) -> Result<Vec<SourceStatistics>> {
+        let found = references.iter();
+        let found = found.filter_map(|one| self.company(&one.slug).transpose());
         found.collect()
     }
 
-    fn rows_of_companies(&self, facets: &[CompanyFacet], most: usize) -> Option<Vec<u32>> {
+    fn rows_of_companies(&self, facets: &[CompanyFacet], most: usize) -> Result<Option<Vec<u32>>> {
         let rows = (0..10 * facets.len() as u32).collect::<Vec<_>>();
-        (rows.len() <= most).then_some(rows)
+        Ok((rows.len() <= most).then_some(rows))
     }
 
-    fn rows_of_ids(&self, ids: &[SignalId]) -> Vec<u32> {
-        ids.iter()
-            .map(|id| id.get() as u32)
-            .filter(|row| *row < 100)
-            .collect()
+    fn rows_of_ids(&self, ids: &[SignalId]) -> Result<Vec<u32>> {
+        let rows = ids.iter().map(|id| id.get() as u32);
+        Ok(rows.filter(|row| *row < 100).collect())
     }
 
-    fn day_codes(&self, days: &RangeInclusive<i32>) -> Option<CodeRange> {
-        (*days.end() > 0).then_some(1..=9)
+    fn day_codes(&self, days: &RangeInclusive<i32>) -> Result<Option<CodeRange>> {
+        Ok((*days.end() > 0).then_some(1..=9))
     }
 
-    fn amount_codes(&self, min: Option<f64>, _max: Option<f64>) -> Option<CodeRange> {
-        min.is_none_or(|min| min < 1e9).then_some(5..=7)
+    fn amount_codes(&self, min: Option<f64>, _max: Option<f64>) -> Result<Option<CodeRange>> {
+        Ok(min.is_none_or(|min| min < 1e9).then_some(5..=7))
     }
 
-    fn rows_in_ranges(&self, column: RangeColumn, _codes: &[CodeRange]) -> Estimate {
-        match column {
+    fn rows_in_ranges(&self, column: RangeColumn, _codes: &[CodeRange]) -> Result<Estimate> {
+        Ok(match column {
             RangeColumn::Date => Estimate {
                 min: 10,
                 expected: 20,
@@ -111,7 +117,7 @@ impl Statistics for FakeStatistics {
                 expected: 100,
                 max: 200,
             },
-        }
+        })
     }
 }
 
@@ -147,7 +153,7 @@ fn planned(text: &str, strategies: &Strategies) -> Vec<String> {
         strategies,
         matches: None,
     };
-    let plan = Plan::new_in(&mut storage, &wanted, &fake());
+    let plan = Plan::new_in(&mut storage, &wanted, &fake()).expect("nothing is damaged");
     if let Some(clause) = plan.no_match {
         return vec![format!("no results for {clause}")];
     }
@@ -281,7 +287,7 @@ fn a_page_that_ends_early_goes_block_by_block() {
             strategies: &Strategies::ALL,
             matches,
         };
-        let plan = Plan::new_in(&mut storage, &wanted, &fake());
+        let plan = Plan::new_in(&mut storage, &wanted, &fake()).expect("nothing is damaged");
         matches!(plan.required[0].access, Access::OfCompanies(_))
     };
     assert!(leads_with_companies(None));

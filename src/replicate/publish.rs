@@ -152,7 +152,8 @@ async fn refuse_diverged(store: &Store, source: &Source) -> Result<()> {
     let (own, published) = (source.history.last_commit, newest.history.last_commit);
     let digest = own
         .checked_sub(published)
-        .map(|later| source.chain.digest(later));
+        .map(|later| source.chain.digest(later))
+        .transpose()?;
     if newest.index != source.identity || digest.flatten() == Some(newest.chain.newest) {
         return Ok(());
     }

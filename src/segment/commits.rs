@@ -126,19 +126,17 @@ impl CommitViews<'_> {
 
 impl Segment {
     /// The commits of a row.
-    pub(crate) fn commits(&self, row: Row) -> Commits {
-        self.require(Part::Commits);
-        let views = &self.views().commits;
-        Commits {
+    pub(crate) fn commits(&self, row: Row) -> Result<Commits> {
+        let views = &self.checked(Part::Commits)?.commits;
+        Ok(Commits {
             first: views.first.get(row.index()),
             last: views.last.get(row.index()),
-        }
+        })
     }
 
     /// The remembered deletions by ascending id.
-    pub(crate) fn tombstones(&self) -> &[Tombstone] {
-        self.require(Part::Commits);
-        self.views().commits.tombstones
+    pub(crate) fn tombstones(&self) -> Result<&[Tombstone]> {
+        Ok(self.checked(Part::Commits)?.commits.tombstones)
     }
 
     /// The number of remembered deletions.
@@ -155,9 +153,13 @@ impl Segment {
         after: ChangeOffset,
         mut bound: ChangeOffset,
         mut visit: impl FnMut(ChangeOffset, Row) -> ChangeOffset,
-    ) {
-        self.require(Part::Commits);
-        let last = self.views().commits.last;
+    ) -> Result<()> {
+        let last = self.checked(Part::Commits)?.commits.last;
+        let ids = self.ids()?;
+        let offset = |commit: u64, row: Row| ChangeOffset {
+            commit,
+            id: ids.get(row.index()),
+        };
         let rows = self.row_count();
         for (index, frame) in (0..).zip(last.frames()) {
             let maximum = frame.maximum();
@@ -167,7 +169,7 @@ impl Segment {
             let first_row = index * FRAME_NUMBERS as u32;
             let end = rows.min(first_row + FRAME_NUMBERS as u32);
             if frame.is_uniform() {
-                let offset_of = |row: u32| self.offset(maximum, Row(row));
+                let offset_of = |row: u32| offset(maximum, Row(row));
                 if offset_of(end - 1) <= after || offset_of(first_row) > bound {
                     continue;
                 }
@@ -175,38 +177,31 @@ impl Segment {
             last.visit_frame(index as usize, |row, commit| {
                 if commit >= after.commit {
                     let row = Row(row as u32);
-                    let offset = self.offset(commit, row);
+                    let offset = offset(commit, row);
                     if offset > after {
                         bound = visit(offset, row);
                     }
                 }
             });
         }
-    }
-
-    fn offset(&self, commit: u64, row: Row) -> ChangeOffset {
-        ChangeOffset {
-            commit,
-            id: self.id(row).get(),
-        }
+        Ok(())
     }
 
     /// Checks that no row was added after it was last written, and no signal deleted before it was added. Cost: reads
     /// the commits of all rows.
     pub(super) fn verify_commits(&self) -> Result<()> {
-        let is_ordered = |row: Row| {
-            let Commits { first, last } = self.commits(row);
-            (FIRST_COMMIT..=last).contains(&first)
-        };
-        ensure(
-            self.rows().all(is_ordered),
-            "a row was last written before it was first written",
-        )?;
+        for row in self.rows() {
+            let Commits { first, last } = self.commits(row)?;
+            ensure(
+                (FIRST_COMMIT..=last).contains(&first),
+                "a row was last written before it was first written",
+            )?;
+        }
         let is_later = |tombstone: &Tombstone| {
             (FIRST_COMMIT..=tombstone.commit).contains(&tombstone.first_commit)
         };
         ensure(
-            self.tombstones().iter().all(is_later),
+            self.tombstones()?.iter().all(is_later),
             "a signal was deleted before it was written",
         )
     }

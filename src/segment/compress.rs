@@ -8,7 +8,7 @@ use super::assemble::{self, RecordOrder};
 use super::builder::SegmentBuilder;
 use super::field::Field;
 use super::format::SegmentWriter;
-use super::parts::{Checked, Part};
+use super::parts::Checked;
 use super::record::{RecordWriter, Records, Stored};
 use super::schema::SectionKind;
 use crate::encoding::bytes::Bytes;
@@ -53,7 +53,8 @@ pub(crate) fn encoder_for(
     segments: &[&Segment],
     largest_of_index: Option<&Segment>,
 ) -> Result<Option<Encoder>> {
-    let bytes: u64 = segments.iter().map(|segment| text_bytes(segment)).sum();
+    let bytes = segments.iter().map(|segment| text_bytes(segment));
+    let bytes = bytes.sum::<Result<u64>>()?;
     if bytes < COMPRESSED_FROM {
         return Ok(None);
     }
@@ -69,18 +70,22 @@ pub(crate) fn encoder_for(
     if let Some(Ok(Some(encoder))) = kept {
         return Ok(Some(encoder));
     }
-    let sources: Vec<Source<'_>> = segments.iter().copied().map(Source::of).collect();
+    let sources: Vec<Source<'_>> = segments
+        .iter()
+        .copied()
+        .map(Source::of)
+        .collect::<Result<_>>()?;
     train(&sources).map(Some)
 }
 
 /// An encoder with a segment's symbols, if it has a sufficient share of the number of records, and its symbols suit
 /// the segments to merge.
 fn kept_encoder(own: &Segment, segments: &[&Segment], total: usize) -> Result<Option<Encoder>> {
-    own.ensure(Part::RecordStarts.bit())?;
-    if own.symbols().is_empty() || own.record_count() * KEPT_SHARE_MIN < total {
+    let symbols = own.symbols()?;
+    if symbols.is_empty() || own.record_count() * KEPT_SHARE_MIN < total {
         return Ok(None);
     }
-    let encoder = Encoder::of_table(own.symbols());
+    let encoder = Encoder::of_table(symbols);
     let serves = serves(&encoder, own, segments)?;
     Ok(serves.then_some(encoder))
 }
@@ -201,13 +206,13 @@ impl<V: Fn() -> Result<Bytes>> PlainRecords<V> {
 }
 
 /// The approximate number of bytes of a segment's texts.
-fn text_bytes(segment: &Segment) -> u64 {
+fn text_bytes(segment: &Segment) -> Result<u64> {
     let bytes = segment.views().records.len() as u64;
-    if segment.symbols().is_empty() {
+    Ok(if segment.symbols()?.is_empty() {
         bytes
     } else {
         bytes * EXPECTED_RATIO
-    }
+    })
 }
 
 fn train(sources: &[Source<'_>]) -> Result<Encoder> {
@@ -218,7 +223,9 @@ fn train(sources: &[Source<'_>]) -> Result<Encoder> {
 /// Whether the symbols of one segment suit the texts of the others.
 fn serves(encoder: &Encoder, own: &Segment, segments: &[&Segment]) -> Result<bool> {
     let others = segments.iter().filter(|other| !std::ptr::eq(**other, own));
-    let others: Vec<Source<'_>> = others.map(|segment| Source::of(segment)).collect();
+    let others: Vec<Source<'_>> = others
+        .map(|segment| Source::of(segment))
+        .collect::<Result<_>>()?;
     let compressed_bytes = |sources: &[Source<'_>]| -> Result<[usize; 2]> {
         let sample = Sample::of_sources(sources, TRIAL_BYTES)?;
         let mut codes = Vec::new();
@@ -227,7 +234,7 @@ fn serves(encoder: &Encoder, own: &Segment, segments: &[&Segment]) -> Result<boo
             .for_each(|text| encoder.encode(text, &mut codes));
         Ok([sample.bytes.len(), codes.len()])
     };
-    let [own_texts, own_codes] = compressed_bytes(&[Source::of(own)])?;
+    let [own_texts, own_codes] = compressed_bytes(&[Source::of(own)?])?;
     let [texts, codes] = compressed_bytes(&others)?;
     Ok(codes * own_texts * 100 <= own_codes * texts * TRIAL_RATIO_MAX)
 }
@@ -240,18 +247,18 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn of(segment: &'a Segment) -> Source<'a> {
-        Source {
+    fn of(segment: &'a Segment) -> Result<Source<'a>> {
+        Ok(Source {
             segment,
-            records: segment.records(),
-        }
+            records: segment.records()?,
+        })
     }
 
     /// A record by number; those of signals come first.
     fn stored(&self, number: usize) -> Result<Stored<'a>> {
         let stored = self
             .records
-            .stored(number, self.segment.record_start(number));
+            .stored(number, self.segment.record_start(number)?);
         stored.map_err(|error| self.segment.damaged(error))
     }
 }
@@ -276,7 +283,7 @@ impl Sample {
             for source in sources {
                 if number < source.segment.record_count() {
                     let stored = source.stored(number)?;
-                    return append_texts(stored, source.segment.symbols(), texts);
+                    return append_texts(stored, source.records.symbols, texts);
                 }
                 number -= source.segment.record_count();
             }

@@ -38,17 +38,20 @@ struct Ordinals(Vec<u32>);
 impl<W: Write> SegmentBuilder<W> {
     /// Prepares a segment for copying.
     ///
+    /// # Errors
+    /// Its symbols or dictionaries are damaged.
+    ///
     /// Cost: a few bytes per term and company of the segment; compares its symbols.
-    pub(crate) fn copy_source<'s>(&self, segment: &'s Segment) -> CopySource<'s> {
-        let SymbolTable { starts, bytes } = segment.symbols();
-        CopySource {
+    pub(crate) fn copy_source<'s>(&self, segment: &'s Segment) -> Result<CopySource<'s>> {
+        let SymbolTable { starts, bytes } = segment.symbols()?;
+        Ok(CopySource {
             segment,
             has_same_symbols: self.symbols.starts == starts && self.symbols.bytes == bytes,
             companies: Ordinals::new(segment.company_count() as usize),
             labels: Facet::ALL.map(|facet| Ordinals::new(segment.facet(facet).len())),
-            title_terms: Ordinals::new(segment.text(TextField::Title).keys.len()),
-            name_terms: Ordinals::new(segment.text(TextField::Name).keys.len()),
-        }
+            title_terms: Ordinals::new(segment.text(TextField::Title)?.keys.len()),
+            name_terms: Ordinals::new(segment.text(TextField::Name)?.keys.len()),
+        })
     }
 
     /// Adds a company of another segment; a later one with the same slug replaces it.
@@ -62,24 +65,24 @@ impl<W: Write> SegmentBuilder<W> {
     ) -> Result<()> {
         let segment = source.segment;
         // Terms and labels of companies without rows are not stored.
-        let Some(&row) = segment.company_rows(company).first() else {
+        let Some(&row) = segment.company_rows(company)?.first() else {
             return self.add_company(&segment.company(company)?).map(drop);
         };
         let record = self.copy_record(source, segment.stored_company(company)?)?;
         let mut name_tokens = Vec::new();
         source.name_terms.map_text(
-            (segment.text(TextField::Name), company.index()),
+            (segment.text(TextField::Name)?, company.index()),
             &mut self.name_terms,
             &mut name_tokens,
         )?;
         let pending = PendingCompany {
             record,
-            name: segment.company_name(company).into(),
-            name_key: segment.company_keys().name_key(company).into(),
+            name: segment.company_name(company)?.into(),
+            name_key: segment.company_keys()?.name_key(company).into(),
             name_tokens: name_tokens.into(),
             facets: self.copy_labels(source, row, true)?,
         };
-        let slug = segment.company_keys().slug(company);
+        let slug = segment.company_keys()?.slug(company);
         self.push_company(slug, pending).map(drop)
     }
 
@@ -89,28 +92,31 @@ impl<W: Write> SegmentBuilder<W> {
     /// Its record is corrupt; or as [`add_signal`](Self::add_signal).
     pub(crate) fn copy_signal(&mut self, source: &mut CopySource<'_>, row: Row) -> Result<()> {
         let segment = source.segment;
-        let company = segment.company_of(row);
-        let company = source.companies.get(company.index(), || {
-            self.company_by_slug(segment.company_keys().slug(company))
-        })?;
+        let company = segment.company_of(row)?;
+        let keys = segment.company_keys()?;
+        let company = source
+            .companies
+            .get(company.index(), || self.company_by_slug(keys.slug(company)))?;
         self.check_room()?;
         let record = self.copy_record(source, segment.stored_signal(row)?)?;
         source.title_terms.map_text(
-            (segment.text(TextField::Title), row.index()),
+            (segment.text(TextField::Title)?, row.index()),
             &mut self.title_terms,
             &mut self.signals.title_tokens,
         )?;
         let facets = self.copy_labels(source, row, false)?;
-        let day = segment.day_column().column.get(row).checked_sub(1);
-        let amount = segment.amount_column().column.get(row).checked_sub(1);
-        self.note_id(segment.id(row));
+        let (days, amounts) = (segment.days()?, segment.amounts()?);
+        let day = segment.day_column()?.column.get(row).checked_sub(1);
+        let amount = segment.amount_column()?.column.get(row).checked_sub(1);
+        let id = segment.id(row)?;
+        self.note_id(id);
         self.signals.push(PendingSignal {
-            id: segment.id(row),
-            commits: segment.commits(row),
+            id,
+            commits: segment.commits(row)?,
             record,
             company,
-            day: day.map(|index| segment.days()[index as usize]),
-            amount: amount.map(|index| segment.amounts()[index as usize]),
+            day: day.map(|index| days[index as usize]),
+            amount: amount.map(|index| amounts[index as usize]),
             facets,
         })
     }
@@ -120,7 +126,7 @@ impl<W: Write> SegmentBuilder<W> {
         if source.has_same_symbols {
             return self.output.append(stored.bytes);
         }
-        let symbols = source.segment.symbols();
+        let symbols = source.segment.symbols()?;
         let bytes = self
             .record
             .encode(&stored, symbols, self.encoder.as_ref())?;
@@ -140,7 +146,7 @@ impl<W: Write> SegmentBuilder<W> {
             .filter(|facet| facet.is_of_company() == of_company);
         for facet in facets {
             let view = source.segment.facet(facet);
-            let column = source.segment.facet_column(facet);
+            let column = source.segment.facet_column(facet)?;
             let Some(value) = column.get(row).checked_sub(1) else {
                 continue;
             };

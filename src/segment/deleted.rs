@@ -56,19 +56,22 @@ impl Deleted {
 
     /// Adds more rows and companies of the segment. An existing tally is extended, so that counts need not wait for a
     /// new one after each commit.
+    ///
+    /// # Errors
+    /// The parts of the segment that a tally is made of are damaged.
     pub(crate) fn with(
         &self,
         rows: &RoaringBitmap,
         companies: &RoaringBitmap,
         segment: &Segment,
-    ) -> Deleted {
+    ) -> Result<Deleted> {
         let (rows, companies) = (&self.rows | rows, &self.companies | companies);
         let deleted = Deleted::new(rows, companies, segment.row_count());
         if let Some(Some(tally)) = self.tally.get() {
-            let tally = tally.clone().with(segment, &deleted.rows, &self.rows);
+            let tally = tally.clone().with(segment, &deleted.rows, &self.rows)?;
             deleted.tally.get_or_init(|| tally);
         }
-        deleted
+        Ok(deleted)
     }
 
     /// Reads the output of [`encode`](Self::encode).
@@ -141,11 +144,15 @@ impl Deleted {
 
     /// The number of deleted rows of each posting, unless there are too many rows. Cost: computed once, at about a
     /// microsecond per row.
-    pub(crate) fn tally(&self, segment: &Segment) -> Option<&DeletedTally> {
-        let tally = self
-            .tally
-            .get_or_init(|| DeletedTally::of(segment, &self.rows));
-        tally.as_ref()
+    ///
+    /// # Errors
+    /// The parts of the segment that a tally is made of are damaged.
+    pub(crate) fn tally(&self, segment: &Segment) -> Result<Option<&DeletedTally>> {
+        if let Some(known) = self.tally.get() {
+            return Ok(known.as_ref());
+        }
+        let tally = DeletedTally::of(segment, &self.rows)?;
+        Ok(self.tally.get_or_init(|| tally).as_ref())
     }
 
     /// The companies, by number.

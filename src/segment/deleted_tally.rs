@@ -8,6 +8,7 @@ use roaring::RoaringBitmap;
 use smallvec::SmallVec;
 
 use super::{Segment, TextField};
+use crate::Result;
 use crate::encoding::pairs::is_frequent;
 use crate::encoding::posting::PostingId;
 use crate::encoding::row::{CompanyNumber, Row};
@@ -26,24 +27,30 @@ pub(crate) struct DeletedTally {
 
 impl DeletedTally {
     /// Counts deleted rows, unless there are too many. Cost: about a microsecond per row.
-    pub(super) fn of(segment: &Segment, rows: &RoaringBitmap) -> Option<DeletedTally> {
+    ///
+    /// # Errors
+    /// The parts of the segment that rows are counted by are damaged.
+    pub(super) fn of(segment: &Segment, rows: &RoaringBitmap) -> Result<Option<DeletedTally>> {
         DeletedTally::default().with(segment, rows, &RoaringBitmap::new())
     }
 
     /// Extends the tally to `rows`, unless there are too many. Rows in `counted` are already included.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
     pub(super) fn with(
         mut self,
         segment: &Segment,
         rows: &RoaringBitmap,
         counted: &RoaringBitmap,
-    ) -> Option<DeletedTally> {
+    ) -> Result<Option<DeletedTally>> {
         if rows.len() > ROWS_MAX {
-            return None;
+            return Ok(None);
         }
         for row in rows - counted {
-            self.add(segment, Row(row));
+            self.add(segment, Row(row))?;
         }
-        Some(self)
+        Ok(Some(self))
     }
 
     /// The number of deleted rows of a posting of rows.
@@ -57,37 +64,40 @@ impl DeletedTally {
     }
 
     /// Counts a row in all its postings.
-    fn add(&mut self, segment: &Segment, row: Row) {
-        let company = segment.company_of(row);
+    fn add(&mut self, segment: &Segment, row: Row) -> Result<()> {
+        let company = segment.company_of(row)?;
         *self.companies.entry(company).or_default() += 1;
         for facet in Facet::ALL {
             let view = segment.facet(facet);
-            let value = segment.facet_column(facet).get(row).checked_sub(1);
+            let value = segment.facet_column(facet)?.get(row).checked_sub(1);
             self.count(value.map(|value| view.posting(value as usize)));
         }
-        let title = terms_of(segment, TextField::Title, row.index());
-        self.add_pairs(segment, &title);
-        let name = terms_of(segment, TextField::Name, company.index());
+        let title = terms_of(segment, TextField::Title, row.index())?;
+        self.add_pairs(segment, &title)?;
+        let name = terms_of(segment, TextField::Name, company.index())?;
         for (field, terms) in [(TextField::Title, title), (TextField::Name, name)] {
             for term in distinct(terms) {
                 self.count(segment.posting_of(field, term));
             }
         }
+        Ok(())
     }
 
     /// Counts a row in the postings of pairs of words.
-    fn add_pairs(&mut self, segment: &Segment, title: &[TermNumber]) {
+    fn add_pairs(&mut self, segment: &Segment, title: &[TermNumber]) -> Result<()> {
+        let (entries, stored) = (segment.posting_entries()?, segment.title_pairs()?);
         let is_frequent = |&term: &TermNumber| {
             let posting = segment.posting_of(TextField::Title, term);
-            let rows = posting.map_or(0, |posting| segment.cardinality(posting));
+            let rows = posting.map_or(0, |posting| entries.cardinality(posting));
             is_frequent(rows.into(), segment.row_count())
         };
         let neighbours = title.iter().zip(title.iter().skip(1));
         let pairs = neighbours.filter(|(first, second)| is_frequent(first) && is_frequent(second));
-        let pairs = pairs.filter_map(|(&first, &second)| segment.title_pair(first, second));
+        let pairs = pairs.filter_map(|(&first, &second)| stored.find(first, second));
         for pair in distinct(pairs.collect::<SmallVec<[PostingId; 24]>>()) {
             self.count(Some(pair));
         }
+        Ok(())
     }
 
     fn count(&mut self, posting: Option<PostingId>) {
@@ -98,9 +108,14 @@ impl DeletedTally {
 }
 
 /// The terms of a text in order, up to the first malformed one; `verify` reports malformed streams.
-fn terms_of(segment: &Segment, field: TextField, text: usize) -> SmallVec<[TermNumber; 24]> {
-    let stream = segment.tokens(field).get(text);
-    tokens::decode(stream).map_while(Result::ok).collect()
+fn terms_of(
+    segment: &Segment,
+    field: TextField,
+    text: usize,
+) -> Result<SmallVec<[TermNumber; 24]>> {
+    let streams = segment.tokens(field)?;
+    let terms = tokens::decode(streams.get(text));
+    Ok(terms.map_while(Result::ok).collect())
 }
 
 /// Removes duplicates.

@@ -34,7 +34,7 @@ impl Segment {
                 SectionKind::Containers => postings.containers,
                 SectionKind::Arrays => postings.arrays,
                 SectionKind::Bitsets => postings.bitsets,
-                kind => self.bits_of(kind, entry.field, bytes),
+                kind => self.bits_of(kind, entry.field, bytes)?,
             };
             Ok((section_name(entry.kind, entry.field), bits / 8.0))
         });
@@ -53,16 +53,16 @@ impl Segment {
         })
     }
 
-    fn bits_of(&self, kind: SectionKind, field: FieldNumber, bytes: &[u8]) -> f64 {
+    fn bits_of(&self, kind: SectionKind, field: FieldNumber, bytes: &[u8]) -> Result<f64> {
         let views = self.views();
-        match kind {
+        Ok(match kind {
             SectionKind::FrameOfReference if field == Field::Title.number() => {
-                of_differences(self.tokens(TextField::Title).ends.iter())
+                of_differences(self.tokens(TextField::Title)?.ends.iter())
             }
             SectionKind::FrameOfReference if field == Field::Name.number() => {
-                of_differences(self.tokens(TextField::Name).ends.iter())
+                of_differences(self.tokens(TextField::Name)?.ends.iter())
             }
-            SectionKind::FrameOfReference => of_differences(self.ids().iter()),
+            SectionKind::FrameOfReference => of_differences(self.ids()?.iter()),
             SectionKind::PackedWords => {
                 let of_first = field == Field::FirstCommit.number();
                 let numbers = if of_first {
@@ -81,13 +81,14 @@ impl Segment {
             SectionKind::LinearFrames => of_differences(views.signal_records.iter()),
             // Their bits are counted with the words.
             SectionKind::PackedFrames | SectionKind::ExceptionBlocks => 0.0,
-            SectionKind::Codes => self.bits_of_codes(field),
+            SectionKind::Codes => self.bits_of_codes(field)?,
             SectionKind::Tokens => {
                 let terms = tokens::decode(bytes).map_while(|term| term.ok());
                 of_symbols(terms.map(|term| term.0.into()))
             }
             SectionKind::CompanyRows => {
-                let rows_of = |company| self.company_rows(company).len() as f64;
+                let by_company = self.rows_by_company()?;
+                let rows_of = |company| by_company.get(company).len() as f64;
                 let rows = f64::from(self.row_count());
                 self.companies()
                     .map(|company| choice_bits(rows, rows_of(company)))
@@ -106,25 +107,25 @@ impl Segment {
                 4 => of_symbols(elements::<4>(bytes)),
                 _ => of_symbols(elements::<8>(bytes)),
             },
-        }
+        })
     }
 
-    fn bits_of_codes(&self, field: FieldNumber) -> f64 {
+    fn bits_of_codes(&self, field: FieldNumber) -> Result<f64> {
         let facet = Facet::ALL
             .into_iter()
             .find(|&facet| Field::Facet(facet).number() == field);
         if let Some(facet) = facet {
-            let column = self.facet_column(facet);
-            return of_symbols(self.rows().map(|row| column.get(row).into()));
+            let column = self.facet_column(facet)?;
+            return Ok(of_symbols(self.rows().map(|row| column.get(row).into())));
         }
         let column = if field == Field::Date.number() {
-            self.day_column().column
+            self.day_column()?.column
         } else if field == Field::Amount.number() {
-            self.amount_column().column
+            self.amount_column()?.column
         } else {
-            self.company_column()
+            self.company_column()?
         };
-        of_symbols(self.rows().map(|row| column.get(row).into()))
+        Ok(of_symbols(self.rows().map(|row| column.get(row).into())))
     }
 }
 

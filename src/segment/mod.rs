@@ -2,7 +2,8 @@
 //!
 //! A segment is one file, viewed in place: postings by value, columns by row, dictionaries by key, records by
 //! row. Opening checks the container; the content is checked part by part before first use ([`parts`]), so no
-//! query is answered from damaged data. Nothing is rebuilt in memory. [`index`](crate::index) manages sets of
+//! query is answered from damaged data: functions that give a view return an error if it is damaged. Nothing is
+//! rebuilt in memory. [`index`](crate::index) manages sets of
 //! segments; [`query`](crate::query) defines the meaning of queries.
 
 mod assemble;
@@ -11,7 +12,6 @@ mod commits;
 mod companies;
 mod compress;
 mod copy;
-mod damage;
 mod deleted;
 mod deleted_tally;
 mod entropy;
@@ -34,7 +34,6 @@ pub use builder::Added;
 pub(crate) use builder::SegmentBuilder;
 pub(crate) use commits::{ChangeOffset, Commits, FIRST_COMMIT, Tombstone};
 pub(crate) use compress::encoder_for;
-pub(crate) use damage::{catch as catch_damage, end_question};
 pub(crate) use deleted::Deleted;
 pub(crate) use field::Field;
 #[cfg(test)]
@@ -56,7 +55,8 @@ use crate::digest::Digest;
 use crate::encoding::column::Column;
 use crate::encoding::frame_of_reference::FrameOfReference;
 use crate::encoding::nibbles::FacetColumn;
-use crate::encoding::posting::PostingId;
+use crate::encoding::pairs::Pairs;
+use crate::encoding::posting::{PostingId, Postings};
 use crate::encoding::row::{CompanyNumber, Row};
 use crate::encoding::symbols::SymbolTable;
 use crate::encoding::tokens::{TermNumber, TokenStreams};
@@ -120,37 +120,40 @@ impl Segment {
     }
 
     /// The ids by row, ascending.
-    pub(crate) fn ids(&self) -> FrameOfReference<'_> {
-        self.require(Part::Ids);
-        self.views().ids
+    pub(crate) fn ids(&self) -> Result<FrameOfReference<'_>> {
+        Ok(self.checked(Part::Ids)?.ids)
     }
 
     /// The id of a row.
-    pub(crate) fn id(&self, row: Row) -> SignalId {
-        SignalId::of_checked(self.ids().get(row.index()))
+    pub(crate) fn id(&self, row: Row) -> Result<SignalId> {
+        Ok(SignalId::of_checked(self.ids()?.get(row.index())))
     }
 
     /// The row of an id.
-    pub(crate) fn row(&self, id: SignalId) -> Option<Row> {
-        let row = Row(self.ids().count_below(id.get()) as u32);
-        self.is_of(row, id).then_some(row)
+    pub(crate) fn row(&self, id: SignalId) -> Result<Option<Row>> {
+        let row = Row(self.ids()?.count_below(id.get()) as u32);
+        Ok(self.is_of(row, id)?.then_some(row))
     }
 
     /// Whether a row exists and has an id.
-    pub(crate) fn is_of(&self, row: Row, id: SignalId) -> bool {
-        row.0 < self.row_count() && self.id(row) == id
+    pub(crate) fn is_of(&self, row: Row, id: SignalId) -> Result<bool> {
+        Ok(row.0 < self.row_count() && self.id(row)? == id)
+    }
+
+    /// The entries of postings, which have their cardinalities. Their rows are checked by
+    /// [`posting`](Self::posting).
+    pub(super) fn posting_entries(&self) -> Result<&Postings<'_>> {
+        Ok(&self.checked(Part::PostingEntries)?.postings)
     }
 
     /// The number of rows of a posting.
-    pub(crate) fn cardinality(&self, id: PostingId) -> u32 {
-        self.require(Part::PostingEntries);
-        self.views().postings.cardinality(id)
+    pub(crate) fn cardinality(&self, id: PostingId) -> Result<u32> {
+        Ok(self.posting_entries()?.cardinality(id))
     }
 
     /// The codes of rows: the index of the value plus one; see [`facet`](Self::facet).
-    pub(crate) fn facet_column(&self, facet: Facet) -> FacetColumn<'_> {
-        self.require(Part::FacetColumn(facet));
-        self.facet(facet).column
+    pub(crate) fn facet_column(&self, facet: Facet) -> Result<FacetColumn<'_>> {
+        Ok(self.checked(Part::FacetColumn(facet))?.facets[facet as usize].column)
     }
 
     /// The values of a facet.
@@ -164,15 +167,15 @@ impl Segment {
         &self,
         facet: Facet,
         key: &str,
-    ) -> impl Iterator<Item = PostingId> + use<> {
-        self.require(Part::FacetValues);
+    ) -> Result<impl Iterator<Item = PostingId> + use<>> {
+        self.ensure(Part::FacetValues.bit())?;
         let FacetView {
             keys,
             first_posting: first,
             ..
         } = *self.facet(facet);
         let values = keys.find(key).map_or(0..0, |value| keys.run(value));
-        values.map(move |value| PostingId(first + value as u32))
+        Ok(values.map(move |value| PostingId(first + value as u32)))
     }
 
     /// The posting of companies for the posting of rows with a facet value; `None` for facets of signals.
@@ -184,11 +187,16 @@ impl Segment {
 
     /// The posting and the number of a term. Inlined, since queries look up little else.
     #[inline(always)]
-    pub(crate) fn term(&self, field: TextField, term: &str) -> Option<(PostingId, TermNumber)> {
-        self.require(Part::Terms(field));
-        let text = self.views().text(field);
-        let number = text.keys.find(term)? as u32;
-        Some((PostingId(text.first_posting + number), TermNumber(number)))
+    pub(crate) fn term(
+        &self,
+        field: TextField,
+        term: &str,
+    ) -> Result<Option<(PostingId, TermNumber)>> {
+        let text = self.checked(Part::Terms(field))?.text(field);
+        Ok(text.keys.find(term).map(|number| {
+            let number = number as u32;
+            (PostingId(text.first_posting + number), TermNumber(number))
+        }))
     }
 
     /// The posting of a term, if the number exists.
@@ -198,68 +206,59 @@ impl Segment {
         is_known.then(|| PostingId(text.first_posting + term.0))
     }
 
-    /// The posting of two neighbouring words in titles, if it is stored and not empty.
-    pub(crate) fn title_pair(&self, first: TermNumber, second: TermNumber) -> Option<PostingId> {
-        self.require(Part::Pairs);
-        self.views().title_pairs.find(first, second)
+    /// The pairs of neighbouring words in titles whose rows are stored.
+    pub(crate) fn title_pairs(&self) -> Result<&Pairs<'_>> {
+        Ok(&self.checked(Part::Pairs)?.title_pairs)
     }
 
     /// The token streams of a text field.
-    pub(crate) fn tokens(&self, field: TextField) -> TokenStreams<'_> {
-        self.require(Part::Tokens(field));
-        self.views().text(field).tokens
+    pub(crate) fn tokens(&self, field: TextField) -> Result<TokenStreams<'_>> {
+        Ok(self.checked(Part::Tokens(field))?.text(field).tokens)
     }
 
     /// Day codes of rows.
-    pub(crate) fn day_column(&self) -> &OrderedColumn<'_> {
-        self.require(Part::Dates);
-        &self.views().day_column
+    pub(crate) fn day_column(&self) -> Result<&OrderedColumn<'_>> {
+        Ok(&self.checked(Part::Dates)?.day_column)
     }
 
     /// The days of day codes: code `n` means the day at index `n - 1`.
-    pub(crate) fn days(&self) -> &[i32] {
-        self.require(Part::Dates);
-        self.views().days
+    pub(crate) fn days(&self) -> Result<&[i32]> {
+        Ok(self.checked(Part::Dates)?.days)
     }
 
     /// Amount codes of rows.
-    pub(crate) fn amount_column(&self) -> &OrderedColumn<'_> {
-        self.require(Part::Amounts);
-        &self.views().amount_column
+    pub(crate) fn amount_column(&self) -> Result<&OrderedColumn<'_>> {
+        Ok(&self.checked(Part::Amounts)?.amount_column)
     }
 
     /// The amounts of amount codes: code `n` means the amount at index `n - 1`.
-    pub(crate) fn amounts(&self) -> &[f64] {
-        self.require(Part::Amounts);
-        self.views().amounts
+    pub(crate) fn amounts(&self) -> Result<&[f64]> {
+        Ok(self.checked(Part::Amounts)?.amounts)
     }
 
     /// The company of a row.
-    pub(crate) fn company_of(&self, row: Row) -> CompanyNumber {
-        CompanyNumber::of_code(self.company_column().get(row))
+    pub(crate) fn company_of(&self, row: Row) -> Result<CompanyNumber> {
+        Ok(CompanyNumber::of_code(self.company_column()?.get(row)))
     }
 
     /// The companies of rows: see [`CompanyNumber::of_code`].
-    pub(crate) fn company_column(&self) -> Column<'_> {
-        self.require(Part::CompanyColumn);
-        self.views().company_column
+    pub(crate) fn company_column(&self) -> Result<Column<'_>> {
+        Ok(self.checked(Part::CompanyColumn)?.company_column)
     }
 
     /// The rows of a company, ascending.
-    pub(crate) fn company_rows(&self, company: CompanyNumber) -> &[Row] {
-        self.rows_by_company().get(company)
+    pub(crate) fn company_rows(&self, company: CompanyNumber) -> Result<&[Row]> {
+        Ok(self.rows_by_company()?.get(company))
     }
 
     /// The rows of companies, for many of them.
-    pub(crate) fn rows_by_company(&self) -> &RowsByCompany<'_> {
-        self.require(Part::CompanyRows);
-        &self.views().rows_by_company
+    pub(crate) fn rows_by_company(&self) -> Result<&RowsByCompany<'_>> {
+        Ok(&self.checked(Part::CompanyRows)?.rows_by_company)
     }
 
     /// The keys of companies.
-    pub(crate) fn company_keys(&self) -> &CompanyKeys<'_> {
-        self.require(Part::CompanyKeys);
-        &self.views().company_keys
+    pub(crate) fn company_keys(&self) -> Result<&CompanyKeys<'_>> {
+        Ok(&self.checked(Part::CompanyKeys)?.company_keys)
     }
 
     /// Reads a row's signal and the name of its company.
@@ -267,17 +266,16 @@ impl Segment {
     /// # Errors
     /// The record is corrupt.
     pub(crate) fn item(&self, row: Row) -> Result<Item<'_>> {
-        self.ensure(Part::CompanyNames.bit())?;
         Ok(Item {
             signal: self.signal(row)?,
-            company_name: self.company_name(self.company_of(row)).into(),
+            company_name: self.company_name(self.company_of(row)?)?.into(),
         })
     }
 
     /// The name of a company for display.
-    pub(crate) fn company_name(&self, company: CompanyNumber) -> &str {
-        self.require(Part::CompanyNames);
-        self.views().company_names.get(company.index())
+    pub(crate) fn company_name(&self, company: CompanyNumber) -> Result<&str> {
+        let names = &self.checked(Part::CompanyNames)?.company_names;
+        Ok(names.get(company.index()))
     }
 
     /// Reads the record of a row.
@@ -285,12 +283,9 @@ impl Segment {
     /// # Errors
     /// The record is corrupt.
     pub(crate) fn signal(&self, row: Row) -> Result<Signal<'_>> {
-        self.ensure(SIGNAL_PARTS)?;
-        let index = self.views().signal_records.get(row.index());
-        let slug = self.company_keys().slug(self.company_of(row));
-        let signal = self
-            .records()
-            .signal(row.index(), index, self.id(row), slug);
+        let index = self.checked_records()?.signal_records.get(row.index());
+        let (id, slug) = self.names_of(row)?;
+        let signal = self.records()?.signal(row.index(), index, id, slug);
         signal.map_err(|error| self.damaged(error))
     }
 
@@ -300,7 +295,7 @@ impl Segment {
     /// The record is corrupt.
     pub(crate) fn company(&self, company: CompanyNumber) -> Result<Company<'_>> {
         let (record, index) = self.company_record(company)?;
-        let company = self.records().company(record, index);
+        let company = self.records()?.company(record, index);
         company.map_err(|error| self.damaged(error))
     }
 
@@ -309,46 +304,43 @@ impl Segment {
     /// # Errors
     /// The record is corrupt.
     pub(crate) fn signal_in<'b>(&'b self, row: Row, buffer: &'b mut Vec<u8>) -> Result<Signal<'b>> {
-        self.ensure(SIGNAL_PARTS)?;
-        let index = self.views().signal_records.get(row.index());
-        let slug = self.company_keys().slug(self.company_of(row));
-        let of = (self.id(row), slug);
-        let signal = self.records().signal_in(row.index(), index, of, buffer);
+        let index = self.checked_records()?.signal_records.get(row.index());
+        let of = self.names_of(row)?;
+        let signal = self.records()?.signal_in(row.index(), index, of, buffer);
         signal.map_err(|error| self.damaged(error))
     }
 
     /// The stored record of a row.
     fn stored_signal(&self, row: Row) -> Result<Stored<'_>> {
-        self.ensure(Part::RecordStarts.bit())?;
-        let index = self.views().signal_records.get(row.index());
-        let stored = self.records().stored(row.index(), index);
+        let index = self.checked_records()?.signal_records.get(row.index());
+        let stored = self.records()?.stored(row.index(), index);
         stored.map_err(|error| self.damaged(error))
     }
 
     /// The stored record of a company.
     fn stored_company(&self, company: CompanyNumber) -> Result<Stored<'_>> {
         let (record, index) = self.company_record(company)?;
-        let stored = self.records().stored(record, index);
+        let stored = self.records()?.stored(record, index);
         stored.map_err(|error| self.damaged(error))
     }
 
     /// The symbols of compressed texts; empty if records are not compressed.
-    fn symbols(&self) -> SymbolTable<'_> {
-        self.require(Part::RecordStarts);
-        self.views().symbols
+    fn symbols(&self) -> Result<SymbolTable<'_>> {
+        Ok(self.checked_records()?.symbols)
     }
 
     /// The last commit that changed a row or deleted a signal; 0 if there is none.
-    pub(crate) fn last_commit(&self) -> u64 {
-        *self.last_commit.get_or_init(|| {
-            self.require(Part::Commits);
-            self.views().commits.last_commit()
-        })
+    pub(crate) fn last_commit(&self) -> Result<u64> {
+        if let Some(&known) = self.last_commit.get() {
+            return Ok(known);
+        }
+        let last = self.checked(Part::Commits)?.commits.last_commit();
+        Ok(*self.last_commit.get_or_init(|| last))
     }
 
     /// Whether there may be changes after an offset, according to the last commit.
-    pub(crate) fn has_changed_since(&self, offset: ChangeOffset) -> bool {
-        offset < ChangeOffset::after_commit(self.last_commit())
+    pub(crate) fn has_changed_since(&self, offset: ChangeOffset) -> Result<bool> {
+        Ok(offset < ChangeOffset::after_commit(self.last_commit()?))
     }
 
     /// The number of records. Those of signals come first, by row, then those of companies.
@@ -356,19 +348,19 @@ impl Segment {
         self.row_count() as usize + self.company_count() as usize
     }
 
-    /// The offset of a record. The part of record offsets must have been checked.
-    fn record_start(&self, record: usize) -> u64 {
-        match record.checked_sub(self.row_count() as usize) {
-            None => self.views().signal_records.get(record),
-            Some(company) => self.views().company_records.get(company),
-        }
+    /// The offset of a record.
+    fn record_start(&self, record: usize) -> Result<u64> {
+        let views = self.checked_records()?;
+        Ok(match record.checked_sub(self.row_count() as usize) {
+            None => views.signal_records.get(record),
+            Some(company) => views.company_records.get(company),
+        })
     }
 
     /// The number of a company's record, and its offset.
     fn company_record(&self, company: CompanyNumber) -> Result<(usize, u64)> {
-        self.ensure(Part::RecordStarts.bit())?;
         let record = self.row_count() as usize + company.index();
-        Ok((record, self.record_start(record)))
+        Ok((record, self.record_start(record)?))
     }
 
     /// The name and size in bytes of each section, for reports.
@@ -386,20 +378,31 @@ impl Segment {
         self.bytes.borrow_owner().len() as u64
     }
 
-    fn records(&self) -> Records<'_> {
-        self.require(Part::RecordStarts);
-        Records {
-            bytes: self.views().records,
-            symbols: self.views().symbols,
+    /// The id of a row's signal, and the slug of its company.
+    fn names_of(&self, row: Row) -> Result<(SignalId, &str)> {
+        let company = self.company_of(row)?;
+        Ok((self.id(row)?, self.company_keys()?.slug(company)))
+    }
+
+    /// The views, whose offsets and symbols of records have been checked.
+    #[inline(always)]
+    fn checked_records(&self) -> Result<&Views<'_>> {
+        self.checked(Part::RecordStarts)
+    }
+
+    fn records(&self) -> Result<Records<'_>> {
+        let views = self.checked_records()?;
+        Ok(Records {
+            bytes: views.records,
+            symbols: views.symbols,
             checked: &self.records,
-        }
+        })
     }
 
     /// The terms of a text field and its token streams.
-    fn text(&self, field: TextField) -> &TextView<'_> {
-        self.require(Part::Terms(field));
-        self.require(Part::Tokens(field));
-        self.views().text(field)
+    fn text(&self, field: TextField) -> Result<&TextView<'_>> {
+        self.ensure(Part::Terms(field).bit() | Part::Tokens(field).bit())?;
+        Ok(self.views().text(field))
     }
 
     #[inline(always)]
@@ -407,12 +410,6 @@ impl Segment {
         self.bytes.borrow_dependent()
     }
 }
-
-/// The parts needed to read a signal, besides its record.
-const SIGNAL_PARTS: u64 = Part::RecordStarts.bit()
-    | Part::Ids.bit()
-    | Part::CompanyColumn.bit()
-    | Part::CompanyKeys.bit();
 
 impl From<TextField> for Field {
     fn from(field: TextField) -> Field {

@@ -6,15 +6,16 @@
 //! those of a hundred thousand others. Records have their own checksums ([`record`](super::record)).
 //! docs/format.md has the table.
 //!
-//! There are no locks: two threads that need a part at the same time both check it.
+//! A reader gets at a view only through a function that checks it and returns a `Result`; what the view says cannot
+//! fail. There are no locks: two threads that need a part at the same time both check it.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::damage;
 use super::field::{COMPANY_POSTINGS, Field};
 use super::format::{self, CHUNK_BYTES};
 use super::schema::{self, SectionKind};
+use super::views::Views;
 use super::{Segment, TextField};
 use crate::encoding::posting::{Posting, PostingId, PostingSection};
 use crate::query::Facet;
@@ -247,37 +248,26 @@ impl Segment {
         self.check_parts(bits)
     }
 
-    /// As [`ensure`](Self::ensure), but damage unwinds the query.
+    /// The views, after checking a part that has not been checked.
+    ///
+    /// # Errors
+    /// As [`ensure`](Self::ensure).
     #[inline(always)]
-    pub(super) fn require(&self, part: Part) {
-        if self.checks.parts.load(Ordering::Relaxed) & part.bit() == 0 {
-            self.require_unchecked(part);
-        }
+    pub(super) fn checked(&self, part: Part) -> Result<&Views<'_>> {
+        self.ensure(part.bit())?;
+        Ok(self.views())
     }
 
-    #[cold]
-    #[inline(never)]
-    fn require_unchecked(&self, part: Part) {
-        if let Err(error) = self.check_parts(part.bit()) {
-            damage::end_question(error)
-        }
-    }
-
-    /// The rows of a posting. Damage unwinds the query.
+    /// The rows of a posting.
+    ///
+    /// # Errors
+    /// As [`ensure`](Self::ensure).
     #[inline(always)]
-    pub(crate) fn posting(&self, id: PostingId) -> Posting<'_> {
+    pub(crate) fn posting(&self, id: PostingId) -> Result<Posting<'_>> {
         if !self.checks.postings.contains(id.0 as usize) {
-            self.require_posting(id);
+            self.check_posting(id)?;
         }
-        self.views().postings.get(id)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn require_posting(&self, id: PostingId) {
-        if let Err(error) = self.check_posting(id) {
-            damage::end_question(error)
-        }
+        Ok(self.views().postings.get(id))
     }
 
     /// Checks everything except records that has not been checked.
@@ -321,6 +311,8 @@ impl Segment {
         Ok(())
     }
 
+    #[cold]
+    #[inline(never)]
     fn check_posting(&self, id: PostingId) -> Result<()> {
         let number = id.0 as usize;
         if self.checks.postings.contains(number) {

@@ -31,16 +31,15 @@ impl Segment {
         let mut record = RecordWriter::default();
         for number in self.companies() {
             self.verify_company(number, &mut record)?;
-            self.expect_company(number, &mut expected);
+            self.expect_company(number, &mut expected)?;
         }
         for row in self.rows() {
             let signal = self.signal(row)?;
-            let company = self.company(self.company_of(row))?;
+            let company = self.company(self.company_of(row)?)?;
             record::write_signal(&mut record, &signal);
             let of = format_args!("signal {}", signal.id);
             self.verify_record(self.stored_signal(row)?, &mut record, of)?;
-            self.verify_row(row, &signal, &company, &mut expected)
-                .map_err(|rule| Error::corrupt(format!("signal {}: {rule}", signal.id)))?;
+            self.verify_row(row, &signal, &company, &mut expected)?;
         }
         self.verify_postings(expected)
     }
@@ -53,7 +52,7 @@ impl Segment {
         of: impl Display,
     ) -> Result<()> {
         let mut read = RecordWriter::default();
-        let read = read.encode(&stored, self.symbols(), None)?;
+        let read = read.encode(&stored, self.symbols()?, None)?;
         ensure(
             read == expected.finish(None),
             &format!("{of}: its record is written otherwise"),
@@ -68,43 +67,45 @@ impl Segment {
         let rule =
             |holds, rule: &str| ensure(holds, &format!("company {:?}: {rule}", company.slug));
         rule(
-            self.company_keys().slug(number) == company.slug,
+            self.company_keys()?.slug(number) == company.slug,
             "its slug is another",
         )?;
         rule(
-            self.company_name(number) == company.name,
+            self.company_name(number)? == company.name,
             "its name is another",
         )?;
         rule(
-            self.company_keys().name_key(number) == text::fold_value(&company.name),
+            self.company_keys()?.name_key(number) == text::fold_value(&company.name),
             "it is found by another name",
         )?;
-        let expected = match self.company_rows(number) {
+        let rows = self.company_rows(number)?;
+        let expected = match rows {
             [] => Vec::new(),
-            _ => self.stream_of(TextField::Name, &company.name),
+            _ => self.stream_of(TextField::Name, &company.name)?,
         };
-        let stream = self.tokens(TextField::Name).get(number.index());
+        let streams = self.tokens(TextField::Name)?;
+        let stream = streams.get(number.index());
         rule(expected == stream, "its name's terms are others")?;
-        let listed = self
-            .company_rows(number)
-            .iter()
-            .all(|&row| self.company_of(row) == number);
+        let companies = self.company_column()?;
+        let company_of = |row: Row| CompanyNumber::of_code(companies.get(row));
+        let listed = rows.iter().all(|&row| company_of(row) == number);
         rule(listed, "it lists a row of another company")
     }
 
     /// Checks that a company with rows is in the posting of each of its values.
-    fn expect_company(&self, number: CompanyNumber, expected: &mut ExpectedPostings) {
-        let Some(&row) = self.company_rows(number).first() else {
-            return;
+    fn expect_company(&self, number: CompanyNumber, expected: &mut ExpectedPostings) -> Result<()> {
+        let Some(&row) = self.company_rows(number)?.first() else {
+            return Ok(());
         };
         for facet in Facet::OF_COMPANY {
             let view = self.facet(facet);
-            let value = self.facet_column(facet).get(row).checked_sub(1);
+            let value = self.facet_column(facet)?.get(row).checked_sub(1);
             let posting = value.map(|value| view.posting(value as usize));
             if let Some(posting) = posting.and_then(|rows| self.company_posting(facet, rows)) {
                 expected.add(posting, number.0);
             }
         }
+        Ok(())
     }
 
     fn verify_row(
@@ -113,32 +114,34 @@ impl Segment {
         signal: &Signal<'_>,
         company: &Company<'_>,
         expected: &mut ExpectedPostings,
-    ) -> Result<(), String> {
+    ) -> Result<()> {
+        let wrong = |rule: &str| Error::corrupt(format!("signal {}: {rule}", signal.id));
         for facet in Facet::ALL {
             let view = self.facet(facet);
-            let code = self.facet_column(facet).get(row);
+            let code = self.facet_column(facet)?.get(row);
             let value = code.checked_sub(1).map(|value| value as usize);
             let label = facet.label(signal, company);
             if value.map(|value| view.labels.get(value)) != label.as_deref() {
-                return Err(format!("the column of {facet:?} has another value"));
+                return Err(wrong(&format!("the column of {facet:?} has another value")));
             }
             if let Some(value) = value {
                 expected.add(view.posting(value), row.0);
             }
         }
-        let day = self.day_column().column.get(row).checked_sub(1);
-        if day.map(|index| self.days()[index as usize]) != signal.date.map(day_number) {
-            return Err("the column of days has another date".into());
+        let (day, days) = (self.day_column()?.column.get(row), self.days()?);
+        let day = day.checked_sub(1);
+        if day.map(|index| days[index as usize]) != signal.date.map(day_number) {
+            return Err(wrong("the column of days has another date"));
         }
-        let amount = self.amount_column().column.get(row).checked_sub(1);
+        let (amount, amounts) = (self.amount_column()?.column.get(row), self.amounts()?);
+        let amount = amount.checked_sub(1);
         let recorded = signal.funding.as_ref().and_then(|funding| funding.amount);
-        if amount.map(|index| self.amounts()[index as usize]) != recorded {
-            return Err("the column of amounts has another amount".into());
+        if amount.map(|index| amounts[index as usize]) != recorded {
+            return Err(wrong("the column of amounts has another amount"));
         }
-        if self.stream_of(TextField::Title, &signal.title)
-            != self.tokens(TextField::Title).get(row.index())
-        {
-            return Err("the title's terms are others".into());
+        let streams = self.tokens(TextField::Title)?;
+        if self.stream_of(TextField::Title, &signal.title)? != streams.get(row.index()) {
+            return Err(wrong("the title's terms are others"));
         }
         for (field, text) in [
             (TextField::Title, &signal.title),
@@ -146,44 +149,48 @@ impl Segment {
         ] {
             for term in text::terms(text) {
                 let (posting, _) = self
-                    .term(field, &term)
-                    .ok_or("a term is not in the dictionary")?;
+                    .term(field, &term)?
+                    .ok_or_else(|| wrong("a term is not in the dictionary"))?;
                 expected.add(posting, row.0);
             }
         }
-        self.verify_pairs(row, &signal.title, expected)
+        let has_all_pairs = self.expect_pairs(row, &signal.title, expected)?;
+        has_all_pairs
+            .then_some(())
+            .ok_or_else(|| wrong("a pair of words has no posting"))
     }
 
-    /// Checks the pairs of a title's frequent words.
-    fn verify_pairs(
-        &self,
-        row: Row,
-        title: &str,
-        expected: &mut ExpectedPostings,
-    ) -> Result<(), String> {
-        let frequent = |term: &String| {
-            let (posting, number) = self.term(TextField::Title, term)?;
-            let rows = u64::from(self.cardinality(posting));
-            is_frequent(rows, self.row_count()).then_some(number)
-        };
-        for words in text::terms(title).windows(2) {
-            if let (Some(first), Some(second)) = (frequent(&words[0]), frequent(&words[1])) {
-                let pair = self.title_pair(first, second);
-                expected.add(pair.ok_or("a pair of words has no posting")?, row.0);
+    /// Expects the row in the posting of each pair of the title's frequent words. Returns whether each pair has one.
+    fn expect_pairs(&self, row: Row, title: &str, expected: &mut ExpectedPostings) -> Result<bool> {
+        let (entries, stored) = (self.posting_entries()?, self.title_pairs()?);
+        let mut frequent = Vec::new();
+        for term in text::terms(title) {
+            let term = self.term(TextField::Title, &term)?;
+            frequent.push(term.and_then(|(posting, number)| {
+                let rows = u64::from(entries.cardinality(posting));
+                is_frequent(rows, self.row_count()).then_some(number)
+            }));
+        }
+        for words in frequent.windows(2) {
+            if let [Some(first), Some(second)] = *words {
+                let Some(pair) = stored.find(first, second) else {
+                    return Ok(false);
+                };
+                expected.add(pair, row.0);
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The expected token stream of a text.
-    fn stream_of(&self, field: TextField, text: &str) -> Vec<u8> {
+    fn stream_of(&self, field: TextField, text: &str) -> Result<Vec<u8>> {
+        let keys = self.text(field)?.keys;
         let mut stream = Vec::new();
         text::analyze(text, |term| {
-            let unknown = TermNumber(u32::MAX);
-            let number = self.term(field, term).map_or(unknown, |(_, number)| number);
-            tokens::push(&mut stream, number);
+            let number = keys.find(term).map_or(u32::MAX, |number| number as u32);
+            tokens::push(&mut stream, TermNumber(number));
         });
-        stream
+        Ok(stream)
     }
 
     fn verify_postings(&self, expected: ExpectedPostings) -> Result<()> {
@@ -193,7 +200,7 @@ impl Segment {
             "there is a posting that no record asks for",
         )?;
         for (id, rows) in expected.0 {
-            let stored = self.posting(id).rows().map(|row| row.0);
+            let stored = self.posting(id)?.rows().map(|row| row.0);
             ensure(
                 stored.eq(rows),
                 &format!("posting {} has other rows than the records", id.0),
@@ -205,8 +212,8 @@ impl Segment {
 
     fn verify_block_ranges(&self, field: Field) -> Result<()> {
         let ordered = match field {
-            Field::Date => self.day_column(),
-            _ => self.amount_column(),
+            Field::Date => self.day_column()?,
+            _ => self.amount_column()?,
         };
         let codes: Vec<u32> = self.rows().map(|row| ordered.column.get(row)).collect();
         let ranges = crate::encoding::zone_map::block_zones(&codes);

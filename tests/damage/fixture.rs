@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use signaldex::synthetic::Corpus;
 use signaldex::{
-    Change, Error, Facets, Filter, Index, IndexBuilder, Position, Query, Result, SignalId,
-    Snapshot, catch_damage,
+    Change, Error, Facets, Filter, Index, IndexBuilder, Position, Query, Result, SignalId, Snapshot,
 };
 use tempfile::TempDir;
 use time::Date;
@@ -113,12 +112,12 @@ impl Whole {
 fn answers(directory: &Path, today: Date) -> Result<Answers> {
     let index = Index::open(directory)?;
     let snapshot = index.snapshot();
-    catch_damage(|| ask(&snapshot, today))?
+    ask(&snapshot, today)
 }
 
 fn ask(snapshot: &Snapshot, today: Date) -> Result<Answers> {
     let queries = QUERIES.map(|text| Query::from_query_string(text).expect("a valid query"));
-    let page = |query: &Query| snapshot.search(query, today).ids().collect();
+    let page = |query: &Query| Ok(snapshot.search(query, today)?.ids().collect());
     let filters = || queries.iter().map(Query::filter);
     let mut record_bytes = 0;
     for found in snapshot.scan() {
@@ -131,13 +130,13 @@ fn ask(snapshot: &Snapshot, today: Date) -> Result<Answers> {
     let changes = changes.expect("a position of every index");
     let changes: Vec<Change<'_>> = changes.collect::<Result<_>>()?;
     Ok(Answers {
-        pages: queries.iter().map(page).collect(),
+        pages: queries.iter().map(page).collect::<Result<_>>()?,
         counts: filters()
             .map(|filter| snapshot.count(filter, today))
-            .collect(),
+            .collect::<Result<_>>()?,
         facets: filters()
             .map(|filter| snapshot.facets(filter, today))
-            .collect(),
+            .collect::<Result<_>>()?,
         companies: snapshot.scan_companies().collect::<Result<Vec<_>>>()?.len(),
         record_bytes,
         changes: changes.len(),

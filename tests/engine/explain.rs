@@ -41,9 +41,11 @@ fn compare(index: &Index, today: Date, queries: usize, seed: u64) -> usize {
 }
 
 fn compare_one(snapshot: &Snapshot, query: &Query, today: Date, context: &str) -> u64 {
-    let explained = snapshot.explain(query, today);
-    let page = snapshot.search(query, today);
-    let count = snapshot.count(query.filter(), today);
+    let explained = snapshot.explain(query, today).expect("a whole index");
+    let page = snapshot.search(query, today).expect("a whole index");
+    let count = snapshot
+        .count(query.filter(), today)
+        .expect("a whole index");
     assert_eq!(explained.page_length, page.len(), "{context}");
     assert_eq!(explained.matches, count, "{context}");
     let of_segments = explained.segments.iter().map(|segment| segment.matches);
@@ -144,8 +146,12 @@ fn every_step_that_excludes_says_that_it_drops_rows() {
         &format!("ids={}&exclude=series", ids.join(",")),
     ] {
         let query = Query::from_query_string(text).expect("a valid query");
-        let explained =
-            [&small, &large].map(|index| index.snapshot().explain(&query, corpus.as_of()));
+        let explained = [&small, &large].map(|index| {
+            index
+                .snapshot()
+                .explain(&query, corpus.as_of())
+                .expect("a whole index")
+        });
         let segments = explained.iter().flat_map(|explained| &explained.segments);
         let runs = segments.flat_map(|segment| segment.page.iter().chain([&segment.count]));
         for run in runs {
@@ -199,7 +205,7 @@ fn segmented(folder: &Path, corpus: &Corpus) -> Index {
             writer.upsert_signal(&signal).expect("a valid signal");
         }
         for signal in corpus.signals().skip(commit).step_by(11).take(50) {
-            writer.delete_signal(signal.id);
+            writer.delete_signal(signal.id).expect("a whole index");
         }
         writer.commit().expect("a disk with room");
     }

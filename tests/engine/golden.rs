@@ -195,7 +195,10 @@ fn every_error_of_every_parameter_is_as_recorded() {
 fn first_cursor() -> String {
     let index = signaldex::sample::index().expect("the sample is valid");
     let query = Query::from_query_string("all=series").expect("a valid query");
-    let page = index.snapshot().search(&query, signaldex::sample::AS_OF);
+    let page = index
+        .snapshot()
+        .search(&query, signaldex::sample::AS_OF)
+        .expect("a whole index");
     page.next_cursor()
         .expect("there is more than a page")
         .to_string()
@@ -344,8 +347,10 @@ fn answers_on_the_sample_are_as_recorded() {
     for query in QUERIES {
         let parsed = Query::from_query_string(query).expect("a valid query");
         let today = signaldex::sample::AS_OF;
-        let page = snapshot.search(&parsed, today);
-        let count = snapshot.count(parsed.filter(), today);
+        let page = snapshot.search(&parsed, today).expect("a whole index");
+        let count = snapshot
+            .count(parsed.filter(), today)
+            .expect("a whole index");
         let ids: Vec<String> = page.ids().map(|id| id.to_string()).collect();
         let next = page
             .next_cursor()
@@ -368,7 +373,9 @@ fn plans_on_the_sample_are_as_recorded() {
     let mut text = String::new();
     for query in QUERIES {
         let parsed = Query::from_query_string(query).expect("a valid query");
-        let explained = snapshot.explain(&parsed, signaldex::sample::AS_OF);
+        let explained = snapshot
+            .explain(&parsed, signaldex::sample::AS_OF)
+            .expect("a whole index");
         text += &format!("{query}\n{}", plan(&explained));
     }
     compare_with_golden("plans.txt", &text);

@@ -19,8 +19,8 @@ query: signal text
 kernels:
 encoding: error kernels
 segment: digest encoding error kernels query signal text
-plan: encoding kernels query segment signal
-exec: encoding kernels plan query segment signal
+plan: encoding error kernels query segment signal
+exec: encoding error kernels plan query segment signal
 index: digest encoding error exec plan query segment signal
 saved: error index query signal text
 json: error index query segment signal text

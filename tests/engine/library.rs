@@ -108,7 +108,7 @@ fn a_page_of_the_library_has_up_to_100_000_signals() {
     let index = corpus();
     let snapshot = index.snapshot();
     let query = Query::builder().limit(100_000).build().expect("a query");
-    let page = snapshot.search(&query, TODAY);
+    let page = snapshot.search(&query, TODAY).expect("a page");
     assert_eq!(page.len() as u64, snapshot.signal_count());
     assert_eq!(query.to_string().parse(), Ok(query));
     let refused = Query::builder().limit(100_001).build();
@@ -138,19 +138,28 @@ fn the_limits_of_the_http_api_are_not_those_of_the_library() {
         .ids(ids.iter().copied())
         .build()
         .expect("a query");
-    assert_eq!(snapshot.count(query.filter(), TODAY), 300);
+    assert_eq!(
+        snapshot
+            .count(query.filter(), TODAY)
+            .expect("a whole index"),
+        300
+    );
 }
 
 #[test]
 fn pages_follow_each_other_by_their_cursors() {
     let snapshot = corpus().snapshot();
-    let mut page = snapshot.search(&Query::builder().build().expect("a query"), TODAY);
+    let mut page = snapshot
+        .search(&Query::builder().build().expect("a query"), TODAY)
+        .expect("a whole index");
     let mut seen = page.len();
     while let Some(cursor) = page.next_cursor() {
         let by_value = Query::builder().after(cursor).build();
         let by_text = Query::builder().cursor(cursor.to_string().as_str()).build();
         assert_eq!(by_value, by_text);
-        page = snapshot.search(&by_value.expect("a query"), TODAY);
+        page = snapshot
+            .search(&by_value.expect("a query"), TODAY)
+            .expect("a whole index");
         seen += page.len();
     }
     assert_eq!(seen, 300);
@@ -203,13 +212,19 @@ fn values_are_serialised_and_read_back() {
     round_trip(&query);
     round_trip(query.filter());
     let all = Query::builder().limit(7).order(Order::OldestFirst).build();
-    let page = snapshot.search(&all.expect("a query"), TODAY);
+    let page = snapshot
+        .search(&all.expect("a query"), TODAY)
+        .expect("a whole index");
     let items = snapshot.records(&page).expect("whole");
     let items: Vec<Item<'static>> = items.into_iter().map(Item::into_owned).collect();
     round_trip(&items);
     round_trip(page.next_cursor().expect("a second page"));
-    round_trip(&snapshot.facets(&Filter::default(), TODAY));
-    round_trip(&snapshot.statistics());
+    round_trip(
+        &snapshot
+            .facets(&Filter::default(), TODAY)
+            .expect("a whole index"),
+    );
+    round_trip(&snapshot.statistics().expect("a whole index"));
     round_trip(&Order::OldestFirst);
     round_trip(&Facet::ALL);
     let company = snapshot

@@ -35,7 +35,10 @@ impl Fixture {
 
     fn count(&self, text: &str) -> u64 {
         let filter = Filter::from_query_string(text).expect("a valid filter");
-        self.index.snapshot().count(&filter, self.today)
+        self.index
+            .snapshot()
+            .count(&filter, self.today)
+            .expect("a whole index")
     }
 
     /// All matches of a query, page by page.
@@ -52,7 +55,11 @@ impl Fixture {
                 None => builder.build(),
             };
             let query = query.expect("a valid query");
-            let page = self.index.snapshot().search(&query, self.today);
+            let page = self
+                .index
+                .snapshot()
+                .search(&query, self.today)
+                .expect("a whole index");
             ids.extend(page.ids());
             assert!(
                 ids.len() <= self.oracle.records.len(),
@@ -99,7 +106,7 @@ proptest! {
         let text = FIXTURE.questions(seed).filter();
         let Ok(filter) = Filter::from_query_string(&text) else { return Ok(()) };
         let snapshot = FIXTURE.index.snapshot();
-        let facets = snapshot.facets(&filter, FIXTURE.today);
+        let facets = snapshot.facets(&filter, FIXTURE.today).expect("a whole index");
         for (facet, parameter) in [
             (Facet::Category, "categories"),
             (Facet::Country, "country"),
@@ -123,7 +130,7 @@ proptest! {
         let text = questions.filter();
         let Ok(filter) = Filter::from_query_string(&text) else { return Ok(()) };
         let snapshot = FIXTURE.index.snapshot();
-        if snapshot.count(&filter, FIXTURE.today) > 3_000 {
+        if snapshot.count(&filter, FIXTURE.today).expect("a whole index") > 3_000 {
             return Ok(());
         }
         let mut newest = FIXTURE.walk(&text, Order::NewestFirst, limit);

@@ -221,7 +221,9 @@ fn folded_text_is_read_back_though_it_is_longer_than_may_be_typed() {
 fn a_cursor_is_read_back_with_its_query() {
     let query = Query::from_query_string("country=germany&limit=7").expect("a query");
     let snapshot = signaldex::sample::index().expect("the sample").snapshot();
-    let page = snapshot.search(&query, date!(2026 - 06 - 30));
+    let page = snapshot
+        .search(&query, date!(2026 - 06 - 30))
+        .expect("a whole index");
     let next = query
         .into_builder()
         .after(page.next_cursor().expect("a second page"));
@@ -380,8 +382,12 @@ fn values_fold_as_titles_do() -> Result<(), Box<dyn std::error::Error>> {
     ] {
         let filter = Filter::from_query_string(text)?;
         assert!(filter.matches(&signal, &company, today), "{text}");
-        assert_eq!(snapshot.count(&filter, today), 1, "{text}");
-        let facets = snapshot.facets(&filter, today);
+        assert_eq!(
+            snapshot.count(&filter, today).expect("a whole index"),
+            1,
+            "{text}"
+        );
+        let facets = snapshot.facets(&filter, today).expect("a whole index");
         assert_eq!(
             facets.values(Facet::Category)[0].label(),
             "Funding",
@@ -389,7 +395,9 @@ fn values_fold_as_titles_do() -> Result<(), Box<dyn std::error::Error>> {
         );
     }
     assert_eq!(
-        snapshot.count(&Filter::from_query_string("companies=CACAO")?, today),
+        snapshot
+            .count(&Filter::from_query_string("companies=CACAO")?, today)
+            .expect("a whole index"),
         0,
         "slugs are exact"
     );

@@ -199,7 +199,7 @@ fn what_has_changed_is_matched_as_a_scan_would() {
         for _ in 0..random.below(5) {
             let id = random.pick(&records).0.id;
             upserted.remove(&id);
-            writer.delete_signal(id);
+            writer.delete_signal(id).expect("a whole index");
         }
         writer.commit().expect("committed");
         drop(writer);
@@ -331,7 +331,10 @@ fn the_command_line_prints_matches_and_the_next_position() {
     for (name, query) in queries {
         let filter = Filter::from_query_string(query).expect("valid");
         let found = printed.iter().filter(|line| line["search"] == name);
-        let count = index.snapshot().count(&filter, TODAY);
+        let count = index
+            .snapshot()
+            .count(&filter, TODAY)
+            .expect("a whole index");
         assert_eq!(found.clone().count() as u64, count, "{name}");
         assert!(
             found

@@ -45,7 +45,7 @@ fn write(directory: &Path) -> signaldex::Result<()> {
         writer.upsert_signal(&signal)?;
     }
     for signal in corpus.signals().skip(30).step_by(60) {
-        writer.delete_signal(signal.id);
+        writer.delete_signal(signal.id).expect("a whole index");
     }
     writer.commit().map(drop)
 }
@@ -63,8 +63,10 @@ fn described(snapshot: &Snapshot) -> String {
         "days=90",
     ] {
         let parsed = Query::from_query_string(query).expect("a valid query");
-        let page = snapshot.search(&parsed, TODAY);
-        let count = snapshot.count(parsed.filter(), TODAY);
+        let page = snapshot.search(&parsed, TODAY).expect("a whole index");
+        let count = snapshot
+            .count(parsed.filter(), TODAY)
+            .expect("a whole index");
         let ids: Vec<u64> = page.ids().map(|id| id.get()).take(12).collect();
         writeln!(text, "{query}: {count}, {ids:?}").expect("memory");
     }
@@ -124,7 +126,7 @@ fn every_format_version_is_opened_read_and_written() {
         let slug = found.expect("a signal");
         let free = (1..)
             .filter_map(SignalId::new)
-            .find(|&id| !index.snapshot().contains(id));
+            .find(|&id| !index.snapshot().contains(id).expect("a whole index"));
         let signal = Signal::new(free.expect("a free id"), slug, "Written by a later release");
         writer.upsert_signal(&signal).expect("a known company");
         writer.commit().expect("a writable directory");

@@ -37,7 +37,7 @@ pub(crate) fn change(directory: &Path, number: u64) {
     let added = signal(SIGNALS + number, "changed");
     writer.upsert_signal(&added).expect("a known company");
     let gone = SignalId::new(number).expect("an id");
-    assert!(writer.delete_signal(gone));
+    assert!(writer.delete_signal(gone).expect("a whole index"));
     writer.commit().expect("committed");
     writer.wait_for_merges();
 }
@@ -48,7 +48,7 @@ pub(crate) fn titles(snapshot: &Snapshot) -> Vec<(u64, String)> {
     let mut titles = Vec::new();
     let mut query = Query::builder().limit(50).build().expect("a valid query");
     loop {
-        let page = snapshot.search(&query, TODAY);
+        let page = snapshot.search(&query, TODAY).expect("a whole index");
         let items = snapshot.records(&page).expect("whole records");
         titles.extend(items.iter().map(title));
         let Some(cursor) = page.next_cursor() else {

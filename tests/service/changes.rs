@@ -36,7 +36,7 @@ pub(crate) fn commit(
     let id_of = |id| SignalId::new(id).expect("an id");
     let mut writer = index.writer().expect("nobody else writes");
     let company = Company::new("acme", "Acme");
-    if !index.snapshot().has_company("acme") {
+    if !index.snapshot().has_company("acme").expect("a whole index") {
         writer.upsert_company(&company).expect("a slug");
     }
     for (id, title) in upserts {
@@ -44,7 +44,7 @@ pub(crate) fn commit(
         writer.upsert_signal(&signal).expect("a known company");
     }
     for &id in deletions {
-        writer.delete_signal(id_of(id));
+        writer.delete_signal(id_of(id)).expect("a whole index");
     }
     writer.commit().expect("committed");
 }

@@ -168,13 +168,17 @@ fn every_parameter_is_served_as_the_library_understands_it() {
                 .replace('"', "%22")
         );
         let wanted = Query::from_query_string(&query).expect("a valid example");
-        let page = snapshot.search(&wanted, sample::AS_OF);
+        let page = snapshot
+            .search(&wanted, sample::AS_OF)
+            .expect("a whole index");
         let expected: Vec<String> = page.ids().map(|id| id.to_string()).collect();
         let answer = fixture.search(&query);
         assert_eq!(answer.status, 200, "{query}");
         assert_eq!(answer.items(), expected, "{query}");
         let count = fixture.search(&format!("{query}&countOnly=true")).json();
-        let expected = snapshot.count(wanted.filter(), sample::AS_OF);
+        let expected = snapshot
+            .count(wanted.filter(), sample::AS_OF)
+            .expect("a whole index");
         assert_eq!(
             count,
             json!({"data": {"items": [], "nextCursor": null, "count": expected}}),

@@ -612,7 +612,7 @@ fn what_is_new_since_a_page_was_shown_is_a_link_away() {
             writer.upsert_signal(&signal).expect("a known company");
         }
         for &number in deleted {
-            writer.delete_signal(id(number));
+            writer.delete_signal(id(number)).expect("a whole index");
         }
         writer.commit().expect("committed");
     };

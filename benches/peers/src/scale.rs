@@ -52,7 +52,7 @@ fn classes(corpus: &Corpus) -> Result<Vec<ClassTimes>> {
 
 /// What the index takes, and opening it in a process of its own.
 fn describe(text: &mut String, corpus: &Corpus, signals: u64) -> Result<()> {
-    let statistics = corpus.snapshot()?.statistics();
+    let statistics = corpus.snapshot()?.statistics()?;
     // Linear frames of fields 20 and 23 are the offsets of records (`docs/format.md`).
     let of_records = |name: &str| {
         let is_offset = name.ends_with("[20]") || name.ends_with("[23]");
@@ -168,8 +168,9 @@ fn answer_for_a_while(snapshot: &Snapshot, queries: &[Query]) -> u64 {
     let (started, mut answered) = (Instant::now(), 0);
     while started.elapsed() < TIME {
         for query in queries {
-            let page = snapshot.search(query, sample::AS_OF);
+            let page = snapshot.search(query, sample::AS_OF).expect("a whole index");
             let count = snapshot.count(query.filter(), sample::AS_OF);
+            let count = count.expect("a whole index");
             std::hint::black_box((page, count));
             answered += 2;
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use signaldex::{Facet, Snapshot, catch_damage};
+use signaldex::{Facet, Result, Snapshot};
 use time::Date;
 
 use crate::changes::{PyChanges, PyPosition, read_position};
@@ -233,7 +233,7 @@ impl PySnapshot {
 
     /// Figures about segments, rows and bytes.
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let figures = py.detach(|| self.0.statistics());
+        let figures = ask(py, || self.0.statistics())?;
         let fields = (
             figures.identity.to_string(),
             figures.generation,
@@ -259,7 +259,7 @@ impl PySnapshot {
 }
 
 /// Asks with the interpreter's lock released; raises ``CorruptIndex`` if the question meets damage.
-fn ask<T: Send>(py: Python<'_>, question: impl FnOnce() -> T + Send) -> PyResult<T> {
-    py.detach(|| catch_damage(question))
+fn ask<T: Send>(py: Python<'_>, question: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    py.detach(question)
         .map_err(|error| errors::of_library(py, &error))
 }

@@ -12,7 +12,7 @@ use self_cell::self_cell;
 use signaldex::query::Order;
 use signaldex::{
     Change, Changes, Company, Filter, Found, Item, MatchedSignal, MatchedSignals, Matches, Page,
-    Pages, Position, PositionError, Query, Result, SavedSearches, SignalId, Snapshot, catch_damage,
+    Pages, Position, PositionError, Query, Result, SavedSearches, SignalId, Snapshot,
 };
 use time::Date;
 
@@ -49,7 +49,7 @@ pub(crate) enum Source<'a> {
     Items(Matches<'a>),
     /// Items again, given as flat dicts.
     Rows(Matches<'a>),
-    Ids(Boxed<'a, SignalId>),
+    Ids(Boxed<'a, Result<SignalId>>),
     Pages(Pages<'a>, Arc<Snapshot>),
     Changes(Changes<'a>),
     Matched(MatchedSignals<'a>),
@@ -74,9 +74,10 @@ impl<'a> Source<'a> {
         match self {
             Source::Items(items) => Some(items.next()?.map(Yielded::Item)),
             Source::Rows(items) => Some(items.next()?.map(Yielded::Row)),
-            Source::Ids(ids) => Some(Ok(Yielded::Id(ids.next()?))),
+            Source::Ids(ids) => Some(ids.next()?.map(Yielded::Id)),
             Source::Pages(pages, snapshot) => {
-                Some(Ok(Yielded::Page(pages.next()?, Arc::clone(snapshot))))
+                let page = pages.next()?;
+                Some(page.map(|page| Yielded::Page(page, Arc::clone(snapshot))))
             }
             Source::Changes(changes) => {
                 let change = changes.next()?;
@@ -149,8 +150,7 @@ impl<'a> Buffered<'a> {
 
     fn fill(&mut self) {
         let source = std::iter::from_fn(|| self.source.next());
-        let filled = catch_damage(|| self.found.extend(source.take(self.step)));
-        self.found.extend(filled.err().map(Err));
+        self.found.extend(source.take(self.step));
         self.step = (self.step * 2).min(STEP_MAX);
     }
 

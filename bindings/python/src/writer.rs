@@ -159,7 +159,7 @@ impl PyWriter {
     /// Deletes a signal and says whether there was one.
     fn delete_signal(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<bool> {
         let id = records::read_id(id)?;
-        self.0.with(py, |writer| writer.delete_signal(id))
+        self.0.try_with(py, |writer| writer.delete_signal(id))
     }
 
     /// Deletes a company and says whether there was one.
@@ -179,12 +179,12 @@ impl PyWriter {
     /// Whether a signal with that id exists, pending changes included.
     fn has_signal(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<bool> {
         let id = records::read_id(id)?;
-        self.0.with(py, |writer| writer.has_signal(id))
+        self.0.try_with(py, |writer| writer.has_signal(id))
     }
 
     /// Whether a company exists, pending changes included.
     fn has_company(&self, py: Python<'_>, slug: &str) -> PyResult<bool> {
-        self.0.with(py, |writer| writer.has_company(slug))
+        self.0.try_with(py, |writer| writer.has_company(slug))
     }
 
     /// Makes all changes since the last commit durable and visible, as one.

@@ -71,7 +71,7 @@ impl Build {
         say(format_args!(
             "{loaded}; {} of {} in {}, {:.1?}",
             signals(snapshot.signal_count()),
-            companies(snapshot.company_count()),
+            companies(snapshot.company_count()?),
             self.out.display(),
             started.elapsed()
         ));

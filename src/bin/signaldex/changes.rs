@@ -53,7 +53,7 @@ impl Changes {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let filter = self.question.filter()?;
         let index = source::open(&self.question.directory)?;
-        query::warn_of_unknown(&index.snapshot(), &filter, self.question.today());
+        query::warn_of_unknown(&index.snapshot(), &filter, self.question.today())?;
         print_batches(
             &index,
             self.since.as_ref(),

@@ -17,7 +17,7 @@ impl Explain {
         let query = self.question.query()?;
         let today = self.question.today();
         let snapshot = source::open(&self.question.directory)?.snapshot();
-        let explanation = snapshot.explain(&query, today);
+        let explanation = snapshot.explain(&query, today)?;
         write!(std::io::stdout().lock(), "{explanation}")?;
         Ok(())
     }

@@ -49,7 +49,6 @@ mod verify;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use signaldex::catch_damage;
 
 #[cfg(feature = "cli")]
 #[global_allocator]
@@ -127,9 +126,7 @@ fn main() -> ExitCode {
     cluster::install_crypto_provider();
     // Wrong usage ends here, with exit status 2.
     let arguments = Arguments::parse_from(query::mark_excluded(std::env::args_os()));
-    let ran = catch_damage(|| run(arguments.command));
-    let outcome = ran.map_err(Failure::from).flatten();
-    let status = match outcome {
+    let status = match run(arguments.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if is_closed_pipe(&*failure) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -142,7 +139,7 @@ fn main() -> ExitCode {
     status
 }
 
-/// Runs a command. Where a question of it meets damage in the index, [`main`] shows that.
+/// Runs a command. [`main`] shows how it failed.
 fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Build(build) => build.run(),

@@ -18,7 +18,7 @@ impl Options {
         let FacetQuery { filter, facets, .. } = self.question.facet_query()?;
         let today = self.question.today();
         let snapshot = source::open(&self.question.directory)?.snapshot();
-        let counts = &snapshot.facets_of(&filter, today, &facets);
+        let counts = &snapshot.facets_of(&filter, today, &facets)?;
         let facets = &facets;
         source::print_answer(FilterOptions { counts, facets })
     }

@@ -142,12 +142,16 @@ fn warn_of_plus(text: &str) {
 }
 
 /// Warns on standard error about values that no signal has, with the most similar existing values.
-pub(crate) fn warn_of_unknown(snapshot: &Snapshot, filter: &Filter, today: Date) {
-    let unknown = snapshot.unknown_values(filter);
+pub(crate) fn warn_of_unknown(
+    snapshot: &Snapshot,
+    filter: &Filter,
+    today: Date,
+) -> signaldex::Result<()> {
+    let unknown = snapshot.unknown_values(filter)?;
     if unknown.is_empty() {
-        return;
+        return Ok(());
     }
-    let facets = snapshot.facets(&Filter::default(), today);
+    let facets = snapshot.facets(&Filter::default(), today)?;
     for value in unknown {
         let facet = Facet::ALL
             .into_iter()
@@ -162,6 +166,7 @@ pub(crate) fn warn_of_unknown(snapshot: &Snapshot, filter: &Filter, today: Date)
             None => say(format_args!("note: {value}")),
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]

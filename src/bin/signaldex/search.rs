@@ -60,9 +60,9 @@ impl Search {
         let query = self.question.query()?;
         let today = self.question.today();
         let snapshot = source::open(&self.question.directory)?.snapshot();
-        query::warn_of_unknown(&snapshot, query.filter(), today);
+        query::warn_of_unknown(&snapshot, query.filter(), today)?;
         if query.count_only() {
-            let count = snapshot.count(query.filter(), today);
+            let count = snapshot.count(query.filter(), today)?;
             let data = SearchData {
                 items: &[],
                 next_cursor: None,
@@ -70,10 +70,10 @@ impl Search {
             };
             return source::print_answer(data);
         }
-        let page = snapshot.search(&query, today);
+        let page = snapshot.search(&query, today)?;
         let items = snapshot.records(&page)?;
         if self.table || self.format == Format::Table {
-            let total = snapshot.count(query.filter(), today);
+            let total = snapshot.count(query.filter(), today)?;
             let next = page.next_cursor().map(|next| self.next_command(next));
             return table::print(&items, total, query.filter(), next.as_deref());
         }
@@ -200,7 +200,7 @@ impl Export {
         let filter = self.question.filter()?;
         let today = self.question.today();
         let snapshot = source::open(&self.question.directory)?.snapshot();
-        query::warn_of_unknown(&snapshot, &filter, today);
+        query::warn_of_unknown(&snapshot, &filter, today)?;
         match &self.out {
             Some(path) => {
                 let file = File::create(path)

@@ -21,7 +21,7 @@ pub(crate) struct Stats {
 impl Stats {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let snapshot = source::open(&self.directory)?.snapshot();
-        let figures = snapshot.statistics();
+        let figures = snapshot.statistics()?;
         let mut shown = json!({
             "index": figures.identity.to_string(),
             "generation": figures.generation,

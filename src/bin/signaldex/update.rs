@@ -57,7 +57,7 @@ impl Update {
             let id: SignalId = line
                 .parse()
                 .map_err(|error| format!("{}:{number}: {error}", path.display()))?;
-            writer.delete_signal(id);
+            writer.delete_signal(id)?;
         }
         let on_signals = if self.with_signals {
             CompanyDeletion::Cascade

@@ -38,9 +38,9 @@ impl Verify {
 impl Compact {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let index = Index::open(&self.directory)?;
-        let before = index.snapshot().statistics();
+        let before = index.snapshot().statistics()?;
         index.writer()?.compact()?;
-        let after = index.snapshot().statistics();
+        let after = index.snapshot().statistics()?;
         say(format_args!(
             "{} of {} bytes before, {} of {} bytes now",
             counted(before.segments, "segment", "segments"),

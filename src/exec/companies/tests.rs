@@ -47,7 +47,7 @@ proptest! {
         let segment = segment(&companies, &signals);
         segment.verify().unwrap();
         let set = |facet: Facet, key: &str| -> SmallVec<[PostingId; 4]> {
-            let postings = segment.facet_postings(facet, &key.to_lowercase());
+            let postings = segment.facet_postings(facet, &key.to_lowercase()).unwrap();
             postings.map(|posting| segment.company_posting(facet, posting).unwrap()).collect()
         };
         let countries = wanted.0.iter().flat_map(|&country| set(Facet::Country, COUNTRIES[country]));
@@ -57,7 +57,7 @@ proptest! {
             wanted.0.contains(&country) && industry == wanted.1
         };
         let expected: Vec<u32> = (0..signals.len() as u32).filter(is_meant).collect();
-        let found = rows_of_companies(&segment, &sets, most);
+        let found = rows_of_companies(&segment, &sets, most).unwrap();
         prop_assert_eq!(found.is_some(), expected.len() <= most);
         let found = found.map(|rows| narrowed(&rows, &(0..u32::MAX), &[], &mut Unobserved));
         prop_assert!(found.is_none_or(|found| found == expected));

@@ -50,7 +50,6 @@ use self::session::Sessions;
 use super::admin_host;
 use super::server::{metrics_routes, serve_routes};
 use super::service::Service;
-use crate::catch_damage;
 
 /// Settings of the dashboard.
 #[derive(Clone, Debug)]
@@ -148,9 +147,9 @@ pub async fn serve_admin(listener: TcpListener, admin: Admin) {
 fn page(make: PageMaker) -> impl Fn(State<Admin>, Extension<Arc<Visit>>) -> PageFuture + Clone {
     move |State(admin), Extension(visit)| {
         Box::pin(async move {
-            let make = move || catch_damage(|| make(&admin, &visit));
+            let make = move || make(&admin, &visit);
             let made = tokio::task::spawn_blocking(make).await;
-            made.map_err(Failed::from)?.map_err(Failed::from).flatten()
+            made.map_err(Failed::from)?
         })
     }
 }

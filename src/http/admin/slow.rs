@@ -86,6 +86,6 @@ fn plan(admin: &Admin, query: &SlowQuery) -> Result<Option<Plan>, crate::Error> 
     let Some(index) = service.corpus.index() else {
         return Ok(None);
     };
-    let explanation = index.snapshot().explain(&query, service.today());
+    let explanation = index.snapshot().explain(&query, service.today())?;
     Ok(Some(Plan::of(&explanation)))
 }

@@ -67,10 +67,10 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
     let page = Page {
         layout: PageLayout::of(visit, "Storage"),
         facts: match index {
-            Some(index) => index_facts(admin, index),
+            Some(index) => index_facts(admin, index)?,
             None => cluster_facts(admin),
         },
-        sections: index.map(sections).unwrap_or_default(),
+        sections: index.map(sections).transpose()?.unwrap_or_default(),
         more_shards: cluster.shards.len().saturating_sub(SHARDS_MAX),
         nodes: node_lines(&cluster),
         shards: shard_lines(&cluster),
@@ -78,8 +78,8 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
     layout::render(StatusCode::OK, &page)
 }
 
-fn index_facts(admin: &Admin, index: &Index) -> Vec<Fact> {
-    let statistics = index.snapshot().statistics();
+fn index_facts(admin: &Admin, index: &Index) -> Result<Vec<Fact>, crate::Error> {
+    let statistics = index.snapshot().statistics()?;
     let deleted = match statistics.deleted_rows {
         0 => String::new(),
         rows => format!("{} deleted rows still stored", figures::grouped(rows)),
@@ -89,7 +89,7 @@ fn index_facts(admin: &Admin, index: &Index) -> Vec<Fact> {
         None => ("at startup".to_owned(), "in-memory index"),
     };
     let bytes = format!("{} bytes", figures::grouped(statistics.bytes));
-    vec![
+    Ok(vec![
         Fact::new("Signals", figures::grouped(statistics.signals), deleted),
         Fact::new("Companies", figures::grouped(statistics.companies), ""),
         Fact::new("Segments", figures::grouped(statistics.segments), ""),
@@ -97,7 +97,7 @@ fn index_facts(admin: &Admin, index: &Index) -> Vec<Fact> {
         Fact::new("Size", figures::bytes(statistics.bytes), bytes),
         Fact::new("Last commit", changed, change),
         today(admin),
-    ]
+    ])
 }
 
 /// What a node knows of a corpus that it has only a part of.
@@ -179,9 +179,9 @@ fn today(admin: &Admin) -> Fact {
 }
 
 /// Sections by kind: those of single fields, such as `Codes[3]`, are added up.
-fn sections(index: &Index) -> Vec<Section> {
+fn sections(index: &Index) -> Result<Vec<Section>, crate::Error> {
     let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
-    for (name, bytes) in index.snapshot().statistics().sections {
+    for (name, bytes) in index.snapshot().statistics()?.sections {
         let kind = name.split('[').next().unwrap_or_default().to_owned();
         *kinds.entry(kind).or_default() += bytes;
     }
@@ -198,5 +198,5 @@ fn sections(index: &Index) -> Vec<Section> {
         size: figures::bytes(bytes),
         share: bytes.saturating_mul(100).div_ceil(largest),
     };
-    kinds.into_iter().map(section).collect()
+    Ok(kinds.into_iter().map(section).collect())
 }

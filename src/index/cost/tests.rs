@@ -16,7 +16,9 @@ fn snapshot() -> std::sync::Arc<Snapshot> {
 fn cost(query: &str, cheap: Cost) -> Cost {
     let filter = Filter::from_query_string(query).expect("a filter");
     let today = time::macros::date!(2026 - 11 - 22);
-    snapshot().cost(&filter, today, cheap)
+    snapshot()
+        .cost(&filter, today, cheap)
+        .expect("a whole index")
 }
 
 #[test]
@@ -45,12 +47,18 @@ fn facets_cost_a_run_for_each_filter_of_their_own() {
     let today = time::macros::date!(2026 - 11 - 22);
     let facets = |query: &str| {
         let filter = Filter::from_query_string(query).expect("a filter");
-        snapshot().facets_cost(&filter, &Facet::ALL, today, 0)
+        snapshot()
+            .facets_cost(&filter, &Facet::ALL, today, 0)
+            .expect("a whole index")
     };
     assert_eq!(facets(""), 0, "stored counts");
     assert!(facets("any=%22a+b+c%22") >= ROWS);
     assert!(facets("q=a") > facets("q=rare"));
     let filter = Filter::from_query_string("q=a").expect("a filter");
-    let of = |asked: &[Facet]| snapshot().facets_cost(&filter, asked, today, 0);
+    let of = |asked: &[Facet]| {
+        snapshot()
+            .facets_cost(&filter, asked, today, 0)
+            .expect("a whole index")
+    };
     assert!(of(&[Facet::Size]) < of(&[Facet::Size, Facet::Category]));
 }

@@ -17,7 +17,7 @@ fn index() -> (Index, Writer) {
     }
     writer.commit().expect("memory");
     writer.wait_for_merges();
-    writer.delete_signal(SignalId::MIN);
+    writer.delete_signal(SignalId::MIN).expect("a whole index");
     (index, writer)
 }
 
@@ -27,7 +27,7 @@ fn figures_are_shown_on_one_line_and_contents_are_not() {
     let snapshot = index.snapshot();
     let today = time::macros::date!(2026 - 06 - 30);
     let query = Query::from_query_string("q=secret&limit=2").expect("a query");
-    let page = snapshot.search(&query, today);
+    let page = snapshot.search(&query, today).expect("a whole index");
     let matches = snapshot.matches(&Filter::default(), today, crate::query::Order::NewestFirst);
     let bytes = snapshot.file_bytes();
     let figures = |name| {

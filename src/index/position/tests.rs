@@ -67,17 +67,17 @@ proptest! {
         } else {
             Ok(Since { offset: ChangeOffset { commit, id: 5 }, held_since })
         };
-        prop_assert_eq!(position.in_index(index_id(7), history, &chain), expected);
-        let of_other = position.in_index(index_id(8), history, &chain);
+        prop_assert_eq!(position.in_index(index_id(7), history, &chain).expect("no file"), expected);
+        let of_other = position.in_index(index_id(8), history, &chain).expect("no file");
         prop_assert_eq!(of_other, Err(PositionError::OtherIndex));
         let other = Chain::of_digests(digest(1000), vec![digest(1001); last as usize]);
-        let elsewhere = position.in_index(index_id(7), history, &other);
+        let elsewhere = position.in_index(index_id(7), history, &other).expect("no file");
         prop_assert_eq!(elsewhere.is_ok(), false);
         if expected.is_ok() {
             prop_assert_eq!(elsewhere, Err(PositionError::Diverged));
         }
         let start = Since { offset: ChangeOffset { commit: 0, id: 0 }, held_since: last };
-        prop_assert_eq!(Position::START.in_index(index_id(7), history, &other), Ok(start));
+        prop_assert_eq!(Position::START.in_index(index_id(7), history, &other).expect("no file"), Ok(start));
     }
 }
 

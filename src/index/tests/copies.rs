@@ -141,7 +141,7 @@ impl Follower {
             self.position = changes.position();
             self.known.clone_from(known);
             self.commits = followed.commits.to_vec();
-            self.is_whole = !changes.has_more();
+            self.is_whole = !changes.has_more().expect("a whole index");
             if self.is_whole {
                 assert_eq!(changes.position(), snapshot.position());
                 return Ok(());

@@ -31,7 +31,7 @@ fn change(writer: &mut Writer, random: &mut Random) {
             .expect("a known company");
     }
     let id = SignalId::new(1 + random.below(60)).expect("a small number");
-    writer.delete_signal(id);
+    writer.delete_signal(id).expect("a whole index");
 }
 
 fn held(index: &Index) -> Model {
@@ -118,7 +118,8 @@ fn a_compaction_changes_nothing_wherever_it_is_cut_off() {
     let index = empty_index(&disk);
     let mut writer = large_and_small(&index, 1_100, 10);
     let id = index.snapshot().segments[0].segment.id(Row(5));
-    writer.delete_signal(id);
+    let id = id.expect("a whole index");
+    writer.delete_signal(id).expect("a whole index");
     writer.commit().expect("the disk is whole");
     writer.wait_for_merges();
     let held = held(&index);

@@ -194,7 +194,12 @@ fn what_no_segment_can_hold_is_refused_before_the_commit() {
     assert!(writer.upsert_company(&company).unwrap_err().is_invalid());
     // What was accepted before is committed as if nothing had been refused.
     writer.commit().expect("the disk is whole");
-    assert!(index.snapshot().has_company(&company.slug));
+    assert!(
+        index
+            .snapshot()
+            .has_company(&company.slug)
+            .expect("a whole index")
+    );
 }
 
 /// Faults of a disk that fills up at an operation, for that operation alone or from it on.

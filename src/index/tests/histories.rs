@@ -244,7 +244,7 @@ impl History {
 
     fn delete_signal(&mut self, context: &str) {
         let id = SignalId::new(1 + self.random.below(60)).expect("a small number");
-        let deleted = self.both(context, |writer| Ok(writer.delete_signal(id)));
+        let deleted = self.both(context, |writer| writer.delete_signal(id));
         let existed = deleted.expect("it is only noted");
         assert_eq!(
             existed,
@@ -352,7 +352,11 @@ impl History {
         self.both(context, Writer::compact)
             .unwrap_or_else(|error| panic!("{context}: {error}"));
         for subject in [&self.stored, &self.in_memory] {
-            let statistics = subject.index.snapshot().statistics();
+            let statistics = subject
+                .index
+                .snapshot()
+                .statistics()
+                .expect("a whole index");
             assert!(statistics.segments <= 1, "{context}");
         }
         self.check(context);

@@ -48,7 +48,7 @@ fn swap(from: &Path, to: &Path) {
 fn titles(index: &Index) -> Vec<String> {
     let snapshot = index.snapshot();
     let query = Query::from_query_string("").expect("a valid query");
-    let page = snapshot.search(&query, TODAY);
+    let page = snapshot.search(&query, TODAY).expect("a whole index");
     let items = snapshot.records(&page).expect("whole records");
     let titles = items.iter().map(|item| item.signal.title.to_string());
     titles.collect()
@@ -79,7 +79,7 @@ fn a_rebuilt_directory_is_never_mixed_with_the_one_before() {
     let index = Index::open(old.path()).expect("a whole index");
     let whole = Index::open(new.path()).expect("a whole index");
     let mut writer = whole.writer().expect("nobody else writes");
-    writer.delete_signal(SignalId::MIN);
+    writer.delete_signal(SignalId::MIN).expect("a whole index");
     writer.commit().expect("a writable directory");
     drop(writer);
     let expected = titles(&whole);

@@ -22,8 +22,12 @@ fn segments_that_another_merge_has_taken_are_left_alone() {
     merge::merge(&writer.core, &before.segments, &|| false).expect("the disk is whole");
     assert_eq!(index.snapshot().segments.len(), 1);
     assert_eq!(
-        index.snapshot().statistics().generation,
-        compacted.statistics().generation
+        index
+            .snapshot()
+            .statistics()
+            .expect("a whole index")
+            .generation,
+        compacted.statistics().expect("a whole index").generation
     );
     assert_eq!(
         Model::of(&index.snapshot()).expect("a whole index"),

@@ -96,7 +96,7 @@ impl Model {
             "{context}"
         );
         assert_eq!(
-            snapshot.company_count(),
+            snapshot.company_count().expect("a whole index"),
             self.companies.len() as u64,
             "{context}"
         );
@@ -104,10 +104,10 @@ impl Model {
         let context = format!("{context}, query {text}");
         let filter = Filter::from_query_string(&text).expect("a valid filter");
         let matches = self.matches(&filter);
-        let count = snapshot.count(&filter, TODAY);
+        let count = snapshot.count(&filter, TODAY).expect("a whole index");
         assert_eq!(count, matches.len() as u64, "{context}");
         self.compare_walk(snapshot, &text, matches, random, &context);
-        let facets = snapshot.facets(&filter, TODAY);
+        let facets = snapshot.facets(&filter, TODAY).expect("a whole index");
         let records = self.signals.values();
         let records = records.map(|signal| (signal, &self.companies[&*signal.company_slug]));
         assert_eq!(facets, Facets::of(records, &filter, TODAY), "{context}");
@@ -138,7 +138,9 @@ impl Model {
                 Some(cursor) => builder.after(cursor).build(),
                 None => builder.build(),
             };
-            let page = snapshot.search(&query.expect("a valid query"), TODAY);
+            let page = snapshot
+                .search(&query.expect("a valid query"), TODAY)
+                .expect("a whole index");
             ids.extend(page.ids());
             assert!(ids.len() <= self.signals.len(), "a walk ends, {context}");
             cursor = page.next_cursor().cloned();
@@ -185,12 +187,16 @@ pub(super) fn answers(snapshot: &Snapshot, random: &mut Random) -> String {
         .into_builder();
     let query = builder.order(order).limit(limit).build();
     let query = query.expect("a valid query");
-    let page = snapshot.search(&query, TODAY);
+    let page = snapshot.search(&query, TODAY).expect("a whole index");
     let ids: Vec<SignalId> = page.ids().collect();
     let items = snapshot.records(&page).expect("a whole index");
     let next = page.next_cursor().map(ToString::to_string);
-    let count = snapshot.count(query.filter(), TODAY);
-    let facets = snapshot.facets(query.filter(), TODAY);
+    let count = snapshot
+        .count(query.filter(), TODAY)
+        .expect("a whole index");
+    let facets = snapshot
+        .facets(query.filter(), TODAY)
+        .expect("a whole index");
     let company = snapshot.company(&format!("c{}", random.below(6)));
     format!("{ids:?} {items:?} {next:?} {count:?} {facets:?} {company:?}")
 }

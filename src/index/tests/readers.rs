@@ -47,7 +47,10 @@ fn a_walk_sees_what_matches_throughout_exactly_once() {
                 Some(cursor) => query.after(cursor).build(),
                 None => query.build(),
             };
-            let page = index.snapshot().search(&query.expect("valid"), TODAY);
+            let page = index
+                .snapshot()
+                .search(&query.expect("valid"), TODAY)
+                .expect("a whole index");
             seen.extend(page.ids());
             cursor = page.next_cursor().cloned();
             if cursor.is_none() {
@@ -75,7 +78,7 @@ fn disturb(writer: &mut Writer, random: &mut Random, throughout: &mut BTreeSet<S
         let touched = SignalId::new(id).expect("an id");
         match random.below(3) {
             0 => {
-                writer.delete_signal(touched);
+                writer.delete_signal(touched).expect("a whole index");
                 throughout.remove(&touched);
             }
             1 => {
@@ -170,7 +173,7 @@ fn read_epochs(index: &Index, is_done: &AtomicBool, rows: u64) -> u64 {
     let mut reads = 0;
     while !is_done.load(Ordering::Relaxed) {
         let snapshot = index.snapshot();
-        let page = snapshot.search(&query, TODAY);
+        let page = snapshot.search(&query, TODAY).expect("a whole index");
         let found = snapshot.records(&page).expect("a whole index");
         assert_eq!(found.len() as u64, rows);
         assert!(
@@ -199,10 +202,10 @@ fn a_page_is_read_from_a_later_snapshot() {
     }
     let query = Query::builder().limit(50).build().expect("a valid query");
     let before = index.snapshot();
-    let page = before.search(&query, TODAY);
+    let page = before.search(&query, TODAY).expect("a whole index");
     let shown: Vec<SignalId> = page.ids().collect();
     let (gone, kept) = shown.split_at(1);
-    writer.delete_signal(gone[0]);
+    writer.delete_signal(gone[0]).expect("a whole index");
     writer.commit().expect("the disk is whole");
     writer.compact().expect("the disk is whole");
     let after = index.snapshot();

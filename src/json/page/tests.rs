@@ -26,7 +26,9 @@ fn answer(company: &Company<'_>, signals: &[Signal<'_>], next_cursor: Option<&st
         .order(Order::OldestFirst)
         .build()
         .expect("a valid query");
-    let page = snapshot.search(&query, date!(2026 - 06 - 30));
+    let page = snapshot
+        .search(&query, date!(2026 - 06 - 30))
+        .expect("a whole index");
     let mut answer = SearchAnswer::with_capacity(signals.len(), Rendering::Whole);
     let visited = snapshot.visit_records(&page, |signal, company_name| {
         assert!(answer.push(signal, company_name));

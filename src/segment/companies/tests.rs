@@ -23,7 +23,7 @@ fn companies_are_found_by_slug_and_by_folded_name() {
         ("zoo", "Zoo"),
     ];
     let segment = segment(&companies);
-    let keys = segment.company_keys();
+    let keys = segment.company_keys().expect("a whole segment");
     let slugs = |found: Vec<CompanyNumber>| -> Vec<&str> {
         found
             .into_iter()

@@ -118,7 +118,7 @@ fn forged_records_are_errors_or_records_and_allocate_little() {
         let checked = crate::segment::Checked::none(1);
         let records = crate::segment::Records {
             bytes: &bytes,
-            symbols: compressed.symbols(),
+            symbols: compressed.symbols().expect("a whole segment"),
             checked: &checked,
         };
         let mut buffer = Vec::new();
@@ -172,7 +172,7 @@ fn every_flipped_bit_of_the_symbols_and_records_is_noticed() {
 #[test]
 fn symbols_are_kept_while_they_serve() {
     let (_, own) = compressed();
-    let encoder = Encoder::of_table(own.symbols());
+    let encoder = Encoder::of_table(own.symbols().expect("a whole segment"));
     assert!(serves(&encoder, &own, &[&own, &own]).expect("whole records"));
     let mut builder = SegmentBuilder::new(Vec::new()).expect("memory");
     builder
@@ -200,7 +200,7 @@ fn the_symbols_of_the_largest_segment_of_the_index_are_kept() {
         let encoder = encoder_for(&[&other, &other], largest_of_index).expect("whole records");
         encoder.expect("texts that are worth it").symbols()
     });
-    let own = largest.symbols();
+    let own = largest.symbols().expect("a whole segment");
     assert!(with.starts == own.starts && with.bytes == own.bytes);
     assert!(without.bytes != own.bytes);
     let small = Segment::from_bytes(&plain()).expect("a segment");

@@ -123,7 +123,7 @@ fn merged_by_copying(segments: &[Segment], kept: &[Vec<Row>], encoder: Option<En
     let mut builder = SegmentBuilder::with_encoder(Vec::new(), encoder).expect("memory");
     let mut sources: Vec<_> = segments
         .iter()
-        .map(|segment| builder.copy_source(segment))
+        .map(|segment| builder.copy_source(segment).expect("a whole segment"))
         .collect();
     for source in &mut sources {
         for company in source.segment.companies() {
@@ -187,7 +187,8 @@ fn a_damaged_record_is_not_copied() {
         // Opening does not read the records.
         let segment = Segment::from_bytes(&bytes).expect("sections that are whole");
         let mut builder = SegmentBuilder::new(Vec::new()).expect("memory");
-        let mut source = builder.copy_source(&segment);
+        let source = builder.copy_source(&segment);
+        let mut source = source.expect("whole dictionaries");
         let copied = builder
             .copy_company(&mut source, CompanyNumber(0))
             .and_then(|()| builder.copy_signal(&mut source, Row(0)));
@@ -199,7 +200,8 @@ fn a_damaged_record_is_not_copied() {
 fn a_signal_is_not_copied_before_its_company() {
     let segment = Segment::from_bytes(&with_needle()).expect("what was just built");
     let mut builder = SegmentBuilder::new(Vec::new()).expect("memory");
-    let mut source = builder.copy_source(&segment);
+    let source = builder.copy_source(&segment);
+    let mut source = source.expect("whole dictionaries");
     let copied = builder.copy_signal(&mut source, Row(0));
     assert!(copied.unwrap_err().is_unknown_company());
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use signaldex::query::Order;
 use signaldex::{
     Company, Error, Facets, Filter, Found, Index, Query, Result, Signal, SignalId, Snapshot,
-    Strategies, catch_damage,
+    Strategies,
 };
 use time::Date;
 use time::macros::date;
@@ -78,7 +78,7 @@ pub fn examine(index: &Index, turn: usize) -> Result<()> {
             tolerate(|| snapshot.company(&company.slug))?;
         }
     }
-    tolerate(|| Ok(snapshot.statistics()))?;
+    tolerate(|| snapshot.statistics())?;
     snapshot.verify()
 }
 
@@ -99,6 +99,7 @@ pub fn compare(index: &Index, turn: usize) {
     }
     let pairs = records.iter().map(|found| (&found.signal, &found.company));
     let facets = snapshot.facets(&Filter::default(), TODAY);
+    let facets = facets.expect("an index that was verified");
     assert_eq!(facets, Facets::of(pairs, &Filter::default(), TODAY));
 }
 
@@ -117,6 +118,7 @@ pub fn compare_query(snapshot: &Snapshot, records: &[Found<'_>], query: &Query) 
     for strategies in [Strategies::ALL, Strategies::NONE] {
         let snapshot = snapshot.with_strategies(strategies);
         let count = snapshot.count(filter, TODAY);
+        let count = count.expect("an index that was verified");
         assert_eq!(count, expected.len() as u64, "{text}");
         if let Some(found) = walk(&snapshot, query).expect("pages read no records") {
             assert_eq!(found, expected, "{text}");
@@ -131,7 +133,7 @@ fn walk(snapshot: &Snapshot, query: &Query) -> Result<Option<Vec<SignalId>>> {
     let mut query = query.clone();
     let mut ids = Vec::new();
     for _ in 0..if is_walk { WALK_PAGES_MAX } else { 0 } {
-        let page = snapshot.search(&query, TODAY);
+        let page = snapshot.search(&query, TODAY)?;
         assert!(page.len() <= query.limit());
         ids.extend(page.ids());
         let Some(cursor) = page.next_cursor() else {
@@ -144,17 +146,17 @@ fn walk(snapshot: &Snapshot, query: &Query) -> Result<Option<Vec<SignalId>>> {
 }
 
 fn ask(snapshot: &Snapshot, query: &Query) -> Result<()> {
-    let page = snapshot.search(query, TODAY);
+    let page = snapshot.search(query, TODAY)?;
     assert!(page.len() <= query.limit());
-    snapshot.count(query.filter(), TODAY);
-    snapshot.facets(query.filter(), TODAY);
-    snapshot.explain(query, TODAY);
+    snapshot.count(query.filter(), TODAY)?;
+    snapshot.facets(query.filter(), TODAY)?;
+    snapshot.explain(query, TODAY)?;
     snapshot.records(&page).map(drop)
 }
 
 /// That a question met damage is an answer; anything else is not to happen.
 fn tolerate<T>(question: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
-    match catch_damage(question).flatten() {
+    match question() {
         Ok(answer) => Ok(Some(answer)),
         Err(error) if error.is_corrupt() => Ok(None),
         Err(error) => Err(error),

@@ -108,7 +108,7 @@ fn change(writer: &mut Writer, corpus: Corpus, number: usize) {
                 signal.title = format!("Acme hires {number}").into();
                 writer.upsert_signal(&signal).expect("a known company");
             }
-            2 => drop(writer.delete_signal(signal.id)),
+            2 => drop(writer.delete_signal(signal.id).expect("memory")),
             _ => {}
         }
     }

@@ -91,7 +91,7 @@ fn write(index: &Index) -> Result<()> {
     writer.compact()?;
     let read_again = index.snapshot();
     assert!(read_again.generation() >= committed);
-    assert!(read_again.contains(id));
+    assert!(read_again.contains(id)?);
     read_again.verify()
 }
 

@@ -53,18 +53,18 @@ fn ask(index: &Index) -> Outcome {
         .country("Germany")
         .limit(2)
         .build()?;
-    let page = snapshot.search(&query, TODAY);
+    let page = snapshot.search(&query, TODAY)?;
     assert_eq!(snapshot.records(&page)?.len(), 2);
     let next = query
         .clone()
         .into_builder()
         .after(page.next_cursor())
         .build()?;
-    assert_eq!(snapshot.search(&next, TODAY).len(), 1);
-    assert_eq!(snapshot.count(query.filter(), TODAY), 3);
+    assert_eq!(snapshot.search(&next, TODAY)?.len(), 1);
+    assert_eq!(snapshot.count(query.filter(), TODAY)?, 3);
     assert_eq!(
         snapshot
-            .facets(query.filter(), TODAY)
+            .facets(query.filter(), TODAY)?
             .values(Facet::Country)[0]
             .count(),
         3
@@ -76,7 +76,7 @@ fn ask(index: &Index) -> Outcome {
             .count(),
         3
     );
-    assert_eq!(snapshot.explain(&query, TODAY).matches, 3);
+    assert_eq!(snapshot.explain(&query, TODAY)?.matches, 3);
     let invalid = Query::from_query_string("limit=0&contry=x").expect_err("two errors");
     assert_eq!(invalid.errors().len(), 2);
     Ok(())
@@ -102,7 +102,7 @@ fn serialised(index: &Index) -> Outcome {
     let query = Query::from_query_string("q=series&days=30")?;
     let text = serde_json::to_string(&query)?;
     assert_eq!(serde_json::from_str::<Query>(&text)?, query);
-    let facets = index.snapshot().facets(query.filter(), TODAY);
+    let facets = index.snapshot().facets(query.filter(), TODAY)?;
     let text = serde_json::to_string(&facets)?;
     assert_eq!(serde_json::from_str::<signaldex::Facets>(&text)?, facets);
     Ok(())
@@ -115,7 +115,7 @@ fn json(index: &Index) -> Outcome {
     let mut writer = index.writer()?;
     writer.upsert_signal(&signal)?;
     writer.commit()?;
-    assert!(index.snapshot().contains(signal.id));
+    assert!(index.snapshot().contains(signal.id)?);
     assert!(signaldex::sample::index()?.snapshot().signal_count() > 1_000);
     Ok(())
 }

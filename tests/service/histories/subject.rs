@@ -153,7 +153,7 @@ impl Subject {
         for (&id, record) in &writes.signals {
             let id = SignalId::new(id).expect("an id");
             let Some(record) = record else {
-                writer.delete_signal(id);
+                writer.delete_signal(id).expect("a whole index");
                 continue;
             };
             let company = COMPANIES[record.company];

@@ -79,23 +79,23 @@ impl Prepared for Asked<'_> {
             Start::First => self.first()?,
             Start::Middle => &self.question.middle,
         };
-        let page = self.engine.snapshot.search(query, self.today);
+        let page = self.engine.snapshot.search(query, self.today)?;
         Ok(PageAnswer::Page(page))
     }
 
     fn count(&mut self) -> Result<u64> {
         let filter = self.first()?.filter();
-        Ok(self.engine.snapshot.count(filter, self.today))
+        Ok(self.engine.snapshot.count(filter, self.today)?)
     }
 
     fn facets(&mut self) -> Result<FacetAnswer> {
         let filter = self.first()?.filter();
-        let facets = self.engine.snapshot.facets_of(filter, self.today, &COUNTED);
+        let facets = self.engine.snapshot.facets_of(filter, self.today, &COUNTED)?;
         Ok(FacetAnswer::Labelled(facets))
     }
 
     fn records(&mut self) -> Result<Option<usize>> {
-        let page = self.engine.snapshot.search(self.first()?, self.today);
+        let page = self.engine.snapshot.search(self.first()?, self.today)?;
         Ok(Some(self.engine.snapshot.records(&page)?.len()))
     }
 }

@@ -88,7 +88,7 @@ impl PyArrowStream {
 enum Rows<'a> {
     Items(Box<Matches<'a>>),
     /// Where only ids are wanted, no record is read.
-    Ids(Box<dyn Iterator<Item = SignalId> + Send + 'a>),
+    Ids(Box<dyn Iterator<Item = signaldex::Result<SignalId>> + Send + 'a>),
 }
 
 self_cell!(
@@ -149,6 +149,7 @@ fn fill(
     match rows {
         Rows::Ids(ids) => {
             for id in ids.take(batch_rows) {
+                let id = id.map_err(external)?;
                 for builder in &mut *builders {
                     builder.append_id(id.get());
                 }
@@ -157,7 +158,7 @@ fn fill(
         Rows::Items(items) => {
             let mut bytes = 0;
             for item in items.take(batch_rows) {
-                let item = item.map_err(|error| ArrowError::ExternalError(Box::new(error)))?;
+                let item = item.map_err(external)?;
                 for builder in &mut *builders {
                     bytes += builder.append(&item);
                 }
@@ -168,6 +169,10 @@ fn fill(
         }
     }
     Ok(())
+}
+
+fn external(error: signaldex::Error) -> ArrowError {
+    ArrowError::ExternalError(Box::new(error))
 }
 
 impl Iterator for BatchReader {

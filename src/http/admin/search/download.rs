@@ -21,7 +21,7 @@ use crate::{Query, Snapshot};
 pub(in crate::http::admin) fn as_json(admin: &Admin, visit: &Visit) -> Answer {
     found(admin, visit, |snapshot, query, today| {
         let body = if query.count_only() {
-            let count = snapshot.count(query.filter(), today);
+            let count = snapshot.count(query.filter(), today)?;
             search::count_body(count).map_err(|problem| Failed::of(&problem.detail))?
         } else {
             let page = corpus::page(snapshot, query, today, Rendering::Whole)?;

@@ -111,7 +111,7 @@ pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
     let filter = query
         .as_ref()
         .map_or_else(Filter::default, |query| query.filter().clone());
-    let facets = snapshot.facets(&filter, today);
+    let facets = snapshot.facets(&filter, today)?;
     let found = match &query {
         Some(query) => match find(&snapshot, query, &text, today)? {
             Ok(found) => Some(found),
@@ -143,7 +143,7 @@ fn find(
     text: &QueryText,
     today: Date,
 ) -> Result<Result<Found, ParameterError>, crate::Error> {
-    let page = snapshot.search(query, today);
+    let page = snapshot.search(query, today)?;
     let cards = cards_of(snapshot, &page, query.filter())?;
     let mut next_cursor = page.next_cursor().cloned();
     if cards.len() < page.len() {
@@ -162,7 +162,7 @@ fn find(
         Start::First => None,
         Start::After(_) | Start::Page(_) => Some(text.without("page").without("cursor").link()),
     };
-    let explanation = snapshot.explain(query, today);
+    let explanation = snapshot.explain(query, today)?;
     let unknown = explanation.unknown.iter();
     Ok(Ok(Found {
         unknown: unknown.map(ToString::to_string).collect(),

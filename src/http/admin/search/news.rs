@@ -134,7 +134,7 @@ fn find(
         }
     }
     Ok(Ok(News {
-        has_more: changes.has_more(),
+        has_more: changes.has_more()?,
         position: changes.position(),
         changed,
         removed,

@@ -93,7 +93,7 @@ pub(in crate::http::admin) fn company(admin: &Admin, visit: &Visit) -> Answer {
         .with("limit", LISTED);
     let signals = match Query::from_query_string(&of_company.to_string()) {
         Ok(query) => {
-            let page = snapshot.search(&query, today);
+            let page = snapshot.search(&query, today)?;
             super::cards_of(&snapshot, &page, query.filter())?
         }
         // No query can name this slug, for example because it is too long.

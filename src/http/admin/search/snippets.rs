@@ -14,10 +14,10 @@ pub(super) fn rust(text: &QueryText) -> String {
     format!(
         "let query = Query::from_query_string(\"{text}\")?;\n\
          let snapshot = index.snapshot();\n\
-         let page = snapshot.search(&query, today);\n\
+         let page = snapshot.search(&query, today)?;\n\
          for item in snapshot.records(&page)? {{\n    \
              println!(\"{{}} {{}}\", item.signal.id, item.signal.title);\n\
          }}\n\
-         println!(\"{{}} in all\", snapshot.count(query.filter(), today));"
+         println!(\"{{}} in all\", snapshot.count(query.filter(), today)?);"
     )
 }

@@ -87,7 +87,8 @@ fn options(countries: usize, names_lists: bool) -> String {
     let today = crate::sample::AS_OF;
     let counts = index
         .snapshot()
-        .facets_of(&query.filter, today, &query.facets);
+        .facets_of(&query.filter, today, &query.facets)
+        .expect("counts");
     let found = Found::Options(Box::new(Options {
         counts,
         facets: query.facets,

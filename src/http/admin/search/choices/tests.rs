@@ -5,7 +5,10 @@ use super::*;
 fn choices(query: &str) -> Choices {
     let index = crate::sample::index().expect("the sample corpus");
     let filter = Filter::from_query_string(query).expect("a filter");
-    let facets = index.snapshot().facets(&filter, crate::sample::AS_OF);
+    let facets = index
+        .snapshot()
+        .facets(&filter, crate::sample::AS_OF)
+        .expect("a whole index");
     Choices::of(&facets, &filter, &Form::parse(query.as_bytes()))
 }
 
