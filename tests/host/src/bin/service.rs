@@ -59,7 +59,7 @@ fn signals<'s>(snapshot: &Snapshot, request: &Request, query: &str) -> Outcome<'
     }
     check(snapshot, query.filter())?;
     let body = if query.count_only() {
-        let count = snapshot.count(query.filter(), TODAY);
+        let count = snapshot.count(query.filter(), TODAY).map_err(damaged)?;
         format!(r#"{{"data":{{"items":[],"nextCursor":null,"count":{count}}}}}"#).into_bytes()
     } else {
         page(snapshot, &query, items_max).map_err(damaged)?
@@ -70,7 +70,7 @@ fn signals<'s>(snapshot: &Snapshot, request: &Request, query: &str) -> Outcome<'
 
 /// A page that ends early, with its cursor, after `items_max` items or the bytes that an answer may have.
 fn page(snapshot: &Snapshot, query: &Query, items_max: usize) -> Result<Vec<u8>, Error> {
-    let page = snapshot.search(query, TODAY);
+    let page = snapshot.search(query, TODAY)?;
     let mut body = SearchAnswer::with_capacity(page.len(), Rendering::Whole);
     let mut last = None;
     snapshot.visit_records(&page, |signal, company_name| {
@@ -96,10 +96,9 @@ fn export<'s>(snapshot: &'s Snapshot, query: &str) -> Outcome<'s> {
     ))
 }
 
-/// Checks the files, each part once, and the cost of visiting all matches.
+/// Refuses what costs more than `COST_MAX`.
 fn check<'s>(snapshot: &Snapshot, filter: &Filter) -> Result<(), Answer<'s>> {
-    snapshot.check().map_err(damaged)?;
-    match snapshot.cost(filter, TODAY, *COST_MAX) {
+    match snapshot.cost(filter, TODAY, *COST_MAX).map_err(damaged)? {
         cost if cost > *COST_MAX => Err(text(429, &format!("the query costs {cost}; narrow it"))),
         _ => Ok(()),
     }
