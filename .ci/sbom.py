@@ -12,7 +12,7 @@ import sys
 
 
 def metadata(features, target):
-    command = ["cargo", "metadata", "--format-version=1", "--locked",
+    command = ["cargo", "metadata", "--format-version=1", "--locked", "--manifest-path", "crates/cli/Cargo.toml",
                "--features", features, "--filter-platform", target]
     return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
 

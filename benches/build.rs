@@ -1,6 +1,6 @@
 //! How long building an index and opening one take.
 //!
-//! usage: `taskset -c 1 cargo bench --bench build --features synthetic,json`
+//! usage: `taskset -c 1 cargo bench --bench build`
 //!
 //! `benches/corpus` says over which corpus. Making the records counts where they are generated,
 //! and reading the lines where they are not; `benches/build.sh` measures the program against zstd.

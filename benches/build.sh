@@ -4,7 +4,7 @@
 set -euo pipefail
 signals=${1:-1000000}
 cd "$(dirname "$0")/.."
-cargo build --profile dist --features cli
+cargo build --profile dist --features serve
 program=target/dist/signaldex
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

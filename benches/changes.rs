@@ -1,6 +1,6 @@
 //! What it costs to ask what has changed, and to remember it.
 //!
-//! usage: `cargo bench --bench changes --features synthetic -- [SIGNALS]`
+//! usage: `cargo bench --bench changes -- [SIGNALS]`
 //!
 //! The index lies in the working directory. A hundredth of the signals is changed, spread over all of
 //! them, and asked for before and after the changes are merged into one segment.
@@ -11,8 +11,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use signaldex::query::Order;
-use signaldex::synthetic::Corpus;
 use signaldex::{Filter, Index, IndexBuilder, Position, Signal, Snapshot};
+use signaldex_synthetic::Corpus;
 use time::Date;
 
 /// How long a call is repeated.

@@ -3,7 +3,7 @@
 
 usage: benches/cluster.py PROGRAM [SIGNALS-PER-WORKER [QUERIES]]
 
-PROGRAM is built with `cargo build --profile measured --features cluster,cli`. Compared are three
+PROGRAM is built with `cargo build --profile measured --features cluster`. Compared are three
 processes on loopback with a shard each; the same three shards and the same plans in one process, without
 a network; and one index of everything. Times are of HTTP requests one after the other over a kept
 connection, by HEAD, which does all the work of a GET but for the charge. The table is Markdown.

@@ -3,7 +3,7 @@
 
 usage: benches/cluster_load.py PROGRAM [SECONDS [SIGNALS]]
 
-PROGRAM is built with `cargo build --profile measured --features cluster,cli`. Three nodes on loopback hold six
+PROGRAM is built with `cargo build --profile measured --features cluster`. Three nodes on loopback hold six
 shards, each twice. First, 16 connections ask one index of everything, and then the nodes, for pages, counts
 and filter options alone: processor time a request. Then 16, 64, 256 and 512 connections to each node ask for
 all three, for SECONDS a level; after that a node is killed and started again, and stopped and continued.

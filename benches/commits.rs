@@ -1,6 +1,6 @@
 //! Commits of one signal, and opening, of an index that has had many commits.
 //!
-//! usage: `cargo bench --bench commits --features synthetic -- prepare DIRECTORY COMMITS`, then
+//! usage: `cargo bench --bench commits -- prepare DIRECTORY COMMITS`, then
 //! `-- measure DIRECTORY COMMITS`, which makes COMMITS more and prints commits a second and the median time of opening.
 //! To compare two builds, give each a copy of the directory and let them measure in turns.
 
@@ -8,8 +8,8 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
 
-use signaldex::synthetic::Corpus;
 use signaldex::{Index, IndexBuilder, SignalId};
+use signaldex_synthetic::Corpus;
 
 /// Signals of the index.
 const SIGNALS: u64 = 10_000;

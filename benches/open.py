@@ -23,7 +23,7 @@ RUNS = 11
 
 def program():
     """Builds the bench and finds it."""
-    command = ["cargo", "build", "--profile", "bench", "--features", "synthetic,json", "--bench", "open",
+    command = ["cargo", "build", "--profile", "bench", "--package", "signaldex", "--bench", "open",
                "--message-format=json-render-diagnostics"]
     output = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
     for line in output.splitlines():

@@ -1,7 +1,7 @@
 //! How long opening an index takes, and the first question of each kind after it.
 //!
 //! usage: `benches/open.py [SIGNALS]`, which evicts the files before some of the runs. By itself:
-//! `cargo bench --bench open --features synthetic -- build DIRECTORY SIGNALS`, then `-- open DIRECTORY`,
+//! `cargo bench --bench open -- build DIRECTORY SIGNALS`, then `-- open DIRECTORY`,
 //! which prints a line of microseconds for each step.
 
 use std::error::Error;
@@ -9,8 +9,8 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
-use signaldex::synthetic::Corpus;
 use signaldex::{Filter, Index, IndexBuilder, Query};
+use signaldex_synthetic::Corpus;
 use time::Date;
 use time::macros::date;
 

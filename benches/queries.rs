@@ -1,6 +1,6 @@
 //! How long pages, counts and facets take, by class of query.
 //!
-//! usage: `taskset -c 1 cargo bench --bench queries --features synthetic,json -- [CLASS OR TASK]`
+//! usage: `taskset -c 1 cargo bench --bench queries -- [CLASS OR TASK]`
 //!
 //! `benches/corpus` says over which corpus. Each figure is the mean time of one query, the queries
 //! of a class taking turns. The same classes beside other engines: `benches/peers`.

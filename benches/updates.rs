@@ -1,6 +1,6 @@
 //! How fast changes are committed and merged, and what many small commits leave.
 //!
-//! usage: `cargo bench --bench updates --features synthetic -- [SIGNALS]`
+//! usage: `cargo bench --bench updates -- [SIGNALS]`
 //!
 //! The index lies in the working directory, so that its disk is the one that is measured.
 
@@ -9,8 +9,8 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use signaldex::synthetic::Corpus;
 use signaldex::{Index, IndexBuilder, Query, Signal, SignalId, Snapshot, Writer};
+use signaldex_synthetic::Corpus;
 use time::Date;
 
 /// Signals of a commit, and commits that are measured.

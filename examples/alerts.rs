@@ -1,7 +1,7 @@
 //! Alerts: a host that keeps a position, matches saved searches against what is new, and posts signed webhooks.
 //!
-//! `cargo run --example alerts --features json` shows it with an index in memory and an endpoint of its own.
-//! `cargo run --example alerts --features json -- DIR SEARCHES URL POSITION_FILE` alerts an endpoint of what is
+//! `cargo run --example alerts` shows it with an index in memory and an endpoint of its own.
+//! `cargo run --example alerts -- DIR SEARCHES URL POSITION_FILE` alerts an endpoint of what is
 //! committed to an index, with searches as `signaldex match` reads them and the secret in `WEBHOOK_SECRET`.
 //!
 //! Events are delivered at least once. The position is stored only after all events up to it were accepted, so

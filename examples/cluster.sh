@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A cluster of three nodes and six shards on one machine, over a store that is a directory. Ends with Ctrl-C.
 #
-# usage: examples/cluster.sh [PROGRAM [once]]    built with --features cluster,cli; `once` ends after one answer of each node
+# usage: examples/cluster.sh [PROGRAM [once]]    built with --features cluster; `once` ends after one answer of each node
 set -euo pipefail
 program=$(realpath "${1:-target/release/signaldex}")
 cd "$(mktemp -d)"

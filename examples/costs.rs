@@ -1,13 +1,13 @@
 //! Measures what each call costs, for the page "Choosing an entry point" of the documentation.
 //!
-//! `cargo run --profile dist --example costs --features synthetic -- 1000000`
+//! `cargo run --profile dist --example costs -- 1000000`
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use signaldex::query::Order;
-use signaldex::synthetic::Corpus;
 use signaldex::{Facet, Index, IndexBuilder, Query, SignalId};
+use signaldex_synthetic::Corpus;
 
 /// How long each call is repeated.
 const TIME: Duration = Duration::from_millis(500);

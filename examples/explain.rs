@@ -1,6 +1,6 @@
 //! Logs the plan of every search that takes long.
 //!
-//! `cargo run --example explain --features json`
+//! `cargo run --example explain`
 
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,6 @@
 //! A host that keeps its index in memory, takes 10,000 upserts per second and answers pages meanwhile.
 //!
-//! `cargo run --profile dist --example live --features synthetic -- 1000000 30`
+//! `cargo run --profile dist --example live -- 1000000 30`
 
 use std::error::Error;
 use std::hint::black_box;
@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use signaldex::synthetic::Corpus;
 use signaldex::{Index, IndexBuilder, Query};
+use signaldex_synthetic::Corpus;
 use time::Date;
 
 /// Signals of a commit, and commits per second: a change is visible after a tenth of a second.

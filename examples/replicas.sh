@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Two replicas of one index on one machine, over a store that is a directory. Ends with Ctrl-C.
 #
-# usage: examples/replicas.sh [PROGRAM [once]]    built with --features cli,replicate; `once` ends when both are ready
+# usage: examples/replicas.sh [PROGRAM [once]]    built with --features serve; `once` ends when both are ready
 set -euo pipefail
 program=$(realpath "${1:-target/release/signaldex}")
 cd "$(mktemp -d)"

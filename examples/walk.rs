@@ -1,6 +1,6 @@
 //! Walks through every match: lazily, and page by page as a client of an API does.
 //!
-//! `cargo run --example walk --features json`
+//! `cargo run --example walk`
 
 use std::io::{self, BufWriter, Write};
 

@@ -1,7 +1,6 @@
 //! The error type of everything that builds, opens, reads or changes an index.
 //!
-//! It is opaque: callers test it with methods such as `is_corrupt` and `is_locked` instead of matching
-//! on variants, so kinds can be added without breaking them. Invalid queries have an error type of
+//! It is opaque: callers ask for its kind, and kinds can be added without breaking them. Invalid queries have an error type of
 //! their own, [`InvalidQuery`](crate::query::InvalidQuery).
 
 use std::fmt;
@@ -22,88 +21,53 @@ pub struct Error(Box<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    kind: Kind,
+    kind: ErrorKind,
     reason: String,
     path: Option<PathBuf>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+/// What went wrong, for callers that act on it; [`Error::kind`] tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The operating system refused to read or write.
     Io,
+    /// There is no index at that path, or what was asked for is not there.
     Missing,
+    /// The file was not written by signaldex.
     Foreign,
-    Newer,
+    /// The file was written by a later release; it has been left untouched.
+    NewerFormat,
+    /// The file is damaged: truncated, altered, or breaking a rule of its format.
     Corrupt,
+    /// A record or an argument breaks a rule; nothing was changed.
     Invalid,
+    /// A signal names an unknown company and was not added.
     UnknownCompany,
+    /// Another writer has locked the index, or another prune the store.
     Locked,
+    /// A limit of the format was reached, such as the number of rows in a segment.
     Full,
+    /// The writer failed earlier and must be opened again.
     Poisoned,
-    #[cfg_attr(not(feature = "replicate"), allow(dead_code))]
+    /// The object store refused a request or could not be reached.
     Store,
+    /// The generation to publish already exists with different content, or the store has a later one.
     Taken,
 }
 
 impl Error {
-    /// The operating system refused to read or write.
-    pub fn is_io(&self) -> bool {
-        self.0.kind == Kind::Io
-    }
-
-    /// There is no index at that path.
-    pub fn is_missing(&self) -> bool {
-        self.0.kind == Kind::Missing
-    }
-
-    /// The file was not written by signaldex.
-    pub fn is_foreign(&self) -> bool {
-        self.0.kind == Kind::Foreign
-    }
-
-    /// The file was written by a later release; it has been left untouched.
-    pub fn is_newer_format(&self) -> bool {
-        self.0.kind == Kind::Newer
-    }
-
-    /// The file is damaged: truncated, altered, or breaking a rule of its format.
-    pub fn is_corrupt(&self) -> bool {
-        self.0.kind == Kind::Corrupt
-    }
-
-    /// A record or an argument breaks a rule; nothing was changed.
-    pub fn is_invalid(&self) -> bool {
-        matches!(self.0.kind, Kind::Invalid | Kind::UnknownCompany)
-    }
-
-    /// A signal names an unknown company and was not added. [`is_invalid`](Self::is_invalid) is true, too.
-    pub fn is_unknown_company(&self) -> bool {
-        self.0.kind == Kind::UnknownCompany
-    }
-
-    /// Another writer has locked the index, or another prune the store.
-    pub fn is_locked(&self) -> bool {
-        self.0.kind == Kind::Locked
-    }
-
-    /// A limit of the format was reached, such as the number of rows in a segment.
-    pub fn is_full(&self) -> bool {
-        self.0.kind == Kind::Full
-    }
-
-    /// The writer failed earlier and must be opened again.
-    pub fn is_poisoned(&self) -> bool {
-        self.0.kind == Kind::Poisoned
-    }
-
-    /// The object store refused a request or could not be reached.
-    pub fn is_store(&self) -> bool {
-        self.0.kind == Kind::Store
-    }
-
-    /// The generation to publish already exists with different content, or the store has a later one.
-    pub fn is_taken(&self) -> bool {
-        self.0.kind == Kind::Taken
+    /// What went wrong.
+    ///
+    /// ```
+    /// use signaldex::{ErrorKind, Index};
+    ///
+    /// let error = Index::open("nowhere").expect_err("there is no index");
+    /// assert_eq!(error.kind(), ErrorKind::Missing);
+    /// ```
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
     }
 
     /// The file that the error concerns, if any.
@@ -119,64 +83,64 @@ impl Error {
     /// An error of the operating system; `doing` completes "cannot ...".
     pub fn io(doing: &str, source: io::Error) -> Error {
         Error(Box::new(Inner {
-            kind: Kind::Io,
+            kind: ErrorKind::Io,
             reason: format!("cannot {doing}"),
             path: None,
             source: Some(source.into()),
         }))
     }
 
-    /// Something that was asked for is not there: [`is_missing`](Self::is_missing).
+    /// Something that was asked for is not there: [`Missing`](ErrorKind::Missing).
     pub fn missing(reason: impl Into<String>) -> Error {
-        Error::new(Kind::Missing, reason)
+        Error::new(ErrorKind::Missing, reason)
     }
 
-    /// A file that something else wrote: [`is_foreign`](Self::is_foreign).
+    /// A file that something else wrote: [`Foreign`](ErrorKind::Foreign).
     pub fn foreign(reason: impl Into<String>) -> Error {
-        Error::new(Kind::Foreign, reason)
+        Error::new(ErrorKind::Foreign, reason)
     }
 
-    /// A file of a later release: [`is_newer_format`](Self::is_newer_format).
+    /// A file of a later release: [`NewerFormat`](ErrorKind::NewerFormat).
     pub fn newer(reason: impl Into<String>) -> Error {
-        Error::new(Kind::Newer, reason)
+        Error::new(ErrorKind::NewerFormat, reason)
     }
 
-    /// Damage: [`is_corrupt`](Self::is_corrupt).
+    /// Damage: [`Corrupt`](ErrorKind::Corrupt).
     pub fn corrupt(reason: impl Into<String>) -> Error {
-        Error::new(Kind::Corrupt, reason)
+        Error::new(ErrorKind::Corrupt, reason)
     }
 
-    /// A record or an argument that breaks a rule: [`is_invalid`](Self::is_invalid). A target of records of
+    /// A record or an argument that breaks a rule: [`Invalid`](ErrorKind::Invalid). A target of records of
     /// your own (`json::Sink`) makes such errors, for example.
     ///
     /// ```
     /// use signaldex::Error;
     ///
     /// let error = Error::invalid("shards: 0 is not allowed; 1 to 4096 are").at("corpus.jsonl".as_ref());
-    /// assert!(error.is_invalid());
+    /// assert_eq!(error.kind(), signaldex::ErrorKind::Invalid);
     /// assert_eq!(error.to_string(), "corpus.jsonl: shards: 0 is not allowed; 1 to 4096 are");
     /// ```
     pub fn invalid(reason: impl Into<String>) -> Error {
-        Error::new(Kind::Invalid, reason)
+        Error::new(ErrorKind::Invalid, reason)
     }
 
     pub(crate) fn unknown_company(slug: &str) -> Error {
         let slug = quoted(slug);
         let reason = format!("companySlug: there is no company {slug}; add it before its signals");
-        Error::new(Kind::UnknownCompany, reason)
+        Error::new(ErrorKind::UnknownCompany, reason)
     }
 
     pub(crate) fn locked() -> Error {
-        Error::new(Kind::Locked, "another writer holds the index")
+        Error::new(ErrorKind::Locked, "another writer holds the index")
     }
 
-    /// A limit was reached: [`is_full`](Self::is_full).
+    /// A limit was reached: [`Full`](ErrorKind::Full).
     pub fn full(reason: impl Into<String>) -> Error {
-        Error::new(Kind::Full, reason)
+        Error::new(ErrorKind::Full, reason)
     }
 
     pub(crate) fn poisoned(reason: impl Into<String>) -> Error {
-        Error::new(Kind::Poisoned, reason)
+        Error::new(ErrorKind::Poisoned, reason)
     }
 
     /// An error of the object store. The reason is shown to untrusted clients, so it names only objects of
@@ -186,7 +150,7 @@ impl Error {
         reason: impl Into<String>,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Error {
-        let mut error = Error::new(Kind::Store, reason);
+        let mut error = Error::new(ErrorKind::Store, reason);
         error.0.source = Some(source.into());
         error
     }
@@ -195,12 +159,12 @@ impl Error {
     pub(crate) fn being_pruned() -> Error {
         let reason =
             "another prune is at work in this store, or one was killed less than ten minutes ago";
-        Error::new(Kind::Locked, reason)
+        Error::new(ErrorKind::Locked, reason)
     }
 
-    /// What is to be published exists with other content: [`is_taken`](Self::is_taken).
+    /// What is to be published exists with other content: [`Taken`](ErrorKind::Taken).
     pub fn taken(reason: impl Into<String>) -> Error {
-        Error::new(Kind::Taken, reason)
+        Error::new(ErrorKind::Taken, reason)
     }
 
     /// Adds what the error is about, such as the name of an object in a store, before the reason.
@@ -229,7 +193,7 @@ impl Error {
         self
     }
 
-    fn new(kind: Kind, reason: impl Into<String>) -> Error {
+    fn new(kind: ErrorKind, reason: impl Into<String>) -> Error {
         Error(Box::new(Inner {
             kind,
             reason: reason.into(),

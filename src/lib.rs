@@ -58,11 +58,11 @@
 //! | say what you want | [`query`]: [`Query`], [`Filter`], cursors, parameters, errors |
 //! | know how words match | [`text`] |
 //! | load JSON lines or write answers | `json` (feature `json`) |
-//! | serve it over HTTP, metered | `http` (feature `http`) |
 //! | serve it from several machines | `replicate` (feature `replicate`) |
-//! | serve what is too large for one machine | `cluster` (feature `cluster`) |
+//! | serve it over HTTP, metered | the crate `signaldex-server` |
+//! | serve what is too large for one machine | the crate `signaldex-cluster` |
 //! | know what each call costs | [`choosing_an_entry_point`] |
-//! | try something out | `sample` (feature `json`), `synthetic` (feature `synthetic`) |
+//! | try something out | `sample` (feature `json`), the crate `signaldex-synthetic` |
 //!
 //! # Costs
 //!
@@ -74,20 +74,14 @@
 //! # Features
 //!
 //! None is on by default: the lean library builds, opens, searches and updates. `serde` serialises values, `json` reads and
-//! writes JSON lines, `zstd` reads input compressed with zstd, `synthetic` makes corpora up, `http` adds the service for hosts to mount,
-//! `replicate` publishes snapshots to an object store and follows them, `cluster` asks many machines
-//! for one answer. `local` is the program with the commands over an index on this machine, `cli` the whole
-//! program.
+//! writes JSON lines, `zstd` reads input compressed with zstd, `replicate` publishes snapshots to an object store and follows
+//! them.
 
 #![forbid(unsafe_op_in_unsafe_fn)]
 
 #[macro_use]
 mod text_form;
 
-#[cfg(feature = "cluster")]
-pub mod cluster;
-#[cfg(feature = "http")]
-mod corpus;
 mod digest;
 mod encoding;
 mod error;
@@ -101,8 +95,6 @@ mod saved;
 mod segment;
 mod signal;
 
-#[cfg(feature = "http")]
-pub mod http;
 #[cfg(feature = "json")]
 pub mod json;
 pub mod query;
@@ -110,8 +102,6 @@ pub mod query;
 pub mod replicate;
 #[cfg(feature = "json")]
 pub mod sample;
-#[cfg(feature = "synthetic")]
-pub mod synthetic;
 pub mod text;
 
 #[cfg(doc)]
@@ -119,7 +109,7 @@ pub mod text;
 pub mod choosing_an_entry_point {}
 
 pub use digest::Digest;
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use index::{
     Change, Changes, CommitReport, CompanyDeletion, FacetCount, Facets, Found, Ids, Index,
     IndexBuilder, IndexId, IndexStatistics, Matches, Page, Pages, ParsePositionError, Position,

@@ -76,7 +76,7 @@ grep 'did you mean country' refusal
 SH
 step "own CSV: two misspelt columns named, then loaded and searched" sh "$work/load.sh" "$program" "$work"
 
-step "the program with the service" cargo build --release --features cli
+step "the program with the service" cargo build --release --features serve
 
 start_service() {
     "$program" serve "$work/index" --addr 127.0.0.1:0 --admin-addr 127.0.0.1:0 --log off \

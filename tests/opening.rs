@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use signaldex::synthetic::Corpus;
 use signaldex::{Index, IndexBuilder, Query};
+use signaldex_synthetic::Corpus;
 use tempfile::TempDir;
 
 /// Signals of the larger index; the smaller one has a quarter.

@@ -1,7 +1,6 @@
 //! A replica that swaps generations under readers holds one of them when the swap is over.
 //!
-//! `SIGNALDEX_SIGNALS=300000 cargo test --release --features replicate,synthetic --test
-//! replica_memory -- --nocapture` is the long run.
+//! `SIGNALDEX_SIGNALS=300000 cargo test --release --test replica_memory -- --nocapture` is the long run.
 
 mod mapped;
 
@@ -11,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use peak_alloc::PeakAlloc;
 use signaldex::replicate::{PublishOptions, Replica, Store, publish};
-use signaldex::synthetic::Corpus;
 use signaldex::{Index, IndexBuilder, Query};
+use signaldex_synthetic::Corpus;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;

@@ -7,8 +7,8 @@ use std::error::Error;
 use std::path::Path;
 
 use signaldex::json::{Loader, OnInvalid};
-use signaldex::synthetic::Corpus;
 use signaldex::{Index, IndexBuilder};
+use signaldex_synthetic::Corpus;
 
 /// What can go wrong ends the bench.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;

@@ -32,8 +32,8 @@ WITHOUT_REPEATED = "glibc.cpu.x86_rep_stosb_threshold=1073741824:glibc.cpu.x86_r
 
 def program():
     """Builds the bench and finds it."""
-    command = ["cargo", "build", "--profile", "bench", "--features", "synthetic,json", "--bench",
-               "instructions", "--message-format=json-render-diagnostics"]
+    command = ["cargo", "build", "--profile", "bench", "--package", "signaldex", "--bench", "instructions",
+               "--message-format=json-render-diagnostics"]
     output = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
     for line in output.splitlines():
         message = json.loads(line)

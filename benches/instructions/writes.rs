@@ -4,8 +4,8 @@ use std::fs;
 use std::hint::black_box;
 use std::path::Path;
 
-use signaldex::synthetic::Corpus;
 use signaldex::{Index, IndexBuilder, Signal};
+use signaldex_synthetic::Corpus;
 
 use crate::{Result, SEED, WHOLE};
 

@@ -1,6 +1,6 @@
 //! What it costs to find which of 100,000 saved searches match a commit.
 //!
-//! usage: `cargo bench --bench saved_searches --features synthetic -- [SEARCHES [SIGNALS]]`
+//! usage: `cargo bench --bench saved_searches -- [SEARCHES [SIGNALS]]`
 //!
 //! Searches are drawn from signals of the corpus, word by word as often as words stand in titles. Each commit has
 //! new signals that the searches were not drawn from; it is matched as a host does, from the position before it,
@@ -11,8 +11,8 @@ mod searches;
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use signaldex::synthetic::Corpus;
 use signaldex::{Company, Filter, Index, IndexBuilder, SavedSearches, Signal};
+use signaldex_synthetic::Corpus;
 
 use self::searches::Searches;
 

@@ -1,6 +1,6 @@
 //! The slowest page and count that a query within the limits can ask.
 //!
-//! usage: `taskset -c 1 cargo bench --bench slow_shapes --features synthetic,json -- [DRAWS]`
+//! usage: `taskset -c 1 cargo bench --bench slow_shapes -- [DRAWS]`
 //!
 //! Draws queries of the parts that cost most (`shapes`), alone and together, and shows the slowest of
 //! each combination with the time of its page and its count, the least of three calls each.

@@ -21,10 +21,12 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 API = HERE.parent.parent / "docs" / "public-api"
+# What is wrapped, and the module in which the package has it.
+WRAPPED = {"signaldex.txt": "", "signaldex-synthetic.txt": "synthetic::"}
 PACKAGE = HERE / "python" / "signaldex"
 STUBS = ["_native.pyi", "_records.py", "_errors.py"]
 # Traits stand for `+`, `str()`, iteration and the like; only what has a name of its own is compared.
-ITEM = re.compile(r"^(?P<kind>struct|enum|trait|fn|constant|type) (?P<path>[\w:]+): (?P<text>.*)$")
+ITEM = re.compile(r"^(?:\(feature\) )?(?P<kind>struct|enum|trait|fn|constant|type) (?P<path>[\w:]+): (?P<text>.*)$")
 METHOD = re.compile(r"^(?:pub )?(?:const )?fn (?P<name>\w+)|^pub const (?P<constant>\w+)")
 FIELD = re.compile(r"\bpub (?P<name>\w+):")
 
@@ -32,14 +34,12 @@ FIELD = re.compile(r"\bpub (?P<name>\w+):")
 def library():
     """The names of the library's functions, methods, constants and fields: `Type::name`, `module::name`."""
     names = set()
-    for path in sorted(API.glob("*.txt")):
-        for line in path.read_text().splitlines():
+    for file, module in WRAPPED.items():
+        for line in (API / file).read_text().splitlines():
             item = ITEM.match(line)
             if not item:
-                sys.exit(f"{path.name} has a line that is not understood: {line}")
-            kind, owner, text = item["kind"], item["path"], item["text"]
-            if path.stem in ("http", "replicate"):
-                owner = f"{path.stem}::{owner}" if not owner.startswith(path.stem) else owner
+                sys.exit(f"{file} has a line that is not understood: {line}")
+            kind, owner, text = item["kind"], f"{module}{item['path']}", item["text"]
             if kind in ("fn", "constant"):
                 names.add(owner)
             elif method := METHOD.match(text):

@@ -3,7 +3,7 @@
 #
 # usage: bindings/python/test.sh
 #
-# Needs Rust, a C compiler and Python 3.10 or later. Everything else goes into target/python, not into your Python.
+# Needs Rust, a C compiler and Python 3.10 or later. Everything else goes into target/, not into your Python.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -27,12 +27,14 @@ if [ -z "$python" ] && [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null; the
 fi
 [ -n "$python" ] || { echo "Python 3.10 or later with venv is needed" >&2; exit 1; }
 
-environment=target/python
+mkdir -p ../../target
+target=$(cd ../../target && pwd)
+environment=$target/python
 # What the tests use; the wheel itself needs none of it.
 tools="maturin>=1.9,<2 pytest mypy pyarrow polars pandas duckdb auditwheel"
-echo "== $("$python" --version): installing into bindings/python/$environment: $tools"
+echo "== $("$python" --version): installing into $environment: $tools"
 "$python" -m venv --clear "$environment"
-bin=$PWD/$environment/bin
+bin=$environment/bin
 # shellcheck disable=SC2086 # One word for each tool.
 "$bin/pip" install --quiet --disable-pip-version-check $tools
 
@@ -44,9 +46,9 @@ cargo fmt --check
 PYO3_PYTHON=$bin/python cargo clippy --locked --quiet -- -D warnings
 
 echo "== the wheel, by one command"
-rm -rf target/wheels
-"$bin/maturin" build --release --locked --quiet --out target/wheels
-wheel=$(ls target/wheels/*.whl)
+rm -rf "$target/wheels"
+"$bin/maturin" build --locked --quiet --out "$target/wheels"
+wheel=$(ls "$target"/wheels/*.whl)
 size=$(stat -c %s "$wheel")
 echo "$(basename "$wheel"), $size bytes"
 [ "$size" -le 10000000 ] || { echo "more than 10 MB" >&2; exit 1; }
@@ -66,14 +68,15 @@ fi
 echo "== in empty environments of every Python that is here"
 for other in python3.10 python3.11 python3.12 python3.13 python3.14; do
     "$other" -c 'import ensurepip, venv' 2> /dev/null || continue
-    rm -rf target/empty
-    "$other" -m venv target/empty
-    target/empty/bin/pip install --quiet --disable-pip-version-check --no-index "$wheel"
-    target/empty/bin/python examples/embed.py > /dev/null
-    target/empty/bin/python examples/walk.py > /dev/null
+    empty=$target/python-empty
+    rm -rf "$empty"
+    "$other" -m venv "$empty"
+    "$empty/bin/pip" install --quiet --disable-pip-version-check --no-index "$wheel"
+    "$empty/bin/python" examples/embed.py > /dev/null
+    "$empty/bin/python" examples/walk.py > /dev/null
     "$other" --version
 done
-rm -rf target/empty
+rm -rf "$target/python-empty"
 
 echo "== tests"
 "$bin/pip" install --quiet --disable-pip-version-check --no-index "$wheel"

@@ -21,14 +21,14 @@ mod narrowing;
 mod observer;
 mod operand;
 mod output;
-#[cfg(all(test, feature = "synthetic"))]
+#[cfg(test)]
 mod plain;
 mod remaining;
 mod row_window;
 mod scan;
 mod statistics;
 mod stored_count;
-#[cfg(all(test, feature = "synthetic"))]
+#[cfg(test)]
 mod tests;
 mod union;
 

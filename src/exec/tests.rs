@@ -9,11 +9,10 @@ use super::live::{LiveSegment, Request};
 use super::matches::{Consumer, Matches};
 use super::observer::{Counting, Method, Observer, Run, StepKey};
 use super::plain;
-use crate::fixtures;
+use crate::fixtures::{self, Records};
 use crate::plan::{Clause, Part, PhraseStep, Plan, PlanStorage, Strategies};
 use crate::query::{Facet, Filter, Order};
 use crate::segment::Deleted;
-use crate::synthetic::Corpus;
 
 /// Enough for several blocks would take too long here; `tests/engine/agreement.rs` has them.
 const SIGNALS: u64 = 4_000;
@@ -66,10 +65,9 @@ impl<'a, O: Observer> Consumer<'a, O> for All {
     }
 }
 
-/// Query strings made of the corpus's own words and values; the same for each run.
-fn filters(corpus: &Corpus) -> impl Iterator<Item = String> {
-    let companies: Vec<_> = corpus.companies().collect();
-    let signals: Vec<_> = corpus.signals().collect();
+/// Query strings made of the records' own words and values; the same for each run.
+fn filters(records: &Records) -> impl Iterator<Item = String> + use<'_> {
+    let Records { companies, signals } = records;
     (0..FILTERS).map(move |number| {
         let signal = &signals[number * 7919 % signals.len()];
         let other = &signals[number * 104_729 % signals.len()];
@@ -185,8 +183,8 @@ fn found(live: LiveSegment<'_>, request: &Request<'_>, rows: &Range<u32>) -> Vec
 
 #[test]
 fn executions_agree_with_the_plain_executor_and_with_themselves_when_observed() {
-    let corpus = Corpus::new(SIGNALS, 11).expect("a size within bounds");
-    let segment = fixtures::segment(&corpus);
+    let records = Records::new(SIGNALS, 11);
+    let segment = fixtures::segment(&records);
     let none = Deleted::default();
     // Many are bits, few are listed.
     let [many, few] = [9, 200].map(|step| {
@@ -196,7 +194,7 @@ fn executions_agree_with_the_plain_executor_and_with_themselves_when_observed() 
     });
     let strategies: Vec<_> = Strategies::each_off().collect();
     let mut answered = 0;
-    for (number, text) in filters(&corpus).enumerate() {
+    for (number, text) in filters(&records).enumerate() {
         let Ok(filter) = Filter::from_query_string(&text) else {
             continue;
         };
@@ -206,7 +204,7 @@ fn executions_agree_with_the_plain_executor_and_with_themselves_when_observed() 
                     segment: &segment,
                     deleted,
                 };
-                answered += check(live, &filter, corpus.as_of(), strategies).min(1);
+                answered += check(live, &filter, Records::AS_OF, strategies).min(1);
             }
         }
     }

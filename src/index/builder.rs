@@ -115,7 +115,7 @@ impl IndexBuilder {
     /// Adds a signal of a company that has been added; a later one with the same id replaces it.
     ///
     /// # Errors
-    /// [`is_unknown_company`](crate::Error::is_unknown_company); or the output cannot be written, or is
+    /// [`UnknownCompany`](crate::ErrorKind::UnknownCompany); or the output cannot be written, or is
     /// full.
     pub fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added> {
         self.segment.builder.add_signal(signal)

@@ -206,8 +206,9 @@ impl<'a> Changes<'a> {
     /// let index = sample::index()?;
     /// let snapshot = index.snapshot();
     /// let since = snapshot.position();
-    /// let mut changes = snapshot.changes(&Filter::default(), sample::AS_OF, &since)?.bounded();
-    /// assert!(changes.next().is_none() && !changes.has_more());
+    /// let filter = Filter::default();
+    /// let mut changes = snapshot.changes(&filter, sample::AS_OF, &since)?.bounded();
+    /// assert!(changes.next().is_none() && !changes.has_more()?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn bounded(self) -> Changes<'a> {

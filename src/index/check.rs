@@ -12,7 +12,7 @@ impl Snapshot {
     /// [`Index::refresh`](crate::Index::refresh) notices.
     ///
     /// # Errors
-    /// [`is_corrupt`](crate::Error::is_corrupt): the first damage; the error names the file and the section.
+    /// [`Corrupt`](crate::ErrorKind::Corrupt): the first damage; the error names the file and the section.
     ///
     /// Cost: reads everything but records: about 0.1 s a gigabyte.
     pub fn check(&self) -> Result<()> {

@@ -21,7 +21,7 @@ use super::snapshot::Snapshot;
 use super::storage::Storage;
 use super::{Found, Shared};
 use crate::signal::{Company, Signal, SignalId};
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// The changes of a commit: the new record of each id or slug, or `None` for a deletion.
 #[derive(Debug, Default)]
@@ -248,7 +248,11 @@ impl Committer {
         let new = create(new_files)?;
         let mut filled = content.fill(new, kept);
         // A damaged segment may fail merges but must not fail commits.
-        if taken > 0 && filled.as_ref().is_err_and(Error::is_corrupt) {
+        if taken > 0
+            && filled
+                .as_ref()
+                .is_err_and(|error| error.kind() == ErrorKind::Corrupt)
+        {
             *new_files = NewFiles::new(&self.storage);
             kept = segments.len();
             filled = content.fill(create(new_files)?, kept);
@@ -315,7 +319,7 @@ impl Committer {
     /// After a failed sync, the kernel may have dropped written data and report success the next time, so nothing
     /// written since can be trusted.
     pub(super) fn fail_on_io(state: &mut State, error: Error) -> Error {
-        if error.is_io() {
+        if error.kind() == ErrorKind::Io {
             Self::fail(state, error)
         } else {
             error

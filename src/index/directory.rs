@@ -24,7 +24,7 @@ use super::storage::{self, NewFile, Storage, View};
 use crate::digest::Digest;
 use crate::encoding::symbols::Encoder;
 use crate::segment::{Deleted, Segment, SegmentBuilder};
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 pub(super) const MANIFEST: &str = "manifest";
 const MANIFEST_NEXT: &str = "manifest.next";
@@ -274,7 +274,7 @@ fn has_files_of(snapshot: &Snapshot, manifest: &Manifest) -> bool {
 /// Whether there is an index.
 pub(super) fn exists(storage: &dyn Storage) -> Result<bool> {
     match read_manifest(storage) {
-        Err(error) if error.is_missing() => Ok(false),
+        Err(error) if error.kind() == ErrorKind::Missing => Ok(false),
         other => other.map(|_| true),
     }
 }
@@ -360,7 +360,7 @@ pub(super) fn read_steadily<T>(
             Err(error) => error,
         };
         let current = read_manifest(storage)?;
-        if !error.is_missing() || current == manifest {
+        if error.kind() != ErrorKind::Missing || current == manifest {
             return Err(error);
         }
         manifest = current;

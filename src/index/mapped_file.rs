@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crate::encoding::bytes::Bytes;
 use crate::segment::{self, Segment};
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// How long a file must stay as it is before it is read: longer than a tick of the clock that stamps files, so that a
 /// later change has a later time.
@@ -118,7 +118,7 @@ impl MappedFile {
             return self.is_being_written(segment);
         }
         let fault = match self.check(segment) {
-            Err(error) if error.is_io() => return Err(error.at(&self.path)),
+            Err(error) if error.kind() == ErrorKind::Io => return Err(error.at(&self.path)),
             checked => checked.err().map(|error| error.reason().to_owned()),
         };
         let mut seen = self.seen();

@@ -15,7 +15,7 @@ use super::identity::IndexId;
 use super::manifest::{History, Manifest, SegmentLine};
 use super::snapshot::Snapshot;
 use super::storage::{Directory, NewFile, Storage};
-use crate::Result;
+use crate::{ErrorKind, Result};
 
 /// Maximum bytes of a small file of the caller: about a hundred bytes per segment, for ten times as many as a
 /// manifest can have.
@@ -35,7 +35,7 @@ impl Mirror {
     /// Locks a directory, which is created if it does not exist.
     ///
     /// # Errors
-    /// [`is_locked`](crate::Error::is_locked) while another process has it.
+    /// [`Locked`](crate::ErrorKind::Locked) while another process has it.
     pub(crate) fn lock(path: &Path) -> Result<Mirror> {
         let directory = Directory::new(path);
         directory.ensure()?;
@@ -50,7 +50,7 @@ impl Mirror {
     /// Whether the directory has a state, possibly incomplete.
     pub(crate) fn holds_state(&self) -> Result<bool> {
         match directory::exists(&*self.storage) {
-            Err(error) if !error.is_io() => Ok(true),
+            Err(error) if error.kind() != ErrorKind::Io => Ok(true),
             other => other,
         }
     }
@@ -75,7 +75,7 @@ impl Mirror {
     pub(crate) fn clear(&mut self) -> Result<()> {
         self.manifest = Manifest::empty();
         match directory::remove(&*self.storage, MANIFEST) {
-            Err(error) if error.is_missing() => {}
+            Err(error) if error.kind() == ErrorKind::Missing => {}
             removed => removed?,
         }
         directory::remove_leftovers(&*self.storage, &self.manifest)

@@ -114,8 +114,8 @@ impl Index {
     /// Opens the index in a directory.
     ///
     /// # Errors
-    /// [`is_missing`](crate::Error::is_missing) if there is no index; `is_foreign`, `is_newer_format` or
-    /// `is_corrupt` if the files cannot be used. The error names the file.
+    /// [`Missing`](crate::ErrorKind::Missing) if there is no index; `Foreign`, `NewerFormat` or
+    /// `Corrupt` if the files cannot be used. The error names the file.
     ///
     /// Cost: less than a millisecond per segment to map it and check its section table. Other parts are checked
     /// before their first use: see [`Snapshot`].
@@ -181,7 +181,7 @@ impl Index {
     /// overwrite(&vec![0; whole.len()])?; // as `rsync --inplace` of another index does
     ///
     /// let error = index.refresh().expect_err("the file is another");
-    /// assert!(error.is_corrupt() && error.path() == Some(&segment));
+    /// assert!(error.kind() == signaldex::ErrorKind::Corrupt && error.path() == Some(&segment));
     /// let snapshot = index.snapshot();
     /// assert!(snapshot.search(&query, today).is_err());
     ///
@@ -193,7 +193,7 @@ impl Index {
     ///
     /// # Errors
     /// As [`open`](Self::open) and [`Snapshot::check`]; the previous snapshot stays published. As long as a file of it
-    /// is another than the manifest names, [`is_corrupt`](crate::Error::is_corrupt), with the file.
+    /// is another than the manifest names, [`Corrupt`](crate::ErrorKind::Corrupt), with the file.
     ///
     /// Cost: reads the manifest, a few hundred bytes, and two calls of `stat` per segment; if the state has changed,
     /// opens and checks new files; reads files whole that have changed.
@@ -274,7 +274,7 @@ impl Index {
     /// clones for an index in memory.
     ///
     /// # Errors
-    /// [`is_locked`](crate::Error::is_locked) while another writer is open; otherwise as [`open`](Self::open).
+    /// [`Locked`](crate::ErrorKind::Locked) while another writer is open; otherwise as [`open`](Self::open).
     pub fn writer(&self) -> Result<Writer> {
         Writer::open(&self.0)
     }

@@ -25,7 +25,7 @@ use crate::signal::{Company, CompanyProfile, Item, Signal, SignalId};
 /// An immutable state of an index. Searches need no locks and allocate little.
 ///
 /// Parts of the files are checked before their first use, so damage never changes an answer: a method that needs a
-/// damaged part returns an error ([`is_corrupt`](crate::Error::is_corrupt)) that names the file and the section.
+/// damaged part returns an error ([`Corrupt`](crate::ErrorKind::Corrupt)) that names the file and the section.
 /// Methods that need none of it still answer. [`check`](Self::check) checks everything at once.
 #[derive(Clone)]
 pub struct Snapshot {
@@ -223,7 +223,7 @@ impl Snapshot {
     ///
     /// let index = sample::index()?;
     /// let snapshot = index.snapshot();
-    /// let page = snapshot.search(&Query::from_query_string("q=robotics")?, sample::AS_OF);
+    /// let page = snapshot.search(&Query::from_query_string("q=robotics")?, sample::AS_OF)?;
     /// let mut titles = Vec::new();
     /// snapshot.visit_records(&page, |signal, company_name| {
     ///     titles.push(format!("{company_name}: {}", signal.title));

@@ -53,7 +53,7 @@ impl Writer {
     /// Adds a signal, or replaces the one with its id.
     ///
     /// # Errors
-    /// [`is_unknown_company`](Error::is_unknown_company); [`is_invalid`](Error::is_invalid) if its texts have more
+    /// [`UnknownCompany`](crate::ErrorKind::UnknownCompany); [`Invalid`](crate::ErrorKind::Invalid) if its texts have more
     /// than 16 MiB; as [`has_company`](Self::has_company).
     pub fn upsert_signal(&mut self, signal: &Signal<'_>) -> Result<()> {
         if !self.has_company(&signal.company_slug)? {
@@ -105,7 +105,7 @@ impl Writer {
     /// commit.
     ///
     /// # Errors
-    /// [`is_invalid`](Error::is_invalid) if its slug is empty or its texts have more than 16 MiB.
+    /// [`Invalid`](crate::ErrorKind::Invalid) if its slug is empty or its texts have more than 16 MiB.
     pub fn upsert_company(&mut self, company: &Company<'_>) -> Result<()> {
         if company.slug.is_empty() {
             return Err(Error::invalid("slug: a company's slug is not empty"));
@@ -134,7 +134,7 @@ impl Writer {
     /// Deletes a company. Returns whether it existed.
     ///
     /// # Errors
-    /// [`is_invalid`](Error::is_invalid) if it has signals and `deletion` is [`CompanyDeletion::Restrict`].
+    /// [`Invalid`](crate::ErrorKind::Invalid) if it has signals and `deletion` is [`CompanyDeletion::Restrict`].
     ///
     /// Cost: visits each signal of the company and each pending signal.
     pub fn delete_company(&mut self, slug: &str, deletion: CompanyDeletion) -> Result<bool> {
@@ -180,7 +180,7 @@ impl Writer {
     /// # Errors
     /// The directory cannot be written: the last commit stays, and the changes stay pending. If a sync fails, the
     /// state on disk is unknown, and the writer refuses all further changes
-    /// ([`is_poisoned`](Error::is_poisoned)): drop it and open another.
+    /// ([`Poisoned`](crate::ErrorKind::Poisoned)): drop it and open another.
     ///
     /// Cost: writes the changed signals and all signals of changed companies, and waits for the disk three times;
     /// an index in memory does not wait. Readers are not blocked.

@@ -19,12 +19,13 @@ const START: &[u8] = br#"{"data":{"changes":["#;
 /// let index = sample::index()?;
 /// let snapshot = index.snapshot();
 /// let since = snapshot.position();
-/// let mut changes = snapshot.changes(&Filter::default(), sample::AS_OF, &since)?.bounded();
+/// let filter = Filter::default();
+/// let mut changes = snapshot.changes(&filter, sample::AS_OF, &since)?.bounded();
 /// let mut answer = ChangesAnswer::new(Rendering::Whole);
 /// for change in changes.by_ref().take(50) {
 ///     answer.push(&change?);
 /// }
-/// let more = changes.has_more();
+/// let more = changes.has_more()?;
 /// let body = answer.finish(&changes.position().to_string(), more);
 /// assert!(body.starts_with(br#"{"data":{"changes":[],"next":""#));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -42,7 +42,7 @@ pub fn write_csv_header(output: &mut Vec<u8>) {
 ///
 /// let mut row = Vec::new();
 /// json::write_csv_item(&mut row, &Signal::new(SignalId::MIN, "acme", "=1+1"), "Acme GmbH");
-/// assert_eq!(row, b"1,,\"'=1+1\",,,,,,acme,Acme GmbH,,,,,,,\r\n");
+/// assert_eq!(row, b"1,1,\"'=1+1\",,,,,,acme,Acme GmbH,,,,,,,\r\n");
 /// ```
 pub fn write_csv_item(output: &mut Vec<u8>, signal: &Signal<'_>, company_name: &str) {
     let mut cells: Vec<Cow<'_, str>> = Vec::with_capacity(CSV_COLUMNS.len());

@@ -110,8 +110,8 @@ impl Lines {
     /// the start is skipped.
     ///
     /// # Errors
-    /// The file cannot be read ([`is_io`](Error::is_io)) or its compressed data is damaged or cut
-    /// short ([`is_corrupt`](Error::is_corrupt)). The error names the file and the line reached.
+    /// The file cannot be read ([`Io`](crate::ErrorKind::Io)) or its compressed data is damaged or cut
+    /// short ([`Corrupt`](crate::ErrorKind::Corrupt)). The error names the file and the line reached.
     pub fn next_line(&mut self) -> Result<Option<Line<'_>>> {
         let read = self.read_unless_blank()?;
         Ok(self.line_of(read))

@@ -14,7 +14,7 @@ use super::records::Records;
 use super::rename::Renames;
 use crate::signal::{Company, Signal};
 use crate::text::shortened;
-use crate::{Added, Error, IndexBuilder, Result, Writer};
+use crate::{Added, Error, ErrorKind, IndexBuilder, Result, Writer};
 
 /// The target of a load: an [`IndexBuilder`] or a [`Writer`].
 /// Implement it for a target of your own, such as several indexes.
@@ -28,7 +28,7 @@ pub trait Sink {
     /// Adds a signal; a later one with the same id replaces it.
     ///
     /// # Errors
-    /// [`is_unknown_company`](Error::is_unknown_company), which rejects only this record, or an error that does
+    /// [`UnknownCompany`](crate::ErrorKind::UnknownCompany), which rejects only this record, or an error that does
     /// not concern this record alone and ends the load.
     fn add_signal(&mut self, signal: &Signal<'_>) -> Result<Added>;
 }
@@ -191,7 +191,7 @@ impl<'c> Loader<'c> {
     /// Reads the field `theirs` of the files as the field `ours`, such as `funding.stage`.
     ///
     /// # Errors
-    /// There is no field `ours` ([`is_invalid`](Error::is_invalid)).
+    /// There is no field `ours` ([`Invalid`](crate::ErrorKind::Invalid)).
     pub fn renamed(mut self, theirs: &str, ours: &str) -> Result<Loader<'c>> {
         self.renames.add(theirs, ours)?;
         Ok(self)
@@ -215,7 +215,7 @@ impl<'c> Loader<'c> {
     ///
     /// # Errors
     /// The file cannot be read, the sink fails, or, with [`OnInvalid::Stop`], a line breaks a
-    /// rule ([`is_invalid`](Error::is_invalid)).
+    /// rule ([`Invalid`](crate::ErrorKind::Invalid)).
     ///
     /// Cost: as [`signals`](Self::signals).
     pub fn companies(&mut self, path: impl AsRef<Path>, sink: &mut impl Sink) -> Result<()> {
@@ -239,7 +239,7 @@ impl<'c> Loader<'c> {
     ///
     /// # Errors
     /// The file cannot be read, the sink fails, or, with [`OnInvalid::Stop`], a line breaks a
-    /// rule or names an unknown company ([`is_invalid`](Error::is_invalid)).
+    /// rule or names an unknown company ([`Invalid`](crate::ErrorKind::Invalid)).
     ///
     /// Cost: a microsecond per signal in addition to the sink's work, and another for decompression on a second
     /// thread. Memory is bounded regardless of the size of the file.
@@ -251,7 +251,7 @@ impl<'c> Loader<'c> {
                 Err(error) => return Ok(Some(error)),
             };
             let added = match sink.add_signal(&signal) {
-                Err(error) if error.is_unknown_company() => {
+                Err(error) if error.kind() == ErrorKind::UnknownCompany => {
                     report.signals_without_company += 1;
                     return Ok(Some(unknown_company(&signal)));
                 }

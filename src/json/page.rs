@@ -33,7 +33,7 @@ const START: &[u8] = br#"{"data":{"items":["#;
 /// let index = sample::index()?;
 /// let snapshot = index.snapshot();
 /// let query = Query::from_query_string("q=robotics&limit=2")?;
-/// let page = snapshot.search(&query, sample::AS_OF);
+/// let page = snapshot.search(&query, sample::AS_OF)?;
 /// let mut answer = SearchAnswer::with_capacity(page.len(), Rendering::Whole);
 /// let (mut full, mut last) = (false, None);
 /// snapshot.visit_records(&page, |signal, company_name| {

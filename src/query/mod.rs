@@ -151,7 +151,7 @@ impl Query {
     ///
     /// let snapshot = sample::index()?.snapshot();
     /// let all = Query::of_filter(Filter::default(), Order::NewestFirst, 100_000);
-    /// assert_eq!(snapshot.search(&all, sample::AS_OF).len() as u64, snapshot.signal_count());
+    /// assert_eq!(snapshot.search(&all, sample::AS_OF)?.len() as u64, snapshot.signal_count());
     /// # Ok::<(), signaldex::Error>(())
     /// ```
     pub fn of_filter(filter: Filter, order: Order, limit: usize) -> Query {
@@ -173,9 +173,9 @@ impl Query {
     ///
     /// let snapshot = sample::index()?.snapshot();
     /// let query = Query::from_query_string("q=robotics&limit=2")?;
-    /// let first: Vec<_> = snapshot.search(&query, sample::AS_OF).ids().collect();
+    /// let first: Vec<_> = snapshot.search(&query, sample::AS_OF)?.ids().collect();
     /// let rest = query.part(Start::After(query.cursor_after(first[0], sample::AS_OF)), 1000);
-    /// assert_eq!(snapshot.search(&rest, sample::AS_OF).ids().next(), Some(first[1]));
+    /// assert_eq!(snapshot.search(&rest, sample::AS_OF)?.ids().next(), Some(first[1]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn part(&self, start: Start, limit: usize) -> Query {
@@ -250,10 +250,10 @@ impl Query {
     ///
     /// let index = sample::index()?;
     /// let (snapshot, query) = (index.snapshot(), Query::from_query_string("q=robotics&limit=4")?);
-    /// let page: Vec<_> = snapshot.search(&query, sample::AS_OF).ids().collect();
+    /// let page: Vec<_> = snapshot.search(&query, sample::AS_OF)?.ids().collect();
     /// let cursor = query.cursor_after(page[1], sample::AS_OF);
     /// let rest = query.into_builder().after(&cursor).build()?;
-    /// assert!(snapshot.search(&rest, sample::AS_OF).ids().take(2).eq(page[2..].iter().copied()));
+    /// assert!(snapshot.search(&rest, sample::AS_OF)?.ids().take(2).eq(page[2..].iter().copied()));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn cursor_after(&self, last: SignalId, today: Date) -> Cursor {

@@ -183,7 +183,8 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// Decodes a name or a value of a query string, as every call that takes a query string does: percent-decoding; a `+` is a space, unless [`keeps_signs`] says otherwise.
+/// Decodes a name or a value of a query string, as every call that takes a query string does: percent-decoding, and a
+/// `+` is a space unless it is a sign of a word, as in `C++`.
 ///
 /// ```
 /// use signaldex::query::decode;

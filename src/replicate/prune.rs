@@ -114,9 +114,9 @@ impl PruneOptions {
 /// Removes old generations of an index or a cluster from a store, or lists what it would remove.
 ///
 /// # Errors
-/// [`is_missing`](Error::is_missing) if nothing is published in the store; the error of reading a kept
-/// manifest, in which case no object is removed; [`is_locked`](Error::is_locked) while another prune is
-/// running, and for ten minutes after one was killed; [`is_store`](Error::is_store) if the store refuses.
+/// [`Missing`](crate::ErrorKind::Missing) if nothing is published in the store; the error of reading a kept
+/// manifest, in which case no object is removed; [`Locked`](crate::ErrorKind::Locked) while another prune is
+/// running, and for ten minutes after one was killed; [`Store`](crate::ErrorKind::Store) if the store refuses.
 ///
 /// Cost: a listing of the whole store, a read of each kept manifest, and a request per removed manifest and
 /// per hundred removed objects.

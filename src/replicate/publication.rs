@@ -59,7 +59,7 @@ impl Publication {
     /// The bytes of the object.
     ///
     /// # Errors
-    /// [`is_full`](Error::is_full) if the manifest is longer than a replica accepts.
+    /// [`Full`](crate::ErrorKind::Full) if the manifest is longer than a replica accepts.
     pub(super) fn encode(&self) -> Result<Vec<u8>> {
         let bytes = seal(MAGIC, self)?;
         if bytes.len() as u64 <= MANIFEST_BYTES_MAX {
@@ -88,7 +88,7 @@ impl Publication {
     /// Reads the bytes of an object.
     ///
     /// # Errors
-    /// [`is_foreign`](Error::is_foreign), `is_newer_format` or `is_corrupt`.
+    /// [`Foreign`](crate::ErrorKind::Foreign), `NewerFormat` or `Corrupt`.
     pub(super) fn decode(bytes: &[u8]) -> Result<Publication> {
         open_seal(MAGIC, bytes)
     }
@@ -101,12 +101,12 @@ impl Publication {
 ///
 /// let sealed = seal("my-manifest", &[1, 2])?;
 /// assert_eq!(open_seal::<Vec<u64>>("my-manifest", &sealed)?, [1, 2]);
-/// assert!(open_seal::<Vec<u64>>("other", &sealed).is_err_and(|error| error.is_foreign()));
+/// assert!(open_seal::<Vec<u64>>("other", &sealed).is_err_and(|error| error.kind() == signaldex::ErrorKind::Foreign));
 /// # Ok::<(), signaldex::Error>(())
 /// ```
 ///
 /// # Errors
-/// [`is_full`](Error::is_full) if the value cannot be written as JSON.
+/// [`Full`](crate::ErrorKind::Full) if the value cannot be written as JSON.
 pub fn seal(magic: &str, value: &impl Serialize) -> Result<Vec<u8>> {
     let body = serde_json::to_vec(value)
         .map_err(|error| Error::full(format!("the manifest cannot be written: {error}")))?;
@@ -118,7 +118,7 @@ pub fn seal(magic: &str, value: &impl Serialize) -> Result<Vec<u8>> {
 /// Reads what [`seal`] wrote.
 ///
 /// # Errors
-/// [`is_foreign`](Error::is_foreign), `is_newer_format` or `is_corrupt`.
+/// [`Foreign`](crate::ErrorKind::Foreign), `NewerFormat` or `Corrupt`.
 pub fn open_seal<T: DeserializeOwned>(magic: &str, bytes: &[u8]) -> Result<T> {
     let foreign = || Error::foreign(format!("this is not a {magic}"));
     let rest = bytes.strip_prefix(magic.as_bytes()).ok_or_else(foreign)?;

@@ -11,7 +11,7 @@ use super::publication::{Publication, PublishedFile, PublishedSegment};
 use super::store::{PIECE_BYTES, Store, manifest_name};
 use crate::digest::Digest;
 use crate::index::{Source, SourceFile};
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// The largest generation that can be published, so that an index can keep counting from there.
 const GENERATION_MAX: u64 = u64::MAX / 2;
@@ -54,9 +54,9 @@ pub struct Published {
 /// Publishes the current state of the index in a directory. A writer may keep committing.
 ///
 /// # Errors
-/// As [`Index::open`](crate::Index::open); [`is_taken`](Error::is_taken) if the generation is already
+/// As [`Index::open`](crate::Index::open); [`Taken`](crate::ErrorKind::Taken) if the generation is already
 /// published with other content, a later one exists, or the newest is of the same index and has a last commit
-/// that is not in the history of this state, unless a generation is given; [`is_store`](Error::is_store) if the store
+/// that is not in the history of this state, unless a generation is given; [`Store`](crate::ErrorKind::Store) if the store
 /// refuses. Nothing becomes visible then.
 ///
 /// Cost: reads the files twice, once for their checksums, and uploads those that the store does not have, in
@@ -132,7 +132,7 @@ fn check_generation(generation: u64) -> Result<()> {
 /// Refuses a generation older than the newest: no replica would load it.
 ///
 /// # Errors
-/// [`is_taken`](Error::is_taken) if a later one is published; [`is_store`](Error::is_store) if the store refuses.
+/// [`Taken`](crate::ErrorKind::Taken) if a later one is published; [`Store`](crate::ErrorKind::Store) if the store refuses.
 pub async fn refuse_older(store: &Store, generation: u64) -> Result<()> {
     match store.generations_above(generation).await?.last() {
         None => Ok(()),
@@ -173,7 +173,7 @@ async fn refuse_diverged(store: &Store, source: &Source) -> Result<()> {
 async fn newest_readable(store: &Store) -> Result<Option<Publication>> {
     for &generation in store.generations_above(0).await?.iter().rev() {
         match store.publication(generation).await {
-            Err(error) if error.is_store() => return Err(error),
+            Err(error) if error.kind() == ErrorKind::Store => return Err(error),
             Err(_) => {}
             found => return found.map(Some),
         }
@@ -189,7 +189,7 @@ async fn objects_of_newest(store: &Store) -> Result<HashSet<Digest>> {
     match store.publication(newest).await {
         Ok(publication) => Ok(publication.objects().map(|(object, _)| object).collect()),
         // The objects of a damaged manifest are unknown.
-        Err(error) if !error.is_store() => Ok(HashSet::new()),
+        Err(error) if error.kind() != ErrorKind::Store => Ok(HashSet::new()),
         Err(error) => Err(error),
     }
 }

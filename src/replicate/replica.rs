@@ -10,7 +10,7 @@ use super::publication::{Publication, PublishedFile, PublishedSegment};
 use super::store::{PIECE_BYTES, Store, manifest_name, object_name};
 use crate::digest::Digest;
 use crate::index::{ChainLine, FileKind, FileLine, Mirror, NewFile, SegmentLine};
-use crate::{Error, Index, Result};
+use crate::{Error, ErrorKind, Index, Result};
 
 /// How many generations to try, newest first, if the newest cannot be loaded.
 const CANDIDATES_MAX: usize = 4;
@@ -72,8 +72,8 @@ impl Replica {
     /// copy is served; [`opening`](Self::opening) then has the error.
     ///
     /// # Errors
-    /// There is no copy, and none can be fetched. [`is_locked`](Error::is_locked) while another process uses
-    /// the directory; [`is_invalid`](Error::is_invalid) if it contains an original index or a copy of another
+    /// There is no copy, and none can be fetched. [`Locked`](crate::ErrorKind::Locked) while another process uses
+    /// the directory; [`Invalid`](crate::ErrorKind::Invalid) if it contains an original index or a copy of another
     /// store.
     ///
     /// Cost: that of [`Index::open`], and of fetching new objects.
@@ -202,11 +202,13 @@ impl Replica {
 fn recover(store: &Store, mirror: &mut Mirror) -> Result<HashMap<Digest, (FileKind, u64)>> {
     let origin = match mirror.read(ORIGIN) {
         Ok(bytes) => Origin::decode(&bytes),
-        Err(error) if error.is_missing() => return recover_without_origin(mirror),
+        Err(error) if error.kind() == ErrorKind::Missing => return recover_without_origin(mirror),
         Err(error) => return Err(error),
     };
     let origin = match origin {
-        Err(error) if error.is_corrupt() => return mirror.clear().map(|()| HashMap::new()),
+        Err(error) if error.kind() == ErrorKind::Corrupt => {
+            return mirror.clear().map(|()| HashMap::new());
+        }
         origin => origin?,
     };
     if origin.store != store.identity() {
@@ -216,7 +218,11 @@ fn recover(store: &Store, mirror: &mut Mirror) -> Result<HashMap<Digest, (FileKi
     }
     match mirror.recover() {
         // Such a copy is useless, and everything in it can be fetched again.
-        Err(error) if error.is_corrupt() || error.is_foreign() || error.is_missing() => {
+        Err(error)
+            if error.kind() == ErrorKind::Corrupt
+                || error.kind() == ErrorKind::Foreign
+                || error.kind() == ErrorKind::Missing =>
+        {
             mirror.clear()?;
         }
         recovered => recovered?,
@@ -414,7 +420,7 @@ impl Copying<'_> {
             // Should it stay, it is removed when the directory is opened the next time.
             let _ = self.mirror.discard(kind, file);
             let path = self.mirror.path(kind, file);
-            return Err(if error.is_io() {
+            return Err(if error.kind() == ErrorKind::Io {
                 error.at(&path)
             } else {
                 error

@@ -64,7 +64,7 @@ impl Store {
     /// `AZURE_STORAGE_ACCOUNT_KEY` and so on).
     ///
     /// # Errors
-    /// [`is_invalid`](Error::is_invalid) if the address has another form.
+    /// [`Invalid`](crate::ErrorKind::Invalid) if the address has another form.
     ///
     /// Cost: none; the store is contacted by the first read or write.
     pub fn open(address: &str) -> Result<Store> {
@@ -156,7 +156,7 @@ impl Store {
     /// The published generations above a number, ascending.
     ///
     /// # Errors
-    /// [`is_store`](Error::is_store) if the store refuses or does not answer.
+    /// [`Store`](crate::ErrorKind::Store) if the store refuses or does not answer.
     pub async fn generations_above(&self, generation: u64) -> Result<Vec<u64>> {
         let folder = self.prefix.clone().join(MANIFESTS);
         let last = self.manifest_path(generation);
@@ -176,8 +176,8 @@ impl Store {
     /// The bytes of a manifest; `None` if the generation is not published.
     ///
     /// # Errors
-    /// [`is_store`](Error::is_store) as for [`generations_above`](Self::generations_above), or
-    /// [`is_corrupt`](Error::is_corrupt) if it has more than 4 MiB.
+    /// [`Store`](crate::ErrorKind::Store) as for [`generations_above`](Self::generations_above), or
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if it has more than 4 MiB.
     pub async fn manifest(&self, generation: u64) -> Result<Option<Vec<u8>>> {
         let doing = format!("read {}", manifest_name(generation));
         let path = self.manifest_path(generation);
@@ -215,7 +215,7 @@ impl Store {
     /// Creates a manifest unless it exists. Returns whether it was created.
     ///
     /// # Errors
-    /// [`is_store`](Error::is_store) as for [`generations_above`](Self::generations_above).
+    /// [`Store`](crate::ErrorKind::Store) as for [`generations_above`](Self::generations_above).
     pub async fn create_manifest(&self, generation: u64, bytes: Vec<u8>) -> Result<bool> {
         let doing = format!("create {}", manifest_name(generation));
         let path = self.manifest_path(generation);

@@ -170,7 +170,7 @@ impl<W: Write> SegmentBuilder<W> {
     /// The number of the added company with a slug.
     ///
     /// # Errors
-    /// [`is_unknown_company`](Error::is_unknown_company) if there is none.
+    /// [`UnknownCompany`](crate::ErrorKind::UnknownCompany) if there is none.
     pub(super) fn company_by_slug(&self, slug: &str) -> Result<u32> {
         let company = self.slugs.find(slug);
         company.ok_or_else(|| Error::unknown_company(slug))

@@ -125,5 +125,5 @@ fn distinct<T: Ord>(mut values: SmallVec<[T; 24]>) -> SmallVec<[T; 24]> {
     values
 }
 
-#[cfg(all(test, feature = "synthetic"))]
+#[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 
 use super::Segment;
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// What is known against the file of a segment.
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ impl Segment {
     /// Notes damage, and returns the error with the file.
     #[cold]
     pub(super) fn damaged(&self, error: Error) -> Error {
-        if error.is_corrupt() {
+        if error.kind() == ErrorKind::Corrupt {
             self.trust.is_damaged.store(true, Ordering::Relaxed);
         }
         match &self.path {

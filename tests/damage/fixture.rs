@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use signaldex::synthetic::Corpus;
 use signaldex::{
-    Change, Error, Facets, Filter, Index, IndexBuilder, Position, Query, Result, SignalId, Snapshot,
+    Change, Error, ErrorKind, Facets, Filter, Index, IndexBuilder, Position, Query, Result,
+    SignalId, Snapshot,
 };
+use signaldex_synthetic::Corpus;
 use tempfile::TempDir;
 use time::Date;
 
@@ -145,5 +146,7 @@ fn ask(snapshot: &Snapshot, today: Date) -> Result<Answers> {
 
 /// Whether an error says that a file is not what it was.
 pub(crate) fn is_damage(error: &Error) -> bool {
-    error.is_corrupt() || error.is_foreign() || error.is_newer_format()
+    error.kind() == ErrorKind::Corrupt
+        || error.kind() == ErrorKind::Foreign
+        || error.kind() == ErrorKind::NewerFormat
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use signaldex::{Index, Query};
+use signaldex::{ErrorKind, Index, Query};
 
 use crate::fixture::{Whole, is_damage, is_long};
 use crate::random::Random;
@@ -191,7 +191,7 @@ fn an_error_names_the_file_and_the_section_and_other_questions_are_answered() {
     let query = Query::from_query_string("q=series").expect("a query");
     let today = time::macros::date!(2026 - 06 - 30);
     let error = snapshot.search(&query, today).expect_err("damage");
-    assert!(error.is_corrupt(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
     let message = error.to_string();
     assert!(
         message.contains("segment-") && message.contains("FrameOfReference"),

@@ -5,8 +5,8 @@
 //! seed and the query, and `SIGNALDEX_SEED` replays it.
 
 use signaldex::query::{Facet, Order, QueryBuilder};
-use signaldex::synthetic::Corpus;
 use signaldex::{Facets, Filter, Index, Item, Query, SignalId, Snapshot, Strategies};
+use signaldex_synthetic::Corpus;
 use time::Date;
 
 use crate::oracle::{Oracle, index_of};

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use signaldex::query::Order;
-use signaldex::synthetic::Corpus;
 use signaldex::{ExecutionExplanation, Index, IndexBuilder, Query, SegmentExplanation, Snapshot};
+use signaldex_synthetic::Corpus;
 use time::Date;
 
 use crate::agreement::setting;

@@ -2,7 +2,6 @@
 //! fingerprints. `SIGNALDEX_BLESS=1` writes them anew; what changed is then seen in the diff.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use signaldex::query::limits::{
     CATEGORIES_MAX, COMPANIES_MAX, CURSOR_CHARS_MAX, ERRORS_MAX, IDS_MAX, ITEM_CHARS_MAX,
@@ -11,24 +10,7 @@ use signaldex::query::limits::{
 use signaldex::query::{ErrorCode, PARAMETERS, Parameter, ParameterKind};
 use signaldex::{ExecutionExplanation, Explanation, Filter, Query};
 
-/// Compares with a golden file, or writes it.
-pub(crate) fn compare_with_golden(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("data/golden")
-        .join(name);
-    if std::env::var_os("SIGNALDEX_BLESS").is_some() {
-        std::fs::write(&path, text).expect("the golden file can be written");
-    }
-    let golden = std::fs::read_to_string(&path).expect("the golden file can be read");
-    for (number, (found, expected)) in text.lines().zip(golden.lines()).enumerate() {
-        assert_eq!(found, expected, "{name}, line {}", number + 1);
-    }
-    assert_eq!(
-        text.lines().count(),
-        golden.lines().count(),
-        "{name}: the number of lines"
-    );
-}
+use crate::golden_file::compare_with_golden;
 
 /// Values that are wrong for a kind of parameter.
 fn bad_values(kind: ParameterKind) -> Vec<String> {

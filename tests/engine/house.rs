@@ -62,9 +62,16 @@ fn every_path_of_the_documents_exists() {
         let text = fs::read_to_string(root().join(&document)).expect("a readable document");
         let quoted = text.split('`').skip(1).step_by(2);
         let is_path = |text: &&str| {
-            ["src/", "tests/", "benches/", "bindings/", "data/", "docs/"]
-                .iter()
-                .any(|folder| text.starts_with(folder))
+            let folders = [
+                "src/",
+                "crates/",
+                "tests/",
+                "benches/",
+                "bindings/",
+                "data/",
+                "docs/",
+            ];
+            folders.iter().any(|folder| text.starts_with(folder))
         };
         for path in quoted.filter(is_path) {
             let path = path.split_whitespace().next().unwrap_or_default();
@@ -206,22 +213,22 @@ fn llms_txt_lists_the_documents_as_they_begin() {
 
 /// Two screens: newcomers decide within minutes and should be able to read all of it.
 #[test]
-fn the_readme_has_at_most_900_words() {
+fn the_readme_has_at_most_950_words() {
     let text = fs::read_to_string(root().join("README.md")).expect("a readable document");
     let words = text.split_whitespace().count();
-    assert!(words <= 900, "{words} words");
+    assert!(words <= 950, "{words} words");
 }
 
 #[test]
-fn the_architecture_has_at_most_1200_words() {
+fn the_architecture_has_at_most_1300_words() {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("a readable document");
     let words = text.split_whitespace().count();
-    assert!(words <= 1200, "{words} words");
+    assert!(words <= 1300, "{words} words");
 }
 
 #[test]
 fn every_file_says_what_it_owns() {
-    for folder in ["src", "tests"] {
+    for folder in ["src", "crates", "tests", "benches", "examples", "bindings"] {
         for file in sources(&root().join(folder)) {
             let text = fs::read_to_string(&file).expect("a readable file");
             assert!(text.starts_with("//! "), "{}", file.display());
@@ -232,7 +239,8 @@ fn every_file_says_what_it_owns() {
 #[test]
 fn unsafe_code_stays_in_its_one_place() {
     let allowed = root().join("src/encoding/bytes.rs");
-    for file in sources(&root().join("src")) {
+    let folders = ["src", "crates"].map(|folder| root().join(folder));
+    for file in folders.iter().flat_map(|folder| sources(folder)) {
         let text = fs::read_to_string(&file).expect("a readable file");
         let has_unsafe = text.contains("unsafe {") || text.contains("allow(unsafe_code)");
         assert_eq!(has_unsafe, file == allowed, "{}", file.display());

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::house::{root, sources};
 
 /// Each layer and the layers that it may import, lowest first. A layer is a file or folder of
-/// `src/`; the program in `src/bin/` stands above them all.
+/// `src/`.
 const LAYERS: &str = "
 text_form:
 text:
@@ -24,12 +24,8 @@ exec: encoding error kernels plan query segment signal
 index: digest encoding error exec plan query segment signal
 saved: error index query signal text
 json: error index query segment signal text
-synthetic: error signal
 sample: error index json
 replicate: digest error index text
-corpus: error index json plan query signal
-http: corpus error index json plan query signal text
-cluster: corpus digest error http index json query replicate segment signal text
 ";
 
 /// The rows of the table: a layer, and the layers that it may import.
@@ -128,7 +124,7 @@ fn every_import_leads_to_a_layer_below() {
         .filter(|file| !is_test(file))
     {
         let layer = layer_of(&file);
-        if matches!(layer.as_str(), "lib" | "bin") {
+        if layer == "lib" {
             continue;
         }
         let Some(allowed) = table.get(layer.as_str()) else {
@@ -160,97 +156,57 @@ fn every_import_leads_to_a_layer_below() {
     }
 }
 
-/// The layers that stand on the library and make do with what any host can use.
-const PRODUCTS: [&str; 3] = ["corpus", "http", "cluster"];
+/// Each package and the packages of the workspace that it may depend on.
+const PACKAGES: &str = "
+.:
+crates/synthetic: signaldex
+crates/server: signaldex
+crates/cluster: signaldex signaldex-server
+crates/cli: signaldex signaldex-cluster signaldex-server signaldex-synthetic
+bindings/python: signaldex signaldex-synthetic
+";
 
-/// The paths behind `crate::`, in imports and in full, with groups written out.
-fn paths_behind_crate(code: &str) -> BTreeSet<String> {
-    let mut paths = BTreeSet::new();
-    for rest in code.split("crate::").skip(1) {
-        let is_part = |letter: char| letter.is_alphanumeric() || "_:".contains(letter);
-        let end = rest.find(|letter| !is_part(letter)).unwrap_or(rest.len());
-        let path = &rest[..end];
-        match rest[end..].strip_prefix('{') {
-            Some(group) if path.is_empty() || path.ends_with("::") => {
-                let heads = heads_of_group(group);
-                paths.extend(heads.into_iter().map(|head| format!("{path}{head}")));
-            }
-            _ => paths.extend([path.to_owned()]),
-        }
-    }
-    paths
+/// The packages of the workspace that a manifest depends on, tests left out.
+fn dependencies(manifest: &str) -> BTreeSet<&str> {
+    let section = manifest.split("\n[dependencies]\n").nth(1);
+    let section = section.expect("dependencies").split("\n[").next();
+    let lines = section.unwrap_or_default().lines();
+    let names = lines.filter_map(|line| line.split([' ', '.']).next());
+    names.filter(|name| name.starts_with("signaldex")).collect()
 }
 
-/// Whether a file makes a name public: by its definition or by passing it on.
-fn is_public(code: &str, name: &str) -> bool {
-    let kinds = [
-        "mod", "fn", "async fn", "struct", "enum", "trait", "const", "type",
-    ];
-    let is_defined = kinds.iter().any(|kind| {
-        let definition = format!("pub {kind} {name}");
-        let mut found = code.match_indices(&definition);
-        found.any(|(at, _)| {
-            let next = code[at + definition.len()..].chars().next();
-            next.is_some_and(|next| !next.is_alphanumeric() && next != '_')
-        })
-    });
-    is_defined
-        || code.split("pub use ").skip(1).any(|import| {
-            let import = import.split(';').next().unwrap_or_default();
-            let (_, names) = import.rsplit_once("::").unwrap_or_default();
-            let mut names = names.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-            names.any(|passed_on| passed_on == name)
-        })
-}
-
-/// Whether a path from the root of the crate leads through public modules to a public name. What follows a type or a
-/// function, such as a variant, is as public as the compiler says.
-fn is_reachable(path: &str) -> bool {
-    let (mut file, mut folder) = (root().join("src/lib.rs"), root().join("src"));
-    for name in path.split("::").filter(|name| !name.is_empty()) {
-        let code = code_of(&file);
-        if !is_public(&code, name) {
-            return false;
-        }
-        if !code.contains(&format!("pub mod {name};")) {
-            return true;
-        }
-        folder.push(name);
-        file = [folder.join("mod.rs"), folder.with_extension("rs")]
-            .into_iter()
-            .find(|file| file.exists())
-            .expect("a module has a file");
-    }
-    true
-}
-
-/// The service and the cluster use nothing of the library that a host of its own cannot use, and the library does not
-/// know of them.
 #[test]
-fn products_use_only_what_is_public() {
-    let mut faults = Vec::new();
+fn packages_depend_on_those_below() {
+    let folders = fs::read_dir(root().join("crates")).expect("the packages");
+    let listed = |name: &str| PACKAGES.contains(&format!("\ncrates/{name}:"));
+    for folder in folders {
+        let name = folder.expect("a package").file_name();
+        assert!(listed(&name.to_string_lossy()), "{name:?} is in no row");
+    }
+    for row in PACKAGES.trim().lines() {
+        let (folder, allowed) = row.split_once(':').expect("a folder and a colon");
+        let manifest = fs::read_to_string(root().join(folder).join("Cargo.toml"));
+        let manifest = manifest.expect("a manifest");
+        let allowed: BTreeSet<&str> = allowed.split_whitespace().collect();
+        assert_eq!(dependencies(&manifest), allowed, "{folder}");
+    }
+}
+
+/// The library knows nothing of what stands on it.
+#[test]
+fn the_library_asks_for_no_product() {
     for file in sources(&root().join("src")) {
-        let layer = layer_of(&file);
-        let is_product = PRODUCTS.contains(&layer.as_str());
-        if is_test(&file) || matches!(layer.as_str(), "lib" | "bin") {
-            continue;
-        }
         let code = code_of(&file);
-        if !is_product {
-            let products = ["http", "cluster", "local", "cli"];
-            let known = products.map(|product| format!("feature = \"{product}\""));
-            let known = known.iter().filter(|known| code.contains(known.as_str()));
-            faults.extend(known.map(|known| format!("{} asks for {known}", file.display())));
-            continue;
-        }
-        for path in paths_behind_crate(&code) {
-            let is_own = PRODUCTS.contains(&identifier(&path).as_str());
-            if !is_own && !is_reachable(&path) {
-                faults.push(format!("{} uses the private crate::{path}", file.display()));
-            }
+        for features in code.split("feature = \"").skip(1) {
+            let feature = features.split('"').next().unwrap_or_default();
+            let of_the_library = ["__strategies", "json", "replicate", "serde", "zstd"];
+            assert!(
+                of_the_library.contains(&feature),
+                "{} asks for {feature}",
+                file.display()
+            );
         }
     }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]
@@ -274,7 +230,7 @@ fn no_module_passes_another_layer_on() {
         .filter(|file| !is_test(file))
     {
         let layer = layer_of(&file);
-        if layer == "lib" || layer == "bin" {
+        if layer == "lib" {
             continue;
         }
         for import in code_of(&file)

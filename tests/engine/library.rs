@@ -2,11 +2,11 @@
 //! read back, types that cross threads.
 
 use signaldex::query::{Cursor, DateRange, Days, Order, ParseCursorError};
-use signaldex::synthetic::Corpus;
 use signaldex::{
     Company, Currency, Facet, Facets, Filter, Index, IndexBuilder, Item, Matches, Page, Query,
     Signal, SignalId, SizeBucket, Snapshot, Writer,
 };
+use signaldex_synthetic::Corpus;
 use time::Date;
 use time::macros::date;
 

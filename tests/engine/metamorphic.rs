@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use signaldex::query::Order;
-use signaldex::synthetic::Corpus;
 use signaldex::{Facet, Filter, Index, Query, SignalId};
+use signaldex_synthetic::Corpus;
 use time::Date;
 
 use crate::oracle::{Oracle, index_of};

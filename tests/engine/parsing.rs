@@ -4,10 +4,10 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use signaldex::query::{Cursor, DateRange, Days, Order, PARAMETERS, Start};
-use signaldex::synthetic::Corpus;
 use signaldex::{
     Company, Currency, Facet, Filter, Hiring, IndexBuilder, Query, Signal, SignalId, SizeBucket,
 };
+use signaldex_synthetic::Corpus;
 use time::macros::date;
 
 use crate::oracle::Record;

@@ -5,13 +5,13 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use signaldex::synthetic::Corpus;
 use signaldex::{Index, IndexBuilder, Query, Signal, SignalId, Snapshot};
+use signaldex_synthetic::Corpus;
 use tempfile::TempDir;
 use time::Date;
 use time::macros::date;
 
-use crate::golden::compare_with_golden;
+use crate::golden_file::compare_with_golden;
 
 const TODAY: Date = date!(2026 - 06 - 30);
 

@@ -1,40 +1,16 @@
 //! A replica whose copy is damaged or overwritten: the file is fetched again and loaded, and meanwhile another replica
 //! answers.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use signaldex::http::Service;
 use signaldex::{Index, Query, Snapshot};
 
-use crate::fixture::{Fixture, TODAY, change, titles};
-use crate::served::{answer, metric, report, service};
+use crate::fixture::{Fixture, TODAY, change, overwrite, segment, titles};
 
 /// How long a test waits for what comes by itself.
 const WAIT_MAX: Duration = Duration::from_secs(20);
-
-/// The largest segment of a directory.
-fn segment(directory: &Path) -> PathBuf {
-    let entries = fs::read_dir(directory).expect("the directory");
-    let paths = entries.map(|entry| entry.expect("an entry").path());
-    let segments = paths.filter(|path| path.display().to_string().contains("segment-"));
-    let length = |path: &PathBuf| fs::metadata(path).expect("a file").len();
-    segments.max_by_key(length).expect("a segment")
-}
-
-/// Overwrites the largest segment of a copy in place with zeros, which changes neither its length nor its inode.
-fn overwrite(cache: &Path) {
-    // Files that are written within one tick of the file system's clock have the same times.
-    std::thread::sleep(Duration::from_millis(20));
-    let path = segment(cache);
-    let length = fs::metadata(&path).expect("a file").len() as usize;
-    let file = OpenOptions::new().write(true).open(path);
-    file.expect("a file")
-        .write_all(&vec![0; length])
-        .expect("written");
-}
 
 fn fails(snapshot: &Snapshot) -> bool {
     let query = Query::from_query_string("q=ships").expect("a query");
@@ -140,42 +116,6 @@ fn damage_that_a_query_met_is_repaired() {
         "{progress:?}"
     );
     assert_eq!(titles(&index.snapshot()), fixture.published());
-}
-
-#[test]
-fn a_replica_is_not_ready_until_its_copy_is_repaired() {
-    let fixture = Fixture::new();
-    fixture.publish();
-    let mut replica = fixture.open("cache").expect("a copy");
-    let service = service(&fixture, replica.index());
-    report(&service, replica.opening());
-    assert_eq!(readiness(&service), 200);
-    let (store, elsewhere) = (fixture.path("store"), fixture.path("elsewhere"));
-    fs::rename(&store, &elsewhere).expect("moved");
-    overwrite(&fixture.path("cache"));
-    service.follow();
-    assert_eq!(readiness(&service), 503);
-    assert_eq!(metric(&service, "signaldex_index_damaged"), 1);
-    let progress = fixture.sync(&mut replica);
-    assert!(progress.error.is_some() && !progress.repaired);
-    report(&service, &progress);
-    assert_eq!(readiness(&service), 503);
-
-    fs::rename(&elsewhere, &store).expect("moved back");
-    let progress = fixture.sync(&mut replica);
-    assert!(progress.repaired, "{progress:?}");
-    report(&service, &progress);
-    assert_eq!(readiness(&service), 200);
-    assert_eq!(metric(&service, "signaldex_index_damaged"), 0);
-    assert_eq!(titles(&replica.index().snapshot()), fixture.published());
-}
-
-fn readiness(service: &Service) -> u16 {
-    let answer = answer(service, "GET /readyz HTTP/1.1\r\n");
-    let status = answer.split(' ').nth(1);
-    status
-        .and_then(|status| status.parse().ok())
-        .expect("a status")
 }
 
 #[test]

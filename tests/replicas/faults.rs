@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use signaldex::ErrorKind;
 use signaldex::replicate::{PublishOptions, Replica};
 
 use crate::fixture::{Fixture, change, titles};
@@ -94,7 +95,10 @@ fn every_damage_of_a_manifest_is_refused_while_the_old_generation_answers() {
         damage(&manifests[0]);
         let progress = fixture.sync(&mut replica);
         let fault = progress.error.expect("noticed");
-        assert!(fault.is_corrupt() || fault.is_foreign(), "{name}: {fault}");
+        assert!(
+            fault.kind() == ErrorKind::Corrupt || fault.kind() == ErrorKind::Foreign,
+            "{name}: {fault}"
+        );
         assert!(
             fault.reason().contains("manifests/00000000000000000002"),
             "{fault}"
@@ -128,7 +132,7 @@ fn a_manifest_of_a_later_release_is_told_from_damage() {
     let text = fs::read_to_string(&manifests[0]).expect("text");
     fs::write(&manifests[0], text.replacen(" 1 ", " 2 ", 1)).expect("written");
     let fault = fixture.sync(&mut replica).error.expect("noticed");
-    assert!(fault.is_newer_format(), "{fault}");
+    assert_eq!(fault.kind(), ErrorKind::NewerFormat, "{fault}");
     assert_eq!(replica.index().snapshot().generation(), 1);
 }
 
@@ -143,7 +147,7 @@ fn a_replica_from_nothing_takes_the_generation_before_a_damaged_one() {
         opening
             .error
             .as_ref()
-            .is_some_and(signaldex::Error::is_corrupt)
+            .is_some_and(|error| error.kind() == ErrorKind::Corrupt)
     );
     assert_eq!(
         titles(&fresh.index().snapshot()),
@@ -163,7 +167,7 @@ fn a_store_that_is_gone_leaves_the_copy_answering_also_over_a_restart() {
         progress
             .error
             .as_ref()
-            .is_some_and(signaldex::Error::is_store),
+            .is_some_and(|error| error.kind() == ErrorKind::Store),
         "{progress:?}"
     );
     drop(replica);
@@ -171,7 +175,7 @@ fn a_store_that_is_gone_leaves_the_copy_answering_also_over_a_restart() {
     assert!(replica.opening().error.is_some());
     assert_eq!(titles(&replica.index().snapshot()), expected);
     let error = fixture.open("fresh").expect_err("nothing to serve");
-    assert!(error.is_store(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Store, "{error}");
 }
 
 #[test]
@@ -224,26 +228,26 @@ fn a_directory_that_is_no_copy_of_this_store_is_left_alone() {
     fixture.publish();
     let before = fixture.published();
     let error = fixture.open("index").expect_err("an index of its own");
-    assert!(error.is_invalid(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
     assert_eq!(fixture.published(), before);
 
     fixture.open("cache").expect("a copy");
     let origin = fs::read(fixture.path("cache/origin")).expect("read");
     fs::write(fixture.path("cache/origin"), b"").expect("written");
     let error = fixture.open("cache").expect_err("nobody knows whose it is");
-    assert!(error.is_foreign(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Foreign, "{error}");
     let said = error.to_string();
     for told in ["cache", "the file origin is empty", "delete the directory"] {
         assert!(said.contains(told), "{said}");
     }
     fs::remove_file(fixture.path("cache/origin")).expect("removed");
     let error = fixture.open("cache").expect_err("nobody knows whose it is");
-    assert!(error.is_invalid(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
     fs::write(fixture.path("cache/origin"), origin).expect("written");
     let other = signaldex::replicate::Store::in_memory();
     let opened = crate::fixture::runtime().block_on(Replica::open(other, &fixture.path("cache")));
     let error = opened.expect_err("a copy of another store");
-    assert!(error.is_invalid(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
 }
 
 #[test]
@@ -252,7 +256,7 @@ fn two_replicas_cannot_share_a_directory() {
     fixture.publish();
     let _first = fixture.open("cache").expect("a copy");
     let error = fixture.open("cache").expect_err("locked");
-    assert!(error.is_locked(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Locked, "{error}");
 }
 
 #[test]
@@ -262,6 +266,6 @@ fn a_damaged_index_is_not_published() {
     let error = fixture
         .publish_with(PublishOptions::default())
         .expect_err("refused");
-    assert!(error.is_corrupt(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
     assert!(!fixture.path("store").exists());
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use sha2::Digest;
-use signaldex::Index;
 use signaldex::replicate::PublishOptions;
+use signaldex::{ErrorKind, Index};
 
 use crate::fixture::{Fixture, build, change, titles};
 
@@ -176,7 +176,10 @@ fn a_restart_after_a_refused_generation_still_knows_what_it_has() {
     let refused = fixture.sync(&mut replica);
     assert_eq!((refused.generation, refused.objects_fetched), (1, 1));
     let error = refused.error.expect("noticed");
-    assert!(error.is_foreign() || error.is_corrupt(), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Foreign || error.kind() == ErrorKind::Corrupt,
+        "{error}"
+    );
     drop(replica);
 
     change(&fixture.index(), 1);
@@ -211,7 +214,10 @@ fn an_index_built_anew_is_published_behind_the_old_one() {
     fs::remove_dir_all(fixture.index()).expect("removed");
     build(&fixture.index(), "two");
     let refused = fixture.publish_with(PublishOptions::default());
-    assert!(refused.expect_err("generation 1 is taken").is_taken());
+    assert_eq!(
+        refused.expect_err("generation 1 is taken").kind(),
+        ErrorKind::Taken
+    );
     let options = PublishOptions {
         generation: Some(3),
         ..PublishOptions::default()

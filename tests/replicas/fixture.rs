@@ -1,8 +1,10 @@
 //! Indexes of known content, and what tests ask of them.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use signaldex::replicate::{PublishOptions, Published, Replica, Store, publish};
 use signaldex::{Company, Index, IndexBuilder, Query, Signal, SignalId, Snapshot};
@@ -57,6 +59,49 @@ pub(crate) fn titles(snapshot: &Snapshot) -> Vec<(u64, String)> {
         let next = Query::builder().limit(50).after(cursor).build();
         query = next.expect("a valid query");
     }
+}
+
+/// Makes everything below a folder older, as if that much time had passed.
+pub(crate) fn age(folder: &Path, by: Duration) {
+    // It is not there before the first publisher has come as far.
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            age(&path, by);
+            continue;
+        }
+        // A publisher or a prune at work may have taken it away.
+        let Ok(file) = File::options().append(true).open(&path) else {
+            continue;
+        };
+        let written = file.metadata().and_then(|metadata| metadata.modified());
+        let written = written.expect("a time of change");
+        file.set_modified(written - by).expect("made older");
+    }
+}
+
+/// The largest segment of a directory.
+pub(crate) fn segment(directory: &Path) -> PathBuf {
+    let entries = fs::read_dir(directory).expect("the directory");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let segments = paths.filter(|path| path.display().to_string().contains("segment-"));
+    let length = |path: &PathBuf| fs::metadata(path).expect("a file").len();
+    segments.max_by_key(length).expect("a segment")
+}
+
+/// Overwrites the largest segment of a copy in place with zeros, which changes neither its length nor its inode.
+pub(crate) fn overwrite(cache: &Path) {
+    // Files that are written within one tick of the file system's clock have the same times.
+    std::thread::sleep(Duration::from_millis(20));
+    let path = segment(cache);
+    let length = fs::metadata(&path).expect("a file").len() as usize;
+    let file = OpenOptions::new().write(true).open(path);
+    file.expect("a file")
+        .write_all(&vec![0; length])
+        .expect("written");
 }
 
 /// A folder with an index in `index`, and a store in `store`.

@@ -1,14 +1,9 @@
-//! Replicas: racing publishers, damaged stores, what is fetched and removed, and the program.
+//! Replicas: racing publishers, damaged stores, what is fetched and removed.
 
 mod damaged;
 mod faults;
 mod fetching;
 mod fixture;
 mod positions;
-#[cfg(feature = "cli")]
-mod program;
 mod pruning;
 mod racing;
-mod served;
-#[cfg(feature = "cli")]
-mod year;

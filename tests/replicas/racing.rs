@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use signaldex::Index;
 use signaldex::replicate::{PublishOptions, Published, Replica, Store, publish};
+use signaldex::{ErrorKind, Index};
 
 use crate::fixture::{Fixture, SIGNALS, build, runtime, signal, titles};
 
@@ -69,7 +69,7 @@ fn of_eight_publishers_of_different_content_one_wins_each_generation() {
                 "store {place}, generation {generation}: {told:?}"
             );
             for refused in told.iter().filter_map(|told| told.as_ref().err()) {
-                assert!(refused.is_taken(), "{refused}");
+                assert_eq!(refused.kind(), ErrorKind::Taken, "{refused}");
             }
             assert_eq!(
                 told.iter().filter(|told| told.is_err()).count(),
@@ -127,10 +127,10 @@ fn a_publisher_behind_the_newest_is_refused() {
         };
         assert!(publish_as(5).is_ok());
         let refused = publish_as(4).expect_err("refused");
-        assert!(refused.is_taken(), "{refused}");
+        assert_eq!(refused.kind(), ErrorKind::Taken, "{refused}");
         for generation in [0, u64::MAX] {
             let refused = publish_as(generation).expect_err("refused");
-            assert!(refused.is_invalid(), "{refused}");
+            assert_eq!(refused.kind(), ErrorKind::Invalid, "{refused}");
         }
         assert!(publish_as(5).expect("the same").was_there);
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use signaldex::json::{Loader, OnInvalid};
-use signaldex::synthetic;
+use signaldex_synthetic;
 use signaldex::{Company, Index, IndexBuilder, Signal, SignalId, Snapshot, sample};
 
 use crate::classes::{self, Statistics};

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use mokaccino::prelude::{CNFQueryable, Document, Percolator, Query};
 use signaldex::query::Facet;
-use signaldex::synthetic::Corpus;
+use signaldex_synthetic::Corpus;
 use signaldex::{Company, Filter, IndexBuilder, SavedSearches, Signal, text};
 
 use crate::Result;

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 use signaldex::json::RecordError;
 use signaldex::query::{InvalidQuery, ParseCursorError};
-use signaldex::{Error, ParsePositionError, PositionError};
+use signaldex::{Error, ErrorKind, ParsePositionError, PositionError};
 
 use crate::records::new_record;
 
@@ -44,7 +44,7 @@ pub(crate) fn of_library(py: Python<'_>, error: &Error) -> PyErr {
             exception.setattr("path", path.to_string_lossy())?;
         }
         if let Some(code) = error.io_error().and_then(std::io::Error::raw_os_error)
-            && error.is_io()
+            && error.kind() == ErrorKind::Io
         {
             exception.setattr("errno", code)?;
         }
@@ -54,20 +54,19 @@ pub(crate) fn of_library(py: Python<'_>, error: &Error) -> PyErr {
 }
 
 fn class_of(error: &Error) -> &'static str {
-    let classes = [
-        (error.is_unknown_company(), "UnknownCompany"),
-        (error.is_invalid(), "InvalidRecord"),
-        (error.is_missing(), "IndexMissing"),
-        (error.is_foreign(), "ForeignFile"),
-        (error.is_newer_format(), "NewerFormat"),
-        (error.is_corrupt(), "CorruptIndex"),
-        (error.is_locked(), "IndexLocked"),
-        (error.is_full(), "IndexFull"),
-        (error.is_poisoned(), "WriterPoisoned"),
-        (error.is_io(), "IndexIoError"),
-    ];
-    let class = classes.iter().find(|(holds, _)| *holds);
-    class.map_or("SignaldexError", |(_, class)| class)
+    match error.kind() {
+        ErrorKind::UnknownCompany => "UnknownCompany",
+        ErrorKind::Invalid => "InvalidRecord",
+        ErrorKind::Missing => "IndexMissing",
+        ErrorKind::Foreign => "ForeignFile",
+        ErrorKind::NewerFormat => "NewerFormat",
+        ErrorKind::Corrupt => "CorruptIndex",
+        ErrorKind::Locked => "IndexLocked",
+        ErrorKind::Full => "IndexFull",
+        ErrorKind::Poisoned => "WriterPoisoned",
+        ErrorKind::Io => "IndexIoError",
+        _ => "SignaldexError",
+    }
 }
 
 /// The errors of a query in the form that exceptions take.

@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use signaldex::sample;
-use signaldex::synthetic::Corpus;
+use signaldex_synthetic::Corpus;
 use time::Date;
 
 use crate::index::PyIndex;

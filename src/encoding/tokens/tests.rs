@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::ErrorKind;
 use crate::encoding::frame_of_reference::FrameOfReferenceSections;
 
 proptest! {
@@ -64,6 +65,10 @@ fn malformed_streams_are_refused() {
     ];
     for stream in malformed {
         let decoded: Result<Vec<_>> = decode(stream).collect();
-        assert!(decoded.unwrap_err().is_corrupt(), "{stream:?}");
+        assert_eq!(
+            decoded.unwrap_err().kind(),
+            ErrorKind::Corrupt,
+            "{stream:?}"
+        );
     }
 }

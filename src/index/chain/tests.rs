@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::super::memory::Memory;
 use super::*;
+use crate::ErrorKind;
 
 fn digest(number: u64) -> CommitDigest {
     CommitDigest::from_bytes(u128::from(number).to_le_bytes())
@@ -104,7 +105,10 @@ fn a_damaged_file_is_an_error_where_it_is_needed_and_commits_go_on() {
     storage.remove(&name).expect("the file");
     directory::write_file(&*storage, &name, &bytes).expect("a writable storage");
     chain = Chain::open(&*storage, &line, None).expect("a file of the right length");
-    assert!(chain.check().expect_err("damage").is_corrupt());
+    assert_eq!(
+        chain.check().expect_err("damage").kind(),
+        ErrorKind::Corrupt
+    );
     let newest = chain.digest(0).expect("in the manifest");
     let old = chain.recent.len() as u64 + 1;
     let damage = chain.digest(old).expect_err("damage");
@@ -117,11 +121,14 @@ fn a_damaged_file_is_an_error_where_it_is_needed_and_commits_go_on() {
         chain = next(&chain, 1_000 + number, 1_000, &storage, &mut next_file);
     }
     assert_eq!(chain.digest(100).expect("a whole file"), newest);
-    assert!(chain.verify().expect_err("damage").is_corrupt());
+    assert_eq!(
+        chain.verify().expect_err("damage").kind(),
+        ErrorKind::Corrupt
+    );
 
     bytes.pop();
     storage.remove(&name).expect("the file");
     directory::write_file(&*storage, &name, &bytes).expect("a writable storage");
     let error = Chain::open(&*storage, &line, None).expect_err("a file that was cut off");
-    assert!(error.is_corrupt(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
 }

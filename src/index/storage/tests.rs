@@ -1,6 +1,7 @@
 //! White-box tests of `index/storage.rs`.
 
 use super::*;
+use crate::ErrorKind;
 
 #[test]
 fn a_file_is_read_up_to_what_it_may_have() {
@@ -15,7 +16,7 @@ fn a_file_is_read_up_to_what_it_may_have() {
         );
     }
     let error = of_file("read", directory.read("file", 3).expect_err("too long"));
-    assert!(error.is_corrupt(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
 }
 
 /// A second handle of the same open file is what a forked process has.
@@ -26,7 +27,7 @@ fn a_lock_ends_with_its_holder_though_the_file_is_open_elsewhere() {
     let lock = DirectoryLock::take(path.clone()).expect("nobody has it");
     let inherited = lock.0.try_clone().expect("a second handle");
     let error = DirectoryLock::take(path.clone()).expect_err("it is held");
-    assert!(error.is_locked(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Locked, "{error}");
     drop(lock);
     DirectoryLock::take(path).expect("nobody has it any more");
     drop(inherited);

@@ -1,6 +1,6 @@
 //! Errors: of the disk, each operation of a commit failing, once and for ever; and of records.
 
-use std::io::ErrorKind;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::merges::{large_and_small, upsert_new};
 use super::model::{Model, empty_index, open, random_company, random_signal};
 use crate::fixtures::Random;
 use crate::index::{Index, IndexBuilder, Writer, merge};
-use crate::{Signal, SignalId};
+use crate::{ErrorKind, Signal, SignalId};
 
 fn prepared() -> (Disk, Index, Writer) {
     let disk = Disk::default();
@@ -52,9 +52,9 @@ fn undisturbed() -> (Model, u64) {
 fn a_commit_that_fails_leaves_the_old_state_or_the_new_one() {
     let (new, operations) = undisturbed();
     let kinds = [
-        FaultKind::Error(ErrorKind::Other),
-        FaultKind::Error(ErrorKind::StorageFull),
-        FaultKind::Error(ErrorKind::PermissionDenied),
+        FaultKind::Error(io::ErrorKind::Other),
+        FaultKind::Error(io::ErrorKind::StorageFull),
+        FaultKind::Error(io::ErrorKind::PermissionDenied),
     ];
     for kind in kinds {
         for operation in 0..operations {
@@ -71,7 +71,10 @@ fn a_commit_that_fails_leaves_the_old_state_or_the_new_one() {
                 let expected = if committed.is_ok() { &new } else { &old };
                 assert_eq!(held(&index), *expected, "searches go on; {context}");
                 if let Err(error) = committed {
-                    assert!(error.is_io() || error.is_poisoned(), "{error}; {context}");
+                    assert!(
+                        error.kind() == ErrorKind::Io || error.kind() == ErrorKind::Poisoned,
+                        "{error}; {context}"
+                    );
                 }
                 drop(writer);
                 disk.fail(None);
@@ -87,7 +90,7 @@ fn interruptions_and_short_writes_do_no_harm() {
     let (new, operations) = undisturbed();
     for kind in [
         FaultKind::ShortWrite,
-        FaultKind::Error(ErrorKind::Interrupted),
+        FaultKind::Error(io::ErrorKind::Interrupted),
     ] {
         for operation in 0..operations {
             let (disk, index, mut writer) = prepared();
@@ -117,15 +120,15 @@ fn a_writer_that_failed_to_sync_refuses_until_it_is_opened_again() {
     // The third operation of a commit is the sync of the new segment.
     disk.fail(Some(Fault {
         operation: 2,
-        kind: FaultKind::Error(ErrorKind::Other),
+        kind: FaultKind::Error(io::ErrorKind::Other),
         lasts: false,
     }));
     let error = writer.commit().expect_err("the sync fails");
-    assert!(error.is_io(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Io, "{error}");
     let error = writer.commit().expect_err("the writer has failed");
-    assert!(error.is_poisoned(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Poisoned, "{error}");
     let error = writer.compact().expect_err("the writer has failed");
-    assert!(error.is_poisoned(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Poisoned, "{error}");
     drop(writer);
     let mut writer = index.writer().expect("the lock is free again");
     writer
@@ -170,9 +173,12 @@ fn a_merge_that_panics_has_failed_and_holds_up_nobody() {
 fn there_is_one_writer_at_a_time() {
     let (disk, index, writer) = prepared();
     let error = index.writer().expect_err("one is open");
-    assert!(error.is_locked(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Locked, "{error}");
     let other = open(&disk).expect("readers are welcome");
-    assert!(other.writer().expect_err("one is open").is_locked());
+    assert_eq!(
+        other.writer().expect_err("one is open").kind(),
+        ErrorKind::Locked
+    );
     drop(writer);
     other.writer().expect("the lock is free");
 }
@@ -187,11 +193,11 @@ fn what_no_segment_can_hold_is_refused_before_the_commit() {
     signal.evidence = Some("long ".repeat(4 << 20).into());
     let refused = writer.upsert_signal(&signal).unwrap_err();
     assert!(
-        refused.is_invalid() && refused.to_string().contains("are allowed"),
+        refused.kind() == ErrorKind::Invalid && refused.to_string().contains("are allowed"),
         "{refused}"
     );
     company.about = Some("long ".repeat(4 << 20).into());
-    assert!(writer.upsert_company(&company).unwrap_err().is_invalid());
+    assert!(writer.upsert_company(&company).unwrap_err().kind() == ErrorKind::Invalid);
     // What was accepted before is committed as if nothing had been refused.
     writer.commit().expect("the disk is whole");
     assert!(
@@ -254,7 +260,7 @@ fn a_failed_rename_of_the_manifest_removes_nothing_that_it_may_name() {
         let (disk, _index, mut writer) = prepared();
         disk.fail(Some(Fault {
             operation,
-            kind: FaultKind::Error(ErrorKind::Other),
+            kind: FaultKind::Error(io::ErrorKind::Other),
             lasts: true,
         }));
         let failed = writer.commit().is_err();
@@ -310,7 +316,7 @@ fn a_signal_of_an_unknown_company_is_refused_alike_by_builder_and_writer() {
     let mut writer = index.writer().expect("a free lock");
     let of_writer = writer.upsert_signal(&orphan).expect_err("no such company");
     for error in [of_builder, of_writer] {
-        assert!(error.is_unknown_company() && error.is_invalid(), "{error}");
+        assert_eq!(error.kind(), ErrorKind::UnknownCompany, "{error}");
         assert!(error.to_string().contains("\"nobody\""), "{error}");
     }
 }

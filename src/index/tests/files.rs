@@ -7,6 +7,7 @@ use tempfile::TempDir;
 
 use super::disk::Disk;
 use super::model::{TODAY, empty_index, open};
+use crate::ErrorKind;
 use crate::index::{Index, IndexBuilder, Position, Writer};
 use crate::query::Filter;
 use crate::segment::WRITTEN;
@@ -151,7 +152,7 @@ fn texts_as_long_as_a_record_may_have_are_committed() {
         let evidence = letter.repeat((16 << 20) - others);
         signal.evidence = Some(format!("{evidence}!").into());
         let error = writer.upsert_signal(&signal).expect_err("a byte too many");
-        assert!(error.is_invalid(), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
         signal.evidence = Some(evidence.into());
         writer.upsert_signal(&signal).expect("as long as allowed");
         writer.commit().expect("what was accepted can be written");
@@ -171,7 +172,7 @@ fn a_manifest_of_any_length_takes_little_memory() {
         .expect("a file system with sparse files");
     let error = Index::open(directory.path()).expect_err("no manifest is that long");
     assert!(
-        error.is_corrupt() && error.path() == Some(&manifest),
+        error.kind() == ErrorKind::Corrupt && error.path() == Some(&manifest),
         "{error}"
     );
 }
@@ -211,7 +212,7 @@ fn damage_of_digests_concerns_old_positions_alone() {
         snapshot.verify().expect_err("damage"),
         changes(&old).expect_err("damage"),
     ] {
-        assert!(error.is_corrupt(), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
         assert_eq!(error.path(), Some(&*path));
     }
     assert!(!changes(&snapshot.position()).expect("no damage"));

@@ -18,7 +18,7 @@ use crate::fixtures::Random;
 use crate::index::memory::Memory;
 use crate::index::{CommitReport, CompanyDeletion, Index, IndexBuilder, Writer};
 use crate::signal::SignalId;
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// Histories in the ordinary run.
 const HISTORIES: u64 = 2_000;
@@ -238,7 +238,10 @@ impl History {
             added.unwrap_or_else(|error| panic!("{context}: {error}"));
             self.pending.signals.insert(signal.id, signal);
         } else {
-            assert!(added.is_err_and(|error| error.is_invalid()), "{context}");
+            assert!(
+                added.is_err_and(|error| error.kind() == ErrorKind::UnknownCompany),
+                "{context}"
+            );
         }
     }
 
@@ -273,7 +276,10 @@ impl History {
             .any(|signal| signal.company_slug == slug);
         let deleted = self.both(context, |writer| writer.delete_company(&slug, deletion));
         if deletion == CompanyDeletion::Restrict && has_signals {
-            assert!(deleted.is_err_and(|error| error.is_invalid()), "{context}");
+            assert!(
+                deleted.is_err_and(|error| error.kind() == ErrorKind::Invalid),
+                "{context}"
+            );
             return;
         }
         let existed = deleted.unwrap_or_else(|error| panic!("{context}: {error}"));

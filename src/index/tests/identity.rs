@@ -6,6 +6,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::model::TODAY;
+use crate::ErrorKind;
 use crate::index::{Index, IndexBuilder};
 use crate::query::Query;
 use crate::signal::{Company, Signal, SignalId};
@@ -96,7 +97,10 @@ fn a_foreign_segment_of_equal_number_and_length_is_refused_by_name() {
     assert_eq!(length(&path), length(&foreign.path().join(SEGMENT)));
     fs::copy(foreign.path().join(SEGMENT), &path).expect("a writable directory");
     let error = Index::open(own.path()).expect_err("a foreign segment");
-    assert!(error.is_foreign() && error.path() == Some(&path), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Foreign && error.path() == Some(&path),
+        "{error}"
+    );
 }
 
 #[test]
@@ -117,7 +121,10 @@ fn a_segment_whose_records_alone_differ_is_foreign_too() {
     let path = own.path().join(SEGMENT);
     fs::copy(foreign.path().join(SEGMENT), &path).expect("a writable directory");
     let error = Index::open(own.path()).expect_err("a foreign segment");
-    assert!(error.is_foreign() && error.path() == Some(&path), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Foreign && error.path() == Some(&path),
+        "{error}"
+    );
 }
 
 #[test]

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use tempfile::NamedTempFile;
 
 use super::*;
+use crate::ErrorKind;
 
 fn file(bytes: &[u8]) -> NamedTempFile {
     let mut file = NamedTempFile::new().expect("a temporary file can be made");
@@ -158,7 +159,7 @@ fn damage_is_an_error_that_names_file_and_line() {
             let file = file(&damaged);
             let mut lines = Lines::open(file.path()).expect("the beginning is whole");
             let error = read_rest(&mut lines).expect_err("the file is damaged");
-            assert!(error.is_corrupt(), "{error}");
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
             assert_eq!(error.path(), Some(file.path()));
             let expected = format!(
                 "{}: the {name} data is damaged or cut short at line {}: ",
@@ -175,11 +176,7 @@ fn a_flipped_byte_of_gzip_is_noticed() {
     let mut bytes = gzip(b"a text of some length, so that there is something to flip\n");
     let index = bytes.len() - 6;
     bytes[index] ^= 1;
-    assert!(
-        read(&bytes)
-            .expect_err("the checksum is wrong")
-            .is_corrupt()
-    );
+    assert!(read(&bytes).expect_err("the checksum is wrong").kind() == ErrorKind::Corrupt);
 }
 
 #[test]
@@ -188,7 +185,7 @@ fn a_file_that_cannot_be_opened_or_read_is_named() {
     let absent = folder.path().join("absent.jsonl");
     for path in [absent.as_path(), folder.path()] {
         let error = Lines::open(path).expect_err("there is no file");
-        assert!(error.is_io(), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Io, "{error}");
         assert_eq!(error.path(), Some(path));
     }
 }
@@ -242,7 +239,7 @@ proptest! {
         let bytes = [beginning, rest].concat();
         match read(&bytes) {
             Ok(read) => prop_assert!(read.len() <= bytes.len() * 1_100),
-            Err(error) => prop_assert!(error.is_corrupt(), "{}", error),
+            Err(error) => prop_assert!(error.kind() == ErrorKind::Corrupt, "{}", error),
         }
     }
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use tempfile::NamedTempFile;
 
 use super::*;
-use crate::SignalId;
+use crate::{ErrorKind, SignalId};
 
 /// Keeps the records by id and slug.
 #[derive(Debug, Default)]
@@ -118,7 +118,7 @@ fn a_load_stops_at_the_first_invalid_record() {
         let mut kept = Kept::default();
         let error = load(companies.path(), signals.path(), &mut kept, OnInvalid::Stop)
             .expect_err("a record is invalid");
-        assert!(error.is_invalid());
+        assert_eq!(error.kind(), ErrorKind::Invalid);
         let expected = format!("{}:3: {expected}", signals.path().display());
         assert!(error.to_string().starts_with(&expected), "{error}");
         assert_eq!(kept.signals.len(), 1);
@@ -285,7 +285,7 @@ fn records_before_a_damaged_place_are_loaded() {
     let error = loader
         .companies(companies.path(), &mut kept)
         .expect_err("the file is cut short");
-    assert!(error.is_corrupt(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
     let line = format!("at line {}: ", kept.companies.len() + 1);
     assert!(error.to_string().contains(&line), "{error}");
     assert!(!kept.companies.is_empty());
@@ -316,7 +316,7 @@ fn the_failure_of_a_sink_ends_a_load_of_any_length() {
     let error = loader
         .companies(companies.path(), &mut sink)
         .expect_err("the sink fails");
-    assert!(error.is_full());
+    assert_eq!(error.kind(), ErrorKind::Full);
     assert_eq!((sink.0, loader.report().companies), (3, 2));
 }
 

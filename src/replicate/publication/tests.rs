@@ -1,6 +1,7 @@
 //! White-box tests of `replicate/publication.rs`.
 
 use super::*;
+use crate::ErrorKind;
 
 fn publication() -> Publication {
     let deleted = PublishedFile {
@@ -39,7 +40,7 @@ fn a_manifest_reads_back() {
 fn a_manifest_that_no_replica_would_read_is_not_written() {
     let mut long = publication();
     long.segments = vec![long.segments[0].clone(); 30_000];
-    assert!(long.encode().expect_err("refused").is_full());
+    assert_eq!(long.encode().expect_err("refused").kind(), ErrorKind::Full);
 }
 
 #[test]
@@ -60,7 +61,7 @@ fn a_later_format_is_told_from_damage() {
     let text = String::from_utf8(publication().encode().expect("written")).expect("text");
     let later = text.replacen(" 1 ", " 2 ", 1);
     let error = Publication::decode(later.as_bytes()).expect_err("refused");
-    assert!(error.is_newer_format(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::NewerFormat, "{error}");
     let error = Publication::decode(b"<html>").expect_err("refused");
-    assert!(error.is_foreign(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Foreign, "{error}");
 }

@@ -1,6 +1,7 @@
 //! Compressed segments: the same records in fewer bytes, and no harm from forged ones.
 
 use super::*;
+use crate::ErrorKind;
 use crate::encoding::row::Row;
 use crate::fixtures::Random;
 use crate::segment::record::forge_checksum;
@@ -155,7 +156,7 @@ fn every_flipped_bit_of_the_symbols_and_records_is_noticed() {
             let place = entry.offset + random.below(entry.length);
             damaged[place as usize] ^= 1 << random.below(8);
             let noticed = match Segment::from_bytes(&damaged) {
-                Err(error) => error.is_corrupt(),
+                Err(error) => error.kind() == ErrorKind::Corrupt,
                 Ok(segment) => {
                     let mut rows = segment.rows();
                     let mut companies = segment.companies();

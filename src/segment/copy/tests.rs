@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::*;
+use crate::ErrorKind;
 use crate::encoding::symbols::Encoder;
 use crate::fixtures::Random;
 use crate::signal::{Company, Currency, Funding, Hiring, Signal, SignalId};
@@ -192,7 +193,7 @@ fn a_damaged_record_is_not_copied() {
         let copied = builder
             .copy_company(&mut source, CompanyNumber(0))
             .and_then(|()| builder.copy_signal(&mut source, Row(0)));
-        assert!(copied.unwrap_err().is_corrupt(), "{needle}");
+        assert_eq!(copied.unwrap_err().kind(), ErrorKind::Corrupt, "{needle}");
     }
 }
 
@@ -203,5 +204,5 @@ fn a_signal_is_not_copied_before_its_company() {
     let source = builder.copy_source(&segment);
     let mut source = source.expect("whole dictionaries");
     let copied = builder.copy_signal(&mut source, Row(0));
-    assert!(copied.unwrap_err().is_unknown_company());
+    assert_eq!(copied.unwrap_err().kind(), ErrorKind::UnknownCompany);
 }

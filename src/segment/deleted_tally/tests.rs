@@ -5,10 +5,9 @@ use roaring::RoaringBitmap;
 use super::DeletedTally;
 use crate::encoding::posting::PostingId;
 use crate::encoding::row::Row;
-use crate::fixtures::{self, Random};
+use crate::fixtures::{self, Random, Records};
 use crate::query::Facet;
 use crate::segment::Segment;
-use crate::synthetic::Corpus;
 
 const SIGNALS: u64 = 3_000;
 
@@ -43,8 +42,7 @@ fn check(segment: &Segment, tally: &DeletedTally, deleted: &RoaringBitmap) {
 
 #[test]
 fn a_tally_counts_the_deleted_rows_of_each_posting_and_company() {
-    let corpus = Corpus::new(SIGNALS, 5).expect("a size within bounds");
-    let segment = fixtures::segment(&corpus);
+    let segment = fixtures::segment(&Records::new(SIGNALS, 5));
     let mut random = Random::new(7);
     let few = one_in(50, &segment, &mut random);
     let of_few = DeletedTally::of(&segment, &few).expect("a whole segment");

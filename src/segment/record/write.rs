@@ -16,7 +16,7 @@ use crate::{Error, Result};
 /// Checks that a signal's texts are not too long. What passes can be written as a record.
 ///
 /// # Errors
-/// [`is_invalid`](Error::is_invalid) if they are.
+/// [`Invalid`](crate::ErrorKind::Invalid) if they are.
 ///
 /// Cost: adds up their lengths; nothing is written.
 pub(crate) fn check_signal(signal: &Signal<'_>) -> Result<()> {

@@ -5,8 +5,7 @@ use std::sync::LazyLock;
 use signaldex::query::Order;
 use signaldex::{
     Company, Error, Facets, Filter, Found, Index, Query, Result, Signal, SignalId, Snapshot,
-    Strategies,
-};
+    Strategies, ErrorKind};
 use time::Date;
 use time::macros::date;
 
@@ -158,14 +157,14 @@ fn ask(snapshot: &Snapshot, query: &Query) -> Result<()> {
 fn tolerate<T>(question: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
     match question() {
         Ok(answer) => Ok(Some(answer)),
-        Err(error) if error.is_corrupt() => Ok(None),
+        Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
         Err(error) => Err(error),
     }
 }
 
 /// Whether files that nobody promised anything about may give this error.
 pub fn is_typed(error: &Error) -> bool {
-    error.is_corrupt() || error.is_foreign() || error.is_newer_format() || error.is_missing()
+    error.kind() == ErrorKind::Corrupt || error.kind() == ErrorKind::Foreign || error.kind() == ErrorKind::NewerFormat || error.kind() == ErrorKind::Missing
 }
 
 /// Queries that find a record by each of its fields.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use signaldex::query::Order;
-use signaldex::synthetic::Corpus;
+use signaldex_synthetic::Corpus;
 use signaldex::{Filter, Index, IndexBuilder, Item, SignalId, Snapshot, Writer};
 
 use crate::examination::TODAY;

@@ -18,7 +18,7 @@ pub mod segment_records;
 #[cfg(test)]
 mod segment_records_tests;
 
-use signaldex::synthetic::Corpus;
+use signaldex_synthetic::Corpus;
 use signaldex::{Index, IndexBuilder};
 
 /// Signals of the index that queries and cursors are tried on.

@@ -6,7 +6,7 @@ use std::path::Path;
 use fuzz_support::manifest_file::{IS_WRITTEN, Input};
 use fuzz_support::scratch::Scratch;
 use fuzz_support::segment_file::Parts;
-use signaldex::synthetic::Corpus;
+use signaldex_synthetic::Corpus;
 use signaldex::{Company, Index, IndexBuilder, Signal, SignalId};
 
 /// Signals of the seed with ordinary records.

@@ -16,7 +16,7 @@ use fuzz_support::tiny_index;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value, json};
 use signaldex::Index;
-use signaldex::http::{Limits, Principal, Service, State, Today, serve_mcp};
+use signaldex_server::{Limits, Principal, Service, State, Today, serve_mcp};
 use tokio::runtime::{self, Runtime};
 use tower_service::Service as _;
 

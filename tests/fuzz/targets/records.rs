@@ -13,7 +13,7 @@ use fuzz_support::record_mutation::{grafted, mutate};
 use fuzz_support::scratch::Scratch;
 use fuzz_support::segment_file::Parts;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
-use signaldex::{Company, Found, Index, Result, Signal, SignalId, Snapshot};
+use signaldex::{Company, Found, Index, Result, Signal, SignalId, Snapshot, ErrorKind};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -104,7 +104,7 @@ fn undamaged<T>(records: impl Iterator<Item = Result<T>>) -> Vec<Option<T>> {
     let record = |record: Result<T>| match record {
         Ok(record) => Some(record),
         Err(error) => {
-            assert!(error.is_corrupt(), "{error}");
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
             None
         }
     };

@@ -1,7 +1,7 @@
 //! Uses the public API as an independent crate does, with each feature alone.
 
 use signaldex::query::Order;
-use signaldex::{Company, Facet, Filter, Index, Query, Signal, SignalId};
+use signaldex::{Company, Facet, Filter, Index, Query, Signal, SignalId, ErrorKind};
 use time::macros::date;
 use time::Date;
 
@@ -19,8 +19,8 @@ fn main() -> Outcome {
     json(&index)?;
     #[cfg(feature = "synthetic")]
     synthetic()?;
-    #[cfg(feature = "http")]
-    http(index.clone())?;
+    #[cfg(feature = "server")]
+    server(index.clone())?;
     #[cfg(feature = "replicate")]
     replicate()?;
     println!("{index:?}");
@@ -31,7 +31,7 @@ fn main() -> Outcome {
 fn index() -> Outcome<Index> {
     let index = Index::in_memory()?;
     let mut writer = index.writer()?;
-    assert!(index.writer().is_err_and(|error| error.is_locked()));
+    assert!(index.writer().is_err_and(|error| error.kind() == ErrorKind::Locked));
     let mut acme = Company::new("acme", "Acme GmbH");
     acme.country = Some("Germany".into());
     writer.upsert_company(&acme)?;
@@ -122,17 +122,21 @@ fn json(index: &Index) -> Outcome {
 
 #[cfg(feature = "synthetic")]
 fn synthetic() -> Outcome {
-    let corpus = signaldex::synthetic::Corpus::new(10, 1)?;
+    let corpus = signaldex_synthetic::Corpus::new(10, 1)?;
     assert_eq!(corpus.signals().count(), 10);
     Ok(())
 }
 
-#[cfg(feature = "http")]
-fn http(index: Index) -> Outcome {
-    use signaldex::http::{Limits, Service, State, Today};
+/// The server's state is a file that the host's own bindings read, too.
+#[cfg(feature = "server")]
+fn server(index: Index) -> Outcome {
+    use signaldex_server::{Limits, Service, State, Today};
 
     let path = std::env::temp_dir().join(format!("signaldex-host-{}.db", std::process::id()));
     let state = State::open(&path)?;
+    let tables = "SELECT count(*) FROM sqlite_schema WHERE type = 'table'";
+    let tables: i64 = rusqlite::Connection::open(&path)?.query_row(tables, [], |row| row.get(0))?;
+    assert!(tables > 3, "{tables}");
     let service = Service::new(index, state, Today::Fixed(TODAY), Limits::default())?;
     drop(service.router());
     service.close();

@@ -1,0 +1,67 @@
+//! The commands of features that the program was built without: they say how to get them.
+
+use std::ffi::OsString;
+
+use crate::Failure;
+
+/// The commands of the feature `serve`.
+#[cfg(not(feature = "serve"))]
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum ServiceCommand {
+    #[command(hide = true)]
+    Serve(Ignored),
+    #[command(hide = true)]
+    Mcp(Ignored),
+    #[command(hide = true)]
+    Publish(Ignored),
+    #[command(hide = true)]
+    Prune(Ignored),
+    #[command(hide = true)]
+    Keys(Ignored),
+    #[command(hide = true)]
+    Usage(Ignored),
+    #[command(hide = true)]
+    AdminToken(Ignored),
+    #[command(hide = true)]
+    Completions(Ignored),
+    #[command(hide = true)]
+    Man(Ignored),
+}
+
+#[cfg(not(feature = "serve"))]
+impl ServiceCommand {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        absent("serve")
+    }
+}
+
+/// The commands of the feature `cluster`.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum ClusterCommand {
+    #[command(hide = true)]
+    Shard(Ignored),
+    #[command(hide = true)]
+    PublishShards(Ignored),
+}
+
+impl ClusterCommand {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        absent("cluster")
+    }
+}
+
+/// Arguments that nothing reads.
+#[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct Ignored {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    _arguments: Vec<OsString>,
+}
+
+fn absent(feature: &str) -> Result<(), Failure> {
+    Err(format!(
+        "this program was built without the feature `{feature}`; \
+         `cargo build --release --features {feature}` builds it with the feature"
+    )
+    .into())
+}

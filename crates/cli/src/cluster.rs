@@ -1,0 +1,23 @@
+//! The commands of a cluster, and the options of `serve` for one of its nodes.
+
+mod node;
+mod shard;
+
+pub(crate) use node::{ClusterOptions, Member, install_crypto_provider};
+
+use crate::Failure;
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum ClusterCommand {
+    Shard(shard::Shard),
+    PublishShards(shard::PublishShards),
+}
+
+impl ClusterCommand {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        match self {
+            ClusterCommand::Shard(shard) => shard.run(),
+            ClusterCommand::PublishShards(publish) => publish.run(),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! `signaldex shard` and `signaldex publish-shards`: a corpus in parts, and into an object store.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use signaldex::replicate::{PublishOptions, Store};
+use signaldex_cluster::{Splitter, publish_cluster};
+
+use crate::Failure;
+use crate::build::Input;
+use crate::stderr::say;
+
+/// Build the indexes of a cluster's shards from JSON lines: each company with all its signals
+#[derive(Debug, clap::Args)]
+pub(crate) struct Shard {
+    /// The companies, one JSON object a line
+    #[arg(long, value_name = "FILE")]
+    companies: PathBuf,
+    /// The signals, one JSON object a line
+    #[arg(long, value_name = "FILE")]
+    signals: PathBuf,
+    /// How many shards
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    shards: u32,
+    /// The folder of the new indexes, which are called 0, 1 and so on
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    #[command(flatten)]
+    input: Input,
+}
+
+/// Publish the shards of a folder as one generation for the nodes of a cluster to follow
+#[derive(Debug, clap::Args)]
+pub(crate) struct PublishShards {
+    /// The folder that `signaldex shard` has made
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Where to, as for `publish`; the cluster's file names the same
+    #[arg(value_name = "STORE-URL")]
+    store: String,
+    /// Publish as this generation instead of the next
+    #[arg(long, value_name = "N")]
+    generation: Option<u64>,
+    /// Send every object anew, also those that the store has: the remedy where one is damaged
+    #[arg(long)]
+    repair: bool,
+}
+
+impl Shard {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let started = Instant::now();
+        let mut splitter = Splitter::new(&self.out, self.shards)?;
+        let (companies, signals) = (Some(self.companies.as_path()), Some(self.signals.as_path()));
+        let loaded = self.input.load(&mut splitter, companies, signals)?;
+        let counts = splitter.finish()?;
+        let (min, max) = (counts.iter().min(), counts.iter().max());
+        say(format_args!(
+            "{loaded}; {} shards of {} to {} signals in {}, {:.1?}",
+            counts.len(),
+            min.copied().unwrap_or_default(),
+            max.copied().unwrap_or_default(),
+            self.out.display(),
+            started.elapsed()
+        ));
+        Ok(())
+    }
+}
+
+impl PublishShards {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let store = Store::open(&self.store)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let options = PublishOptions {
+            generation: self.generation,
+            repair: self.repair,
+        };
+        let published = publish_cluster(&self.folder, &store, options);
+        let published = runtime.block_on(published)?;
+        say(format_args!(
+            "generation {} is published: {} signals in {} shards, {} objects of {} bytes sent",
+            published.generation,
+            published.signals,
+            published.shards,
+            published.objects_sent,
+            published.bytes_sent
+        ));
+        Ok(())
+    }
+}

@@ -1,0 +1,72 @@
+//! `signaldex generate`: a synthetic corpus of any size.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use signaldex::json::{write_company, write_signal};
+use signaldex_synthetic::Corpus;
+
+use crate::Failure;
+use crate::stderr::{companies, say, signals};
+
+/// Write a synthetic corpus: companies.jsonl and signals.jsonl
+#[derive(Debug, clap::Args)]
+pub(crate) struct Generate {
+    /// The number of signals, 1 to 100000000
+    #[arg(long, value_name = "N")]
+    signals: u64,
+    /// The same seed gives the same corpus
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// The directory to write to
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+}
+
+/// Size of the write buffer.
+const BUFFER_BYTES: usize = 1 << 20;
+
+impl Generate {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let corpus = Corpus::new(self.signals, self.seed)?;
+        fs::create_dir_all(&self.out)?;
+        write_lines(
+            &self.out.join("companies.jsonl"),
+            corpus.companies(),
+            |line, company| {
+                write_company(line, &company);
+            },
+        )?;
+        write_lines(
+            &self.out.join("signals.jsonl"),
+            corpus.signals(),
+            |line, signal| {
+                write_signal(line, &signal);
+            },
+        )?;
+        say(format_args!(
+            "{} of {} in {}; today is {}",
+            signals(corpus.signal_count()),
+            companies(corpus.company_count()),
+            self.out.display(),
+            corpus.as_of()
+        ));
+        Ok(())
+    }
+}
+
+fn write_lines<T>(
+    path: &Path,
+    records: impl Iterator<Item = T>,
+    write: impl Fn(&mut Vec<u8>, T),
+) -> Result<(), Failure> {
+    let mut output = BufWriter::with_capacity(BUFFER_BYTES, File::create(path)?);
+    let mut line = Vec::new();
+    for record in records {
+        line.clear();
+        write(&mut line, record);
+        output.write_all(&line)?;
+    }
+    Ok(output.flush()?)
+}

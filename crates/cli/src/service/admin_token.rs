@@ -1,0 +1,20 @@
+//! `signaldex admin-token`: a new token for the dashboard, also while a service runs.
+
+use std::io::Write;
+
+use super::keys::StateFile;
+use crate::Failure;
+
+/// Create a new admin token for the dashboard and print it once; the old one is refused from then on
+#[derive(Debug, clap::Args)]
+pub(crate) struct AdminToken {
+    #[command(flatten)]
+    state: StateFile,
+}
+
+impl AdminToken {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let token = self.state.open()?.new_admin_token()?;
+        Ok(writeln!(std::io::stdout(), "{}", token.as_str())?)
+    }
+}

@@ -1,0 +1,333 @@
+//! `signaldex keys`: creates, lists and revokes API keys, also while a service runs.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use signaldex_server::{KeyRecord, NewKey, Quotas, Scopes, State};
+use time::format_description::well_known::Rfc3339;
+use time::{Date, OffsetDateTime, UtcDateTime};
+
+use crate::{Failure, source, table};
+
+/// Create, list, edit, rotate and revoke API keys
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Keys {
+    Create(Create),
+    List(List),
+    Edit(Edit),
+    Rotate(Rotate),
+    Revoke(Revoke),
+    Copy(CopyKeys),
+}
+
+/// Create a key and print it once, as {"id","key"}
+#[derive(Debug, clap::Args)]
+pub(crate) struct Create {
+    #[command(flatten)]
+    state: StateFile,
+    /// A name for people, of 1 to 180 characters
+    #[arg(long, default_value = "unnamed")]
+    name: String,
+    /// What the key may be used for, of signals:read and companies:read
+    #[arg(long, default_value = "signals:read,companies:read", value_parser = parse_scopes)]
+    scopes: Scopes,
+    /// The first day (UTC) on which the key is refused
+    #[arg(long, value_name = "DATE", value_parser = source::parse_date)]
+    expires: Option<Date>,
+    /// Sustained requests per second
+    #[arg(long, value_name = "N", default_value_t = NewKey::DEFAULT_RATE, value_parser = clap::value_parser!(u32).range(1..))]
+    rate: u32,
+    /// Requests at once
+    #[arg(long, value_name = "N", default_value_t = NewKey::DEFAULT_BURST, value_parser = clap::value_parser!(u32).range(1..))]
+    burst: u32,
+    /// Signals a calendar month that searches may return
+    #[arg(long, value_name = "N")]
+    quota_signals: Option<u64>,
+    /// Signal details a calendar month
+    #[arg(long, value_name = "N")]
+    quota_activities: Option<u64>,
+    /// Companies a calendar month
+    #[arg(long, value_name = "N")]
+    quota_companies: Option<u64>,
+    /// Counts and filter options a calendar month, which are not billed
+    #[arg(long, value_name = "N")]
+    quota_free_answers: Option<u64>,
+}
+
+/// List the keys as JSON, without secrets
+#[derive(Debug, clap::Args)]
+pub(crate) struct List {
+    #[command(flatten)]
+    state: StateFile,
+    /// Show a table rather than JSON
+    #[arg(long)]
+    table: bool,
+}
+
+/// Change the settings of a key; settings that are not given stay
+#[derive(Debug, clap::Args)]
+pub(crate) struct Edit {
+    #[command(flatten)]
+    state: StateFile,
+    /// The id that `create` printed
+    id: String,
+    /// A name for people, of 1 to 180 characters
+    #[arg(long)]
+    name: Option<String>,
+    /// What the key may be used for, of signals:read and companies:read
+    #[arg(long, value_parser = parse_scopes)]
+    scopes: Option<Scopes>,
+    /// The first day (UTC) on which the key is refused, or never
+    #[arg(long, value_name = "DATE", value_parser = parse_expiry)]
+    expires: Option<Setting<Date>>,
+    /// Requests a second in the long run
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    rate: Option<u32>,
+    /// Requests at once
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    burst: Option<u32>,
+    /// Signals a calendar month that searches may return, or none for no quota
+    #[arg(long, value_name = "N", value_parser = parse_quota)]
+    quota_signals: Option<Setting<u64>>,
+    /// Signal details a calendar month, or none
+    #[arg(long, value_name = "N", value_parser = parse_quota)]
+    quota_activities: Option<Setting<u64>>,
+    /// Companies a calendar month, or none
+    #[arg(long, value_name = "N", value_parser = parse_quota)]
+    quota_companies: Option<Setting<u64>>,
+    /// Counts and filter options a calendar month, or none
+    #[arg(long, value_name = "N", value_parser = parse_quota)]
+    quota_free_answers: Option<Setting<u64>>,
+}
+
+/// An optional setting that can be removed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setting<T>(Option<T>);
+
+/// Replace the secret of a key and print the new one once; the old one is refused from then on
+#[derive(Debug, clap::Args)]
+pub(crate) struct Rotate {
+    #[command(flatten)]
+    state: StateFile,
+    /// The id that `create` printed
+    id: String,
+}
+
+/// Revoke a key by its id
+#[derive(Debug, clap::Args)]
+pub(crate) struct Revoke {
+    #[command(flatten)]
+    state: StateFile,
+    /// The id that `create` printed
+    id: String,
+}
+
+/// Copy all keys, with settings and revocations but without usage, from one state file to another
+#[derive(Debug, clap::Args)]
+pub(crate) struct CopyKeys {
+    /// The file to copy from, such as a backup of another machine's
+    #[arg(value_name = "FROM")]
+    from: PathBuf,
+    #[command(flatten)]
+    state: StateFile,
+}
+
+/// The state file.
+#[derive(Debug, clap::Args)]
+pub(crate) struct StateFile {
+    /// The file of keys and usage
+    #[arg(
+        long = "state",
+        value_name = "FILE",
+        default_value = "signaldex.db",
+        env = "SIGNALDEX_STATE"
+    )]
+    path: PathBuf,
+}
+
+impl StateFile {
+    /// Opens the file, or creates it if it does not exist.
+    pub(crate) fn open(&self) -> Result<State, Failure> {
+        Ok(State::open(&self.path)?)
+    }
+
+    /// Opens the file, which must exist.
+    pub(crate) fn open_existing(&self) -> Result<State, Failure> {
+        Ok(State::open_existing(&self.path)?)
+    }
+}
+
+impl std::fmt::Display for StateFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.path.display().fmt(f)
+    }
+}
+
+impl Keys {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        match self {
+            Keys::Create(create) => create.run(),
+            Keys::List(list) => list.run(),
+            Keys::Edit(edit) => edit.run(),
+            Keys::Rotate(rotate) => rotate.run(),
+            Keys::Revoke(revoke) => revoke.run(),
+            Keys::Copy(copy) => copy.run(),
+        }
+    }
+}
+
+impl Create {
+    fn run(self) -> Result<(), Failure> {
+        let new = NewKey {
+            name: self.name,
+            scopes: self.scopes,
+            expires_at: self.expires.map(|day| day.midnight().as_utc()),
+            rate: self.rate,
+            burst: self.burst,
+            quotas: Quotas {
+                signals: self.quota_signals,
+                activities: self.quota_activities,
+                companies: self.quota_companies,
+                free_answers: self.quota_free_answers,
+            },
+        };
+        let (record, key) = self.state.open()?.create_key(&new)?;
+        let created = json!({"id": record.id, "key": key.as_str()});
+        Ok(writeln!(std::io::stdout(), "{created}")?)
+    }
+}
+
+impl List {
+    fn run(self) -> Result<(), Failure> {
+        let keys = self.state.open_existing()?.keys()?;
+        let lines: Vec<Value> = keys.iter().map(line).collect();
+        if self.table {
+            const COLUMNS: [&str; 7] = [
+                "id",
+                "hint",
+                "name",
+                "scopes",
+                "createdAt",
+                "expiresAt",
+                "revokedAt",
+            ];
+            return table::print_values(&COLUMNS, &lines);
+        }
+        source::print_json(&lines)
+    }
+}
+
+impl Edit {
+    fn run(self) -> Result<(), Failure> {
+        let state = self.state.open_existing()?;
+        let id = self.id.clone();
+        let edited = state.edit_key(&id, |settings| self.apply(settings))?;
+        match edited {
+            Some(record) => source::print_json(&line(&record)),
+            None => Err(no_key(&id)),
+        }
+    }
+
+    fn apply(self, settings: &mut NewKey) {
+        if let Some(name) = self.name {
+            settings.name = name;
+        }
+        if let Some(scopes) = self.scopes {
+            settings.scopes = scopes;
+        }
+        if let Some(Setting(day)) = self.expires {
+            settings.expires_at = day.map(|day| day.midnight().as_utc());
+        }
+        settings.rate = self.rate.unwrap_or(settings.rate);
+        settings.burst = self.burst.unwrap_or(settings.burst);
+        let quotas = &mut settings.quotas;
+        for (quota, given) in [
+            (&mut quotas.signals, self.quota_signals),
+            (&mut quotas.activities, self.quota_activities),
+            (&mut quotas.companies, self.quota_companies),
+            (&mut quotas.free_answers, self.quota_free_answers),
+        ] {
+            if let Some(Setting(number)) = given {
+                *quota = number;
+            }
+        }
+    }
+}
+
+impl Rotate {
+    fn run(self) -> Result<(), Failure> {
+        let key = self.state.open_existing()?.rotate_key(&self.id)?;
+        let key = key.ok_or_else(|| no_key(&self.id))?;
+        let rotated = json!({"id": self.id, "key": key.as_str()});
+        Ok(writeln!(std::io::stdout(), "{rotated}")?)
+    }
+}
+
+impl CopyKeys {
+    fn run(self) -> Result<(), Failure> {
+        let from = State::open_existing(&self.from)?;
+        let copied = self.state.open()?.copy_keys(&from)?;
+        Ok(writeln!(
+            std::io::stdout(),
+            "{}",
+            json!({"copied": copied})
+        )?)
+    }
+}
+
+fn no_key(id: &str) -> Failure {
+    format!("there is no key {id:?}, or it is revoked; `signaldex keys list` shows all").into()
+}
+
+fn parse_quota(text: &str) -> Result<Setting<u64>, String> {
+    if text == "none" {
+        return Ok(Setting(None));
+    }
+    let number = text.parse().map(|number| Setting(Some(number)));
+    number.map_err(|_| "a whole number or none is needed".to_owned())
+}
+
+fn parse_expiry(text: &str) -> Result<Setting<Date>, String> {
+    if text == "never" {
+        return Ok(Setting(None));
+    }
+    source::parse_date(text).map(|day| Setting(Some(day)))
+}
+
+impl Revoke {
+    fn run(self) -> Result<(), Failure> {
+        if !self.state.open_existing()?.revoke_key(&self.id)? {
+            return Err("there is no key of that id that could be revoked".into());
+        }
+        Ok(())
+    }
+}
+
+fn line(key: &KeyRecord) -> Value {
+    let settings = &key.settings;
+    json!({
+        "id": key.id,
+        "hint": key.hint,
+        "name": settings.name,
+        "scopes": settings.scopes.to_string(),
+        "createdAt": instant(Some(key.created_at)),
+        "expiresAt": instant(settings.expires_at),
+        "revokedAt": instant(key.revoked_at),
+        "rate": settings.rate,
+        "burst": settings.burst,
+        "quotaSignals": settings.quotas.signals,
+        "quotaActivities": settings.quotas.activities,
+        "quotaCompanies": settings.quotas.companies,
+        "quotaFreeAnswers": settings.quotas.free_answers,
+    })
+}
+
+fn instant(instant: Option<UtcDateTime>) -> Option<String> {
+    OffsetDateTime::from(instant?).format(&Rfc3339).ok()
+}
+
+fn parse_scopes(text: &str) -> Result<Scopes, String> {
+    Scopes::parse(text)
+        .ok_or_else(|| "scopes are signals:read and companies:read, comma-separated".to_owned())
+}

@@ -1,0 +1,500 @@
+//! `signaldex serve`: the HTTP service.
+
+use std::hint::black_box;
+use std::io::{IsTerminal, Write};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::pin::pin;
+use std::time::Duration;
+
+use clap::builder::RangedU64ValueParser;
+use signaldex::{Index, sample};
+use signaldex_server::{
+    Admin, AdminSettings, AdminToken, AllowedOrigin, ApiKey, Limits, LogWriter, Server,
+    ServerLimits, Service, State, Today, serve_admin,
+};
+use time::Date;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tracing::level_filters::LevelFilter;
+
+use super::keys::StateFile;
+use super::log;
+use super::replica::{Opened, ReplicaOptions};
+#[cfg(feature = "cluster")]
+use crate::cluster::{ClusterOptions, Member};
+use crate::{Failure, source, stderr};
+
+/// Serve an index over HTTP; without DIR the sample corpus, with a key for trying it
+#[derive(Debug, clap::Args)]
+pub(crate) struct Serve {
+    /// The directory of the index; it is followed while another process updates it
+    #[arg(value_name = "DIR", env = "SIGNALDEX_DIR")]
+    directory: Option<PathBuf>,
+    #[command(flatten)]
+    replica: ReplicaOptions,
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    cluster: ClusterOptions,
+    /// Where to listen
+    #[arg(long, default_value = "127.0.0.1:8080", env = "SIGNALDEX_ADDR")]
+    addr: SocketAddr,
+    /// Let web pages of this origin read answers, such as https://app.example; repeatable, * for all
+    #[arg(
+        long,
+        value_name = "ORIGIN",
+        value_delimiter = ',',
+        env = "SIGNALDEX_CORS_ORIGIN"
+    )]
+    cors_origin: Vec<AllowedOrigin>,
+    /// Disable POST /mcp, which offers the API as tools for agents
+    #[arg(long, env = "SIGNALDEX_NO_MCP")]
+    no_mcp: bool,
+    #[command(flatten)]
+    admin: AdminOptions,
+    #[command(flatten)]
+    state: StateFile,
+    /// The day that counts as today
+    #[arg(long, value_name = "DATE", value_parser = source::parse_date, env = "SIGNALDEX_AS_OF")]
+    as_of: Option<Date>,
+    /// What is logged: off, error, warn, info (every request) or debug
+    #[arg(long, default_value = "info", env = "SIGNALDEX_LOG")]
+    log: LevelFilter,
+    /// How it is logged: text for people, or JSON lines; by default text on a terminal, JSON elsewhere
+    #[arg(long, value_enum, default_value_t = LogFormat::Auto, env = "SIGNALDEX_LOG_FORMAT")]
+    log_format: LogFormat,
+    #[command(flatten)]
+    bounds: Bounds,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum LogFormat {
+    Auto,
+    Text,
+    Json,
+}
+
+impl LogFormat {
+    fn is_json(self) -> bool {
+        match self {
+            LogFormat::Auto => !std::io::stderr().is_terminal(),
+            LogFormat::Text => false,
+            LogFormat::Json => true,
+        }
+    }
+}
+
+/// The dashboard, the search page and the metrics.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Dashboard")]
+struct AdminOptions {
+    /// Where the dashboard, the search page and /metrics are served; never expose it to untrusted clients
+    #[arg(
+        long,
+        alias = "metrics-addr",
+        default_value = "127.0.0.1:9464",
+        env = "SIGNALDEX_ADMIN_ADDR"
+    )]
+    admin_addr: SocketAddr,
+    /// A host name under which that address may be asked, beside localhost and IP addresses; repeatable
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        value_parser = parse_host_name,
+        env = "SIGNALDEX_ADMIN_HOST"
+    )]
+    admin_host: Vec<String>,
+    /// Seconds until a dashboard session expires
+    #[arg(long, value_name = "SECONDS", default_value = "43200", value_parser = parse_seconds, env = "SIGNALDEX_ADMIN_SESSION")]
+    admin_session: Duration,
+    /// Where clients find the service, for the commands that the dashboard and the API reference show; by default
+    /// --addr, and in the reference the address that was asked
+    #[arg(long, value_name = "URL", env = "SIGNALDEX_PUBLIC_URL")]
+    public_url: Option<String>,
+}
+
+/// Limits of the service.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Limits")]
+struct Bounds {
+    /// Maximum number of open connections
+    #[arg(long, value_name = "N", default_value_t = ServerLimits::default().connections, value_parser = parse_concurrent(), env = "SIGNALDEX_MAX_CONNECTIONS")]
+    max_connections: usize,
+    /// Maximum number of concurrent requests
+    #[arg(long, value_name = "N", default_value_t = Limits::default().in_flight, value_parser = parse_concurrent(), env = "SIGNALDEX_MAX_IN_FLIGHT")]
+    max_in_flight: usize,
+    /// Maximum number of concurrent exports, with up to 4 MB of memory each; a key may run four
+    #[arg(long, value_name = "N", default_value_t = Limits::default().exports, value_parser = parse_concurrent(), env = "SIGNALDEX_MAX_EXPORTS")]
+    max_exports: usize,
+    /// Maximum number of bytes kept for 24 hours under the idempotency keys of one API key
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().kept_bytes_per_key, value_parser = clap::value_parser!(u64).range(1..), env = "SIGNALDEX_MAX_KEPT_BYTES_PER_KEY")]
+    max_kept_bytes_per_key: u64,
+    /// Maximum number of bytes kept for 24 hours under all idempotency keys
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().kept_bytes, value_parser = clap::value_parser!(u64).range(1..), env = "SIGNALDEX_MAX_KEPT_BYTES")]
+    max_kept_bytes: u64,
+    /// Maximum number of charges waiting for a commit
+    #[arg(long, value_name = "N", default_value_t = Limits::default().charge_queue, value_parser = parse_concurrent(), env = "SIGNALDEX_MAX_CHARGE_QUEUE")]
+    max_charge_queue: usize,
+    /// Seconds to wait for a request's headers, and so for an idle connection
+    #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = parse_seconds, env = "SIGNALDEX_HEADER_TIMEOUT")]
+    header_timeout: Duration,
+    /// Maximum bytes of answers that are not sent yet; further answers are 503
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().unsent_bytes, env = "SIGNALDEX_MAX_UNSENT_BYTES")]
+    max_unsent_bytes: u64,
+    /// Bytes a second, over 30 seconds, below which a client that reads an answer loses its connection; 0 for
+    /// no such limit
+    #[arg(long, value_name = "BYTES", default_value_t = ServerLimits::default().min_send_rate, env = "SIGNALDEX_MIN_SEND_RATE")]
+    min_send_rate: u64,
+    /// Seconds that a request may take
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds, env = "SIGNALDEX_REQUEST_TIMEOUT")]
+    request_timeout: Duration,
+    /// The cost up to which a query is answered immediately, in comparisons of a title with a phrase; others
+    /// take turns by key
+    #[arg(long, value_name = "N", default_value_t = Limits::default().cheap_query_cost, env = "SIGNALDEX_CHEAP_QUERY_COST")]
+    cheap_query_cost: u64,
+    /// Threads for expensive queries; by default all cores but one
+    #[arg(long, value_name = "N", default_value_t = Limits::default().query_threads, value_parser = parse_number(Limits::QUERY_THREADS_MAX), env = "SIGNALDEX_QUERY_THREADS")]
+    query_threads: usize,
+    /// Seconds that an expensive query may wait for its turn
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = parse_seconds, env = "SIGNALDEX_QUERY_WAIT")]
+    query_wait: Duration,
+    /// Seconds in the index from which the dashboard lists a query as slow
+    #[arg(long, value_name = "SECONDS", default_value = "0.01", value_parser = parse_short_seconds, env = "SIGNALDEX_SLOW_QUERY_TIME")]
+    slow_query_time: Duration,
+    /// Show query strings in the dashboard's list of recent requests, which otherwise names endpoints only
+    #[arg(long, env = "SIGNALDEX_SHOW_PARAMETERS")]
+    show_parameters: bool,
+    /// Seconds to keep answering after the service is told to stop, with /readyz at 503; by default none.
+    /// Choose more than a load balancer needs to notice
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, env = "SIGNALDEX_DRAIN_TIME")]
+    drain_time: Option<Duration>,
+    /// Seconds that requests in progress may take after that
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds, env = "SIGNALDEX_SHUTDOWN_TIMEOUT")]
+    shutdown_timeout: Duration,
+}
+
+/// What is served.
+enum Source {
+    Index(Index),
+    #[cfg(feature = "cluster")]
+    Cluster(Member),
+}
+
+impl Source {
+    /// Waits until the source fails for good, and returns why.
+    async fn stopped(self) -> Failure {
+        match self {
+            Source::Index(index) => {
+                let _kept = index;
+                std::future::pending().await
+            }
+            #[cfg(feature = "cluster")]
+            Source::Cluster(node) => node.stopped().await,
+        }
+    }
+}
+
+impl Serve {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        disable_huge_pages();
+        let is_json = self.log_format.is_json();
+        let log = log::start(is_json)
+            .map_err(|error| format!("the thread of the log cannot be started: {error}"))?;
+        start_logs(self.log, is_json, log.clone());
+        let state = self.state.open()?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()?;
+        runtime.block_on(self.serve(state, log))
+    }
+
+    async fn serve(self, state: State, log: LogWriter) -> Result<(), Failure> {
+        // Before the addresses are announced: from then on a signal has to stop it gracefully.
+        let signals = count_signals()?;
+        let listener = listen(self.addr, "--addr").await?;
+        let admin_listener = listen(self.admin.admin_addr, "--admin-addr").await?;
+        let (address, admin_address) = (listener.local_addr()?, admin_listener.local_addr()?);
+        let is_sample = self.directory.is_none() && !self.replica.are_given() && !self.is_node();
+        // Before anything is served, since the state may be one that the sample is not for.
+        let trial = is_sample.then(|| state.create_trial_key()).transpose()?;
+        stderr::say(format_args!(
+            "signaldex: listening on http://{address}, dashboard on http://{admin_address}/"
+        ));
+        let replica = self.replica.open().await?;
+        let source = self.source(replica.as_ref()).await?;
+        if let Some((_, key)) = trial {
+            show_trial(&key, address);
+        }
+        let admin_token = state.first_admin_token()?;
+        show_dashboard(admin_address, admin_token, &self.state);
+        let service = self.service(&source, state, is_sample)?;
+        service.report_log(log);
+        // Ends with this function, when every request has been answered.
+        let _follower = replica
+            .map(|replica| replica.follow(service.clone()))
+            .transpose()?;
+        let server = Server::new(service.clone(), self.bounds.server_limits())
+            .hurry(signalled(signals.clone(), 2));
+        let admin = Admin::new(service, self.admin.settings(address));
+        let admin = tokio::spawn(serve_admin(admin_listener, admin));
+        let memory = tokio::spawn(give_back_memory());
+        let outcome = run(server, listener, signalled(signals, 1), source).await;
+        admin.abort();
+        memory.abort();
+        outcome
+    }
+
+    fn service(&self, source: &Source, state: State, is_sample: bool) -> Result<Service, Failure> {
+        let today = self.today(is_sample);
+        let limits = Limits {
+            mcp: !self.no_mcp,
+            ..self.bounds.limits()
+        };
+        let service = match source {
+            Source::Index(index) => Service::new(index.clone(), state, today, limits)?,
+            #[cfg(feature = "cluster")]
+            Source::Cluster(node) => node.service(state, today, limits)?,
+        };
+        if !self.cors_origin.is_empty() {
+            service.allow_origins(self.cors_origin.clone());
+        }
+        service.allow_admin_hosts(self.admin.admin_host.clone());
+        if let Some(url) = &self.admin.public_url {
+            service.set_public_url(url.trim_end_matches('/'));
+        }
+        Ok(service)
+    }
+
+    /// Whether this process is a node of a cluster.
+    fn is_node(&self) -> bool {
+        #[cfg(feature = "cluster")]
+        return self.cluster.are_given();
+        #[cfg(not(feature = "cluster"))]
+        false
+    }
+
+    #[cfg_attr(not(feature = "cluster"), expect(clippy::unused_async))]
+    async fn source(&self, replica: Option<&Opened>) -> Result<Source, Failure> {
+        #[cfg(feature = "cluster")]
+        if let Some(node) = self.cluster.open().await? {
+            return Ok(Source::Cluster(node));
+        }
+        self.index(replica).map(Source::Index)
+    }
+
+    fn index(&self, replica: Option<&Opened>) -> Result<Index, Failure> {
+        Ok(match (replica, &self.directory) {
+            (Some(replica), _) => replica.index(),
+            (None, Some(directory)) => source::open(directory)?,
+            (None, None) => sample::index()?,
+        })
+    }
+
+    fn today(&self, is_sample: bool) -> Today {
+        let default = if is_sample {
+            Today::Fixed(sample::AS_OF)
+        } else {
+            Today::Clock
+        };
+        self.as_of.map_or(default, Today::Fixed)
+    }
+}
+
+/// Serves until the process is asked to stop or the source fails for good.
+async fn run(
+    server: Server,
+    listener: TcpListener,
+    stop: impl Future<Output = ()>,
+    source: Source,
+) -> Result<(), Failure> {
+    let mut failure = None;
+    // Pinned here, so that the source outlives the requests that are under way at the end.
+    let mut broken = pin!(source.stopped());
+    let stopped = async {
+        tokio::select! {
+            () = stop => {}
+            reason = &mut broken => failure = Some(reason),
+        }
+    };
+    server.run(listener, stopped).await?;
+    failure.map_or(Ok(()), Err)
+}
+
+impl AdminOptions {
+    fn settings(&self, address: SocketAddr) -> AdminSettings {
+        let url = self.public_url.clone();
+        let url = url.unwrap_or_else(|| format!("http://{address}"));
+        AdminSettings {
+            public_url: url.trim_end_matches('/').to_owned(),
+            session_time: self.admin_session,
+        }
+    }
+}
+
+impl Bounds {
+    fn limits(&self) -> Limits {
+        Limits {
+            in_flight: self.max_in_flight,
+            exports: self.max_exports,
+            kept_bytes_per_key: self.max_kept_bytes_per_key,
+            kept_bytes: self.max_kept_bytes,
+            unsent_bytes: self.max_unsent_bytes,
+            charge_queue: self.max_charge_queue,
+            request_time: self.request_timeout,
+            cheap_query_cost: self.cheap_query_cost,
+            query_threads: self.query_threads,
+            query_wait: self.query_wait,
+            slow_query_time: self.slow_query_time,
+            show_parameters: self.show_parameters,
+            ..Limits::default()
+        }
+    }
+
+    fn server_limits(&self) -> ServerLimits {
+        ServerLimits {
+            connections: self.max_connections,
+            header_time: self.header_timeout,
+            min_send_rate: self.min_send_rate,
+            drain_time: self.drain_time.unwrap_or_default(),
+            shutdown_time: self.shutdown_timeout,
+            ..ServerLimits::default()
+        }
+    }
+}
+
+/// Listens, or says which of the two addresses cannot be had and how to choose another.
+async fn listen(address: SocketAddr, option: &str) -> Result<TcpListener, Failure> {
+    let listener = TcpListener::bind(address).await;
+    listener.map_err(|error| {
+        format!("cannot listen on {address}: {error}; {option} takes another address").into()
+    })
+}
+
+/// Lines on standard error. One that cannot be written is dropped; reporting that there would fail as
+/// well, and panic.
+fn start_logs(level: LevelFilter, is_json: bool, log: LogWriter) {
+    let lines = tracing_subscriber::fmt()
+        .with_target(false)
+        .with_max_level(level)
+        .with_writer(move || log.clone())
+        .log_internal_errors(false);
+    if is_json {
+        lines.json().flatten_event(true).init();
+    } else {
+        lines.init();
+    }
+}
+
+/// Prints a line that uses the trial key.
+fn show_trial(key: &ApiKey, address: SocketAddr) {
+    let text = format!(
+        "The sample corpus is served, with its own today, {}. Try:\n\n\
+         curl -s -H 'Authorization: Bearer {}' 'http://{address}/api/v1/signals?q=raises&limit=3'\n\n\
+         The key ends with this process; http://{address}/docs describes the rest.\n\n",
+        sample::AS_OF,
+        key.as_str(),
+    );
+    // That nobody reads the line is no reason not to serve.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// Says where the dashboard is and, at the first start, the token that opens it.
+fn show_dashboard(address: SocketAddr, token: Option<AdminToken>, state: &StateFile) {
+    let token = match token {
+        Some(token) => format!("Admin token, shown this once:\n\n{}\n", token.as_str()),
+        None => format!(
+            "Admin token: that of the first start; `signaldex admin-token --state {state}` \
+             makes a new one."
+        ),
+    };
+    let text = format!("Dashboard and search page: http://{address}/\n{token}\n");
+    // As above: that nobody reads it is no reason not to serve.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// How often the process has been asked to stop: by a supervisor, from a keyboard, or because its terminal was
+/// closed.
+fn count_signals() -> Result<watch::Receiver<u32>, Failure> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    let (count, counted) = watch::channel(0);
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+                _ = hangup.recv() => {}
+            }
+            count.send_modify(|count| *count += 1);
+        }
+    });
+    Ok(counted)
+}
+
+/// Ready when the process has been asked to stop this often.
+async fn signalled(mut signals: watch::Receiver<u32>, times: u32) {
+    // The counter only ends with the runtime.
+    let _ = signals.wait_for(|&count| count >= times).await;
+}
+
+/// Reads a host name, in the form that a `Host` header has it in, without a port.
+fn parse_host_name(text: &str) -> Result<String, String> {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    if !text.is_empty() && text.bytes().all(is_allowed) {
+        return Ok(text.to_owned());
+    }
+    Err("a host name is needed, such as dash.example, without scheme and port".to_owned())
+}
+
+/// The shortest time of an option: with a shorter one, nothing would be done in time.
+const SECONDS_MIN: f64 = 0.001;
+
+/// How many connections, requests, exports or charges there may be at once. None would serve nothing.
+fn parse_concurrent() -> RangedU64ValueParser<usize> {
+    parse_number(Limits::CONCURRENT_MAX)
+}
+
+fn parse_number(max: usize) -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=max as u64)
+}
+
+pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
+    parse_seconds_from(SECONDS_MIN, text)
+}
+
+/// Seconds that are compared with and not waited for.
+fn parse_short_seconds(text: &str) -> Result<Duration, String> {
+    parse_seconds_from(0.000_001, text)
+}
+
+fn parse_seconds_from(min: f64, text: &str) -> Result<Duration, String> {
+    let max = Limits::TIME_MAX.as_secs_f64();
+    let seconds = text.parse::<f64>().ok();
+    let seconds = seconds.filter(|seconds| (min..=max).contains(seconds));
+    seconds
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| format!("a number of seconds from {min} to {max} is needed"))
+}
+
+/// Makes the allocator return memory to the kernel that has been free for a second. It does that only when it
+/// allocates or frees large blocks, so a process without requests would keep what it needed at its busiest.
+async fn give_back_memory() {
+    const INTERVAL: Duration = Duration::from_secs(1);
+    /// More than the allocator keeps for the next allocation of its size.
+    const BLOCK_BYTES: usize = 1 << 20;
+    loop {
+        tokio::time::sleep(INTERVAL).await;
+        drop(black_box(Vec::<u8>::with_capacity(BLOCK_BYTES)));
+    }
+}
+
+/// Backs the heap with small pages from here on. The allocator advises the kernel to use huge pages, with
+/// which the same load occupies 18 to 39 MB instead of 12 (`crates/server/tests/service/soak.py`). The index is mapped
+/// from files, for which nothing changes. A kernel that refuses costs memory and nothing else.
+fn disable_huge_pages() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::disable_transparent_huge_pages(true);
+}

@@ -1,0 +1,334 @@
+//! Questions of a coordinator to shards, and their encoding.
+//!
+//! The first byte is the version. Queries and filters are encoded as query strings, which the receiver validates.
+//! Nodes of two releases may run together during an upgrade: a node refuses unknown versions, and another replica
+//! is queried.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+
+use bincode::config::{Configuration, Limit};
+use serde::{Deserialize, Serialize};
+use time::Date;
+
+use super::answer::Row;
+use super::generation::SHARDS_MAX;
+use signaldex::json::Rendering;
+use signaldex::query::limits::WRITTEN_BYTES_MAX;
+use signaldex::query::{Facet, InvalidQuery, Order, Start};
+use signaldex::{Error, FacetQuery, Filter, Query, Result, SignalId};
+
+/// The version that this release writes and reads.
+const VERSION: u8 = 4;
+
+/// Maximum bytes of a question: a query, up to five bytes per shard, and a little more.
+pub(super) const BYTES_MAX: usize = WRITTEN_BYTES_MAX + 5 * SHARDS_MAX as usize + 1024;
+
+/// Maximum number of rows requested from a shard: all numbered pages, and one signal more.
+const ROWS_MAX: usize = 50 * 100 + 1;
+
+const CODEC: Configuration<
+    bincode::config::LittleEndian,
+    bincode::config::Varint,
+    Limit<BYTES_MAX>,
+> = bincode::config::standard().with_limit::<BYTES_MAX>();
+
+/// A question to shards of one generation.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Question {
+    pub(super) generation: u64,
+    /// Each once.
+    pub(super) shards: Vec<u32>,
+    pub(super) wanted: Arc<Wanted>,
+}
+
+/// The requested result.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Wanted {
+    /// The first `limit` rows of a result, rendered or only as ids. Where rendered rows have more bytes than a page, the
+    /// last ones are empty.
+    Rows {
+        query: Box<Query>,
+        today: Date,
+        rendering: Option<Rendering>,
+    },
+    /// The number of matches.
+    Count { filter: Box<Filter>, today: Date },
+    /// The counts of facets.
+    Facets { query: Box<FacetQuery>, today: Date },
+    /// The rendered detail of a signal.
+    Signal(SignalId),
+    /// The rendered detail of a company.
+    Company(String),
+    /// The loaded shards of all generations.
+    LoadedShards,
+}
+
+/// The encoded form of a question; days are days since 1970-01-01.
+#[derive(Serialize, Deserialize)]
+struct Message {
+    generation: u64,
+    shards: Vec<u32>,
+    wanted: WantedText,
+}
+
+/// As [`Wanted`], with queries and filters as text.
+#[derive(Serialize, Deserialize)]
+enum WantedText {
+    /// The limit is separate from the query, because shards return more rows than a page.
+    Rows {
+        query: String,
+        limit: usize,
+        today: i32,
+        rendering: Option<Rendering>,
+    },
+    Count {
+        filter: String,
+        today: i32,
+    },
+    Facets {
+        filter: String,
+        /// The indices of the facets.
+        facets: Vec<u8>,
+        today: i32,
+    },
+    Signal(u64),
+    Company(String),
+    LoadedShards,
+}
+
+impl Question {
+    pub(super) fn encode(&self) -> Result<Vec<u8>> {
+        let mut bytes = vec![VERSION];
+        let message = Message {
+            generation: self.generation,
+            shards: self.shards.clone(),
+            wanted: WantedText::of(&self.wanted),
+        };
+        bincode::serde::encode_into_std_write(message, &mut bytes, CODEC)
+            .map_err(|error| Error::invalid(format!("the question cannot be sent: {error}")))?;
+        Ok(bytes)
+    }
+
+    /// Reads what [`encode`](Self::encode) wrote.
+    pub(super) fn decode(bytes: &[u8]) -> Result<Question> {
+        let body = match bytes {
+            [VERSION, body @ ..] => body,
+            [version, ..] => {
+                return Err(Error::newer(format!(
+                    "the question has version {version}; this release reads {VERSION}"
+                )));
+            }
+            [] => return Err(Error::corrupt("the question is empty")),
+        };
+        let (message, read): (Message, usize) = bincode::serde::decode_from_slice(body, CODEC)
+            .map_err(|error| Error::corrupt(format!("the question is malformed: {error}")))?;
+        if read != body.len() {
+            return Err(Error::corrupt("bytes follow the end of the question"));
+        }
+        let question = Question {
+            generation: message.generation,
+            shards: message.shards,
+            wanted: Arc::new(message.wanted.parse()?),
+        };
+        question.check()?;
+        Ok(question)
+    }
+
+    /// Checks the limits of a received question.
+    fn check(&self) -> Result<()> {
+        let shards = self.shards.len();
+        if shards > SHARDS_MAX as usize {
+            return Err(Error::corrupt(format!(
+                "the question names {shards} shards; at most {SHARDS_MAX} are allowed"
+            )));
+        }
+        let mut asked = HashSet::new();
+        if let Some(shard) = self.shards.iter().find(|shard| !asked.insert(**shard)) {
+            return Err(Error::corrupt(format!(
+                "the question names shard {shard} twice"
+            )));
+        }
+        match &*self.wanted {
+            Wanted::Rows { query, .. } => check_rows(query),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn check_rows(query: &Query) -> Result<()> {
+    let is_allowed =
+        (1..=ROWS_MAX).contains(&query.limit()) && !matches!(query.start(), Start::Page(_));
+    if is_allowed {
+        return Ok(());
+    }
+    Err(Error::corrupt(format!(
+        "the question asks for {} rows from {:?}",
+        query.limit(),
+        query.start()
+    )))
+}
+
+impl Wanted {
+    /// Maximum number of rows in the answer.
+    pub(super) fn rows_max(&self) -> usize {
+        match self {
+            Wanted::Rows { query, .. } => query.limit(),
+            _ => 1,
+        }
+    }
+
+    /// How rows are rendered.
+    pub(super) fn rendering(&self) -> Rendering {
+        match self {
+            Wanted::Rows { rendering, .. } => rendering.unwrap_or(Rendering::Whole),
+            _ => Rendering::Whole,
+        }
+    }
+
+    /// The first rows of several sorted runs.
+    pub(super) fn first_rows(&self, mut rows: Vec<Row>) -> Vec<Row> {
+        // A stable sort merges runs.
+        if self.ascends() {
+            rows.sort_by_key(|row| row.id);
+        } else {
+            rows.sort_by_key(|row| Reverse(row.id));
+        }
+        rows.truncate(self.rows_max());
+        rows
+    }
+
+    /// A description of how answers are merged.
+    pub(super) fn merging(&self) -> String {
+        match self {
+            Wanted::Rows { .. } => {
+                let order = if self.ascends() {
+                    "ascending"
+                } else {
+                    "descending"
+                };
+                format!("merge by id, {order}, first {}", self.rows_max())
+            }
+            Wanted::Count { .. } => "sum".to_owned(),
+            Wanted::Facets { .. } => "sum by value".to_owned(),
+            Wanted::Signal(_) | Wanted::Company(_) | Wanted::LoadedShards => "any".to_owned(),
+        }
+    }
+
+    /// Whether the rows ascend by id.
+    pub(super) fn ascends(&self) -> bool {
+        matches!(self, Wanted::Rows { query, .. } if query.order() == Order::OldestFirst)
+    }
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Wanted::Rows { query, .. } => {
+                let (filter, limit) = (query.filter().canonical(), query.limit());
+                write!(f, "rows, filter=[{filter}], limit={limit}")
+            }
+            Wanted::Count { filter, .. } => write!(f, "count, filter=[{}]", filter.canonical()),
+            Wanted::Facets { query, .. } => {
+                write!(f, "facets, filter=[{}]", query.filter.canonical())
+            }
+            Wanted::Signal(id) => write!(f, "signal {id}"),
+            Wanted::Company(_) => write!(f, "company"),
+            Wanted::LoadedShards => write!(f, "loaded shards"),
+        }
+    }
+}
+
+impl WantedText {
+    fn of(wanted: &Wanted) -> WantedText {
+        match wanted {
+            Wanted::Rows {
+                query,
+                today,
+                rendering,
+            } => WantedText::Rows {
+                // A placeholder: the real limit may exceed that of a page.
+                query: query.part(query.start().clone(), 1).to_string(),
+                limit: query.limit(),
+                today: today.to_julian_day(),
+                rendering: *rendering,
+            },
+            Wanted::Count { filter, today } => WantedText::Count {
+                filter: filter.to_string(),
+                today: today.to_julian_day(),
+            },
+            Wanted::Facets { query, today } => WantedText::Facets {
+                filter: query.filter.to_string(),
+                facets: query.facets.iter().map(|&facet| facet as u8).collect(),
+                today: today.to_julian_day(),
+            },
+            Wanted::Signal(id) => WantedText::Signal(id.get()),
+            Wanted::Company(slug) => WantedText::Company(slug.clone()),
+            Wanted::LoadedShards => WantedText::LoadedShards,
+        }
+    }
+
+    fn parse(self) -> Result<Wanted> {
+        Ok(match self {
+            WantedText::Rows {
+                query,
+                limit,
+                today,
+                rendering,
+            } => {
+                let query: Query = query.parse().map_err(malformed)?;
+                Wanted::Rows {
+                    query: Box::new(query.part(query.start().clone(), limit)),
+                    today: day(today)?,
+                    rendering,
+                }
+            }
+            WantedText::Count { filter, today } => Wanted::Count {
+                filter: Box::new(filter.parse().map_err(malformed)?),
+                today: day(today)?,
+            },
+            WantedText::Facets {
+                filter,
+                facets,
+                today,
+            } => Wanted::Facets {
+                query: Box::new(FacetQuery::new(
+                    filter.parse().map_err(malformed)?,
+                    facets_of(&facets)?,
+                )),
+                today: day(today)?,
+            },
+            WantedText::Signal(id) => {
+                let id = SignalId::new(id);
+                Wanted::Signal(id.ok_or_else(|| Error::corrupt("the question has no valid id"))?)
+            }
+            WantedText::Company(slug) => Wanted::Company(slug),
+            WantedText::LoadedShards => Wanted::LoadedShards,
+        })
+    }
+}
+
+/// The facets with these indices, in the order of [`Facet::ALL`].
+fn facets_of(indices: &[u8]) -> Result<Vec<Facet>> {
+    if !indices.is_sorted_by(|a, b| a < b) {
+        return Err(Error::corrupt("the question names a facet twice"));
+    }
+    let facet = |&index: &u8| {
+        let facet = Facet::ALL.get(usize::from(index)).copied();
+        facet.ok_or_else(|| Error::corrupt("the question names a facet that there is not"))
+    };
+    indices.iter().map(facet).collect()
+}
+
+fn malformed(invalid: InvalidQuery) -> Error {
+    Error::corrupt(format!("the question has a malformed query: {invalid}"))
+}
+
+fn day(number: i32) -> Result<Date> {
+    Date::from_julian_day(number).map_err(|_| Error::corrupt("the question has no valid day"))
+}
+
+#[cfg(test)]
+mod tests;

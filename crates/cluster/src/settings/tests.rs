@@ -1,0 +1,43 @@
+//! White-box tests of `settings.rs`.
+
+use super::*;
+use signaldex::ErrorKind;
+
+fn text(replicas: usize, names: &[&str]) -> String {
+    let nodes = names
+        .iter()
+        .map(|name| format!("{{\"name\": \"{name}\", \"address\": \"127.0.0.1:7400\"}}"));
+    let nodes: Vec<String> = nodes.collect();
+    let nodes = nodes.join(", ");
+    format!("{{\"store\": \"/store\", \"replicas\": {replicas}, \"nodes\": [{nodes}]}}")
+}
+
+#[test]
+fn what_breaks_a_rule_is_refused_with_what_is_allowed() {
+    assert!(ClusterSettings::parse(&text(2, &["one", "two"])).is_ok());
+    for (text, reason) in [
+        (text(1, &[]), "nodes: there are 0"),
+        (text(0, &["one"]), "replicas: 0 is not allowed; 1 to 1 are"),
+        (text(2, &["one"]), "replicas: 2"),
+        (text(1, &["one", "one"]), "\"one\" stands twice"),
+        (text(1, &["a/b"]), "nodes: the name \"a/b\""),
+        ("{}".to_owned(), "missing field `store`"),
+    ] {
+        let error = ClusterSettings::parse(&text).expect_err("refused");
+        assert!(
+            error.kind() == ErrorKind::Invalid && error.to_string().contains(reason),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_node_that_is_none_is_refused_with_those_that_are() {
+    let settings = ClusterSettings::parse(&text(1, &["one", "two"])).expect("a cluster");
+    assert_eq!(settings.index_of("two").ok(), Some(1));
+    let error = settings.index_of("six").expect_err("refused");
+    assert!(
+        error.to_string().contains("allowed are one, two"),
+        "{error}"
+    );
+}

@@ -1,0 +1,65 @@
+//! Form data from a body or a query string.
+
+use std::time::Duration;
+
+use axum::body::{Body, to_bytes};
+
+use signaldex::query::decode;
+
+/// Maximum bytes of a form; realistic ones have a few hundred.
+const BODY_BYTES_MAX: usize = 16 * 1024;
+/// Time limit for receiving a form.
+const BODY_TIME: Duration = Duration::from_secs(5);
+
+/// The fields of a form in order. Names may repeat.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Form(Vec<(String, String)>);
+
+/// A value of a drop-down list.
+pub(super) struct Choice {
+    pub(super) value: String,
+    pub(super) label: String,
+    pub(super) is_chosen: bool,
+}
+
+impl Form {
+    /// Parses `name=value&name=value`.
+    pub(super) fn parse(text: &[u8]) -> Form {
+        let text = String::from_utf8_lossy(text);
+        let pairs = text.split('&').filter(|pair| !pair.is_empty());
+        Form(pairs.map(decoded).collect())
+    }
+
+    /// Reads a form from a body; `None` if it is too long or does not arrive in time.
+    pub(super) async fn read(body: Body) -> Option<Form> {
+        let bytes = tokio::time::timeout(BODY_TIME, to_bytes(body, BODY_BYTES_MAX)).await;
+        Some(Form::parse(&bytes.ok()?.ok()?))
+    }
+
+    /// The first value of a name, trimmed; empty if there is none.
+    pub(super) fn value(&self, name: &str) -> &str {
+        self.values(name).next().unwrap_or_default()
+    }
+
+    /// Every value of a name.
+    pub(super) fn values(&self, name: &str) -> impl Iterator<Item = &str> {
+        let fields = self.0.iter().filter(move |(known, _)| known == name);
+        fields.map(|(_, value)| value.trim())
+    }
+
+    /// All fields, unchanged.
+    pub(super) fn fields(&self) -> &[(String, String)] {
+        &self.0
+    }
+}
+
+/// A pair as the API reads it. What the API refuses is read as far as possible, so that a page can show it.
+fn decoded(pair: &str) -> (String, String) {
+    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+    if let (Ok(name), Ok(value)) = (decode(name), decode(value)) {
+        return (name.into_owned(), value.into_owned());
+    }
+    let mut pairs = form_urlencoded::parse(pair.as_bytes());
+    let (name, value) = pairs.next().unwrap_or_default();
+    (name.into_owned(), value.into_owned())
+}

@@ -1,0 +1,116 @@
+//! The page of one key: edit its settings, replace its secret, revoke it.
+
+use askama::Template;
+use axum::http::StatusCode;
+
+use super::fields::{self, KeyFields};
+use crate::admin::figures;
+use crate::admin::form::Form;
+use crate::admin::guard::Visit;
+use crate::admin::layout::{self, PageLayout};
+use crate::admin::session::NewSecret;
+use crate::admin::{Admin, Answer};
+use crate::keys::{KeyRecord, KeyStatus};
+use crate::state::StateError;
+
+#[derive(Template)]
+#[template(path = "key.html", config = "src/admin/askama.toml")]
+struct Page<'a> {
+    layout: PageLayout<'a>,
+    fields: KeyFields,
+    id: &'a str,
+    name: String,
+    hint: &'a str,
+    status: KeyStatus,
+    created: String,
+    /// When the key was revoked, if it was.
+    revoked: Option<String>,
+    is_trial: bool,
+    is_saved: bool,
+}
+
+/// The page of a key.
+pub(in crate::admin) fn edit(admin: &Admin, visit: &Visit) -> Answer {
+    let form = Form::parse(visit.query.as_bytes());
+    let Some(key) = find(admin, form.value("id"))? else {
+        return not_found(visit);
+    };
+    let fields = KeyFields::of(&key.settings);
+    let is_saved = !form.value("saved").is_empty();
+    show(admin, visit, StatusCode::OK, &key, (fields, is_saved))
+}
+
+/// Saves the settings of a key.
+pub(in crate::admin) fn save(admin: &Admin, visit: &Visit) -> Answer {
+    let Some(key) = find(admin, visit.form.value("id"))? else {
+        return not_found(visit);
+    };
+    let now = admin.0.service.0.state.now();
+    let new = match fields::read(&visit.form, now, key.settings.expires_at) {
+        Ok(new) => new,
+        Err(errors) => {
+            let fields = KeyFields::typed(&visit.form, errors);
+            return show(admin, visit, StatusCode::BAD_REQUEST, &key, (fields, false));
+        }
+    };
+    let state = &admin.0.service.0.state;
+    if state
+        .edit_key(&key.id, |settings| *settings = new)?
+        .is_none()
+    {
+        return not_found(visit);
+    }
+    tracing::info!(key = key.id, "a key was edited in the dashboard");
+    admin.0.service.follow_keys();
+    layout::see(&format!("/keys/edit?id={}&saved=yes", key.id))
+}
+
+/// Replaces the secret of a key and redirects to the table, which shows it.
+pub(in crate::admin) fn rotate(admin: &Admin, visit: &Visit) -> Answer {
+    let id = visit.form.value("id");
+    let Some(secret) = admin.0.service.0.state.rotate_key(id)? else {
+        return not_found(visit);
+    };
+    tracing::info!(key = id, "a key was rotated in the dashboard");
+    admin.0.service.follow_keys();
+    let Some(record) = find(admin, id)? else {
+        return not_found(visit);
+    };
+    visit.session.keep_secret(NewSecret {
+        record,
+        key: secret,
+        is_rotated: true,
+    });
+    layout::see("/keys#created")
+}
+
+fn find(admin: &Admin, id: &str) -> Result<Option<KeyRecord>, StateError> {
+    admin.0.service.0.state.key(id)
+}
+
+fn not_found(visit: &Visit) -> Answer {
+    let text = "There is no such key, or it is revoked.";
+    layout::message_of(visit, StatusCode::NOT_FOUND, "Key not found", text)
+}
+
+fn show(
+    admin: &Admin,
+    visit: &Visit,
+    status: StatusCode,
+    key: &KeyRecord,
+    (fields, is_saved): (KeyFields, bool),
+) -> Answer {
+    let page = Page {
+        layout: PageLayout::under(visit, "API key", "/keys"),
+        fields,
+        id: &key.id,
+        name: figures::key_name(&key.id, &key.settings.name),
+        hint: key.hint.as_deref().unwrap_or_default(),
+        status: KeyStatus::of(key, admin.0.service.0.state.now()),
+        created: figures::instant(key.created_at),
+        revoked: key.revoked_at.map(figures::instant),
+        is_trial: key.is_trial(),
+        is_saved,
+    };
+    layout::render(status, &page)
+}

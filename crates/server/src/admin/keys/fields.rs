@@ -1,0 +1,217 @@
+//! The form fields of a key's settings: values, validation and errors.
+
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
+use time::{Date, UtcDateTime};
+
+use crate::admin::figures;
+use crate::admin::form::Form;
+use crate::keys::{NameError, NewKey, Scope, Scopes, check_name};
+use crate::metering::Quotas;
+
+/// An error of a form field.
+pub(super) struct FieldError {
+    pub(super) field: &'static str,
+    text: String,
+}
+
+/// The values of a form.
+pub(super) struct KeyFields {
+    values: Vec<(&'static str, String)>,
+    pub(super) scopes: Vec<ScopeChoice>,
+    pub(super) errors: Vec<FieldError>,
+}
+
+pub(super) struct ScopeChoice {
+    pub(super) name: &'static str,
+    pub(super) description: &'static str,
+    pub(super) is_chosen: bool,
+}
+
+/// The text fields.
+const TEXTS: [&str; 8] = [
+    "name",
+    "rate",
+    "burst",
+    "expires",
+    "quota_signals",
+    "quota_activities",
+    "quota_companies",
+    "quota_free_answers",
+];
+
+impl KeyFields {
+    /// The defaults for a new key.
+    pub(super) fn of_new() -> KeyFields {
+        KeyFields::of(&NewKey::named(""))
+    }
+
+    /// The fields of a key.
+    pub(super) fn of(settings: &NewKey) -> KeyFields {
+        let quota = |quota: Option<u64>| quota.map(|quota| quota.to_string()).unwrap_or_default();
+        let expires = settings.expires_at.map(|at| at.date().to_string());
+        let quotas = &settings.quotas;
+        let values = [
+            settings.name.clone(),
+            settings.rate.to_string(),
+            settings.burst.to_string(),
+            expires.unwrap_or_default(),
+            quota(quotas.signals),
+            quota(quotas.activities),
+            quota(quotas.companies),
+            quota(quotas.free_answers),
+        ];
+        KeyFields {
+            values: TEXTS.into_iter().zip(values).collect(),
+            scopes: scopes(|scope| settings.scopes.contains(scope)),
+            errors: Vec::new(),
+        }
+    }
+
+    /// The submitted values with their errors.
+    pub(super) fn typed(form: &Form, errors: Vec<FieldError>) -> KeyFields {
+        let typed = |name| (name, form.value(name).to_owned());
+        KeyFields {
+            values: TEXTS.map(typed).into(),
+            scopes: scopes(|scope| form.values("scope").any(|typed| typed == scope.as_str())),
+            errors,
+        }
+    }
+
+    /// The value of a field.
+    pub(super) fn value(&self, field: &str) -> &str {
+        let value = self.values.iter().find(|(name, _)| *name == field);
+        value.map_or("", |(_, value)| value)
+    }
+
+    /// The error of a field; empty if there is none.
+    pub(super) fn error(&self, field: &str) -> &str {
+        let error = self.errors.iter().find(|error| error.field == field);
+        error.map_or("", |error| &error.text)
+    }
+}
+
+fn scopes(is_chosen: impl Fn(Scope) -> bool) -> Vec<ScopeChoice> {
+    let choice = |scope: Scope| ScopeChoice {
+        name: scope.as_str(),
+        description: match scope {
+            Scope::SignalsRead => "search, signal details, filter options",
+            Scope::CompaniesRead => "company details",
+        },
+        is_chosen: is_chosen(scope),
+    };
+    Scope::ALL.map(choice).into()
+}
+
+/// Parses the settings of a key, or returns all errors. A key may keep its expiry even if it has passed.
+pub(super) fn read(
+    form: &Form,
+    now: UtcDateTime,
+    present_end: Option<UtcDateTime>,
+) -> Result<NewKey, Vec<FieldError>> {
+    let mut reading = Reading {
+        form,
+        errors: Vec::new(),
+    };
+    let new = NewKey {
+        name: reading.name(),
+        scopes: reading.scopes(),
+        expires_at: reading.expiry(now, present_end),
+        rate: reading.at_least_one("rate"),
+        burst: reading.at_least_one("burst"),
+        quotas: Quotas {
+            signals: reading.quota("quota_signals"),
+            activities: reading.quota("quota_activities"),
+            companies: reading.quota("quota_companies"),
+            free_answers: reading.quota("quota_free_answers"),
+        },
+    };
+    if reading.errors.is_empty() {
+        Ok(new)
+    } else {
+        Err(reading.errors)
+    }
+}
+
+/// A form being parsed. Methods return a placeholder after recording an error.
+struct Reading<'a> {
+    form: &'a Form,
+    errors: Vec<FieldError>,
+}
+
+impl Reading<'_> {
+    fn error(&mut self, field: &'static str, text: impl Into<String>) {
+        let text = text.into();
+        self.errors.push(FieldError { field, text });
+    }
+
+    fn name(&mut self) -> String {
+        let name = self.form.value("name").to_owned();
+        match check_name(&name) {
+            Ok(()) => {}
+            Err(NameError::Empty) => self.error("name", "Enter a name."),
+            Err(error) => self.error("name", format!("The name {error}.")),
+        }
+        name
+    }
+
+    fn scopes(&mut self) -> Scopes {
+        let names: Vec<&str> = self.form.values("scope").collect();
+        let scopes = Scopes::parse(&names.join(","));
+        if scopes.is_none() {
+            self.error("scope", "Choose at least one scope.");
+        }
+        scopes.unwrap_or_default()
+    }
+
+    fn expiry(
+        &mut self,
+        now: UtcDateTime,
+        present_end: Option<UtcDateTime>,
+    ) -> Option<UtcDateTime> {
+        const FORMAT: &[BorrowedFormatItem<'_>] = format_description!("[year]-[month]-[day]");
+        let typed = self.form.value("expires");
+        if typed.is_empty() {
+            return None;
+        }
+        let Ok(day) = Date::parse(typed, FORMAT) else {
+            self.error("expires", "Enter a date as YYYY-MM-DD.");
+            return None;
+        };
+        if present_end.is_some_and(|end| end.date() == day) {
+            return present_end;
+        }
+        let end = day.midnight().as_utc();
+        if end <= now {
+            self.error("expires", "Choose a day after today (UTC).");
+            return None;
+        }
+        Some(end)
+    }
+
+    fn at_least_one(&mut self, field: &'static str) -> u32 {
+        let number = self
+            .form
+            .value(field)
+            .parse()
+            .ok()
+            .filter(|&number| number > 0);
+        if number.is_none() {
+            let most = figures::grouped(u64::from(u32::MAX));
+            self.error(field, format!("Enter a whole number from 1 to {most}."));
+        }
+        number.unwrap_or(1)
+    }
+
+    fn quota(&mut self, field: &'static str) -> Option<u64> {
+        let typed = self.form.value(field);
+        if typed.is_empty() {
+            return None;
+        }
+        let quota = typed.parse().ok();
+        if quota.is_none() {
+            self.error(field, "Enter a whole number, or leave the field empty.");
+        }
+        quota
+    }
+}

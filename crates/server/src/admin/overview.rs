@@ -1,0 +1,219 @@
+//! The start page: today's requests, latencies and usage.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use askama::Template;
+use axum::http::StatusCode;
+use time::UtcDateTime;
+
+use super::figures;
+use super::guard::Visit;
+use super::layout::{self, Fact, PageLayout};
+use super::{Admin, Answer};
+use crate::activity::TodaysTimes;
+use crate::keys::KeyStatus;
+use crate::metering::{Counter, Counts, Month};
+use crate::pages;
+use crate::state::{KeysWanted, RequestLine};
+
+/// Number of keys shown in the list of the most active ones.
+const TOP_KEYS: usize = 5;
+/// Statuses of requests that were refused.
+const REFUSED: RangeInclusive<u16> = 400..=499;
+/// Statuses of requests that the service failed to answer.
+const FAILED: RangeInclusive<u16> = 500..=599;
+
+#[derive(Template)]
+#[template(path = "overview.html", config = "src/admin/askama.toml")]
+struct Overview<'a> {
+    layout: PageLayout<'a>,
+    facts: Vec<Fact>,
+    top_keys: Vec<TopKey>,
+    month: String,
+    used: Vec<Fact>,
+    /// The first steps for a new service; `None` after the first answer this month.
+    first_steps: Option<FirstSteps>,
+    public_url: &'a str,
+}
+
+/// A key with its requests today.
+struct TopKey {
+    name: String,
+    /// Empty for requests without a valid key.
+    id: String,
+    requests: u64,
+    /// Answers of 4xx.
+    refused: u64,
+    /// Answers of 5xx.
+    failed: u64,
+}
+
+impl TopKey {
+    /// The figures of the row, as its columns have them.
+    fn figures(&self) -> [String; 3] {
+        [self.requests, self.refused, self.failed].map(figures::grouped)
+    }
+}
+
+/// Which first steps are done.
+struct FirstSteps {
+    has_key: bool,
+}
+
+pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
+    let service = &admin.0.service;
+    let now = service.0.state.now();
+    service.record_requests();
+    let requests = service.0.state.requests(now.date())?;
+    let todays = service.0.state.usage_by_day(now.date())?;
+    let todays = sum(todays.into_iter().map(|line| line.counts));
+    let totals = service.0.state.usage(Some(Month::of(now)))?;
+    let totals = sum(totals.into_iter().map(|line| line.counts));
+    let active_keys = service.0.state.key_page(&KeysWanted {
+        status: Some(KeyStatus::Active),
+        ..KeysWanted::first(1, now)
+    })?;
+    let active_keys = active_keys.wanted;
+    let is_new = requests.is_empty() && totals.iter().all(|&total| total == 0);
+    let page = Overview {
+        layout: PageLayout::of(visit, "Overview"),
+        facts: facts(admin, &requests, active_keys, now),
+        top_keys: top_keys(&requests),
+        month: Month::of(now).to_string(),
+        used: Counter::ALL
+            .map(|counter| used(counter, totals, todays))
+            .into(),
+        first_steps: is_new.then_some(FirstSteps {
+            has_key: active_keys > 0,
+        }),
+        public_url: &admin.0.settings.public_url,
+    };
+    layout::render(StatusCode::OK, &page)
+}
+
+/// Adds up counts per counter.
+pub(super) fn sum(lines: impl Iterator<Item = Counts>) -> Counts {
+    let mut totals = Counts::default();
+    for counts in lines {
+        for (total, count) in totals.iter_mut().zip(counts) {
+            *total = total.saturating_add(count);
+        }
+    }
+    totals
+}
+
+fn facts(admin: &Admin, requests: &[RequestLine], active_keys: u64, now: UtcDateTime) -> Vec<Fact> {
+    let service = &admin.0.service.0;
+    let health = match pages::error(service) {
+        None => Fact::new("Health", "ready", "answers requests with a key"),
+        Some(error) => Fact::new("Health", "not ready", error),
+    };
+    let times = service.activity.times_of(now.date());
+    let time = |of: fn(TodaysTimes) -> Duration| match times {
+        Some(times) => figures::duration(of(times)),
+        None => "–".to_owned(),
+    };
+    let uptime = figures::uptime(service.activity.uptime());
+    let keys = figures::grouped(active_keys);
+    vec![
+        health,
+        requests_fact(requests),
+        status_fact(
+            requests,
+            "Refused today",
+            REFUSED,
+            "faults of clients (4xx)",
+        ),
+        status_fact(
+            requests,
+            "Failed today",
+            FAILED,
+            "faults of the service (5xx)",
+        ),
+        Fact::new(
+            "Median time",
+            time(|times| times.median),
+            "to the first byte of a success (2xx), today",
+        ),
+        Fact::new(
+            "99th percentile",
+            time(|times| times.p99),
+            "one success in 100 takes longer",
+        ),
+        Fact::new("Uptime", uptime, "of this process"),
+        Fact::new("Active keys", keys, ""),
+    ]
+}
+
+fn requests_fact(requests: &[RequestLine]) -> Fact {
+    let all: u64 = requests.iter().map(|line| line.requests).sum();
+    Fact::new(
+        "Requests today",
+        figures::grouped(all),
+        "to the API, since midnight UTC",
+    )
+}
+
+fn status_fact(
+    requests: &[RequestLine],
+    name: &'static str,
+    statuses: RangeInclusive<u16>,
+    note: &str,
+) -> Fact {
+    let lines = requests
+        .iter()
+        .filter(|line| statuses.contains(&line.status));
+    let count = lines.map(|line| line.requests).sum();
+    Fact::new(name, figures::grouped(count), note)
+}
+
+/// The keys with the most requests, descending.
+fn top_keys(requests: &[RequestLine]) -> Vec<TopKey> {
+    let mut by_id: BTreeMap<&str, TopKey> = BTreeMap::new();
+    for line in requests {
+        let (id, name) = match &line.key {
+            Some((id, name)) => (id.as_str(), figures::key_name(id, name)),
+            None => ("", "no valid key".to_owned()),
+        };
+        let key = by_id.entry(id).or_insert(TopKey {
+            name,
+            id: id.to_owned(),
+            requests: 0,
+            refused: 0,
+            failed: 0,
+        });
+        key.requests += line.requests;
+        if REFUSED.contains(&line.status) {
+            key.refused += line.requests;
+        } else if FAILED.contains(&line.status) {
+            key.failed += line.requests;
+        }
+    }
+    let mut keys: Vec<TopKey> = by_id.into_values().collect();
+    keys.sort_by_key(|key| std::cmp::Reverse(key.requests));
+    keys.truncate(TOP_KEYS);
+    keys
+}
+
+fn used(counter: Counter, totals: Counts, todays: Counts) -> Fact {
+    let what = match counter {
+        Counter::Signals => "returned by searches",
+        Counter::Activities => "signal details",
+        Counter::Companies => "company details",
+        Counter::FreeAnswers => "counts and filter options; not billed",
+    };
+    let [total, today] = [totals, todays].map(|counts| figures::grouped(counts[counter.index()]));
+    Fact::new(name_of(counter), total, format!("{what}; {today} today"))
+}
+
+/// The heading of a counter.
+pub(super) const fn name_of(counter: Counter) -> &'static str {
+    match counter {
+        Counter::Signals => "Signals",
+        Counter::Activities => "Activities",
+        Counter::Companies => "Companies",
+        Counter::FreeAnswers => "Free answers",
+    }
+}

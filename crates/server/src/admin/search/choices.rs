@@ -1,0 +1,161 @@
+//! The choices of the form, each with the number of signals it would match.
+
+use crate::admin::figures;
+use crate::admin::form::Form;
+use signaldex::query::{Facet, FacetDescription, FacetGroup, ParameterKind, list};
+use signaldex::{Facets, Filter};
+
+/// A value of a group.
+pub(super) struct Choice {
+    /// The value that the form sends.
+    pub(super) value: String,
+    pub(super) label: String,
+    /// The number of signals it would match; `None` if it is not counted.
+    pub(super) count: Option<String>,
+    pub(super) is_chosen: bool,
+}
+
+/// A group of values, exclusive or not.
+pub(super) struct Group {
+    /// The parameter of the values.
+    pub(super) name: &'static str,
+    pub(super) label: &'static str,
+    pub(super) choices: Vec<Choice>,
+}
+
+/// All groups of the form.
+pub(super) struct Choices {
+    pub(super) categories: Group,
+    /// Country, industry and size of the company.
+    pub(super) company: Vec<Group>,
+    pub(super) days: Group,
+    pub(super) date_ranges: Group,
+    pub(super) hiring: Vec<Group>,
+    /// Stage and currency of the funding.
+    pub(super) funding: Vec<Group>,
+}
+
+impl Choices {
+    /// The groups under a filter, each counted without its own part of the filter.
+    pub(super) fn of(facets: &Facets, filter: &Filter, form: &Form) -> Choices {
+        let group = |facet| group(facet, facets, filter, form);
+        let groups = |wanted| {
+            let members = Facet::ALL.into_iter();
+            let members = members.filter(|facet| facet.description().group == wanted);
+            members.map(group).collect()
+        };
+        let days = [("7", "7 days"), ("30", "30 days"), ("90", "90 days")];
+        let ranges = [&days[..], &[("older", "90 days ago and before")]].concat();
+        Choices {
+            categories: group(Facet::Category),
+            company: groups(FacetGroup::Company),
+            days: Group {
+                name: "days",
+                label: "Within the last",
+                choices: fixed(form, "days", &days),
+            },
+            date_ranges: Group {
+                name: "dateRanges",
+                label: "Any of these windows",
+                choices: fixed(form, "dateRanges", &ranges),
+            },
+            hiring: groups(FacetGroup::Hiring),
+            funding: groups(FacetGroup::Funding),
+        }
+    }
+}
+
+/// Fixed values without counts.
+pub(super) fn fixed(
+    form: &Form,
+    name: &'static str,
+    values: &[(&'static str, &'static str)],
+) -> Vec<Choice> {
+    let typed: Vec<&str> = form
+        .values(name)
+        .flat_map(|value| value.split(','))
+        .collect();
+    let mut choices: Vec<Choice> = values
+        .iter()
+        .map(|&(value, label)| Choice {
+            value: value.to_owned(),
+            label: label.to_owned(),
+            count: None,
+            is_chosen: typed.contains(&value),
+        })
+        .collect();
+    // A value from a link may be none of these; it stays until another is chosen.
+    for other in typed
+        .iter()
+        .filter(|typed| values.iter().all(|(value, _)| value != *typed))
+    {
+        choices.push(Choice {
+            value: (*other).to_owned(),
+            label: (*other).to_owned(),
+            count: None,
+            is_chosen: true,
+        });
+    }
+    choices
+}
+
+fn group(facet: Facet, facets: &Facets, filter: &Filter, form: &Form) -> Group {
+    let FacetDescription {
+        parameter, label, ..
+    } = *facet.description();
+    let kind = parameter.description().kind;
+    let chosen: Vec<&str> = filter.chosen(facet).collect();
+    let mut choices: Vec<Choice> = facets
+        .values(facet)
+        .iter()
+        .filter(|value| is_allowed(kind, value.label()))
+        .map(|value| Choice {
+            value: sent(kind, value.label()),
+            label: value.label().to_owned(),
+            count: Some(figures::grouped(value.count())),
+            is_chosen: chosen.iter().any(|key| *key == facet.key(value.label())),
+        })
+        .collect();
+    // Chosen values without signals stay visible, so that they can be deselected.
+    for key in chosen {
+        if choices.iter().all(|choice| facet.key(&choice.label) != key) {
+            let typed = form
+                .values(parameter.name())
+                .find(|typed| facet.key(typed) == key);
+            let label = typed.unwrap_or(key);
+            choices.push(Choice {
+                value: sent(kind, label),
+                label: label.to_owned(),
+                count: Some("0".to_owned()),
+                is_chosen: true,
+            });
+        }
+    }
+    if let ParameterKind::Choice(order) = kind {
+        choices.sort_by_key(|choice| order.iter().position(|known| *known == choice.value));
+    }
+    Group {
+        name: parameter.name(),
+        label,
+        choices,
+    }
+}
+
+/// Whether a parameter accepts a value. Signals may have currencies that cannot be filtered on.
+fn is_allowed(kind: ParameterKind, label: &str) -> bool {
+    match kind {
+        ParameterKind::Choice(choices) => choices.contains(&label),
+        _ => true,
+    }
+}
+
+/// The value that the form sends: values with commas are quoted if the parameter is a list.
+fn sent(kind: ParameterKind, label: &str) -> String {
+    match kind {
+        ParameterKind::List { .. } | ParameterKind::AttributeList(_) => list::join([label]),
+        _ => label.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! Downloads: a page as JSON, all matches as CSV or NDJSON.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
+use time::Date;
+use tokio::sync::mpsc;
+
+use crate::admin::guard::Visit;
+use crate::admin::layout::{self, Failed};
+use crate::admin::{Admin, Answer};
+use crate::corpus::{self, ExportFormat, ExportRequest, export_header, export_slice};
+use crate::export::{self, ExportBody, Part};
+use crate::search;
+use signaldex::json::Rendering;
+use signaldex::{Query, Snapshot};
+
+/// The page, as answered by the API.
+pub(in crate::admin) fn as_json(admin: &Admin, visit: &Visit) -> Answer {
+    found(admin, visit, |snapshot, query, today| {
+        let body = if query.count_only() {
+            let count = snapshot.count(query.filter(), today)?;
+            search::count_body(count).map_err(|problem| Failed::of(&problem.detail))?
+        } else {
+            let page = corpus::page(snapshot, query, today, Rendering::Whole)?;
+            match search::without_gap(page, query) {
+                Ok(page) => search::body(page),
+                Err(error) => return super::invalid(visit, &error.message),
+            }
+        };
+        Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
+    })
+}
+
+/// All matches as CSV.
+pub(in crate::admin) fn as_csv(admin: &Admin, visit: &Visit) -> Answer {
+    all(admin, visit, ExportFormat::Csv, "signals.csv")
+}
+
+/// All matches as NDJSON.
+pub(in crate::admin) fn as_ndjson(admin: &Admin, visit: &Visit) -> Answer {
+    all(admin, visit, ExportFormat::Ndjson, "signals.ndjson")
+}
+
+/// Streams a file of all matches.
+fn all(admin: &Admin, visit: &Visit, format: ExportFormat, name: &str) -> Answer {
+    found(admin, visit, |snapshot, query, today| {
+        let request = ExportRequest {
+            filter: query.filter().clone(),
+            format,
+            after: None,
+            items_max: u64::MAX,
+        };
+        let (parts, body) = ExportBody::new();
+        let snapshot = Arc::clone(snapshot);
+        tokio::task::spawn_blocking(move || send_all(&snapshot, request, today, &parts.sender));
+        let content_type = export::content_type(format);
+        Ok(layout::download(content_type, name, Body::new(body)))
+    })
+}
+
+/// Sends all slices of an export, until the browser disconnects or a record is corrupt.
+fn send_all(snapshot: &Snapshot, request: ExportRequest, today: Date, parts: &mpsc::Sender<Part>) {
+    let header = Bytes::from(export_header(request.format));
+    if parts.blocking_send(Part::Data(header)).is_err() {
+        return;
+    }
+    let mut next = Some(request);
+    while let Some(request) = next {
+        let slice = match export_slice(snapshot, &request, today) {
+            Ok(slice) => slice,
+            Err(error) => {
+                tracing::error!(
+                    error = format_args!("{error:#}"),
+                    "a download was broken off"
+                );
+                return;
+            }
+        };
+        next = request.after_slice(&slice);
+        if parts.blocking_send(Part::Data(slice.body.into())).is_err() {
+            return;
+        }
+    }
+    // Fails only if the browser has disconnected.
+    let _ = parts.blocking_send(Part::End);
+}
+
+fn found(
+    admin: &Admin,
+    visit: &Visit,
+    answer: impl FnOnce(&Arc<Snapshot>, &Query, Date) -> Answer,
+) -> Answer {
+    let service = &admin.0.service.0;
+    let Some(index) = service.corpus.index() else {
+        return super::no_index(visit, "Search");
+    };
+    match Query::from_query_string(&visit.query) {
+        Ok(query) => answer(&index.snapshot(), &query, service.today()),
+        Err(invalid) => super::invalid(visit, &invalid.to_string()),
+    }
+}

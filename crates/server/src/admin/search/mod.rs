@@ -1,0 +1,267 @@
+//! The search page: the API's search as a form, with results and plan.
+//!
+//! The page takes the same query string as the API and shows the same results. It searches the index
+//! directly, so nothing is charged.
+
+mod cards;
+mod choices;
+mod download;
+mod marked;
+mod news;
+mod plan;
+mod query_text;
+mod record;
+mod snippets;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::http::header::LOCATION;
+use axum::response::IntoResponse;
+use time::Date;
+
+pub(super) use download::{as_csv, as_json, as_ndjson};
+pub(super) use news::show as show_news;
+pub(super) use plan::Plan;
+pub(super) use query_text::QueryText;
+pub(super) use record::{company, signal};
+
+use self::cards::Card;
+use self::choices::{Choice, Choices};
+use self::words::WordedFault;
+use super::figures;
+use super::form::Form;
+use super::guard::Visit;
+use super::layout::{self, PageLayout};
+use super::{Admin, Answer};
+use crate::search;
+use signaldex::json::text_bytes;
+use signaldex::query::limits::PAGE_BYTES_MAX;
+use signaldex::query::{Parameter, ParameterError, Start};
+use signaldex::{Filter, Query, Snapshot};
+
+/// The path of the page.
+const PATH: &str = "/search";
+
+/// Bytes of texts on a page, which ends early with more: half of a page of the API, because HTML takes more.
+const CARDS_BYTES_MAX: usize = PAGE_BYTES_MAX / 2;
+
+/// Default number of signals on a page.
+const DEFAULT_LIMIT: &str = "10";
+
+#[derive(Template)]
+#[template(path = "search.html", config = "src/admin/askama.toml")]
+struct Page<'a> {
+    layout: PageLayout<'a>,
+    form: &'a Form,
+    choices: Choices,
+    errors: Vec<WordedFault>,
+    chips: Vec<Chip>,
+    found: Option<Found>,
+    curl: String,
+    rust: String,
+}
+
+/// An active filter with the URL that removes it.
+struct Chip {
+    name: String,
+    value: String,
+    without: String,
+}
+
+/// The result of a query.
+struct Found {
+    cards: Vec<Card>,
+    count: String,
+    shown: usize,
+    /// The query string, for the downloads.
+    query: String,
+    /// The URL of the changes from now on.
+    news: String,
+    first_page: Option<String>,
+    next_page: Option<String>,
+    /// Values of the filter that no signal has, one sentence each.
+    unknown: Vec<String>,
+    plan: Plan,
+}
+
+pub(super) fn show(admin: &Admin, visit: &Visit) -> Answer {
+    let mut text = QueryText::of(&Form::parse(visit.query.as_bytes()));
+    if !text.has("limit") {
+        text = text.with("limit", DEFAULT_LIMIT);
+    }
+    if text.to_string() != visit.query {
+        return Ok((StatusCode::SEE_OTHER, [(LOCATION, text.link())]).into_response());
+    }
+    let (query, errors) = match Query::from_query_string(&visit.query) {
+        Ok(query) => (Some(query), Vec::new()),
+        Err(invalid) => {
+            let errors = invalid.errors().iter().map(WordedFault::of);
+            (None, errors.collect())
+        }
+    };
+    let service = &admin.0.service.0;
+    let Some(index) = service.corpus.index() else {
+        return no_index(visit, "Search");
+    };
+    let (snapshot, today) = (index.snapshot(), service.today());
+    let filter = query
+        .as_ref()
+        .map_or_else(Filter::default, |query| query.filter().clone());
+    let facets = snapshot.facets(&filter, today)?;
+    let found = match &query {
+        Some(query) => match find(&snapshot, query, &text, today)? {
+            Ok(found) => Some(found),
+            Err(error) => return invalid(visit, &error.message),
+        },
+        None => None,
+    };
+    let form = Form::parse(visit.query.as_bytes());
+    let page = Page {
+        layout: PageLayout::of(visit, "Search"),
+        choices: Choices::of(&facets, &filter, &form),
+        chips: chips(&text),
+        curl: snippets::curl(&admin.0.settings.public_url, &text),
+        rust: snippets::rust(&text),
+        form: &form,
+        errors,
+        found,
+    };
+    let status = match query {
+        Some(_) => StatusCode::OK,
+        None => StatusCode::BAD_REQUEST,
+    };
+    layout::render(status, &page)
+}
+
+fn find(
+    snapshot: &Snapshot,
+    query: &Query,
+    text: &QueryText,
+    today: Date,
+) -> Result<Result<Found, ParameterError>, signaldex::Error> {
+    let page = snapshot.search(query, today)?;
+    let cards = cards_of(snapshot, &page, query.filter())?;
+    let mut next_cursor = page.next_cursor().cloned();
+    if cards.len() < page.len() {
+        if let Start::Page(_) = query.start() {
+            return Ok(Err(search::too_large(cards.len())));
+        }
+        let last = page.ids().nth(cards.len().saturating_sub(1));
+        next_cursor = last.map(|last| query.cursor_after(last, today));
+    }
+    let next_page = next_cursor.map(|cursor| {
+        text.without("page")
+            .with("cursor", &cursor.to_string())
+            .link()
+    });
+    let first_page = match query.start() {
+        Start::First => None,
+        Start::After(_) | Start::Page(_) => Some(text.without("page").without("cursor").link()),
+    };
+    let explanation = snapshot.explain(query, today)?;
+    let unknown = explanation.unknown.iter();
+    Ok(Ok(Found {
+        unknown: unknown.map(ToString::to_string).collect(),
+        count: figures::grouped(explanation.matches),
+        shown: cards.len(),
+        cards,
+        query: text.to_string(),
+        news: news::link(text, &snapshot.position()),
+        first_page,
+        next_page,
+        plan: Plan::of(&explanation),
+    }))
+}
+
+/// The signals of a page with their companies, as many as there is room for. The API omits company details, but
+/// on a page for people they are worth another look-up.
+fn cards_of(
+    snapshot: &Snapshot,
+    page: &signaldex::Page,
+    filter: &Filter,
+) -> Result<Vec<Card>, signaldex::Error> {
+    let mut cards = Vec::with_capacity(page.len());
+    let mut room = CARDS_BYTES_MAX;
+    for id in page.ids() {
+        let Some(found) = snapshot.signal(id)? else {
+            continue;
+        };
+        if !take_room(&mut room, &found, cards.is_empty()) {
+            break;
+        }
+        cards.push(Card::of(&found, filter));
+    }
+    Ok(cards)
+}
+
+/// Takes the room of a signal's texts; the first always has room.
+fn take_room(room: &mut usize, found: &signaldex::Found<'_>, is_first: bool) -> bool {
+    let bytes = text_bytes(&found.signal);
+    let has_room = is_first || bytes <= *room;
+    *room = room.saturating_sub(bytes);
+    has_room
+}
+
+fn invalid(visit: &Visit, text: &str) -> Answer {
+    layout::message_of(visit, StatusCode::BAD_REQUEST, "Invalid search", text)
+}
+
+/// The page of a cluster node, which has only part of the corpus.
+fn no_index(visit: &Visit, title: &str) -> Answer {
+    let text = "This page needs a local index, and this node is part of a cluster. Use \
+                /api/v1/signals instead.";
+    layout::message_of(visit, StatusCode::NOT_IMPLEMENTED, title, text)
+}
+
+/// One chip per filter of a query string.
+fn chips(text: &QueryText) -> Vec<Chip> {
+    let is_filter = |name: &str| Parameter::of_name(name).is_none_or(Parameter::is_filter);
+    let chip = |(name, value): &(String, String)| Chip {
+        name: name.clone(),
+        value: value.clone(),
+        without: text.without(name).without("cursor").link(),
+    };
+    let pairs = text.pairs().iter();
+    pairs
+        .filter(|(name, _)| is_filter(name))
+        .map(chip)
+        .collect()
+}
+
+impl Page<'_> {
+    /// The value of a field.
+    fn typed(&self, name: &str) -> &str {
+        self.form.value(name)
+    }
+
+    /// The error of a field; empty if there is none.
+    fn error(&self, name: &str) -> &str {
+        let error = self.errors.iter().find(|error| error.parameter == name);
+        error.map_or("", |error| &error.text)
+    }
+
+    /// Whether any of these fields has a value, so that their group is expanded.
+    fn uses(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| !self.typed(name).is_empty())
+    }
+
+    /// Whether any field of these groups has a value.
+    fn uses_any_of(&self, groups: &[choices::Group]) -> bool {
+        groups
+            .iter()
+            .any(|group| !self.typed(group.name).is_empty())
+    }
+
+    /// The choices of the page size.
+    fn limits(&self) -> Vec<Choice> {
+        choices::fixed(
+            self.form,
+            "limit",
+            &[("10", "10"), ("25", "25"), ("50", "50")],
+        )
+    }
+}

@@ -1,0 +1,142 @@
+//! The page of changes: signals of a search that were added or changed after a position.
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::http::header::LOCATION;
+use axum::response::IntoResponse;
+use time::Date;
+
+use super::cards::Card;
+use super::{CARDS_BYTES_MAX, Chip, QueryText, chips, no_index, take_room};
+use crate::admin::form::Form;
+use crate::admin::guard::Visit;
+use crate::admin::layout::{self, PageLayout};
+use crate::admin::{Admin, Answer};
+use signaldex::{Change, Filter, Position, PositionError, Snapshot};
+
+/// The path of the page.
+const PATH: &str = "/search/new";
+
+/// Maximum number of signals on the page.
+const SHOWN_MAX: usize = 50;
+
+/// Search parameters that are not filters.
+const OTHERS: [&str; 5] = ["since", "limit", "cursor", "page", "countOnly"];
+
+#[derive(Template)]
+#[template(path = "news.html", config = "src/admin/askama.toml")]
+struct Page<'a> {
+    layout: PageLayout<'a>,
+    chips: Vec<Chip>,
+    changed: Vec<ChangedCard>,
+    removed: usize,
+    search: String,
+    /// The URL of the changes after this page.
+    later: String,
+    has_more: bool,
+}
+
+/// An added or changed signal.
+struct ChangedCard {
+    card: Card,
+    is_new: bool,
+}
+
+/// Changes, with the position after them.
+struct News {
+    changed: Vec<ChangedCard>,
+    removed: usize,
+    position: Position,
+    has_more: bool,
+}
+
+pub(in crate::admin) fn show(admin: &Admin, visit: &Visit) -> Answer {
+    let service = &admin.0.service.0;
+    let Some(index) = service.corpus.index() else {
+        return no_index(visit, "What is new");
+    };
+    let form = Form::parse(visit.query.as_bytes());
+    let text = OTHERS
+        .iter()
+        .fold(QueryText::of(&form), |text, name| text.without(name));
+    let filter = match Filter::from_query_string(&text.to_string()) {
+        Ok(filter) => filter,
+        Err(invalid) => return invalid_page(visit, &invalid.to_string()),
+    };
+    let snapshot = index.snapshot();
+    let since = form.value("since");
+    if since.is_empty() {
+        let link = link(&text, &snapshot.position());
+        return Ok((StatusCode::SEE_OTHER, [(LOCATION, link)]).into_response());
+    }
+    let since = match Position::parse(since) {
+        Ok(since) => since,
+        Err(error) => return invalid_page(visit, &format!("The position {error}.")),
+    };
+    let news = match find(&snapshot, &filter, &since, service.today())? {
+        Ok(news) => news,
+        Err(error) => return invalid_page(visit, &format!("The position {error}.")),
+    };
+    let page = Page {
+        layout: PageLayout::of(visit, "What is new"),
+        chips: chips(&text),
+        changed: news.changed,
+        removed: news.removed,
+        search: text.link(),
+        later: link(&text, &news.position),
+        has_more: news.has_more,
+    };
+    layout::render(StatusCode::OK, &page)
+}
+
+/// The URL of the changes of a search after a position.
+pub(super) fn link(text: &QueryText, since: &Position) -> String {
+    let text = OTHERS
+        .iter()
+        .fold(text.clone(), |text, name| text.without(name));
+    format!("{PATH}?{}", text.with("since", &since.to_string()))
+}
+
+fn invalid_page(visit: &Visit, text: &str) -> Answer {
+    layout::message_of(visit, StatusCode::BAD_REQUEST, "What is new", text)
+}
+
+fn find(
+    snapshot: &Snapshot,
+    filter: &Filter,
+    since: &Position,
+    today: Date,
+) -> Result<Result<News, PositionError>, signaldex::Error> {
+    let mut changes = match snapshot.changes(filter, today, since) {
+        Ok(changes) => changes,
+        Err(error) => return Ok(Err(error)),
+    };
+    let (mut changed, mut removed, mut room) = (Vec::new(), 0, CARDS_BYTES_MAX);
+    while changed.len() < SHOWN_MAX {
+        let before = changes.position();
+        match changes.next().transpose()? {
+            None => break,
+            Some(Change::Upsert { item, is_new }) => {
+                if let Some(found) = snapshot.signal(item.signal.id)? {
+                    if !take_room(&mut room, &found, changed.is_empty()) {
+                        return Ok(Ok(News {
+                            has_more: true,
+                            position: before,
+                            changed,
+                            removed,
+                        }));
+                    }
+                    let card = Card::of(&found, filter);
+                    changed.push(ChangedCard { card, is_new });
+                }
+            }
+            Some(_) => removed += 1,
+        }
+    }
+    Ok(Ok(News {
+        has_more: changes.has_more()?,
+        position: changes.position(),
+        changed,
+        removed,
+    }))
+}

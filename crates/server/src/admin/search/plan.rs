@@ -1,0 +1,134 @@
+//! The plan of a query as a tree: the page, its segments, the steps in each.
+
+use crate::admin::figures;
+use signaldex::{Estimate, ExecutionExplanation, Explanation, SegmentExplanation, StepExplanation};
+
+/// The plan of a query.
+pub(in crate::admin) struct Plan {
+    pub(in crate::admin) filters: String,
+    pub(in crate::admin) page_length: usize,
+    pub(in crate::admin) page_time: String,
+    pub(in crate::admin) matches: String,
+    pub(in crate::admin) count_time: String,
+    pub(in crate::admin) segments: Vec<Segment>,
+}
+
+pub(in crate::admin) struct Segment {
+    pub(in crate::admin) number: usize,
+    pub(in crate::admin) rows: String,
+    pub(in crate::admin) matches: String,
+    pub(in crate::admin) executions: Vec<Execution>,
+}
+
+/// The execution of the page or the count.
+pub(in crate::admin) struct Execution {
+    pub(in crate::admin) purpose: &'static str,
+    pub(in crate::admin) strategy: String,
+    /// Visited rows and blocks, if any.
+    pub(in crate::admin) visits: Option<String>,
+    pub(in crate::admin) no_match: Option<String>,
+    pub(in crate::admin) steps: Vec<Step>,
+}
+
+pub(in crate::admin) struct Step {
+    pub(in crate::admin) clause: String,
+    pub(in crate::admin) strategy: String,
+    pub(in crate::admin) reason: &'static str,
+    pub(in crate::admin) estimate: String,
+    /// The remaining rows and the time, if the step was executed separately.
+    pub(in crate::admin) actual: Option<String>,
+    pub(in crate::admin) time: String,
+    /// Percentage of the largest estimate.
+    pub(in crate::admin) estimate_share: u64,
+    pub(in crate::admin) actual_share: u64,
+}
+
+impl Plan {
+    pub(in crate::admin) fn of(explanation: &Explanation) -> Plan {
+        let segments = explanation.segments.iter().enumerate();
+        Plan {
+            filters: explanation.query.clone(),
+            page_length: explanation.page_length,
+            page_time: figures::duration(explanation.page_time),
+            matches: figures::grouped(explanation.matches),
+            count_time: figures::duration(explanation.count_time),
+            segments: segments.map(Segment::of).collect(),
+        }
+    }
+}
+
+impl Segment {
+    fn of((number, segment): (usize, &SegmentExplanation)) -> Segment {
+        let page = segment.page.as_ref();
+        let page = page.map(|page| Execution::of("Page", page));
+        let count = Execution::of("Count", &segment.count);
+        Segment {
+            number,
+            rows: figures::grouped(segment.rows),
+            matches: figures::grouped(segment.matches),
+            executions: page.into_iter().chain([count]).collect(),
+        }
+    }
+}
+
+impl Execution {
+    fn of(purpose: &'static str, execution: &ExecutionExplanation) -> Execution {
+        let number = |step: &StepExplanation| step.actual.max(Some(step.estimate.expected));
+        let numbers = execution.steps.iter().filter_map(number);
+        let largest = numbers.max().unwrap_or(0).max(1);
+        let steps = execution.steps.iter();
+        Execution {
+            purpose,
+            strategy: execution.strategy.clone(),
+            visits: execution.has_visits().then(|| visits(execution)),
+            no_match: execution.no_match.clone(),
+            steps: steps.map(|step| Step::of(step, largest)).collect(),
+        }
+    }
+}
+
+impl Step {
+    fn of(step: &StepExplanation, largest: u64) -> Step {
+        Step {
+            clause: step.clause.clone(),
+            strategy: step.strategy.clone(),
+            reason: step.reason,
+            estimate: estimate(step.estimate),
+            actual: step.actual.map(figures::grouped),
+            time: figures::duration(step.time),
+            estimate_share: share(step.estimate.expected, largest),
+            actual_share: share(step.actual.unwrap_or(0), largest),
+        }
+    }
+}
+
+fn estimate(estimate: Estimate) -> String {
+    let expected = figures::grouped(estimate.expected);
+    if estimate.min == estimate.max {
+        return expected;
+    }
+    let (min, max) = (estimate.min, estimate.max);
+    let (min, max) = (figures::grouped(min), figures::grouped(max));
+    format!("{expected} ({min} to {max})")
+}
+
+/// The rows checked individually, and the visited share of all blocks.
+fn visits(execution: &ExecutionExplanation) -> String {
+    let visited = execution.blocks_visited;
+    let all = visited + execution.blocks_skipped;
+    let noun = if all == 1 { "block" } else { "blocks" };
+    format!(
+        "{} rows checked, {} of {} {noun} visited",
+        figures::grouped(execution.rows_checked),
+        figures::grouped(visited),
+        figures::grouped(all)
+    )
+}
+
+/// A percentage that is at least 1 if `part` is not zero.
+fn share(part: u64, whole: u64) -> u64 {
+    match part {
+        0 => 0,
+        part => (part.saturating_mul(100) / whole).max(1),
+    }
+}

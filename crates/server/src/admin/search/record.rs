@@ -1,0 +1,185 @@
+//! The pages of one signal and of one company.
+
+use askama::Template;
+use axum::http::StatusCode;
+use percent_encoding::percent_decode_str;
+
+use super::QueryText;
+use super::cards::{self, Card};
+use crate::admin::figures;
+use crate::admin::guard::Visit;
+use crate::admin::layout::{self, PageLayout};
+use crate::admin::{Admin, Answer};
+use signaldex::{Company, CompanyProfile, Signal};
+use signaldex::{Found, Query, SignalId};
+
+/// Number of signals listed on the page of a company.
+const LISTED: &str = "10";
+
+#[derive(Template)]
+#[template(path = "signal.html", config = "src/admin/askama.toml")]
+struct SignalPage<'a> {
+    layout: PageLayout<'a>,
+    title: String,
+    evidence: String,
+    facts: Vec<Line>,
+    company: String,
+    company_link: String,
+    company_facts: String,
+    public_url: &'a str,
+    id: String,
+}
+
+#[derive(Template)]
+#[template(path = "company.html", config = "src/admin/askama.toml")]
+struct CompanyPage<'a> {
+    layout: PageLayout<'a>,
+    name: String,
+    tagline: String,
+    about: String,
+    facts: Vec<Line>,
+    signals: Vec<Card>,
+    count: String,
+    all_signals: String,
+}
+
+/// A property of a record.
+struct Line {
+    name: &'static str,
+    value: String,
+    /// A web link.
+    link: Option<String>,
+}
+
+pub(in crate::admin) fn signal(admin: &Admin, visit: &Visit) -> Answer {
+    let Some(index) = admin.0.service.0.corpus.index() else {
+        return super::no_index(visit, "Signal");
+    };
+    let id: Option<SignalId> = last_segment(visit).parse().ok();
+    let snapshot = index.snapshot();
+    let found = id.map(|id| snapshot.signal(id)).transpose()?.flatten();
+    let Some(Found {
+        signal, company, ..
+    }) = &found
+    else {
+        return not_found(visit, "There is no signal of this id.");
+    };
+    let page = SignalPage {
+        layout: PageLayout::under(visit, "Signal", super::PATH),
+        title: signal.title.to_string(),
+        evidence: text(signal.evidence.as_deref()),
+        facts: signal_facts(signal),
+        company: company.name.to_string(),
+        company_link: cards::company_link(&company.slug),
+        company_facts: cards::company_facts(company),
+        public_url: &admin.0.settings.public_url,
+        id: signal.id.to_string(),
+    };
+    layout::render(StatusCode::OK, &page)
+}
+
+pub(in crate::admin) fn company(admin: &Admin, visit: &Visit) -> Answer {
+    let service = &admin.0.service.0;
+    let Some(index) = service.corpus.index() else {
+        return super::no_index(visit, "Company");
+    };
+    let slug = last_segment(visit);
+    let (snapshot, today) = (index.snapshot(), service.today());
+    let Some(profile) = snapshot.company(&slug)? else {
+        return not_found(visit, "There is no company of this slug.");
+    };
+    let of_company = QueryText::default()
+        .with("companySlug", &slug)
+        .with("limit", LISTED);
+    let signals = match Query::from_query_string(&of_company.to_string()) {
+        Ok(query) => {
+            let page = snapshot.search(&query, today)?;
+            super::cards_of(&snapshot, &page, query.filter())?
+        }
+        // No query can name this slug, for example because it is too long.
+        Err(_) => Vec::new(),
+    };
+    let company = &profile.company;
+    let page = CompanyPage {
+        layout: PageLayout::under(visit, "Company", super::PATH),
+        name: company.name.to_string(),
+        tagline: text(company.tagline.as_deref()),
+        about: text(company.about.as_deref()),
+        facts: company_facts(&profile),
+        signals,
+        count: figures::grouped(profile.signal_count),
+        all_signals: of_company.link(),
+    };
+    layout::render(StatusCode::OK, &page)
+}
+
+/// The last segment of the path.
+fn last_segment(visit: &Visit) -> String {
+    let path = visit.parts.uri.path();
+    let segment = path.rsplit('/').next().unwrap_or_default();
+    percent_decode_str(segment).decode_utf8_lossy().into_owned()
+}
+
+fn not_found(visit: &Visit, text: &str) -> Answer {
+    layout::message_of(visit, StatusCode::NOT_FOUND, "Not found", text)
+}
+
+fn text(text: Option<&str>) -> String {
+    text.unwrap_or_default().to_owned()
+}
+
+impl Line {
+    /// A property, if it has a value.
+    fn of(name: &'static str, value: Option<impl ToString>) -> Option<Line> {
+        Some(Line {
+            name,
+            value: value?.to_string(),
+            link: None,
+        })
+    }
+
+    /// A property with a link, if the URL is a web address.
+    fn link(name: &'static str, url: Option<&str>) -> Option<Line> {
+        let url = url?.to_owned();
+        Some(Line {
+            name,
+            link: cards::is_web(&url).then(|| url.clone()),
+            value: url,
+        })
+    }
+}
+
+fn signal_facts(signal: &Signal<'_>) -> Vec<Line> {
+    let lines = [
+        Line::of("Date", signal.date),
+        Line::of("Category", signal.category.as_deref()),
+        Line::of("Funding", signal.funding.as_ref().and_then(cards::funding)),
+        Line::of("Author", cards::author(signal)),
+        Line::link("Author’s page", signal.author_url.as_deref()),
+        Line::link("Source", signal.activity_url.as_deref()),
+        Line::of("Published", signal.published_at.map(figures::instant)),
+        Line::of("Updated", signal.updated_at.map(figures::instant)),
+        Line::of("Slug", Some(&signal.slug)),
+        Line::of("Id", Some(signal.id)),
+    ];
+    lines.into_iter().flatten().collect()
+}
+
+fn company_facts(profile: &CompanyProfile<'_>) -> Vec<Line> {
+    let company: &Company<'_> = &profile.company;
+    let employees = company.employees.map(|count| count.to_string());
+    let lines = [
+        Line::of("Industry", company.industry.as_deref()),
+        Line::of("Country", company.country.as_deref()),
+        Line::of("City", company.city.as_deref()),
+        Line::of("Employees", employees),
+        Line::of("Founded", company.founded_year),
+        Line::of("Signals", Some(figures::grouped(profile.signal_count))),
+        Line::of("Latest signal", profile.latest_signal_date),
+        Line::link("LinkedIn", company.linkedin_url.as_deref()),
+        Line::link("Logo", company.logo_url.as_deref()),
+        Line::of("Updated", company.updated_at.map(figures::instant)),
+        Line::of("Slug", Some(&company.slug)),
+    ];
+    lines.into_iter().flatten().collect()
+}

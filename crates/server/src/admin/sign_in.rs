@@ -1,0 +1,132 @@
+//! Signing in with the admin token, and signing out.
+
+use std::time::Duration;
+
+use askama::Template;
+use axum::Extension;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::http::header::{HeaderMap, LOCATION, SET_COOKIE};
+use axum::response::{IntoResponse, Response};
+
+use super::form::Form;
+use super::guard::{self, COOKIE_NAME, Visit};
+use super::layout::{self, Failed, PageLayout};
+use super::seal::Nonce;
+use super::token::TokenHash;
+use super::{Admin, Answer};
+use crate::request;
+
+/// The page after signing in, by default.
+const START: &str = "/";
+
+#[derive(Template)]
+#[template(path = "sign_in.html", config = "src/admin/askama.toml")]
+struct SignIn<'a> {
+    layout: PageLayout<'a>,
+    notice: &'a str,
+    error: &'a str,
+    next: &'a str,
+}
+
+/// The sign-in form.
+pub(super) async fn ask(
+    State(admin): State<Admin>,
+    Extension(nonce): Extension<Nonce>,
+    request: Request,
+) -> Answer {
+    let form = Form::parse(request.uri().query().unwrap_or_default().as_bytes());
+    let next = own_path(form.value("next"));
+    if guard::session_of(&admin, request.headers())
+        .await?
+        .is_some()
+    {
+        return Ok(to(next));
+    }
+    let notice = match form.value("session") {
+        "ended" => "Your session has ended. Sign in again.",
+        _ => "",
+    };
+    show(&nonce, StatusCode::OK, notice, "", next)
+}
+
+/// Starts a session if the token is correct.
+pub(super) async fn enter(
+    State(admin): State<Admin>,
+    Extension(nonce): Extension<Nonce>,
+    request: Request,
+) -> Answer {
+    let (parts, body) = request.into_parts();
+    let form = if guard::is_same_origin(&parts.headers) {
+        Form::read(body).await.unwrap_or_default()
+    } else {
+        Form::default()
+    };
+    let next = own_path(form.value("next"));
+    let shown = TokenHash::of(form.value("token"));
+    if guard::current_token(&admin).await? != Some(shown) {
+        tracing::warn!("sign-in refused: wrong admin token");
+        let error = "Wrong admin token.";
+        return show(&nonce, StatusCode::UNAUTHORIZED, "", error, next);
+    }
+    let sessions = &admin.0.sessions;
+    let cookie = set_cookie(&sessions.begin(shown)?, sessions.lifetime(), &parts.headers);
+    tracing::info!("signed in to the dashboard");
+    Ok(([(SET_COOKIE, cookie)], to(next)).into_response())
+}
+
+/// Ends the session.
+pub(super) fn leave(admin: &Admin, visit: &Visit) -> Answer {
+    let headers = &visit.parts.headers;
+    if let Some(cookie) = guard::cookie(headers) {
+        admin.0.sessions.end(cookie);
+    }
+    let cookie = set_cookie("", Duration::ZERO, headers);
+    Ok(([(SET_COOKIE, cookie)], to("/sign-in")).into_response())
+}
+
+fn show(nonce: &Nonce, status: StatusCode, notice: &str, error: &str, next: &str) -> Answer {
+    let layout = PageLayout::open(nonce, "Sign in");
+    let page = SignIn {
+        layout,
+        notice,
+        error,
+        next,
+    };
+    layout::render(status, &page)
+}
+
+fn to(path: &str) -> Response {
+    (StatusCode::SEE_OTHER, [(LOCATION, path.to_owned())]).into_response()
+}
+
+/// Restricts a redirect to paths on this listener.
+fn own_path(wanted: &str) -> &str {
+    let is_own = wanted.starts_with('/')
+        && !wanted.starts_with("//")
+        && wanted
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    if is_own { wanted } else { START }
+}
+
+/// The listener uses plain HTTP, where browsers would not return a `Secure` cookie, so it is set only if a
+/// TLS proxy announces itself. A client that forges that header harms only itself.
+fn set_cookie(value: &str, lifetime: Duration, headers: &HeaderMap) -> String {
+    let seconds = lifetime.as_secs();
+    let secure = if request::is_https(headers) {
+        "; Secure"
+    } else {
+        ""
+    };
+    format!("{COOKIE_NAME}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
+}
+
+impl From<getrandom::Error> for Failed {
+    fn from(error: getrandom::Error) -> Failed {
+        Failed::of(&error)
+    }
+}
+
+#[cfg(test)]
+mod tests;

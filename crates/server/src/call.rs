@@ -1,0 +1,209 @@
+//! An authenticated request: its sender, its parameters and its date.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::http::Method;
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+use time::{Date, UtcDateTime};
+use tokio::time::Instant;
+
+use super::deadline::Deadline;
+use super::keyring::{Key, Rate};
+use super::keys::{KeyHash, KeyRecord, Scope};
+use super::metering::Month;
+use super::pages;
+use super::principal::Principal;
+use super::problem::{Code, Problem};
+use super::replay::Replay;
+use super::service::Shared;
+use super::state::Arrival;
+use signaldex::json::Rendering;
+
+const NO_KEY: &str =
+    "Send a whole key, which begins with sdx_, in one header: Authorization: Bearer <API_KEY>.";
+
+const UNKNOWN_KEY: &str = "The key is not known here; ask the operator for one of this service.";
+
+/// The sender of a request, as far as it is known, for headers, the log and the dashboard.
+#[derive(Debug, Default)]
+pub(super) struct Caller {
+    pub(super) request_id: String,
+    pub(super) key: Option<Arc<Key>>,
+    pub(super) rate: Option<Rate>,
+}
+
+/// An authenticated request to an endpoint that needs a key.
+pub(super) struct Call<'a> {
+    pub(super) service: &'a Arc<Shared>,
+    pub(super) parts: &'a Parts,
+    pub(super) request_id: String,
+    pub(super) key: Arc<Key>,
+    /// The hash of the key that was sent; `None` if the host has authenticated the request.
+    pub(super) key_hash: Option<KeyHash>,
+    pub(super) month: Month,
+    pub(super) now: UtcDateTime,
+    pub(super) deadline: &'a Deadline,
+    /// The date used as today for every part of the answer.
+    pub(super) today: Date,
+    /// Set while commits wait for the charge of this request.
+    arrival: Mutex<Option<Arrival>>,
+    /// How the caller wants signals to be written.
+    pub(super) wanted_rendering: Rendering,
+}
+
+impl<'a> Call<'a> {
+    /// Authenticates a request, and checks the key's rate limit and the scope that it needs, if any.
+    pub(super) async fn authorize(
+        service: &'a Arc<Shared>,
+        parts: &'a Parts,
+        scope: Option<Scope>,
+        caller: &mut Caller,
+        deadline: &'a Deadline,
+    ) -> Result<Call<'a>, Problem> {
+        let call = Call::identify(service, parts, caller, deadline).await?;
+        call.check_scope(scope)?;
+        Ok(call)
+    }
+
+    /// Authenticates a request and checks the key's rate limit. `caller` is set as soon as the key is
+    /// known, so that refusals have it, too.
+    pub(super) async fn identify(
+        service: &'a Arc<Shared>,
+        parts: &'a Parts,
+        caller: &mut Caller,
+        deadline: &'a Deadline,
+    ) -> Result<Call<'a>, Problem> {
+        // Lost files are looked for again here, so that hosts without a follower recover, too.
+        if service.state.is_lost() {
+            let check = |service: &Shared| Ok(service.state.check_files().is_err());
+            if service.read(deadline.at(), check).await? {
+                return Err(pages::state_is_lost());
+            }
+        }
+        let now = service.state.now();
+        let (key, key_hash) = identify(service, parts, now, deadline.at()).await?;
+        let standing = key.request();
+        caller.rate = Some(standing);
+        caller.key = Some(Arc::clone(&key));
+        if let Some(seconds) = standing.retry_after_seconds {
+            let problem = Problem::new(
+                Code::RateLimited,
+                "The key has sent too many requests; wait as long as Retry-After says.",
+            );
+            return Err(problem.retry_after(seconds));
+        }
+        Ok(Call {
+            service,
+            parts,
+            request_id: caller.request_id.clone(),
+            key,
+            key_hash,
+            month: Month::of(now),
+            now,
+            deadline,
+            today: service.today_at(now),
+            arrival: Mutex::default(),
+            wanted_rendering: Rendering::Whole,
+        })
+    }
+
+    /// The same caller's call with another request.
+    pub(super) fn with_parts<'b>(self, parts: &'b Parts) -> Call<'b>
+    where
+        'a: 'b,
+    {
+        let call: Call<'b> = self;
+        Call { parts, ..call }
+    }
+
+    pub(super) fn check_scope(&self, scope: Option<Scope>) -> Result<(), Problem> {
+        let scopes = self.key.record.settings.scopes;
+        let Some(scope) = scope.filter(|&scope| !scopes.contains(scope)) else {
+            return Ok(());
+        };
+        let detail = format!(
+            "The key lacks the scope {}; ask the operator for a key that has it.",
+            scope.as_str()
+        );
+        Err(Problem::new(Code::Forbidden, detail))
+    }
+
+    /// Lets commits wait a little for the charge of this request.
+    pub(super) fn expect_charge(&self) {
+        if self.key.is_metered && !self.is_head() {
+            *self.arrival() = Some(self.service.writer.arrive());
+        }
+    }
+
+    /// Takes what commits wait for, to drop it when the charge is queued.
+    pub(super) fn take_arrival(&self) -> Option<Arrival> {
+        self.arrival().take()
+    }
+
+    fn arrival(&self) -> MutexGuard<'_, Option<Arrival>> {
+        self.arrival.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How signals are written. A kept answer is repeated to any client that sends its idempotency key, so it is
+    /// whole.
+    pub(super) fn rendering(&self, replay: Option<&Replay>) -> Rendering {
+        match replay {
+            Some(_) => Rendering::Whole,
+            None => self.wanted_rendering,
+        }
+    }
+
+    pub(super) fn is_head(&self) -> bool {
+        self.parts.method == Method::HEAD
+    }
+
+    pub(super) fn query(&self) -> &str {
+        self.parts.uri.query().unwrap_or_default()
+    }
+}
+
+/// The key of a request, or of the principal that the host has set.
+async fn identify(
+    service: &Arc<Shared>,
+    parts: &Parts,
+    now: UtcDateTime,
+    until: Instant,
+) -> Result<(Arc<Key>, Option<KeyHash>), Problem> {
+    if let Some(principal) = parts.extensions.get::<Principal>() {
+        if let Some(key) = service.keyring.known_principal(principal) {
+            return Ok((key, None));
+        }
+        let principal = principal.clone();
+        let find = move |service: &Shared| service.keyring.of_principal(&principal, &service.state);
+        return Ok((service.read(until, find).await?, None));
+    }
+    let unauthorized = |detail: &str| Problem::new(Code::Unauthorized, detail);
+    let hash = presented_key(parts).ok_or_else(|| unauthorized(NO_KEY))?;
+    let key = service.find_key(hash, until).await?;
+    let key = key.ok_or_else(|| unauthorized(UNKNOWN_KEY))?;
+    if !key.record.is_valid_at(now) {
+        return Err(unauthorized(ended(&key.record)));
+    }
+    Ok((key, Some(hash)))
+}
+
+/// Why a known key is refused. Only the holder of the key sees this.
+fn ended(record: &KeyRecord) -> &'static str {
+    if record.revoked_at.is_some() {
+        "The key is revoked; ask the operator for another."
+    } else {
+        "The key has expired; ask the operator to extend it, or for another."
+    }
+}
+
+fn presented_key(parts: &Parts) -> Option<KeyHash> {
+    let mut values = parts.headers.get_all(AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return None;
+    };
+    let (scheme, key) = value.to_str().ok()?.split_once(' ')?;
+    scheme
+        .eq_ignore_ascii_case("Bearer")
+        .then(|| KeyHash::of_presented(key.trim_start()))?
+}

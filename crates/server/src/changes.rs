@@ -1,0 +1,149 @@
+//! `GET /api/v1/changes`: the changes after a position, charged by the signals in the answer.
+
+use std::sync::Arc;
+
+use super::answer::{Answer, Price};
+use super::asking;
+use super::call::Call;
+use super::charging::{self, Refusal};
+use super::endpoint::Endpoint;
+use super::etag;
+use super::metering::Counter;
+use super::problem::{Code, Problem};
+use super::replay::{self, Attempt, IdempotencyGuard, Replay};
+use crate::corpus::{ChangesRequest, CorpusView, RenderedChanges};
+use signaldex::json::Rendering;
+use signaldex::query::{ErrorCode, InvalidQuery, ParameterError, QueryBuilder};
+use signaldex::{Position, PositionError};
+
+/// The name of the parameter for the position.
+pub(super) const SINCE: &str = "since";
+
+/// A request for changes, with its answer.
+struct Poll<'a> {
+    call: &'a Call<'a>,
+    view: &'a Arc<CorpusView>,
+    request: ChangesRequest,
+}
+
+pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
+    let mut request = parse(call.query())?;
+    let replay = Replay::of(call, || parameters_of(&request))?;
+    let guard = match &replay {
+        None => None,
+        Some(replay) => match replay.begin(call).await? {
+            Attempt::Repeated(answer) => return Ok(answer),
+            Attempt::First(guard) => Some(Arc::new(guard)),
+        },
+    };
+    let view = call.service.corpus.trusted_view()?;
+    request.rendering = call.rendering(replay.as_ref());
+    let mut poll = Poll {
+        call,
+        view: &view,
+        request,
+    };
+    if etag::is_current(&call.parts.headers, &poll.tag()) {
+        return Ok(Answer::not_modified()
+            .tagged(&poll.tag())
+            .priced(Price::FREE));
+    }
+    poll.deliver(replay, guard).await
+}
+
+impl Poll<'_> {
+    /// Charges the answer and sends it, shortened if the key's quota does not cover all of it.
+    async fn deliver(
+        &mut self,
+        replay: Option<Replay>,
+        guard: Option<Arc<IdempotencyGuard>>,
+    ) -> Result<Answer, Problem> {
+        let call = self.call;
+        call.expect_charge();
+        // The loop ends because each attempt charges fewer units than the previous one.
+        loop {
+            let found = self.find().await?;
+            let (units, tag) = (found.upserts, self.tag());
+            if call.is_head() || units == 0 {
+                return Ok(Answer::json(found.body).tagged(&tag).priced(Price::FREE));
+            }
+            let room = call.service.room_for(found.body.len())?;
+            let kept = replay.as_ref().map(|replay| replay.keep(&tag, &found.body));
+            let kept = kept.transpose()?;
+            let charge = charging::charge(call, Counter::Signals, units, kept, guard.as_ref());
+            match charge.await {
+                Ok(charged) => {
+                    let price = charging::price(call, Counter::Signals, units, charged);
+                    let body = room.hold(found.body);
+                    return Ok(Answer::json(body).tagged(&tag).priced(price));
+                }
+                Err(Refusal::Left(_, _, left)) if left > 0 => {
+                    self.request.upserts_max = usize::try_from(left).unwrap_or(usize::MAX);
+                }
+                Err(refusal) => return Err(refusal.into()),
+            }
+        }
+    }
+
+    async fn find(&self) -> Result<RenderedChanges, Problem> {
+        let found = asking::changes(self.call, self.view, &self.request).await?;
+        found.map_err(refused)
+    }
+
+    fn tag(&self) -> String {
+        let today = self.call.today.to_julian_day().to_le_bytes();
+        let most = (self.request.upserts_max as u64).to_le_bytes();
+        etag::of(&[
+            b"changes",
+            &self.view.tag_seed,
+            &parameters_of(&self.request),
+            &today,
+            &most,
+        ])
+    }
+}
+
+/// Parses the filters of a query string, `limit` and `since`.
+pub(super) fn parse(text: &str) -> Result<ChangesRequest, InvalidQuery> {
+    let accepted = Endpoint::Changes.description().search;
+    let (mut builder, [since]) = QueryBuilder::from_query_string(text, accepted, [SINCE]);
+    let since = since.map(|since| Position::parse(&since)).transpose();
+    let since = since.unwrap_or_else(|error| {
+        builder.add_error(position_error(&format!("{SINCE} {error}")));
+        None
+    });
+    let query = builder.build()?;
+    Ok(ChangesRequest {
+        filter: query.filter().clone(),
+        limit: query.limit(),
+        since,
+        upserts_max: usize::MAX,
+        rendering: Rendering::Whole,
+    })
+}
+
+/// Identifies equal requests.
+fn parameters_of(request: &ChangesRequest) -> [u8; 32] {
+    let since = request.since.as_ref().map(ToString::to_string);
+    replay::parameters_of(&[
+        b"changes",
+        request.filter.fingerprint().as_bytes(),
+        &(request.limit as u64).to_le_bytes(),
+        since.unwrap_or_default().as_bytes(),
+    ])
+}
+
+/// The problem for a position that cannot be used.
+pub(super) fn refused(error: PositionError) -> Problem {
+    match error {
+        PositionError::Ahead => Problem::of_errors(vec![position_error(&format!(
+            "{SINCE} is ahead of this service, which may be a replica that is behind; try again later"
+        ))]),
+        // Of another index or branch, or too old: the client copies again.
+        _ => Problem::new(Code::PositionExpired, format!("The position {error}.")),
+    }
+}
+
+fn position_error(message: &str) -> ParameterError {
+    ParameterError::new(SINCE, ErrorCode::InvalidPosition, message)
+}

@@ -1,0 +1,44 @@
+//! What a node of a cluster knows of all nodes and shards, for the dashboard and the metrics.
+
+use std::time::Duration;
+
+/// The nodes and the shards of the generation that is served.
+#[derive(Debug, Default)]
+pub struct ClusterStatus {
+    /// By name.
+    pub nodes: Vec<NodeStatus>,
+    /// By number.
+    pub shards: Vec<ShardStatus>,
+}
+
+/// A node, as the one that reports sees it.
+#[derive(Debug)]
+pub struct NodeStatus {
+    /// The name of its configuration.
+    pub name: String,
+    /// Whether it is the node that reports.
+    pub is_own: bool,
+    /// Whether it answers.
+    pub is_alive: bool,
+    /// Whether others are asked first until it answers the next look.
+    pub is_slow: bool,
+    /// How long ago it last answered a look; `None` for the node that reports, and for one that never did.
+    pub answered: Option<Duration>,
+    /// The newest generation that it holds; 0 where it holds none or counts as dead.
+    pub newest: u64,
+    /// How many shards of the generation that is served it holds.
+    pub shards: usize,
+    /// Why it counts as dead.
+    pub error: Option<String>,
+}
+
+/// A shard of the generation that is served.
+#[derive(Debug)]
+pub struct ShardStatus {
+    /// The number of its signals.
+    pub signals: u64,
+    /// The size of its files.
+    pub bytes: u64,
+    /// The names of the nodes that can be asked for it.
+    pub nodes: Vec<String>,
+}

@@ -1,0 +1,426 @@
+//! `GET /api/v1/export`: every match, streamed, each slice charged before it is sent.
+//!
+//! The first slice is found and charged before the answer begins, so errors up to then have a normal
+//! problem body. After that, a task finds, charges and sends one slice after another, and finds the
+//! next slice while a charge is being written. A later error aborts the response.
+
+mod body;
+mod format;
+mod query;
+mod slots;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::header::{CACHE_CONTROL, VARY};
+use axum::http::{HeaderValue, Version};
+use time::Date;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+pub(super) use self::body::{ExportBody, Part};
+pub(super) use self::format::content_type;
+pub(super) use self::query::EXPORT_NAMES;
+use self::query::ExportQuery;
+use self::slots::Slot;
+pub(super) use self::slots::Slots;
+use super::answer::Answer;
+use super::asking;
+use super::call::Call;
+use super::charging::{self, NewCharge, Refusal};
+use super::keyring::Key;
+use super::keys::KeyHash;
+use super::metering::Counter;
+use super::problem::{Code, Problem};
+use super::query_pool::NotRun;
+use super::replay::{self, IdempotencyGuard, Replay};
+use super::service::Shared;
+use super::state::{Charged, ExportCharge, ExportName, Kept, KeptFull};
+use super::unsent::Room;
+use crate::corpus::{
+    CorpusView, ExportFormat, ExportRequest, ExportSlice, Unanswered, export_header,
+};
+use signaldex::{Filter, SignalId};
+
+/// Ids whose price is looked up at a time: half a megabyte.
+const PRICED_AT_ONCE: usize = 1 << 16;
+
+/// How long an export pauses before it retries when too many expensive queries, or bytes of answers, are waiting.
+const BUSY_PAUSE: Duration = Duration::from_millis(100);
+
+const NEEDS_HTTP_1_1: &str = "An export needs HTTP/1.1, which tells a download that breaks off from a \
+     whole one; a proxy before this service may have to be told (nginx: proxy_http_version 1.1).";
+
+/// A running export.
+struct Export {
+    service: Arc<Shared>,
+    view: Arc<CorpusView>,
+    key: Arc<Key>,
+    /// The hash of the key that was sent; `None` if the host has authenticated the request.
+    key_hash: Option<KeyHash>,
+    today: Date,
+    name: Option<Named>,
+    request_id: String,
+    /// Held until the export ends.
+    _slot: Slot,
+}
+
+/// The idempotency key of an export.
+struct Named {
+    name: ExportName,
+    /// Reserves the idempotency key.
+    guard: Arc<IdempotencyGuard>,
+    /// Why nothing more could be kept when the export began, if so.
+    full: Option<KeptFull>,
+}
+
+/// Why an export was aborted.
+enum BrokenOff {
+    ClientGone,
+    KeyEnded,
+    NotCharged(Problem),
+    NotFound(String),
+}
+
+impl BrokenOff {
+    /// The reason, for the log.
+    fn reason(&self) -> &str {
+        match self {
+            BrokenOff::ClientGone => "the client has gone",
+            BrokenOff::KeyEnded => "the key was revoked or has expired",
+            BrokenOff::NotCharged(problem) => &problem.detail,
+            BrokenOff::NotFound(reason) => reason,
+        }
+    }
+}
+
+pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
+    let query = ExportQuery::parse(call.query())?;
+    if call.parts.version < Version::HTTP_11 {
+        return Err(Problem::new(Code::InvalidRequest, NEEDS_HTTP_1_1));
+    }
+    let format = query
+        .format
+        .unwrap_or_else(|| format::accepted(&call.parts.headers));
+    let replay = Replay::of(call, || parameters_of(&query.filter))?;
+    let name = match &replay {
+        None => None,
+        Some(replay) => Some(Named::resume(call, replay).await?),
+    };
+    let view = call.service.corpus.trusted_view()?;
+    let is_whole_file = query.after.is_none();
+    let request = ExportRequest {
+        filter: query.filter,
+        format,
+        after: query.after,
+        items_max: query.max_items.unwrap_or(u64::MAX),
+    };
+    check_quota(call, &view, &request, name.as_ref()).await?;
+    check_room(call, &view, &request, name.as_ref()).await?;
+    if call.is_head() {
+        return Ok(answer_of(format, ExportBody::unknown()));
+    }
+    let export = Export {
+        service: Arc::clone(call.service),
+        view,
+        key: Arc::clone(&call.key),
+        key_hash: call.key_hash,
+        today: call.today,
+        name,
+        request_id: call.request_id.clone(),
+        _slot: call.service.exports.begin(call.key.record.number)?,
+    };
+    let found = export.find(&request).await;
+    let mut first = found.map_err(|reason| asking::not_run(call, &reason))??;
+    let room = call.service.room_for(first.body.len())?;
+    let deadline = call.deadline.of_charge();
+    let charged = export.charge(&first, &call.key, deadline).await?;
+    if is_whole_file {
+        first.body.splice(..0, export_header(format));
+    }
+    let (parts, body) = ExportBody::new();
+    tokio::spawn(async move {
+        if parts.begun.await.is_ok() {
+            export.note_charged(charged);
+            export.run(request, (first, room), parts.sender).await;
+        }
+    });
+    Ok(answer_of(format, body))
+}
+
+fn answer_of(format: ExportFormat, body: ExportBody) -> Answer {
+    let answer = Answer::new(content_type(format), Body::new(body));
+    answer
+        .with(CACHE_CONTROL, "private, no-store")
+        .with(VARY, HeaderValue::from_static("Authorization, Accept"))
+}
+
+/// Identifies requests for the same export.
+fn parameters_of(filter: &Filter) -> [u8; 32] {
+    replay::parameters_of(&[b"export", filter.fingerprint().as_bytes()])
+}
+
+/// Refuses an export that needs more units than are left of the key's quota.
+async fn check_quota(
+    call: &Call<'_>,
+    view: &Arc<CorpusView>,
+    request: &ExportRequest,
+    name: Option<&Named>,
+) -> Result<(), Problem> {
+    let Some(left) = charging::unused(call, Counter::Signals).await? else {
+        return Ok(());
+    };
+    // The number of all matches is cheap for most filters and often sufficient.
+    let matches = asking::count(call, view, &request.filter).await?;
+    if matches.min(request.items_max) <= left {
+        return Ok(());
+    }
+    if unpaid(call, view, request, name, left).await? <= left {
+        return Ok(());
+    }
+    if left == 0 {
+        return Err(charging::exhausted(Counter::Signals, call.month));
+    }
+    let detail = format!(
+        "The export has more signals than the {left} that the key's quota leaves {}; narrow the filters, \
+         set maxItems={left}, or ask the operator for more.",
+        charging::until_end(call.month)
+    );
+    Err(Problem::new(Code::QuotaExceeded, detail))
+}
+
+/// Refuses an export that would charge signals while their ids cannot be kept.
+async fn check_room(
+    call: &Call<'_>,
+    view: &Arc<CorpusView>,
+    request: &ExportRequest,
+    name: Option<&Named>,
+) -> Result<(), Problem> {
+    match name.and_then(|name| name.full) {
+        Some(full) if unpaid(call, view, request, name, 0).await? > 0 => {
+            Err(charging::no_room(full))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The number of signals that an export would be charged for. If it exceeds `most`, any number above `most`.
+async fn unpaid(
+    call: &Call<'_>,
+    view: &Arc<CorpusView>,
+    request: &ExportRequest,
+    name: Option<&Named>,
+    most: u64,
+) -> Result<u64, Problem> {
+    let (mut unpaid, mut next) = (0, Some(request.clone()));
+    while let Some(request) = next.filter(|_| unpaid <= most) {
+        let ids = asking::export_ids(call, view, &request, PRICED_AT_ONCE).await?;
+        let is_last = ids.len() < PRICED_AT_ONCE;
+        next = request.after_ids(&ids).filter(|_| !is_last);
+        unpaid += match name {
+            None => ids.len() as u64,
+            Some(name) => name.unpaid(call, ids).await?,
+        };
+    }
+    Ok(unpaid)
+}
+
+impl Named {
+    /// Reserves the idempotency key of an export.
+    async fn resume(call: &Call<'_>, replay: &Replay) -> Result<Named, Problem> {
+        let (guard, full) = replay.resume(call).await?;
+        Ok(Named {
+            name: replay.export_name(call),
+            guard: Arc::new(guard),
+            full,
+        })
+    }
+
+    /// The number of signals that were not charged under the idempotency key.
+    async fn unpaid(&self, call: &Call<'_>, ids: Vec<SignalId>) -> Result<u64, Problem> {
+        let (name, now) = (self.name.clone(), call.now.unix_timestamp());
+        let unpaid = move |service: &Shared| service.state.unpaid(&name, &ids, now);
+        call.service.read(call.deadline.at(), unpaid).await
+    }
+}
+
+impl Export {
+    async fn find(
+        &self,
+        request: &ExportRequest,
+    ) -> Result<Result<ExportSlice, Unanswered>, NotRun> {
+        let (corpus, view) = (Arc::clone(&self.service.corpus), Arc::clone(&self.view));
+        let (request, today) = (request.clone(), self.today);
+        let work = async move { corpus.export(&view, &request, today).await };
+        let key = self.key.record.number;
+        self.service.query_pool.run(key, work).await
+    }
+
+    /// Charges the signals of a slice that are not paid yet. Returns their number.
+    async fn charge(
+        &self,
+        slice: &ExportSlice,
+        key: &Key,
+        deadline: Instant,
+    ) -> Result<u64, Refusal> {
+        if slice.ids.is_empty() {
+            return Ok(0);
+        }
+        let kept = self.name.as_ref().map(|named| {
+            Kept::Export(ExportCharge {
+                name: named.name.clone(),
+                ids: slice.ids.clone(),
+            })
+        });
+        let charge = NewCharge {
+            key,
+            now: self.service.state.now(),
+            counter: Counter::Signals,
+            units: slice.ids.len() as u64,
+            kept,
+            // Finding the next slice takes longer than a commit should wait.
+            arrival: None,
+        };
+        let guard = self.name.as_ref().map(|named| &named.guard);
+        let charging = charging::record(&self.service, charge, guard, deadline);
+        let Charged { units, .. } = charging.await?;
+        Ok(units)
+    }
+
+    /// Adds a charge to the dashboard's list of requests.
+    fn note_charged(&self, units: u64) {
+        let (number, activity) = (self.key.record.number, &self.service.activity);
+        activity.add_charged(number, &self.request_id, units);
+    }
+
+    /// Sends a charged slice and all slices after it.
+    async fn run(
+        self,
+        request: ExportRequest,
+        first: (ExportSlice, Room),
+        parts: mpsc::Sender<Part>,
+    ) {
+        let mut sent = 0;
+        let outcome = self.send_all(request, first, &parts, &mut sent).await;
+        let (request_id, signals) = (&self.request_id, sent);
+        if let Err(broken_off) = outcome {
+            let reason = broken_off.reason();
+            self.service.metrics.exports_broken_off.inc();
+            tracing::warn!(request_id, signals, reason, "an export was broken off");
+            return;
+        }
+        tracing::info!(request_id, signals, "exported");
+        // Release the slot first: a client that has read the end may start another export.
+        drop(self);
+        // If the client has gone, it has everything but the end.
+        let _ = parts.send(Part::End).await;
+    }
+
+    async fn send_all(
+        &self,
+        request: ExportRequest,
+        (first, room): (ExportSlice, Room),
+        parts: &mpsc::Sender<Part>,
+        sent: &mut u64,
+    ) -> Result<(), BrokenOff> {
+        let mut following = request.after_slice(&first);
+        send(parts, first, room, sent).await?;
+        let mut found = match &following {
+            None => return Ok(()),
+            Some(request) => self.find_patiently(request, parts).await?,
+        };
+        while let Some(request) = &following {
+            let next = request.after_slice(&found);
+            let room = self.room_patiently(&found, parts).await?;
+            let finding = async {
+                match &next {
+                    None => Ok(None),
+                    Some(next) => self.find_patiently(next, parts).await.map(Some),
+                }
+            };
+            let (charged, next_found) = tokio::join!(self.charge_now(&found), finding);
+            charged?;
+            send(parts, found, room, sent).await?;
+            let Some(next_found) = next_found? else {
+                return Ok(());
+            };
+            (found, following) = (next_found, next);
+        }
+        Ok(())
+    }
+
+    /// Charges the key in its current state: it may have expired since the export began.
+    async fn charge_now(&self, slice: &ExportSlice) -> Result<(), BrokenOff> {
+        let deadline = Instant::now() + self.service.limits.request_time;
+        let key = self.present_key(deadline).await?;
+        let charging = self.charge(slice, &key, deadline);
+        let charged = charging.await;
+        let units = charged.map_err(|refusal| BrokenOff::NotCharged(refusal.into()))?;
+        self.note_charged(units);
+        Ok(())
+    }
+
+    async fn present_key(&self, until: Instant) -> Result<Arc<Key>, BrokenOff> {
+        let Some(hash) = self.key_hash else {
+            return Ok(Arc::clone(&self.key));
+        };
+        let key = self.service.find_key(hash, until).await;
+        let key = key.map_err(BrokenOff::NotCharged)?;
+        let now = self.service.state.now();
+        let valid = key.filter(|key| key.record.is_valid_at(now));
+        valid.ok_or(BrokenOff::KeyEnded)
+    }
+
+    /// Takes room for a slice, retrying while other answers take it all.
+    async fn room_patiently(
+        &self,
+        slice: &ExportSlice,
+        parts: &mpsc::Sender<Part>,
+    ) -> Result<Room, BrokenOff> {
+        loop {
+            if let Some(room) = self.service.unsent.room_for(slice.body.len()) {
+                return Ok(room);
+            }
+            if parts.is_closed() {
+                return Err(BrokenOff::ClientGone);
+            }
+            tokio::time::sleep(BUSY_PAUSE).await;
+        }
+    }
+
+    /// Finds a slice, retrying while the pool is busy.
+    async fn find_patiently(
+        &self,
+        request: &ExportRequest,
+        parts: &mpsc::Sender<Part>,
+    ) -> Result<ExportSlice, BrokenOff> {
+        loop {
+            match self.find(request).await {
+                Ok(Ok(slice)) => return Ok(slice),
+                Ok(Err(unanswered)) => {
+                    let problem = Problem::from(unanswered);
+                    return Err(BrokenOff::NotFound(problem.detail));
+                }
+                Err(NotRun::Failed) => {
+                    let reason = "finding the next signals has failed";
+                    return Err(BrokenOff::NotFound(reason.to_owned()));
+                }
+                Err(NotRun::Busy) if parts.is_closed() => return Err(BrokenOff::ClientGone),
+                Err(NotRun::Busy) => tokio::time::sleep(BUSY_PAUSE).await,
+            }
+        }
+    }
+}
+
+async fn send(
+    parts: &mpsc::Sender<Part>,
+    slice: ExportSlice,
+    room: Room,
+    sent: &mut u64,
+) -> Result<(), BrokenOff> {
+    let data = Part::Data(room.hold(slice.body));
+    parts.send(data).await.map_err(|_| BrokenOff::ClientGone)?;
+    *sent += slice.ids.len() as u64;
+    Ok(())
+}

@@ -1,0 +1,187 @@
+//! The tools over standard input and output, for an index of this process: nothing is metered.
+
+use std::io::{self, BufRead, Read, Write};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use time::{Date, UtcDateTime};
+
+use super::arguments::{self, Target};
+use super::compact::Found;
+use super::message::{self, INVALID_REQUEST, Message, Request, RpcError};
+use super::outcome::Outcome;
+use super::protocol::{self, Era, Transport, Wanted};
+use super::tools::Tool;
+use crate::corpus::{ChangesRequest, Corpus, CorpusFuture, LocalCorpus};
+use crate::limits::MCP_MESSAGE_BYTES_MAX;
+use crate::options::Options;
+use crate::problem::Problem;
+use crate::service::Today;
+use crate::{changes, details, options, search};
+use signaldex::json::Rendering;
+use signaldex::{Index, Query};
+
+/// Answers messages of the Model Context Protocol, one per line, until the input ends: the tools of
+/// `POST /mcp` over an index, without keys or metering. Commits by other processes to the index's
+/// directory are followed.
+///
+/// # Errors
+/// Reading the input or writing the output fails.
+pub fn serve_mcp(
+    index: Index,
+    today: Today,
+    mut input: impl BufRead,
+    mut output: impl Write,
+) -> io::Result<()> {
+    let mut server = Stdio {
+        corpus: LocalCorpus::new(index),
+        today,
+        after_handshake: false,
+    };
+    let mut line = Vec::new();
+    // Each iteration reads one line, truncated if it is too long.
+    while read_line(&mut input, &mut line)? {
+        let answer = if line.len() > MCP_MESSAGE_BYTES_MAX {
+            Some(too_long().to_message(None))
+        } else {
+            server.answer(&line)
+        };
+        if let Some(answer) = answer {
+            output.write_all(&answer)?;
+            output.write_all(b"\n")?;
+            output.flush()?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads the next non-empty line. A line that is too long is truncated to more than the length limit of a
+/// message, so that it is refused.
+fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    let bytes_max = MCP_MESSAGE_BYTES_MAX as u64 + 1;
+    loop {
+        line.clear();
+        if input.by_ref().take(bytes_max).read_until(b'\n', line)? == 0 {
+            return Ok(false);
+        }
+        if line.last() != Some(&b'\n') && line.len() > MCP_MESSAGE_BYTES_MAX {
+            input.skip_until(b'\n')?;
+            return Ok(true);
+        }
+        line.truncate(line.trim_ascii_end().len());
+        if !line.is_empty() {
+            return Ok(true);
+        }
+    }
+}
+
+fn too_long() -> RpcError {
+    let message = format!("A message has at most {MCP_MESSAGE_BYTES_MAX} bytes.");
+    RpcError::new(INVALID_REQUEST, message)
+}
+
+struct Stdio {
+    corpus: LocalCorpus,
+    today: Today,
+    after_handshake: bool,
+}
+
+impl Stdio {
+    /// The answer to a message; `None` for a notification.
+    fn answer(&mut self, line: &[u8]) -> Option<Vec<u8>> {
+        let request = match message::parse(line) {
+            Ok(Message::Request(request)) => request,
+            Ok(Message::Notification) => return None,
+            Err((id, error)) => return Some(error.to_message(id.as_ref())),
+        };
+        let id = request.id.clone();
+        let answer = self.answer_request(request);
+        Some(answer.unwrap_or_else(|error| error.to_message(Some(&id))))
+    }
+
+    fn answer_request(&mut self, request: Request) -> Result<Vec<u8>, RpcError> {
+        let transport = Transport::Stdio {
+            after_handshake: self.after_handshake,
+        };
+        let era = protocol::era_of(&request, transport)?;
+        self.after_handshake |= era == Era::Handshake;
+        let id = request.id.clone();
+        Ok(match protocol::wanted(request, era)? {
+            Wanted::Result(result) => message::result_message(&id, &result),
+            Wanted::Call(tool, arguments) => {
+                let outcome = self.call(tool, &arguments);
+                let outcome = outcome.unwrap_or_else(|problem| Outcome::of_problem(&problem, None));
+                message::result_message(&id, &outcome.result(era))
+            }
+        })
+    }
+
+    fn call(
+        &self,
+        tool: Tool,
+        arguments: &serde_json::Map<String, serde_json::Value>,
+    ) -> Result<Outcome, Problem> {
+        let target = arguments::target(tool, arguments)?;
+        if let Some(Err(error)) = self.corpus.index().map(Index::refresh) {
+            tracing::error!(
+                error = format_args!("{error:#}"),
+                "the index cannot be followed"
+            );
+        }
+        Outcome::of_found(tool, &target, &self.ask(tool, &target)?, None)
+    }
+
+    /// What the tool's endpoint would find.
+    fn ask(&self, tool: Tool, target: &Target) -> Result<Found, Problem> {
+        let view = self.corpus.trusted_view()?;
+        let today = self.today();
+        let body = match tool {
+            Tool::Search => {
+                let query = Query::from_query_string(&target.query)?;
+                let page = self.corpus.page(&view, &query, today, Rendering::Short);
+                search::body(search::without_gap(now(page)?, &query)?)
+            }
+            Tool::Count => {
+                let query = Query::from_query_string(&target.query)?;
+                let count = now(self.corpus.count(&view, query.filter(), today))?;
+                return Ok(Found::Count(count));
+            }
+            Tool::Options => {
+                let query = options::parse(&target.query)?;
+                let counts = now(self.corpus.facets(&view, &query, today))?;
+                let facets = query.facets;
+                let options = Box::new(Options { counts, facets });
+                return Ok(Found::Options(options));
+            }
+            Tool::Signal => {
+                let id = details::parse_id(&target.segment)?;
+                now(self.corpus.signal(&view, id))?.ok_or_else(details::no_signal)?
+            }
+            Tool::Company => {
+                let slug = crate::request::decode_segment(&target.segment)?;
+                now(self.corpus.company(&view, &slug))?.ok_or_else(details::no_company)?
+            }
+            Tool::Changes => {
+                let request = ChangesRequest {
+                    rendering: Rendering::Short,
+                    ..changes::parse(&target.query)?
+                };
+                let found = now(self.corpus.changes(&view, &request, today))?;
+                found.map_err(changes::refused)?.body
+            }
+        };
+        Ok(Found::Body(body))
+    }
+
+    fn today(&self) -> Date {
+        self.today.at(UtcDateTime::now())
+    }
+}
+
+/// The answer of a future of a local index, which is ready at the first poll.
+fn now<T>(mut answer: CorpusFuture<'_, T>) -> Result<T, Problem> {
+    match pin!(&mut answer).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => Ok(answer?),
+        Poll::Pending => Err(Problem::overloaded("The index does not answer at once.")),
+    }
+}

@@ -1,0 +1,340 @@
+//! The parameters and headers of endpoints, in words and as JSON schemas.
+
+use serde_json::{Value, json};
+
+use super::changes;
+use super::endpoint::Description;
+use super::export::EXPORT_NAMES;
+use crate::corpus::ExportFormat;
+use signaldex::query::{Facet, PARAMETERS, Parameter, ParameterDescription, ParameterKind, list};
+
+/// The pattern of a signal id in parameters and paths.
+pub(super) const ID_PATTERN: &str = "^[1-9][0-9]{0,18}$";
+
+/// A parameter of an endpoint.
+#[derive(Clone, Copy)]
+pub(super) enum EndpointParameter {
+    /// One of the search.
+    Search(&'static ParameterDescription),
+    Own(&'static OwnParameter),
+}
+
+/// A parameter that the search does not have, or a header.
+pub(super) struct OwnParameter {
+    pub(super) name: &'static str,
+    pub(super) location: Location,
+    pub(super) values: Values,
+    /// The meaning, with names in backticks.
+    pub(super) meaning: &'static str,
+    pub(super) example: &'static str,
+}
+
+/// Where a request has a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Location {
+    Path,
+    Query,
+    Header,
+}
+
+/// The values of a parameter.
+pub(super) enum Values {
+    /// In words, and as a schema.
+    Described(&'static str, fn() -> Value),
+    /// A list of these.
+    Names(&'static [&'static str]),
+}
+
+pub(super) const ID: OwnParameter = OwnParameter {
+    name: "id",
+    location: Location::Path,
+    values: Values::Described("A signal id", id_schema),
+    meaning: "The id of the signal, as a search returns it. It is a string in JSON.",
+    example: "7477456168553964859",
+};
+
+pub(super) const SLUG: OwnParameter = OwnParameter {
+    name: "slug",
+    location: Location::Path,
+    values: Values::Described("A company slug", text_schema),
+    meaning: "The `companySlug` of a signal.",
+    example: "sao-bento-agro",
+};
+
+pub(super) const FACETS: OwnParameter = OwnParameter {
+    name: "facets",
+    location: Location::Query,
+    values: Values::Names(&Facet::LIST_NAMES),
+    meaning: "The lists to return; all of them by default.",
+    example: "countries,sizes",
+};
+
+pub(super) const SINCE: OwnParameter = OwnParameter {
+    name: changes::SINCE,
+    location: Location::Query,
+    values: Values::Described("A position", text_schema),
+    meaning: "The `next` of an earlier answer, or `start` for everything that matches; without it, only the present position is returned.",
+    example: "start",
+};
+
+pub(super) const AFTER: OwnParameter = OwnParameter {
+    name: EXPORT_NAMES[0],
+    location: Location::Query,
+    values: Values::Described("A signal id", id_schema),
+    meaning: "Starts after this signal, which need not match anymore.",
+    example: "7471864829972502442",
+};
+
+pub(super) const MAX_ITEMS: OwnParameter = OwnParameter {
+    name: EXPORT_NAMES[1],
+    location: Location::Query,
+    values: Values::Described(
+        "A whole number from 1",
+        || json!({"type": "integer", "minimum": 1}),
+    ),
+    meaning: "Ends after this many signals.",
+    example: "10000",
+};
+
+pub(super) const FORMAT: OwnParameter = OwnParameter {
+    name: EXPORT_NAMES[2],
+    location: Location::Query,
+    values: Values::Described(
+        "ndjson or csv",
+        || json!({"type": "string", "enum": ExportFormat::NAMES}),
+    ),
+    meaning: "The format of the answer; by default, that of the `Accept` header, else NDJSON.",
+    example: "csv",
+};
+
+/// The idempotency key of requests other than exports.
+pub(super) const REPEATED_KEY: OwnParameter = OwnParameter {
+    name: "Idempotency-Key",
+    location: Location::Header,
+    values: Values::Described(
+        "A header, 8 to 128 visible ASCII characters",
+        || json!({"type": "string", "minLength": 8, "maxLength": 128, "pattern": "^[!-~]{8,128}$"}),
+    ),
+    meaning: "A repeated request with the same key and parameters returns the same items for 24 hours and is charged once.",
+    example: "0f8fad5b-d9cb-469f",
+};
+
+/// The idempotency key of an export.
+pub(super) const EXPORT_KEY: OwnParameter = OwnParameter {
+    meaning: "Names an export with these filters: what was charged under it is not charged again within 24 hours, whatever `after`, `maxItems` and `format` say.",
+    ..REPEATED_KEY
+};
+
+pub(super) const IF_NONE_MATCH: OwnParameter = OwnParameter {
+    name: "If-None-Match",
+    location: Location::Header,
+    values: Values::Described("A header", || json!({"type": "string"})),
+    meaning: "The `ETag` of a stored answer; if it is unchanged, the answer is 304 and free.",
+    example: "W/\"0123456789abcdef01234567\"",
+};
+
+fn id_schema() -> Value {
+    json!({"type": "string", "pattern": ID_PATTERN})
+}
+
+/// Empty values are refused.
+fn text_schema() -> Value {
+    json!({"type": "string", "minLength": 1})
+}
+
+impl Description {
+    /// The parameters of the endpoint: those of the search, then its own.
+    pub(super) fn parameters(&self) -> impl Iterator<Item = EndpointParameter> {
+        let known = PARAMETERS.iter();
+        let known = known.filter(|known| self.search.contains(known.parameter));
+        let own = self.own.iter().map(EndpointParameter::Own);
+        known.map(EndpointParameter::Search).chain(own)
+    }
+}
+
+impl EndpointParameter {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            EndpointParameter::Search(known) => known.name,
+            EndpointParameter::Own(own) => own.name,
+        }
+    }
+
+    pub(super) fn location(self) -> Location {
+        match self {
+            EndpointParameter::Search(_) => Location::Query,
+            EndpointParameter::Own(own) => own.location,
+        }
+    }
+
+    pub(super) fn meaning(self) -> &'static str {
+        match self {
+            EndpointParameter::Search(known) => known.description,
+            EndpointParameter::Own(own) => own.meaning,
+        }
+    }
+
+    /// An example, as it stands in a request.
+    pub(super) fn example(self) -> &'static str {
+        match self {
+            EndpointParameter::Search(known) => known.example,
+            EndpointParameter::Own(own) => own.example,
+        }
+    }
+
+    /// The allowed values in words.
+    pub(super) fn bounds(self) -> String {
+        match self {
+            EndpointParameter::Search(known) => bounds(known.kind),
+            EndpointParameter::Own(own) => own.values.bounds(),
+        }
+    }
+
+    /// The parameter in the OpenAPI document.
+    pub(super) fn document(self) -> Value {
+        let (description, schema) = match self {
+            EndpointParameter::Search(known) => {
+                let description = format!("{} {}.", known.description, bounds(known.kind));
+                (description, search_schema(known))
+            }
+            EndpointParameter::Own(own) => (own.meaning.to_owned(), own.values.schema()),
+        };
+        let mut document = json!({
+            "name": self.name(), "in": self.location().as_str(),
+            "required": self.location() == Location::Path, "description": description,
+            "schema": schema, "example": self.example_value(&schema)
+        });
+        if schema["type"] == "array" {
+            document["style"] = json!("form");
+            document["explode"] = json!(false);
+        }
+        document
+    }
+
+    /// The example as a JSON value.
+    fn example_value(self, schema: &Value) -> Value {
+        let text = self.example();
+        if let EndpointParameter::Search(known) = self
+            && matches!(known.kind, ParameterKind::Cursor(_))
+        {
+            return json!("AQD_UAAAkU4");
+        }
+        match schema["type"].as_str() {
+            Some("integer" | "number") => text
+                .parse::<u64>()
+                .map_or_else(|_| json!(text), |number| json!(number)),
+            Some("boolean") => json!(text == "true"),
+            // An item that contains a comma is quoted.
+            Some("array") => {
+                let items = list::split(text).unwrap_or_default();
+                items.iter().map(|item| list::join([item])).collect()
+            }
+            _ => json!(text),
+        }
+    }
+}
+
+impl Location {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Location::Path => "path",
+            Location::Query => "query",
+            Location::Header => "header",
+        }
+    }
+}
+
+impl Values {
+    fn bounds(&self) -> String {
+        match *self {
+            Values::Described(bounds, _) => bounds.to_owned(),
+            Values::Names(choices) => bounds(ParameterKind::ChoiceList {
+                items: choices.len(),
+                choices,
+            }),
+        }
+    }
+
+    pub(super) fn schema(&self) -> Value {
+        match self {
+            Values::Described(_, schema) => schema(),
+            Values::Names(names) => {
+                array(Some(names.len()), json!({"type": "string", "enum": names}))
+            }
+        }
+    }
+}
+
+/// The schema of a search parameter in the OpenAPI document, where closed sets of values have names.
+fn search_schema(known: &ParameterDescription) -> Value {
+    let named = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
+    match (known.kind, known.parameter) {
+        (ParameterKind::IdList(items), _) => array(Some(items), named("SignalId")),
+        (ParameterKind::ChoiceList { items, .. }, _) => array(Some(items), named("DateRange")),
+        (ParameterKind::Choice(_), Parameter::Size) => named("CompanySize"),
+        (ParameterKind::Choice(_), Parameter::Days) => named("Days"),
+        (ParameterKind::Choice(_), _) => named("FundingCurrency"),
+        // A quoted item may have twice the characters of its text, so its length is given only in words.
+        (ParameterKind::List { items, .. }, _) => array(Some(items), text_schema()),
+        (ParameterKind::AttributeList(_), _) => array(None, text_schema()),
+        (ParameterKind::Date, _) => {
+            json!({"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"})
+        }
+        (kind, Parameter::Limit) => {
+            let mut schema = schema(kind);
+            schema["default"] = json!(50);
+            schema
+        }
+        (kind, _) => schema(kind),
+    }
+}
+
+/// A schema of the values of a search parameter that names no others.
+pub(super) fn schema(kind: ParameterKind) -> Value {
+    let text = |chars: usize| json!({"type": "string", "minLength": 1, "maxLength": chars});
+    match kind {
+        ParameterKind::Text(chars) | ParameterKind::Cursor(chars) => text(chars),
+        ParameterKind::List { items, chars } => array(Some(items), text(chars)),
+        ParameterKind::AttributeList(chars) => array(None, text(chars)),
+        ParameterKind::IdList(items) => array(Some(items), id_schema()),
+        ParameterKind::Choice(choices) => json!({"type": "string", "enum": choices}),
+        ParameterKind::ChoiceList { items, choices } => {
+            array(Some(items), json!({"type": "string", "enum": choices}))
+        }
+        ParameterKind::Date => json!({"type": "string", "format": "date"}),
+        ParameterKind::Amount => json!({"type": "number", "minimum": 0}),
+        ParameterKind::Number(max) => json!({"type": "integer", "minimum": 1, "maximum": max}),
+        ParameterKind::Flag => json!({"type": "boolean"}),
+    }
+}
+
+fn array(items_max: Option<usize>, item: Value) -> Value {
+    let mut array = json!({"type": "array", "minItems": 1, "items": item});
+    if let Some(items) = items_max {
+        array["maxItems"] = json!(items);
+    }
+    array
+}
+
+/// The limits of a search parameter as text.
+fn bounds(kind: ParameterKind) -> String {
+    match kind {
+        ParameterKind::Text(chars) => format!("At most {chars} characters"),
+        ParameterKind::Cursor(chars) => format!("A cursor, at most {chars} characters"),
+        ParameterKind::List { items, chars } => {
+            format!("1 to {items} items of 1 to {chars} characters, comma-separated")
+        }
+        ParameterKind::AttributeList(chars) => {
+            format!("Comma-separated IDs, at most {chars} characters in all")
+        }
+        ParameterKind::IdList(items) => format!("1 to {items} signal ids, comma-separated"),
+        ParameterKind::Choice(choices) => format!("One of {}", choices.join(", ")),
+        ParameterKind::ChoiceList { items, choices } => {
+            format!("1 to {items} of {}", choices.join(", "))
+        }
+        ParameterKind::Date => "A calendar date, YYYY-MM-DD".to_owned(),
+        ParameterKind::Amount => "A finite number, at least 0".to_owned(),
+        ParameterKind::Number(max) => format!("A whole number from 1 to {max}"),
+        ParameterKind::Flag => "true or false".to_owned(),
+    }
+}

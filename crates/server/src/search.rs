@@ -1,0 +1,213 @@
+//! `GET /api/v1/signals`: searches and counts, charged per item.
+
+use std::sync::Arc;
+
+use super::answer::{Answer, Price};
+use super::asking;
+use super::call::Call;
+use super::charging::{self, Refusal};
+use super::etag;
+use super::metering::Counter;
+use super::problem::Problem;
+use super::replay::{self, Attempt, IdempotencyGuard, Replay};
+use super::state::NewReplay;
+use super::unsent::Room;
+use crate::corpus::{CorpusView, RenderedPage};
+use signaldex::json::{Data, Rendering, SearchData};
+use signaldex::query::limits::PAGE_BYTES_MAX;
+use signaldex::query::{Cursor, ErrorCode, Parameter, ParameterError, Start};
+use signaldex::{Filter, Query};
+
+/// A page before it is charged.
+struct Page {
+    found: RenderedPage,
+    tag: String,
+}
+
+/// The outcome of a search.
+enum Outcome {
+    /// The client's cached answer with this tag is current.
+    NotModified(String),
+    /// A count, which is free, with its tag.
+    Count(Vec<u8>, String),
+    Page(Page),
+}
+
+/// A search with everything that its answer depends on.
+struct Search<'a> {
+    call: &'a Call<'a>,
+    view: &'a Arc<CorpusView>,
+    query: &'a Query,
+    rendering: Rendering,
+}
+
+pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, Problem> {
+    let query = Query::from_query_string(call.query())?;
+    let replay = Replay::of(call, || {
+        replay::parameters_of(&[query.fingerprint().as_bytes()])
+    })?;
+    let guard = match &replay {
+        None => None,
+        Some(replay) => match replay.begin(call).await? {
+            Attempt::Repeated(answer) => return Ok(answer),
+            Attempt::First(guard) => Some(guard),
+        },
+    };
+    let view = call.service.corpus.trusted_view()?;
+    let search = Search {
+        call,
+        view: &view,
+        query: &query,
+        rendering: call.rendering(replay.as_ref()),
+    };
+    match prepare(&search).await? {
+        Outcome::NotModified(tag) => Ok(Answer::not_modified().tagged(&tag).priced(Price::FREE)),
+        Outcome::Count(body, tag) => Ok(Answer::json(body).tagged(&tag).priced(Price::FREE)),
+        Outcome::Page(page) => deliver(&search, page, replay, guard.map(Arc::new)).await,
+    }
+}
+
+/// Charges a page and sends it, shortened if the key's quota does not cover all of it.
+async fn deliver(
+    search: &Search<'_>,
+    mut page: Page,
+    replay: Option<Replay>,
+    guard: Option<Arc<IdempotencyGuard>>,
+) -> Result<Answer, Problem> {
+    let call = search.call;
+    if call.is_head() || page.units() == 0 {
+        if let Some(left) = charging::left(call, Counter::Signals).await? {
+            page.cut(search, left);
+        }
+        return Ok(page.into_answer(None).priced(Price::FREE));
+    }
+    let room = call.service.room_for(page.found.answer.byte_count())?;
+    // The loop ends because each attempt charges fewer units than the previous one.
+    loop {
+        let units = page.units();
+        let kept = replay
+            .as_ref()
+            .map(|replay| page.kept(replay))
+            .transpose()?;
+        let charge = charging::charge(call, Counter::Signals, units, kept, guard.as_ref());
+        match charge.await {
+            Ok(charged) => {
+                let answer = page.into_answer(Some(room));
+                return Ok(answer.priced(charging::price(call, Counter::Signals, units, charged)));
+            }
+            Err(Refusal::Left(_, _, left)) if left > 0 => page.cut(search, left),
+            Err(refusal) => return Err(refusal.into()),
+        }
+    }
+}
+
+impl Page {
+    fn units(&self) -> u64 {
+        self.found.ids.len() as u64
+    }
+
+    /// Truncates the page to `left` signals. The cursor then follows the last one.
+    fn cut(&mut self, search: &Search<'_>, left: u64) {
+        let shown = usize::try_from(left).unwrap_or(usize::MAX);
+        if shown >= self.found.ids.len() {
+            return;
+        }
+        let Search { call, query, .. } = search;
+        self.found.truncate(shown, query, call.today);
+        self.tag = tag(search, Some(shown));
+    }
+
+    /// The answer, in its room if its body is sent.
+    fn into_answer(self, room: Option<Room>) -> Answer {
+        let body = body(self.found);
+        let answer = match room {
+            Some(room) => Answer::json(room.hold(body)),
+            None => Answer::json(body),
+        };
+        answer.tagged(&self.tag)
+    }
+
+    /// The answer to store under an idempotency key.
+    fn kept(&self, replay: &Replay) -> Result<NewReplay, Problem> {
+        replay.keep(&self.tag, &body(self.found.clone()))
+    }
+}
+
+/// The page, unless it is a numbered one that has ended early.
+///
+/// # Errors
+/// It is such a page.
+pub(super) fn without_gap(
+    found: RenderedPage,
+    query: &Query,
+) -> Result<RenderedPage, ParameterError> {
+    match query.start() {
+        Start::Page(_) if found.ends_early => Err(too_large(found.ids.len())),
+        _ => Ok(found),
+    }
+}
+
+/// The error of a numbered page of which only some signals fit: the next number would skip the others.
+pub(super) fn too_large(fitting: usize) -> ParameterError {
+    let message = format!(
+        "limit has to be at most {fitting} for this page, which would have more than {} MiB; without page, such a \
+         page ends early and its cursor goes on",
+        PAGE_BYTES_MAX >> 20,
+    );
+    ParameterError::new(Parameter::Limit.name(), ErrorCode::InvalidValue, message)
+}
+
+pub(super) fn body(found: RenderedPage) -> Vec<u8> {
+    let next_cursor = found.next_cursor.as_ref().map(Cursor::to_string);
+    found.answer.finish(next_cursor.as_deref())
+}
+
+async fn prepare(search: &Search<'_>) -> Result<Outcome, Problem> {
+    let (call, query) = (search.call, search.query);
+    let tag = tag(search, None);
+    if etag::is_current(&call.parts.headers, &tag) {
+        return Ok(Outcome::NotModified(tag));
+    }
+    if query.count_only() {
+        let count = count(call, search.view, query.filter()).await?;
+        return Ok(Outcome::Count(count_body(count)?, tag));
+    }
+    call.expect_charge();
+    let found = asking::page(call, search.view, query, search.rendering).await?;
+    let found = without_gap(found, query)?;
+    call.service.metrics.rows_checked.inc_by(found.rows_checked);
+    Ok(Outcome::Page(Page { found, tag }))
+}
+
+/// The number of matches, which is a free answer.
+pub(super) async fn count(
+    call: &Call<'_>,
+    view: &Arc<CorpusView>,
+    filter: &Filter,
+) -> Result<u64, Problem> {
+    let free = charging::take_free(call).await?;
+    let count = asking::count(call, view, filter).await?;
+    charging::count_free(call, free);
+    Ok(count)
+}
+
+pub(super) fn count_body(count: u64) -> Result<Vec<u8>, Problem> {
+    let data = SearchData {
+        items: &[],
+        next_cursor: None,
+        count: Some(count),
+    };
+    serde_json::to_vec(&Data { data }).map_err(|error| Problem::internal(&error))
+}
+
+fn tag(search: &Search<'_>, shown: Option<usize>) -> String {
+    let today = search.call.today.to_julian_day().to_le_bytes();
+    let shown = shown.map_or(u64::MAX, |shown| shown as u64).to_le_bytes();
+    etag::of(&[
+        b"search",
+        &search.view.tag_seed,
+        search.query.fingerprint().as_bytes(),
+        &today,
+        &shown,
+    ])
+}

@@ -1,0 +1,361 @@
+//! The service: an index, its state, and everything that requests share.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use arc_swap::ArcSwapOption;
+use time::{Date, UtcDateTime};
+use tokio::sync::Semaphore;
+
+use super::activity::Activity;
+use super::cors::{AllowedOrigin, AllowedOrigins};
+use super::export::Slots;
+use super::following::Reported;
+use super::free_answers::FreeAnswers;
+use super::keyring::Keyring;
+use super::limits::Limits;
+use super::log_writer::LogWriter;
+use super::metering::Counter;
+use super::metrics::Metrics;
+use super::query_pool::QueryPool;
+use super::replay::KeysInUse;
+use super::slow::SlowQueries;
+use super::state::{Readers, State, StateError, Writer};
+use super::unsent::Unsent;
+use crate::corpus::{Corpus, LocalCorpus};
+use signaldex::{Error, Index, Refreshed};
+
+/// The source of today's date. Each request reads it once.
+#[derive(Clone)]
+pub enum Today {
+    /// The UTC date of the state's [clock](State::with_clock).
+    Clock,
+    /// A fixed date, for tests and demonstrations.
+    Fixed(Date),
+    /// A function of the host, such as another clock. It must not block.
+    Source(Arc<dyn Fn() -> Date + Send + Sync>),
+}
+
+/// The API over an index. Clones share everything.
+///
+/// ```no_run
+/// use signaldex::Index;
+/// use signaldex_server::{Limits, Service, State, Today};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let index = Index::open("/var/lib/signals")?;
+/// let service = Service::new(index, State::open("signaldex.db")?, Today::Clock, Limits::default())?;
+/// let router = axum::Router::new().merge(service.router());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Service(pub(super) Arc<Shared>);
+
+pub(super) struct Shared {
+    pub(super) corpus: Arc<dyn Corpus>,
+    pub(super) state: State,
+    pub(super) writer: Writer,
+    pub(super) readers: Readers,
+    pub(super) keyring: Keyring,
+    pub(super) today: Today,
+    pub(super) limits: Limits,
+    pub(super) metrics: Metrics,
+    pub(super) in_flight: Semaphore,
+    pub(super) idempotency_keys: KeysInUse,
+    pub(super) slow_queries: SlowQueries,
+    pub(super) activity: Activity,
+    pub(super) free_answers: FreeAnswers,
+    pub(super) exports: Slots,
+    pub(super) unsent: Unsent,
+    pub(super) query_pool: QueryPool,
+    pub(super) following: ArcSwapOption<Reported>,
+    /// The last error of following the index.
+    pub(super) index_error: Mutex<Option<String>>,
+    pub(super) log: OnceLock<LogWriter>,
+    pub(super) origins: OnceLock<AllowedOrigins>,
+    pub(super) admin_hosts: OnceLock<Vec<String>>,
+    pub(super) public_url: OnceLock<String>,
+    pub(super) sign_in: OnceLock<String>,
+    /// Whether the server has been told to stop and waits for the load balancer to notice.
+    pub(super) is_draining: AtomicBool,
+}
+
+impl Service {
+    /// Creates a service from an index and a state.
+    ///
+    /// # Errors
+    /// The state cannot be read, or the threads that read and write it cannot be started.
+    pub fn new(
+        index: Index,
+        state: State,
+        today: Today,
+        limits: Limits,
+    ) -> Result<Service, StateError> {
+        Service::over(Arc::new(LocalCorpus::new(index)), state, today, limits)
+    }
+
+    /// Creates a service from any corpus, such as a cluster of machines.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn over(
+        corpus: Arc<dyn Corpus>,
+        state: State,
+        today: Today,
+        limits: Limits,
+    ) -> Result<Service, StateError> {
+        let limits = limits.bounded();
+        let writer = Writer::start(&state, limits.charge_queue, limits.kept())?;
+        let readers = Readers::start()?;
+        let keyring = Keyring::read(&state)?;
+        Ok(Service(Arc::new(Shared {
+            corpus,
+            state,
+            writer,
+            readers,
+            keyring,
+            today,
+            limits,
+            metrics: Metrics::new(),
+            in_flight: Semaphore::new(limits.in_flight),
+            idempotency_keys: KeysInUse::default(),
+            free_answers: FreeAnswers::default(),
+            exports: Slots::new(limits.exports),
+            unsent: Unsent::new(limits.unsent_bytes),
+            slow_queries: SlowQueries::over(limits.slow_query_time),
+            activity: Activity::new(limits.show_parameters),
+            query_pool: QueryPool::new(
+                limits.query_threads,
+                limits.query_wait,
+                // Half of the concurrent requests are reserved for cheap queries and /healthz.
+                (limits.in_flight / 2).max(1),
+            ),
+            following: ArcSwapOption::empty(),
+            index_error: Mutex::default(),
+            log: OnceLock::new(),
+            origins: OnceLock::new(),
+            admin_hosts: OnceLock::new(),
+            public_url: OnceLock::new(),
+            sign_in: OnceLock::new(),
+            is_draining: AtomicBool::new(false),
+        })))
+    }
+
+    /// Follows changes by other processes: reloads the index and the keys, and checks that the files of the
+    /// state still exist and that those of the index were not overwritten.
+    ///
+    /// Cost: two small reads and some calls of `stat` if nothing has changed; else that of [`Index::refresh`]. Blocks,
+    /// so do not call it on an async worker. [`maintain`](Self::maintain) does this four times a second.
+    pub fn follow(&self) {
+        self.follow_state();
+        self.follow_kept();
+        self.follow_index();
+    }
+
+    /// Reloads the keys, and checks the files of the state.
+    pub(super) fn follow_state(&self) {
+        self.follow_keys();
+        // Errors are logged there, and stop requests.
+        let _ = self.0.state.check_files();
+        self.0.writer.log_failures();
+    }
+
+    /// Notices overwritten files of the index, without reading any.
+    pub(super) fn look(&self) {
+        // An error is met again, and logged, where the index is followed.
+        let _ = self.0.corpus.index().map(Index::look);
+    }
+
+    /// Reloads the index, for as long as it takes to read its new files.
+    pub(super) fn follow_index(&self) {
+        let Some(refreshed) = self.0.corpus.index().map(Index::refresh) else {
+            return;
+        };
+        match refreshed {
+            Ok(Refreshed::Changed) => {
+                // Releases the previous snapshot now instead of with the next request.
+                let generation = self.0.corpus.view().generation;
+                tracing::info!(generation, "a new snapshot is served");
+            }
+            Ok(Refreshed::Replaced) => {
+                let generation = self.0.corpus.view().generation;
+                tracing::warn!(
+                    generation,
+                    "the directory holds another index, which is loaded whole and served"
+                );
+            }
+            Ok(Refreshed::Reloaded) => {
+                tracing::info!("files of the index have changed, were read again and are whole");
+            }
+            // Nothing has changed, or the error is logged below.
+            _ => {}
+        }
+        self.log_index_error(refreshed.err());
+    }
+
+    /// Logs why the index cannot be followed, once for each reason.
+    fn log_index_error(&self, error: Option<Error>) {
+        let error = error.map(|error| format!("{error:#}"));
+        let logged = self.0.index_error.lock();
+        let mut logged = logged.unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = &error
+            && Some(error) != logged.as_ref()
+        {
+            tracing::error!(%error, "the index cannot be followed");
+        }
+        *logged = error;
+    }
+
+    /// Reads how many bytes are kept, for the metrics, which must not wait for the state.
+    pub(super) fn follow_kept(&self) {
+        match self.0.state.kept_bytes() {
+            Ok(bytes) => self.0.metrics.set_kept(bytes, self.0.limits.kept_bytes),
+            Err(error) => tracing::error!(
+                error = format_args!("{error:#}"),
+                "the bytes that are kept cannot be read"
+            ),
+        }
+    }
+
+    pub(super) fn follow_keys(&self) {
+        if let Err(error) = self.0.keyring.follow(&self.0.state) {
+            tracing::error!(
+                error = format_args!("{error:#}"),
+                "the keys cannot be followed"
+            );
+        }
+    }
+
+    /// Adds the dropped lines of a log writer to the metrics. Only the first call has an effect.
+    pub fn report_log(&self, log: LogWriter) {
+        // A second writer is ignored, so that the metric never decreases.
+        let _ = self.0.log.set(log);
+    }
+
+    /// Lets web pages of these origins send requests and read the answers. By default, no page of another
+    /// origin can. Only the first call has an effect.
+    pub fn allow_origins(&self, origins: Vec<AllowedOrigin>) {
+        let _ = self.0.origins.set(AllowedOrigins::new(origins));
+    }
+
+    /// Lets [`serve_admin`](super::serve_admin) and [`serve_metrics`](super::serve_metrics) answer requests to
+    /// these host names, without ports. By default, they answer only to IP addresses and `localhost`, so that
+    /// no web page reads them under a name of its own. Only the first call has an effect.
+    pub fn allow_admin_hosts(&self, names: Vec<String>) {
+        let _ = self.0.admin_hosts.set(names);
+    }
+
+    /// Sets the URL under which clients find the service, without a final `/`, which the API reference then
+    /// names. By default, it names the address that was asked. Only the first call has an effect.
+    pub fn set_public_url(&self, url: impl Into<String>) {
+        let _ = self.0.public_url.set(url.into());
+    }
+
+    /// Sets the header with which clients of the host sign in, up to its secret, such as `Cookie: session=`. The
+    /// API reference then shows it in place of an API key. Only the first call has an effect.
+    pub fn set_sign_in(&self, header: impl Into<String>) {
+        let _ = self.0.sign_in.set(header.into());
+    }
+
+    /// The metrics in the text format of Prometheus.
+    pub fn metrics(&self) -> String {
+        let shared = &self.0;
+        shared
+            .metrics
+            .generation
+            .set(shared.corpus.view().generation);
+        shared
+            .metrics
+            .charge_queue
+            .set(i64::try_from(shared.writer.depth()).unwrap_or(i64::MAX));
+        shared
+            .metrics
+            .state_reads_waiting
+            .set(i64::try_from(shared.readers.waiting()).unwrap_or(i64::MAX));
+        shared
+            .metrics
+            .exports_under_way
+            .set(i64::try_from(shared.exports.count()).unwrap_or(i64::MAX));
+        let is_damaged = shared.corpus.is_damaged();
+        shared.metrics.index_damaged.set(is_damaged.into());
+        shared.metrics.unsent_bytes.set(shared.unsent.bytes());
+        if let Some(cluster) = shared.corpus.cluster() {
+            shared.metrics.of_cluster(&cluster);
+        }
+        for counter in Counter::ALL
+            .into_iter()
+            .filter(|counter| counter.is_billed())
+        {
+            let units = shared.writer.recorded(counter);
+            shared.metrics.charged(counter, units);
+        }
+        shared
+            .metrics
+            .charge_thread_failures
+            .inner()
+            .store(shared.writer.failures(), Ordering::Relaxed);
+        if let Some(log) = shared.log.get() {
+            let dropped = shared.metrics.log_lines_dropped.inner();
+            dropped.store(log.dropped_lines(), Ordering::Relaxed);
+        }
+        shared.metrics.text()
+    }
+
+    /// Refuses further charges and returns when all charges in progress are durable. Blocks.
+    pub fn close(&self) {
+        self.0.writer.close();
+        self.record_requests();
+    }
+
+    /// Records the numbers of requests since the last call. If they cannot be written, they are kept for the
+    /// next call. Blocks.
+    pub(super) fn record_requests(&self) {
+        let today = self.0.state.now().date();
+        let unrecorded = self.0.activity.take_unrecorded();
+        if unrecorded.is_empty() {
+            return;
+        }
+        if let Err(error) = self.0.state.record_requests(&unrecorded, today) {
+            tracing::warn!(
+                error = format_args!("{error:#}"),
+                "counts of requests are kept to be recorded later"
+            );
+            self.0.activity.keep(unrecorded);
+        }
+    }
+}
+
+impl std::fmt::Debug for Today {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Today::Clock => f.write_str("Clock"),
+            Today::Fixed(day) => f.debug_tuple("Fixed").field(day).finish(),
+            Today::Source(_) => f.write_str("Source"),
+        }
+    }
+}
+
+impl Today {
+    /// Today's date at an instant.
+    pub(super) fn at(&self, now: UtcDateTime) -> Date {
+        match self {
+            Today::Clock => now.date(),
+            Today::Fixed(day) => *day,
+            Today::Source(source) => source(),
+        }
+    }
+}
+
+impl Shared {
+    /// Today's date at an instant. Read once per request, so that all parts of an answer agree, even at
+    /// midnight.
+    pub(super) fn today_at(&self, now: UtcDateTime) -> Date {
+        self.today.at(now)
+    }
+
+    pub(super) fn today(&self) -> Date {
+        self.today_at(self.state.now())
+    }
+}

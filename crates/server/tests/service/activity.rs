@@ -1,0 +1,151 @@
+//! What the dashboard says of requests: today's figures, the last of each key, usage by day.
+
+use std::time::Duration;
+
+use signaldex_server::{Limits, NewKey};
+
+use crate::dashboard::{Dashboard, text};
+
+const SESSION: Duration = Duration::from_secs(60);
+
+fn shown(dashboard: &Dashboard, target: &str) -> String {
+    let session = dashboard.sign_in();
+    let answer = dashboard.visit(&session, target);
+    assert_eq!(answer.status, 200, "{target}");
+    text(&answer)
+}
+
+/// The value that a page shows under a name.
+fn fact(page: &str, name: &str) -> String {
+    let start = format!("<dt>{name}</dt><dd>");
+    let rest = page.split(&start).nth(1).expect(name);
+    rest.split('<').next().expect("a value").to_owned()
+}
+
+#[test]
+fn the_overview_counts_todays_requests_and_errors_by_key() {
+    let dashboard = Dashboard::start();
+    let page = shown(&dashboard, "/");
+    assert!(page.contains("Three steps to start"));
+    assert_eq!(fact(&page, "Median time"), "–");
+
+    let named = NewKey::named("shop <b>");
+    let (record, key) = dashboard.state().create_key(&named).expect("a key");
+    for target in ["?limit=3", "?limit=4", "?contry=x", "/18446744073709551616"] {
+        dashboard.ask(&format!("/api/v1/signals{target}"), key.as_str());
+    }
+    dashboard.ask("/api/v1/signals", "sdx_unknown");
+    dashboard.ask("/healthz", "");
+    let page = shown(&dashboard, "/");
+    assert!(!page.contains("Three steps to start"));
+    assert_eq!(fact(&page, "Requests today"), "5");
+    assert_eq!(fact(&page, "Refused today"), "3");
+    assert_eq!(fact(&page, "Failed today"), "0");
+    assert_eq!(fact(&page, "Health"), "ready");
+    assert!(fact(&page, "Median time").ends_with('s'));
+    assert_eq!(fact(&page, "Signals"), "7");
+    let row = format!(
+        "<a href=\"/requests?key={}\">shop &#60;b&#62;</a></th><td class=\"number\">4</td>\
+         <td class=\"number\">2</td><td class=\"number\">0</td>",
+        record.id
+    );
+    assert!(page.contains(&row), "{page}");
+    assert!(page.contains("no valid key"));
+}
+
+#[test]
+fn recent_requests_have_the_id_that_the_client_was_told() {
+    let dashboard = Dashboard::start();
+    let new = NewKey::named("shop");
+    let (record, key) = dashboard.state().create_key(&new).expect("a key");
+    let answer = dashboard.ask("/api/v1/signals?q=secretword&limit=3", key.as_str());
+    let id = answer.header("x-request-id").expect("an id").to_owned();
+    let refused = dashboard.ask("/api/v1/companies/nobody", key.as_str());
+    let refused = refused.header("x-request-id").expect("an id").to_owned();
+
+    let all = shown(&dashboard, "/requests");
+    let hint = record.hint.expect("a hint");
+    for expected in [id.as_str(), &refused, &hint, "not_found"] {
+        assert!(all.contains(expected), "{expected}");
+    }
+    assert!(!all.contains("secretword"), "no values of parameters");
+    let errors = shown(&dashboard, "/requests?outcome=errors");
+    assert!(errors.contains(&refused) && !errors.contains(&id));
+    let found = shown(&dashboard, &format!("/requests?find={id}"));
+    assert!(found.contains(&format!("<code>{id}</code>")) && !found.contains(&refused));
+    let of_key = shown(&dashboard, &format!("/requests?key={}", record.id));
+    assert!(of_key.contains(&id));
+}
+
+#[test]
+fn query_strings_are_shown_where_the_operator_wants_them() {
+    let limits = Limits {
+        show_parameters: true,
+        ..Limits::default()
+    };
+    let dashboard = Dashboard::with(SESSION, limits);
+    let (_, key) = dashboard
+        .state()
+        .create_key(&NewKey::named("shop"))
+        .expect("a key");
+    dashboard.ask("/api/v1/signals?q=secretword&limit=3", key.as_str());
+    assert!(shown(&dashboard, "/requests").contains("q=secretword"));
+}
+
+#[test]
+fn usage_by_day_agrees_with_usage_by_month() {
+    let dashboard = Dashboard::start();
+    let (record, key) = dashboard
+        .state()
+        .create_key(&NewKey::named("=shop"))
+        .expect("a key");
+    for target in ["signals?limit=3", "signals?limit=4", "signals?contry=x"] {
+        dashboard.ask(&format!("/api/v1/{target}"), key.as_str());
+    }
+    let session = dashboard.sign_in();
+    let download = |target: &str| {
+        let answer = dashboard.visit(&session, target);
+        let disposition = answer.header("content-disposition").expect("a name");
+        assert!(disposition.starts_with("attachment"), "{disposition}");
+        text(&answer)
+    };
+    let (by_month, by_day) = (download("/usage.csv"), download("/usage.csv?by=day"));
+    let line = format!(",{},\"'=shop\",7,0,0,0\r\n", record.id);
+    for csv in [&by_month, &by_day] {
+        assert!(csv.ends_with(&line), "{csv}");
+        assert_eq!(csv.lines().count(), 2);
+    }
+    assert!(by_month.starts_with("month,keyId,name,signals,activities,companies,freeAnswers\r\n"));
+    assert_eq!(download("/usage.csv?key=other").lines().count(), 1);
+    let requests = download("/requests.csv?by=day");
+    for line in [",search,200,2\r\n", ",search,400,1\r\n"] {
+        assert!(requests.contains(line), "{requests}");
+    }
+    let page = shown(&dashboard, &format!("/usage?by=day&key={}", record.id));
+    assert!(page.contains("Signals by day") && page.contains("<td class=\"number\">7</td>"));
+    let page = shown(&dashboard, "/usage");
+    assert!(page.contains("Requests by endpoint and status"));
+}
+
+#[test]
+fn a_quota_is_shown_for_its_key_and_refusals_are_counted() {
+    let dashboard = Dashboard::start();
+    let mut new = NewKey::named("shop");
+    new.quotas.signals = Some(5);
+    let (record, key) = dashboard.state().create_key(&new).expect("a key");
+    for _ in 0..3 {
+        dashboard.ask("/api/v1/signals?limit=5", key.as_str());
+    }
+    let page = shown(&dashboard, &format!("/usage?key={}", record.id));
+    assert!(page.contains("quota 5 a month"));
+    let month = page.split("Table of usage").nth(1).expect("a table");
+    let month = month.split("</tr>").nth(1).expect("this month");
+    assert!(month.contains("<td class=\"number\">5</td>"), "{month}");
+    assert!(
+        month.contains("class=\"bar-part\" width=\"100\""),
+        "{month}"
+    );
+    assert!(page.contains("Refused: 2 over a quota (402)"));
+    assert!(page.contains("<td class=\"number\">5</td><td class=\"number\">5</td>"));
+    assert!(!shown(&dashboard, "/usage").contains("a month"));
+}

@@ -1,0 +1,38 @@
+//! The service over real sockets: the specification rule by rule, hostile bytes, and what is charged.
+//!
+//! Every test starts a server of its own over the sample corpus and checks at its end that the
+//! state holds exactly what its answers said was charged.
+
+mod activity;
+mod admin_hosts;
+mod changes;
+mod charges;
+mod client;
+mod console;
+mod contract;
+mod cors;
+mod dashboard;
+mod errors;
+mod export;
+mod fixture;
+mod following;
+mod guide;
+mod histories;
+mod host;
+mod hostile;
+mod index_faults;
+mod kept;
+mod key_pages;
+mod large_pages;
+mod large_signals;
+mod mcp;
+mod metering;
+mod metrics;
+mod mistakes;
+mod named_export;
+mod openapi;
+mod overload;
+mod overwritten;
+mod reference;
+mod state_layouts;
+mod unsent;

@@ -1,0 +1,137 @@
+//! The description for programs: complete, served as it is kept.
+
+use serde_json::Value;
+use signaldex::query::{PARAMETERS, ParameterKind};
+
+use crate::errors::assert_golden;
+use crate::fixture::Fixture;
+use crate::reference::without_position;
+
+#[test]
+fn the_document_is_the_one_that_is_kept() {
+    let document =
+        serde_json::to_string_pretty(&signaldex_server::openapi_document()).expect("JSON");
+    assert_golden("openapi.json", &(document + "\n"));
+}
+
+#[test]
+fn the_document_is_served_and_has_every_parameter_with_an_example() {
+    let fixture = Fixture::start();
+    let document = fixture.send_as_is("GET", "/openapi.json", &[]).json();
+    assert_eq!(document, signaldex_server::openapi_document());
+    let parameters = document["paths"]["/api/v1/signals"]["get"]["parameters"]
+        .as_array()
+        .expect("a list")
+        .clone();
+    for known in &PARAMETERS {
+        let parameter = parameters
+            .iter()
+            .find(|parameter| parameter["name"] == known.name);
+        let parameter = parameter.unwrap_or_else(|| panic!("{} is described", known.name));
+        assert!(
+            !parameter["example"].is_null() && !parameter["schema"].is_null(),
+            "{}",
+            known.name
+        );
+    }
+}
+
+/// The operations of the document: path and GET.
+fn operations(document: &Value) -> Vec<(&str, &Value)> {
+    let paths = document["paths"].as_object().expect("paths").iter();
+    paths
+        .map(|(path, methods)| {
+            let methods = methods.as_object().expect("methods");
+            assert_eq!(methods.keys().collect::<Vec<_>>(), ["get"], "{path}");
+            (path.as_str(), &methods["get"])
+        })
+        .collect()
+}
+
+#[test]
+fn each_example_of_an_answer_is_what_the_service_answers() {
+    let fixture = Fixture::start();
+    let document = signaldex_server::openapi_document();
+    let mut compared = 0;
+    for (path, operation) in operations(&document) {
+        let contents = operation["responses"]["200"]["content"].as_object();
+        let content = contents.and_then(|contents| contents.values().next());
+        let content = content.expect("a form of the answer");
+        let Some(examples) = content["examples"].as_object() else {
+            assert_eq!(path, "/openapi.json");
+            continue;
+        };
+        for (name, example) in examples {
+            let summary = example["summary"].as_str().expect("a request");
+            let request = summary.strip_prefix("GET ").expect("a request");
+            let answer = fixture.get(request);
+            let (answer, shown) = (answer.json(), example["value"].clone());
+            assert_eq!(
+                without_position(answer),
+                without_position(shown),
+                "{path} {name}"
+            );
+            // An export does not say in advance what it charges.
+            fixture.note(u64::from(path == "/api/v1/export"));
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 9);
+}
+
+#[test]
+fn every_error_of_an_operation_has_an_example_of_its_status() {
+    let document = signaldex_server::openapi_document();
+    for (path, operation) in operations(&document) {
+        let responses = operation["responses"].as_object().expect("responses");
+        for status in responses.keys().filter(|status| status.as_str() >= "400") {
+            let component = &document["components"]["responses"][format!("Problem{status}")];
+            let content = &component["content"]["application/problem+json"];
+            let examples = content["examples"].as_object().expect("examples");
+            assert!(!examples.is_empty(), "{path} {status}");
+            for example in examples.values() {
+                assert_eq!(example["value"]["status"].to_string(), *status, "{path}");
+            }
+        }
+    }
+}
+
+#[test]
+fn lists_are_arrays_in_one_value_and_closed_values_have_names() {
+    let document = signaldex_server::openapi_document();
+    let parameters = &document["paths"]["/api/v1/signals"]["get"]["parameters"];
+    let schemas = document["components"]["schemas"]
+        .as_object()
+        .expect("schemas");
+    for (known, parameter) in PARAMETERS
+        .iter()
+        .zip(parameters.as_array().expect("a list"))
+    {
+        let (name, schema) = (known.name, &parameter["schema"]);
+        let is_list = matches!(
+            known.kind,
+            ParameterKind::List { .. }
+                | ParameterKind::AttributeList(_)
+                | ParameterKind::IdList(_)
+                | ParameterKind::ChoiceList { .. }
+        );
+        assert_eq!(schema["type"] == "array", is_list, "{name}");
+        if is_list {
+            assert_eq!(
+                (&parameter["style"], &parameter["explode"]),
+                (&"form".into(), &false.into()),
+                "{name}"
+            );
+            let items = parameter["example"].as_array().expect("items");
+            let items: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+            assert_eq!(items.join(","), known.example, "{name}");
+        }
+        if matches!(known.kind, ParameterKind::Choice(_)) {
+            let name = schema["$ref"]
+                .as_str()
+                .and_then(|path| path.rsplit('/').next());
+            let schema = &schemas[name.expect("a named schema")];
+            assert!(schema["enum"].is_array(), "{schema}");
+        }
+    }
+}
