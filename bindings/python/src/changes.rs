@@ -53,7 +53,7 @@ pub(crate) fn read_position(position: &Bound<'_, PyAny>) -> PyResult<Position> {
     Position::parse(&text).map_err(|error| errors::invalid_position(position.py(), error))
 }
 
-/// What has changed since a position, found as it is asked for. It ends after an error.
+/// The changes since a position, found lazily. It ends after an error.
 #[pyclass(name = "Changes", module = "signaldex", frozen)]
 pub(crate) struct PyChanges(pub(crate) Stream);
 

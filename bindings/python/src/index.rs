@@ -76,14 +76,14 @@ impl PyIndex {
         self.newest()
     }
 
-    /// The one writer. Raises ``IndexLocked`` while another one, in whatever process, is open.
+    /// Opens the writer. Raises ``IndexLocked`` while a writer is open in this or another process.
     fn writer(&self, py: Python<'_>) -> PyResult<PyWriter> {
         let writer = py.detach(|| self.0.writer());
         let writer = writer.map_err(|error| errors::of_library(py, &error))?;
         Ok(PyWriter(Shared::new(writer)))
     }
 
-    /// Follows what other processes committed. Raises ``CorruptIndex`` while a file of the index is another than it should be. Cost: a small read where nothing has changed.
+    /// Loads what other processes have committed. Raises ``CorruptIndex`` while a file of the index does not match the manifest. Cost: a small read if nothing has changed.
     fn refresh(&self, py: Python<'_>) -> PyResult<&'static str> {
         let refreshed = py.detach(|| self.0.refresh());
         match refreshed.map_err(|error| errors::of_library(py, &error))? {
@@ -95,7 +95,7 @@ impl PyIndex {
         }
     }
 
-    /// When the index last changed, where that is known.
+    /// When the index last changed, if known.
     #[getter]
     fn changed_at(&self) -> Option<UtcDateTime> {
         self.0
@@ -207,7 +207,7 @@ impl PyIndexBuilder {
         )
     }
 
-    /// Builds in a directory, which is created where it does not exist and may hold no index yet.
+    /// Builds in a directory, which is created if it does not exist and must not contain an index.
     #[staticmethod]
     #[pyo3(signature = (directory, *, compress_records = true, remember_deletions = None))]
     fn in_directory(

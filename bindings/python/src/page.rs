@@ -54,7 +54,7 @@ impl PyPage {
         self.page.next_cursor().map(ToString::to_string)
     }
 
-    /// Rows that were looked at one by one.
+    /// Rows that were checked individually.
     #[getter]
     fn rows_checked(&self) -> u64 {
         self.page.rows_checked()
@@ -66,7 +66,7 @@ impl PyPage {
         self.page.blocks_visited()
     }
 
-    /// Blocks that were passed over.
+    /// Blocks that were skipped.
     #[getter]
     fn blocks_skipped(&self) -> u64 {
         self.page.blocks_skipped()

@@ -90,7 +90,7 @@ impl PyQuery {
         build(py, self.0.clone().into_builder(), parameters)
     }
 
-    /// What a signal must be like.
+    /// The filter of the query.
     #[getter]
     fn filter(&self) -> PyFilter {
         PyFilter(self.0.filter().clone())
@@ -102,13 +102,13 @@ impl PyQuery {
         order_name(self.0.order())
     }
 
-    /// The most signals of a page.
+    /// The maximum number of signals per page.
     #[getter]
     fn limit(&self) -> usize {
         self.0.limit()
     }
 
-    /// The number of the page, where it is asked for by number.
+    /// The page number, if the query asks for a page by number.
     #[getter]
     fn page(&self) -> Option<u16> {
         match self.0.start() {
@@ -117,7 +117,7 @@ impl PyQuery {
         }
     }
 
-    /// Where the page begins, where it continues another.
+    /// The cursor at which the page starts, if it continues another page.
     #[getter]
     fn cursor(&self) -> Option<PyCursor> {
         match self.0.start() {
@@ -164,7 +164,7 @@ impl PyQuery {
     }
 }
 
-/// What a signal must be like to be found.
+/// A condition that signals must satisfy.
 #[pyclass(name = "Filter", module = "signaldex", frozen)]
 pub(crate) struct PyFilter(pub(crate) Filter);
 
@@ -379,7 +379,7 @@ fn wrong_type(given: &Bound<'_, PyAny>, wanted: &str) -> PyErr {
     }
 }
 
-/// What query strings can ask for.
+/// The parameters of query strings.
 #[pyfunction]
 pub(crate) fn parameters(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let described = PARAMETERS.iter().map(|known| {

@@ -14,7 +14,7 @@ use crate::snapshot::PySnapshot;
 use crate::stream::{Owner, Stream};
 use crate::{errors, records};
 
-/// Named filters, and an index over them: which of them match a signal is found without asking each.
+/// Named filters with an index over them, which finds those that match a signal without testing each.
 #[pyclass(name = "SavedSearches", module = "signaldex", frozen)]
 pub(crate) struct PySavedSearches(Mutex<Arc<SavedSearches>>);
 

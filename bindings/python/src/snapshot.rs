@@ -23,8 +23,8 @@ pub(crate) struct PySnapshot(pub(crate) Arc<Snapshot>);
 impl PySnapshot {
     /// The page of signals that a query asks for.
     ///
-    /// ``today`` is the UTC date; where the query has a cursor, the day of the walk's first page counts instead.
-    /// Cost: a few microseconds where matches are common.
+    /// ``today`` is the UTC date; if the query has a cursor, the day of the first page is used instead.
+    /// Cost: a few microseconds if matches are common.
     pub(crate) fn search(
         &self,
         py: Python<'_>,
@@ -55,7 +55,7 @@ impl PySnapshot {
         })
     }
 
-    /// Every match of a filter, found as it is asked for.
+    /// All matches of a filter, found lazily.
     #[pyo3(signature = (filter, today, order = "newest_first"))]
     pub(crate) fn matches(
         &self,
@@ -85,7 +85,7 @@ impl PySnapshot {
         with_filter(filter, |filter| ask(py, || self.0.count(filter, today)))
     }
 
-    /// The values of facets with their counts, each list lifted from its own filter; of all facets for ``None``.
+    /// The values of facets with their counts, each facet without its own filter; ``None`` means all facets.
     #[pyo3(signature = (filter, today, facets = None))]
     pub(crate) fn facets<'py>(
         &self,
@@ -140,7 +140,7 @@ impl PySnapshot {
 
     /// What has changed since a position, in the order of changes: by commit, then by id.
     ///
-    /// Raises ``PositionError`` where the index cannot tell: the position is of another index, ahead, of commits
+    /// Raises ``PositionError`` if the index cannot tell: the position is of another index, ahead, of commits
     /// that are not in the history of this one, or so old that deletions since are forgotten.
     pub(crate) fn changes(
         &self,
@@ -157,13 +157,13 @@ impl PySnapshot {
             .map_err(|error| errors::position(py, error))
     }
 
-    /// Where the snapshot stands in the order of the index's changes: after all that it holds.
+    /// The snapshot's position in the index's changes: after all changes that it contains.
     #[getter]
     fn position(&self) -> PyPosition {
         PyPosition(self.0.position())
     }
 
-    /// The signal of an id, with its company.
+    /// The signal with an id, with its company.
     pub(crate) fn signal<'py>(
         &self,
         py: Python<'py>,
@@ -174,7 +174,7 @@ impl PySnapshot {
         found.map(|found| records::found(py, &found)).transpose()
     }
 
-    /// The company of a slug, with what its live signals say.
+    /// The company with a slug, with a summary of its live signals.
     pub(crate) fn company<'py>(
         &self,
         py: Python<'py>,
@@ -187,13 +187,13 @@ impl PySnapshot {
             .transpose()
     }
 
-    /// Whether a signal of that id is live.
+    /// Whether a signal with that id is live.
     fn contains(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<bool> {
         let id = records::read_id(id)?;
         ask(py, || self.0.contains(id))
     }
 
-    /// Whether a company of that slug is live.
+    /// Whether a company with that slug is live.
     fn has_company(&self, py: Python<'_>, slug: &str) -> PyResult<bool> {
         ask(py, || self.0.has_company(slug))
     }
@@ -214,7 +214,7 @@ impl PySnapshot {
         self.0.signal_count()
     }
 
-    /// The number of live companies. Cost: a look-up a company where there is more than one segment.
+    /// The number of live companies. Cost: a look-up per company if there is more than one segment.
     fn company_count(&self, py: Python<'_>) -> PyResult<u64> {
         ask(py, || self.0.company_count())
     }

@@ -9,7 +9,7 @@ use time::Date;
 use crate::index::PyIndex;
 use crate::{errors, records};
 
-/// Made-up companies and signals of any number, the same for the same seed.
+/// Synthetic companies and signals in any number, the same for the same seed.
 #[pyclass(name = "Corpus", module = "signaldex", frozen)]
 pub(crate) struct PyCorpus(pub(crate) Corpus);
 

@@ -156,15 +156,15 @@ impl PyWriter {
         )
     }
 
-    /// Deletes a signal and says whether there was one.
+    /// Deletes a signal. Returns whether it existed.
     fn delete_signal(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<bool> {
         let id = records::read_id(id)?;
         self.0.try_with(py, |writer| writer.delete_signal(id))
     }
 
-    /// Deletes a company and says whether there was one.
+    /// Deletes a company. Returns whether it existed.
     ///
-    /// Raises ``InvalidRecord`` where it has signals, unless ``cascade`` deletes them with it.
+    /// Raises ``InvalidRecord`` if it has signals, unless ``cascade`` deletes them with it.
     #[pyo3(signature = (slug, *, cascade = false))]
     fn delete_company(&self, py: Python<'_>, slug: &str, cascade: bool) -> PyResult<bool> {
         let deletion = if cascade {
@@ -189,7 +189,7 @@ impl PyWriter {
 
     /// Makes all changes since the last commit durable and visible, as one.
     ///
-    /// Cost: a new segment and a handful of fsyncs, whatever it holds.
+    /// Cost: a new segment and a few fsyncs.
     fn commit<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let report = self.0.try_with(py, Writer::commit)?;
         let fields = (

@@ -17,7 +17,7 @@ use crate::{Failure, source};
 pub(crate) struct Changes {
     #[command(flatten)]
     question: Question,
-    /// The position that an earlier call printed as `next`; without it, only the current position is printed
+    /// The position printed as `next` by an earlier call; by default, only the current position is printed
     #[arg(long, value_name = "POSITION", value_parser = parse_position)]
     since: Option<Position>,
     /// Keep printing changes as they are committed, with a `next` line after each batch

@@ -21,7 +21,7 @@ pub(crate) struct Match {
     /// The saved searches, one per line: {"name":"…","query":"…"}
     #[arg(value_name = "FILE")]
     searches: PathBuf,
-    /// The position that an earlier call printed as `next`; without it, only the current position is printed
+    /// The position printed as `next` by an earlier call; by default, only the current position is printed
     #[arg(long, value_name = "POSITION", value_parser = parse_position)]
     since: Option<Position>,
     /// Keep printing matches as changes are committed, with a `next` line after each batch

@@ -50,8 +50,8 @@ fn hint_of_missing(directory: &Path) -> &'static str {
     if name.starts_with('@') || nearest_name(&name, [SAMPLE]).is_some() {
         "did you mean @sample?"
     } else {
-        "the directory of an index comes first, or @sample for the sample data; \
-         `signaldex build` makes an index"
+        "the first argument is the directory of an index, or @sample for the sample data; `signaldex build` creates \
+         an index"
     }
 }
 

@@ -9,7 +9,7 @@ use crate::Failure;
 use crate::build::Input;
 use crate::stderr::{companies, say, signals};
 
-/// Add, replace and delete records of an index, all of them or none
+/// Add, replace and delete records of an index in one atomic commit
 #[derive(Debug, clap::Args)]
 pub(crate) struct Update {
     /// The directory of the index
@@ -27,7 +27,7 @@ pub(crate) struct Update {
     /// Companies to delete, one slug a line
     #[arg(long, value_name = "FILE")]
     delete_companies: Option<PathBuf>,
-    /// Delete the signals of deleted companies as well, rather than refuse
+    /// Delete the signals of deleted companies, too, instead of failing
     #[arg(long, requires = "delete_companies")]
     with_signals: bool,
     #[command(flatten)]

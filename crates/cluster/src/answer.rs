@@ -293,11 +293,11 @@ impl Reader {
 }
 
 fn malformed() -> Error {
-    Error::corrupt("a node has answered something malformed")
+    Error::corrupt("a node returned a malformed answer")
 }
 
 fn unexpected() -> Error {
-    Error::corrupt("a node has answered another question")
+    Error::corrupt("a node answered a different question")
 }
 
 #[cfg(test)]

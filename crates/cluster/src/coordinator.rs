@@ -301,7 +301,7 @@ pub(super) fn page_rows(rows: Vec<Row>) -> signaldex::Result<Vec<(SignalId, Byte
     let row = |row: Row| {
         let id = SignalId::new(row.id);
         id.map(|id| (id, row.bytes))
-            .ok_or_else(|| Error::corrupt("a node has answered an id that is none"))
+            .ok_or_else(|| Error::corrupt("a node returned an invalid id"))
     };
     rows.into_iter().map(row).collect()
 }

@@ -268,7 +268,7 @@ impl Loader {
         Err(error.unwrap_or_else(|| {
             let held = snapshot.generation();
             Error::missing(format!(
-                "generation {generation} is not to be had; {held} is here"
+                "generation {generation} is not available; this node has {held}"
             ))
         }))
     }

@@ -73,7 +73,7 @@ impl Nodes {
             Answer::LoadedShards(held) => Ok(held),
             _ => Err(Failure::Refused(
                 Status::Failed,
-                "it has answered another question".to_owned(),
+                "it answered a different question".to_owned(),
             )),
         }
     }

@@ -125,7 +125,7 @@ fn count_shards(folder: &Path) -> Result<u32> {
     let is_there = |&shard: &u32| shard_folder(folder, shard).is_dir();
     match (0..).take_while(is_there).count() as u32 {
         0 => Err(Error::missing(
-            "there are no shards in this folder; `signaldex shard` makes them",
+            "there are no shards in this folder; `signaldex shard` creates them",
         )
         .at(folder)),
         shards => Ok(shards),

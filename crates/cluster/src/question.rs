@@ -21,7 +21,7 @@ use signaldex::query::{Facet, InvalidQuery, Order, Start};
 use signaldex::{Error, FacetQuery, Filter, Query, Result, SignalId};
 
 /// The version that this release writes and reads.
-const VERSION: u8 = 4;
+const VERSION: u8 = 1;
 
 /// Maximum bytes of a question: a query, up to five bytes per shard, and a little more.
 pub(super) const BYTES_MAX: usize = WRITTEN_BYTES_MAX + 5 * SHARDS_MAX as usize + 1024;
@@ -317,7 +317,7 @@ fn facets_of(indices: &[u8]) -> Result<Vec<Facet>> {
     }
     let facet = |&index: &u8| {
         let facet = Facet::ALL.get(usize::from(index)).copied();
-        facet.ok_or_else(|| Error::corrupt("the question names a facet that there is not"))
+        facet.ok_or_else(|| Error::corrupt("the question names an unknown facet"))
     };
     indices.iter().map(facet).collect()
 }

@@ -192,7 +192,7 @@ fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>> {
     PrivateKeyDer::from_pem_slice(&read(path)?).map_err(|error| {
         let reason = match error {
             rustls::pki_types::pem::Error::NoItemsFound => {
-                "it has no private key in PEM that is not encrypted".to_owned()
+                "it has no unencrypted private key in PEM".to_owned()
             }
             error => format!("it is damaged PEM: {error}"),
         };
@@ -223,7 +223,7 @@ pub(super) fn server_name(address: &str) -> Result<ServerName<'static>> {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     ServerName::try_from(host.to_owned()).map_err(|_| {
         let host = quoted(host);
-        Error::invalid(format!("nodes: {host} is not a host that TLS can name"))
+        Error::invalid(format!("nodes: {host} is not a valid TLS server name"))
     })
 }
 

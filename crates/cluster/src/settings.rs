@@ -71,7 +71,7 @@ impl ClusterSettings {
     /// [`Invalid`](signaldex::ErrorKind::Invalid) if it violates a rule.
     pub fn parse(text: &str) -> Result<ClusterSettings> {
         let settings: ClusterSettings = serde_json::from_str(text)
-            .map_err(|error| Error::invalid(format!("it describes no cluster: {error}")))?;
+            .map_err(|error| Error::invalid(format!("it does not describe a cluster: {error}")))?;
         settings.check()?;
         Ok(settings)
     }
@@ -85,7 +85,7 @@ impl ClusterSettings {
         }
         if !(1..=nodes).contains(&self.replicas) {
             return Err(Error::invalid(format!(
-                "replicas: {} is not allowed; 1 to {nodes} are, the number of nodes",
+                "replicas: {} is not allowed; use 1 to {nodes}, the number of nodes",
                 self.replicas
             )));
         }
@@ -94,7 +94,7 @@ impl ClusterSettings {
             let is_name = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
             if node.name.is_empty() || node.name.len() > 64 || !node.name.chars().all(is_name) {
                 return Err(Error::invalid(format!(
-                    "nodes: the name {} is not allowed; 1 to 64 letters, digits, -, _ and . are",
+                    "nodes: the name {} is not allowed; use 1 to 64 letters, digits, -, _ and .",
                     quoted(&node.name)
                 )));
             }
@@ -102,7 +102,7 @@ impl ClusterSettings {
             if !names.insert(&node.name) {
                 let name = quoted(&node.name);
                 return Err(Error::invalid(format!(
-                    "nodes: the name {name} stands twice"
+                    "nodes: the name {name} occurs twice"
                 )));
             }
         }
@@ -118,7 +118,7 @@ impl ClusterSettings {
         index.ok_or_else(|| {
             let names: Vec<&str> = self.nodes.iter().map(|node| node.name.as_str()).collect();
             Error::invalid(format!(
-                "node: {} is not of this cluster; allowed are {}",
+                "node: {} is not in this cluster; allowed are {}",
                 quoted(name),
                 names.join(", ")
             ))

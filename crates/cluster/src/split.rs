@@ -27,7 +27,7 @@ impl Splitter {
     pub fn new(folder: &Path, shards: u32) -> Result<Splitter> {
         if !(1..=SHARDS_MAX).contains(&shards) {
             return Err(Error::invalid(format!(
-                "shards: {shards} is not allowed; 1 to {SHARDS_MAX} are"
+                "shards: {shards} is not allowed; use 1 to {SHARDS_MAX}"
             )));
         }
         std::fs::create_dir_all(folder)
@@ -64,7 +64,7 @@ impl Sink for Splitter {
         let added = builder.add_signal(signal)?;
         match self.shards.insert(signal.id, shard) {
             Some(earlier) if earlier != shard => Err(Error::invalid(format!(
-                "id: {} stands twice, under companies of different shards; each signal has one \
+                "id: {} occurs twice, under companies of different shards; each signal has one \
                  company",
                 signal.id
             ))),

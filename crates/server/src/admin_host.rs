@@ -29,7 +29,7 @@ async fn check(State(service): State<Service>, request: Request, next: Next) -> 
         return next.run(request).await;
     };
     let text = format!(
-        "The host {} is not one of this address: ask by IP address or as localhost, or name it with \
+        "The host {} is not allowed at this address: use the IP address or localhost, or allow the host with \
          --admin-host.\n",
         quoted(&String::from_utf8_lossy(host.as_bytes()))
     );

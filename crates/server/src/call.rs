@@ -20,10 +20,9 @@ use super::service::Shared;
 use super::state::Arrival;
 use signaldex::json::Rendering;
 
-const NO_KEY: &str =
-    "Send a whole key, which begins with sdx_, in one header: Authorization: Bearer <API_KEY>.";
+const NO_KEY: &str = "Send the complete key, which begins with sdx_, in a single header: Authorization: Bearer <API_KEY>.";
 
-const UNKNOWN_KEY: &str = "The key is not known here; ask the operator for one of this service.";
+const UNKNOWN_KEY: &str = "The key is unknown to this service; ask the operator for a valid one.";
 
 /// The sender of a request, as far as it is known, for headers, the log and the dashboard.
 #[derive(Debug, Default)]
@@ -89,7 +88,7 @@ impl<'a> Call<'a> {
         if let Some(seconds) = standing.retry_after_seconds {
             let problem = Problem::new(
                 Code::RateLimited,
-                "The key has sent too many requests; wait as long as Retry-After says.",
+                "The key has sent too many requests; wait for the time in Retry-After.",
             );
             return Err(problem.retry_after(seconds));
         }

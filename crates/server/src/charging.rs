@@ -180,12 +180,12 @@ pub(super) fn until_end(month: Month) -> String {
 /// The problem if nothing more can be kept under idempotency keys.
 pub(super) fn no_room(full: KeptFull) -> Problem {
     let problem = if full.is_of_all {
-        let detail = "What the service keeps for repeated requests takes all the space that it may; \
-                      send the request again later, or without an Idempotency-Key.";
+        let detail = "The service's storage for repeated requests is full; send the request again later, or without \
+                      an Idempotency-Key.";
         Problem::overloaded(detail)
     } else {
-        let detail = "What is kept for 24 hours under this key's Idempotency-Keys takes all the space \
-                      that it may; send the request again later, or without an Idempotency-Key.";
+        let detail = "The storage for this key's Idempotency-Keys of the last 24 hours is full; send the request \
+                      again later, or without an Idempotency-Key.";
         Problem::new(Code::RateLimited, detail)
     };
     problem.retry_after(full.retry_after_seconds)
@@ -193,7 +193,7 @@ pub(super) fn no_room(full: KeptFull) -> Problem {
 
 /// The problem while another request with the same idempotency key is in progress.
 pub(super) fn in_progress() -> Problem {
-    let detail = "A request with this Idempotency-Key is under way; try again.";
+    let detail = "A request with this Idempotency-Key is still in progress; try again.";
     Problem::new(Code::RequestInProgress, detail).retry_after(1)
 }
 

@@ -69,12 +69,12 @@ async fn find_company(call: &Call<'_>, slug: &str) -> Result<Record, Problem> {
 }
 
 pub(super) fn no_signal() -> Problem {
-    let detail = "There is no signal with this id; search lists the ids.";
+    let detail = "There is no signal with this id; search returns valid ids.";
     Problem::new(Code::NotFound, detail)
 }
 
 pub(super) fn no_company() -> Problem {
-    let detail = "There is no company with this slug; the companySlug of a signal is one.";
+    let detail = "There is no company with this slug; use the companySlug of a signal.";
     Problem::new(Code::NotFound, detail)
 }
 

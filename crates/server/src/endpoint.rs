@@ -213,8 +213,8 @@ pub(super) static ENDPOINTS: [Description; 13] = [
         operation: "getChanges",
         summary: "Get changes",
         description: "Returns what has changed since a position, in the order of commits: signals that \
-                      changed and match all filters (`upsert`), and ids of signals that were deleted or match \
-                      no longer (`remove`). Begin empty at `since=start`, apply the changes in order, and \
+                      changed and match all filters (`upsert`), and ids of signals that were deleted or no longer \
+                      match (`remove`). Begin empty at `since=start`, apply the changes in order, and \
                       continue from the `next` of each answer: the copy then holds the signals that match. \
                       Without `since`, only the present position is returned. A cluster answers 501.",
         cost: "One `signals` unit for each `upsert`. Removals and empty answers are free.",
@@ -261,7 +261,7 @@ pub(super) static ENDPOINTS: [Description; 13] = [
                       `after` set to the id of the last whole line, and the same `Idempotency-Key`. A cluster \
                       answers 501.",
         cost: "One `signals` unit for each signal; under one `Idempotency-Key`, each is charged once within 24 \
-               hours. `countOnly=true` on a search says the price first.",
+               hours. A search with `countOnly=true` returns the price in advance.",
         limits: &[
             "An export that would take more units than the key has left gets status 402 before its first byte.",
             "A key has up to four exports at once; a further one gets status 429.",

@@ -49,8 +49,8 @@ const PRICED_AT_ONCE: usize = 1 << 16;
 /// How long an export pauses before it retries when too many expensive queries, or bytes of answers, are waiting.
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
 
-const NEEDS_HTTP_1_1: &str = "An export needs HTTP/1.1, which tells a download that breaks off from a \
-     whole one; a proxy before this service may have to be told (nginx: proxy_http_version 1.1).";
+const NEEDS_HTTP_1_1: &str = "Exports need HTTP/1.1, which lets clients tell an interrupted download from a complete \
+     one. A proxy in front of this service may need a setting for it (nginx: proxy_http_version 1.1).";
 
 /// A running export.
 struct Export {
@@ -183,7 +183,7 @@ async fn check_quota(
         return Err(charging::exhausted(Counter::Signals, call.month));
     }
     let detail = format!(
-        "The export has more signals than the {left} that the key's quota leaves {}; narrow the filters, \
+        "The export has more signals than the {left} that remain in the key's quota {}; narrow the filters, \
          set maxItems={left}, or ask the operator for more.",
         charging::until_end(call.month)
     );

@@ -190,7 +190,7 @@ impl Metrics {
         );
         registry.register(
             "rows_checked",
-            "Rows looked at one by one",
+            "Rows checked individually",
             self.rows_checked.clone(),
         );
         registry.register(
@@ -273,7 +273,7 @@ impl Metrics {
         );
         registry.register(
             "follow_reported_timestamp_seconds",
-            "When the store was last looked at, in seconds since 1970",
+            "When the store was last checked, in seconds since 1970",
             self.follow_reported.clone(),
         );
         registry.register(

@@ -81,7 +81,7 @@ pub(super) const AFTER: OwnParameter = OwnParameter {
     name: EXPORT_NAMES[0],
     location: Location::Query,
     values: Values::Described("A signal id", id_schema),
-    meaning: "Starts after this signal, which need not match anymore.",
+    meaning: "Starts after this signal, even if it no longer matches.",
     example: "7471864829972502442",
 };
 
@@ -121,7 +121,7 @@ pub(super) const REPEATED_KEY: OwnParameter = OwnParameter {
 
 /// The idempotency key of an export.
 pub(super) const EXPORT_KEY: OwnParameter = OwnParameter {
-    meaning: "Names an export with these filters: what was charged under it is not charged again within 24 hours, whatever `after`, `maxItems` and `format` say.",
+    meaning: "Names an export with these filters: signals charged under this name are not charged again within 24 hours, for any `after`, `maxItems` and `format`.",
     ..REPEATED_KEY
 };
 

@@ -183,8 +183,8 @@ impl Problem {
 
     pub(crate) fn of_errors(errors: Vec<ParameterError>) -> Problem {
         let detail = match errors.len() {
-            1 => "One parameter is invalid; fix what errors names.".to_owned(),
-            count => format!("The request has {count} errors; fix what errors lists."),
+            1 => "One parameter is invalid; errors describes it.".to_owned(),
+            count => format!("The request has {count} errors; errors lists them."),
         };
         Problem {
             errors,
@@ -260,7 +260,7 @@ impl From<Unanswered> for Problem {
             Unanswered::Unavailable(detail) => Problem::overloaded(&detail),
             Unanswered::Unsupported => Problem::new(
                 Code::NotImplemented,
-                "A cluster has neither changes nor exports; ask a service with the whole index.",
+                "A cluster supports neither changes nor exports; use a service that has the whole index.",
             ),
         }
     }

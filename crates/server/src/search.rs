@@ -150,8 +150,8 @@ pub(super) fn without_gap(
 /// The error of a numbered page of which only some signals fit: the next number would skip the others.
 pub(super) fn too_large(fitting: usize) -> ParameterError {
     let message = format!(
-        "limit has to be at most {fitting} for this page, which would have more than {} MiB; without page, such a \
-         page ends early and its cursor goes on",
+        "limit has to be at most {fitting} for this page, which would exceed {} MiB; without page, such a page ends \
+         early and continues with its cursor",
         PAGE_BYTES_MAX >> 20,
     );
     ParameterError::new(Parameter::Limit.name(), ErrorCode::InvalidValue, message)

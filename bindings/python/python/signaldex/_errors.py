@@ -6,13 +6,13 @@ from ._records import ParameterError
 
 
 class SignaldexError(Exception):
-    """The base of everything that this package raises on its own account.
+    """The base of all exceptions of this package.
 
     Arguments of a wrong type are a ``TypeError``, as everywhere in Python.
     """
 
     path: str | None = None
-    """The file the error is about, where there is one."""
+    """The file that the error is about, if any."""
 
 
 class InvalidQuery(SignaldexError, ValueError):
@@ -29,10 +29,10 @@ class InvalidQuery(SignaldexError, ValueError):
 
 
 class InvalidRecord(SignaldexError, ValueError):
-    """A record or an argument breaks a rule; nothing was changed."""
+    """A record or an argument is invalid; nothing was changed."""
 
     field: str | None = None
-    """The field that is wrong, where a line of JSON was read."""
+    """The invalid field, if a line of JSON was read."""
 
 
 class UnknownCompany(InvalidRecord):
@@ -72,7 +72,7 @@ class IndexMissing(SignaldexError, FileNotFoundError):
 
 
 class ForeignFile(SignaldexError):
-    """The file is not one of signaldex."""
+    """The file was not written by signaldex."""
 
 
 class NewerFormat(SignaldexError):
@@ -96,7 +96,7 @@ class WriterPoisoned(SignaldexError):
 
 
 class IndexIoError(SignaldexError, OSError):
-    """The operating system refused to read or write. ``errno`` says why, where it is known."""
+    """The operating system refused to read or write. ``errno`` says why, if known."""
 
 
 class Closed(SignaldexError, ValueError):

@@ -28,7 +28,7 @@ from ._records import (
 )
 
 class _Table(Protocol):
-    """Whatever offers Arrow's C stream: tables of pyarrow, polars, pandas and DuckDB."""
+    """Any object with an Arrow C stream, such as tables of pyarrow, polars, pandas and DuckDB."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
@@ -104,12 +104,12 @@ class Index:
     def snapshot(self) -> Snapshot:
         """The current state. Cost: one atomic load."""
     def writer(self) -> Writer:
-        """The one writer. Raises ``IndexLocked`` while another one, in whatever process, is open."""
+        """Opens the writer. Raises ``IndexLocked`` while a writer is open in this or another process."""
     def refresh(self) -> Literal["unchanged", "changed", "replaced", "reloaded"]:
-        """Follows what other processes committed. Raises ``CorruptIndex`` while a file of the index is another than it should be. Cost: a small read where nothing has changed."""
+        """Loads what other processes have committed. Raises ``CorruptIndex`` while a file of the index does not match the manifest. Cost: a small read if nothing has changed."""
     @property
     def changed_at(self) -> datetime | None:
-        """When the index last changed, where that is known."""
+        """When the index last changed, if known."""
     @property
     def position(self) -> Position:
         """As ``Snapshot.position``, of the newest snapshot."""
@@ -143,7 +143,7 @@ class IndexBuilder:
     def in_directory(
         directory: _Path, *, compress_records: bool = True, remember_deletions: int | None = None
     ) -> IndexBuilder:
-        """Builds in a directory, which is created where it does not exist and may hold no index yet."""
+        """Builds in a directory, which is created if it does not exist and must not contain an index."""
     def add_company(self, company: Company) -> Literal["new", "replaced"]:
         """Adds a company; a later one with the same slug replaces it."""
     def add_signal(self, signal: Signal) -> Literal["new", "replaced"]:
@@ -190,11 +190,11 @@ class Writer:
     ) -> LoadReport:
         """As ``IndexBuilder.load``."""
     def delete_signal(self, id: int) -> bool:
-        """Deletes a signal and says whether there was one."""
+        """Deletes a signal. Returns whether it existed."""
     def delete_company(self, slug: str, *, cascade: bool = False) -> bool:
-        """Deletes a company and says whether there was one.
+        """Deletes a company. Returns whether it existed.
 
-        Raises ``InvalidRecord`` where it has signals, unless ``cascade`` deletes them with it.
+        Raises ``InvalidRecord`` if it has signals, unless ``cascade`` deletes them with it.
         """
     def has_signal(self, id: int) -> bool:
         """Whether a signal with that id exists, pending changes included."""
@@ -203,7 +203,7 @@ class Writer:
     def commit(self) -> CommitReport:
         """Makes all changes since the last commit durable and visible, as one.
 
-        Cost: a new segment and a handful of fsyncs, whatever it holds.
+        Cost: a new segment and a few fsyncs.
         """
     def compact(self) -> None:
         """Merges all segments into one without deleted rows. Cost: that of building the index anew."""
@@ -221,21 +221,21 @@ class Snapshot:
     def search(self, query: _Query, today: date) -> Page:
         """The page of signals that a query asks for.
 
-        ``today`` is the UTC date; where the query has a cursor, the day of the walk's first page counts instead.
-        Cost: a few microseconds where matches are common.
+        ``today`` is the UTC date; if the query has a cursor, the day of the first page is used instead.
+        Cost: a few microseconds if matches are common.
         """
     def records(self, page: Page) -> list[Item]:
         """The records of a page's signals, in its order. ``Page.records`` needs no snapshot."""
     def pages(self, query: _Query, today: date) -> Iterator[Page]:
         """The pages of a query, from the one that it asks for to the last."""
     def matches(self, filter: _Filter, today: date, order: Order = "newest_first") -> Matches:
-        """Every match of a filter, found as it is asked for."""
+        """All matches of a filter, found lazily."""
     def count(self, filter: _Filter, today: date) -> int:
         """The exact number of matches. Cost: some hundred nanoseconds for each block of 65,536 signals."""
     def facets(
         self, filter: _Filter, today: date, facets: Sequence[Facet] | None = None
     ) -> dict[Facet, list[FacetCount]]:
-        """The values of facets with their counts, each list lifted from its own filter; of all facets for ``None``."""
+        """The values of facets with their counts, each facet without its own filter; ``None`` means all facets."""
     def explain(self, query: _Query, today: date) -> Explanation:
         """How a query is answered. Cost: several times that of ``count``."""
     def unknown_values(self, filter: _Filter) -> list[UnknownValue]:
@@ -243,20 +243,20 @@ class Snapshot:
     def changes(self, filter: _Filter, today: date, since: Position | str) -> Changes:
         """What has changed since a position, in the order of changes: by commit, then by id.
 
-        Raises ``PositionError`` where the index cannot tell: the position is of another index, ahead, of commits
+        Raises ``PositionError`` if the index cannot tell: the position is of another index, ahead, of commits
         that are not in the history of this one, or so old that deletions since are forgotten.
         """
     @property
     def position(self) -> Position:
-        """Where the snapshot stands in the order of the index's changes: after all that it holds."""
+        """The snapshot's position in the index's changes: after all changes that it contains."""
     def signal(self, id: int) -> Found | None:
-        """The signal of an id, with its company."""
+        """The signal with an id, with its company."""
     def company(self, slug: str) -> CompanyProfile | None:
-        """The company of a slug, with what its live signals say."""
+        """The company with a slug, with a summary of its live signals."""
     def contains(self, id: int) -> bool:
-        """Whether a signal of that id is live."""
+        """Whether a signal with that id is live."""
     def has_company(self, slug: str) -> bool:
-        """Whether a company of that slug is live."""
+        """Whether a company with that slug is live."""
     def scan(self) -> Iterator[Found]:
         """Every live signal, in no particular order. Cost: reads every record."""
     def scan_companies(self) -> Iterator[Company]:
@@ -265,7 +265,7 @@ class Snapshot:
     def signal_count(self) -> int:
         """The number of live signals."""
     def company_count(self) -> int:
-        """The number of live companies. Cost: a look-up a company where there is more than one segment."""
+        """The number of live companies. Cost: a look-up per company if there is more than one segment."""
     @property
     def generation(self) -> int:
         """The number of the commit that made the snapshot; later ones have greater numbers."""
@@ -293,13 +293,13 @@ class Page:
         """What ``Query(cursor=...)`` takes for the next page; ``None`` on the last."""
     @property
     def rows_checked(self) -> int:
-        """Rows that were looked at one by one."""
+        """Rows that were checked individually."""
     @property
     def blocks_visited(self) -> int:
         """Blocks whose candidates were formed."""
     @property
     def blocks_skipped(self) -> int:
-        """Blocks that were passed over."""
+        """Blocks that were skipped."""
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[int]: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -322,7 +322,7 @@ class Matches:
 
 @final
 class ArrowStream:
-    """Matches that are to be read as Arrow: ``polars.DataFrame(stream)``, ``pyarrow.table(stream)``."""
+    """Matches as an Arrow stream: ``polars.DataFrame(stream)``, ``pyarrow.table(stream)``."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """A stream of record batches through Arrow's C data interface, from the first match on."""
@@ -336,7 +336,7 @@ class RecordIterator:
 
 @final
 class Changes:
-    """What has changed since a position, found as it is asked for. It ends after an error."""
+    """The changes since a position, found lazily. It ends after an error."""
 
     @property
     def position(self) -> Position:
@@ -375,19 +375,19 @@ class Query:
         """The same query with some parameters replaced."""
     @property
     def filter(self) -> Filter:
-        """What a signal must be like."""
+        """The filter of the query."""
     @property
     def order(self) -> Order:
         """The order of the result."""
     @property
     def limit(self) -> int:
-        """The most signals of a page."""
+        """The maximum number of signals per page."""
     @property
     def page(self) -> int | None:
-        """The number of the page, where it is asked for by number."""
+        """The page number, if the query asks for a page by number."""
     @property
     def cursor(self) -> Cursor | None:
-        """Where the page begins, where it continues another."""
+        """The cursor at which the page starts, if it continues another page."""
     @property
     def count_only(self) -> bool:
         """Whether only the number of matches is wanted."""
@@ -399,7 +399,7 @@ class Query:
 
 @final
 class Filter:
-    """What a signal must be like to be found."""
+    """A condition that signals must satisfy."""
 
     def __new__(cls, **parameters: Unpack[_FilterParameters]) -> Filter: ...
     @staticmethod
@@ -462,7 +462,7 @@ class Position:
 
 @final
 class SavedSearches:
-    """Named filters, and an index over them: which of them match a signal is found without asking each."""
+    """Named filters with an index over them, which finds those that match a signal without testing each."""
 
     def __new__(cls) -> SavedSearches: ...
     @staticmethod
@@ -488,7 +488,7 @@ class SavedSearches:
 
 @final
 class Corpus:
-    """Made-up companies and signals of any number, the same for the same seed."""
+    """Synthetic companies and signals in any number, the same for the same seed."""
 
     def __new__(cls, signals: int, seed: int = 1) -> Corpus: ...
     @property
@@ -514,7 +514,7 @@ def sample_index() -> Index:
     """The index of the sample corpus, in memory. Cost: some 20 milliseconds."""
 
 def parameters() -> list[Parameter]:
-    """What query strings can ask for."""
+    """The parameters of query strings."""
 
 def terms(text: str) -> list[str]:
     """The terms of a text, in order: as titles and filters are analysed."""

@@ -57,7 +57,7 @@ class Signal:
     title: str
     """What text filters search in."""
     slug: str = ""
-    """A readable name for links, not unique; the id where it is not given."""
+    """A readable name for links, not unique; the id if none is given."""
     evidence: str | None = None
     category: str | None = None
     date: _date | None = None
@@ -162,7 +162,7 @@ class ParameterError:
     """One thing that is wrong with a query."""
 
     parameter: str
-    """The parameter, as it was given; empty where the error is of the query string as a whole."""
+    """The parameter, as it was given; empty if the error concerns the query string as a whole."""
     code: str
     """The kind of error, such as ``invalid_value``."""
     message: str
@@ -179,7 +179,7 @@ class UnknownValue:
 
 @dataclass(frozen=True, slots=True)
 class CommitReport:
-    """What a commit did."""
+    """A summary of a commit."""
 
     generation: int
     signals_written: int
@@ -210,7 +210,7 @@ class UnknownField:
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:
-    """What came of files of records."""
+    """The result of loading files of records."""
 
     companies: int
     signals: int
@@ -241,7 +241,7 @@ class IndexStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """How many rows a step was thought to leave."""
+    """The estimated number of rows that a step leaves."""
 
     min: int
     expected: int
@@ -316,4 +316,4 @@ class Parameter:
     description: str
     example: str
     is_filter: bool
-    """Whether it says what a signal must be like, rather than which page of them is wanted."""
+    """Whether it filters signals, rather than selecting a page of them."""

@@ -23,7 +23,7 @@ const BATCH_BYTES_MAX: usize = 1 << 28;
 
 pub(super) const CAPSULE_NAME: &std::ffi::CStr = c"arrow_array_stream";
 
-/// Matches that are to be read as Arrow: ``polars.DataFrame(stream)``, ``pyarrow.table(stream)``.
+/// Matches as an Arrow stream: ``polars.DataFrame(stream)``, ``pyarrow.table(stream)``.
 #[pyclass(name = "ArrowStream", module = "signaldex", frozen)]
 pub(crate) struct PyArrowStream {
     wanted: Wanted,

@@ -32,16 +32,16 @@ pub(crate) struct Shard {
 /// Publish the shards of a folder as one generation for the nodes of a cluster to follow
 #[derive(Debug, clap::Args)]
 pub(crate) struct PublishShards {
-    /// The folder that `signaldex shard` has made
+    /// The folder that `signaldex shard` has created
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Where to, as for `publish`; the cluster's file names the same
+    /// The store, as for `publish`; the cluster's file names the same one
     #[arg(value_name = "STORE-URL")]
     store: String,
     /// Publish as this generation instead of the next
     #[arg(long, value_name = "N")]
     generation: Option<u64>,
-    /// Send every object anew, also those that the store has: the remedy where one is damaged
+    /// Upload every object again, even those that the store has, to replace damaged ones
     #[arg(long)]
     repair: bool,
 }

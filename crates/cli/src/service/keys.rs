@@ -29,10 +29,10 @@ pub(crate) struct Create {
     /// A name for people, of 1 to 180 characters
     #[arg(long, default_value = "unnamed")]
     name: String,
-    /// What the key may be used for, of signals:read and companies:read
+    /// The scopes of the key: signals:read, companies:read
     #[arg(long, default_value = "signals:read,companies:read", value_parser = parse_scopes)]
     scopes: Scopes,
-    /// The first day (UTC) on which the key is refused
+    /// The first day (UTC) on which the key is no longer valid
     #[arg(long, value_name = "DATE", value_parser = source::parse_date)]
     expires: Option<Date>,
     /// Sustained requests per second
@@ -75,13 +75,13 @@ pub(crate) struct Edit {
     /// A name for people, of 1 to 180 characters
     #[arg(long)]
     name: Option<String>,
-    /// What the key may be used for, of signals:read and companies:read
+    /// The scopes of the key: signals:read, companies:read
     #[arg(long, value_parser = parse_scopes)]
     scopes: Option<Scopes>,
-    /// The first day (UTC) on which the key is refused, or never
+    /// The first day (UTC) on which the key is no longer valid, or never
     #[arg(long, value_name = "DATE", value_parser = parse_expiry)]
     expires: Option<Setting<Date>>,
-    /// Requests a second in the long run
+    /// Sustained requests per second
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rate: Option<u32>,
     /// Requests at once
@@ -298,7 +298,7 @@ fn parse_expiry(text: &str) -> Result<Setting<Date>, String> {
 impl Revoke {
     fn run(self) -> Result<(), Failure> {
         if !self.state.open_existing()?.revoke_key(&self.id)? {
-            return Err("there is no key of that id that could be revoked".into());
+            return Err("there is no active key with that id".into());
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use signaldex::replicate::{PruneOptions, Pruned, PrunedKind, Store, prune};
 use crate::Failure;
 use crate::stderr::{counted, say};
 
-/// Remove old generations and what only they need from a store of `publish` or `publish-shards`
+/// Remove old generations, and objects that only they use, from a store of `publish` or `publish-shards`
 ///
 /// Lists what it would remove; with --delete it removes that. Generations that were the newest
 /// within --older-than stay, regardless of --keep.
@@ -38,7 +38,7 @@ impl Prune {
             remove: self.delete,
         };
         if self.delete && !options.allows_publishers() {
-            say("below 13h, a prune is not safe beside `publish`");
+            say("below 13h, a prune is not safe while `publish` runs");
         }
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

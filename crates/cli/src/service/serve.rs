@@ -97,7 +97,7 @@ struct AdminOptions {
         env = "SIGNALDEX_ADMIN_ADDR"
     )]
     admin_addr: SocketAddr,
-    /// A host name under which that address may be asked, beside localhost and IP addresses; repeatable
+    /// A host name allowed at that address besides localhost and IP addresses; repeatable
     #[arg(
         long,
         value_name = "NAME",
@@ -140,11 +140,11 @@ struct Bounds {
     /// Seconds to wait for a request's headers, and so for an idle connection
     #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = parse_seconds, env = "SIGNALDEX_HEADER_TIMEOUT")]
     header_timeout: Duration,
-    /// Maximum bytes of answers that are not sent yet; further answers are 503
+    /// Maximum bytes of unsent answers; above it, requests get 503
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().unsent_bytes, env = "SIGNALDEX_MAX_UNSENT_BYTES")]
     max_unsent_bytes: u64,
-    /// Bytes a second, over 30 seconds, below which a client that reads an answer loses its connection; 0 for
-    /// no such limit
+    /// Minimum bytes per second, over 30 seconds, at which a client must read an answer to keep its connection; 0
+    /// for no limit
     #[arg(long, value_name = "BYTES", default_value_t = ServerLimits::default().min_send_rate, env = "SIGNALDEX_MIN_SEND_RATE")]
     min_send_rate: u64,
     /// Seconds that a request may take
@@ -390,7 +390,7 @@ fn start_logs(level: LevelFilter, is_json: bool, log: LogWriter) {
 /// Prints a line that uses the trial key.
 fn show_trial(key: &ApiKey, address: SocketAddr) {
     let text = format!(
-        "The sample corpus is served, with its own today, {}. Try:\n\n\
+        "Serving the sample corpus, with {} as today. Try:\n\n\
          curl -s -H 'Authorization: Bearer {}' 'http://{address}/api/v1/signals?q=raises&limit=3'\n\n\
          The key ends with this process; http://{address}/docs describes the rest.\n\n",
         sample::AS_OF,
@@ -405,8 +405,8 @@ fn show_dashboard(address: SocketAddr, token: Option<AdminToken>, state: &StateF
     let token = match token {
         Some(token) => format!("Admin token, shown this once:\n\n{}\n", token.as_str()),
         None => format!(
-            "Admin token: that of the first start; `signaldex admin-token --state {state}` \
-             makes a new one."
+            "Admin token: unchanged since the first start; `signaldex admin-token --state {state}` creates a new \
+             one."
         ),
     };
     let text = format!("Dashboard and search page: http://{address}/\n{token}\n");

@@ -79,7 +79,7 @@ fn a_killed_node_with_a_replica_costs_no_answer() {
 
 #[test]
 fn a_stopped_node_with_a_replica_costs_no_answer() {
-    let (_rig, whole, mut cluster) = lose_a_replica("STOP");
+    let (_fixture, whole, mut cluster) = lose_a_replica("STOP");
     cluster.nodes[1].signal("CONT");
     cluster.await_ready("\"generation\":1");
     ask(&cluster.nodes[1], &expected(&whole), 2);
@@ -167,7 +167,7 @@ fn a_killed_node_without_a_replica_is_a_refusal_that_names_the_shard() {
 
 #[test]
 fn a_stopped_node_without_a_replica_is_a_refusal_that_names_the_shard() {
-    let (_rig, whole, mut cluster) = lose_shards("STOP");
+    let (_fixture, whole, mut cluster) = lose_shards("STOP");
     cluster.nodes[1].signal("CONT");
     cluster.await_ready("\"generation\":1");
     ask(&cluster.nodes[0], &expected(&whole), 2);

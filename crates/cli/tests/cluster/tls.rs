@@ -285,7 +285,11 @@ fn a_node_does_not_start_with_certificates_that_others_would_refuse() {
         "no certificate in PEM",
     );
     let key = text();
-    check(Signed { key, ..good() }, &key_path, "no private key in PEM");
+    check(
+        Signed { key, ..good() },
+        &key_path,
+        "no unencrypted private key in PEM",
+    );
     let no_authority = Signed {
         authority: text(),
         ..good()

@@ -46,13 +46,13 @@ fn questions_that_break_a_rule_are_refused_with_the_reason() {
     for (question, reason) in [
         (&[][..], "the question is empty"),
         (&[9, 1, 2], "the question has version 9"),
-        (&[4], "the question is malformed"),
-        (&[4, 1, 0, 99], "the question is malformed"),
+        (&[1], "the question is malformed"),
+        (&[1, 1, 0, 99], "the question is malformed"),
         // Generation 1, shards 0 and 0, and the question what is held.
-        (&[4, 1, 2, 0, 0, 5], "names shard 0 twice"),
-        (&[4, 1, 1, 0, 5, 7], "bytes follow the end"),
+        (&[1, 1, 2, 0, 0, 5], "names shard 0 twice"),
+        (&[1, 1, 1, 0, 5, 7], "bytes follow the end"),
         // A filter that is none, at a day.
-        (&[4, 1, 1, 0, 1, 3, b'x', b'=', b'1', 0], "malformed query"),
+        (&[1, 1, 1, 0, 1, 3, b'x', b'=', b'1', 0], "malformed query"),
     ] {
         socket.write_all(&message(question)).expect("sent");
         let reply = reply(&mut socket);
@@ -62,7 +62,7 @@ fn questions_that_break_a_rule_are_refused_with_the_reason() {
         node.await_log(reason);
     }
     // The connection is as good as before.
-    socket.write_all(&message(&[4, 0, 0, 5])).expect("sent");
+    socket.write_all(&message(&[1, 0, 0, 5])).expect("sent");
     assert_eq!(reply(&mut socket)[..2], [0, 3], "what the node holds");
     assert_eq!(node.get("/api/v1/signals?countOnly=true").status, 200);
 }

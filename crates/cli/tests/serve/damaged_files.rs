@@ -1,44 +1,14 @@
 //! Files of a served index that are truncated or overwritten: what the process does and logs.
 
-use std::fs::{self, OpenOptions};
-use std::io::{Read, Write};
+use std::fs::OpenOptions;
+use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use signaldex::{Company, IndexBuilder, Signal, SignalId};
 use signaldex_server::{NewKey, State};
 
 use crate::client;
+use crate::index_files::{NOTICED_MAX, build, bytes, overwrite, segment};
 use crate::program::serve;
-
-/// The time within which an overwritten file is noticed.
-const NOTICED_MAX: Duration = Duration::from_millis(500);
-
-/// An index of one signal, whose files are as long as those of any other title of the same length.
-fn build(directory: &Path, title: &str) {
-    let mut builder = IndexBuilder::in_directory(directory).expect("an empty directory");
-    let company = Company::new("acme", "Acme");
-    builder.add_company(&company).expect("added");
-    let signal = Signal::new(SignalId::MIN, "acme", title.to_owned());
-    builder.add_signal(&signal).expect("added");
-    builder.finish().expect("an index");
-}
-
-fn segment(directory: &Path) -> PathBuf {
-    let entries = fs::read_dir(directory).expect("the directory");
-    let mut paths = entries.map(|entry| entry.expect("an entry").path());
-    let segment = paths.find(|path| path.display().to_string().contains("segment-"));
-    segment.expect("a segment")
-}
-
-/// Overwrites a file in place.
-fn overwrite(path: &Path, bytes: &[u8]) {
-    // Files that are written within one tick of the file system's clock have the same times.
-    std::thread::sleep(Duration::from_millis(20));
-    let file = OpenOptions::new().write(true).open(path);
-    file.expect("a file").write_all(bytes).expect("written");
-}
 
 /// As the guide says: the only fault of a file that can end the service, until it looks at its files again.
 #[test]
@@ -82,9 +52,8 @@ fn the_log_names_a_file_that_was_overwritten() {
     let directory = alpha.display().to_string();
     let (mut service, address, mut errors) = serve(&state, &[&directory]);
     while client::request(address, "GET", "/readyz", &[]).status != 200 {}
-    let before = fs::read(segment(&alpha)).expect("a file");
-    let other = fs::read(segment(&omega)).expect("a file");
-    overwrite(&segment(&alpha), &other);
+    let before = bytes(&segment(&alpha));
+    overwrite(&segment(&alpha), &bytes(&segment(&omega)));
     std::thread::sleep(2 * NOTICED_MAX);
     let ready = client::request(address, "GET", "/readyz", &[]);
     assert_eq!(ready.json()["damaged"], true);

@@ -26,6 +26,8 @@ mod stalled;
 mod client;
 #[path = "../../../server/tests/service/console.rs"]
 mod console;
+#[path = "../../../server/tests/service/index_files.rs"]
+mod index_files;
 #[path = "../../../server/tests/service/large_signals.rs"]
 #[allow(dead_code)]
 mod large_signals;

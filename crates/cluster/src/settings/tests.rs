@@ -17,9 +17,9 @@ fn what_breaks_a_rule_is_refused_with_what_is_allowed() {
     assert!(ClusterSettings::parse(&text(2, &["one", "two"])).is_ok());
     for (text, reason) in [
         (text(1, &[]), "nodes: there are 0"),
-        (text(0, &["one"]), "replicas: 0 is not allowed; 1 to 1 are"),
+        (text(0, &["one"]), "replicas: 0 is not allowed; use 1 to 1"),
         (text(2, &["one"]), "replicas: 2"),
-        (text(1, &["one", "one"]), "\"one\" stands twice"),
+        (text(1, &["one", "one"]), "\"one\" occurs twice"),
         (text(1, &["a/b"]), "nodes: the name \"a/b\""),
         ("{}".to_owned(), "missing field `store`"),
     ] {

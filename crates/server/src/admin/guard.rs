@@ -102,7 +102,7 @@ async fn own_form(
     session: &Session,
 ) -> Result<Form, &'static str> {
     if !is_same_origin(&parts.headers) {
-        return Err("The form comes from another site.");
+        return Err("The form was submitted from another site.");
     }
     let form = Form::read(body)
         .await

@@ -157,11 +157,7 @@ impl Reader {
     fn finish(mut self, arguments: &Map<String, Value>) -> Result<Target, Problem> {
         let is_missing = |name: &&str| arguments.get(*name).is_none_or(Value::is_null);
         if let Some(name) = self.tool.required().filter(is_missing) {
-            self.refuse(
-                name,
-                ErrorCode::EmptyValue,
-                "is missing; it has to be given",
-            );
+            self.refuse(name, ErrorCode::EmptyValue, "is missing; it is required");
         }
         if self.tool == Tool::Count {
             self.add_parameter("countOnly", "true");
@@ -213,11 +209,11 @@ fn text_of(value: &Value, is_list: bool) -> Result<String, &'static str> {
     match value {
         Value::Array(items) if is_list => {
             let items: Option<Vec<String>> = items.iter().map(text_of_one).collect();
-            let items = items.ok_or("has to be a list of texts")?;
+            let items = items.ok_or("has to be a list of strings")?;
             Ok(list::join(items))
         }
         _ => text_of_one(value).ok_or(if is_list {
-            "has to be a list of texts"
+            "has to be a list of strings"
         } else {
             "has to be one value, neither a list nor an object"
         }),

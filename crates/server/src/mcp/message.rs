@@ -155,16 +155,16 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Message, Unreadable> {
     };
     let id = members.remove("id");
     if id.as_ref().is_some_and(|id| !is_id(id)) {
-        return Err(invalid(None, "id has to be a text or a whole number."));
+        return Err(invalid(None, "id has to be a string or an integer."));
     }
     if members.get("jsonrpc") != Some(&json!("2.0")) {
         return Err(invalid(id.as_ref(), "jsonrpc has to be \"2.0\"."));
     }
     let Some(Value::String(method)) = members.remove("method") else {
         let message = if members.contains_key("result") || members.contains_key("error") {
-            "A server takes requests and notifications, but no responses."
+            "A server accepts requests and notifications, but no responses."
         } else {
-            "method has to be a text."
+            "method has to be a string."
         };
         return Err(invalid(id.as_ref(), message));
     };

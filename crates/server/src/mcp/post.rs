@@ -108,7 +108,7 @@ fn check_head(parts: &Parts, is_origin_allowed: bool) -> Result<(), RpcError> {
     if parts.headers.contains_key(ORIGIN) && !is_origin_allowed {
         return refuse(
             StatusCode::FORBIDDEN,
-            "Web pages of this origin may not ask; the operator can allow it.",
+            "Web pages of this origin are not allowed to call this service; the operator can allow the origin.",
         );
     }
     let is_json = |value: &HeaderValue| {
@@ -160,8 +160,8 @@ async fn read(body: &mut Body) -> Result<Vec<u8>, RpcError> {
     }
     let mut bytes = Vec::new();
     while let Some(data) = next_data(body).await {
-        let data =
-            data.map_err(|_| RpcError::of_status(StatusCode::BAD_REQUEST, "The body broke off."))?;
+        let data = data
+            .map_err(|_| RpcError::of_status(StatusCode::BAD_REQUEST, "The body ended early."))?;
         if bytes.len() + data.len() > MCP_MESSAGE_BYTES_MAX {
             return Err(too_long());
         }

@@ -132,7 +132,7 @@ fn check_header(headers: &HeaderMap, name: &str, said: &Value) -> Result<(), Rpc
     let is_same = said.as_str() == Some(decoded.as_deref().unwrap_or(sent));
     is_same.then_some(()).ok_or_else(|| {
         mismatch(format!(
-            "The header {name} is {}, which is not what the message says.",
+            "The header {name} is {}, which does not match the message.",
             quoted(sent)
         ))
     })
@@ -216,7 +216,7 @@ fn tool_call(mut params: Map<String, Value>) -> Result<Wanted, RpcError> {
     let Some(tool) = Tool::of_name(&name) else {
         let names = Tool::ALL.map(Tool::name).join(", ");
         return Err(invalid(format!(
-            "Unknown tool: {}; there are {names}.",
+            "Unknown tool: {}; the tools are {names}.",
             quoted(&name)
         )));
     };
@@ -229,7 +229,7 @@ fn tool_call(mut params: Map<String, Value>) -> Result<Wanted, RpcError> {
 
 fn unknown_method(method: &str) -> RpcError {
     let message = format!(
-        "There is no method {} here; protocol versions are {}.",
+        "Unknown method {}; supported protocol versions are {}.",
         quoted(method),
         supported().join(", ")
     );

@@ -42,8 +42,8 @@ const DESCRIPTIONS: [Description; Tool::ALL.len()] = [
         text: "Searches dated activities of companies, newest first. Filters are combined with AND; words \
             match exactly, without stemming. Costs one signals unit for each signal returned, so set limit \
             to what you need and call count first, which is free. Long texts are cut, and cut names them; \
-            the tool signal has them whole. nextCursor is the cursor of the next page; without it there is \
-            none.",
+            the tool signal has them whole. nextCursor is the cursor of the next page; it is absent on the last \
+            page.",
     },
     Description {
         name: "count",
@@ -83,8 +83,8 @@ const DESCRIPTIONS: [Description; Tool::ALL.len()] = [
         title: "Follow changes",
         text: "What has changed since a position, under the filters of search. Without since it returns the \
             present position as next, for free; keep that and pass it as since later. Costs one signals unit \
-            for each signal that was added or changed; removals are free. more says that there is more \
-            already.",
+            for each signal that was added or changed; removals are free. more is true if further changes are \
+            already available.",
     },
 ];
 

@@ -197,7 +197,7 @@ fn changes() -> Value {
         ),
         (
             "more",
-            json!({"type": "boolean", "description": "Whether there are more changes already."}),
+            json!({"type": "boolean", "description": "Whether further changes are already available."}),
         ),
     ]))
 }
@@ -235,10 +235,10 @@ fn readiness() -> Value {
             "generation": {"type": "integer", "minimum": 0, "description": "The generation of the index."},
             "damaged": {
                 "type": "boolean", "const": true,
-                "description": "Only where a request has failed because a file of the index is damaged, or one was overwritten; a replica answers 503."
+                "description": "Only after a request has failed because a file of the index is damaged or was overwritten; a replica answers 503."
             },
             "following": {
-                "type": "object", "description": "Only of a replica: what its store has.",
+                "type": "object", "description": "Only on a replica: the state of its store.",
                 "required": ["newest", "secondsSinceAnswer", "error"],
                 "properties": {
                     "newest": {"type": "integer", "minimum": 0},

@@ -1,4 +1,4 @@
-//! The schema of the state file, its migrations, and opening it.
+//! The schema of the state file, and opening it.
 
 use std::cell::Cell;
 use std::fs::OpenOptions;
@@ -15,9 +15,8 @@ use super::{StateError, key_pages};
 /// Marks a SQLite file as a state of signaldex ("sdxS"), so that files of other programs are never
 /// written.
 const APPLICATION_ID: i32 = 0x7364_7853;
-/// The migrations. A file's version is the number of migrations applied to it. A file with a larger
-/// version was written by a later release and is not opened.
-const STEPS: [&str; 4] = [LAYOUT, ADMIN, ACTIVITY, KEPT];
+/// The version of the schema. A file with another one was written by a later release and is not opened.
+const VERSION: i64 = 1;
 /// How long a statement waits for another process to finish its transaction.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// First pause between attempts: SQLite's own pauses grow to the length of many commits.
@@ -30,8 +29,11 @@ const LONG_COMMIT: Duration = Duration::from_millis(100);
 pub(super) const MODE: u32 = 0o600;
 
 /// `replays` stores whole answers, so that a repeated answer has the same items even if records have
-/// changed. `length` is the uncompressed length in bytes.
-const LAYOUT: &str = "
+/// changed; `length` is the uncompressed length in bytes. `export_slices` stores the ids that exports under
+/// idempotency keys have charged, a row a slice (`export_store`), and `kept_bytes` the bytes of both by key and hour,
+/// with key 0 for all (`kept_store`). `admin_token` stores the hash of the token. `day` is a Julian day number. The
+/// `key` of a request is 0 if no key was accepted.
+const SCHEMA: &str = "
     CREATE TABLE keys (
         number INTEGER PRIMARY KEY,
         id TEXT NOT NULL UNIQUE,
@@ -46,8 +48,11 @@ const LAYOUT: &str = "
         quota_signals INTEGER,
         quota_activities INTEGER,
         quota_companies INTEGER,
-        quota_free_answers INTEGER
+        quota_free_answers INTEGER,
+        hint TEXT
     ) STRICT;
+    CREATE TABLE key_changes (count INTEGER NOT NULL) STRICT;
+    INSERT INTO key_changes VALUES (0);
     CREATE TABLE usage (
         key INTEGER NOT NULL REFERENCES keys (number),
         month INTEGER NOT NULL,
@@ -57,33 +62,6 @@ const LAYOUT: &str = "
         free_answers INTEGER NOT NULL,
         PRIMARY KEY (key, month)
     ) STRICT, WITHOUT ROWID;
-    CREATE TABLE replays (
-        key INTEGER NOT NULL REFERENCES keys (number),
-        name TEXT NOT NULL,
-        parameters BLOB NOT NULL,
-        answered_at INTEGER NOT NULL,
-        etag TEXT NOT NULL,
-        length INTEGER NOT NULL,
-        body BLOB NOT NULL,
-        PRIMARY KEY (key, name)
-    ) STRICT;
-    CREATE INDEX replays_by_age ON replays (answered_at);
-    CREATE TABLE key_changes (count INTEGER NOT NULL) STRICT;
-    INSERT INTO key_changes VALUES (0);
-";
-
-/// The hash of the admin token.
-const ADMIN: &str = "
-    CREATE TABLE admin_token (
-        place INTEGER PRIMARY KEY CHECK (place = 1),
-        hash BLOB NOT NULL
-    ) STRICT;
-";
-
-/// Hints of secrets, unknown for older keys; usage by day; requests by day, endpoint and status. `day`
-/// is a Julian day number. The `key` of a request is 0 if no key was accepted.
-const ACTIVITY: &str = "
-    ALTER TABLE keys ADD COLUMN hint TEXT;
     CREATE TABLE usage_days (
         day INTEGER NOT NULL,
         key INTEGER NOT NULL REFERENCES keys (number),
@@ -101,12 +79,22 @@ const ACTIVITY: &str = "
         requests INTEGER NOT NULL,
         PRIMARY KEY (day, key, endpoint, status)
     ) STRICT, WITHOUT ROWID;
-";
-
-/// The ids that exports under idempotency keys have charged, a row a slice (`export_store`), and the bytes that
-/// are kept by key and hour, with key 0 for all (`kept_store`).
-const KEPT: &str = "
-    ALTER TABLE replays ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE admin_token (
+        number INTEGER PRIMARY KEY CHECK (number = 1),
+        hash BLOB NOT NULL
+    ) STRICT;
+    CREATE TABLE replays (
+        key INTEGER NOT NULL REFERENCES keys (number),
+        name TEXT NOT NULL,
+        parameters BLOB NOT NULL,
+        answered_at INTEGER NOT NULL,
+        etag TEXT NOT NULL,
+        length INTEGER NOT NULL,
+        body BLOB NOT NULL,
+        bytes INTEGER NOT NULL,
+        PRIMARY KEY (key, name)
+    ) STRICT;
+    CREATE INDEX replays_by_age ON replays (answered_at);
     CREATE TABLE export_slices (
         export BLOB NOT NULL,
         magnitude INTEGER NOT NULL,
@@ -141,7 +129,7 @@ pub(super) fn create(path: &Path) -> Result<(), StateError> {
     }
 }
 
-/// Opens a connection to the state file and applies missing migrations.
+/// Opens a connection to the state file, and creates the tables if it is empty.
 ///
 /// # Errors
 /// The file does not exist or is not a state file; it is not changed.
@@ -157,7 +145,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, StateError> {
     }
     set_up(&connection).map_err(explained)?;
     key_pages::add_functions(&connection).map_err(explained)?;
-    migrate(&mut connection)?;
+    lay_out(&mut connection)?;
     Ok(connection)
 }
 
@@ -252,21 +240,21 @@ fn set_up(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "foreign_keys", true)
 }
 
-fn migrate(connection: &mut Connection) -> Result<(), StateError> {
-    if version(connection)? == STEPS.len() as i64 {
+/// Creates the tables in an empty file.
+fn lay_out(connection: &mut Connection) -> Result<(), StateError> {
+    if version(connection)? == VERSION {
         return Ok(());
     }
     let change = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    let found = version(&change)?;
-    let steps = usize::try_from(found)
-        .ok()
-        .and_then(|seen| STEPS.get(seen..))
-        .ok_or_else(|| StateError::newer(found))?;
-    for step in steps {
-        change.execute_batch(step)?;
+    // Another process may have done it since.
+    match version(&change)? {
+        0 => {}
+        VERSION => return Ok(()),
+        later => return Err(StateError::newer(later)),
     }
+    change.execute_batch(SCHEMA)?;
     change.pragma_update(None, "application_id", APPLICATION_ID)?;
-    change.pragma_update(None, "user_version", STEPS.len() as i64)?;
+    change.pragma_update(None, "user_version", VERSION)?;
     Ok(change.commit()?)
 }
 

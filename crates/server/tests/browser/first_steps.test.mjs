@@ -42,7 +42,7 @@ test("first start, first key, first answer, revoked", async () => {
   assert.equal(answer.headers.get("x-usage-remaining"), "93");
   assert.equal((await answer.json()).data.items.length, 7);
 
-  await page.getByRole("link", { name: "Usage" }).click();
+  await page.getByRole("link", { name: "Usage", exact: true }).click();
   const months = page.getByRole("region", { name: "Table of usage" }).locator("tbody tr");
   assert.equal(await months.count(), 12);
   assert.match(await months.first().innerText(), /^\d{4}-\d{2}\s+7/);
@@ -60,7 +60,7 @@ test("first start, first key, first answer, revoked", async () => {
 
   await page.getByRole("link", { name: "Overview" }).click();
   assert.equal(await page.getByRole("heading", { name: "Three steps to start" }).count(), 0);
-  await page.getByRole("link", { name: "First client <b>" }).click();
+  await page.getByRole("link", { name: "First client <b>", exact: true }).click();
   const id = answer.headers.get("x-request-id");
   assert.match(await page.getByRole("row").filter({ hasText: id }).innerText(), /First client <b>[\s\S]*search[\s\S]*200/);
   await assertAccessible(page, "requests");

@@ -2,28 +2,15 @@
 //! hard links and a restored copy do.
 
 use std::fs::{self, File, FileTimes, OpenOptions};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use signaldex::{Company, Index, IndexBuilder, Signal, SignalId, sample};
+use signaldex::{Index, sample};
 use signaldex_server::{Limits, Service, State, Today};
 
 use crate::client::WAIT_MAX;
 use crate::fixture::{Fixture, Settings};
-
-/// The time within which an overwritten file is noticed.
-const NOTICED_MAX: Duration = Duration::from_millis(500);
-
-/// An index of one signal, whose files are as long as those of any other title of the same length.
-fn build(directory: &Path, title: &str) {
-    let mut builder = IndexBuilder::in_directory(directory).expect("an empty directory");
-    let company = Company::new("acme", "Acme");
-    builder.add_company(&company).expect("added");
-    let signal = Signal::new(SignalId::MIN, "acme", title.to_owned());
-    builder.add_signal(&signal).expect("added");
-    builder.finish().expect("an index");
-}
+use crate::index_files::{NOTICED_MAX, build, bytes, overwrite, segment};
 
 /// A folder with the indexes `alpha`, which is served, and `omega`, which differs in the title only.
 struct Served {
@@ -92,25 +79,6 @@ impl Served {
         assert_eq!(ready.status, 200);
         ready.json().get("damaged").is_some()
     }
-}
-
-fn segment(directory: &Path) -> PathBuf {
-    let entries = fs::read_dir(directory).expect("the directory");
-    let mut paths = entries.map(|entry| entry.expect("an entry").path());
-    let is_segment = |path: &PathBuf| path.display().to_string().contains("segment-");
-    paths.find(is_segment).expect("a segment")
-}
-
-fn bytes(path: &Path) -> Vec<u8> {
-    fs::read(path).expect("a file")
-}
-
-/// Writes into a file that stays the same one, without truncating it first.
-fn overwrite(path: &Path, bytes: &[u8]) {
-    // Files that are written within one tick of the file system's clock have the same times.
-    std::thread::sleep(Duration::from_millis(20));
-    let file = OpenOptions::new().write(true).open(path);
-    file.expect("a file").write_all(bytes).expect("written");
 }
 
 #[test]

@@ -62,7 +62,7 @@ pub(in crate::admin) fn signal(admin: &Admin, visit: &Visit) -> Answer {
         signal, company, ..
     }) = &found
     else {
-        return not_found(visit, "There is no signal of this id.");
+        return not_found(visit, "There is no signal with this id.");
     };
     let page = SignalPage {
         layout: PageLayout::under(visit, "Signal", super::PATH),
@@ -86,7 +86,7 @@ pub(in crate::admin) fn company(admin: &Admin, visit: &Visit) -> Answer {
     let slug = last_segment(visit);
     let (snapshot, today) = (index.snapshot(), service.today());
     let Some(profile) = snapshot.company(&slug)? else {
-        return not_found(visit, "There is no company of this slug.");
+        return not_found(visit, "There is no company with this slug.");
     };
     let of_company = QueryText::default()
         .with("companySlug", &slug)

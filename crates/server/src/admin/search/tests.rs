@@ -68,7 +68,7 @@ fn errors_are_worded_for_people() {
         (
             "fundingMin=-1",
             Some("Funding at least"),
-            "Enter a number from 0 on, such as 1500000.",
+            "Enter a number of at least 0, such as 1500000.",
         ),
         (
             "fundingMin=5&fundingMax=1",

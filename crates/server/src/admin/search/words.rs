@@ -40,7 +40,7 @@ fn text(error: &ParameterError, parameter: Option<Parameter>) -> String {
         ErrorCode::InvalidCursor | ErrorCode::CursorMismatch => {
             "This page belongs to another search; search again.".to_owned()
         }
-        ErrorCode::InvalidPosition => "This is no position of the index.".to_owned(),
+        ErrorCode::InvalidPosition => "This is not a position in the index.".to_owned(),
         // A malformed query string.
         _ => "The address is damaged: a value is not percent-encoded UTF-8.".to_owned(),
     }
@@ -58,7 +58,7 @@ fn unknown(name: &str) -> String {
 fn allowed(kind: ParameterKind) -> String {
     match kind {
         ParameterKind::Date => "Enter a day of the calendar as YYYY-MM-DD.".to_owned(),
-        ParameterKind::Amount => "Enter a number from 0 on, such as 1500000.".to_owned(),
+        ParameterKind::Amount => "Enter a number of at least 0, such as 1500000.".to_owned(),
         ParameterKind::IdList(_) => {
             "Enter ids, whole numbers of 1 to 19 digits, separated by commas.".to_owned()
         }

@@ -95,11 +95,11 @@ fn a_tool_refuses_what_only_another_takes() {
 fn what_a_record_needs_is_asked_for() {
     assert_eq!(
         messages(Tool::Signal, json!({})),
-        ["id is missing; it has to be given"]
+        ["id is missing; it is required"]
     );
     assert_eq!(
         messages(Tool::Company, json!({"slug": null})),
-        ["slug is missing; it has to be given"]
+        ["slug is missing; it is required"]
     );
     assert_eq!(
         messages(Tool::Company, json!({"slug": ""})),
